@@ -1,0 +1,43 @@
+//! Head of the boot image
+//!
+//! The file starts with the 64-byte header of an arm64 `Image` (Linux
+//! Documentation/arch/arm64/booting), followed by [`BootHeader`], filled in when the image is
+//! packed. The boot part lies at the image's start, the resident monitor [`MONITOR_OFFSET`] above
+//! it, everything else where the configuration says.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Bytes of the arm64 `Image` header.
+pub const IMAGE_HEADER_SIZE: usize = 64;
+/// From the image's start to the resident monitor, bytes; the boot part is smaller.
+pub const MONITOR_OFFSET: u64 = 0x1_0000;
+/// From the resident monitor's start to its entry point, bytes: the exception vectors come first.
+pub const MONITOR_ENTRY_OFFSET: u64 = 0x800;
+/// Room for the resident monitor's text, read-only data and data, bytes.
+pub const MONITOR_SIZE: u64 = 0x1_0000;
+/// `BLKHBOOT` in ASCII.
+pub const BOOT_MAGIC: u64 = u64::from_le_bytes(*b"BLKHBOOT");
+
+/// What the boot part must know before it can trust anything.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct BootHeader {
+    /// [`BOOT_MAGIC`].
+    pub magic: u64,
+    /// Physical address of [`crate::config::Config`].
+    pub config_pa: u64,
+    /// Bytes of the boot image.
+    pub image_size: u64,
+    /// The same as [`crate::config::Config::boot_uart`]: a damaged configuration can be reported, too.
+    pub boot_uart: u64,
+}
+
+/// VTCR_EL2 of a partition with 40 bits of guest-physical address: 4 KiB granule, walk from level 1
+/// over two concatenated tables, inner-shareable write-back walks, 40-bit physical (Arm ARM D17.2).
+pub const VTCR_EL2: u64 = 0x8002_3558;
+/// The same with 39 bits and one table at level 1, for partitions whose colours hold no page pair.
+pub const VTCR_EL2_39: u64 = 0x8002_3559;
+/// TCR_EL2 for the monitor's own tables: 39-bit addresses, 4 KiB granule, walk from level 1.
+pub const TCR_EL2: u64 = 0x8082_3519;
+/// MAIR_EL2: attribute 0 is normal write-back memory, attribute 1 device nGnRE.
+pub const MAIR_EL2: u64 = 0x04FF;

@@ -1,0 +1,123 @@
+//! What an RTOS partition is told at its start
+//!
+//! One page in the partition's memory window, its guest-physical address in `x0` at the entry
+//! point. It is the partition's own memory, reset to this content at each start; Linux and foreign
+//! guests get the same facts as device-tree nodes instead (`doc/interfaces/device-tree.md`).
+
+use crate::NAME_LEN;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// `BULKHEAD` in ASCII.
+pub const GUEST_MAGIC: u64 = u64::from_le_bytes(*b"BULKHEAD");
+/// Channel ends a page has room for.
+pub const MAX_CHANNELS: usize = 32;
+/// No doorbell, no link page.
+pub const NONE: u32 = u32::MAX;
+
+/// Kind of a channel's buffer.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelKind {
+    /// Simpson's four slots: newest message, never blocks.
+    FourSlot = 0,
+    /// Lossless first-in first-out ring.
+    Ring = 1,
+    /// Single slot, half duplex, with transactions.
+    Mailbox = 2,
+    /// Overwriting log, one writer, any number of readers that only read.
+    Recorder = 3,
+    /// Plain memory, laid out by its users.
+    Memory = 4,
+}
+
+/// Which end of a channel a partition holds.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Produces messages.
+    Writer = 0,
+    /// Consumes messages.
+    Reader = 1,
+}
+
+/// One end of a channel.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct ChannelEnd {
+    /// Name of the channel.
+    pub name: [u8; NAME_LEN],
+    /// Name of the partition at the other end.
+    pub peer: [u8; NAME_LEN],
+    /// A [`ChannelKind`].
+    pub kind: u32,
+    /// A [`Role`].
+    pub role: u32,
+    /// Guest-physical address of the buffer.
+    pub ipa: u64,
+    /// Bytes mapped.
+    pub size: u64,
+    /// Bytes of a message (of a slot, for a mailbox).
+    pub message_size: u32,
+    /// Messages the buffer holds.
+    pub messages: u32,
+    /// Interrupt (INTID) by which the peer's doorbell arrives, or [`NONE`].
+    pub doorbell_in: u32,
+    /// Index for [`crate::hypercall::DOORBELL`] to ring the peer, or [`NONE`].
+    pub doorbell_out: u32,
+    /// Key for [`crate::hypercall::ATTACH`], or 0 where the channel is mapped from the start.
+    pub key: u64,
+    /// Guest-physical address of the peer's [`crate::status::LinkPage`], or 0.
+    pub link: u64,
+    /// The same of the peer's standby, which takes over the channel on a failover, or 0.
+    pub standby_link: u64,
+}
+
+/// The page itself.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct GuestInfo {
+    /// [`GUEST_MAGIC`].
+    pub magic: u64,
+    /// [`crate::VERSION`].
+    pub version: u32,
+    /// Channel ends in use.
+    pub channel_count: u32,
+    /// Name of the partition.
+    pub name: [u8; NAME_LEN],
+    /// Guest-physical address and bytes of the partition's memory.
+    pub memory: [u64; 2],
+    /// The heartbeat: the partition writes CNTVCT here at least every `heartbeat_period_ticks`.
+    /// Watched by a monitor where the period is not 0; readable by the host tool always.
+    pub heartbeat: u64,
+    /// Longest silence tolerated, ticks; 0 where nobody watches.
+    pub heartbeat_period_ticks: u64,
+    /// Console output: guest-physical address and bytes of a recorder of bytes. Its capacity is all
+    /// that follows its control line of 64 bytes: `size - 64`.
+    pub console_out: [u64; 2],
+    /// Console input: guest-physical address and bytes of a ring of messages of one byte, as many as
+    /// there are words after its two cursor lines: `(size - 128) / 8`.
+    pub console_in: [u64; 2],
+    /// Trace: guest-physical address and bytes of a recorder of [`crate::trace::Event`]s, as many as
+    /// fit after its control line: `(size - 64) / 48`; 0 = off.
+    pub trace: [u64; 2],
+    /// Guest-physical address of the partition's own [`crate::status::LinkPage`].
+    pub link: u64,
+    /// Guest-physical address of its own [`crate::status::Status`].
+    pub status: u64,
+    /// Guest-physical addresses of the GIC distributor and of the first redistributor; the one of
+    /// rank r is at + r * 128 KiB.
+    pub interrupt_controller: [u64; 2],
+    /// Cores of the partition.
+    pub cores: u32,
+    /// Argument words from the description or the command line (`fault=…` of a run), ASCII.
+    pub argument_len: u32,
+    /// The argument text.
+    pub argument: [u8; 256],
+    /// The channel ends.
+    pub channels: [ChannelEnd; MAX_CHANNELS],
+}
+
+/// Offset of [`GuestInfo::heartbeat`] in the page, bytes.
+pub const HEARTBEAT_OFFSET: u64 = core::mem::offset_of!(GuestInfo, heartbeat) as u64;
+
+const _: () = assert!(size_of::<GuestInfo>() <= crate::PAGE_SIZE as usize);

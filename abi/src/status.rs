@@ -1,0 +1,243 @@
+//! What monitors tell about a partition
+//!
+//! Two regions per partition, written by its own monitors only. The *link page* (state and epoch)
+//! is readable by the partition, by its channel peers and by privileged partitions; the *status
+//! region* (counters and fault log) by the partition itself and by privileged ones. The host tool
+//! reads both in the emulator's memory. Nobody is disturbed by a reader.
+
+use crate::{NAME_LEN, PAGE_SIZE};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// `LINKPAGE` in ASCII.
+pub const LINK_MAGIC: u64 = u64::from_le_bytes(*b"LINKPAGE");
+/// `STATUSPG` in ASCII.
+pub const STATUS_MAGIC: u64 = u64::from_le_bytes(*b"STATUSPG");
+
+/// Bytes of a status region.
+pub const STATUS_SIZE: u64 = 2 * PAGE_SIZE;
+/// Cores a status region has room for.
+pub const MAX_CORES: usize = 8;
+/// Outgoing doorbells a status region has room for.
+pub const MAX_DOORBELLS: usize = 32;
+/// Records the fault log keeps; older ones are overwritten.
+pub const LOG_RECORDS: usize = 16;
+
+/// State of a partition, [`LinkPage::state`].
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not started (a standby), or stopped for good.
+    Down = 0,
+    /// Its image runs but has not announced itself.
+    Starting = 1,
+    /// It announced itself ([`crate::hypercall::UP`]).
+    Up = 2,
+}
+
+/// Link page of a partition. `epoch` grows by one with each (re)start, before the new image runs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct LinkPage {
+    /// [`LINK_MAGIC`].
+    pub magic: u64,
+    /// A [`State`].
+    pub state: u32,
+    /// Number of starts.
+    pub epoch: u32,
+    /// Counter value (CNTPCT) of the last change.
+    pub since_ticks: u64,
+    /// Name of the partition.
+    pub name: [u8; NAME_LEN],
+}
+
+/// Why a core entered EL2, index into [`CoreCounters::traps`].
+#[repr(usize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trap {
+    /// HVC or SMC: PSCI and Bulkhead's own calls.
+    Call = 0,
+    /// GIC distributor access.
+    Distributor = 1,
+    /// GIC redistributor access.
+    Redistributor = 2,
+    /// Inter-processor interrupt within the partition.
+    Ipi = 3,
+    /// Identification register read.
+    IdRegister = 4,
+    /// Broadcast TLB maintenance (`tlbi = "trap"`).
+    Tlbi = 5,
+    /// Cache maintenance by set and way.
+    SetWay = 6,
+    /// WFI or WFE (`wfi = "trap"`).
+    Wfi = 7,
+    /// Emulated UART access (`console = "emulated"`).
+    Uart = 8,
+    /// Interrupt of the monitor itself: stop request or watchdog.
+    Monitor = 9,
+    /// Stage-2 violation, data.
+    DataViolation = 10,
+    /// Stage-2 violation, instruction.
+    FetchViolation = 11,
+    /// Anything undefined to a guest: system register, instruction class, call.
+    Undefined = 12,
+    /// System error.
+    SError = 13,
+}
+
+/// Length of a trap table.
+pub const TRAPS: usize = 14;
+
+/// Names of [`Trap`], in order.
+pub const TRAP_NAMES: [&str; TRAPS] = [
+    "call",
+    "distributor",
+    "redistributor",
+    "ipi",
+    "id-register",
+    "tlbi",
+    "set-way",
+    "wfi",
+    "uart",
+    "monitor",
+    "data-violation",
+    "fetch-violation",
+    "undefined",
+    "serror",
+];
+
+/// Counters of one core; written by that core only.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct CoreCounters {
+    /// Entries to EL2 by cause since power-on.
+    pub traps: [u64; TRAPS],
+    /// The same when the partition last announced itself; the difference is the steady state.
+    pub traps_at_up: [u64; TRAPS],
+}
+
+/// Counters of one outgoing doorbell.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct DoorbellCounters {
+    /// Delivered to the receiver's interrupt controller.
+    pub sent: u64,
+    /// Dropped by the rate limit.
+    pub dropped: u64,
+}
+
+/// Why a fault was recorded, [`FaultRecord::cause`]; also the index of a partition's policy table.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Stage-2 violation, data or instruction, that the guest is not given to handle.
+    Violation = 0,
+    /// Undefined call, register or instruction class.
+    Undefined = 1,
+    /// Missed heartbeat.
+    Hang = 2,
+    /// The guest said so ([`crate::hypercall::FAIL`]).
+    Panic = 3,
+    /// The guest asked for a reset (PSCI `SYSTEM_RESET`).
+    Reset = 4,
+    /// The guest went off (PSCI `SYSTEM_OFF`).
+    Off = 5,
+    /// A privileged partition asked for it.
+    Control = 6,
+    /// System error.
+    SError = 7,
+}
+
+/// Length of a policy table.
+pub const CAUSES: usize = 8;
+
+/// Names of [`Cause`], in order.
+pub const CAUSE_NAMES: [&str; CAUSES] = [
+    "violation",
+    "undefined",
+    "hang",
+    "panic",
+    "reset",
+    "off",
+    "control",
+    "serror",
+];
+
+/// What is done about a fault, [`FaultRecord::action`] and the policy table's entries.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The fault is injected into the guest as the architecture would report it.
+    Inject = 0,
+    /// Restart from the pristine image.
+    Restart = 1,
+    /// Start the alternate image.
+    Alternate = 2,
+    /// Stop, and start the standby partition.
+    Failover = 3,
+    /// Stop.
+    Halt = 4,
+}
+
+/// Names of [`Action`], in order.
+pub const ACTION_NAMES: [&str; 5] = ["inject", "restart", "alternate", "failover", "halt"];
+
+/// One fault: who, where, registers, action.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct FaultRecord {
+    /// Number of the record, from 1; 0 in an unused place. Written last.
+    pub sequence: u64,
+    /// Counter value (CNTPCT) at entry.
+    pub ticks: u64,
+    /// A [`Cause`].
+    pub cause: u32,
+    /// An [`Action`], after limits and escalation.
+    pub action: u32,
+    /// Core, index in the machine.
+    pub core: u32,
+    /// Restarts of the partition so far.
+    pub restarts: u32,
+    /// ESR_EL2, or the guest's code for [`Cause::Panic`].
+    pub esr: u64,
+    /// FAR_EL2: the guest-virtual address.
+    pub far: u64,
+    /// Guest-physical address of a violation (from HPFAR_EL2 and FAR_EL2).
+    pub ipa: u64,
+    /// ELR_EL2.
+    pub elr: u64,
+    /// SPSR_EL2.
+    pub spsr: u64,
+    /// x0…x30.
+    pub x: [u64; 31],
+}
+
+/// Status region of a partition.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Status {
+    /// [`STATUS_MAGIC`].
+    pub magic: u64,
+    /// Index of the partition.
+    pub partition: u32,
+    /// Cores of the partition.
+    pub core_count: u32,
+    /// Name of the partition.
+    pub name: [u8; NAME_LEN],
+    /// Faults recorded so far; the newest has this sequence number.
+    pub faults: u64,
+    /// Restarts so far.
+    pub restarts: u64,
+    /// Ticks from fault to the first instruction of the new image, last restart.
+    pub last_restart_ticks: u64,
+    /// The same, worst so far.
+    pub worst_restart_ticks: u64,
+    /// Counters by core, in the order of the partition's cores.
+    pub cores: [CoreCounters; MAX_CORES],
+    /// Outgoing doorbells, in the order of the partition's table.
+    pub doorbells: [DoorbellCounters; MAX_DOORBELLS],
+    /// Record `n` is at `(n - 1) % LOG_RECORDS`.
+    pub log: [FaultRecord; LOG_RECORDS],
+}
+
+const _: () = assert!(size_of::<Status>() <= STATUS_SIZE as usize);
+const _: () = assert!(size_of::<LinkPage>() <= PAGE_SIZE as usize);

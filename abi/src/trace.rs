@@ -1,0 +1,58 @@
+//! Trace events
+//!
+//! Each partition may have a trace: a recorder ([`crate::guest::ChannelKind::Recorder`]) of events
+//! that only the host tool, or a privileged partition, reads. The runtime emits job and message
+//! events by itself; figures in reports come from here and nowhere else.
+
+use crate::NAME_LEN;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// What [`Event::kind`] says.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A job of a periodic task: `ticks` start, `a` release, `b` finish, `sequence` job number.
+    Job = 0,
+    /// A message was sent on a channel: `sequence` its number, `ticks` when.
+    Sent = 1,
+    /// A message was received: `sequence` its number, `a` ticks when sent, `ticks` when read.
+    Received = 2,
+    /// `a` messages of a channel were lost before `sequence`.
+    Lost = 3,
+    /// A signal has a value: `a` the bits of an `f64`.
+    Signal = 4,
+    /// Something happened; the name says what, `a` and `b` are its own.
+    Mark = 5,
+    /// A job was released `a` periods late, or its release was skipped.
+    Overrun = 6,
+}
+
+/// One event.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Event {
+    /// Counter value (CNTVCT; all partitions share it).
+    pub ticks: u64,
+    /// An [`EventKind`].
+    pub kind: u32,
+    /// By kind.
+    pub sequence: u32,
+    /// By kind.
+    pub a: u64,
+    /// By kind.
+    pub b: u64,
+    /// Name of the task, channel, signal or mark.
+    pub name: [u8; NAME_LEN],
+}
+
+/// Head of every message whose age or loss is to be known.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Stamp {
+    /// Number of the message, from 1, one more each time.
+    pub sequence: u64,
+    /// Counter value when it was sent.
+    pub ticks: u64,
+}
+
+const _: () = assert!(size_of::<Event>() == 48);

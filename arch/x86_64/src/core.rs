@@ -1,0 +1,337 @@
+//! A core: a host thread whose signal handler is the kernel
+//!
+//! The kernel's part of the discipline, in the order of `models/dispatch.pml`: coherence, save,
+//! choose, restore. A signal bound to a thread is an interrupt: it activates that thread at once
+//! if it is at least as important as the running one, else leaves an event for the scheduler.
+#![expect(unsafe_code, reason = "is a signal handler")]
+
+use std::cell::{Cell, UnsafeCell};
+use std::io;
+use std::ptr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use bulkhead_abi::dispatch::{Dcb, EVENTS, EventKind, KERNEL_RESUME_OFFSET, MAX_THREADS, Scb};
+
+use crate::context::{Context, resume_at};
+use crate::stack::Stack;
+use crate::switch::{Outcome, dispatch, thread_start};
+
+/// A thread's first function; it must not return.
+pub type Entry = extern "C" fn(usize) -> !;
+
+/// What the kernel did for a request of the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// The thread ran; the caller is back.
+    Done,
+    /// Refused: an activation came between decision and request.
+    Stale,
+}
+
+#[derive(Clone, Copy)]
+struct Request {
+    thread: usize,
+    epoch: u64,
+}
+
+struct Kernel {
+    current: usize,
+    saved: Vec<Option<Context>>,
+    importance: [u64; MAX_THREADS],
+    bindings: [Option<usize>; 65],
+    request: Option<Request>,
+    stale: bool,
+    lost_events: u32,
+}
+
+/// A core. It stays on the host thread that made it and must not move.
+pub struct Core {
+    scb: Scb,
+    dcbs: [Dcb; MAX_THREADS],
+    count: Cell<usize>,
+    stacks: UnsafeCell<Vec<Stack>>,
+    kernel: UnsafeCell<Kernel>,
+}
+
+/// Signal by which the scheduler enters the kernel.
+const CALL: i32 = libc::SIGUSR1;
+
+thread_local! {
+    static CORE: Cell<*const Core> = const { Cell::new(ptr::null()) };
+}
+
+impl Core {
+    /// Makes the calling host thread a core; what runs is its thread 0.
+    ///
+    /// # Errors
+    /// What the operating system says about the handler's stack.
+    pub fn new() -> io::Result<Box<Self>> {
+        let core = Box::new(Self {
+            scb: Scb::new(),
+            dcbs: [const {
+                Dcb {
+                    ip: zero(),
+                    sp: zero(),
+                }
+            }; MAX_THREADS],
+            count: Cell::new(1),
+            stacks: UnsafeCell::new(Vec::with_capacity(MAX_THREADS)),
+            kernel: UnsafeCell::new(Kernel {
+                current: 0,
+                saved: vec![None; MAX_THREADS],
+                importance: [u64::MAX; MAX_THREADS],
+                bindings: [None; 65],
+                request: None,
+                stale: false,
+                lost_events: 0,
+            }),
+        });
+        CORE.set(&raw const *core);
+        use_kernel_stack(Stack::new(64 * 1024)?)?;
+        handle(CALL)?;
+        Ok(core)
+    }
+
+    /// The control block that scheduler and kernel share.
+    #[must_use]
+    pub const fn scb(&self) -> &Scb {
+        &self.scb
+    }
+
+    /// A thread's dispatch block.
+    #[must_use]
+    pub fn dcb(&self, thread: usize) -> &Dcb {
+        &self.dcbs[thread]
+    }
+
+    /// Creates a thread that will run `entry(argument)`; `None` where there is no room.
+    ///
+    /// # Errors
+    /// What the operating system says about its stack.
+    pub fn spawn(&self, entry: Entry, argument: usize) -> io::Result<Option<usize>> {
+        let thread = self.count.get();
+        if thread == MAX_THREADS {
+            return Ok(None);
+        }
+        let stack = Stack::new(64 * 1024)?;
+        let sp = prepare(&stack, entry, argument);
+        // SAFETY: only this host thread touches the list, and no signal handler does.
+        unsafe { (*self.stacks.get()).push(stack) };
+        self.dcbs[thread].ip.store(thread_start(), Relaxed);
+        self.dcbs[thread].sp.store(sp, Release);
+        self.count.set(thread + 1);
+        Ok(Some(thread))
+    }
+
+    /// Binds a signal to a thread: it becomes that thread's interrupt. Smaller `importance` is
+    /// more important; a thread without one is least important.
+    ///
+    /// # Errors
+    /// What the operating system says about the handler.
+    pub fn bind(&self, signal: i32, thread: usize) -> io::Result<()> {
+        let _masked = Masked::new();
+        // SAFETY: signals are masked, so the handler does not run.
+        unsafe { (*self.kernel.get()).bindings[signal as usize] = Some(thread) };
+        handle(signal)
+    }
+
+    /// Sets how important a thread is to the kernel's comparison at an interrupt.
+    pub fn set_importance(&self, thread: usize, importance: u64) {
+        let _masked = Masked::new();
+        // SAFETY: signals are masked, so the handler does not run.
+        unsafe { (*self.kernel.get()).importance[thread] = importance };
+    }
+
+    /// Switches to `next` in user mode where possible, else through the kernel.
+    ///
+    /// # Safety
+    /// Called by the running thread of this core, which is `own`; `next` is another thread.
+    pub unsafe fn switch(&self, own: usize, next: usize, epoch: u64) -> Activation {
+        // SAFETY: the caller's contract; blocks of this core, `next` filled by its thread alone.
+        let outcome =
+            unsafe { dispatch(self.dcb(own), self.dcb(next), next as u64, &self.scb, epoch) };
+        match outcome {
+            Outcome::Resumed => Activation::Done,
+            Outcome::Stale => Activation::Stale,
+            Outcome::NeedsKernel => self.call(next, epoch),
+        }
+    }
+
+    /// Asks the kernel to switch: the system call.
+    fn call(&self, thread: usize, epoch: u64) -> Activation {
+        let kernel = self.kernel.get();
+        // SAFETY: the handler reads the request only in the call below, or finds it complete.
+        unsafe { (*kernel).request = Some(Request { thread, epoch }) };
+        // SAFETY: raises a signal that has a handler.
+        unsafe { libc::raise(CALL) };
+        // SAFETY: written by the handler for this thread's last call; a plain flag.
+        let stale = unsafe { std::mem::take(&mut (*kernel).stale) };
+        if stale {
+            Activation::Stale
+        } else {
+            Activation::Done
+        }
+    }
+
+    /// Reads the next event: thread and kind.
+    pub fn next_event(&self) -> Option<(usize, u32)> {
+        let consumed = self.scb.consumed.load(Relaxed);
+        if consumed == self.scb.produced.load(Acquire) {
+            return None;
+        }
+        let event = &self.scb.events[consumed as usize % EVENTS];
+        let (thread, kind) = (event.thread.load(Relaxed), event.kind.load(Relaxed));
+        self.scb.consumed.store(consumed.wrapping_add(1), Release);
+        Some((thread as usize, kind))
+    }
+
+    /// Kernel entry.
+    ///
+    /// # Safety
+    /// Called by the signal handler, on the host thread of this core.
+    unsafe fn enter(&self, signal: i32, frame: *mut libc::ucontext_t) {
+        // SAFETY: handlers of this core do not nest (all signals are masked in a handler).
+        let kernel = unsafe { &mut *self.kernel.get() };
+        let claimed = self.scb.current.load(Relaxed) as usize;
+        if claimed < self.count.get() {
+            kernel.current = claimed;
+        }
+        let target = match kernel.request.take_if(|_| signal == CALL) {
+            Some(request) => self.decide_request(kernel, request),
+            None => self.decide_interrupt(kernel, signal),
+        };
+        if let Some(target) = target {
+            // SAFETY: the frame is the handler's.
+            kernel.saved[kernel.current] = Some(unsafe { Context::of(frame) });
+            // SAFETY: likewise.
+            unsafe { self.restore(kernel, target, frame) };
+        }
+    }
+
+    fn decide_request(&self, kernel: &mut Kernel, request: Request) -> Option<usize> {
+        kernel.stale = request.epoch != self.scb.epoch.load(Relaxed);
+        (!kernel.stale).then_some(request.thread)
+    }
+
+    fn decide_interrupt(&self, kernel: &mut Kernel, signal: i32) -> Option<usize> {
+        let thread = kernel.bindings[signal as usize]?;
+        if !self.push_event(thread, EventKind::Activated) {
+            kernel.lost_events += 1;
+        }
+        let preempts = kernel.importance[thread] <= kernel.importance[kernel.current];
+        if !preempts || thread == kernel.current {
+            return None;
+        }
+        self.scb.epoch.fetch_add(1, Relaxed);
+        Some(thread)
+    }
+
+    fn push_event(&self, thread: usize, kind: EventKind) -> bool {
+        let produced = self.scb.produced.load(Relaxed);
+        if produced.wrapping_sub(self.scb.consumed.load(Acquire)) as usize >= EVENTS {
+            return false;
+        }
+        let event = &self.scb.events[produced as usize % EVENTS];
+        event.thread.store(thread as u32, Relaxed);
+        event.kind.store(kind as u32, Relaxed);
+        self.scb.produced.store(produced.wrapping_add(1), Release);
+        true
+    }
+
+    /// Leaves to `target`: from its block where it dispatched away in user mode, else from the
+    /// registers that were saved.
+    ///
+    /// # Safety
+    /// `frame` is the running handler's.
+    unsafe fn restore(&self, kernel: &mut Kernel, target: usize, frame: *mut libc::ucontext_t) {
+        let block = &self.dcbs[target];
+        let sp = block.sp.load(Relaxed);
+        kernel.current = target;
+        self.scb.current.store(target as u64, Relaxed);
+        if sp != 0 {
+            let ip = block.ip.load(Relaxed) + KERNEL_RESUME_OFFSET;
+            // SAFETY: stored by the thread itself when it dispatched away (invariants 3 and 5).
+            unsafe { resume_at(frame, ip, sp) };
+            block.sp.store(0, Relaxed);
+        } else if let Some(context) = kernel.saved[target].take() {
+            // SAFETY: saved from a frame of this process.
+            unsafe { context.put(frame) };
+        }
+    }
+}
+
+const fn zero() -> std::sync::atomic::AtomicU64 {
+    std::sync::atomic::AtomicU64::new(0)
+}
+
+/// Lays entry and argument on a new stack, aligned as the ABI wants it at a call.
+fn prepare(stack: &Stack, entry: Entry, argument: usize) -> u64 {
+    let base = stack.top().wrapping_sub(4);
+    // SAFETY: the topmost words of a stack nobody runs on yet.
+    unsafe { base.write(entry as *const () as u64) };
+    // SAFETY: likewise.
+    unsafe { base.wrapping_add(1).write(argument as u64) };
+    base as u64
+}
+
+fn use_kernel_stack(stack: Stack) -> io::Result<()> {
+    let (base, size) = stack.usable();
+    let description = libc::stack_t {
+        ss_sp: base,
+        ss_flags: 0,
+        ss_size: size,
+    };
+    // SAFETY: the stack is mapped and, forgotten below, stays so.
+    let result = unsafe { libc::sigaltstack(&raw const description, ptr::null_mut()) };
+    let _kept = std::mem::ManuallyDrop::new(stack);
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+fn handle(signal: i32) -> io::Result<()> {
+    // SAFETY: all-zero is a valid `sigaction`.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = on_signal as *const () as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+    // SAFETY: a valid set to fill.
+    unsafe { libc::sigfillset(&raw mut action.sa_mask) };
+    // SAFETY: the handler has the signature that SA_SIGINFO asks for.
+    match unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+extern "C" fn on_signal(signal: i32, _info: *mut libc::siginfo_t, frame: *mut libc::c_void) {
+    // SAFETY: null, or the core of this host thread, which outlives its use.
+    if let Some(core) = unsafe { CORE.get().as_ref() } {
+        // SAFETY: this is its handler.
+        unsafe { core.enter(signal, frame.cast()) };
+    }
+}
+
+/// Signals are masked while this lives.
+struct Masked(libc::sigset_t);
+
+impl Masked {
+    fn new() -> Self {
+        // SAFETY: all-zero is a valid set.
+        let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+        let mut old = all;
+        // SAFETY: a valid set to fill.
+        unsafe { libc::sigfillset(&raw mut all) };
+        // SAFETY: valid sets.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old) };
+        Self(old)
+    }
+}
+
+impl Drop for Masked {
+    fn drop(&mut self) {
+        // SAFETY: the set that was in force.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, ptr::null_mut()) };
+    }
+}

@@ -1,0 +1,59 @@
+//! The redistributor of one core
+#![expect(unsafe_code, reason = "constructed from an address")]
+
+use crate::frame::Frame;
+use bulkhead_formats::gicv3::{
+    CHILDREN_ASLEEP, DEFAULT_PRIORITY, FRAME_SIZE, GICR_WAKER, ICACTIVER, ICENABLER, ICPENDR,
+    IGROUPR, IGRPMODR, IPRIORITYR, ISENABLER, PROCESSOR_SLEEP,
+};
+
+/// A GICv3 redistributor: its own frame and that of the core's private interrupts.
+#[derive(Clone, Copy, Debug)]
+pub struct Redistributor {
+    control: Frame,
+    private: Frame,
+}
+
+impl Redistributor {
+    /// # Safety
+    /// A GICv3 redistributor is mapped at `base` as device memory, and nobody else uses it meanwhile.
+    #[must_use]
+    pub const unsafe fn new(base: usize) -> Self {
+        // SAFETY: the caller's promise.
+        let control = unsafe { Frame::new(base) };
+        // SAFETY: the caller's promise; the second frame follows the first.
+        let private = unsafe { Frame::new(base + FRAME_SIZE as usize) };
+        Self { control, private }
+    }
+
+    /// Wakes the redistributor, at most so many polls; whether it came.
+    #[must_use]
+    pub fn wake(self, polls: u32) -> bool {
+        let waker = self.control.read32(GICR_WAKER) & !PROCESSOR_SLEEP;
+        self.control.write32(GICR_WAKER, waker);
+        (0..polls).any(|_| self.control.read32(GICR_WAKER) & CHILDREN_ASLEEP == 0)
+    }
+
+    /// Silences every private interrupt and makes all of them group 1 but those of `group_0`, which
+    /// get the highest priority.
+    pub fn reset(self, group_0: u32) {
+        for bank in [ICENABLER, ICPENDR, ICACTIVER] {
+            self.private.write32(bank, u32::MAX);
+        }
+        self.private.write32(IGRPMODR, 0);
+        self.private.write32(IGROUPR, !group_0);
+        for intid in 0..32 {
+            let priority = if group_0 >> intid & 1 == 1 {
+                0
+            } else {
+                DEFAULT_PRIORITY
+            };
+            self.private.write8(IPRIORITYR + intid, priority);
+        }
+    }
+
+    /// Enables the private interrupts of `mask`.
+    pub fn enable(self, mask: u32) {
+        self.private.write32(ISENABLER, mask);
+    }
+}

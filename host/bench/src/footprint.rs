@@ -1,0 +1,84 @@
+//! `footprint`: the size of what everybody must trust
+
+use bulkhead_plan::manifest::Sizes;
+use bulkhead_run::figures::Kind;
+
+use crate::sloc::lines_below;
+use crate::{Bench, BenchError, Context, Report, Row};
+
+const KIB: f64 = 1024.0;
+/// Resident text of the monitor, bytes.
+const TEXT_BOUND: f64 = 8.0 * KIB;
+/// Stage-2 tables of a guest with 4 GiB, bytes.
+const TABLES_BOUND: f64 = 24.0 * KIB;
+/// The layers whose source lines are counted, highest assurance first.
+const LAYERS: [&str; 9] = [
+    "abi", "monitor", "arch", "drivers", "lib", "rtos", "user", "linux", "host",
+];
+
+pub(crate) struct Footprint;
+
+impl Bench for Footprint {
+    fn id(&self) -> &'static str {
+        "footprint"
+    }
+
+    fn reproduces(&self) -> &'static str {
+        "001 section 3.1; 003 section 3"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Size
+    }
+
+    fn promise(&self) -> &'static str {
+        "resident text of the monitor at most 8 KiB, tables of a 4 GiB guest at most 24 KiB"
+    }
+
+    fn run(&self, context: &Context) -> Result<Report, BenchError> {
+        let large = ["partition.linux.memory=4 GiB"];
+        let setting = context.build("footprint", "systems/drive", &large, &[])?;
+        let linux = setting
+            .manifest
+            .partitions
+            .iter()
+            .position(|p| p.name == "linux");
+        let sizes = &setting.manifest.sizes;
+        let tables = linux.and_then(|index| sizes.stage2_tables.get(index));
+        let mut rows = rows(sizes, tables.map_or(f64::NAN, |&bytes| bytes as f64));
+        rows.extend(LAYERS.map(|layer| {
+            let lines = lines_below(&context.root.join(layer));
+            Row::shown(
+                &format!("source of {layer}/"),
+                &[("lines", lines as f64)],
+                "lines",
+            )
+        }));
+        Ok(self.report(rows))
+    }
+}
+
+fn rows(sizes: &Sizes, guest_tables: f64) -> Vec<Row> {
+    let shown = |name, bytes: u64| Row::shown(name, &[("bytes", bytes as f64)], "B");
+    let text = sizes.monitor_text as f64;
+    vec![
+        Row::at_most(
+            "resident text, vectors included",
+            &[("bytes", text)],
+            "B",
+            TEXT_BOUND,
+        ),
+        Row::at_most(
+            "stage-2 tables of a 4 GiB guest",
+            &[("bytes", guest_tables)],
+            "B",
+            TABLES_BOUND,
+        ),
+        shown("read-only data", sizes.monitor_rodata),
+        shown("writable data", sizes.monitor_data),
+        shown("stacks and state of all cores", sizes.stacks),
+        shown("tables of EL2", sizes.el2_tables),
+        shown("configuration", sizes.config),
+        shown("boot part, dropped after boot", sizes.boot),
+    ]
+}

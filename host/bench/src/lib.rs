@@ -1,0 +1,85 @@
+//! Experiments as commands
+//!
+//! Each experiment is a [`Bench`]: it says which table or figure it reproduces, of which kind its
+//! figures are and what is promised, and its run gives a [`Report`] whose rows each hold figures, a
+//! bound and whether the bound holds.
+#![forbid(unsafe_code)]
+
+mod determinism;
+mod error;
+mod external;
+mod footprint;
+mod guest_overhead;
+mod interrupt_log;
+mod load;
+mod report;
+mod restart;
+mod setting;
+mod sloc;
+mod traps;
+
+pub use error::BenchError;
+pub use report::{Figures, Report, Row, html};
+pub use setting::Context;
+
+use bulkhead_run::figures::Kind;
+
+/// An experiment.
+pub trait Bench {
+    /// Its name on the command line.
+    fn id(&self) -> &'static str;
+    /// Paper and table or figure.
+    fn reproduces(&self) -> &'static str;
+    /// Kind of its figures.
+    fn kind(&self) -> Kind;
+    /// What its bounds say, in one line.
+    fn promise(&self) -> &'static str;
+    /// Runs it.
+    ///
+    /// # Errors
+    /// It could not be run; a broken promise is no error but a row that is not ok.
+    fn run(&self, context: &Context) -> Result<Report, BenchError>;
+
+    /// Its report with these rows.
+    fn report(&self, rows: Vec<Row>) -> Report {
+        Report {
+            id: self.id().into(),
+            kind: self.kind(),
+            reproduces: self.reproduces().into(),
+            promise: self.promise().into(),
+            rows,
+        }
+    }
+}
+
+/// All experiments there are, in the order of the specification.
+#[must_use]
+pub fn all() -> Vec<Box<dyn Bench>> {
+    vec![
+        Box::new(traps::Traps),
+        Box::new(footprint::Footprint),
+        Box::new(guest_overhead::GuestOverhead),
+        Box::new(restart::Restart),
+        Box::new(restart::RestartShowcase),
+        Box::new(determinism::Determinism),
+        Box::new(external::OMP_MICRO),
+        Box::new(external::OMP_BOTS),
+        Box::new(external::OMP_CONSERVE),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn ids_are_unique_and_promises_are_made() {
+        let benches = all();
+        let ids: BTreeSet<_> = benches.iter().map(|bench| bench.id()).collect();
+        assert_eq!(ids.len(), benches.len());
+        for bench in benches {
+            assert!(!bench.promise().is_empty() && !bench.reproduces().is_empty());
+        }
+    }
+}

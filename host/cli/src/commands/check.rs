@@ -1,0 +1,27 @@
+//! `bulkhead check`
+
+use bulkhead_model::render;
+use std::process::ExitCode;
+
+use crate::arguments::Check;
+use crate::checkout::Checkout;
+use crate::failure::Failure;
+
+pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
+    let checkout = Checkout::find()?;
+    let system = arguments.system.as_deref();
+    let (system, findings) = super::load(&checkout, system, &arguments.changes, arguments.json)?;
+    if arguments.json {
+        println!("{:#}", render::to_json(&findings));
+        return Ok(ExitCode::SUCCESS);
+    }
+    super::show_remarks(&findings, arguments.verbose);
+    println!(
+        "{}: {} partitions, {} channels on board {}: nothing wrong",
+        system.name,
+        system.partitions.len(),
+        system.channels.len(),
+        system.board.name
+    );
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,169 @@
+//! The commands, one file each
+
+mod bench;
+mod build;
+mod check;
+mod console;
+mod explain;
+mod new;
+mod run;
+mod shown;
+mod stop;
+
+use bulkhead_model::system::System;
+use bulkhead_model::{Diagnostic, Overrides, Severity};
+use bulkhead_plan::manifest::Manifest;
+use bulkhead_run::RunError;
+use bulkhead_run::machine::RunFolder;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::arguments::{Arguments, Changes, Command};
+use crate::checkout::Checkout;
+use crate::failure::Failure;
+
+/// File name of the manifest in a system's output folder.
+const MANIFEST: &str = "manifest.json";
+
+/// Executes a command.
+pub(crate) fn execute(arguments: Arguments) -> Result<ExitCode, Failure> {
+    match arguments.command {
+        Command::Check(arguments) => check::execute(&arguments),
+        Command::Build(arguments) => build::execute(&arguments),
+        Command::Run(arguments) => run::execute(&arguments),
+        Command::Console(arguments) => console::execute(&arguments),
+        Command::Send(arguments) => console::send(&arguments),
+        Command::Drive(arguments) => console::drive(&arguments),
+        Command::Explain(arguments) => explain::execute(&arguments),
+        Command::Log(arguments) => shown::log(&arguments),
+        Command::Counters(arguments) => shown::counters(&arguments),
+        Command::Report(arguments) => shown::report(&arguments),
+        Command::Bench(arguments) => bench::execute(&arguments),
+        Command::New(arguments) => new::execute(&arguments),
+        Command::Stop(arguments) => stop::execute(&arguments),
+    }
+}
+
+/// Loads and checks a description with the user's changes; gives its remarks, too.
+fn load(
+    checkout: &Checkout,
+    system: Option<&Path>,
+    changes: &Changes,
+    json: bool,
+) -> Result<(System, Vec<Diagnostic>), Failure> {
+    let path = checkout.description(system)?;
+    let overrides = Overrides {
+        set: changes.set.clone(),
+    };
+    bulkhead_model::load(&path, checkout.root(), &overrides)
+        .map_err(|findings| Failure::Refused { findings, json })
+}
+
+/// Argument words for this once, by partition.
+fn arguments(system: &System, changes: &Changes) -> Result<BTreeMap<String, String>, Failure> {
+    let mut words: BTreeMap<String, String> = BTreeMap::new();
+    let mut add = |partition: &str, word: &str| {
+        let all = words.entry(partition.into()).or_default();
+        *all = format!("{all} {word}").trim().into();
+    };
+    for text in &changes.arguments {
+        let bad = || Failure::BadArgument { text: text.clone() };
+        let (partition, word) = text.split_once('=').ok_or_else(bad)?;
+        add(partition, word);
+    }
+    if let Some(fault) = &changes.fault {
+        add(
+            partition_of_fault(system, fault)?,
+            &format!("fault={fault}"),
+        );
+    }
+    Ok(words)
+}
+
+/// The partition that makes a fault: its name begins the fault's, the longest counts.
+fn partition_of_fault<'s>(system: &'s System, fault: &str) -> Result<&'s str, Failure> {
+    let names = system
+        .partitions
+        .iter()
+        .map(|partition| partition.name.as_str());
+    let makes = |name: &&str| {
+        fault
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with('-'))
+    };
+    names
+        .clone()
+        .filter(makes)
+        .max_by_key(|name| name.len())
+        .ok_or_else(|| Failure::BadFault {
+            fault: fault.into(),
+            known: names.collect::<Vec<_>>().join(", "),
+        })
+}
+
+/// What the user should know but need not act on now.
+fn show_remarks(findings: &[Diagnostic], notes: bool) {
+    let wanted = |finding: &&Diagnostic| notes || finding.severity < Severity::Note;
+    let shown: Vec<_> = findings.iter().filter(wanted).cloned().collect();
+    eprint!(
+        "{}",
+        bulkhead_model::render::render(&shown, crate::failure::style())
+    );
+}
+
+/// A system that was built.
+struct Built {
+    name: String,
+    manifest: Manifest,
+    folder: RunFolder,
+}
+
+/// The system that the user means, as it was built last.
+fn built(system: Option<&Path>) -> Result<Built, Failure> {
+    let checkout = Checkout::find()?;
+    let name = system_name(&checkout, system)?;
+    let out = checkout.out(&name);
+    let path = out.join(MANIFEST);
+    let text = std::fs::read_to_string(&path).map_err(|_| RunError::NothingThere {
+        what: "build",
+        system: name.clone(),
+        path: path.clone(),
+    })?;
+    let manifest = serde_json::from_str(&text).map_err(|error| RunError::Damaged {
+        path,
+        message: error.to_string(),
+    })?;
+    let folder = RunFolder::new(&out, &name);
+    Ok(Built {
+        name,
+        manifest,
+        folder,
+    })
+}
+
+/// The name that a description gives its system, even if it is no longer accepted.
+fn system_name(checkout: &Checkout, system: Option<&Path>) -> Result<String, Failure> {
+    if let Some(name) = system.and_then(Path::to_str)
+        && checkout.out(name).join(MANIFEST).is_file()
+    {
+        return Ok(name.into());
+    }
+    let path = checkout.description(system)?;
+    let folder_name = || {
+        let folder = if path.is_file() {
+            path.parent()
+        } else {
+            Some(path.as_path())
+        };
+        let whole = folder.and_then(|folder| folder.canonicalize().ok());
+        whole.and_then(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()))
+    };
+    match bulkhead_model::load(&path, checkout.root(), &Overrides::default()) {
+        Ok((system, _)) => Ok(system.name),
+        Err(findings) => folder_name().ok_or(Failure::Refused {
+            findings,
+            json: false,
+        }),
+    }
+}

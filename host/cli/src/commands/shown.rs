@@ -1,0 +1,101 @@
+//! `bulkhead log`, `counters`, `report`: the running or the last system
+
+use bulkhead_run::figures::Kind;
+use bulkhead_run::machine::Session;
+use bulkhead_run::ram::Ram;
+use bulkhead_run::report::{
+    FaultReport, PartitionReport, Report, counters_text, fault_reports, faults_text,
+    partition_reports, report_text,
+};
+use bulkhead_run::watch::{Clock, Snapshot};
+use serde_json::json;
+use std::process::ExitCode;
+
+use super::Built;
+use crate::arguments::Shown;
+use crate::failure::Failure;
+
+pub(super) fn log(arguments: &Shown) -> Result<ExitCode, Failure> {
+    let State { faults, .. } = state(arguments)?;
+    if arguments.json {
+        println!("{:#}", json!(faults));
+    } else if faults.is_empty() {
+        println!("no faults");
+    } else {
+        println!("{}", faults_text(&faults, true));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn counters(arguments: &Shown) -> Result<ExitCode, Failure> {
+    let State {
+        partitions, kind, ..
+    } = state(arguments)?;
+    if arguments.json {
+        println!("{:#}", json!(partitions));
+    } else {
+        println!("{}", counters_text(&partitions, kind));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn report(arguments: &Shown) -> Result<ExitCode, Failure> {
+    let built = super::built(arguments.system.as_deref())?;
+    let report = Report::load(built.folder.path(), &built.name)?;
+    if arguments.json {
+        println!("{:#}", json!(report));
+    } else {
+        print!("{}", report_text(&report));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Counters and faults.
+struct State {
+    partitions: Vec<PartitionReport>,
+    faults: Vec<FaultReport>,
+    kind: Kind,
+}
+
+/// From the machine's memory while it runs, else from the last report.
+fn state(arguments: &Shown) -> Result<State, Failure> {
+    let built = super::built(arguments.system.as_deref())?;
+    match built.folder.running() {
+        Ok(session) => running_state(&built, &session),
+        Err(_) => {
+            let report = Report::load(built.folder.path(), &built.name)?;
+            let Report {
+                partitions,
+                faults,
+                kind,
+                ..
+            } = report;
+            Ok(State {
+                partitions,
+                faults,
+                kind,
+            })
+        }
+    }
+}
+
+fn running_state(built: &Built, session: &Session) -> Result<State, Failure> {
+    let manifest = &built.manifest;
+    let ram = Ram::of_process(session.pid, session.ram_fd, manifest.machine.memory_base)?;
+    let clock = Clock::new(manifest.machine.counter_hz);
+    let snapshots: Vec<_> = manifest
+        .partitions
+        .iter()
+        .map(|partition| Snapshot::read(&ram, partition))
+        .collect();
+    let faults: Vec<_> = snapshots
+        .iter()
+        .enumerate()
+        .flat_map(|(index, snapshot)| snapshot.log().into_iter().map(move |fault| (index, fault)))
+        .collect();
+    Ok(State {
+        partitions: partition_reports(manifest, &snapshots, &clock),
+        faults: fault_reports(manifest, &faults, &clock),
+        kind: session.kind,
+    })
+}

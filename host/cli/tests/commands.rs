@@ -1,0 +1,137 @@
+//! The commands from outside: what they say and how they end
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn bulkhead(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output: Output = Command::new(env!("CARGO_BIN_EXE_bulkhead"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("BULKHEAD_ROOT", root())
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let status = output.status.code().unwrap();
+    (status, text(&output.stdout), text(&output.stderr))
+}
+
+/// A folder that is gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("bulkhead-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn what_new_makes_is_right_and_not_made_twice() {
+    let folder = Folder::new("new");
+    let (status, said, _) = bulkhead(&folder.0, &["new", "first"]);
+    assert_eq!(status, 0);
+    assert!(said.contains("first/system.toml"), "{said}");
+    let (status, said, warned) = bulkhead(&folder.0, &["check", "first"]);
+    assert_eq!((status, warned.as_str()), (0, ""), "{said}");
+    assert!(said.starts_with("first: "), "{said}");
+    let (status, _, said) = bulkhead(&folder.0, &["new", "first"]);
+    assert_eq!(status, 2);
+    assert!(said.contains("exists already"), "{said}");
+}
+
+#[test]
+fn a_refused_description_shows_all_errors_for_people_and_programs() {
+    let folder = Folder::new("refused");
+    let text = "[system]\nname = \"x\"\nboard = \"qemu-virt\"\n[partition.a]\nkind = \"tros\"\n\
+                memory = \"lots\"\n";
+    std::fs::write(folder.0.join("system.toml"), text).unwrap();
+    let (status, _, said) = bulkhead(&folder.0, &["check"]);
+    assert_eq!(status, 3);
+    assert!(
+        said.contains("system.toml:") && said.contains("errors"),
+        "{said}"
+    );
+    let (status, json, said) = bulkhead(&folder.0, &["check", "--json"]);
+    assert_eq!((status, said.as_str()), (3, ""));
+    let findings: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(findings.as_array().unwrap().len() >= 2, "{json}");
+    assert!(findings[0]["line"].is_u64(), "{json}");
+}
+
+#[test]
+fn what_is_not_there_is_said_not_to_be_there() {
+    let folder = Folder::new("missing");
+    let cases: [(&[&str], i32, &str); 7] = [
+        (&["check", "nowhere"], 5, "there is no system `nowhere`"),
+        (&["explain", "nonsense"], 2, "neither a key"),
+        (&["bench", "nonsense"], 2, "no experiment `nonsense`"),
+        (
+            &["run", "drive", "--fault", "nobody-panics"],
+            2,
+            "no partition is named by the fault",
+        ),
+        (&["run", "drive", "--for", "soon"], 2, "500ms"),
+        (
+            &["run", "drive", "--argument", "linux"],
+            2,
+            "gives no partition an argument",
+        ),
+        (&["frobnicate"], 2, "unrecognized subcommand"),
+    ];
+    for (arguments, expected, message) in cases {
+        let (status, _, said) = bulkhead(&folder.0, arguments);
+        assert_eq!(status, expected, "{arguments:?}: {said}");
+        assert!(said.contains(message), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_system_that_never_ran_has_no_report_and_no_console() {
+    let folder = Folder::new("never");
+    assert_eq!(bulkhead(&folder.0, &["new", "never-built"]).0, 0);
+    for command in ["report", "counters", "log", "stop"] {
+        let (status, _, said) = bulkhead(&folder.0, &[command, "never-built"]);
+        assert_eq!(status, 5, "{command}: {said}");
+        assert!(
+            said.contains("there is no build of the system `never-built`"),
+            "{said}"
+        );
+    }
+    let (status, _, said) = bulkhead(&folder.0, &["console", "control", "-s", "never-built"]);
+    assert_eq!(status, 5, "{said}");
+}
+
+#[test]
+fn experiments_are_listed_with_their_promises() {
+    let (status, json, _) = bulkhead(&root(), &["bench", "list", "--json"]);
+    assert_eq!(status, 0);
+    let list: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for id in [
+        "traps",
+        "footprint",
+        "guest-overhead",
+        "restart",
+        "determinism",
+    ] {
+        let found = list
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|bench| bench["id"] == id);
+        assert!(
+            found.is_some_and(|bench| bench["promise"].is_string()),
+            "{id}"
+        );
+    }
+}

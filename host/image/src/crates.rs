@@ -1,0 +1,162 @@
+//! Crates of the workspace, built for their own machines
+//!
+//! One call of cargo per target. Its messages are shown only when it fails.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde::Deserialize;
+
+use crate::error::BuildError;
+
+/// What crates are built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// The monitor: no floating point, linked at an address of the board.
+    Monitor,
+    /// Images for a partition.
+    Partition,
+    /// User space of a Linux partition.
+    Linux,
+}
+
+impl Target {
+    const fn triple(self) -> &'static str {
+        match self {
+            Self::Monitor => "aarch64-unknown-none-softfloat",
+            Self::Partition => "aarch64-unknown-none",
+            Self::Linux => "aarch64-unknown-linux-musl",
+        }
+    }
+
+    const fn profile(self) -> &'static str {
+        match self {
+            Self::Monitor | Self::Partition => "bare",
+            Self::Linux => "release",
+        }
+    }
+}
+
+/// Executables by crate.
+pub type Executables = BTreeMap<String, Vec<PathBuf>>;
+
+/// The part of cargo's messages that says what was built where.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    #[serde(default)]
+    manifest_path: PathBuf,
+    executable: Option<PathBuf>,
+}
+
+/// Builds crates for one target; answers their executables.
+///
+/// `load` is the address at which [`Target::Monitor`] crates are linked.
+///
+/// # Errors
+/// There is no cargo, or it failed; its messages are the error's detail.
+pub fn build(
+    root: &Path,
+    target: Target,
+    crates: &[String],
+    load: u64,
+) -> Result<Executables, BuildError> {
+    if crates.is_empty() {
+        return Ok(Executables::new());
+    }
+    let output = command(root, target, crates, load)
+        .output()
+        .map_err(|error| no_cargo(&error))?;
+    if !output.status.success() {
+        return Err(failed(crates, &output));
+    }
+    executables(root, &String::from_utf8_lossy(&output.stdout))
+}
+
+fn command(root: &Path, target: Target, crates: &[String], load: u64) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command
+        .current_dir(root)
+        .args(["build", "--message-format=json-render-diagnostics"]);
+    command.args(["--target", target.triple(), "--profile", target.profile()]);
+    // Flags meant for the machine at hand would be wrong for another.
+    command
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    if target == Target::Monitor {
+        let flags = format!(
+            "target.{}.rustflags=[\"-Clink-arg=--defsym=LOAD_ADDRESS={load:#x}\"]",
+            target.triple()
+        );
+        command.args(["--config", &flags]);
+    }
+    for name in crates {
+        command.args(["--package", name]);
+    }
+    command
+}
+
+fn no_cargo(error: &std::io::Error) -> BuildError {
+    let message = format!("cannot start `cargo`: {error}");
+    BuildError::new(
+        "no-cargo",
+        message,
+        "run `make setup`, which installs the toolchain",
+    )
+}
+
+fn failed(crates: &[String], output: &Output) -> BuildError {
+    let message = format!("building {} failed", crates.join(", "));
+    let help = "the compiler's messages are above; a missing target is installed by `make setup`";
+    BuildError::new("crate-build", message, help)
+        .detail(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn executables(root: &Path, messages: &str) -> Result<Executables, BuildError> {
+    let mut found = Executables::new();
+    for line in messages.lines() {
+        let Ok(message) = serde_json::from_str::<Message>(line) else {
+            continue;
+        };
+        if let (Some(executable), "compiler-artifact") = (message.executable, &*message.reason) {
+            let name = package_name(root, &message.manifest_path)?;
+            found.entry(name).or_default().push(executable);
+        }
+    }
+    found
+        .values_mut()
+        .for_each(|executables| executables.sort());
+    Ok(found)
+}
+
+/// The package of a manifest.
+fn package_name(root: &Path, manifest: &Path) -> Result<String, BuildError> {
+    let text = std::fs::read_to_string(root.join(manifest))
+        .map_err(|error| BuildError::unreadable(manifest, &error))?;
+    let name = text
+        .lines()
+        .find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    name.map(str::to_owned)
+        .ok_or_else(|| BuildError::internal(format!("`{}` has no name", manifest.display())))
+}
+
+/// The only executable of a crate.
+///
+/// # Errors
+/// It has none, or several.
+pub fn only_executable<'a>(built: &'a Executables, name: &str) -> Result<&'a Path, BuildError> {
+    match built.get(name).map(Vec::as_slice) {
+        Some([executable]) => Ok(executable),
+        _ => {
+            let message = format!("crate `{name}` does not build exactly one program");
+            Err(BuildError::new(
+                "crate-program",
+                message,
+                "name a crate with one `main`",
+            ))
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The images of all partitions
+
+use std::fs;
+use std::path::Path;
+
+use bulkhead_formats::address::Ipa;
+use bulkhead_model::system::{Image, Initrd, Kernel, Partition, System};
+use bulkhead_plan::PartitionImages;
+use bulkhead_plan::load::{Argument, GuestImage};
+
+use crate::crates::{self, Executables, Target, only_executable};
+use crate::error::BuildError;
+use crate::foreign::{self, Wishes};
+use crate::initrd::{self, Contents};
+use crate::progress::Progress;
+use crate::{BuildOptions, elf, linux, output};
+
+/// Crate of the programs in the initial file system.
+const AGENT: &str = "bulkhead-agent";
+
+/// Builds and reads the images of all partitions.
+///
+/// # Errors
+/// See [`BuildError`].
+pub fn gather(
+    system: &System,
+    options: &BuildOptions,
+    progress: &Progress,
+) -> Result<Vec<PartitionImages>, BuildError> {
+    let gatherer = Gatherer::new(system, options, progress)?;
+    system
+        .partitions
+        .iter()
+        .map(|partition| gatherer.partition(partition))
+        .collect()
+}
+
+struct Gatherer<'a> {
+    system: &'a System,
+    options: &'a BuildOptions,
+    built: Executables,
+    agent: Executables,
+}
+
+fn images(system: &System) -> impl Iterator<Item = &Image> {
+    system
+        .partitions
+        .iter()
+        .flat_map(|p| std::iter::once(&p.image).chain(&p.alternate))
+}
+
+/// What a list of crates is called while it is built.
+fn listed(crates: &[String]) -> String {
+    format!("building {}", crates.join(", "))
+}
+
+impl<'a> Gatherer<'a> {
+    fn new(
+        system: &'a System,
+        options: &'a BuildOptions,
+        progress: &Progress,
+    ) -> Result<Self, BuildError> {
+        let crate_of = |image: &Image| match image {
+            Image::Crate(name) => Some(name.clone()),
+            _ => None,
+        };
+        let mut names: Vec<String> = images(system).filter_map(crate_of).collect();
+        names.sort();
+        names.dedup();
+        progress.doing(listed(&names));
+        let built = crates::build(&options.root, Target::Partition, &names, 0)?;
+        let wants_agent = |image: &Image| {
+            matches!(
+                image,
+                Image::Linux {
+                    initrd: Initrd::Agent,
+                    ..
+                }
+            )
+        };
+        let agent = if images(system).any(wants_agent) {
+            vec![AGENT.to_owned()]
+        } else {
+            vec![]
+        };
+        progress.doing(listed(&agent));
+        let agent = crates::build(&options.root, Target::Linux, &agent, 0)?;
+        progress.doing("reading images");
+        Ok(Self {
+            system,
+            options,
+            built,
+            agent,
+        })
+    }
+
+    fn partition(&self, partition: &Partition) -> Result<PartitionImages, BuildError> {
+        let alternate = partition.alternate.as_ref();
+        let alternate = alternate
+            .map(|image| self.image(partition, image))
+            .transpose()?;
+        let argument = self
+            .options
+            .arguments
+            .get(&partition.name)
+            .cloned()
+            .unwrap_or_default();
+        Ok(PartitionImages {
+            primary: self.image(partition, &partition.image)?,
+            alternate,
+            argument,
+        })
+    }
+
+    fn image(&self, partition: &Partition, image: &Image) -> Result<GuestImage, BuildError> {
+        let ram = self.system.board.guest.ram;
+        match image {
+            Image::Crate(name) => crate_image(only_executable(&self.built, name)?),
+            Image::File {
+                path,
+                load,
+                entry,
+                device_tree,
+            } => {
+                let wishes = Wishes {
+                    load: *load,
+                    entry: *entry,
+                    device_tree: *device_tree,
+                };
+                foreign::place(partition, ram, path, read(path)?, wishes)
+            }
+            Image::Linux { kernel, initrd } => {
+                let path = linux::kernel_image(&self.options.root, kernel);
+                let image =
+                    fs::read(&path).map_err(|error| no_kernel(partition, kernel, &path, &error))?;
+                let initrd = self.initrd(partition, kernel, initrd)?;
+                linux::place(partition, ram, image, initrd)
+            }
+        }
+    }
+
+    /// The initial file system; one that is built is kept in the output folder for people to see.
+    fn initrd(
+        &self,
+        partition: &Partition,
+        kernel: &Kernel,
+        initrd: &Initrd,
+    ) -> Result<Vec<u8>, BuildError> {
+        let path = match initrd {
+            Initrd::File(path) => return read(path),
+            Initrd::Agent => self
+                .options
+                .out_dir
+                .join(format!("{}.initrd.cpio", partition.name)),
+        };
+        let none = Vec::new();
+        let bytes = initrd::build(&Contents {
+            root: &self.options.root,
+            busybox: &linux::busybox(&self.options.root),
+            modules: &linux::modules(&self.options.root, kernel),
+            programs: self.agent.get(AGENT).unwrap_or(&none),
+        })
+        .map_err(|error| error.at(&partition.span))?;
+        output::write(&path, &bytes)?;
+        Ok(bytes)
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, BuildError> {
+    fs::read(path).map_err(|error| BuildError::unreadable(path, &error))
+}
+
+fn crate_image(path: &Path) -> Result<GuestImage, BuildError> {
+    let executable = elf::parse(&read(path)?)
+        .map_err(|what| BuildError::internal(format!("`{}` {what}", path.display())))?;
+    let entry = Ipa(executable.entry_address());
+    Ok(GuestImage {
+        pieces: executable.pieces(),
+        entry,
+        argument: Argument::GuestPage,
+        device_tree: None,
+    })
+}
+
+fn no_kernel(
+    partition: &Partition,
+    kernel: &Kernel,
+    path: &Path,
+    error: &std::io::Error,
+) -> BuildError {
+    let message = match kernel {
+        Kernel::Packaged(flavour) => {
+            format!(
+                "the kernel `{flavour}` of partition `{}` is not there yet",
+                partition.name
+            )
+        }
+        Kernel::File(_) => {
+            format!("cannot read the kernel `{}`: {error}", path.display())
+        }
+    };
+    BuildError::new(
+        "kernel-missing",
+        message,
+        "run `make setup`, which fetches kernels",
+    )
+    .at(&partition.span)
+}

@@ -1,0 +1,6 @@
+//! Images as files, and files as images
+
+mod files;
+#[path = "../../../plan/tests/fixture/mod.rs"]
+mod fixture;
+mod packing;

@@ -1,0 +1,117 @@
+//! A board: facts, no policy
+//!
+//! Read from `boards/NAME.toml`. Addresses and interrupt numbers stand there and nowhere else.
+
+use crate::system::DeviceId;
+
+/// A board.
+#[derive(Clone, Debug)]
+pub struct Board {
+    /// Name of the file.
+    pub name: String,
+    /// One line for people.
+    pub description: String,
+    /// Cores at most.
+    pub max_cores: usize,
+    /// Cores of the machine when the partitions need no more.
+    pub default_cores: usize,
+    /// Start of RAM, physical.
+    pub memory_base: u64,
+    /// Where the boot image is placed, physical.
+    pub load: u64,
+    /// RAM when the plan needs no more, bytes.
+    pub default_memory: u64,
+    /// RAM at most, bytes.
+    pub max_memory: u64,
+    /// GIC distributor, physical.
+    pub distributor: u64,
+    /// First redistributor, physical.
+    pub redistributors: u64,
+    /// Bytes from one core's redistributor to the next.
+    pub redistributor_stride: u64,
+    /// Number of SPIs.
+    pub spis: u32,
+    /// First and last SPI wired to nothing.
+    pub doorbell_spis: (u32, u32),
+    /// INTIDs of the timers: secure, non-secure, virtual, hypervisor.
+    pub timer_intids: [u32; 4],
+    /// Page colours the last-level cache has: size / ways / page size.
+    pub colours: u32,
+    /// What partitions see.
+    pub guest: GuestMap,
+    /// Devices, in the order of the file.
+    pub devices: Vec<Device>,
+    /// The machine that emulates the board.
+    pub emulator: Emulator,
+}
+
+/// Guest-physical addresses every partition sees.
+#[derive(Clone, Debug)]
+pub struct GuestMap {
+    /// Start of memory.
+    pub ram: u64,
+    /// Emulated distributor.
+    pub distributor: u64,
+    /// Emulated redistributors.
+    pub redistributors: u64,
+    /// UART page, real or emulated.
+    pub uart: u64,
+    /// Window of channels, consoles, link pages.
+    pub window: u64,
+    /// Bytes of the window.
+    pub window_size: u64,
+}
+
+/// A device.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Name by which descriptions ask for it.
+    pub name: String,
+    /// `pl011`, `pl031`, `pcie-host`, …
+    pub kind: String,
+    /// Physical address.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+    /// SPI numbers (INTID - 32).
+    pub spis: Vec<u32>,
+    /// Edge-triggered (else level).
+    pub edge: bool,
+    /// Reads or writes memory by itself.
+    pub dma: bool,
+    /// Device-tree `compatible`; empty = no node.
+    pub compatible: Vec<String>,
+    /// Input clock for the device tree, if it has one.
+    pub clock_hz: Option<u32>,
+}
+
+/// The machine that emulates the board.
+#[derive(Clone, Debug)]
+pub struct Emulator {
+    /// Program.
+    pub program: String,
+    /// Smallest version that will do, e.g. `7.2`.
+    pub minimum_version: String,
+    /// `-M`.
+    pub machine: String,
+    /// `-cpu`.
+    pub cpu: String,
+    /// Frequency of the generic timer, Hz.
+    pub counter_hz: u64,
+}
+
+impl Device {
+    /// Whether a physical address is the device's.
+    #[must_use]
+    pub fn covers(&self, address: u64) -> bool {
+        (self.address..self.address.saturating_add(self.size)).contains(&address)
+    }
+}
+
+impl Board {
+    /// The device of that id.
+    #[must_use]
+    pub fn device(&self, id: DeviceId) -> &Device {
+        &self.devices[id.0]
+    }
+}

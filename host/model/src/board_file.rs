@@ -1,0 +1,196 @@
+//! Reading a board file
+
+use crate::board::{Board, Device, Emulator, GuestMap};
+use crate::diagnostic::{Diagnostic, Report};
+use crate::document::{self, At, Table};
+use crate::draft::{Field, Section, display, join};
+use crate::registry::BOARD;
+use crate::rules::shape::syntax;
+use crate::rules::system::{board_inconsistent, unknown_board};
+use crate::shape;
+use crate::source::Sources;
+use crate::text_file;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The board that a description names, if it can be read; what is wrong with it is reported.
+pub(crate) fn named(
+    table: &Table,
+    root: &Path,
+    folder: &Path,
+    sources: &mut Sources,
+    report: &mut Report,
+) -> Option<Board> {
+    let board = Section::of(table, "system").text("board");
+    let name = board.given()?;
+    let path = match is_path(&name.value) {
+        true => {
+            let source = sources.at(name.span.start);
+            join(source.map_or(folder, |source| &source.folder), &name.value)
+        }
+        false => root.join("boards").join(format!("{}.toml", name.value)),
+    };
+    match text(&path) {
+        Ok(text) => {
+            let base = sources.add(display(&path, root), &text, PathBuf::new());
+            read(&text, base, report)
+        }
+        Err(reason) => {
+            report.add(missing(name, &display(&path, root), root, &reason));
+            None
+        }
+    }
+}
+
+/// Whether a file is named, and not a board of the checkout.
+fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    String::from_utf8(text_file::read(path)?).map_err(|_| "it is not UTF-8".into())
+}
+
+fn missing(name: &At<String>, path: &str, root: &Path, reason: &str) -> Diagnostic {
+    if is_path(&name.value) {
+        return unknown_board::unreadable(name, path, reason);
+    }
+    let known = known(root);
+    let known: Vec<_> = known.iter().map(String::as_str).collect();
+    unknown_board::unknown(name, &known)
+}
+
+/// The boards of the checkout.
+fn known(root: &Path) -> Vec<String> {
+    let files = fs::read_dir(root.join("boards")).into_iter().flatten();
+    let paths = files.flatten().map(|file| file.path());
+    let boards = paths.filter(|path| path.extension().is_some_and(|end| end == "toml"));
+    let mut names: Vec<_> = boards
+        .filter_map(|path| path.file_stem()?.to_str().map(str::to_owned))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Reads the text of a board file that starts at offset `base`; nothing where it is wrong, which is
+/// reported at its place in that file.
+fn read(text: &str, base: usize, report: &mut Report) -> Option<Board> {
+    let (mut table, errors) = document::parse(text, base);
+    let mut own = Report::default();
+    errors
+        .iter()
+        .for_each(|error| own.add(syntax::broken(error)));
+    shape::check(&mut table, BOARD, errors.is_empty(), &mut own);
+    board_inconsistent::check_lists(&table, &mut own);
+    let board = (!own.has_errors()).then(|| board(&table)).flatten();
+    if let Some(board) = &board {
+        board_inconsistent::check(board, &table, &mut own);
+    }
+    let sound = !own.has_errors();
+    report.take(own);
+    board.filter(|_| sound)
+}
+
+/// The whole file as one section.
+struct Facts<'a> {
+    table: &'a Table,
+}
+
+impl Facts<'_> {
+    fn number(&self, section: &str, key: &str) -> Option<u64> {
+        Section::of(self.table, section).number(key).value()
+    }
+
+    fn text(&self, section: &str, key: &str) -> Option<String> {
+        Section::of(self.table, section).text(key).value()
+    }
+
+    fn list<const N: usize>(&self, section: &str, key: &str) -> Option<[u64; N]> {
+        let list = plain(Section::of(self.table, section).numbers(key));
+        list.try_into().ok()
+    }
+}
+
+fn plain<T>(list: Field<Vec<At<T>>>) -> Vec<T> {
+    match list {
+        Field::Given(at) => at.value.into_iter().map(|item| item.value).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn board(table: &Table) -> Option<Board> {
+    let facts = Facts { table };
+    let top = Section::whole(table);
+    let (first, last) = facts
+        .list::<2>("interrupts", "doorbells")
+        .map(|[a, b]| (a, b))?;
+    let timers = facts.list::<4>("interrupts", "timer_ppis")?;
+    Some(Board {
+        name: top.text("name").value()?,
+        description: top.text("description").or(String::new())?,
+        max_cores: top.number("max_cores").value()? as usize,
+        default_cores: top.number("default_cores").or(1)? as usize,
+        memory_base: facts.number("memory", "base")?,
+        load: facts.number("memory", "load")?,
+        default_memory: facts.number("memory", "default_size")?,
+        max_memory: facts.number("memory", "max_size")?,
+        distributor: facts.number("interrupts", "distributor")?,
+        redistributors: facts.number("interrupts", "redistributors")?,
+        redistributor_stride: facts.number("interrupts", "redistributor_stride")?,
+        spis: facts.number("interrupts", "spis")? as u32,
+        doorbell_spis: (first as u32, last as u32),
+        timer_intids: timers.map(|intid| intid as u32),
+        colours: colours(&facts)?,
+        guest: guest(&facts)?,
+        devices: Section::named(table, "device")
+            .map(device)
+            .collect::<Option<_>>()?,
+        emulator: emulator(&facts)?,
+    })
+}
+
+/// Bytes of a way in pages: addresses that far apart compete for the same lines.
+fn colours(facts: &Facts<'_>) -> Option<u32> {
+    let way = facts.number("cache", "size")? / facts.number("cache", "ways")?;
+    u32::try_from((way / bulkhead_abi::PAGE_SIZE).max(1)).ok()
+}
+
+fn guest(facts: &Facts<'_>) -> Option<GuestMap> {
+    let number = |key| facts.number("guest", key);
+    Some(GuestMap {
+        ram: number("ram")?,
+        distributor: number("distributor")?,
+        redistributors: number("redistributors")?,
+        uart: number("uart")?,
+        window: number("window")?,
+        window_size: number("window_size")?,
+    })
+}
+
+fn device(section: Section<'_>) -> Option<Device> {
+    Some(Device {
+        kind: section.text("kind").value()?,
+        address: section.number("address").value()?,
+        size: section.number("size").value()?,
+        spis: plain(section.numbers("spis"))
+            .iter()
+            .map(|spi| *spi as u32)
+            .collect(),
+        edge: section.choice("trigger", &[false, true]).or(false)?,
+        dma: section.flag("dma").or(false)?,
+        compatible: plain(section.texts("compatible")),
+        clock_hz: section.number("clock_hz").value().map(|hz| hz as u32),
+        name: section.name.value,
+    })
+}
+
+fn emulator(facts: &Facts<'_>) -> Option<Emulator> {
+    let text = |key| facts.text("emulator", key);
+    Some(Emulator {
+        program: text("program")?,
+        minimum_version: text("minimum_version")?,
+        machine: text("machine")?,
+        cpu: text("cpu")?,
+        counter_hz: facts.number("emulator", "counter_hz")?,
+    })
+}

@@ -1,0 +1,220 @@
+//! A description as written: typed, with places, perhaps with holes
+//!
+//! Rules work on the draft and not on the finished system, so that one mistake does not hide the
+//! next. A field that was reported as wrong already is [`Field::Broken`]: nobody says more about it.
+
+mod channel;
+mod partition;
+mod section;
+
+pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
+pub(crate) use partition::{CoresDraft, ImageDraft, PartitionDraft};
+pub(crate) use section::Section;
+
+use crate::board::{Board, Device};
+use crate::document::{At, Table, Value};
+use crate::source::Sources;
+use crate::system::{Clock, Span};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A value that may be missing.
+#[derive(Clone, Debug)]
+pub(crate) enum Field<T> {
+    /// Not written.
+    Absent,
+    /// Written wrongly, and reported.
+    Broken,
+    /// Written.
+    Given(At<T>),
+}
+
+/// A description.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    /// Root of the checkout: boards, crates, fetched kernels.
+    pub(crate) root: PathBuf,
+    /// Folder of the description.
+    pub(crate) folder: PathBuf,
+    pub(crate) sources: Arc<Sources>,
+    pub(crate) name: Field<String>,
+    pub(crate) description: Field<String>,
+    pub(crate) cores: Field<u64>,
+    /// `None` where it could not be read.
+    pub(crate) board: Option<Board>,
+    pub(crate) partitions: Vec<PartitionDraft>,
+    /// Whether partitions are described in a way that could not be read.
+    pub(crate) partitions_broken: bool,
+    pub(crate) channels: Vec<ChannelDraft>,
+    pub(crate) run_for: Field<u64>,
+    pub(crate) clock: Field<Clock>,
+}
+
+impl<T> Field<T> {
+    /// The value and its place, if it is known.
+    pub(crate) fn given(&self) -> Option<&At<T>> {
+        match self {
+            Self::Given(at) => Some(at),
+            _ => None,
+        }
+    }
+
+    /// Whether it is not written.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+
+    /// Its place, if it is known.
+    pub(crate) fn span(&self) -> Option<&Span> {
+        self.given().map(|at| &at.span)
+    }
+}
+
+impl<T: Clone> Field<T> {
+    /// The value; `default` where it is not written, nothing where it is broken.
+    pub(crate) fn or(&self, default: T) -> Option<T> {
+        match self {
+            Self::Given(at) => Some(at.value.clone()),
+            Self::Absent => Some(default),
+            Self::Broken => None,
+        }
+    }
+
+    /// The value, where it is known.
+    pub(crate) fn value(&self) -> Option<T> {
+        self.given().map(|at| at.value.clone())
+    }
+}
+
+/// Where a description stands and what it may refer to.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) root: PathBuf,
+    pub(crate) folder: PathBuf,
+    pub(crate) sources: Arc<Sources>,
+    pub(crate) board: Option<Board>,
+}
+
+impl Draft {
+    /// Reads a table whose shape has been checked.
+    pub(crate) fn read(table: &Table, around: Surroundings) -> Self {
+        let system = Section::of(table, "system");
+        let run = Section::of(table, "run");
+        Self {
+            root: around.root,
+            folder: around.folder,
+            sources: around.sources,
+            board: around.board,
+            name: system.text("name"),
+            description: system.text("description"),
+            cores: system.number("cores"),
+            partitions: Section::named(table, "partition")
+                .map(PartitionDraft::read)
+                .collect(),
+            partitions_broken: table
+                .get("partition")
+                .is_some_and(|entry| entry.node.value == Value::Broken),
+            channels: Section::named(table, "channel")
+                .map(ChannelDraft::read)
+                .collect(),
+            run_for: run.number("for"),
+            clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
+        }
+    }
+
+    /// The partition of that name.
+    pub(crate) fn partition(&self, name: &str) -> Option<&PartitionDraft> {
+        self.partitions
+            .iter()
+            .find(|partition| partition.name.value == name)
+    }
+
+    /// The partition that names this one as its standby.
+    pub(crate) fn primary_of(&self, standby: &PartitionDraft) -> Option<&PartitionDraft> {
+        self.partitions.iter().find(|partition| {
+            partition
+                .standby
+                .given()
+                .is_some_and(|name| name.value == standby.name.value)
+        })
+    }
+
+    /// Devices that a partition lists, as far as the board knows them.
+    pub(crate) fn devices<'a>(
+        &'a self,
+        partition: &'a PartitionDraft,
+    ) -> impl Iterator<Item = (&'a At<String>, &'a Device)> {
+        let named = |name: &'a At<String>| {
+            let board = self.board.as_ref()?;
+            let device = board
+                .devices
+                .iter()
+                .find(|device| device.name == name.value)?;
+            Some((name, device))
+        };
+        partition
+            .devices
+            .given()
+            .into_iter()
+            .flat_map(|list| &list.value)
+            .filter_map(named)
+    }
+
+    /// Cores of the machine: as described, or as the board and the partitions ask, with a spare one
+    /// where a heartbeat is watched.
+    pub(crate) fn machine_cores(&self) -> Option<usize> {
+        let board = self.board.as_ref()?;
+        let used = self.cores_used();
+        let watched = self
+            .partitions
+            .iter()
+            .any(|partition| !partition.heartbeat.is_absent());
+        let wanted = used.max(self.cores_counted() + usize::from(watched));
+        let default = wanted.max(board.default_cores).min(board.max_cores);
+        self.cores.or(default as u64).map(|cores| cores as usize)
+    }
+
+    /// Cores that belong to partitions.
+    pub(crate) fn cores_counted(&self) -> usize {
+        self.partitions.iter().map(PartitionDraft::core_count).sum()
+    }
+
+    /// Smallest machine on which all partitions have their cores.
+    fn cores_used(&self) -> usize {
+        let listed = self
+            .partitions
+            .iter()
+            .flat_map(PartitionDraft::listed_cores);
+        let highest = listed
+            .map(|core| core.value as usize + 1)
+            .max()
+            .unwrap_or(0);
+        self.cores_counted().max(highest)
+    }
+
+    /// A file that is named at this place: relative names in the description start from its
+    /// folder, those of `--set` from where the tool was started.
+    pub(crate) fn path(&self, name: &At<String>) -> PathBuf {
+        let folder = self
+            .sources
+            .at(name.span.start)
+            .map_or(&*self.folder, |source| &source.folder);
+        join(folder, &name.value)
+    }
+}
+
+/// A file as people would name it: from the checkout if it is in there.
+pub(crate) fn display(file: &Path, root: &Path) -> String {
+    file.strip_prefix(root)
+        .unwrap_or(file)
+        .display()
+        .to_string()
+}
+
+/// `folder/name`, without a leading `./`.
+pub(crate) fn join(folder: &Path, name: &str) -> PathBuf {
+    match folder.as_os_str().is_empty() {
+        true => PathBuf::from(name),
+        false => folder.join(name.trim_start_matches("./")),
+    }
+}

@@ -1,0 +1,158 @@
+//! A channel as written
+
+use super::section::Section;
+use super::{Draft, Field, PartitionDraft};
+use crate::channel_size;
+use crate::document::At;
+use bulkhead_abi::PAGE_SIZE;
+use bulkhead_abi::guest::ChannelKind;
+
+const KINDS: [ChannelKind; 5] = [
+    ChannelKind::FourSlot,
+    ChannelKind::Ring,
+    ChannelKind::Mailbox,
+    ChannelKind::Recorder,
+    ChannelKind::Memory,
+];
+
+/// Name of the tool on the host as an end of a channel.
+pub(crate) const HOST: &str = "host";
+
+/// A channel.
+#[derive(Clone, Debug)]
+pub(crate) struct ChannelDraft {
+    pub(crate) name: At<String>,
+    pub(crate) kind: Field<ChannelKind>,
+    pub(crate) from: Field<String>,
+    pub(crate) to: Field<Vec<At<String>>>,
+    pub(crate) message: Field<u64>,
+    pub(crate) messages: Field<u64>,
+    /// Whether the readers may only read.
+    pub(crate) read_only: Field<bool>,
+    pub(crate) doorbell: Field<RateDraft>,
+    pub(crate) reply_doorbell: Field<RateDraft>,
+    pub(crate) key: Field<u64>,
+}
+
+/// A rate as written.
+#[derive(Clone, Debug)]
+pub(crate) struct RateDraft {
+    pub(crate) limit: Field<u64>,
+    pub(crate) per: Field<u64>,
+}
+
+/// Sizes that messages of a kind can have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MessageSizes {
+    unit: u64,
+    largest: u64,
+}
+
+impl MessageSizes {
+    /// Plain memory is whole pages; everything else is words, and just below 16 MiB as every kind
+    /// of buffer allows.
+    pub(crate) fn of(kind: ChannelKind) -> Self {
+        match kind {
+            ChannelKind::Memory => Self {
+                unit: PAGE_SIZE,
+                largest: 16 << 20,
+            },
+            _ => Self {
+                unit: 8,
+                largest: (16 << 20) - 8,
+            },
+        }
+    }
+
+    /// Whether a message can have this size, bytes.
+    pub(crate) fn admit(self, size: u64) -> bool {
+        (self.unit..=self.largest).contains(&size) && size.is_multiple_of(self.unit)
+    }
+
+    /// Of what it must be a multiple, and the largest, bytes.
+    pub(crate) fn bounds(self) -> (u64, u64) {
+        (self.unit, self.largest)
+    }
+}
+
+impl ChannelDraft {
+    pub(super) fn read(section: Section<'_>) -> Self {
+        Self {
+            kind: section.choice("kind", &KINDS),
+            from: section.text("from"),
+            to: section.texts("to"),
+            message: section.number("message"),
+            messages: section.number("messages"),
+            read_only: section.choice("access", &[false, true]),
+            doorbell: rate(&section, "doorbell"),
+            reply_doorbell: rate(&section, "reply_doorbell"),
+            key: section.number("key"),
+            name: section.name,
+        }
+    }
+
+    /// The readers, as named.
+    pub(crate) fn readers(&self) -> impl Iterator<Item = &At<String>> {
+        self.to.given().into_iter().flat_map(|to| &to.value)
+    }
+
+    /// All ends, as named, the writer first.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = &At<String>> {
+        self.from.given().into_iter().chain(self.readers())
+    }
+
+    /// Whether a partition is an end of it.
+    pub(crate) fn concerns(&self, partition: &PartitionDraft) -> bool {
+        self.ends().any(|end| end.value == partition.name.value)
+    }
+
+    /// Bytes of memory it takes, whole pages, the largest number there is where no such buffer can
+    /// be; nothing where a value is wrong by itself.
+    pub(crate) fn size(&self) -> Option<u64> {
+        let (kind, message) = (self.kind.value()?, self.message.value()?);
+        let messages = self.messages.or(1)?;
+        let sound = MessageSizes::of(kind).admit(message) && messages > 0;
+        sound.then(|| channel_size(kind, message, messages).unwrap_or(u64::MAX))
+    }
+
+    /// Who rings whom, for each doorbell: sender and receiver.
+    pub(crate) fn doorbells(&self) -> impl Iterator<Item = (&str, &str)> {
+        let ring = !self.doorbell.is_absent();
+        let reply = !self.reply_doorbell.is_absent();
+        let from = self.from.given().map(|from| from.value.as_str());
+        self.readers()
+            .filter(|reader| reader.value != HOST)
+            .filter_map(move |reader| Some((from?, reader.value.as_str())))
+            .flat_map(move |(from, to)| {
+                [ring.then_some((from, to)), reply.then_some((to, from))]
+                    .into_iter()
+                    .flatten()
+            })
+    }
+}
+
+impl Draft {
+    /// The channels of which a partition is an end, by itself or as a standby.
+    pub(crate) fn channels_of(
+        &self,
+        partition: &PartitionDraft,
+    ) -> impl Iterator<Item = &ChannelDraft> {
+        let primary = self.primary_of(partition);
+        let concerns = |channel: &ChannelDraft, one: Option<&PartitionDraft>| {
+            one.is_some_and(|one| channel.concerns(one))
+        };
+        self.channels
+            .iter()
+            .filter(move |channel| concerns(channel, Some(partition)) || concerns(channel, primary))
+    }
+}
+
+fn rate(parent: &Section<'_>, key: &str) -> Field<RateDraft> {
+    let section = parent.section(key);
+    parent.field(key, |_| {
+        Some(RateDraft {
+            limit: section.number("limit"),
+            per: section.number("per"),
+        })
+    })
+}

@@ -1,0 +1,221 @@
+//! A partition as written
+
+use super::Field;
+use super::section::{Section, list, number};
+use crate::document::{At, Value};
+use crate::system::{Criticality, Kind, Span, Trapping};
+use bulkhead_abi::status::{Action, CAUSES, Cause};
+
+const KINDS: [Kind; 3] = [Kind::Rtos, Kind::Linux, Kind::Image];
+const CRITICALITIES: [Criticality; 5] = [
+    Criticality::A,
+    Criticality::B,
+    Criticality::C,
+    Criticality::D,
+    Criticality::Qm,
+];
+const TRAPPING: [Trapping; 2] = [Trapping::Direct, Trapping::Trap];
+const ACTIONS: [Action; 5] = [
+    Action::Inject,
+    Action::Restart,
+    Action::Alternate,
+    Action::Failover,
+    Action::Halt,
+];
+
+/// Keys of the causes' actions, in the order of [`Cause`]; that of `control` is the caller's choice.
+pub(crate) const ACTION_KEYS: [&str; CAUSES] = [
+    "on_violation",
+    "on_undefined",
+    "on_hang",
+    "on_panic",
+    "on_reset",
+    "on_off",
+    "",
+    "on_serror",
+];
+
+/// A partition.
+#[derive(Clone, Debug)]
+pub(crate) struct PartitionDraft {
+    pub(crate) name: At<String>,
+    pub(crate) kind: Field<Kind>,
+    pub(crate) criticality: Field<Criticality>,
+    pub(crate) cores: Field<CoresDraft>,
+    pub(crate) memory: Field<u64>,
+    pub(crate) colours: Field<Vec<At<u64>>>,
+    pub(crate) image: Field<ImageDraft>,
+    pub(crate) alternate: Field<ImageDraft>,
+    pub(crate) devices: Field<Vec<At<String>>>,
+    pub(crate) console: Field<String>,
+    pub(crate) trace: Field<u64>,
+    pub(crate) command_line: Field<String>,
+    pub(crate) privileged: Field<bool>,
+    pub(crate) wfi: Field<Trapping>,
+    pub(crate) tlbi: Field<Trapping>,
+    pub(crate) ipi: Field<Trapping>,
+    pub(crate) heartbeat: Field<u64>,
+    /// By cause.
+    pub(crate) actions: [Field<Action>; CAUSES],
+    pub(crate) restart: RestartDraft,
+    pub(crate) standby: Field<String>,
+}
+
+/// Cores as written.
+#[derive(Clone, Debug)]
+pub(crate) enum CoresDraft {
+    Count(u64),
+    These(Vec<At<u64>>),
+}
+
+/// An image as written.
+#[derive(Clone, Debug)]
+pub(crate) struct ImageDraft {
+    pub(crate) built: Field<String>,
+    pub(crate) file: Field<String>,
+    pub(crate) load: Field<u64>,
+    pub(crate) entry: Field<u64>,
+    pub(crate) device_tree: Field<bool>,
+    pub(crate) kernel: Field<String>,
+    pub(crate) initrd: Field<String>,
+    /// Keys that are written, with their places.
+    pub(crate) keys: Vec<At<String>>,
+}
+
+/// A restart budget as written.
+#[derive(Clone, Debug)]
+pub(crate) struct RestartDraft {
+    pub(crate) limit: Field<u64>,
+    pub(crate) per: Field<u64>,
+    pub(crate) backoff: Field<u64>,
+    pub(crate) then: Field<Action>,
+}
+
+impl PartitionDraft {
+    pub(super) fn read(section: Section<'_>) -> Self {
+        Self {
+            kind: section.choice("kind", &KINDS),
+            criticality: section.choice("criticality", &CRITICALITIES),
+            cores: section.field("cores", cores),
+            memory: section.number("memory"),
+            colours: section.numbers("colours"),
+            image: image(&section, "image"),
+            alternate: image(&section, "alternate"),
+            devices: section.texts("devices"),
+            console: section.text("console"),
+            trace: section.number("trace"),
+            command_line: section.text("command_line"),
+            privileged: section.flag("privileged"),
+            wfi: section.choice("wfi", &TRAPPING),
+            tlbi: section.choice("tlbi", &TRAPPING),
+            ipi: section.choice("ipi", &TRAPPING),
+            heartbeat: section.number("heartbeat"),
+            actions: ACTION_KEYS.map(|key| section.choice(key, &ACTIONS)),
+            restart: RestartDraft::read(&section.section("restart")),
+            standby: section.text("standby"),
+            name: section.name,
+        }
+    }
+
+    /// How many cores it has; 1 where that is not known.
+    pub(crate) fn core_count(&self) -> usize {
+        match self.cores.given().map(|cores| &cores.value) {
+            Some(CoresDraft::Count(count)) => *count as usize,
+            Some(CoresDraft::These(list)) => list.len(),
+            None => 1,
+        }
+    }
+
+    /// The cores it names.
+    pub(crate) fn listed_cores(&self) -> impl Iterator<Item = &At<u64>> {
+        match self.cores.given().map(|cores| &cores.value) {
+            Some(CoresDraft::These(list)) => list.iter(),
+            _ => [].iter(),
+        }
+    }
+
+    /// What is done for a cause, defaults included.
+    pub(crate) fn action(&self, cause: Cause) -> Option<Action> {
+        self.actions[cause as usize].or(default_action(self.kind.value()?, cause))
+    }
+
+    /// Every action that can happen, and the place where it is written.
+    pub(crate) fn written_actions(&self) -> impl Iterator<Item = &At<Action>> {
+        let then = self.restart.then.given();
+        self.actions.iter().filter_map(Field::given).chain(then)
+    }
+
+    /// Its images, first and alternate.
+    pub(crate) fn images(&self) -> impl Iterator<Item = &At<ImageDraft>> {
+        [&self.image, &self.alternate]
+            .into_iter()
+            .filter_map(Field::given)
+    }
+
+    /// Place of a field, or of the partition's name.
+    pub(crate) fn place<T>(&self, field: &Field<T>) -> Span {
+        field.span().unwrap_or(&self.name.span).clone()
+    }
+}
+
+impl ImageDraft {
+    /// What it is made of, without places.
+    pub(crate) fn sources(&self) -> [Option<String>; 4] {
+        [&self.built, &self.file, &self.kernel, &self.initrd].map(Field::value)
+    }
+}
+
+impl RestartDraft {
+    fn read(section: &Section<'_>) -> Self {
+        Self {
+            limit: section.number("limit"),
+            per: section.number("per"),
+            backoff: section.number("backoff"),
+            then: section.choice("then", &ACTIONS),
+        }
+    }
+}
+
+/// What is done where the description is silent.
+pub(crate) const fn default_action(kind: Kind, cause: Cause) -> Action {
+    match (cause, kind) {
+        (Cause::Violation | Cause::Undefined | Cause::SError, Kind::Linux | Kind::Image) => {
+            Action::Inject
+        }
+        (Cause::Off, _) => Action::Halt,
+        _ => Action::Restart,
+    }
+}
+
+fn cores(value: &Value) -> Option<CoresDraft> {
+    match value {
+        Value::List(_) => list(value, number).map(CoresDraft::These),
+        _ => number(value).map(CoresDraft::Count),
+    }
+}
+
+fn image(parent: &Section<'_>, key: &str) -> Field<ImageDraft> {
+    let section = parent.section(key);
+    let keys = |value: &Value| match value {
+        Value::Table(table) => Some(
+            table
+                .entries
+                .iter()
+                .map(|entry| entry.key.clone())
+                .collect(),
+        ),
+        _ => None,
+    };
+    parent.field(key, |value| {
+        Some(ImageDraft {
+            keys: keys(value)?,
+            built: section.text("crate"),
+            file: section.text("file"),
+            load: section.number("load"),
+            entry: section.number("entry"),
+            device_tree: section.flag("device_tree"),
+            kernel: section.text("kernel"),
+            initrd: section.text("initrd"),
+        })
+    })
+}

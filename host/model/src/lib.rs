@@ -1,0 +1,38 @@
+//! The system description: parse, resolve, check, explain
+//!
+//! [`load`] reads a description and answers a [`system::System`] in which every name is resolved and
+//! every default filled in, or all that is wrong with it. What a key or a rule means is told by
+//! [`explain`], from the same tables by which descriptions are checked.
+#![forbid(unsafe_code)]
+
+pub mod board;
+mod board_file;
+mod channel_size;
+pub mod diagnostic;
+mod document;
+mod draft;
+mod explain;
+mod image_file;
+mod load;
+mod overrides;
+mod quantity;
+mod reference;
+mod registry;
+pub mod render;
+mod resolve;
+mod rules;
+mod shape;
+pub mod source;
+mod suggestion;
+pub mod system;
+mod template;
+mod text_file;
+mod workspace;
+
+pub use channel_size::channel_size;
+pub use diagnostic::{Diagnostic, Severity};
+pub use explain::{explain, nearest_topic, rule_ids};
+pub use load::{Overrides, check, load};
+pub use quantity::{size_text, time_text};
+pub use reference::reference;
+pub use template::template;

@@ -1,0 +1,300 @@
+//! Keys of a board file
+
+use super::{Key, Presence::Default, Presence::Required, Shape};
+
+const ANY: Shape = Shape::Number(0, u64::MAX);
+
+const fn section(path: &'static str, meaning: &'static str, example: &'static str) -> Key {
+    Key {
+        path,
+        shape: Shape::Section,
+        presence: Required,
+        meaning,
+        example,
+    }
+}
+
+const fn fact(
+    path: &'static str,
+    shape: Shape,
+    meaning: &'static str,
+    example: &'static str,
+) -> Key {
+    Key {
+        path,
+        shape,
+        presence: Required,
+        meaning,
+        example,
+    }
+}
+
+const fn option(
+    path: &'static str,
+    shape: Shape,
+    default: &'static str,
+    meaning: &'static str,
+    example: &'static str,
+) -> Key {
+    Key {
+        path,
+        shape,
+        presence: Default(default),
+        meaning,
+        example,
+    }
+}
+
+pub(super) const KEYS: &[Key] = &[
+    fact(
+        "name",
+        Shape::Text,
+        "Name of the board, that of the file.",
+        "name = \"qemu-virt\"",
+    ),
+    option(
+        "description",
+        Shape::Text,
+        "empty",
+        "One line for people.",
+        "description = \"QEMU virt\"",
+    ),
+    fact(
+        "max_cores",
+        Shape::Number(1, 64),
+        "Cores at most.",
+        "max_cores = 8",
+    ),
+    option(
+        "default_cores",
+        Shape::Number(1, 64),
+        "1",
+        "Cores of the machine when the partitions need no more.",
+        "default_cores = 4",
+    ),
+    section("memory", "Its RAM.", "[memory]"),
+    fact(
+        "memory.base",
+        ANY,
+        "Physical address of RAM.",
+        "memory.base = 0x4000_0000",
+    ),
+    fact(
+        "memory.load",
+        ANY,
+        "Where the boot image is placed.",
+        "memory.load = 0x4020_0000",
+    ),
+    fact(
+        "memory.default_size",
+        Shape::Size,
+        "RAM when the partitions need no more.",
+        "memory.default_size = \"2 GiB\"",
+    ),
+    fact(
+        "memory.max_size",
+        Shape::Size,
+        "RAM at most.",
+        "memory.max_size = \"255 GiB\"",
+    ),
+    section(
+        "interrupts",
+        "Its interrupt controller (GICv3).",
+        "[interrupts]",
+    ),
+    fact(
+        "interrupts.distributor",
+        ANY,
+        "Physical address of the distributor.",
+        "interrupts.distributor = 0x0800_0000",
+    ),
+    fact(
+        "interrupts.redistributors",
+        ANY,
+        "Physical address of the first redistributor.",
+        "interrupts.redistributors = 0x080a_0000",
+    ),
+    fact(
+        "interrupts.redistributor_stride",
+        ANY,
+        "Bytes from one core's redistributor to the next.",
+        "interrupts.redistributor_stride = 0x2_0000",
+    ),
+    fact(
+        "interrupts.spis",
+        Shape::Number(0, 988),
+        "Number of SPIs.",
+        "interrupts.spis = 224",
+    ),
+    fact(
+        "interrupts.doorbells",
+        Shape::Numbers(987),
+        "First and last SPI number wired to nothing, free for doorbells.",
+        "interrupts.doorbells = [176, 223]",
+    ),
+    fact(
+        "interrupts.timer_ppis",
+        Shape::Numbers(31),
+        "INTIDs of the secure, non-secure, virtual and hypervisor timers.",
+        "interrupts.timer_ppis = [29, 30, 27, 26]",
+    ),
+    section(
+        "cache",
+        "Its last-level cache, for page colouring.",
+        "[cache]",
+    ),
+    fact(
+        "cache.size",
+        Shape::Size,
+        "Its size.",
+        "cache.size = \"1 MiB\"",
+    ),
+    fact(
+        "cache.ways",
+        Shape::Number(1, 1024),
+        "Its ways.",
+        "cache.ways = 16",
+    ),
+    fact(
+        "cache.line",
+        Shape::Number(1, 4096),
+        "Bytes of a line.",
+        "cache.line = 64",
+    ),
+    section(
+        "guest",
+        "Guest-physical addresses that every partition sees.",
+        "[guest]",
+    ),
+    fact(
+        "guest.ram",
+        ANY,
+        "Start of memory.",
+        "guest.ram = 0x4000_0000",
+    ),
+    fact(
+        "guest.distributor",
+        ANY,
+        "Distributor.",
+        "guest.distributor = 0x0800_0000",
+    ),
+    fact(
+        "guest.redistributors",
+        ANY,
+        "Redistributors.",
+        "guest.redistributors = 0x080a_0000",
+    ),
+    fact(
+        "guest.uart",
+        ANY,
+        "UART, real or emulated.",
+        "guest.uart = 0x0900_0000",
+    ),
+    fact(
+        "guest.window",
+        ANY,
+        "Window of channels, consoles and link pages.",
+        "guest.window = 0x0c00_0000",
+    ),
+    fact(
+        "guest.window_size",
+        Shape::Size,
+        "Its size.",
+        "guest.window_size = \"32 MiB\"",
+    ),
+    Key {
+        path: "device",
+        shape: Shape::Named,
+        presence: Default("none"),
+        meaning: "The devices, `[device.NAME]` each.",
+        example: "[device.uart0]",
+    },
+    fact(
+        "device.*.kind",
+        Shape::Text,
+        "`pl011` for a UART, or what it is.",
+        "kind = \"pl011\"",
+    ),
+    fact(
+        "device.*.address",
+        ANY,
+        "Physical address, page-aligned.",
+        "address = 0x0900_0000",
+    ),
+    fact(
+        "device.*.size",
+        Shape::Size,
+        "Whole pages.",
+        "size = 0x1000",
+    ),
+    option(
+        "device.*.spis",
+        Shape::Numbers(987),
+        "none",
+        "Its SPI numbers (INTID - 32).",
+        "spis = [1]",
+    ),
+    option(
+        "device.*.trigger",
+        Shape::Choice(&["level", "edge"]),
+        "`\"level\"`",
+        "How they are signalled.",
+        "trigger = \"level\"",
+    ),
+    option(
+        "device.*.dma",
+        Shape::Flag,
+        "`false`",
+        "Whether it reads or writes memory by itself.",
+        "dma = true",
+    ),
+    option(
+        "device.*.compatible",
+        Shape::Texts,
+        "no device node",
+        "`compatible` of its device node.",
+        "compatible = [\"arm,pl011\", \"arm,primecell\"]",
+    ),
+    option(
+        "device.*.clock_hz",
+        Shape::Number(1, u32::MAX as u64),
+        "no clock",
+        "Its input clock, for the device node.",
+        "clock_hz = 24_000_000",
+    ),
+    section(
+        "emulator",
+        "The machine that emulates the board.",
+        "[emulator]",
+    ),
+    fact(
+        "emulator.program",
+        Shape::Text,
+        "The program.",
+        "emulator.program = \"qemu-system-aarch64\"",
+    ),
+    fact(
+        "emulator.minimum_version",
+        Shape::Text,
+        "Smallest version that will do.",
+        "emulator.minimum_version = \"7.2\"",
+    ),
+    fact(
+        "emulator.machine",
+        Shape::Text,
+        "Its `-M`.",
+        "emulator.machine = \"virt,virtualization=on,gic-version=3,its=off\"",
+    ),
+    fact(
+        "emulator.cpu",
+        Shape::Text,
+        "Its `-cpu`.",
+        "emulator.cpu = \"cortex-a72\"",
+    ),
+    fact(
+        "emulator.counter_hz",
+        Shape::Number(1, 10_000_000_000),
+        "Frequency of the generic timer.",
+        "emulator.counter_hz = 62_500_000",
+    ),
+];

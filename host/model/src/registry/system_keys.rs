@@ -1,0 +1,70 @@
+//! Keys of `[system]` and `[run]`
+
+use super::{Key, Presence::Default, Presence::Required, Shape};
+
+/// Values of `run.clock`.
+const CLOCKS: &[&str] = &["virtual", "real"];
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        path: "system",
+        shape: Shape::Section,
+        presence: Required,
+        meaning: "The system as a whole.",
+        example: "[system]",
+    },
+    Key {
+        path: "system.name",
+        shape: Shape::Text,
+        presence: Required,
+        meaning: "Name of the system, also of its folder below `out/`: a small letter, then up to 14 \
+                  small letters, digits and `-`.",
+        example: "name = \"drive\"",
+    },
+    Key {
+        path: "system.board",
+        shape: Shape::Text,
+        presence: Required,
+        meaning: "The board it runs on: the name of a file in `boards/` without `.toml`, or the path \
+                  of a board file of your own (with a `/` or `.toml` in it), relative to the \
+                  description.",
+        example: "board = \"qemu-virt\"",
+    },
+    Key {
+        path: "system.description",
+        shape: Shape::Text,
+        presence: Default("empty"),
+        meaning: "One line for people.",
+        example: "description = \"A speed controller beside a whole Linux\"",
+    },
+    Key {
+        path: "system.cores",
+        shape: Shape::Number(1, 64),
+        presence: Default("as many as the board starts with, or as the partitions need"),
+        meaning: "Cores of the machine, used and spare. A core without a partition is spare: its \
+                  monitor watches the heartbeats, which then cost nobody a trap.",
+        example: "cores = 4",
+    },
+    Key {
+        path: "run",
+        shape: Shape::Section,
+        presence: Default("until interrupted, in virtual time"),
+        meaning: "Defaults of `bulkhead run`.",
+        example: "[run]",
+    },
+    Key {
+        path: "run.for",
+        shape: Shape::Time,
+        presence: Default("until interrupted"),
+        meaning: "Length of a run, in the time of the system.",
+        example: "for = \"20 s\"",
+    },
+    Key {
+        path: "run.clock",
+        shape: Shape::Choice(CLOCKS),
+        presence: Default("`\"virtual\"`"),
+        meaning: "`\"virtual\"`: the emulator counts instructions, two runs are equal bit by bit and \
+                  do not depend on the host. `\"real\"`: the host's wall clock, for interactive use.",
+        example: "clock = \"virtual\"",
+    },
+];

@@ -1,0 +1,238 @@
+//! From a sound draft to the system: names become ids, defaults are filled in
+
+use crate::board::Board;
+use crate::document::At;
+use crate::draft::{ChannelDraft, CoresDraft, Draft, HOST, ImageDraft, PartitionDraft, RateDraft};
+use crate::system::{
+    Channel, Clock, Console, Cores, DeviceId, End, Image, Initrd, Kernel, Kind, Partition,
+    PartitionId, Rate, Restart, Run, System, Trapping,
+};
+use bulkhead_abi::guest::ChannelKind;
+use bulkhead_abi::status::{Action, CAUSES, Cause};
+
+/// Kernels that the set-up fetches.
+pub(crate) const PACKAGED_KERNELS: &[&str] = &["debian", "debian-rt"];
+/// The initial file system that the tool makes.
+pub(crate) const AGENT: &str = "agent";
+/// Kind of the devices that can be consoles.
+pub(crate) const UART_KIND: &str = "pl011";
+/// Default budget of restarts: limit and window in nanoseconds.
+pub(crate) const RESTART_DEFAULT: (u64, u64) = (10, 10_000_000_000);
+
+/// All causes, in order.
+pub(crate) const ALL_CAUSES: [Cause; CAUSES] = [
+    Cause::Violation,
+    Cause::Undefined,
+    Cause::Hang,
+    Cause::Panic,
+    Cause::Reset,
+    Cause::Off,
+    Cause::Control,
+    Cause::SError,
+];
+
+/// The system of a draft in which no rule found an error; nothing where a rule should have.
+pub(crate) fn system(draft: Draft) -> Option<System> {
+    let board = draft.board.clone()?;
+    Some(System {
+        name: draft.name.value()?,
+        description: draft.description.or(String::new())?,
+        folder: draft.folder.clone(),
+        cores: draft.cores.value().map(|cores| cores as usize),
+        partitions: all(&draft.partitions, |partition| {
+            resolve_partition(&draft, &board, partition)
+        })?,
+        channels: all(&draft.channels, |channel| resolve_channel(&draft, channel))?,
+        run: Run {
+            for_ns: draft.run_for.value(),
+            clock: draft.clock.or(Clock::Virtual)?,
+        },
+        sources: draft.sources,
+        board,
+    })
+}
+
+fn all<T, U>(items: &[T], resolve: impl Fn(&T) -> Option<U>) -> Option<Vec<U>> {
+    items.iter().map(resolve).collect()
+}
+
+fn resolve_partition(
+    draft: &Draft,
+    board: &Board,
+    partition: &PartitionDraft,
+) -> Option<Partition> {
+    let kind = partition.kind.value()?;
+    let primary = draft.primary_of(partition);
+    let devices = device_ids(board, primary.unwrap_or(partition));
+    Some(Partition {
+        name: partition.name.value.clone(),
+        span: partition.name.span.clone(),
+        kind,
+        criticality: partition.criticality.value()?,
+        cores: cores(partition)?,
+        memory: partition.memory.value()?,
+        colours: plain(&partition.colours.or(Vec::new())?),
+        image: image(draft, &partition.image.value()?)?,
+        alternate: match partition.alternate.value() {
+            Some(alternate) => Some(image(draft, &alternate)?),
+            None => None,
+        },
+        console: console(board, partition, kind, &devices)?,
+        devices,
+        trace: partition.trace.or(0)?,
+        command_line: partition.command_line.or(String::new())?,
+        privileged: partition.privileged.or(false)?,
+        wfi: partition.wfi.or(Trapping::Direct)?,
+        tlbi: partition.tlbi.or(Trapping::Direct)?,
+        ipi: partition.ipi.or(Trapping::Trap)?,
+        heartbeat_ns: partition.heartbeat.value(),
+        actions: actions(partition)?,
+        restart: restart(partition)?,
+        standby: match partition.standby.given() {
+            Some(name) => Some(partition_id(draft, &name.value)?),
+            None => None,
+        },
+        is_standby: primary.is_some(),
+    })
+}
+
+fn partition_id(draft: &Draft, name: &str) -> Option<PartitionId> {
+    draft
+        .partitions
+        .iter()
+        .position(|partition| partition.name.value == name)
+        .map(PartitionId)
+}
+
+fn device_ids(board: &Board, owner: &PartitionDraft) -> Vec<DeviceId> {
+    let names = owner
+        .devices
+        .given()
+        .into_iter()
+        .flat_map(|list| &list.value);
+    names
+        .filter_map(|name| device_id(board, &name.value))
+        .collect()
+}
+
+fn device_id(board: &Board, name: &str) -> Option<DeviceId> {
+    board
+        .devices
+        .iter()
+        .position(|device| device.name == name)
+        .map(DeviceId)
+}
+
+fn cores(partition: &PartitionDraft) -> Option<Cores> {
+    Some(match partition.cores.or(CoresDraft::Count(1))? {
+        CoresDraft::Count(count) => Cores::Count(count as usize),
+        CoresDraft::These(list) => {
+            Cores::These(list.iter().map(|core| core.value as usize).collect())
+        }
+    })
+}
+
+fn plain(list: &[At<u64>]) -> Vec<u32> {
+    list.iter().map(|item| item.value as u32).collect()
+}
+
+fn image(draft: &Draft, image: &ImageDraft) -> Option<Image> {
+    if let Some(name) = image.built.value() {
+        return Some(Image::Crate(name));
+    }
+    if let Some(file) = image.file.given() {
+        return Some(Image::File {
+            path: draft.path(file),
+            load: image.load.value(),
+            entry: image.entry.value(),
+            device_tree: image.device_tree.or(false)?,
+        });
+    }
+    let kernel = image.kernel.given()?;
+    Some(Image::Linux {
+        kernel: match PACKAGED_KERNELS.contains(&kernel.value.as_str()) {
+            true => Kernel::Packaged(kernel.value.clone()),
+            false => Kernel::File(draft.path(kernel)),
+        },
+        initrd: match image.initrd.given() {
+            Some(file) if file.value != AGENT => Initrd::File(draft.path(file)),
+            _ => Initrd::Agent,
+        },
+    })
+}
+
+fn console(
+    board: &Board,
+    partition: &PartitionDraft,
+    kind: Kind,
+    devices: &[DeviceId],
+) -> Option<Console> {
+    let uart = devices
+        .iter()
+        .find(|id| board.device(**id).kind == UART_KIND);
+    match (
+        partition
+            .console
+            .given()
+            .map(|console| console.value.as_str()),
+        uart,
+        kind,
+    ) {
+        (Some("memory"), _, _) | (None, None, Kind::Rtos) => Some(Console::Memory),
+        (Some("emulated"), _, _) | (None, None, _) => Some(Console::Emulated),
+        (Some(name), _, _) => device_id(board, name).map(Console::Device),
+        (None, Some(uart), _) => Some(Console::Device(*uart)),
+    }
+}
+
+fn actions(partition: &PartitionDraft) -> Option<[Action; CAUSES]> {
+    let mut actions = [Action::Restart; CAUSES];
+    for cause in ALL_CAUSES {
+        actions[cause as usize] = partition.action(cause)?;
+    }
+    Some(actions)
+}
+
+fn restart(partition: &PartitionDraft) -> Option<Restart> {
+    let restart = &partition.restart;
+    Some(Restart {
+        limit: restart.limit.or(RESTART_DEFAULT.0)?,
+        per_ns: restart.per.or(RESTART_DEFAULT.1)?,
+        backoff_ns: restart.backoff.or(0)?,
+        then: restart.then.or(Action::Halt)?,
+    })
+}
+
+fn resolve_channel(draft: &Draft, channel: &ChannelDraft) -> Option<Channel> {
+    let kind = channel.kind.value()?;
+    let end = |name: &str| match name {
+        HOST => Some(End::Host),
+        _ => partition_id(draft, name).map(End::Partition),
+    };
+    Some(Channel {
+        name: channel.name.value.clone(),
+        span: channel.name.span.clone(),
+        kind,
+        from: end(&channel.from.value()?)?,
+        to: channel
+            .readers()
+            .map(|reader| end(&reader.value))
+            .collect::<Option<_>>()?,
+        message: u32::try_from(channel.message.value()?).ok()?,
+        messages: u32::try_from(channel.messages.or(1)?).ok()?,
+        reader_writes: !channel
+            .read_only
+            .or(matches!(kind, ChannelKind::Recorder))?,
+        doorbell: rate(channel.doorbell.value()),
+        reply_doorbell: rate(channel.reply_doorbell.value()),
+        key: channel.key.value(),
+    })
+}
+
+fn rate(rate: Option<RateDraft>) -> Option<Rate> {
+    let rate = rate?;
+    Some(Rate {
+        limit: u32::try_from(rate.limit.value()?).ok()?,
+        per_ns: rate.per.value()?,
+    })
+}

@@ -1,0 +1,32 @@
+//! A partition has at most 32 channel ends
+
+use crate::diagnostic::Report;
+use crate::draft::Draft;
+use bulkhead_abi::guest::MAX_CHANNELS;
+
+crate::rules::rule! {
+    Error, "too-many-channels",
+    "a partition has at most 32 channel ends",
+    "The page by which a guest learns its channels has room for so many. A standby has the ends of the \
+     partition it stands in for as well.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for partition in &draft.partitions {
+        let name = &partition.name.value;
+        let ends = draft.channels_of(partition).count();
+        if ends > MAX_CHANNELS {
+            report.add(
+                RULE.at(
+                    &partition.name.span,
+                    format!("`{name}` has {ends} channel ends"),
+                )
+                .here("too many")
+                .help(format!(
+                    "at most {MAX_CHANNELS}: send several things by one channel"
+                )),
+            );
+        }
+    }
+}

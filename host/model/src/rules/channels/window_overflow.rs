@@ -1,0 +1,75 @@
+//! What a partition shares fits into its window
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, PartitionDraft};
+use crate::quantity::{approximate_size, size_text};
+
+crate::rules::rule! {
+    Error, "window-overflow",
+    "the channels and the trace of a partition fit into its window",
+    "Guests see what they share with others in one window of addresses, whose size is the board's \
+     `guest.window_size`. Every channel end takes its whole buffer of it.",
+    check
+}
+
+/// Pages and console of a partition, as its window holds them, bytes.
+const OWN: u64 = 128 << 10;
+/// From this size on things are aligned to it.
+const BLOCK: u64 = 2 << 20;
+
+fn check(draft: &Draft, report: &mut Report) {
+    let Some(board) = &draft.board else { return };
+    for partition in &draft.partitions {
+        let needed = needed(draft, partition);
+        if needed > board.guest.window_size {
+            let message = format!("what `{}` shares is too large", partition.name.value);
+            let sizes = approximate_size(needed);
+            let found = RULE
+                .at(&partition.name.span, message)
+                .here(format!("{sizes} in all"));
+            let found = largest(draft, partition, found);
+            let there = size_text(board.guest.window_size);
+            report.add(found.help(format!("its window has {there}: fewer or smaller messages")));
+        }
+    }
+}
+
+fn needed(draft: &Draft, partition: &PartitionDraft) -> u64 {
+    let channels = draft
+        .channels_of(partition)
+        .filter_map(|channel| channel.size());
+    let pages = match partition.privileged.value() {
+        Some(true) => OWN * draft.partitions.len() as u64,
+        _ => OWN,
+    };
+    channels
+        .chain(partition.trace.value())
+        .map(aligned)
+        .fold(pages, u64::saturating_add)
+}
+
+fn aligned(size: u64) -> u64 {
+    if size < BLOCK {
+        size
+    } else {
+        size.checked_next_multiple_of(BLOCK).unwrap_or(u64::MAX)
+    }
+}
+
+/// Points at the largest channel.
+fn largest(
+    draft: &Draft,
+    partition: &PartitionDraft,
+    found: crate::diagnostic::Diagnostic,
+) -> crate::diagnostic::Diagnostic {
+    match draft
+        .channels_of(partition)
+        .max_by_key(|channel| channel.size())
+    {
+        Some(channel) => {
+            let size = approximate_size(channel.size().unwrap_or(0));
+            found.label(&channel.name.span, format!("the largest channel: {size}"))
+        }
+        None => found,
+    }
+}

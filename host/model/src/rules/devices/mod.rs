@@ -1,0 +1,26 @@
+//! Rules about devices and consoles
+
+pub(crate) mod console_conflict;
+pub(crate) mod console_not_owned;
+pub(crate) mod console_not_uart;
+pub(crate) mod console_unseen;
+pub(crate) mod device_given_twice;
+pub(crate) mod dma_device;
+pub(crate) mod interrupt_line_split;
+pub(crate) mod unknown_console;
+pub(crate) mod unknown_device;
+
+use crate::rules::Rule;
+
+/// In the order of the reference.
+pub(super) const RULES: &[&Rule] = &[
+    &unknown_device::RULE,
+    &device_given_twice::RULE,
+    &interrupt_line_split::RULE,
+    &dma_device::RULE,
+    &unknown_console::RULE,
+    &console_not_owned::RULE,
+    &console_not_uart::RULE,
+    &console_conflict::RULE,
+    &console_unseen::RULE,
+];

@@ -1,0 +1,37 @@
+//! Rules about freedoms: who may have them, and what they cost others
+
+pub(crate) mod ipi_direct;
+pub(crate) mod ipi_direct_criticality;
+pub(crate) mod ipi_direct_single_core;
+pub(crate) mod privileged_below;
+pub(crate) mod tlbi_direct;
+pub(crate) mod wfi_direct;
+
+use crate::draft::{Draft, PartitionDraft};
+use crate::rules::Rule;
+use crate::system::Criticality;
+
+/// In the order of the reference.
+pub(super) const RULES: &[&Rule] = &[
+    &ipi_direct_criticality::RULE,
+    &ipi_direct_single_core::RULE,
+    &ipi_direct::RULE,
+    &wfi_direct::RULE,
+    &tlbi_direct::RULE,
+    &privileged_below::RULE,
+];
+
+/// Whether another partition is more critical than this one.
+fn is_below_another(draft: &Draft, partition: &PartitionDraft) -> bool {
+    let level = partition.criticality.value();
+    let others = draft
+        .partitions
+        .iter()
+        .filter_map(|other| other.criticality.value());
+    level.is_some_and(|level| others.into_iter().any(|other| other < level))
+}
+
+/// Whether it is of the lowest level.
+fn is_unsafe(partition: &PartitionDraft) -> bool {
+    partition.criticality.value() == Some(Criticality::Qm)
+}

@@ -1,0 +1,34 @@
+//! What direct TLB maintenance costs others
+
+use crate::diagnostic::Report;
+use crate::draft::Draft;
+use crate::system::Trapping;
+
+crate::rules::rule! {
+    Note, "tlbi-direct",
+    "a less critical guest does not slow the others by its TLB maintenance",
+    "Broadcast TLB maintenance reaches every core and is answered by hardware. Much of it, as when a \
+     Linux unmaps memory, has been seen to turn a neighbour's microsecond into twenty. `tlbi = \"trap\"` \
+     confines it to the partition's own cores, counted.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for partition in draft
+        .partitions
+        .iter()
+        .filter(|one| super::is_below_another(draft, one))
+    {
+        if partition.tlbi.or(Trapping::Direct) == Some(Trapping::Direct) {
+            let message = format!(
+                "TLB maintenance of `{}` reaches more critical cores",
+                partition.name.value
+            );
+            report.add(
+                RULE.at(&partition.place(&partition.tlbi), message)
+                    .here("broadcast")
+                    .help("`tlbi = \"trap\"` confines it, at a trap for each"),
+            );
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What direct waiting gives up
+
+use crate::diagnostic::Report;
+use crate::draft::Draft;
+use crate::system::Trapping;
+
+crate::rules::rule! {
+    Note, "wfi-direct",
+    "an untrusted guest can always be stopped",
+    "A guest that marks an interrupt as active, masks all others and waits cannot be woken by the \
+     monitor. It harms nobody, but its core is lost until power-off. `wfi = \"trap\"` closes this, at one \
+     counted trap per wait.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for partition in draft.partitions.iter().filter(|one| super::is_unsafe(one)) {
+        if partition.wfi.or(Trapping::Direct) == Some(Trapping::Direct) {
+            let message = format!(
+                "a hostile `{}` could not be restarted",
+                partition.name.value
+            );
+            report.add(
+                RULE.at(&partition.place(&partition.wfi), message)
+                    .here("waits by itself")
+                    .help(
+                        "`wfi = \"trap\"` makes sure of it; a merely faulty guest restarts anyway",
+                    ),
+            );
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! A standby is as critical as whom it replaces
+
+use crate::diagnostic::Report;
+use crate::draft::Draft;
+
+crate::rules::rule! {
+    Error, "standby-criticality",
+    "a standby has the criticality of the partition it stands in for",
+    "It takes over its duty, its devices and its partners, who rely on that level.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for (primary, name, standby) in super::pairs(draft) {
+        let levels = (primary.criticality.given(), standby.criticality.given());
+        let (Some(wanted), Some(level)) = levels else {
+            continue;
+        };
+        if wanted.value != level.value {
+            let message = format!("`{}` is not of the same criticality", name.value);
+            report.add(
+                RULE.at(&level.span, message)
+                    .here("standby")
+                    .label(&wanted.span, format!("`{}`", primary.name.value))
+                    .help("give both the same"),
+            );
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A board's facts fit together
+
+use crate::board::{Board, Device};
+use crate::diagnostic::Report;
+use crate::document::Table;
+use crate::draft::Section;
+use crate::system::Span;
+use bulkhead_abi::PAGE_SIZE;
+
+crate::rules::rule! {
+    Error, "board-inconsistent",
+    "the facts of a board file fit together",
+    "Devices are whole pages and share none, interrupts exist, the image lies in RAM, what guests see \
+     does not overlap. Everything the tool derives rests on this file."
+}
+
+/// Looks at a board that has the right shape.
+pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
+    let mut tell = |path: &str, message: String| {
+        report.add(RULE.at(&place(table, path), message).here("does not fit"));
+    };
+    for (wrong, path, message) in facts(board) {
+        if wrong {
+            tell(path, message.to_owned());
+        }
+    }
+    for (index, device) in board.devices.iter().enumerate() {
+        let path = format!("device.{}", device.name);
+        for message in device_faults(board, device, &board.devices[..index]) {
+            tell(&path, message);
+        }
+    }
+}
+
+/// Looks at the lists of fixed length before a board is made of them.
+pub(crate) fn check_lists(table: &Table, report: &mut Report) {
+    let interrupts = Section::of(table, "interrupts");
+    for (key, length) in [("doorbells", 2), ("timer_ppis", 4)] {
+        let list = interrupts.numbers(key);
+        if let Some(list) = list.given().filter(|list| list.value.len() != length) {
+            let message = format!("`interrupts.{key}` has {length} numbers");
+            report.add(
+                RULE.at(&list.span, message)
+                    .here(format!("{} here", list.value.len())),
+            );
+        }
+    }
+}
+
+/// Simple facts: whether it is wrong, the key, and what to say.
+fn facts(board: &Board) -> [(bool, &'static str, &'static str); 9] {
+    let (first, last) = board.doorbell_spis;
+    let end = board.memory_base.saturating_add(board.max_memory);
+    let guest = &board.guest;
+    let aligned = |address: u64| address.is_multiple_of(PAGE_SIZE);
+    [
+        (
+            board.default_cores > board.max_cores,
+            "default_cores",
+            "more cores than the board has",
+        ),
+        (
+            !(board.memory_base..end).contains(&board.load),
+            "memory.load",
+            "the image is not in RAM",
+        ),
+        (
+            board.default_memory > board.max_memory,
+            "memory.default_size",
+            "more RAM than there can be",
+        ),
+        (
+            first > last || last >= board.spis,
+            "interrupts.doorbells",
+            "not a range of SPIs",
+        ),
+        (
+            board.redistributor_stride < 0x2_0000,
+            "interrupts.redistributor_stride",
+            "a redistributor has 128 KiB at least",
+        ),
+        (
+            !aligned(guest.ram),
+            "guest.ram",
+            "not at the start of a page",
+        ),
+        (
+            !aligned(guest.window),
+            "guest.window",
+            "not at the start of a page",
+        ),
+        (
+            guest.window.saturating_add(guest.window_size) > guest.ram && guest.window < guest.ram,
+            "guest.window",
+            "the window reaches into the guest's memory",
+        ),
+        (
+            !(1..=8).contains(&board.max_cores),
+            "max_cores",
+            "1 to 8 cores are supported",
+        ),
+    ]
+}
+
+fn device_faults(board: &Board, device: &Device, earlier: &[Device]) -> Vec<String> {
+    let end = device.address.saturating_add(device.size);
+    let pages = device.address.is_multiple_of(PAGE_SIZE) && device.size.is_multiple_of(PAGE_SIZE);
+    let (first, last) = board.doorbell_spis;
+    let mut faults = Vec::new();
+    if !pages || device.size == 0 {
+        faults.push(format!("`{}` is not made of whole pages", device.name));
+    }
+    for other in earlier {
+        if device.address < other.address.saturating_add(other.size) && other.address < end {
+            faults.push(format!("`{}` overlaps `{}`", device.name, other.name));
+        }
+    }
+    for spi in &device.spis {
+        if *spi >= board.spis || (first..=last).contains(spi) {
+            faults.push(format!("SPI {spi} of `{}` is no device's", device.name));
+        }
+    }
+    faults
+}
+
+/// Place of a key, or of the deepest table on the way to it.
+fn place(table: &Table, path: &str) -> Span {
+    let mut span = 0..0;
+    let mut table = Some(table);
+    for part in path.split('.') {
+        let Some(entry) = table.and_then(|table| table.get(part)) else {
+            break;
+        };
+        span = entry.key.span.clone();
+        table = table.and_then(|table| table.table(part));
+    }
+    span
+}

@@ -1,0 +1,16 @@
+//! Rules about the system as a whole, and the board
+
+pub(crate) mod board_inconsistent;
+pub(crate) mod no_partition;
+pub(crate) mod run_length;
+pub(crate) mod unknown_board;
+
+use crate::rules::Rule;
+
+/// In the order of the reference.
+pub(super) const RULES: &[&Rule] = &[
+    &unknown_board::RULE,
+    &board_inconsistent::RULE,
+    &no_partition::RULE,
+    &run_length::RULE,
+];

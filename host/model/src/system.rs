@@ -1,0 +1,300 @@
+//! A system, as described and resolved
+//!
+//! What the rest of the tool works on: names are typed indices, sizes are bytes, times are
+//! nanoseconds, defaults are filled in. Each item keeps the place in the description from which it
+//! came, for messages.
+
+use bulkhead_abi::guest::ChannelKind;
+use bulkhead_abi::status::{Action, CAUSES};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::board::Board;
+use crate::channel_size;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::Sources;
+
+/// Byte range in the description's text.
+pub type Span = Range<usize>;
+
+/// Index into [`System::partitions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartitionId(pub usize);
+
+/// Index into [`System::channels`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChannelId(pub usize);
+
+/// Index into [`Board::devices`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceId(pub usize);
+
+/// A whole system.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// Name, also of the output folder.
+    pub name: String,
+    /// One line for people.
+    pub description: String,
+    /// Folder of the description; relative paths start here.
+    pub folder: PathBuf,
+    /// The board.
+    pub board: Board,
+    /// Cores of the machine, used and spare; `None` = chosen by the plan.
+    pub cores: Option<usize>,
+    /// Partitions in the order of the description.
+    pub partitions: Vec<Partition>,
+    /// Channels in the order of the description.
+    pub channels: Vec<Channel>,
+    /// Defaults of a run.
+    pub run: Run,
+    /// The texts that spans point into.
+    pub sources: Arc<Sources>,
+}
+
+/// Defaults of a run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Length, nanoseconds of the run's clock; `None` = until interrupted.
+    pub for_ns: Option<u64>,
+    /// Which clock.
+    pub clock: Clock,
+}
+
+/// The clock a run goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Instruction-counted virtual time: repeats bit by bit.
+    Virtual,
+    /// The host's wall clock: for interactive use.
+    Real,
+}
+
+/// Criticality, highest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Criticality {
+    /// Highest.
+    A,
+    /// Second.
+    B,
+    /// Third.
+    C,
+    /// Fourth.
+    D,
+    /// Quality-managed only: nothing safe may depend on it.
+    Qm,
+}
+
+/// What runs in a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An image for Bulkhead's own runtime or kernel.
+    Rtos,
+    /// Linux, with a generated device tree.
+    Linux,
+    /// Any flat or ELF image with an entry point.
+    Image,
+}
+
+/// A partition.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// Name, at most 15 characters.
+    pub name: String,
+    /// Where it is described.
+    pub span: Span,
+    /// What runs in it.
+    pub kind: Kind,
+    /// Criticality.
+    pub criticality: Criticality,
+    /// Cores: how many, or which.
+    pub cores: Cores,
+    /// Bytes of memory, a multiple of the page size.
+    pub memory: u64,
+    /// Cache colours it is confined to; empty = not coloured.
+    pub colours: Vec<u32>,
+    /// The image started.
+    pub image: Image,
+    /// The image of [`Action::Alternate`].
+    pub alternate: Option<Image>,
+    /// Devices of the board it owns.
+    pub devices: Vec<DeviceId>,
+    /// How its console is connected.
+    pub console: Console,
+    /// Bytes of its trace; 0 = no trace.
+    pub trace: u64,
+    /// Kernel command line (Linux) or argument text (others).
+    pub command_line: String,
+    /// May read all status and control others.
+    pub privileged: bool,
+    /// What WFI does.
+    pub wfi: Trapping,
+    /// What broadcast TLB maintenance does.
+    pub tlbi: Trapping,
+    /// How its inter-processor interrupts travel.
+    pub ipi: Trapping,
+    /// Longest silence of its heartbeat, nanoseconds; `None` = nobody watches.
+    pub heartbeat_ns: Option<u64>,
+    /// What is done for each cause of fault.
+    pub actions: [Action; CAUSES],
+    /// Budget of restarts.
+    pub restart: Restart,
+    /// The partition that takes over on [`Action::Failover`].
+    pub standby: Option<PartitionId>,
+    /// Not started until a partition that names it as standby fails.
+    pub is_standby: bool,
+}
+
+/// Cores of a partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cores {
+    /// So many, chosen by the plan.
+    Count(usize),
+    /// Just these.
+    These(Vec<usize>),
+}
+
+/// Whether something goes straight to the hardware or through the monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trapping {
+    /// Untrapped.
+    Direct,
+    /// Through the monitor, counted.
+    Trap,
+}
+
+/// An image to start.
+#[derive(Clone, Debug)]
+pub enum Image {
+    /// A crate of the workspace, built for the bare machine.
+    Crate(String),
+    /// An ELF or arm64 `Image` or flat file; a flat one is placed at `load` and entered at `entry`.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Guest-physical load address of a flat file; default: start of memory.
+        load: Option<u64>,
+        /// Guest-physical entry point; default: the file's own, or the load address.
+        entry: Option<u64>,
+        /// Whether a generated device tree is placed in memory and passed in x0.
+        device_tree: bool,
+    },
+    /// A Linux kernel and its initial file system.
+    Linux {
+        /// The kernel.
+        kernel: Kernel,
+        /// The initial file system.
+        initrd: Initrd,
+    },
+}
+
+/// A Linux kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// The packaged kernel that the set-up fetched; the flavour, e.g. `debian`, `debian-rt`.
+    Packaged(String),
+    /// An `Image` of one's own.
+    File(PathBuf),
+}
+
+/// An initial file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Initrd {
+    /// Built by the tool: busybox, the kernel module, the agent.
+    Agent,
+    /// A file of one's own.
+    File(PathBuf),
+}
+
+/// How a console is connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Console {
+    /// In shared memory: a recorder out, a ring in. For images that know Bulkhead.
+    Memory,
+    /// The partition owns the UART.
+    Device(DeviceId),
+    /// UART accesses are emulated onto a memory console, counted.
+    Emulated,
+}
+
+/// Budget of restarts.
+#[derive(Clone, Copy, Debug)]
+pub struct Restart {
+    /// Restarts admitted per period.
+    pub limit: u64,
+    /// The period, nanoseconds.
+    pub per_ns: u64,
+    /// Pause before each, nanoseconds.
+    pub backoff_ns: u64,
+    /// What is done when the budget is used up.
+    pub then: Action,
+}
+
+/// The end of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// A partition.
+    Partition(PartitionId),
+    /// The host tool, which only reads: the writer's side of a recorder.
+    Host,
+}
+
+/// A channel.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// Name, at most 15 characters.
+    pub name: String,
+    /// Where it is described.
+    pub span: Span,
+    /// Kind of its buffer.
+    pub kind: ChannelKind,
+    /// Writer.
+    pub from: End,
+    /// Readers; exactly one but for recorders and plain memory.
+    pub to: Vec<End>,
+    /// Bytes of a message.
+    pub message: u32,
+    /// Messages the buffer holds.
+    pub messages: u32,
+    /// Whether the reader may write too (it must, but for recorders and `access = "read-only"`).
+    pub reader_writes: bool,
+    /// Limit of the writer's doorbell to the reader; `None` = no doorbell.
+    pub doorbell: Option<Rate>,
+    /// Limit of the reader's doorbell to the writer.
+    pub reply_doorbell: Option<Rate>,
+    /// Key by which both ends ask for it at run time; `None` = mapped from the start.
+    pub key: Option<u64>,
+}
+
+impl Channel {
+    /// Bytes of memory it takes, whole pages; 0 where no such buffer can be, which no checked
+    /// description has.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        channel_size(self.kind, self.message.into(), self.messages.into()).unwrap_or(0)
+    }
+}
+
+/// A rate limit: so many events per period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Events admitted per period.
+    pub limit: u32,
+    /// The period, nanoseconds.
+    pub per_ns: u64,
+}
+
+impl System {
+    /// The partition of that id.
+    #[must_use]
+    pub fn partition(&self, id: PartitionId) -> &Partition {
+        &self.partitions[id.0]
+    }
+
+    /// An error at a place in the description, for those who find one later.
+    #[must_use]
+    pub fn error(&self, id: &'static str, span: &Span, message: String) -> Diagnostic {
+        Diagnostic::new(id, Severity::Error, span, message).within(&self.sources)
+    }
+}

@@ -1,0 +1,91 @@
+//! A description to start from
+//!
+//! Two partitions that control and simulate a vehicle, every key explained. What is optional stands
+//! there as a comment that can be taken in.
+
+use crate::explain::wrapped;
+use crate::registry::{DESCRIPTION, Key, Presence, Shape};
+
+/// A commented description of that name, which passes every rule and runs.
+#[must_use]
+pub fn template(name: &str) -> String {
+    PARTS
+        .iter()
+        .map(|part| match part {
+            Part::Text(text) => text.replace("NAME", name),
+            Part::Keys(path, given) => keys(path, given),
+        })
+        .collect()
+}
+
+enum Part {
+    /// As it stands; `NAME` is the system's.
+    Text(&'static str),
+    /// The keys below a path that are not among those given, as comments.
+    Keys(&'static str, &'static [&'static str]),
+}
+
+const PARTS: &[Part] = &[
+    Part::Text(
+        "# A system for Bulkhead. `bulkhead check` tells all that is wrong with it, `bulkhead run` builds\n\
+         # and runs it, `bulkhead explain KEY` tells more about a key.\n\n\
+         [system]\nname = \"NAME\"\nboard = \"qemu-virt\"\n",
+    ),
+    Part::Keys("system", &["name", "board"]),
+    Part::Text("\n[run]\nfor = \"10 s\"\n"),
+    Part::Keys("run", &["for"]),
+    Part::Text(
+        "\n# A partition: cores, memory and devices that belong to one guest and to nobody else.\n\
+         [partition.control]\nkind = \"rtos\"\ncriticality = \"A\"\nmemory = \"256 KiB\"\n\
+         image = { crate = \"bulkhead-control\" }\nheartbeat = \"20 ms\"\ntrace = \"1 MiB\"\n",
+    ),
+    Part::Keys(
+        "partition.*",
+        &[
+            "kind",
+            "criticality",
+            "memory",
+            "image",
+            "heartbeat",
+            "trace",
+            "dma",
+        ],
+    ),
+    Part::Text(
+        "\n[partition.plant]\nkind = \"rtos\"\ncriticality = \"A\"\nmemory = \"256 KiB\"\n\
+         image = { crate = \"bulkhead-plant\" }\nheartbeat = \"20 ms\"\ntrace = \"1 MiB\"\n\
+         \n# An operator that looks on and gives commands could be a whole Linux:\n\
+         # [partition.linux]\n# kind = \"linux\"\n# criticality = \"QM\"\n# memory = \"512 MiB\"\n\
+         # image = { kernel = \"debian\", initrd = \"agent\" }\n# devices = [\"uart0\"]\n",
+    ),
+    Part::Text(
+        "\n# A channel: memory that is mapped into just the partitions named, with a buffer in it.\n\
+         [channel.sensors]\nkind = \"four-slot\"\nfrom = \"plant\"\nto = \"control\"\nmessage = 64\n",
+    ),
+    Part::Keys("channel.*", &["kind", "from", "to", "message"]),
+    Part::Text(
+        "\n[channel.actuators]\nkind = \"four-slot\"\nfrom = \"control\"\nto = \"plant\"\nmessage = 64\n\
+         \n# What the controller reports and what it is told; an operator would read and write here.\n\
+         [channel.telemetry]\nkind = \"ring\"\nfrom = \"control\"\nto = \"plant\"\nmessage = 128\n\
+         messages = 4096\n\
+         \n[channel.commands]\nkind = \"mailbox\"\nfrom = \"plant\"\nto = \"control\"\nmessage = 256\n",
+    ),
+];
+
+fn keys(path: &str, given: &[&str]) -> String {
+    let wanted = |key: &&Key| !given.contains(&key.name()) && key.shape != Shape::Named;
+    DESCRIPTION
+        .below(path)
+        .filter(wanted)
+        .map(comment)
+        .collect()
+}
+
+fn comment(key: &'static Key) -> String {
+    let default = match key.presence {
+        Presence::Required | Presence::RequiredByRule => String::new(),
+        Presence::Default(default) => format!(" Default: {default}."),
+    };
+    let told = wrapped(&format!("{}{default}", key.meaning), "# ");
+    format!("{told}\n# {}\n", key.example)
+}

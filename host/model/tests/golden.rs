@@ -1,0 +1,257 @@
+//! Descriptions beside what is said about them
+//!
+//! Every folder of `tests/golden/{reject,warn,note,accept}` is a case: `system.toml`, perhaps
+//! `set.txt` with a `--set` per line, and `expected.txt`. `BLESS=1` rewrites what is expected.
+
+use bulkhead_model::render::{Style, render};
+use bulkhead_model::{Diagnostic, Overrides, Severity, load, reference, rule_ids, template};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The checkout without what set-up and builds leave in it, so that results do not depend on them.
+fn root() -> PathBuf {
+    let real = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap();
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("checkout");
+    fs::create_dir_all(&root).unwrap();
+    for name in ["Cargo.toml", "boards", "tests", "systems"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(members(&real))
+    {
+        let _ = std::os::unix::fs::symlink(real.join(&name), root.join(&name));
+    }
+    root
+}
+
+/// Top folders of the workspace's members.
+fn members(real: &Path) -> BTreeSet<String> {
+    let manifest = fs::read_to_string(real.join("Cargo.toml")).unwrap();
+    let quoted = manifest
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('"'));
+    quoted
+        .filter_map(|line| line.split(['/', '"']).next())
+        .map(str::to_owned)
+        .collect()
+}
+
+struct Case {
+    /// Below the root, e.g. `tests/golden/reject/syntax`.
+    folder: PathBuf,
+    name: String,
+    found: Vec<Diagnostic>,
+    refused: bool,
+}
+
+fn cases(group: &str) -> Vec<Case> {
+    let root = root();
+    let folder = root.join("tests/golden").join(group);
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+        .into_iter()
+        .map(|name| case(&root, group, name))
+        .collect()
+}
+
+fn case(root: &Path, group: &str, name: String) -> Case {
+    let folder = root.join("tests/golden").join(group).join(&name);
+    let set = fs::read_to_string(folder.join("set.txt")).unwrap_or_default();
+    let overrides = Overrides {
+        set: set.lines().map(str::to_owned).collect(),
+    };
+    let result = load(&folder, root, &overrides);
+    let refused = result.is_err();
+    let found = result.map_or_else(|found| found, |(_, found)| found);
+    Case {
+        folder,
+        name,
+        found,
+        refused,
+    }
+}
+
+impl Case {
+    /// The rule it is about: a second case of a rule has `--WHAT` after the rule's name.
+    fn rule(&self) -> &str {
+        self.name.split("--").next().unwrap()
+    }
+
+    /// Compares what is said from this severity up.
+    fn compare(&self, least: Severity) {
+        let shown: Vec<_> = self
+            .found
+            .iter()
+            .filter(|found| found.severity <= least)
+            .cloned()
+            .collect();
+        let text = render(&shown, Style::default());
+        compare(&self.folder.join("expected.txt"), &text);
+    }
+}
+
+fn compare(path: &Path, text: &str) {
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(path, text).unwrap();
+    }
+    let expected = fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        expected == text,
+        "{} is not as expected; BLESS=1 accepts this:\n{text}",
+        path.display()
+    );
+}
+
+fn check_group(group: &str, severity: Severity) {
+    for case in cases(group) {
+        assert_eq!(case.refused, severity == Severity::Error, "{}", case.name);
+        let rule = case.rule();
+        assert!(rule_ids().any(|id| id == rule), "{rule} is no rule");
+        let said = case
+            .found
+            .iter()
+            .any(|found| found.id == rule && found.severity == severity);
+        assert!(
+            said,
+            "{} does not make its rule speak:\n{:?}",
+            case.name, case.found
+        );
+        case.compare(severity);
+    }
+}
+
+#[test]
+fn each_rule_rejects_its_example() {
+    check_group("reject", Severity::Error);
+}
+
+#[test]
+fn each_warning_is_given() {
+    check_group("warn", Severity::Warning);
+}
+
+#[test]
+fn each_note_is_given() {
+    check_group("note", Severity::Note);
+}
+
+#[test]
+fn sound_descriptions_pass_without_a_warning() {
+    for case in cases("accept") {
+        assert!(!case.refused, "{}", render(&case.found, Style::default()));
+        let warned = case
+            .found
+            .iter()
+            .any(|found| found.severity < Severity::Note);
+        assert!(!warned, "{}", render(&case.found, Style::default()));
+        case.compare(Severity::Note);
+    }
+}
+
+#[test]
+fn there_are_enough_rules() {
+    assert!(rule_ids().count() >= 45, "{}", rule_ids().count());
+}
+
+/// The showcase, with what its Makefile may set.
+#[test]
+fn the_showcase_passes() {
+    let root = root();
+    for set in [
+        &[][..],
+        &["partition.linux.cores=2"],
+        &["run.clock=real", "run.for=5s"],
+    ] {
+        let overrides = Overrides {
+            set: set.iter().map(|text| (*text).to_owned()).collect(),
+        };
+        let (system, found) = load(&root.join("systems/drive"), &root, &overrides)
+            .unwrap_or_else(|found| panic!("{}", render(&found, Style::default())));
+        assert!(
+            found.iter().all(|found| found.severity == Severity::Note),
+            "{found:?}"
+        );
+        assert_eq!(system.partitions.len(), 3);
+    }
+}
+
+#[test]
+fn the_template_passes_and_every_key_in_it_can_be_taken_in() {
+    let root = root();
+    let text = template("example");
+    let file = root.join("tests/golden/template.toml");
+    let (system, found) =
+        bulkhead_model::check(&file, text.clone(), &root, &Overrides::default()).unwrap();
+    assert_eq!(system.name, "example");
+    assert!(found.is_empty(), "{}", render(&found, Style::default()));
+    for (number, line) in text.lines().enumerate() {
+        let Some(key) = line.strip_prefix("# ").filter(|line| line.contains(" = ")) else {
+            continue;
+        };
+        let with: Vec<_> = text
+            .lines()
+            .enumerate()
+            .map(|(at, old)| if at == number { key } else { old })
+            .collect();
+        let found = bulkhead_model::check(&file, with.join("\n"), &root, &Overrides::default());
+        let shape = [
+            "syntax",
+            "unknown-key",
+            "wrong-type",
+            "unknown-value",
+            "bad-size",
+            "bad-time",
+        ];
+        if let Err(found) = found {
+            assert!(
+                !found.iter().any(|found| shape.contains(&found.id)),
+                "{key}: {found:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_reference_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../doc/reference/description.md");
+    if std::env::var_os("BLESS").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+    }
+    compare(&path, &reference());
+}
+
+/// One description with mistakes everywhere: all of them are told at once.
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let text = "[system]\nname = \"x\"\nboard = \"qemu-virt\"\n\n[partition.a]\nkind = \"rtos\"\n\
+                criticality = \"A\"\nmemory = 256 KiB\ncors = 1\nimage = { crate = \"nothing\" }\n\
+                devices = [\"uart9\"]\non_panic = \"alternate\"\n\n[partition.b]\nkind = \"linux\"\n\
+                criticality = \"QM\"\nmemory = \"1 KiB\"\nimage = { kernel = \"nowhere\" }\n\n\
+                [channel.c]\nkind = \"ring\"\nfrom = \"a\"\nto = \"c\"\nmessage = 7\n";
+    let root = root();
+    let file = root.join("tests/golden/all.toml");
+    let found =
+        bulkhead_model::check(&file, text.into(), &root, &Overrides::default()).unwrap_err();
+    let ids: BTreeSet<_> = found.iter().map(|found| found.id).collect();
+    for id in [
+        "syntax",
+        "unknown-key",
+        "unknown-crate",
+        "unknown-device",
+        "alternate-missing",
+        "memory-too-small",
+        "image-missing",
+        "unknown-partition",
+        "message-size",
+        "messages-count",
+    ] {
+        assert!(ids.contains(id), "{id} is missing in {ids:?}");
+    }
+}

@@ -1,0 +1,333 @@
+//! The configuration blob
+
+use bulkhead_abi::config::{
+    Attachment, CONFIG_MAGIC, Clear, Config, CoreConfig, Doorbell, ImageCheck, InterruptLine,
+    NO_PARTITION, PartitionConfig, RootEntry, Segment, Slice, Watch, flags, image_checksum_step,
+};
+use bulkhead_abi::{VERSION, name_field};
+use bulkhead_formats::address::Pa;
+use bulkhead_formats::region::RegionSet;
+use bulkhead_model::system::{Console, Cores, Partition, PartitionId, System, Trapping};
+use sha2::{Digest, Sha256};
+use zerocopy::{FromZeros, Immutable, IntoBytes};
+
+use crate::error::PlanError;
+use crate::guest_page::ticks;
+use crate::load::Load;
+use crate::machine::Machine;
+use crate::memory::Region;
+use crate::purpose::Purpose;
+use crate::tables::{Tables, boot_uart, root_entries};
+use crate::{GuestView, Inputs, Start};
+
+/// Affinity of a core: clusters of 16, as GICv3 SGI target lists want them.
+#[must_use]
+pub const fn mpidr(core: usize) -> u64 {
+    (core as u64 % 16) | (core as u64 / 16) << 8
+}
+
+/// The blob while it grows; the head goes in last.
+struct Blob(Vec<u8>);
+
+impl Blob {
+    /// Appends an array, answers its place.
+    fn add<T: IntoBytes + Immutable>(&mut self, items: &[T]) -> Slice {
+        let slice = Slice {
+            offset: self.0.len() as u32,
+            count: items.len() as u32,
+        };
+        self.0.extend_from_slice(items.as_bytes());
+        self.0.resize(self.0.len().next_multiple_of(8), 0);
+        slice
+    }
+}
+
+/// What the blob is made of.
+pub struct Parts<'a> {
+    /// The system.
+    pub system: &'a System,
+    /// What guests see.
+    pub view: &'a GuestView,
+    /// Where everything is.
+    pub machine: &'a Machine,
+    /// Tables.
+    pub tables: &'a Tables,
+}
+
+/// Builds the blob; `tables` are the bytes of all translation tables, as packed.
+///
+/// # Errors
+/// The plan has no place for something that the blob must name.
+pub fn build(parts: &Parts<'_>, inputs: &Inputs, tables: &[u8]) -> Result<Vec<u8>, PlanError> {
+    let mut blob = Blob(vec![0; size_of::<Config>()]);
+    let cores = parts.cores(&mut blob)?;
+    let partitions = (0..parts.system.partitions.len())
+        .map(|id| parts.partition(&mut blob, PartitionId(id)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let head = Config {
+        magic: CONFIG_MAGIC,
+        version: VERSION,
+        size: 0,
+        digest: [0; 32],
+        tables_pa: parts.machine.pa(Purpose::Tables)?.0,
+        tables_size: tables.len() as u64,
+        gicd: parts.system.board.distributor,
+        boot_uart: boot_uart(parts.system).unwrap_or(0),
+        el2_ttbr: parts.tables.el2.pa.0,
+        cores: blob.add(&cores),
+        partitions: blob.add(&partitions),
+        images: blob.add(&parts.image_checks(inputs)),
+        lines: blob.add(&parts.lines()),
+        clears: blob.add(&parts.clears()),
+    };
+    Ok(seal(blob, head, tables))
+}
+
+/// Puts the head in front, with the digest over everything.
+fn seal(blob: Blob, head: Config, tables: &[u8]) -> Vec<u8> {
+    let mut bytes = blob.0;
+    let mut head = Config {
+        size: bytes.len() as u32,
+        ..head
+    };
+    bytes[..size_of::<Config>()].copy_from_slice(head.as_bytes());
+    head.digest = Sha256::new_with_prefix(&bytes)
+        .chain_update(tables)
+        .finalize()
+        .into();
+    bytes[..size_of::<Config>()].copy_from_slice(head.as_bytes());
+    bytes
+}
+
+/// Checksum of whole words.
+fn checksum(bytes: &[u8]) -> u64 {
+    let words = bytes.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    });
+    words.fold(0, image_checksum_step)
+}
+
+impl Parts<'_> {
+    fn cores(&self, blob: &mut Blob) -> Result<Vec<CoreConfig>, PlanError> {
+        let board = &self.system.board;
+        let mut cores = Vec::new();
+        for (core, owner) in self.view.cores.owner.iter().enumerate() {
+            let watches = self.watches(core)?;
+            cores.push(CoreConfig {
+                mpidr: mpidr(core),
+                gicr: board.redistributors + core as u64 * board.redistributor_stride,
+                stack_top: self.machine.stack_tops[core].0,
+                partition: owner.map_or(NO_PARTITION, |(partition, _)| partition as u32),
+                rank: owner.map_or(0, |(_, rank)| rank as u32),
+                watches: blob.add(&watches),
+            });
+        }
+        Ok(cores)
+    }
+
+    /// Heartbeats that a core's monitor looks after: a spare core's those of all, else each
+    /// partition's first core its own.
+    fn watches(&self, core: usize) -> Result<Vec<Watch>, PlanError> {
+        let spare = self.view.cores.spare();
+        let mut watches = Vec::new();
+        for (index, partition) in self.system.partitions.iter().enumerate() {
+            let watcher = spare
+                .first()
+                .or(self.view.cores.of_partition[index].first());
+            let Some(period) = partition.heartbeat_ns.filter(|_| watcher == Some(&core)) else {
+                continue;
+            };
+            watches.push(Watch {
+                heartbeat: heartbeat(self.machine, PartitionId(index))?.0,
+                period_ticks: ticks(self.system, period),
+                partition: index as u32,
+                reserved: 0,
+            });
+        }
+        Ok(watches)
+    }
+
+    fn partition(&self, blob: &mut Blob, id: PartitionId) -> Result<PartitionConfig, PlanError> {
+        let partition = self.system.partition(id);
+        let view = &self.view.partitions[id.0];
+        let stage2 = &self.tables.stage2[id.0];
+        let guest = &self.system.board.guest;
+        let mut config = PartitionConfig::new_zeroed();
+        config.name = name_field(&partition.name);
+        config.vttbr = (id.0 as u64 + 1) << 48 | stage2.root.pa.0;
+        config.vtcr = stage2.vtcr();
+        let cores = &self.view.cores.of_partition[id.0];
+        config.cores = cores.iter().fold(0, |mask, core| mask | 1 << core);
+        config.flags = flags_of(partition);
+        config.standby = partition
+            .standby
+            .map_or(NO_PARTITION, |standby| standby.0 as u32);
+        (config.entry, config.argument) = (view.start.entry.0, view.start.argument);
+        config.segments = blob.add(&self.segments(&view.start));
+        if let Some(alternate) = &view.alternate {
+            config.alternate_entry = alternate.entry.0;
+            config.alternate_argument = alternate.argument;
+            config.alternate_segments = blob.add(&self.segments(alternate));
+        }
+        config.root_entries = blob.add(&self.root_entries(id));
+        config.doorbells = blob.add(&self.doorbells(id));
+        config.attachments = blob.add(&self.attachments(id));
+        config.actions = partition.actions.map(|action| action as u8);
+        self.restart_policy(partition, &mut config);
+        config.link_pa = self.machine.pa(Purpose::Link(id))?.0;
+        config.status_pa = self.machine.pa(Purpose::Status(id))?.0;
+        config.state_pa = self.machine.pa(Purpose::State(id))?.0;
+        config.console_out = self.place(Purpose::ConsoleOut(id));
+        config.console_in = self.place(Purpose::ConsoleIn(id));
+        config.gicd_ipa = guest.distributor;
+        config.gicr_ipa = guest.redistributors;
+        config.uart_ipa = guest.uart;
+        for intid in self.view.doorbells.owned(self.system, id) {
+            config.spis[intid as usize / 32] |= 1 << (intid % 32);
+        }
+        Ok(config)
+    }
+
+    fn restart_policy(&self, partition: &Partition, config: &mut PartitionConfig) {
+        config.escalation = partition.restart.then as u8;
+        config.restart_limit = partition.restart.limit;
+        config.restart_period_ticks = ticks(self.system, partition.restart.per_ns);
+        config.restart_backoff_ticks = ticks(self.system, partition.restart.backoff_ns);
+    }
+
+    fn place(&self, purpose: Purpose) -> [u64; 2] {
+        self.machine
+            .region(purpose)
+            .map_or([0, 0], |region| [region.pa.0, region.size])
+    }
+
+    fn segments(&self, start: &Start) -> Vec<Segment> {
+        let segment = |load: &Load| Segment {
+            ipa: load.ipa.0,
+            pa: self.machine.source(load).0,
+            copy_size: load.bytes.len() as u64,
+            zero_size: load.zero_size,
+            clean_size: load.clean_size,
+        };
+        start.loads.iter().map(segment).collect()
+    }
+
+    fn root_entries(&self, id: PartitionId) -> Vec<RootEntry> {
+        let entries = root_entries(&self.tables.arena, self.tables.stage2[id.0].root);
+        entries
+            .into_iter()
+            .map(|(pa, value)| RootEntry { pa: pa.0, value })
+            .collect()
+    }
+
+    fn doorbells(&self, id: PartitionId) -> Vec<Doorbell> {
+        let outgoing = self.view.doorbells.outgoing(self.system, id);
+        let doorbell = |bell: crate::interrupts::Doorbell| Doorbell {
+            intid: bell.intid,
+            limit: bell.rate.limit,
+            period_ticks: ticks(self.system, bell.rate.per_ns),
+        };
+        outgoing.into_iter().map(doorbell).collect()
+    }
+
+    fn attachments(&self, id: PartitionId) -> Vec<Attachment> {
+        let prepared = self.tables.stage2[id.0].prepared.iter();
+        let attachment = |prepared: &crate::tables::Prepared| Attachment {
+            key: prepared.slot.key.unwrap_or(0),
+            ipa: prepared.slot.ipa.0,
+            size: prepared.slot.size,
+            entry_pa: prepared.entry_pa.0,
+            entry_value: prepared.entry_value,
+        };
+        prepared.map(attachment).collect()
+    }
+
+    /// The monitor itself first, then every pristine image.
+    fn image_checks(&self, inputs: &Inputs) -> Vec<ImageCheck> {
+        let monitor = inputs.monitor.bytes();
+        let check = |pa: Pa, bytes: &[u8]| ImageCheck {
+            pa: pa.0,
+            size: (bytes.len() as u64).next_multiple_of(8),
+            checksum: checksum(bytes),
+        };
+        let pristine = self
+            .machine
+            .pristine
+            .iter()
+            .map(|image| check(image.pa, &image.bytes));
+        std::iter::once(check(inputs.monitor.base, &monitor))
+            .chain(pristine)
+            .collect()
+    }
+
+    /// Shared memory and the monitors' own: real memory is not zero at power-on.
+    fn clears(&self) -> Vec<Clear> {
+        let cleared = |purpose| {
+            !matches!(
+                purpose,
+                Purpose::Boot
+                    | Purpose::Monitor
+                    | Purpose::Config
+                    | Purpose::Tables
+                    | Purpose::Images
+                    | Purpose::Memory(_)
+            )
+        };
+        let regions = self
+            .machine
+            .regions
+            .iter()
+            .filter(|region| cleared(region.purpose));
+        let merged = RegionSet::of(regions.map(Region::range));
+        merged
+            .iter()
+            .map(|range| Clear {
+                pa: range.start,
+                size: range.size(),
+            })
+            .collect()
+    }
+
+    fn lines(&self) -> Vec<InterruptLine> {
+        let lines = self.view.doorbells.lines(self.system).into_iter();
+        lines
+            .map(|(intid, edge)| InterruptLine {
+                intid,
+                edge: u32::from(edge),
+            })
+            .collect()
+    }
+}
+
+/// Physical address of a partition's heartbeat word.
+///
+/// # Errors
+/// The partition has no guest page: a defect of the plan.
+pub fn heartbeat(machine: &Machine, id: PartitionId) -> Result<Pa, PlanError> {
+    Ok(machine
+        .pa(Purpose::GuestPage(id))?
+        .plus(bulkhead_abi::guest::HEARTBEAT_OFFSET))
+}
+
+fn flags_of(partition: &Partition) -> u32 {
+    let several = match &partition.cores {
+        Cores::Count(count) => *count > 1,
+        Cores::These(cores) => cores.len() > 1,
+    };
+    [
+        (partition.wfi == Trapping::Trap, flags::TRAP_WFI),
+        (partition.tlbi == Trapping::Trap, flags::TRAP_TLBI),
+        (
+            partition.ipi == Trapping::Direct && several,
+            flags::DIRECT_IPI,
+        ),
+        (partition.privileged, flags::PRIVILEGED),
+        (partition.is_standby, flags::STANDBY),
+        (partition.console == Console::Emulated, flags::EMULATED_UART),
+    ]
+    .into_iter()
+    .filter(|&(set, _)| set)
+    .fold(0, |flags, (_, flag)| flags | flag)
+}

@@ -1,0 +1,391 @@
+//! Device trees for Linux and other guests that want one
+//!
+//! The bare board's tree reduced to what the partition owns, and a `bulkhead` node for the window
+//! (`doc/interfaces/device-tree.md`). No random seed but a fixed one: runs must repeat.
+
+use bulkhead_abi::guest::{ChannelEnd, ChannelKind, HEARTBEAT_OFFSET, NONE, Role};
+use bulkhead_abi::name_text;
+use bulkhead_formats::region::Range;
+use bulkhead_model::board::Device;
+use bulkhead_model::system::{Console, Image, Partition, PartitionId, System};
+use sha2::{Digest, Sha256};
+use vm_fdt::{FdtWriter, FdtWriterResult};
+
+use crate::ends;
+use crate::error::PlanError;
+use crate::guest_page::{EndFacts, ticks};
+use crate::interrupts::SPI_BASE;
+use crate::purpose::Purpose;
+use crate::window::Window;
+
+const GIC: u32 = 1;
+const CLOCK: u32 = 2;
+/// First INTID of a private peripheral interrupt.
+const PPI_BASE: u32 = 16;
+/// Interrupt types and triggers of the GIC binding.
+const SPI: u32 = 0;
+const PPI: u32 = 1;
+const EDGE_RISING: u32 = 1;
+const LEVEL_HIGH: u32 = 4;
+/// Bytes of a redistributor: RD and SGI frame.
+const REDISTRIBUTOR_SIZE: u64 = 0x2_0000;
+const DISTRIBUTOR_SIZE: u64 = 0x1_0000;
+
+/// What a tree is made of.
+pub struct Facts<'a> {
+    /// The system.
+    pub system: &'a System,
+    /// The partition.
+    pub partition: PartitionId,
+    /// Its cores.
+    pub cores: &'a [usize],
+    /// Its window.
+    pub window: &'a Window,
+    /// Its channel ends.
+    pub ends: &'a EndFacts<'a>,
+    /// Words of this build, beside the description's command line.
+    pub argument: &'a str,
+    /// Where the initial file system lies.
+    pub initrd: Option<Range>,
+}
+
+/// The tree's bytes.
+///
+/// # Errors
+/// A name or text that a tree cannot hold.
+pub fn bytes(facts: &Facts<'_>) -> Result<Vec<u8>, PlanError> {
+    write(facts).map_err(|error| {
+        let partition = facts.this();
+        let message = format!(
+            "partition `{}` has no possible device tree: {error}",
+            partition.name
+        );
+        PlanError::new("device-tree", message, "change its command line").at(&partition.span)
+    })
+}
+
+fn write(facts: &Facts<'_>) -> FdtWriterResult<Vec<u8>> {
+    let mut fdt = FdtWriter::new()?;
+    let root = fdt.begin_node("")?;
+    fdt.property_string(
+        "model",
+        &format!("Bulkhead partition {}", facts.this().name),
+    )?;
+    fdt.property_string("compatible", "bulkhead,virtual")?;
+    fdt.property_u32("#address-cells", 2)?;
+    fdt.property_u32("#size-cells", 2)?;
+    fdt.property_u32("interrupt-parent", GIC)?;
+    facts.chosen(&mut fdt)?;
+    facts.memory(&mut fdt)?;
+    facts.cpus(&mut fdt)?;
+    facts.firmware(&mut fdt)?;
+    facts.timer(&mut fdt)?;
+    facts.interrupt_controller(&mut fdt)?;
+    facts.devices(&mut fdt)?;
+    facts.bulkhead(&mut fdt)?;
+    fdt.end_node(root)?;
+    fdt.finish()
+}
+
+fn registers(fdt: &mut FdtWriter, ranges: &[[u64; 2]]) -> FdtWriterResult<()> {
+    fdt.property_array_u64("reg", ranges.as_flattened())
+}
+
+impl Facts<'_> {
+    fn this(&self) -> &Partition {
+        self.system.partition(self.partition)
+    }
+
+    /// The UART that is the guest's console, emulated or real.
+    fn uart(&self) -> Option<(&Device, bool)> {
+        let board = &self.system.board;
+        match self.this().console {
+            Console::Device(id) => Some((board.device(id), true)),
+            Console::Emulated => board
+                .devices
+                .iter()
+                .find(|device| device.kind == "pl011")
+                .map(|uart| (uart, false)),
+            Console::Memory => None,
+        }
+    }
+
+    /// The kernel's command line.
+    fn boot_arguments(&self) -> String {
+        let mut words = Vec::new();
+        if matches!(self.this().image, Image::Linux { .. }) {
+            match self.uart() {
+                Some((_, true)) => words.push("console=ttyAMA0".to_owned()),
+                Some((_, false)) => words.push(format!(
+                    "earlycon=pl011,mmio32,{:#x} keep_bootcon",
+                    self.system.board.guest.uart
+                )),
+                None => {}
+            }
+            words.push("rdinit=/init panic=-1".to_owned());
+        }
+        words.push(self.this().command_line.trim().to_owned());
+        words.extend(
+            self.argument
+                .split_whitespace()
+                .map(|word| format!("bulkhead.{word}")),
+        );
+        words.retain(|word| !word.is_empty());
+        words.join(" ")
+    }
+
+    fn chosen(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
+        let node = fdt.begin_node("chosen")?;
+        fdt.property_string("bootargs", &self.boot_arguments())?;
+        if self.uart().is_some() {
+            let path = format!("/serial@{:x}", self.system.board.guest.uart);
+            fdt.property_string("stdout-path", &path)?;
+        }
+        if let Some(initrd) = self.initrd {
+            fdt.property_u64("linux,initrd-start", initrd.start)?;
+            fdt.property_u64("linux,initrd-end", initrd.end)?;
+        }
+        let seed = Sha256::new_with_prefix(self.system.name.as_bytes())
+            .chain_update([0])
+            .chain_update(self.this().name.as_bytes());
+        fdt.property("rng-seed", &seed.finalize())?;
+        fdt.end_node(node)
+    }
+
+    fn memory(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
+        let ram = self.system.board.guest.ram;
+        let node = fdt.begin_node(&format!("memory@{ram:x}"))?;
+        fdt.property_string("device_type", "memory")?;
+        registers(fdt, &[[ram, self.this().memory]])?;
+        fdt.end_node(node)
+    }
+
+    fn cpus(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
+        let compatible = match self.system.board.emulator.cpu.as_str() {
+            "max" => "arm,armv8".to_owned(),
+            model => format!("arm,{model}"),
+        };
+        let cpus = fdt.begin_node("cpus")?;
+        fdt.property_u32("#address-cells", 1)?;
+        fdt.property_u32("#size-cells", 0)?;
+        for &core in self.cores {
+            let node = fdt.begin_node(&format!("cpu@{core:x}"))?;
+            fdt.property_string("device_type", "cpu")?;
+            fdt.property_string("compatible", &compatible)?;
+            fdt.property_string("enable-method", "psci")?;
+            fdt.property_u32("reg", crate::blob::mpidr(core) as u32)?;
+            fdt.end_node(node)?;
+        }
+        fdt.end_node(cpus)
+    }
+
+    fn firmware(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
+        let node = fdt.begin_node("psci")?;
+        let compatible = ["arm,psci-1.0", "arm,psci-0.2"].map(str::to_owned);
+        fdt.property_string_list("compatible", compatible.to_vec())?;
+        fdt.property_string("method", "hvc")?;
+        fdt.end_node(node)
+    }
+
+    /// The timers of EL1; the hypervisor's belongs to the monitor.
+    fn timer(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
+        let node = fdt.begin_node("timer")?;
+        fdt.property_string("compatible", "arm,armv8-timer")?;
+        let [secure, non_secure, virtual_timer, _] = self.system.board.timer_intids;
+        let cells = [secure, non_secure, virtual_timer]
+            .map(|intid| [PPI, intid.saturating_sub(PPI_BASE), LEVEL_HIGH]);
+        fdt.property_array_u32("interrupts", cells.as_flattened())?;
+        fdt.property_null("always-on")?;
+        fdt.end_node(node)
+    }
+
+    fn interrupt_controller(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
+        let guest = &self.system.board.guest;
+        let node = fdt.begin_node(&format!("interrupt-controller@{:x}", guest.distributor))?;
+        fdt.property_string("compatible", "arm,gic-v3")?;
+        fdt.property_null("interrupt-controller")?;
+        fdt.property_u32("#interrupt-cells", 3)?;
+        fdt.property_u32("#address-cells", 0)?;
+        fdt.property_u32("#redistributor-regions", 1)?;
+        let redistributors = REDISTRIBUTOR_SIZE * self.cores.len() as u64;
+        registers(
+            fdt,
+            &[
+                [guest.distributor, DISTRIBUTOR_SIZE],
+                [guest.redistributors, redistributors],
+            ],
+        )?;
+        fdt.property_phandle(GIC)?;
+        fdt.end_node(node)
+    }
+
+    /// Owned devices, and the UART page where it is emulated.
+    fn devices(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
+        let board = &self.system.board;
+        let owned = ends::devices(self.system, self.partition);
+        let mut all: Vec<(&Device, u64, bool)> = owned
+            .into_iter()
+            .map(|(id, ipa)| (board.device(id), ipa.0, true))
+            .collect();
+        if let Some((uart, false)) = self.uart() {
+            all.push((uart, board.guest.uart, false));
+        }
+        let clock = all.iter().find_map(|(device, ..)| device.clock_hz);
+        if let Some(hz) = clock {
+            fixed_clock(fdt, hz)?;
+        }
+        all.into_iter()
+            .try_for_each(|(device, ipa, real)| device_node(fdt, device, ipa, real))
+    }
+
+    fn bulkhead(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
+        let node = fdt.begin_node("bulkhead")?;
+        fdt.property_string("compatible", "bulkhead,partition")?;
+        fdt.property_string("bulkhead,name", &self.this().name)?;
+        fdt.property_string("bulkhead,argument", self.argument)?;
+        fdt.property_u32("#address-cells", 2)?;
+        fdt.property_u32("#size-cells", 2)?;
+        fdt.property_null("ranges")?;
+        self.heartbeat(fdt)?;
+        for end in self.ends.all() {
+            channel(fdt, &end)?;
+        }
+        for slot in &self.window.slots {
+            self.window_node(fdt, slot.purpose)?;
+        }
+        fdt.end_node(node)
+    }
+
+    fn heartbeat(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
+        let [ipa, size] = self.window.place(Purpose::GuestPage(self.partition));
+        let node = fdt.begin_node(&format!("heartbeat@{ipa:x}"))?;
+        fdt.property_string("compatible", "bulkhead,heartbeat")?;
+        registers(fdt, &[[ipa, size]])?;
+        fdt.property_u32("bulkhead,offset", HEARTBEAT_OFFSET as u32)?;
+        let period = self
+            .this()
+            .heartbeat_ns
+            .map_or(0, |ns| ticks(self.system, ns));
+        fdt.property_u64("bulkhead,period-ticks", period)?;
+        fdt.end_node(node)
+    }
+
+    /// Link and status pages, consoles and the trace; the rest have nodes of their own.
+    fn window_node(&self, fdt: &mut FdtWriter, purpose: Purpose) -> FdtWriterResult<()> {
+        let (kind, owner) = match purpose {
+            Purpose::Link(id) => ("link", id),
+            Purpose::Status(id) => ("status", id),
+            Purpose::ConsoleOut(id) => ("console", id),
+            Purpose::Trace(id) => ("trace", id),
+            _ => return Ok(()),
+        };
+        let mut ranges = vec![self.window.place(purpose)];
+        if let Purpose::ConsoleOut(id) = purpose {
+            ranges.push(self.window.place(Purpose::ConsoleIn(id)));
+        }
+        let node = fdt.begin_node(&format!("{kind}@{:x}", ranges[0][0]))?;
+        fdt.property_string("compatible", &format!("bulkhead,{kind}"))?;
+        registers(fdt, &ranges)?;
+        fdt.property_string("bulkhead,name", &self.system.partition(owner).name)?;
+        fdt.property_u32("bulkhead,partition", owner.0 as u32)?;
+        if owner == self.partition {
+            fdt.property_null("bulkhead,own")?;
+        }
+        fdt.end_node(node)
+    }
+}
+
+fn fixed_clock(fdt: &mut FdtWriter, hz: u32) -> FdtWriterResult<()> {
+    let node = fdt.begin_node("apb-pclk")?;
+    fdt.property_string("compatible", "fixed-clock")?;
+    fdt.property_u32("#clock-cells", 0)?;
+    fdt.property_u32("clock-frequency", hz)?;
+    fdt.property_string("clock-output-names", "clk24mhz")?;
+    fdt.property_phandle(CLOCK)?;
+    fdt.end_node(node)
+}
+
+fn device_node(fdt: &mut FdtWriter, device: &Device, ipa: u64, real: bool) -> FdtWriterResult<()> {
+    if device.compatible.is_empty() {
+        return Ok(());
+    }
+    let name = if device.kind == "pl011" {
+        "serial"
+    } else {
+        device.kind.as_str()
+    };
+    let node = fdt.begin_node(&format!("{name}@{ipa:x}"))?;
+    fdt.property_string_list("compatible", device.compatible.clone())?;
+    registers(fdt, &[[ipa, device.size]])?;
+    if real {
+        let trigger = if device.edge { EDGE_RISING } else { LEVEL_HIGH };
+        let cells: Vec<u32> = device
+            .spis
+            .iter()
+            .flat_map(|&spi| [SPI, spi, trigger])
+            .collect();
+        fdt.property_array_u32("interrupts", &cells)?;
+    }
+    if device.clock_hz.is_some() {
+        let names: &[&str] = if device.kind == "pl011" {
+            &["uartclk", "apb_pclk"]
+        } else {
+            &["apb_pclk"]
+        };
+        fdt.property_array_u32("clocks", &vec![CLOCK; names.len()])?;
+        fdt.property_string_list("clock-names", names.iter().map(|&n| n.to_owned()).collect())?;
+    }
+    fdt.end_node(node)
+}
+
+fn channel(fdt: &mut FdtWriter, end: &ChannelEnd) -> FdtWriterResult<()> {
+    let node = fdt.begin_node(&format!("channel@{:x}", end.ipa))?;
+    fdt.property_string("compatible", "bulkhead,channel")?;
+    registers(fdt, &[[end.ipa, end.size]])?;
+    fdt.property_string("bulkhead,name", name_text(&end.name))?;
+    fdt.property_string("bulkhead,peer", name_text(&end.peer))?;
+    fdt.property_string("bulkhead,kind", kind_name(end.kind))?;
+    let role = if end.role == Role::Writer as u32 {
+        "writer"
+    } else {
+        "reader"
+    };
+    fdt.property_string("bulkhead,role", role)?;
+    fdt.property_u32("bulkhead,message-size", end.message_size)?;
+    fdt.property_u32("bulkhead,messages", end.messages)?;
+    if end.doorbell_out != NONE {
+        fdt.property_u32("bulkhead,doorbell", end.doorbell_out)?;
+    }
+    if end.doorbell_in != NONE {
+        fdt.property_array_u32(
+            "interrupts",
+            &[SPI, end.doorbell_in - SPI_BASE, EDGE_RISING],
+        )?;
+    }
+    if end.link != 0 {
+        fdt.property_u64("bulkhead,peer-link", end.link)?;
+    }
+    if end.standby_link != 0 {
+        fdt.property_u64("bulkhead,peer-standby-link", end.standby_link)?;
+    }
+    if end.key != 0 {
+        fdt.property_u64("bulkhead,key", end.key)?;
+    }
+    fdt.end_node(node)
+}
+
+/// The name of a channel's kind, as in descriptions.
+#[must_use]
+pub const fn kind_name(kind: u32) -> &'static str {
+    const FOUR_SLOT: u32 = ChannelKind::FourSlot as u32;
+    const RING: u32 = ChannelKind::Ring as u32;
+    const MAILBOX: u32 = ChannelKind::Mailbox as u32;
+    const RECORDER: u32 = ChannelKind::Recorder as u32;
+    match kind {
+        FOUR_SLOT => "four-slot",
+        RING => "ring",
+        MAILBOX => "mailbox",
+        RECORDER => "recorder",
+        _ => "memory",
+    }
+}

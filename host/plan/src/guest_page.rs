@@ -1,0 +1,144 @@
+//! The guest page: what an image that knows Bulkhead is told
+
+use bulkhead_abi::guest::{ChannelEnd, GUEST_MAGIC, GuestInfo, MAX_CHANNELS, NONE, Role};
+use bulkhead_abi::{PAGE_SIZE, VERSION, name_field};
+use bulkhead_model::system::{ChannelId, End, PartitionId, System};
+use zerocopy::{FromZeros, IntoBytes};
+
+use crate::ends;
+use crate::error::PlanError;
+use crate::interrupts::{Doorbells, end_name};
+use crate::purpose::Purpose;
+use crate::window::Window;
+
+/// What a guest can be told of a channel end, in numbers of its own address space.
+pub struct EndFacts<'a> {
+    system: &'a System,
+    doorbells: &'a Doorbells,
+    window: &'a Window,
+    partition: PartitionId,
+}
+
+impl<'a> EndFacts<'a> {
+    /// For one partition.
+    #[must_use]
+    pub const fn new(
+        system: &'a System,
+        doorbells: &'a Doorbells,
+        window: &'a Window,
+        partition: PartitionId,
+    ) -> Self {
+        Self {
+            system,
+            doorbells,
+            window,
+            partition,
+        }
+    }
+
+    /// All ends of the partition, in the order of the description.
+    #[must_use]
+    pub fn all(&self) -> Vec<ChannelEnd> {
+        ends::channels(self.system, self.partition)
+            .map(|(id, role)| self.end(id, role))
+            .collect()
+    }
+
+    fn end(&self, id: ChannelId, role: Role) -> ChannelEnd {
+        let channel = &self.system.channels[id.0];
+        let other = match role {
+            Role::Writer => channel.to.first().copied().unwrap_or(End::Host),
+            Role::Reader => channel.from,
+        };
+        let peer = ends::peers(channel, role).next();
+        let standby = peer.and_then(|peer| self.system.partition(peer).standby);
+        let link =
+            |id: Option<PartitionId>| id.map_or(0, |id| self.window.place(Purpose::Link(id))[0]);
+        let [ipa, size] = self.window.place(Purpose::Channel(id));
+        ChannelEnd {
+            name: name_field(&channel.name),
+            peer: name_field(end_name(self.system, other)),
+            kind: channel.kind as u32,
+            role: role as u32,
+            ipa,
+            size,
+            message_size: channel.message,
+            messages: channel.messages,
+            doorbell_in: self.doorbells.heard(id, role).unwrap_or(NONE),
+            doorbell_out: self.outgoing(id).unwrap_or(NONE),
+            key: channel.key.unwrap_or(0),
+            link: link(peer),
+            standby_link: link(standby),
+        }
+    }
+
+    fn outgoing(&self, channel: ChannelId) -> Option<u32> {
+        let outgoing = self.doorbells.outgoing(self.system, self.partition);
+        let index = outgoing.iter().position(|bell| bell.channel == channel)?;
+        u32::try_from(index).ok()
+    }
+}
+
+/// Ticks of the generic timer in so many nanoseconds.
+#[must_use]
+pub fn ticks(system: &System, nanoseconds: u64) -> u64 {
+    let ticks = u128::from(nanoseconds) * u128::from(system.board.emulator.counter_hz);
+    u64::try_from(ticks / 1_000_000_000).unwrap_or(u64::MAX)
+}
+
+/// The text of a partition's arguments: the description's, then those of this build.
+#[must_use]
+pub fn argument_text(described: &str, added: &str) -> String {
+    [described.trim(), added.trim()]
+        .iter()
+        .filter(|text| !text.is_empty())
+        .copied()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The page's bytes.
+///
+/// # Errors
+/// Too many channel ends, or too long an argument text.
+pub fn bytes(facts: &EndFacts<'_>, argument: &str, cores: usize) -> Result<Vec<u8>, PlanError> {
+    let EndFacts {
+        system,
+        window,
+        partition: id,
+        ..
+    } = *facts;
+    let partition = system.partition(id);
+    let mut info = GuestInfo::new_zeroed();
+    let ends = facts.all();
+    if ends.len() > MAX_CHANNELS || argument.len() > info.argument.len() {
+        let message = format!(
+            "partition `{}` has {} channel ends (at most {MAX_CHANNELS}) and {} bytes of arguments (at most {})",
+            partition.name,
+            ends.len(),
+            argument.len(),
+            info.argument.len()
+        );
+        return Err(PlanError::new("guest-page-full", message, "remove some").at(&partition.span));
+    }
+    info.magic = GUEST_MAGIC;
+    info.version = VERSION;
+    info.channel_count = ends.len() as u32;
+    info.name = name_field(&partition.name);
+    info.memory = [system.board.guest.ram, partition.memory];
+    info.heartbeat_period_ticks = partition.heartbeat_ns.map_or(0, |ns| ticks(system, ns));
+    info.console_out = window.place(Purpose::ConsoleOut(id));
+    info.console_in = window.place(Purpose::ConsoleIn(id));
+    info.trace = window.place(Purpose::Trace(id));
+    info.link = window.place(Purpose::Link(id))[0];
+    info.status = window.place(Purpose::Status(id))[0];
+    let guest = &system.board.guest;
+    info.interrupt_controller = [guest.distributor, guest.redistributors];
+    info.cores = cores as u32;
+    info.argument_len = argument.len() as u32;
+    info.argument[..argument.len()].copy_from_slice(argument.as_bytes());
+    info.channels[..ends.len()].copy_from_slice(&ends);
+    let mut page = info.as_bytes().to_vec();
+    page.resize(PAGE_SIZE as usize, 0);
+    Ok(page)
+}

@@ -1,0 +1,176 @@
+//! The manifest of a plan
+
+use bulkhead_model::system::{
+    Channel, ChannelId, Clock, Console, Criticality, End, Kind, PartitionId, System,
+};
+
+use crate::blob::heartbeat;
+use crate::device_tree::kind_name;
+use crate::error::PlanError;
+use crate::interrupts::end_name;
+use crate::manifest::{
+    ChannelManifest, ConsoleManifest, Machine, Manifest, PartitionManifest, Region, Sizes,
+};
+use crate::purpose::Purpose;
+use crate::{Inputs, Plan};
+
+/// The manifest; the image's name and digest are filled in by who packs it.
+///
+/// # Errors
+/// The plan has no place for something that must be named: a defect.
+pub fn manifest(system: &System, inputs: &Inputs, plan: &Plan) -> Result<Manifest, PlanError> {
+    let partitions = (0..system.partitions.len())
+        .map(|id| partition(system, plan, PartitionId(id)))
+        .collect::<Result<_, _>>()?;
+    let channels = system
+        .channels
+        .iter()
+        .enumerate()
+        .map(|(id, entry)| channel(system, plan, ChannelId(id), entry))
+        .collect::<Result<_, _>>()?;
+    Ok(Manifest {
+        name: system.name.clone(),
+        image: String::new(),
+        digest: String::new(),
+        machine: machine(system, plan),
+        for_ns: system.run.for_ns,
+        virtual_clock: system.run.clock == Clock::Virtual,
+        partitions,
+        channels,
+        sizes: sizes(inputs, plan),
+    })
+}
+
+fn machine(system: &System, plan: &Plan) -> Machine {
+    let board = &system.board;
+    let rtc = board.devices.iter().find(|device| device.kind == "pl031");
+    Machine {
+        board: board.name.clone(),
+        program: board.emulator.program.clone(),
+        minimum_version: board.emulator.minimum_version.clone(),
+        machine: board.emulator.machine.clone(),
+        cpu: board.emulator.cpu.clone(),
+        cores: plan.view.cores.owner.len(),
+        spare_cores: plan.view.cores.spare(),
+        memory_base: board.memory_base,
+        memory_size: plan.machine.size,
+        counter_hz: board.emulator.counter_hz,
+        rtc: rtc.map(|device| device.address),
+    }
+}
+
+fn partition(
+    system: &System,
+    plan: &Plan,
+    id: PartitionId,
+) -> Result<PartitionManifest, PlanError> {
+    let described = system.partition(id);
+    let memory = plan.machine.memory[id.0].iter();
+    let outgoing = plan.view.doorbells.outgoing(system, id).into_iter();
+    let console = match described.console {
+        Console::Device(_) => None,
+        Console::Memory | Console::Emulated => Some(ConsoleManifest {
+            output: region(plan, Purpose::ConsoleOut(id))?,
+            input: region(plan, Purpose::ConsoleIn(id))?,
+        }),
+    };
+    let trace = (described.trace > 0)
+        .then(|| region(plan, Purpose::Trace(id)))
+        .transpose()?;
+    Ok(PartitionManifest {
+        name: described.name.clone(),
+        kind: kind_of(described.kind).into(),
+        criticality: criticality_name(described.criticality).into(),
+        cores: plan.view.cores.of_partition[id.0].clone(),
+        memory: memory
+            .map(|piece| Region {
+                pa: piece.pa.0,
+                size: piece.size,
+            })
+            .collect(),
+        link: plan.machine.pa(Purpose::Link(id))?.0,
+        status: plan.machine.pa(Purpose::Status(id))?.0,
+        heartbeat: heartbeat(&plan.machine, id)?.0,
+        console,
+        trace,
+        doorbells: outgoing
+            .map(|bell| {
+                let channel = system.channels[bell.channel.0].name.clone();
+                (channel, system.partition(bell.receiver).name.clone())
+            })
+            .collect(),
+    })
+}
+
+fn region(plan: &Plan, purpose: Purpose) -> Result<Region, PlanError> {
+    let found = plan.machine.region(purpose);
+    found
+        .map(|region| Region {
+            pa: region.pa.0,
+            size: region.size,
+        })
+        .ok_or_else(|| PlanError::internal(format!("no memory for {purpose:?}")))
+}
+
+fn channel(
+    system: &System,
+    plan: &Plan,
+    id: ChannelId,
+    channel: &Channel,
+) -> Result<ChannelManifest, PlanError> {
+    let name = |end: &End| end_name(system, *end).to_owned();
+    Ok(ChannelManifest {
+        name: channel.name.clone(),
+        kind: kind_name(channel.kind as u32).into(),
+        from: name(&channel.from),
+        to: channel.to.iter().map(name).collect(),
+        region: region(plan, Purpose::Channel(id))?,
+        message: channel.message,
+        messages: channel.messages,
+    })
+}
+
+fn sizes(inputs: &Inputs, plan: &Plan) -> Sizes {
+    let [monitor_text, monitor_rodata, monitor_data] = inputs.monitor.sizes;
+    let stacks = plan.machine.regions.iter();
+    Sizes {
+        monitor_text,
+        monitor_rodata,
+        monitor_data,
+        stacks: stacks
+            .filter(|region| matches!(region.purpose, Purpose::Stack(_)))
+            .map(|_| crate::machine::STACK_SIZE)
+            .sum(),
+        boot: inputs.boot.len() as u64,
+        config: plan.config.len() as u64,
+        el2_tables: plan.tables.el2_size,
+        stage2_tables: plan
+            .tables
+            .stage2
+            .iter()
+            .map(|tables| tables.size)
+            .collect(),
+    }
+}
+
+/// The name of a kind, as in descriptions.
+#[must_use]
+pub const fn kind_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Rtos => "rtos",
+        Kind::Linux => "linux",
+        Kind::Image => "image",
+    }
+}
+
+/// The name of a criticality, as in descriptions.
+#[must_use]
+pub const fn criticality_name(criticality: Criticality) -> &'static str {
+    match criticality {
+        Criticality::A => "A",
+        Criticality::B => "B",
+        Criticality::C => "C",
+        Criticality::D => "D",
+        Criticality::Qm => "QM",
+    }
+}

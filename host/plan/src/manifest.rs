@@ -1,0 +1,141 @@
+//! The manifest: what was built, for those who run and watch it
+//!
+//! Written beside the boot image as `manifest.json`. All addresses are physical.
+
+use serde::{Deserialize, Serialize};
+
+/// A region of physical memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// Start address.
+    pub pa: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// A built system.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Name of the system.
+    pub name: String,
+    /// File name of the boot image, beside the manifest.
+    pub image: String,
+    /// SHA-256 of the boot image, hexadecimal.
+    pub digest: String,
+    /// The machine it runs on.
+    pub machine: Machine,
+    /// Defaults of a run: length in nanoseconds, and whether the clock is virtual.
+    pub for_ns: Option<u64>,
+    /// Instruction-counted clock by default.
+    pub virtual_clock: bool,
+    /// Partitions, in the order of the description.
+    pub partitions: Vec<PartitionManifest>,
+    /// Channels, in the order of the description.
+    pub channels: Vec<ChannelManifest>,
+    /// Sizes of the trusted base.
+    pub sizes: Sizes,
+}
+
+/// The machine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Machine {
+    /// Board name.
+    pub board: String,
+    /// Emulator program.
+    pub program: String,
+    /// Smallest version of it that will do.
+    pub minimum_version: String,
+    /// `-M`.
+    pub machine: String,
+    /// `-cpu`.
+    pub cpu: String,
+    /// Cores, spare ones included.
+    pub cores: usize,
+    /// Cores that belong to no partition.
+    pub spare_cores: Vec<usize>,
+    /// Start of RAM.
+    pub memory_base: u64,
+    /// Bytes of RAM.
+    pub memory_size: u64,
+    /// Frequency of the generic timer, Hz.
+    pub counter_hz: u64,
+    /// The board's PL031, whose data register counts seconds of the machine's clock: how the tool
+    /// tells the time when no partition does. `None` where the board has none.
+    pub rtc: Option<u64>,
+}
+
+/// A partition as built.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PartitionManifest {
+    /// Name.
+    pub name: String,
+    /// `rtos`, `linux` or `image`.
+    pub kind: String,
+    /// `A` … `D`, `QM`.
+    pub criticality: String,
+    /// Core indices.
+    pub cores: Vec<usize>,
+    /// Its memory.
+    pub memory: Vec<Region>,
+    /// Its link page.
+    pub link: u64,
+    /// Its status region.
+    pub status: u64,
+    /// Its heartbeat word.
+    pub heartbeat: u64,
+    /// Its console; `None` where the partition owns the emulator's UART.
+    pub console: Option<ConsoleManifest>,
+    /// Its trace, if it has one.
+    pub trace: Option<Region>,
+    /// Its outgoing doorbells, in the order of its counters: channel and receiver.
+    pub doorbells: Vec<(String, String)>,
+}
+
+/// A memory console.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct ConsoleManifest {
+    /// Recorder of bytes.
+    pub output: Region,
+    /// Ring of single bytes, written by the host tool or by Linux.
+    pub input: Region,
+}
+
+/// A channel as built.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ChannelManifest {
+    /// Name.
+    pub name: String,
+    /// `four-slot`, `ring`, `mailbox`, `recorder`, `memory`.
+    pub kind: String,
+    /// Writer.
+    pub from: String,
+    /// Readers; `host` is the tool.
+    pub to: Vec<String>,
+    /// Its memory.
+    pub region: Region,
+    /// Bytes of a message.
+    pub message: u32,
+    /// Messages it holds.
+    pub messages: u32,
+}
+
+/// Sizes of the trusted base, bytes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Sizes {
+    /// Resident text of the monitor, vectors included.
+    pub monitor_text: u64,
+    /// Its read-only data.
+    pub monitor_rodata: u64,
+    /// Its writable data.
+    pub monitor_data: u64,
+    /// Stacks and per-core state, all cores.
+    pub stacks: u64,
+    /// The boot part, dropped after boot.
+    pub boot: u64,
+    /// Configuration blob.
+    pub config: u64,
+    /// Tables of EL2 itself.
+    pub el2_tables: u64,
+    /// Stage-2 tables, by partition.
+    pub stage2_tables: Vec<u64>,
+}

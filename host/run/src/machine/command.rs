@@ -1,0 +1,288 @@
+//! The emulator's command line
+//!
+//! A pure function of the manifest and of what the user asked for. Paths are relative to the run
+//! folder, which is the emulator's working directory, so that no path is too long for a socket and
+//! none has a comma.
+
+use bulkhead_plan::manifest::Manifest;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Name of the UART's socket in the run folder.
+pub(crate) const UART_SOCKET: &str = "uart.sock";
+/// Name of the UART's log in the run folder.
+pub(crate) const UART_LOG: &str = "uart.log";
+
+/// Four nanoseconds per instruction.
+pub const DEFAULT_SHIFT: u8 = 2;
+
+/// Not a divisor of usual periods: where turns end at the instants at which timers expire, QEMU 7.2
+/// lets the core that waits for its timer miss turns while another core spins.
+const DEFAULT_SLICE_US: u32 = 19;
+
+/// How time passes in the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Timing {
+    /// One instruction takes `1 << shift` nanoseconds on every core; cores take turns of at most
+    /// `slice_us` microseconds.
+    Virtual {
+        /// Binary logarithm of nanoseconds per instruction.
+        shift: u8,
+        /// Longest turn of a core, microseconds. Also where nobody waits for a turn: the end of
+        /// turns is what lets time pass while all cores wait for interrupts and no timer runs.
+        slice_us: u32,
+    },
+    /// The host's wall clock, cores in parallel.
+    Real,
+}
+
+impl Timing {
+    /// What the showcase runs in: four cores at about 62 MIPS each when all are busy.
+    pub const DEFAULT: Self = Self::Virtual {
+        shift: DEFAULT_SHIFT,
+        slice_us: DEFAULT_SLICE_US,
+    };
+
+    /// Instruction counts on one core.
+    #[must_use]
+    pub const fn path(shift: u8) -> Self {
+        Self::Virtual {
+            shift,
+            slice_us: 10_000,
+        }
+    }
+}
+
+/// What is put into the machine before it starts.
+#[derive(Clone, Debug)]
+pub enum Load {
+    /// A boot image with an arm64 `Image` header.
+    BootImage(PathBuf),
+    /// Files at physical addresses; core 0 starts at `entry`.
+    Files {
+        /// Files and where they go.
+        files: Vec<(PathBuf, u64)>,
+        /// Physical address of the first instruction.
+        entry: u64,
+    },
+}
+
+/// The machine and what it runs.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// Emulator program.
+    pub program: String,
+    /// `-M`.
+    pub machine: String,
+    /// `-cpu`.
+    pub cpu: String,
+    /// Cores.
+    pub cores: usize,
+    /// Bytes of memory.
+    pub memory_size: u64,
+    /// Open file that is the memory.
+    pub ram_fd: i32,
+    /// What it runs.
+    pub load: Load,
+    /// How time passes.
+    pub timing: Timing,
+    /// Where each exception is logged.
+    pub interrupt_log: Option<PathBuf>,
+}
+
+impl Command {
+    /// The machine of `manifest`, running the boot image at `image`.
+    #[must_use]
+    pub fn of_manifest(manifest: &Manifest, image: &Path, ram_fd: i32, timing: Timing) -> Self {
+        let machine = &manifest.machine;
+        Self {
+            program: machine.program.clone(),
+            machine: machine.machine.clone(),
+            cpu: machine.cpu.clone(),
+            cores: machine.cores,
+            memory_size: machine.memory_size,
+            ram_fd,
+            load: Load::BootImage(image.into()),
+            timing,
+            interrupt_log: None,
+        }
+    }
+
+    /// The arguments, with the control connection on the open file `control_fd`.
+    pub(super) fn arguments(&self, control_fd: i32) -> Vec<String> {
+        let mut list = self.hardware();
+        list.extend(self.connections(control_fd));
+        list.extend(self.timing());
+        list.extend(self.contents());
+        if let Some(path) = &self.interrupt_log {
+            list.extend(words(&["-d", "int", "-D"]));
+            list.push(path.display().to_string());
+        }
+        list
+    }
+
+    /// A script that shows how the emulator was started.
+    pub(super) fn script(&self, arguments: &[String]) -> String {
+        let quote = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
+        let quoted: Vec<String> = arguments.iter().map(quote).collect();
+        format!(
+            "#!/bin/sh\n# How the tool started the emulator. By hand: leave out `-S` and the\n\
+             # options that name a descriptor (/proc/self/fd, fd=).\nexec {} {}\n",
+            self.program,
+            quoted.join(" ")
+        )
+    }
+
+    /// What the emulator must offer: how to ask, the word to look for, its name for people.
+    pub(super) fn features(&self) -> Vec<(Vec<&str>, &str, String)> {
+        let machine = self.machine.split(',').next().unwrap_or_default();
+        let mut list = vec![
+            (
+                vec!["-machine", "help"],
+                machine,
+                format!("machine `{machine}`"),
+            ),
+            (
+                vec!["-object", "help"],
+                "memory-backend-file",
+                "memory in a file (object memory-backend-file)".into(),
+            ),
+        ];
+        if matches!(self.timing, Timing::Virtual { .. }) {
+            let what = "timer for fair virtual time (object filter-buffer)".into();
+            list.push((vec!["-object", "help"], "filter-buffer", what));
+        }
+        list.push((
+            vec!["-machine", "virt", "-cpu", "help"],
+            &self.cpu,
+            format!("processor `{}`", self.cpu),
+        ));
+        list
+    }
+
+    fn hardware(&self) -> Vec<String> {
+        let mut list = words(&[
+            "-nodefaults",
+            "-no-user-config",
+            "-no-reboot",
+            "-display",
+            "none",
+        ]);
+        list.extend(words(&["-seed", "1", "-S", "-M"]));
+        list.push(format!("{},memory-backend=ram", self.machine));
+        list.extend([
+            "-cpu".into(),
+            self.cpu.clone(),
+            "-smp".into(),
+            self.cores.to_string(),
+        ]);
+        list.extend([
+            "-m".into(),
+            format!("{}M", self.memory_size >> 20),
+            "-object".into(),
+        ]);
+        list.push(format!(
+            "memory-backend-file,id=ram,size={},mem-path=/proc/self/fd/{},share=on",
+            self.memory_size, self.ram_fd
+        ));
+        list
+    }
+
+    fn connections(&self, control_fd: i32) -> Vec<String> {
+        vec![
+            "-chardev".into(),
+            format!("socket,id=control,fd={control_fd}"),
+            "-mon".into(),
+            "chardev=control,mode=control".into(),
+            "-chardev".into(),
+            format!("socket,id=uart,path={UART_SOCKET},server=on,wait=off,logfile={UART_LOG}"),
+            "-serial".into(),
+            "chardev:uart".into(),
+        ]
+    }
+
+    /// Virtual time is fair between cores because a timer inside the emulator ends each turn: the
+    /// release timer of a network filter on a network without cards.
+    fn timing(&self) -> Vec<String> {
+        let Timing::Virtual { shift, slice_us } = self.timing else {
+            return words(&["-accel", "tcg,thread=multi", "-rtc", "base=utc"]);
+        };
+        let mut list = words(&["-rtc", "base=2026-01-01,clock=vm", "-icount"]);
+        list.push(format!("shift={shift},sleep=off"));
+        list.extend(words(&["-netdev", "hubport,id=turns,hubid=0", "-object"]));
+        list.push(format!(
+            "filter-buffer,id=turn,netdev=turns,interval={slice_us}"
+        ));
+        list
+    }
+
+    fn contents(&self) -> Vec<String> {
+        match &self.load {
+            Load::BootImage(path) => vec!["-kernel".into(), path.display().to_string()],
+            Load::Files { files, entry } => {
+                let file = |(path, pa): &(PathBuf, u64)| {
+                    let path = path.display().to_string().replace(',', ",,");
+                    [
+                        "-device".into(),
+                        format!("loader,file={path},addr={pa:#x},force-raw=on"),
+                    ]
+                };
+                let mut list: Vec<String> = files.iter().flat_map(file).collect();
+                list.extend([
+                    "-device".into(),
+                    format!("loader,addr={entry:#x},cpu-num=0"),
+                ]);
+                list
+            }
+        }
+    }
+}
+
+fn words(list: &[&str]) -> Vec<String> {
+    list.iter().map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(timing: Timing) -> Command {
+        Command {
+            program: "qemu-system-aarch64".into(),
+            machine: "virt,its=off".into(),
+            cpu: "cortex-a72".into(),
+            cores: 4,
+            memory_size: 2 << 30,
+            ram_fd: 7,
+            load: Load::BootImage("boot.img".into()),
+            timing,
+            interrupt_log: None,
+        }
+    }
+
+    #[test]
+    fn virtual_time_is_counted_and_shared_fairly() {
+        let text = command(Timing::DEFAULT).arguments(9).join(" ");
+        assert!(text.contains("-icount shift=2,sleep=off"), "{text}");
+        assert!(text.contains("netdev=turns,interval=19"), "{text}");
+        assert!(text.contains("clock=vm"), "{text}");
+        assert!(text.contains("-m 2048M"), "{text}");
+        assert!(text.contains("mem-path=/proc/self/fd/7"), "{text}");
+    }
+
+    #[test]
+    fn real_time_is_not_counted() {
+        let real = command(Timing::Real).arguments(9).join(" ");
+        assert!(
+            real.contains("thread=multi") && !real.contains("icount"),
+            "{real}"
+        );
+    }
+
+    #[test]
+    fn the_script_survives_quotes() {
+        let mut odd = command(Timing::Real);
+        odd.load = Load::BootImage("it's.img".into());
+        assert!(odd.script(&odd.arguments(9)).contains(r"'it'\''s.img'"));
+    }
+}

@@ -1,0 +1,154 @@
+//! The emulated machine: started frozen, let go, frozen again, ended
+//!
+//! All talk with the emulator happens before the first and after the last instruction that counts:
+//! nothing is asked of it in between, so that nothing in the run depends on the host. (The clock is
+//! read through it only where no partition tells the time; that reads one register.)
+
+mod command;
+mod folder;
+mod process;
+mod program;
+mod qmp;
+
+pub use command::{Command, DEFAULT_SHIFT, Load, Timing};
+pub use folder::{RunFolder, Session};
+pub use program::check_program;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::RunError;
+use qmp::Qmp;
+
+/// What the emulator says, beside the report.
+const EMULATOR_LOG: &str = "emulator.log";
+/// How it was started, for repeating it by hand.
+const COMMAND_FILE: &str = "emulator.sh";
+/// How long the emulator may take to end after it was told to.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A running emulator; ends with this value, whatever happens.
+#[derive(Debug)]
+pub struct Machine {
+    child: Child,
+    control: Qmp,
+}
+
+impl Machine {
+    /// Starts the emulator in `folder`, with the machine frozen before its first instruction.
+    ///
+    /// # Errors
+    /// The program is missing or too old, lacks something, or refuses its command line.
+    pub fn start(command: &Command, folder: &Path) -> Result<Self, RunError> {
+        let (ours, theirs) = UnixStream::pair().map_err(RunError::file(folder))?;
+        let log_file = folder.join(EMULATOR_LOG);
+        let arguments = command.arguments(theirs.as_raw_fd());
+        let command_file = folder.join(COMMAND_FILE);
+        std::fs::write(&command_file, command.script(&arguments))
+            .map_err(RunError::file(&command_file))?;
+        let log = File::create(&log_file).map_err(RunError::file(&log_file))?;
+        let child = spawn(command, &arguments, folder, &log, &theirs)?;
+        drop(theirs);
+        let mut machine = Self {
+            child,
+            control: Qmp::new(ours),
+        };
+        match machine.control.greet() {
+            Ok(()) => Ok(machine),
+            Err(_) => Err(program::diagnose(command, &log_file, &command_file)),
+        }
+    }
+
+    /// Lets the machine go.
+    ///
+    /// # Errors
+    /// The emulator is gone.
+    pub fn resume(&mut self) -> Result<(), RunError> {
+        self.control.execute("cont").map(drop).map_err(silent)
+    }
+
+    /// Freezes the machine: its memory no longer changes.
+    ///
+    /// # Errors
+    /// The emulator is gone.
+    pub fn freeze(&mut self) -> Result<(), RunError> {
+        self.control.execute("stop").map(drop).map_err(silent)
+    }
+
+    /// A 32-bit register of a device, by physical address.
+    ///
+    /// # Errors
+    /// The emulator is gone, or there is no such register.
+    pub fn register(&mut self, pa: u64) -> Result<u32, RunError> {
+        self.control.examine_word(pa).map_err(silent)
+    }
+
+    /// Whether the emulator ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Process id of the emulator.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends the machine in an orderly way: what the emulator still has to write it writes.
+    pub fn quit(mut self) {
+        // Whether or not it could still be told: `drop` makes sure.
+        let _ = self.control.execute("quit");
+        let deadline = Instant::now() + GRACE;
+        while !self.has_ended() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            // It cannot refuse SIGKILL, so waiting ends.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn silent(error: io::Error) -> RunError {
+    RunError::EmulatorSilent {
+        message: error.to_string(),
+    }
+}
+
+fn spawn(
+    command: &Command,
+    arguments: &[String],
+    folder: &Path,
+    log: &File,
+    control: &UnixStream,
+) -> Result<Child, RunError> {
+    let log_file = folder.join(EMULATOR_LOG);
+    let mut program = std::process::Command::new(&command.program);
+    program
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().map_err(RunError::file(&log_file))?)
+        .stderr(log.try_clone().map_err(RunError::file(&log_file))?);
+    process::bind_to_parent(&mut program, &[command.ram_fd, control.as_fd().as_raw_fd()]);
+    program.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => RunError::EmulatorMissing {
+            program: command.program.clone(),
+        },
+        _ => RunError::File {
+            path: command.program.clone().into(),
+            source: error,
+        },
+    })
+}

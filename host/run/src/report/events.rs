@@ -1,0 +1,250 @@
+//! Figures from trace events
+//!
+//! A partition may trace whatever it likes: names are made printable, and only so many of them are
+//! kept of each partition.
+
+use bulkhead_abi::NAME_LEN;
+use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_plan::manifest::Manifest;
+use std::collections::BTreeMap;
+
+use super::messages::Messages;
+use super::{ChannelReport, TaskReport, TrackingReport};
+use crate::figures::Durations;
+use crate::watch::{Clock, printable};
+
+/// Signal that says what `TRACKED` should be.
+const SETPOINT: &str = "setpoint";
+/// Signal that is compared with `SETPOINT` of the same partition.
+const TRACKED: &str = "speed";
+/// Unit of both.
+const UNIT: &str = "m/s";
+/// Names of tasks, and of signals, kept of a partition.
+const MOST_NAMES: usize = 32;
+
+/// By partition and name.
+type ByName<T> = BTreeMap<(usize, String), T>;
+
+/// What the events of all partitions amount to.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    messages: Messages,
+    tasks: ByName<Task>,
+    signals: ByName<f64>,
+    tracking: BTreeMap<usize, Tracking>,
+}
+
+#[derive(Debug, Default)]
+struct Task {
+    overruns: u64,
+    lateness: Durations,
+    execution: Durations,
+}
+
+#[derive(Debug, Default)]
+struct Tracking {
+    samples: u64,
+    squares: f64,
+    max: f64,
+}
+
+impl Events {
+    /// None yet, of the partitions and channels of `manifest`.
+    pub(super) fn new(manifest: &Manifest) -> Self {
+        Self {
+            messages: Messages::new(manifest),
+            ..Self::default()
+        }
+    }
+
+    /// Takes an event of partition `by`.
+    pub(super) fn take(&mut self, by: usize, event: &Event, clock: &Clock) {
+        const JOB: u32 = EventKind::Job as u32;
+        const OVERRUN: u32 = EventKind::Overrun as u32;
+        const SENT: u32 = EventKind::Sent as u32;
+        const RECEIVED: u32 = EventKind::Received as u32;
+        const LOST: u32 = EventKind::Lost as u32;
+        const SIGNAL: u32 = EventKind::Signal as u32;
+        let name = event_name(&event.name);
+        match event.kind {
+            JOB => self.job(by, name, event, clock),
+            OVERRUN => {
+                if let Some(task) = slot(&mut self.tasks, by, name) {
+                    task.overruns = task.overruns.saturating_add(event.a.max(1));
+                }
+            }
+            SENT => self.messages.sent(by, &name),
+            RECEIVED => self.messages.received(by, &name, event, clock),
+            LOST => self.messages.lost(by, &name, event.a),
+            SIGNAL => self.signal(by, name, f64::from_bits(event.a)),
+            _ => {}
+        }
+    }
+
+    fn job(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
+        let since = |from: u64, to: u64| clock.ns(to.saturating_sub(from));
+        if let Some(task) = slot(&mut self.tasks, by, name) {
+            task.lateness.add(since(event.a, event.ticks));
+            task.execution.add(since(event.ticks, event.b));
+        }
+    }
+
+    fn signal(&mut self, by: usize, name: String, value: f64) {
+        let setpoint = self.signals.get(&(by, SETPOINT.into()));
+        if let Some(setpoint) = setpoint.filter(|_| name == TRACKED) {
+            self.tracking.entry(by).or_default().add(setpoint - value);
+        }
+        if let Some(newest) = slot(&mut self.signals, by, name) {
+            *newest = value;
+        }
+    }
+
+    /// Partition `partition` was stopped.
+    pub(super) fn stop(&mut self, partition: usize) {
+        self.messages.stop(partition);
+    }
+
+    /// The host received a message of the channel `name`.
+    pub(super) fn received_by_host(&mut self, name: &str) {
+        self.messages.received_by_host(name);
+    }
+
+    /// Adds the counts and delays of the channel that `report` names.
+    pub(super) fn fill(&self, report: &mut ChannelReport) {
+        self.messages.fill(report);
+    }
+
+    /// Newest value of each signal.
+    pub(super) const fn signals(&self) -> &ByName<f64> {
+        &self.signals
+    }
+
+    /// Largest lateness of any task's job so far, nanoseconds.
+    pub(super) fn worst_lateness_ns(&self) -> Option<u64> {
+        self.tasks.values().map(|task| task.lateness.max_ns()).max()
+    }
+
+    /// What the tasks did.
+    pub(super) fn tasks(&self, names: &[String]) -> Vec<TaskReport> {
+        let report = |((partition, name), task): (&(usize, String), &Task)| TaskReport {
+            partition: names.get(*partition).cloned().unwrap_or_default(),
+            name: name.clone(),
+            jobs: task.lateness.spread().count,
+            overruns: task.overruns,
+            lateness: task.lateness.spread(),
+            execution: task.execution.spread(),
+        };
+        self.tasks.iter().map(report).collect()
+    }
+
+    /// How well set-points are followed.
+    pub(super) fn tracking(&self, names: &[String]) -> Vec<TrackingReport> {
+        let report = |(partition, tracking): (&usize, &Tracking)| TrackingReport {
+            partition: names.get(*partition).cloned().unwrap_or_default(),
+            signal: TRACKED.into(),
+            samples: tracking.samples,
+            rms: (tracking.squares / tracking.samples as f64).sqrt(),
+            max: tracking.max,
+            unit: UNIT.into(),
+        };
+        let some = |(_, tracking): &(&usize, &Tracking)| tracking.samples > 0;
+        self.tracking.iter().filter(some).map(report).collect()
+    }
+}
+
+/// The place of a name, made if the partition has not too many.
+fn slot<T: Default>(map: &mut ByName<T>, by: usize, name: String) -> Option<&mut T> {
+    let of_partition = (by, String::new())..(by + 1, String::new());
+    let key = (by, name);
+    if !map.contains_key(&key) && map.range(of_partition).count() >= MOST_NAMES {
+        return None;
+    }
+    Some(map.entry(key).or_default())
+}
+
+fn event_name(field: &[u8; NAME_LEN]) -> String {
+    let end = field.iter().position(|&byte| byte == 0);
+    printable(&field[..end.unwrap_or(NAME_LEN)])
+}
+
+impl Tracking {
+    fn add(&mut self, error: f64) {
+        if error.is_finite() {
+            self.samples += 1;
+            self.squares += error * error;
+            self.max = self.max.max(error.abs());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_abi::name_field;
+
+    fn event(kind: EventKind, name: &str, ticks: u64, a: u64, b: u64) -> Event {
+        Event {
+            ticks,
+            kind: kind as u32,
+            sequence: 1,
+            a,
+            b,
+            name: name_field(name),
+        }
+    }
+
+    fn events(list: &[Event]) -> Events {
+        let clock = Clock::new(62_500_000);
+        let mut events = Events::default();
+        list.iter().for_each(|event| events.take(0, event, &clock));
+        events
+    }
+
+    #[test]
+    fn jobs_give_lateness_and_execution() {
+        let events = events(&[
+            event(EventKind::Job, "loop", 1010, 1000, 1110),
+            event(EventKind::Job, "loop", 2030, 2000, 2080),
+            event(EventKind::Overrun, "loop", 0, 3, 0),
+        ]);
+        let tasks = events.tasks(&["control".into()]);
+        assert_eq!(tasks.len(), 1);
+        let task = &tasks[0];
+        assert_eq!(
+            (task.partition.as_str(), task.jobs, task.overruns),
+            ("control", 2, 3)
+        );
+        assert_eq!((task.lateness.min_ns, task.lateness.max_ns), (160, 480));
+        assert_eq!((task.execution.min_ns, task.execution.max_ns), (800, 1600));
+        assert_eq!(events.worst_lateness_ns(), Some(480));
+    }
+
+    #[test]
+    fn tracking_compares_speed_with_the_setpoint_in_force() {
+        let signal = |name, value: f64| event(EventKind::Signal, name, 0, value.to_bits(), 0);
+        let events = events(&[
+            signal("speed", 99.0),
+            signal("setpoint", 10.0),
+            signal("speed", 7.0),
+            signal("speed", 14.0),
+            signal("speed", f64::NAN),
+        ]);
+        let tracking = events.tracking(&["control".into()]);
+        assert_eq!((tracking[0].samples, tracking[0].max), (2, 4.0));
+        assert!((tracking[0].rms - 12.5f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nonsense_is_bounded_and_cannot_reach_the_terminal() {
+        let odd = Event {
+            kind: 99,
+            ..event(EventKind::Job, "x", 0, u64::MAX, 0)
+        };
+        let mut list = vec![odd, event(EventKind::Job, "\x1b[2Jx", 0, u64::MAX, 0)];
+        let flood = |number: usize| event(EventKind::Signal, &number.to_string(), 0, 0, 0);
+        list.extend((0..1000).map(flood));
+        let events = events(&list);
+        assert_eq!(events.tasks(&[])[0].name, "x");
+        assert_eq!(events.signals().len(), MOST_NAMES);
+    }
+}

@@ -1,0 +1,193 @@
+//! Messages by channel, from the words of those at its ends
+//!
+//! Only a channel's writer can say that something was sent, only its readers that something was
+//! received or lost: whatever else a partition traces counts nowhere.
+
+use bulkhead_abi::trace::Event;
+use bulkhead_plan::manifest::Manifest;
+use std::collections::BTreeMap;
+
+use super::ChannelReport;
+use crate::figures::Durations;
+use crate::watch::Clock;
+
+/// All channels, by name.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    channels: BTreeMap<String, Channel>,
+}
+
+#[derive(Debug, Default)]
+struct Channel {
+    from: Option<usize>,
+    to: Vec<usize>,
+    sent: u64,
+    received: u64,
+    lost: u64,
+    backlog: u64,
+    delay: Durations,
+    /// Since when each reader has been there: its first reception since it was started.
+    readers_since: BTreeMap<usize, u64>,
+}
+
+impl Messages {
+    /// None yet, of the channels of `manifest`.
+    pub(super) fn new(manifest: &Manifest) -> Self {
+        let index = |name: &String| {
+            let names = manifest.partitions.iter().map(|partition| &partition.name);
+            names.into_iter().position(|known| known == name)
+        };
+        let channels = manifest.channels.iter().map(|channel| {
+            let ends = Channel {
+                from: index(&channel.from),
+                to: channel.to.iter().filter_map(index).collect(),
+                ..Channel::default()
+            };
+            (channel.name.clone(), ends)
+        });
+        Self {
+            channels: channels.collect(),
+        }
+    }
+
+    /// Partition `by` says that it sent a message.
+    pub(super) fn sent(&mut self, by: usize, name: &str) {
+        let writes = |channel: &&mut Channel| channel.from == Some(by);
+        if let Some(channel) = self.channels.get_mut(name).filter(writes) {
+            channel.sent += 1;
+        }
+    }
+
+    /// Partition `by` says that it received a message.
+    pub(super) fn received(&mut self, by: usize, name: &str, event: &Event, clock: &Clock) {
+        if let Some(channel) = self.read_by(by, name) {
+            channel.receive(by, event, clock);
+        }
+    }
+
+    /// Partition `by` says that `count` messages were lost.
+    pub(super) fn lost(&mut self, by: usize, name: &str, count: u64) {
+        if let Some(channel) = self.read_by(by, name) {
+            channel.lost = channel.lost.saturating_add(count);
+        }
+    }
+
+    /// The host received a message.
+    pub(super) fn received_by_host(&mut self, name: &str) {
+        if let Some(channel) = self.channels.get_mut(name) {
+            channel.received += 1;
+        }
+    }
+
+    /// Partition `partition` was stopped: it receives nothing until it is started again.
+    pub(super) fn stop(&mut self, partition: usize) {
+        for channel in self.channels.values_mut() {
+            channel.readers_since.remove(&partition);
+        }
+    }
+
+    /// Adds the counts and delays of the channel that `report` names.
+    pub(super) fn fill(&self, report: &mut ChannelReport) {
+        if let Some(channel) = self.channels.get(&report.name) {
+            report.sent = channel.sent;
+            report.received = channel.received;
+            report.lost = channel.lost;
+            report.backlog = channel.backlog;
+            report.delay = channel.delay.spread();
+        }
+    }
+
+    fn read_by(&mut self, by: usize, name: &str) -> Option<&mut Channel> {
+        let channel = self.channels.get_mut(name)?;
+        channel.to.contains(&by).then_some(channel)
+    }
+}
+
+impl Channel {
+    /// What was sent before its receiver was there waited for that, not for the channel.
+    fn receive(&mut self, by: usize, event: &Event, clock: &Clock) {
+        self.received += 1;
+        let there = *self.readers_since.entry(by).or_insert(event.ticks);
+        if event.a < there {
+            self.backlog += 1;
+        } else {
+            self.delay
+                .add(clock.ns(event.ticks.saturating_sub(event.a)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_abi::NAME_LEN;
+    use bulkhead_abi::trace::EventKind;
+
+    const WRITER: usize = 0;
+    const READER: usize = 1;
+    const NAME: &str = "sensors";
+
+    fn messages() -> Messages {
+        let ends = Channel {
+            from: Some(WRITER),
+            to: vec![READER],
+            ..Channel::default()
+        };
+        Messages {
+            channels: [(NAME.to_owned(), ends)].into(),
+        }
+    }
+
+    fn receive(messages: &mut Messages, by: usize, sent: u64, at: u64) {
+        let event = Event {
+            ticks: at,
+            kind: EventKind::Received as u32,
+            sequence: 0,
+            a: sent,
+            b: 0,
+            name: [0; NAME_LEN],
+        };
+        messages.received(by, NAME, &event, &Clock::new(62_500_000));
+    }
+
+    fn report(messages: &Messages) -> ChannelReport {
+        let mut report = ChannelReport {
+            name: NAME.into(),
+            ..ChannelReport::default()
+        };
+        messages.fill(&mut report);
+        report
+    }
+
+    #[test]
+    fn both_ends_are_believed_about_their_own_side_only() {
+        let mut messages = messages();
+        for by in [WRITER, READER, 7] {
+            messages.sent(by, NAME);
+            messages.lost(by, NAME, 3);
+            receive(&mut messages, by, 10, 10);
+            messages.sent(by, "unknown");
+        }
+        let report = report(&messages);
+        assert_eq!((report.sent, report.received, report.lost), (1, 1, 3));
+    }
+
+    #[test]
+    fn what_waited_for_its_receiver_is_backlog_after_each_start() {
+        let mut messages = messages();
+        for (sent, at) in [(10, 100), (90, 101), (110, 120)] {
+            receive(&mut messages, READER, sent, at);
+        }
+        assert_eq!(report(&messages).backlog, 2);
+        assert_eq!(report(&messages).delay.max_ns, 160);
+        messages.stop(WRITER);
+        receive(&mut messages, READER, 130, 140);
+        assert_eq!(report(&messages).backlog, 2);
+        messages.stop(READER);
+        receive(&mut messages, READER, 150, 300);
+        receive(&mut messages, READER, 310, 320);
+        let report = report(&messages);
+        assert_eq!((report.backlog, report.received), (3, 6));
+        assert_eq!((report.delay.count, report.delay.max_ns), (3, 160));
+    }
+}

@@ -1,0 +1,250 @@
+//! Everything seen in a run, up to its length
+//!
+//! What is time-stamped later than the run's length is shown to people but counts nowhere: how far
+//! the machine ran on until the tool stopped it depends on the host.
+
+use bulkhead_abi::status::{Action, FaultRecord};
+use bulkhead_abi::trace::{Event, Stamp};
+use bulkhead_plan::manifest::{ChannelManifest, Manifest};
+use std::collections::BTreeMap;
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::events::Events;
+use super::{ChannelReport, Digests, TaskReport, TrackingReport};
+use crate::RunError;
+use crate::run::Files;
+use crate::watch::{Clock, Sight};
+
+/// Label of what the boot part prints.
+pub(crate) const BOOT: &str = "boot";
+/// Lines kept to tell why nothing started.
+const FIRST_LINES: usize = 20;
+/// First line of a Linux kernel's log.
+const LINUX_STARTS: &str = "Booting Linux on physical CPU";
+/// Actions after which an image starts anew in the same partition.
+const STARTING: [u32; 2] = [Action::Restart as u32, Action::Alternate as u32];
+
+/// What a live display shows.
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    /// The machine's time, nanoseconds.
+    pub now_ns: u64,
+    /// Newest value of each traced signal.
+    pub signals: BTreeMap<String, f64>,
+    /// Largest lateness of a periodic job, nanoseconds.
+    pub worst_lateness_ns: Option<u64>,
+    /// Faults so far.
+    pub faults: usize,
+}
+
+/// The recording of a run.
+#[derive(Debug)]
+pub struct Recording {
+    names: Vec<String>,
+    channels: Vec<ChannelReport>,
+    cut_ticks: u64,
+    cut_ns: u64,
+    events: Events,
+    digests: Digests,
+    faults: Vec<(usize, FaultRecord)>,
+    missed: BTreeMap<String, u64>,
+    digests_are_whole: bool,
+    first_lines: Vec<String>,
+    linux_starts_ns: BTreeMap<usize, u64>,
+    files: Files,
+}
+
+impl Recording {
+    /// For a run of `manifest` that counts up to `cut_ticks`, with its files in `files`.
+    #[must_use]
+    pub fn new(manifest: &Manifest, cut_ticks: u64, clock: &Clock, files: Files) -> Self {
+        let names: Vec<_> = manifest.partitions.iter().map(|p| p.name.clone()).collect();
+        let mut digests = Digests::default();
+        names
+            .iter()
+            .for_each(|name| digests.expect(&format!("console {name}")));
+        Self {
+            names,
+            channels: channel_reports(manifest),
+            cut_ticks,
+            cut_ns: clock.ns(cut_ticks),
+            events: Events::new(manifest),
+            digests,
+            faults: Vec::new(),
+            missed: BTreeMap::new(),
+            digests_are_whole: true,
+            first_lines: Vec::new(),
+            linux_starts_ns: BTreeMap::new(),
+            files,
+        }
+    }
+
+    /// Takes what was seen.
+    ///
+    /// # Errors
+    /// A result file cannot be written.
+    pub fn take(&mut self, sight: &Sight, clock: &Clock) -> Result<(), RunError> {
+        match sight {
+            Sight::Line { partition, text } => self.line(*partition, text, clock),
+            Sight::Event { partition, event } => self.event(*partition, event, clock),
+            Sight::Record { channel, message } => self.record(*channel, message),
+            Sight::Fault { partition, record } => {
+                self.events.stop(*partition);
+                if record.ticks <= self.cut_ticks {
+                    self.faults.push((*partition, **record));
+                }
+                Ok(())
+            }
+            Sight::Missed {
+                what,
+                count,
+                in_digest,
+            } => {
+                *self.missed.entry(what.clone()).or_default() += count;
+                self.digests_are_whole &= !in_digest;
+                Ok(())
+            }
+        }
+    }
+
+    fn line(
+        &mut self,
+        partition: Option<usize>,
+        text: &str,
+        clock: &Clock,
+    ) -> Result<(), RunError> {
+        let name = partition
+            .map_or(BOOT, |index| &self.names[index])
+            .to_owned();
+        let offset_ns = partition.map_or(0, |index| self.console_offset_ns(index, text, clock));
+        if self.first_lines.len() < FIRST_LINES {
+            self.first_lines.push(text.into());
+        }
+        self.digests
+            .add_line(&format!("console {name}"), text, offset_ns, self.cut_ns);
+        self.files.console_line(&name, text)
+    }
+
+    /// When the machine's clock stood at 0 for whoever printed `text`: Linux counts from its own
+    /// start, all others print the machine's time.
+    fn console_offset_ns(&mut self, partition: usize, text: &str, clock: &Clock) -> u64 {
+        if text.contains(LINUX_STARTS) {
+            let starts = |record: &&(usize, FaultRecord)| {
+                record.0 == partition && STARTING.contains(&record.1.action)
+            };
+            let newest = self.faults.iter().rev().find(starts);
+            let start_ns = newest.map_or(0, |(_, record)| clock.ns(record.ticks));
+            self.linux_starts_ns.insert(partition, start_ns);
+        }
+        self.linux_starts_ns.get(&partition).copied().unwrap_or(0)
+    }
+
+    fn event(&mut self, partition: usize, event: &Event, clock: &Clock) -> Result<(), RunError> {
+        if event.ticks > self.cut_ticks {
+            return Ok(());
+        }
+        self.events.take(partition, event, clock);
+        let name = &self.names[partition];
+        self.digests.add(&format!("trace {name}"), event.as_bytes());
+        self.files.event(name, event, clock)
+    }
+
+    fn record(&mut self, channel: usize, message: &[u8]) -> Result<(), RunError> {
+        let Ok((stamp, body)) = Stamp::read_from_prefix(message) else {
+            return Ok(());
+        };
+        if stamp.ticks > self.cut_ticks {
+            return Ok(());
+        }
+        let name = &self.channels[channel].name;
+        self.events.received_by_host(name);
+        self.digests.add(&format!("channel {name}"), message);
+        self.files.record(name, body)
+    }
+
+    /// For a live display.
+    #[must_use]
+    pub fn live(&self, clock: &Clock) -> Live {
+        let signals = self.events.signals().iter();
+        Live {
+            now_ns: clock.now_ns(),
+            signals: signals
+                .map(|((_, name), value)| (name.clone(), *value))
+                .collect(),
+            worst_lateness_ns: self.events.worst_lateness_ns(),
+            faults: self.faults.len(),
+        }
+    }
+
+    /// Faults so far, by partition index.
+    #[must_use]
+    pub fn faults(&self) -> &[(usize, FaultRecord)] {
+        &self.faults
+    }
+
+    /// The first lines that anybody printed.
+    #[must_use]
+    pub fn first_lines(&self) -> &[String] {
+        &self.first_lines
+    }
+
+    /// What was not seen.
+    #[must_use]
+    pub const fn missed(&self) -> &BTreeMap<String, u64> {
+        &self.missed
+    }
+
+    /// Whether nothing that the digests are made of was missed.
+    #[must_use]
+    pub const fn digests_are_whole(&self) -> bool {
+        self.digests_are_whole
+    }
+
+    /// The digests.
+    #[must_use]
+    pub const fn digests(&self) -> &Digests {
+        &self.digests
+    }
+
+    /// Messages by channel.
+    #[must_use]
+    pub fn channels(&self) -> Vec<ChannelReport> {
+        let mut channels = self.channels.clone();
+        channels
+            .iter_mut()
+            .for_each(|channel| self.events.fill(channel));
+        channels
+    }
+
+    /// Periodic tasks.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<TaskReport> {
+        self.events.tasks(&self.names)
+    }
+
+    /// Set-points and how they were followed.
+    #[must_use]
+    pub fn tracking(&self) -> Vec<TrackingReport> {
+        self.events.tracking(&self.names)
+    }
+
+    /// Completes the result files.
+    ///
+    /// # Errors
+    /// No space.
+    pub fn finish(&mut self) -> Result<(), RunError> {
+        self.files.finish()
+    }
+}
+
+/// Channels without figures yet, in the manifest's order.
+fn channel_reports(manifest: &Manifest) -> Vec<ChannelReport> {
+    let report = |channel: &ChannelManifest| ChannelReport {
+        name: channel.name.clone(),
+        kind: channel.kind.clone(),
+        from: channel.from.clone(),
+        to: channel.to.clone(),
+        ..ChannelReport::default()
+    };
+    manifest.channels.iter().map(report).collect()
+}

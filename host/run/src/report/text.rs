@@ -1,0 +1,348 @@
+//! The report as tables for people
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use std::fmt::Write;
+
+use super::{
+    ChannelReport, CoreReport, DoorbellReport, FaultReport, PartitionReport, Report, TaskReport,
+};
+use crate::figures::{Kind, Spread};
+use crate::run::Ended;
+
+/// The whole report.
+#[must_use]
+pub fn report_text(report: &Report) -> String {
+    let mut text = headline(report);
+    let sections = [
+        ("Partitions", counters_text(&report.partitions, report.kind)),
+        ("Channels", channels_text(&report.channels, report.kind)),
+        ("Periodic tasks", tasks_text(&report.tasks, report.kind)),
+        ("Tracking", tracking_text(report)),
+        ("Faults", faults_text(&report.faults, false)),
+        ("Not seen", missed_text(report)),
+    ];
+    for (title, body) in sections.into_iter().filter(|(_, body)| !body.is_empty()) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n{title}\n{body}\n");
+    }
+    text
+}
+
+fn headline(report: &Report) -> String {
+    let asked = report
+        .for_s
+        .map_or_else(String::new, |s| format!(" of {s} s"));
+    let digest = report.digest.as_ref();
+    let digest = digest.map_or_else(|| no_digest(report), |digest| format!("digest {digest}"));
+    format!(
+        "{}: {:.1} s{asked} ({}) in {:.1} s of the host; {}\n{digest}\n",
+        report.system, report.length_s, report.kind, report.wall_s, report.ended
+    )
+}
+
+fn no_digest(report: &Report) -> String {
+    let why = if report.kind == Kind::Emulated {
+        "real time does not repeat"
+    } else if report.ended == Ended::Length.sentence() {
+        "not all of the run was seen"
+    } else {
+        "the run was cut off"
+    };
+    format!("no digest: {why}")
+}
+
+/// A table without lines, first column left, others right.
+fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(head.iter().copied());
+    rows.into_iter().for_each(|row| {
+        table.add_row(row);
+    });
+    if table.row_count() == 0 {
+        return String::new();
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+/// States, restarts and entries to EL2.
+#[must_use]
+pub fn counters_text(partitions: &[PartitionReport], kind: Kind) -> String {
+    let restart = format!("restart [us, {kind}]");
+    let head = [
+        "partition",
+        "state",
+        "starts",
+        "faults",
+        &restart,
+        "EL2 boot",
+        "EL2 steady",
+    ];
+    let details = partitions.iter().flat_map(details);
+    table(&head, partitions.iter().map(counters_row)) + &details.collect::<String>()
+}
+
+fn counters_row(partition: &PartitionReport) -> Vec<String> {
+    let sum = |total: fn(&CoreReport) -> u64| partition.cores.iter().map(total).sum::<u64>();
+    let restart = us(partition.worst_restart_ns);
+    vec![
+        partition.name.clone(),
+        partition.state.clone(),
+        partition.epoch.to_string(),
+        partition.faults.to_string(),
+        if partition.restarts > 0 {
+            restart
+        } else {
+            "-".into()
+        },
+        sum(CoreReport::boot_total).to_string(),
+        sum(CoreReport::steady_total).to_string(),
+    ]
+}
+
+/// Entries by cause and doorbells, each on a line of its own.
+fn details(partition: &PartitionReport) -> Vec<String> {
+    let name = &partition.name;
+    let core = |core: &CoreReport| format!("\n  {name} core {}: {}", core.core, causes(core));
+    let bell = |bell: &DoorbellReport| {
+        format!(
+            "\n  {name} doorbell of {} to {}: {} sent, {} dropped",
+            bell.channel, bell.to, bell.sent, bell.dropped
+        )
+    };
+    let cores = partition.cores.iter().map(core);
+    cores.chain(partition.doorbells.iter().map(bell)).collect()
+}
+
+fn causes(core: &CoreReport) -> String {
+    let list = |causes: &std::collections::BTreeMap<String, u64>| {
+        let named: Vec<_> = causes
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        if named.is_empty() {
+            "0".to_owned()
+        } else {
+            named.join(", ")
+        }
+    };
+    format!("boot {}; steady {}", list(&core.boot), list(&core.steady))
+}
+
+fn channels_text(channels: &[ChannelReport], kind: Kind) -> String {
+    let delay = format!("delay avg [us, {kind}]");
+    let head = [
+        "channel", "kind", "from", "to", "sent", "received", "backlog", "lost", &delay, "worst",
+    ];
+    let rows = channels
+        .iter()
+        .filter(|channel| channel.kind != "memory")
+        .map(|channel| {
+            let delayed = channel.delay.count > 0;
+            vec![
+                channel.name.clone(),
+                channel.kind.clone(),
+                channel.from.clone(),
+                channel.to.join(" "),
+                channel.sent.to_string(),
+                channel.received.to_string(),
+                channel.backlog.to_string(),
+                channel.lost.to_string(),
+                if delayed {
+                    average_us(&channel.delay)
+                } else {
+                    "-".into()
+                },
+                if delayed {
+                    us(channel.delay.max_ns)
+                } else {
+                    "-".into()
+                },
+            ]
+        });
+    table(&head, rows)
+}
+
+fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
+    let time = format!("[us, {kind}]");
+    let head = [
+        "task", "jobs", "overruns", "", "min", "avg", "p99", "max", "jitter", &time,
+    ];
+    let rows = tasks.iter().flat_map(|task| {
+        let name = format!("{}/{}", task.partition, task.name);
+        let spread = |name: String, counts: [String; 2], what: &str, spread: &Spread| {
+            let [jobs, overruns] = counts;
+            let times = [
+                spread.min_ns,
+                spread.p99_ns,
+                spread.max_ns,
+                spread.jitter_ns(),
+            ]
+            .map(us);
+            let [min, p99, max, jitter] = times;
+            vec![
+                name,
+                jobs,
+                overruns,
+                what.into(),
+                min,
+                average_us(spread),
+                p99,
+                max,
+                jitter,
+            ]
+        };
+        let counts = [task.jobs.to_string(), task.overruns.to_string()];
+        [
+            spread(name, counts, "release to start", &task.lateness),
+            spread(
+                String::new(),
+                Default::default(),
+                "start to finish",
+                &task.execution,
+            ),
+        ]
+    });
+    table(&head, rows)
+}
+
+fn tracking_text(report: &Report) -> String {
+    let line = |tracking: &super::TrackingReport| {
+        format!(
+            "{}/{} follows its set-point within {:.3} {unit} rms, {:.3} {unit} at most ({} samples, {})",
+            tracking.partition,
+            tracking.signal,
+            tracking.rms,
+            tracking.max,
+            tracking.samples,
+            report.kind,
+            unit = tracking.unit,
+        )
+    };
+    report
+        .tracking
+        .iter()
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn missed_text(report: &Report) -> String {
+    let line = |(what, count): (&String, &u64)| format!("{count} {what}");
+    report
+        .missed
+        .iter()
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Faults, one a line; with `registers` all that was recorded.
+#[must_use]
+pub fn faults_text(faults: &[FaultReport], registers: bool) -> String {
+    let mut lines = Vec::new();
+    for fault in faults {
+        lines.push(fault.sentence());
+        if registers {
+            lines.push(register_text(fault));
+        }
+    }
+    lines.join("\n")
+}
+
+fn register_text(fault: &FaultReport) -> String {
+    let mut text = format!("    elr {:#018x}  spsr {:#x}", fault.elr, fault.spsr);
+    for (number, value) in fault.x.iter().enumerate() {
+        let separator = if number % 4 == 0 { "\n    " } else { "  " };
+        let _ = write!(text, "{separator}x{number:<2} {value:#018x}");
+    }
+    text
+}
+
+impl FaultReport {
+    /// What happened, in one line.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let place = match self.cause.as_str() {
+            "violation" => format!(" at {:#x} (guest-physical {:#x})", self.far, self.ipa),
+            _ => String::new(),
+        };
+        format!(
+            "[{:.6}] {} on core {}: {}{place}, syndrome {:#x}, pc {:#x} -> {}",
+            self.at_s, self.partition, self.core, self.cause, self.esr, self.elr, self.action
+        )
+    }
+}
+
+fn us(ns: u64) -> String {
+    format!("{:.2}", ns as f64 / 1e3)
+}
+
+fn average_us(spread: &Spread) -> String {
+    format!("{:.2}", spread.avg_ns / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_report_has_only_a_headline() {
+        let report = Report {
+            system: "drive".into(),
+            image: String::new(),
+            kind: Kind::Virtual,
+            ended: "reached its length".into(),
+            for_s: Some(20.0),
+            length_s: 20.5,
+            wall_s: 41.0,
+            digest: Some("abc".into()),
+            digests: Default::default(),
+            partitions: Vec::new(),
+            channels: Vec::new(),
+            tasks: Vec::new(),
+            tracking: Vec::new(),
+            faults: Vec::new(),
+            missed: Default::default(),
+        };
+        assert_eq!(
+            report_text(&report),
+            "drive: 20.5 s of 20 s (virtual) in 41.0 s of the host; reached its length\ndigest abc\n"
+        );
+    }
+
+    #[test]
+    fn tables_line_up() {
+        let text = table(
+            &["name", "n"],
+            [vec!["a".into(), "1".into()], vec!["b".into(), "100".into()]],
+        );
+        assert_eq!(text, " name    n\n a       1\n b     100");
+    }
+
+    #[test]
+    fn a_fault_reads_as_a_sentence() {
+        let fault = FaultReport {
+            partition: "control".into(),
+            at_s: 5.25,
+            cause: "violation".into(),
+            action: "restart".into(),
+            core: 1,
+            ipa: 0x8000_0000,
+            far: 0x8000_0000,
+            esr: 0x9200_0046,
+            elr: 0x4000_1234,
+            ..FaultReport::default()
+        };
+        assert_eq!(
+            fault.sentence(),
+            "[5.250000] control on core 1: violation at 0x80000000 (guest-physical 0x80000000), \
+             syndrome 0x92000046, pc 0x40001234 -> restart"
+        );
+    }
+}

@@ -1,0 +1,333 @@
+//! One run, from power-on to report
+
+mod files;
+mod progress;
+
+pub use files::Files;
+
+use bulkhead_plan::manifest::Manifest;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::RunError;
+use crate::figures::Kind;
+use crate::machine::{Command, DEFAULT_SHIFT, Machine, RunFolder, Session, Timing, check_program};
+use crate::ram::Ram;
+use crate::report::{Live, Recording, Report, fault_reports, partition_reports};
+use crate::watch::{Clock, Sight, Watch, ns_to_ticks};
+use progress::Progress;
+
+/// How often the machine's memory is looked at.
+const POLL: Duration = Duration::from_millis(10);
+/// The machine runs on for so long after its length, so that whatever is stamped before has surely
+/// been written: a restart of Linux, whose stamps count from its start, is the longest delay.
+const MARGIN_NS: u64 = 500_000_000;
+/// Memory the machine touches beside its partitions' and the image's, bytes.
+const OVERHEAD: u64 = 64 << 20;
+
+/// What a run is asked for.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// How time passes.
+    pub timing: Timing,
+    /// Length, nanoseconds of the machine's clock; `None` = until interrupted.
+    pub for_ns: Option<u64>,
+    /// Where each exception is logged.
+    pub interrupt_log: Option<PathBuf>,
+    /// The machine is given up when its clock has stood still for so long on the host's.
+    pub patience: Duration,
+}
+
+impl RunOptions {
+    /// What the description says.
+    #[must_use]
+    pub fn of_manifest(manifest: &Manifest) -> Self {
+        Self {
+            timing: match manifest.machine.cores {
+                _ if !manifest.virtual_clock => Timing::Real,
+                1 => Timing::path(DEFAULT_SHIFT),
+                _ => Timing::DEFAULT,
+            },
+            for_ns: manifest.for_ns,
+            interrupt_log: None,
+            patience: Duration::from_secs(120),
+        }
+    }
+
+    /// Kind of the run's times on a machine of `cores` cores.
+    #[must_use]
+    pub const fn kind(&self, cores: usize) -> Kind {
+        match self.timing {
+            Timing::Real => Kind::Emulated,
+            Timing::Virtual { .. } if cores == 1 => Kind::Path,
+            Timing::Virtual { .. } => Kind::Virtual,
+        }
+    }
+}
+
+/// Watches a run while it happens.
+pub trait Observer {
+    /// Partition `name` printed a line.
+    fn line(&mut self, name: &str, text: &str);
+    /// Some time has passed.
+    fn live(&mut self, live: &Live);
+    /// Something the user should know.
+    fn notice(&mut self, text: &str);
+}
+
+/// An observer that looks away.
+impl Observer for () {
+    fn line(&mut self, _: &str, _: &str) {}
+    fn live(&mut self, _: &Live) {}
+    fn notice(&mut self, _: &str) {}
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It reached its length.
+    Length,
+    /// Somebody asked for it.
+    Interrupted,
+    /// The machine's clock stands still.
+    Stalled,
+    /// The emulator ended by itself.
+    Emulator,
+}
+
+impl Ended {
+    /// For people.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Length => "reached its length",
+            Self::Interrupted => "interrupted",
+            Self::Stalled => {
+                "given up: the machine's clock stood still; the report shows the last state of each partition"
+            }
+            Self::Emulator => "the emulator ended by itself; see emulator.log beside the report",
+        }
+    }
+}
+
+/// Runs the system of `manifest`, built in the folder `out`, until its length is reached or
+/// `interrupted` becomes true; leaves its results in `out/run/`.
+///
+/// # Errors
+/// The machine could not be started or watched, or nothing in it started.
+pub fn run(
+    manifest: &Manifest,
+    out: &Path,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    interrupted: &AtomicBool,
+) -> Result<Report, RunError> {
+    check_program(&manifest.machine.program, &manifest.machine.minimum_version)?;
+    let folder = RunFolder::new(out, &manifest.name);
+    let _lock = folder.take()?;
+    let ram = ram(manifest, out, &folder)?;
+    let mut command = Command::of_manifest(
+        manifest,
+        &out.join(&manifest.image),
+        ram.fd(),
+        options.timing,
+    );
+    command.interrupt_log.clone_from(&options.interrupt_log);
+    let mut machine = Machine::start(&command, folder.path())?;
+    folder.announce(&Session {
+        pid: std::process::id(),
+        ram_fd: ram.fd(),
+        kind: options.kind(manifest.machine.cores),
+    })?;
+    let started = Instant::now();
+    let mut course = Course::new(manifest, options, &ram, &folder)?;
+    let ended = course.follow(&mut machine, observer, interrupted)?;
+    let report = course.report(ended, started.elapsed());
+    machine.quit();
+    let report = report?;
+    report.save(folder.path())?;
+    Ok(report)
+}
+
+fn ram(manifest: &Manifest, out: &Path, folder: &RunFolder) -> Result<Ram, RunError> {
+    let memory = manifest
+        .partitions
+        .iter()
+        .flat_map(|partition| &partition.memory);
+    let image = std::fs::metadata(out.join(&manifest.image)).map_or(0, |file| file.len());
+    let expected = memory.map(|region| region.size).sum::<u64>() + 2 * image + OVERHEAD;
+    let machine = &manifest.machine;
+    let expected = expected.min(machine.memory_size);
+    Ram::create(
+        folder.path(),
+        machine.memory_base,
+        machine.memory_size,
+        expected,
+    )
+}
+
+/// A run in progress.
+struct Course<'m> {
+    manifest: &'m Manifest,
+    options: &'m RunOptions,
+    watch: Watch<'m>,
+    clock: Clock,
+    recording: Recording,
+}
+
+impl<'m> Course<'m> {
+    fn new(
+        manifest: &'m Manifest,
+        options: &'m RunOptions,
+        ram: &'m Ram,
+        folder: &RunFolder,
+    ) -> Result<Self, RunError> {
+        let hz = manifest.machine.counter_hz;
+        let clock = Clock::new(hz);
+        let cut_ticks = options.for_ns.map_or(u64::MAX, |ns| ns_to_ticks(ns, hz));
+        let files = Files::new(folder.path());
+        let recording = Recording::new(manifest, cut_ticks, &clock, files);
+        Ok(Self {
+            manifest,
+            options,
+            watch: Watch::new(ram, manifest, folder)?,
+            clock,
+            recording,
+        })
+    }
+
+    /// Lets the machine run to the end, and freezes it.
+    fn follow(
+        &mut self,
+        machine: &mut Machine,
+        observer: &mut dyn Observer,
+        interrupted: &AtomicBool,
+    ) -> Result<Ended, RunError> {
+        let mut progress = Progress::new(self.manifest.machine.rtc, machine)?;
+        machine.resume()?;
+        let ended = loop {
+            std::thread::sleep(POLL);
+            self.look(observer)?;
+            if interrupted.load(Ordering::Relaxed) {
+                break Ended::Interrupted;
+            }
+            if machine.has_ended() {
+                break Ended::Emulator;
+            }
+            let end_ns = self.end_ns();
+            if let Some(liar) = progress.check(&mut self.clock, end_ns, machine)? {
+                let name = &self.manifest.partitions[liar].name;
+                observer.notice(&format!(
+                    "`{name}` lies about the time and is not listened to"
+                ));
+            }
+            if end_ns.is_some_and(|end_ns| self.clock.now_ns() >= end_ns) {
+                break Ended::Length;
+            }
+            if progress.should_have_started() {
+                self.check_started()?;
+            }
+            if progress.standstill() > self.options.patience {
+                break Ended::Stalled;
+            }
+        };
+        if ended != Ended::Emulator {
+            machine.freeze()?;
+        }
+        self.look(observer)?;
+        if ended != Ended::Interrupted {
+            self.check_started()?;
+        }
+        Ok(ended)
+    }
+
+    fn end_ns(&self) -> Option<u64> {
+        self.options.for_ns.map(|ns| ns.saturating_add(MARGIN_NS))
+    }
+
+    /// Takes in what is new.
+    fn look(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
+        for (partition, ticks) in self.watch.heartbeats(self.manifest) {
+            self.clock.hear(partition, ticks);
+        }
+        for sight in self.watch.poll() {
+            if let Sight::Event { partition, event } = &sight {
+                self.clock.hear(*partition, event.ticks);
+            }
+            self.recording.take(&sight, &self.clock)?;
+            self.show(&sight, observer);
+        }
+        observer.live(&self.recording.live(&self.clock));
+        Ok(())
+    }
+
+    fn show(&self, sight: &Sight, observer: &mut dyn Observer) {
+        let name = |index: usize| self.manifest.partitions[index].name.as_str();
+        match sight {
+            Sight::Line { partition, text } => {
+                observer.line(partition.map_or(crate::report::BOOT, name), text);
+            }
+            Sight::Fault { partition, record } => {
+                let fault = (*partition, **record);
+                let reports = fault_reports(self.manifest, &[fault], &self.clock);
+                reports
+                    .iter()
+                    .for_each(|fault| observer.notice(&fault.sentence()));
+            }
+            Sight::Missed { what, count, .. } => {
+                observer.notice(&format!(
+                    "{count} {what} were overwritten before they were read"
+                ));
+            }
+            Sight::Event { .. } | Sight::Record { .. } => {}
+        }
+    }
+
+    /// Gives up if no partition was ever started.
+    fn check_started(&self) -> Result<(), RunError> {
+        let started = self
+            .watch
+            .snapshot(self.manifest)
+            .iter()
+            .any(|state| state.link.is_some());
+        if started {
+            return Ok(());
+        }
+        let said = self.recording.first_lines().join("; ");
+        let message = if said.is_empty() {
+            "the machine said nothing".into()
+        } else {
+            said
+        };
+        Err(RunError::BootFailed { message })
+    }
+
+    fn report(&mut self, ended: Ended, wall: Duration) -> Result<Report, RunError> {
+        self.recording.finish()?;
+        let manifest = self.manifest;
+        let kind = self.options.kind(manifest.machine.cores);
+        let missed = self.recording.missed().clone();
+        let whole = self.recording.digests_are_whole();
+        let comparable = ended == Ended::Length && kind != Kind::Emulated && whole;
+        let recording = &self.recording;
+        let snapshots = self.watch.snapshot(manifest);
+        Ok(Report {
+            system: manifest.name.clone(),
+            image: manifest.digest.clone(),
+            kind,
+            ended: ended.sentence().into(),
+            for_s: self.options.for_ns.map(|ns| ns as f64 / 1e9),
+            length_s: self.clock.now_ns() as f64 / 1e9,
+            wall_s: wall.as_secs_f64(),
+            digest: comparable.then(|| recording.digests().total()),
+            digests: recording.digests().by_source(),
+            partitions: partition_reports(manifest, &snapshots, &self.clock),
+            channels: recording.channels(),
+            tasks: recording.tasks(),
+            tracking: recording.tracking(),
+            faults: fault_reports(manifest, recording.faults(), &self.clock),
+            missed,
+        })
+    }
+}

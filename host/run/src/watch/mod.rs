@@ -1,0 +1,293 @@
+//! Follow a running machine: what its partitions print, trace, record and suffer
+//!
+//! Each poll reads what is new since the last one. Everything read is somebody else's word: sizes
+//! come from the manifest, nonsense costs its source and nobody else.
+
+mod attach;
+mod clock;
+mod console;
+mod records;
+mod status;
+
+pub use attach::{AttachedReader, Attachment, type_line};
+pub use clock::{Clock, ns_to_ticks, ticks_to_ns};
+pub use console::{Lines, printable, stamp_ns};
+pub use status::{Snapshot, StatusReader};
+
+use bulkhead_abi::guest::ChannelKind;
+use bulkhead_abi::status::FaultRecord;
+use bulkhead_abi::trace::Event;
+use bulkhead_plan::manifest::{Manifest, PartitionManifest};
+use zerocopy::FromBytes;
+
+use crate::RunError;
+use crate::machine::RunFolder;
+use crate::ram::Ram;
+use console::Console;
+use records::Records;
+
+/// Something that was seen.
+#[derive(Clone, Debug)]
+pub enum Sight {
+    /// A partition printed a whole line.
+    Line {
+        /// Index of the partition; `None` = the boot part.
+        partition: Option<usize>,
+        /// The line without its end.
+        text: String,
+    },
+    /// A partition traced an event.
+    Event {
+        /// Index of the partition.
+        partition: usize,
+        /// The event.
+        event: Event,
+    },
+    /// A message arrived on a recorder for the host.
+    Record {
+        /// Index of the channel.
+        channel: usize,
+        /// The message.
+        message: Vec<u8>,
+    },
+    /// A partition faulted.
+    Fault {
+        /// Index of the partition.
+        partition: usize,
+        /// What the monitor recorded.
+        record: Box<FaultRecord>,
+    },
+    /// The tool was too slow, or the source wrote nonsense: so many units are gone.
+    Missed {
+        /// Of what, for people.
+        what: String,
+        /// Bytes, events or messages.
+        count: u64,
+        /// Whether the run's digest would be made of it, too.
+        in_digest: bool,
+    },
+}
+
+/// What is followed of one partition.
+struct Partition<'m> {
+    name: String,
+    console: Option<Console<'m>>,
+    trace: Option<Records<'m>>,
+    status: StatusReader,
+}
+
+/// Everything that is followed.
+pub struct Watch<'m> {
+    ram: &'m Ram,
+    partitions: Vec<Partition<'m>>,
+    records: Vec<(usize, String, Records<'m>)>,
+    uart: Uart<'m>,
+}
+
+/// The UART, on which the boot part prints before a partition may own it.
+struct Uart<'m> {
+    owner: Option<usize>,
+    booted: bool,
+    console: Console<'m>,
+}
+
+/// How each line of the boot part begins.
+const BOOT_PART: &str = "bulkhead: ";
+
+impl Uart<'_> {
+    fn poll(&mut self, sights: &mut Vec<Sight>) {
+        let Self {
+            owner,
+            booted,
+            console,
+        } = self;
+        console.poll(|text| {
+            *booted |= !text.starts_with(BOOT_PART);
+            let partition = owner.filter(|_| *booted);
+            sights.push(Sight::Line { partition, text });
+        });
+    }
+}
+
+impl<'m> Watch<'m> {
+    /// Starts to follow the machine whose memory is `ram`.
+    ///
+    /// # Errors
+    /// The manifest does not fit the memory.
+    pub fn new(ram: &'m Ram, manifest: &Manifest, folder: &RunFolder) -> Result<Self, RunError> {
+        let follow = |partition| follow(ram, partition);
+        let partitions: Vec<_> = manifest
+            .partitions
+            .iter()
+            .map(follow)
+            .collect::<Result<_, _>>()?;
+        let recorder = |kind: &str| kind == kind_name(ChannelKind::Recorder);
+        let to_host = |to: &[String]| to.iter().any(|end| end == "host");
+        let records = manifest
+            .channels
+            .iter()
+            .enumerate()
+            .filter(|(_, channel)| recorder(&channel.kind) && to_host(&channel.to))
+            .map(|(index, channel)| {
+                let shape = (channel.message as usize, channel.messages as usize);
+                Records::new(ram.view(channel.region)?, shape)
+                    .map(|records| (index, channel.name.clone(), records))
+            })
+            .collect::<Result<_, _>>()?;
+        let owner = manifest
+            .partitions
+            .iter()
+            .position(|partition| partition.console.is_none());
+        let uart = Uart {
+            owner,
+            booted: false,
+            console: Console::of_log(folder.uart_log()),
+        };
+        Ok(Self {
+            ram,
+            partitions,
+            records,
+            uart,
+        })
+    }
+
+    /// What is new.
+    pub fn poll(&mut self) -> Vec<Sight> {
+        let mut sights = Vec::new();
+        for (index, partition) in self.partitions.iter_mut().enumerate() {
+            partition.poll(index, self.ram, &mut sights);
+        }
+        for (channel, name, records) in &mut self.records {
+            let missed = records.poll(|bytes| {
+                sights.push(Sight::Record {
+                    channel: *channel,
+                    message: bytes.to_vec(),
+                });
+            });
+            report_missed(&mut sights, missed, || {
+                format!("messages of channel `{name}`")
+            });
+        }
+        self.uart.poll(&mut sights);
+        sights
+    }
+
+    /// Newest moment any heartbeat tells, by partition: index and ticks.
+    pub fn heartbeats(&self, manifest: &Manifest) -> Vec<(usize, u64)> {
+        let read = |(index, partition): (usize, &PartitionManifest)| {
+            self.ram
+                .read::<u64>(partition.heartbeat)
+                .ok()
+                .map(|ticks| (index, ticks))
+        };
+        manifest
+            .partitions
+            .iter()
+            .enumerate()
+            .filter_map(read)
+            .collect()
+    }
+
+    /// Counters, states and fault logs as they are now.
+    #[must_use]
+    pub fn snapshot(&self, manifest: &Manifest) -> Vec<Snapshot> {
+        manifest
+            .partitions
+            .iter()
+            .map(|partition| Snapshot::read(self.ram, partition))
+            .collect()
+    }
+}
+
+impl Partition<'_> {
+    fn poll(&mut self, index: usize, ram: &Ram, sights: &mut Vec<Sight>) {
+        let name = &self.name;
+        let mut events = Vec::new();
+        if let Some(trace) = &mut self.trace {
+            let missed = trace.poll(|bytes| {
+                if let Ok((event, _)) = Event::read_from_prefix(bytes) {
+                    events.push(event);
+                }
+            });
+            report_missed(sights, missed, || format!("trace events of `{name}`"));
+        }
+        let (faults, missed) = self.status.new_faults(ram);
+        if missed > 0 {
+            sights.push(Sight::Missed {
+                what: format!("fault records of `{name}`"),
+                count: missed,
+                in_digest: false,
+            });
+        }
+        merge(index, events, faults, sights);
+        if let Some(console) = &mut self.console {
+            let line = |text| {
+                sights.push(Sight::Line {
+                    partition: Some(index),
+                    text,
+                })
+            };
+            let missed = console.poll(line);
+            report_missed(sights, missed, || format!("console bytes of `{name}`"));
+        }
+    }
+}
+
+/// Puts each fault in front of the events that came after it. The log was read after the trace, so
+/// the fault that ended one life of the partition is seen no later than the next life's events.
+fn merge(partition: usize, events: Vec<Event>, faults: Vec<FaultRecord>, sights: &mut Vec<Sight>) {
+    let fault = |record| Sight::Fault {
+        partition,
+        record: Box::new(record),
+    };
+    let mut faults = faults.into_iter().peekable();
+    for event in events {
+        while let Some(record) = faults.next_if(|record| record.ticks < event.ticks) {
+            sights.push(fault(record));
+        }
+        sights.push(Sight::Event { partition, event });
+    }
+    sights.extend(faults.map(fault));
+}
+
+fn follow<'m>(ram: &'m Ram, partition: &PartitionManifest) -> Result<Partition<'m>, RunError> {
+    let console = |console: bulkhead_plan::manifest::ConsoleManifest| {
+        Console::of_recorder(ram.view(console.output)?, console.output.size)
+    };
+    let trace = |region: bulkhead_plan::manifest::Region| {
+        Records::new(ram.view(region)?, records::trace_shape(region.size))
+    };
+    Ok(Partition {
+        name: partition.name.clone(),
+        console: partition.console.map(console).transpose()?,
+        trace: partition
+            .trace
+            .filter(|region| region.size > 0)
+            .map(trace)
+            .transpose()?,
+        status: StatusReader::new(partition.status),
+    })
+}
+
+/// Puts it on record if anything that the digest is made of was missed.
+fn report_missed(sights: &mut Vec<Sight>, count: u64, what: impl Fn() -> String) {
+    if count > 0 {
+        sights.push(Sight::Missed {
+            what: what(),
+            count,
+            in_digest: true,
+        });
+    }
+}
+
+/// The manifest's word for a kind of channel.
+#[must_use]
+pub const fn kind_name(kind: ChannelKind) -> &'static str {
+    match kind {
+        ChannelKind::FourSlot => "four-slot",
+        ChannelKind::Ring => "ring",
+        ChannelKind::Mailbox => "mailbox",
+        ChannelKind::Recorder => "recorder",
+        ChannelKind::Memory => "memory",
+    }
+}

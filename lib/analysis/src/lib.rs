@@ -1,0 +1,64 @@
+//! Schedulability and communication bounds
+//!
+//! Each formula names its source and answers with numbers, not with a yes or no: what does not fit,
+//! and by how much. Integer arithmetic throughout, in any unit of time the caller keeps to; where a
+//! result would overflow or does not exist there is `None`, never a wrapped number. Portable, so
+//! that the host tool, the simulator and an admission test on target use the same code.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod communication;
+pub mod fixed_priority;
+pub mod migration;
+pub mod utilisation;
+
+/// Spans and instants, in the caller's unit.
+pub type Time = u64;
+
+/// A budget of `capacity` in every `period`: a VCPU, a server, a task with its deadline at its
+/// period's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// C.
+    pub capacity: Time,
+    /// T, not 0 and not less than C.
+    pub period: Time,
+}
+
+impl Reservation {
+    /// Checks 0 < C ≤ T.
+    #[must_use]
+    pub const fn new(capacity: Time, period: Time) -> Option<Self> {
+        if capacity > 0 && capacity <= period {
+            Some(Self { capacity, period })
+        } else {
+            None
+        }
+    }
+
+    /// Longest wait for budget once it is used up: T − C.
+    #[must_use]
+    pub const fn gap(self) -> Time {
+        self.period - self.capacity
+    }
+
+    /// Time from the start of `work` on a full budget to its end: ⌊w/C⌋·T + w mod C (the form of
+    /// 001 eq. 4.1, 4.5, 4.6, 4.8).
+    #[must_use]
+    pub const fn span(self, work: Time) -> Option<Time> {
+        match (work / self.capacity).checked_mul(self.period) {
+            Some(periods) => periods.checked_add(work % self.capacity),
+            None => None,
+        }
+    }
+
+    /// The same when the budget has just run out: [`Reservation::span`] + T − C.
+    #[must_use]
+    pub const fn worst_span(self, work: Time) -> Option<Time> {
+        match self.span(work) {
+            Some(span) => span.checked_add(self.gap()),
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Copies between private bytes and shared words
+//!
+//! Word by word with relaxed atomics: a racing peer yields nonsense, never undefined behaviour. The
+//! order against the control words is theirs to make; bytes lie in memory as in the message.
+
+use crate::atomic::{AtomicU64, Ordering};
+use crate::region::{LINE_BYTES, LINE_WORDS, WORD_BYTES};
+
+/// Words that hold `bytes` bytes.
+pub(crate) const fn words_for(bytes: usize) -> usize {
+    bytes.div_ceil(WORD_BYTES)
+}
+
+/// Store a message; the rest of an incomplete last word becomes zero.
+#[inline]
+pub(crate) fn store(words: &[AtomicU64], message: &[u8]) {
+    let (lines, rest) = message.as_chunks::<LINE_BYTES>();
+    let (word_lines, _) = words.as_chunks::<LINE_WORDS>();
+    for (words, line) in word_lines.iter().zip(lines) {
+        store_line(words, line);
+    }
+    if !rest.is_empty() {
+        store_rest(
+            words.get(lines.len() * LINE_WORDS..).unwrap_or_default(),
+            rest,
+        );
+    }
+}
+
+/// Load a message of `message.len()` bytes.
+#[inline]
+pub(crate) fn load(words: &[AtomicU64], message: &mut [u8]) {
+    let (lines, rest) = message.as_chunks_mut::<LINE_BYTES>();
+    let (word_lines, _) = words.as_chunks::<LINE_WORDS>();
+    for (words, line) in word_lines.iter().zip(lines.iter_mut()) {
+        load_line(words, line);
+    }
+    if !rest.is_empty() {
+        load_rest(
+            words.get(lines.len() * LINE_WORDS..).unwrap_or_default(),
+            rest,
+        );
+    }
+}
+
+/// A line of known length, which the compiler unrolls.
+#[inline(always)]
+fn store_line(words: &[AtomicU64; LINE_WORDS], line: &[u8; LINE_BYTES]) {
+    let (whole, _) = line.as_chunks::<WORD_BYTES>();
+    for (word, bytes) in words.iter().zip(whole) {
+        word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
+    }
+}
+
+#[inline(always)]
+fn load_line(words: &[AtomicU64; LINE_WORDS], line: &mut [u8; LINE_BYTES]) {
+    let (whole, _) = line.as_chunks_mut::<WORD_BYTES>();
+    for (word, bytes) in words.iter().zip(whole) {
+        *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+    }
+}
+
+/// Less than a line; apart, so that whole lines need no room for it.
+#[inline(never)]
+fn store_rest(words: &[AtomicU64], message: &[u8]) {
+    let (whole, rest) = message.as_chunks::<WORD_BYTES>();
+    for (word, bytes) in words.iter().zip(whole) {
+        word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
+    }
+    if let Some(word) = words.get(whole.len())
+        && !rest.is_empty()
+    {
+        let mut bytes = [0; WORD_BYTES];
+        bytes
+            .iter_mut()
+            .zip(rest)
+            .for_each(|(to, from)| *to = *from);
+        word.store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
+    }
+}
+
+#[inline(never)]
+fn load_rest(words: &[AtomicU64], message: &mut [u8]) {
+    let (whole, rest) = message.as_chunks_mut::<WORD_BYTES>();
+    for (word, bytes) in words.iter().zip(whole.iter_mut()) {
+        *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+    }
+    if let Some(word) = words.get(whole.len())
+        && !rest.is_empty()
+    {
+        let bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+        rest.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    extern crate std;
+    use std::vec::Vec;
+
+    #[test]
+    fn every_length_comes_back_and_touches_only_its_words() {
+        for length in 0..=3 * LINE_BYTES {
+            let words: Vec<AtomicU64> = (0..64).map(|_| AtomicU64::new(u64::MAX)).collect();
+            let message: Vec<u8> = (0..length).map(|at| at as u8 ^ 0x5a).collect();
+            store(&words, &message);
+            let mut copy = std::vec![0; length];
+            load(&words, &mut copy);
+            assert_eq!(copy, message);
+            let after = &words[words_for(length)..];
+            assert!(
+                after
+                    .iter()
+                    .all(|word| word.load(Ordering::Relaxed) == u64::MAX)
+            );
+        }
+    }
+
+    #[test]
+    fn a_message_longer_than_its_words_stops_at_their_end() {
+        for count in 0..20 {
+            let words: Vec<AtomicU64> = (0..count).map(|_| AtomicU64::new(0)).collect();
+            store(&words, &[7; 300]);
+            let mut copy = [0; 300];
+            load(&words, &mut copy);
+            let copied = copy.iter().filter(|byte| **byte == 7).count();
+            assert!(copied <= count * WORD_BYTES);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Attributes of stage-2 leaves
+//!
+//! Arm ARM D8.6 (stage 2 memory attributes) and D8.4 (stage 2 permissions), without FEAT_S2FWB
+//! and FEAT_XNX, which the smallest supported core lacks.
+
+/// What a guest may do with a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Device memory (nGnRE), else normal write-back memory.
+    pub device: bool,
+    /// It may write; reading is always allowed.
+    pub write: bool,
+    /// It may execute.
+    pub execute: bool,
+}
+
+impl Access {
+    /// A guest's own memory.
+    pub const MEMORY: Self = Self {
+        device: false,
+        write: true,
+        execute: true,
+    };
+    /// Shared memory of which it is a writer.
+    pub const SHARED: Self = Self {
+        device: false,
+        write: true,
+        execute: false,
+    };
+    /// Shared memory that it only reads.
+    pub const READ_ONLY: Self = Self {
+        device: false,
+        write: false,
+        execute: false,
+    };
+    /// A device.
+    pub const DEVICE: Self = Self {
+        device: true,
+        write: true,
+        execute: false,
+    };
+}
+
+const MEM_ATTR_SHIFT: u32 = 2;
+const NORMAL_WRITE_BACK: u64 = 0b1111;
+const DEVICE_NGNRE: u64 = 0b0001;
+const READ: u64 = 1 << 6;
+const WRITE: u64 = 1 << 7;
+const INNER_SHAREABLE: u64 = 3 << 8;
+const ACCESS_FLAG: u64 = 1 << 10;
+const EXECUTE_NEVER: u64 = 1 << 54;
+
+/// Attribute bits of a leaf.
+#[must_use]
+pub const fn attributes(access: Access) -> u64 {
+    let memory = if access.device {
+        DEVICE_NGNRE
+    } else {
+        NORMAL_WRITE_BACK
+    };
+    let write = if access.write { WRITE } else { 0 };
+    let never = if access.execute { 0 } else { EXECUTE_NEVER };
+    memory << MEM_ATTR_SHIFT | READ | write | INNER_SHAREABLE | ACCESS_FLAG | never
+}
+
+/// What attribute bits grant; `None` where [`attributes`] makes no such bits.
+#[must_use]
+pub fn decode(bits: u64) -> Option<Access> {
+    let access = Access {
+        device: bits >> MEM_ATTR_SHIFT & 0b1111 == DEVICE_NGNRE,
+        write: bits & WRITE != 0,
+        execute: bits & EXECUTE_NEVER == 0,
+    };
+    (attributes(access) == bits).then_some(access)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_those_of_the_manual() {
+        assert_eq!(attributes(Access::MEMORY), 0x7FC);
+        assert_eq!(attributes(Access::READ_ONLY), 0x0040_0000_0000_077C);
+        assert_eq!(attributes(Access::DEVICE), 0x0040_0000_0000_07C4);
+    }
+
+    #[test]
+    fn decoding_reverses_encoding_and_refuses_the_rest() {
+        for access in [
+            Access::MEMORY,
+            Access::SHARED,
+            Access::READ_ONLY,
+            Access::DEVICE,
+        ] {
+            assert_eq!(decode(attributes(access)), Some(access));
+            assert_eq!(decode(attributes(access) ^ ACCESS_FLAG), None);
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The test every policy must pass
+//!
+//! Drives a policy through a long random life of threads (blocks, time-outs, wake-ups, yields,
+//! changed parameters, removals) in virtual time and checks what no policy may get wrong: it picks
+//! ready threads only, idles only where it may, is bounded in its decisions, and each of its
+//! announced times leads somewhere. Seeded, so that a failure repeats.
+
+use crate::policy::Policy;
+use crate::{NEVER, Scheduler, ThreadId, Time};
+
+/// What the harness may assume of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// While a thread is ready, one runs (not so for policies with budgets).
+    pub work_conserving: bool,
+    /// A running thread may lose the processor while it is ready and has not yielded.
+    pub preemptive: bool,
+}
+
+/// A small generator (xorshift64*; Marsaglia 2003, Vigna 2016).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// Seeded; the seed 0 is replaced.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(if seed == 0 {
+            0x9E37_79B9_7F4A_7C15
+        } else {
+            seed
+        })
+    }
+
+    /// Uniform enough in `0..bound`; `bound` is not 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) % bound
+    }
+}
+
+struct Life<P: Policy, F, const N: usize> {
+    scheduler: Scheduler<P, N>,
+    parameters: F,
+    random: Random,
+    alive: [bool; N],
+    now: Time,
+    yielded: bool,
+}
+
+/// Puts `policy` through `steps` random steps with up to `N` threads, whose parameters come from
+/// `parameters`.
+///
+/// # Panics
+/// Where the policy breaks `promise` or a rule of every policy; the message says which.
+pub fn put_through<P: Policy, const N: usize>(
+    policy: P,
+    promise: Promise,
+    seed: u64,
+    steps: usize,
+    parameters: impl FnMut(&mut Random) -> P::Parameters,
+) {
+    let mut life = Life::<P, _, N> {
+        scheduler: Scheduler::new(policy),
+        parameters,
+        random: Random::new(seed),
+        alive: [false; N],
+        now: 0,
+        yielded: false,
+    };
+    for _ in 0..steps {
+        life.step();
+        life.decide_and_run(promise);
+    }
+}
+
+impl<P: Policy, F: FnMut(&mut Random) -> P::Parameters, const N: usize> Life<P, F, N> {
+    fn any_thread(&mut self) -> ThreadId {
+        ThreadId(self.random.below(N as u64) as u16)
+    }
+
+    fn step(&mut self) {
+        self.yielded = false;
+        let thread = self.any_thread();
+        match self.random.below(16) {
+            0 => self.add(),
+            1 => self.remove(thread),
+            2 => self.change(thread),
+            3..8 => self.scheduler.wakeup(thread, self.now),
+            8..12 => self.block_current(),
+            12 => self.yield_current(),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self) {
+        let parameters = (self.parameters)(&mut self.random);
+        match self.scheduler.add(parameters, self.now) {
+            Ok(thread) => {
+                let known = core::mem::replace(&mut self.alive[thread.index()], true);
+                assert!(!known, "{thread:?} given twice");
+            }
+            Err(_) => assert!(
+                self.alive.iter().all(|&alive| alive),
+                "refused with room left"
+            ),
+        }
+    }
+
+    fn remove(&mut self, thread: ThreadId) {
+        let was = core::mem::take(&mut self.alive[thread.index()]);
+        assert_eq!(
+            self.scheduler.remove(thread, self.now).is_ok(),
+            was,
+            "removing {thread:?}"
+        );
+    }
+
+    fn change(&mut self, thread: ThreadId) {
+        let parameters = (self.parameters)(&mut self.random);
+        let known = self
+            .scheduler
+            .set_parameters(thread, parameters, self.now)
+            .is_ok();
+        assert_eq!(known, self.alive[thread.index()], "changing {thread:?}");
+    }
+
+    fn block_current(&mut self) {
+        let until = match self.random.below(3) {
+            0 => NEVER,
+            _ => self.now + 1 + self.random.below(200),
+        };
+        if let Some(thread) = self.scheduler.current() {
+            self.scheduler.block(thread, until, self.now);
+        }
+    }
+
+    fn yield_current(&mut self) {
+        if let Some(thread) = self.scheduler.current() {
+            self.scheduler.yield_now(thread, self.now);
+            self.yielded = true;
+        }
+    }
+
+    fn is_ready(&self, thread: usize) -> bool {
+        self.alive[thread] && !self.scheduler.is_blocked(ThreadId(thread as u16))
+    }
+
+    fn decide_and_run(&mut self, promise: Promise) {
+        let before = self.scheduler.current();
+        let decision = self.scheduler.decide(self.now);
+        assert_eq!(
+            decision,
+            self.scheduler.decide(self.now),
+            "asked twice, answered differently"
+        );
+        if let Some(thread) = decision.thread {
+            assert!(
+                self.is_ready(thread.index()),
+                "picked {thread:?}, which is not ready"
+            );
+        }
+        let ready = (0..N).any(|thread| self.is_ready(thread));
+        if promise.work_conserving {
+            assert_eq!(
+                decision.thread.is_some(),
+                ready,
+                "idle beside a ready thread"
+            );
+        } else if ready && decision.thread.is_none() {
+            assert!(decision.timer != NEVER, "a ready thread is forgotten");
+        }
+        if let Some(thread) = before.filter(|_| !promise.preemptive && !self.yielded)
+            && self.is_ready(thread.index())
+        {
+            assert_eq!(decision.thread, before, "{thread:?} was preempted");
+        }
+        assert!(
+            decision.timer > self.now,
+            "asks to decide again in the past"
+        );
+        self.scheduler.dispatched(decision.thread, self.now);
+        let step = 1 + self.random.below(50);
+        self.now = (self.now + step).min(decision.timer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::{Capacity, Deferrable, Polling, Sporadic};
+    use crate::policy::{
+        Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive, Preemptive,
+        Priority, RoundRobin, ServerId, Servers,
+    };
+
+    const STEPS: usize = 20_000;
+    const CONSERVING: Promise = Promise {
+        work_conserving: true,
+        preemptive: true,
+    };
+    const BUDGETED: Promise = Promise {
+        work_conserving: false,
+        preemptive: true,
+    };
+
+    fn priority(random: &mut Random) -> Priority {
+        Priority(random.below(5) as u8)
+    }
+
+    fn membership(random: &mut Random) -> Membership {
+        Membership(ServerId(random.below(4) as u16))
+    }
+
+    #[test]
+    fn fixed_priority() {
+        for seed in 1..20 {
+            put_through::<_, 12>(
+                FixedPriority::<_, 12>::new(Preemptive),
+                CONSERVING,
+                seed,
+                STEPS,
+                priority,
+            );
+            put_through::<_, 12>(
+                FixedPriority::<_, 12>::new(NonPreemptive),
+                Promise {
+                    preemptive: false,
+                    ..CONSERVING
+                },
+                seed,
+                STEPS,
+                priority,
+            );
+            put_through::<_, 12>(
+                FixedPriority::<_, 12>::new(RoundRobin(20)),
+                CONSERVING,
+                seed,
+                STEPS,
+                priority,
+            );
+        }
+    }
+
+    #[test]
+    fn earliest_deadline_first() {
+        for seed in 1..20 {
+            let policy = EarliestDeadlineFirst::<12>::new();
+            put_through::<_, 12>(policy, CONSERVING, seed, STEPS, |random| {
+                Deadline(1 + random.below(300))
+            });
+        }
+    }
+
+    fn servers<B: crate::budget::Budget + Copy>(
+        background: bool,
+        budget: impl Fn(Capacity) -> B,
+    ) -> Servers<B, 12, 4> {
+        let mut policy = Servers::new(background);
+        for (index, (capacity, period)) in
+            [(5, 40), (10, 60), (3, 10), (30, 200)].iter().enumerate()
+        {
+            let limits = Capacity {
+                capacity: *capacity,
+                period: *period,
+            };
+            policy
+                .add_server(budget(limits), Priority(index as u8))
+                .expect("room");
+        }
+        policy
+    }
+
+    #[test]
+    fn server_policies() {
+        for seed in 1..20 {
+            for background in [false, true] {
+                let sporadic = servers(background, |limits| {
+                    Sporadic::<4>::new(limits, 0).expect("valid")
+                });
+                let deferrable = servers(background, |limits| {
+                    Deferrable::new(limits, 0).expect("valid")
+                });
+                let polling = servers(background, |limits| Polling::new(limits, 0).expect("valid"));
+                let promise = Promise {
+                    work_conserving: background,
+                    ..BUDGETED
+                };
+                put_through::<_, 12>(sporadic, promise, seed, STEPS, membership);
+                put_through::<_, 12>(deferrable, promise, seed, STEPS, membership);
+                put_through::<_, 12>(polling, promise, seed, STEPS, membership);
+            }
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Fixed priorities: preemptive, non-preemptive, and with round robin among equals
+//!
+//! One queue of 64 levels; the three rules differ in when they ask it again.
+
+use super::{Pick, Policy};
+use crate::queue::LEVELS;
+use crate::{NEVER, ReadyQueue, Refusal, ThreadId, Time};
+
+/// Priority of a thread, 0 the most important, below 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Priority(pub u8);
+
+/// When a running thread gives way.
+pub trait Rule {
+    /// Whether a more important thread takes over at once.
+    const PREEMPTIVE: bool;
+
+    /// Longest stretch before an equal has its turn ([`NEVER`]: none).
+    fn quantum(&self) -> Time;
+}
+
+/// The most important ready thread runs, always; equals in order of wake-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Preemptive;
+
+/// The running thread runs until it blocks or yields.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NonPreemptive;
+
+/// As [`Preemptive`]; equals take turns of so many cycles.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundRobin(pub Time);
+
+impl Rule for Preemptive {
+    const PREEMPTIVE: bool = true;
+    fn quantum(&self) -> Time {
+        NEVER
+    }
+}
+
+impl Rule for NonPreemptive {
+    const PREEMPTIVE: bool = false;
+    fn quantum(&self) -> Time {
+        NEVER
+    }
+}
+
+impl Rule for RoundRobin {
+    const PREEMPTIVE: bool = true;
+    fn quantum(&self) -> Time {
+        self.0
+    }
+}
+
+/// Fixed-priority policy under a [`Rule`].
+#[derive(Clone, Debug)]
+pub struct FixedPriority<R, const N: usize> {
+    rule: R,
+    ready: ReadyQueue<N>,
+    priorities: [Priority; N],
+    /// Who was picked last and is still ready.
+    running: Option<ThreadId>,
+    /// What each thread used of its current quantum.
+    used: [Time; N],
+}
+
+impl<R: Rule, const N: usize> FixedPriority<R, N> {
+    /// A policy without threads.
+    #[must_use]
+    pub const fn new(rule: R) -> Self {
+        Self {
+            rule,
+            ready: ReadyQueue::new(),
+            priorities: [Priority(0); N],
+            running: None,
+            used: [0; N],
+        }
+    }
+
+    /// Sends to the back who has used up its turn; each at most once, since its use is forgotten.
+    fn expire_quantum(&mut self) {
+        while let Some(thread) = self.ready.first()
+            && self.used[thread.index()] >= self.rule.quantum()
+        {
+            self.used[thread.index()] = 0;
+            self.ready.rotate(thread);
+        }
+    }
+
+    fn choose(&self) -> Option<ThreadId> {
+        match self.running {
+            Some(thread) if !R::PREEMPTIVE => Some(thread),
+            _ => self.ready.first(),
+        }
+    }
+}
+
+fn checked(parameters: Priority) -> Result<Priority, Refusal> {
+    if usize::from(parameters.0) < LEVELS {
+        Ok(parameters)
+    } else {
+        Err(Refusal::BadParameters)
+    }
+}
+
+impl<R: Rule, const N: usize> Policy for FixedPriority<R, N> {
+    type Parameters = Priority;
+
+    fn add(&mut self, thread: ThreadId, parameters: Priority, _now: Time) -> Result<(), Refusal> {
+        self.priorities[thread.index()] = checked(parameters)?;
+        self.used[thread.index()] = 0;
+        Ok(())
+    }
+
+    fn remove(&mut self, thread: ThreadId) {
+        self.ready.remove(thread);
+    }
+
+    fn set_parameters(
+        &mut self,
+        thread: ThreadId,
+        parameters: Priority,
+        _now: Time,
+    ) -> Result<(), Refusal> {
+        self.priorities[thread.index()] = checked(parameters)?;
+        if self.ready.contains(thread) {
+            self.ready.remove(thread);
+            self.ready.push_back(thread, parameters.0);
+        }
+        Ok(())
+    }
+
+    fn wakeup(&mut self, thread: ThreadId, _now: Time) {
+        self.used[thread.index()] = 0;
+        self.ready
+            .push_back(thread, self.priorities[thread.index()].0);
+    }
+
+    fn block(&mut self, thread: ThreadId, _now: Time) {
+        self.ready.remove(thread);
+        self.running = self.running.filter(|&running| running != thread);
+    }
+
+    fn yield_now(&mut self, thread: ThreadId, _now: Time) {
+        self.used[thread.index()] = 0;
+        self.ready.rotate(thread);
+        self.running = None;
+    }
+
+    fn charge(&mut self, thread: ThreadId, from: Time, until: Time) {
+        self.used[thread.index()] = self.used[thread.index()].saturating_add(until - from);
+    }
+
+    fn pick(&mut self, now: Time) -> Option<Pick> {
+        self.expire_quantum();
+        self.running = self.choose();
+        self.running.map(|thread| {
+            let left = self
+                .rule
+                .quantum()
+                .saturating_sub(self.used[thread.index()]);
+            let limited = self.rule.quantum() != NEVER && self.ready.has_equal(thread);
+            Pick {
+                thread,
+                until: if limited {
+                    now.saturating_add(left)
+                } else {
+                    NEVER
+                },
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Decision, Scheduler};
+
+    fn started<R: Rule>(rule: R, priorities: [u8; 3]) -> Scheduler<FixedPriority<R, 4>, 4> {
+        let mut scheduler = Scheduler::new(FixedPriority::new(rule));
+        for priority in priorities {
+            let thread = scheduler.add(Priority(priority), 0).expect("room");
+            scheduler.wakeup(thread, 0);
+        }
+        scheduler
+    }
+
+    fn run<R: Rule>(scheduler: &mut Scheduler<FixedPriority<R, 4>, 4>, now: Time) -> Decision {
+        let decision = scheduler.decide(now);
+        scheduler.dispatched(decision.thread, now);
+        decision
+    }
+
+    #[test]
+    fn more_important_preempts() {
+        let mut scheduler = started(Preemptive, [5, 3, 9]);
+        assert_eq!(run(&mut scheduler, 0).thread, Some(ThreadId(1)));
+        assert_eq!(scheduler.block(ThreadId(1), 100, 10), None);
+        assert_eq!(
+            run(&mut scheduler, 10),
+            Decision {
+                thread: Some(ThreadId(0)),
+                timer: 100
+            }
+        );
+        assert_eq!(run(&mut scheduler, 100).thread, Some(ThreadId(1)));
+    }
+
+    #[test]
+    fn non_preemptive_runs_to_its_block() {
+        let mut scheduler = started(NonPreemptive, [5, 3, 9]);
+        assert_eq!(run(&mut scheduler, 0).thread, Some(ThreadId(1)));
+        scheduler.block(ThreadId(1), 100, 10);
+        assert_eq!(run(&mut scheduler, 10).thread, Some(ThreadId(0)));
+        assert_eq!(run(&mut scheduler, 100).thread, Some(ThreadId(0)));
+        scheduler.yield_now(ThreadId(0), 120);
+        assert_eq!(run(&mut scheduler, 120).thread, Some(ThreadId(1)));
+    }
+
+    #[test]
+    fn equals_take_turns() {
+        let mut scheduler = started(RoundRobin(10), [4, 4, 9]);
+        assert_eq!(
+            run(&mut scheduler, 0),
+            Decision {
+                thread: Some(ThreadId(0)),
+                timer: 10
+            }
+        );
+        assert_eq!(
+            run(&mut scheduler, 10),
+            Decision {
+                thread: Some(ThreadId(1)),
+                timer: 20
+            }
+        );
+        assert_eq!(
+            run(&mut scheduler, 15),
+            Decision {
+                thread: Some(ThreadId(1)),
+                timer: 20
+            }
+        );
+        assert_eq!(run(&mut scheduler, 20).thread, Some(ThreadId(0)));
+        scheduler.block(ThreadId(0), NEVER, 22);
+        assert_eq!(
+            run(&mut scheduler, 22),
+            Decision {
+                thread: Some(ThreadId(1)),
+                timer: NEVER
+            }
+        );
+    }
+
+    #[test]
+    fn bad_priority_is_refused() {
+        let mut scheduler = started(Preemptive, [5, 3, 9]);
+        assert_eq!(scheduler.add(Priority(64), 0), Err(Refusal::BadParameters));
+        assert_eq!(
+            scheduler.set_parameters(ThreadId(0), Priority(200), 0),
+            Err(Refusal::BadParameters)
+        );
+        assert_eq!(
+            scheduler.set_parameters(ThreadId(3), Priority(1), 0),
+            Err(Refusal::NoSuchThread)
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! Policies: who runs among the ready
+//!
+//! A policy has four duties: take in and drop threads, keep their parameters, follow blocks and
+//! wake-ups, and say who runs and when that answer expires. `doc/tutorial/policy.md` writes one step
+//! by step; [`crate::harness`] is the test every policy must pass.
+
+mod edf;
+mod fixed_priority;
+mod server;
+
+pub use edf::{Deadline, EarliestDeadlineFirst};
+pub use fixed_priority::{FixedPriority, NonPreemptive, Preemptive, Priority, RoundRobin, Rule};
+pub use server::{Membership, ServerId, Servers};
+
+use crate::{NEVER, Refusal, ThreadId, Time};
+
+/// The policy's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pick {
+    /// Whom to run.
+    pub thread: ThreadId,
+    /// Until when at most, if nothing else happens ([`NEVER`]: no limit).
+    pub until: Time,
+}
+
+/// A scheduling policy of one core.
+pub trait Policy {
+    /// What a thread brings: a priority, a deadline, a server.
+    type Parameters: Copy;
+
+    /// Takes in a thread, not ready.
+    ///
+    /// # Errors
+    /// [`Refusal`], with nothing changed.
+    fn add(
+        &mut self,
+        thread: ThreadId,
+        parameters: Self::Parameters,
+        now: Time,
+    ) -> Result<(), Refusal>;
+
+    /// Drops a thread that is not ready.
+    fn remove(&mut self, thread: ThreadId);
+
+    /// Changes a thread's parameters, ready or not.
+    ///
+    /// # Errors
+    /// [`Refusal`], with nothing changed.
+    fn set_parameters(
+        &mut self,
+        thread: ThreadId,
+        parameters: Self::Parameters,
+        now: Time,
+    ) -> Result<(), Refusal>;
+
+    /// The thread became ready.
+    fn wakeup(&mut self, thread: ThreadId, now: Time);
+
+    /// The thread is no longer ready.
+    fn block(&mut self, thread: ThreadId, now: Time);
+
+    /// The thread, still ready, lets its equals run.
+    fn yield_now(&mut self, thread: ThreadId, now: Time);
+
+    /// The thread executed in `from..until`.
+    fn charge(&mut self, thread: ThreadId, from: Time, until: Time);
+
+    /// Who runs now.
+    fn pick(&mut self, now: Time) -> Option<Pick>;
+
+    /// When the answer may change without any call, beyond the pick's own limit.
+    fn next_event(&self, _now: Time) -> Time {
+        NEVER
+    }
+}

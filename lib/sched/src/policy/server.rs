@@ -1,0 +1,291 @@
+//! Servers: threads in groups, each group with a priority and a budget
+//!
+//! A thread belongs to one server; a server runs its threads first in, first out, at its own
+//! priority, while its budget lasts. With [`crate::budget::Sporadic`] budgets and priorities by
+//! period this is the Main VCPU of paper 001 §4.1. Decisions are O(1) in the number of threads and
+//! O(log m) in the number of servers: eligible servers wait in a bitmap queue, exhausted ones in a
+//! heap by their replenishment.
+
+use super::{Pick, Policy, Priority};
+use crate::budget::Budget;
+use crate::queue::LEVELS;
+use crate::{NEVER, ReadyQueue, Refusal, ThreadId, Time, Timeouts};
+
+/// A server: an index below the policy's capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerId(pub u16);
+
+/// Which server a thread belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Membership(pub ServerId);
+
+#[derive(Clone, Copy, Debug)]
+struct Server<B> {
+    budget: B,
+    priority: Priority,
+}
+
+/// Who runs, and on whose account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Running {
+    Nobody,
+    Foreground(ServerId),
+    Background,
+}
+
+/// Policy of up to `M` servers (at most 64) for up to `N` threads.
+#[derive(Clone, Debug)]
+pub struct Servers<B, const N: usize, const M: usize> {
+    servers: [Option<Server<B>>; M],
+    membership: [Option<ServerId>; N],
+    /// Ready threads by server.
+    threads: ReadyQueue<N>,
+    /// Servers with ready threads and budget, by priority.
+    eligible: ReadyQueue<M>,
+    /// Servers with ready threads and no budget, by replenishment.
+    exhausted: Timeouts<M>,
+    running: Running,
+    background: bool,
+}
+
+const fn as_thread(server: ServerId) -> ThreadId {
+    ThreadId(server.0)
+}
+
+impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
+    /// A policy without servers. With `background`, exhausted servers run when nobody else would.
+    #[must_use]
+    pub const fn new(background: bool) -> Self {
+        const { assert!(M <= LEVELS, "one queue level per server") };
+        Self {
+            servers: [None; M],
+            membership: [None; N],
+            threads: ReadyQueue::new(),
+            eligible: ReadyQueue::new(),
+            exhausted: Timeouts::new(),
+            running: Running::Nobody,
+            background,
+        }
+    }
+
+    /// Adds a server.
+    ///
+    /// # Errors
+    /// [`Refusal`] where there is no room or the priority is out of range.
+    pub fn add_server(&mut self, budget: B, priority: Priority) -> Result<ServerId, Refusal> {
+        if usize::from(priority.0) >= LEVELS {
+            return Err(Refusal::BadParameters);
+        }
+        let free = self
+            .servers
+            .iter()
+            .position(Option::is_none)
+            .ok_or(Refusal::Full)?;
+        self.servers[free] = Some(Server { budget, priority });
+        Ok(ServerId(free as u16))
+    }
+
+    /// The server's budget, to read its state.
+    #[must_use]
+    pub fn budget(&self, server: ServerId) -> Option<&B> {
+        self.servers
+            .get(usize::from(server.0))?
+            .as_ref()
+            .map(|server| &server.budget)
+    }
+
+    fn server_of(&self, thread: ThreadId) -> Option<ServerId> {
+        self.membership.get(thread.index()).copied().flatten()
+    }
+
+    fn server_mut(&mut self, server: ServerId) -> Option<&mut Server<B>> {
+        self.servers.get_mut(usize::from(server.0))?.as_mut()
+    }
+
+    /// Puts a server with ready threads where its budget says.
+    fn place(&mut self, id: ServerId, now: Time) {
+        let Some(&mut Server { budget, priority }) = self.server_mut(id) else {
+            return;
+        };
+        self.withdraw(id);
+        if budget.available(now) > 0 {
+            self.eligible.push_back(as_thread(id), priority.0);
+        } else {
+            self.exhausted
+                .arm(as_thread(id), budget.next_replenishment(now));
+        }
+    }
+
+    fn withdraw(&mut self, id: ServerId) {
+        self.eligible.remove(as_thread(id));
+        self.exhausted.disarm(as_thread(id));
+    }
+
+    fn run(&mut self, next: Running, now: Time) {
+        if let Running::Foreground(old) = self.running
+            && next != self.running
+            && let Some(server) = self.server_mut(old)
+        {
+            server.budget.stop(now);
+        }
+        self.running = next;
+    }
+
+    fn first_eligible(&mut self, now: Time) -> Option<(ServerId, Time)> {
+        while let Some(thread) = self.exhausted.expire(now) {
+            self.place(ServerId(thread.0), now);
+        }
+        for _ in 0..M {
+            let id = ServerId(self.eligible.first()?.0);
+            let available = self.server_mut(id)?.budget.available(now);
+            if available > 0 {
+                return Some((id, available));
+            }
+            self.place(id, now);
+        }
+        None
+    }
+
+    fn background_pick(&self) -> Option<Pick> {
+        let server = self.exhausted.first().filter(|_| self.background)?;
+        let thread = self.threads.first_of(server.0 as u8)?;
+        Some(Pick {
+            thread,
+            until: NEVER,
+        })
+    }
+}
+
+impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, M> {
+    type Parameters = Membership;
+
+    fn add(&mut self, thread: ThreadId, parameters: Membership, _now: Time) -> Result<(), Refusal> {
+        self.budget(parameters.0).ok_or(Refusal::BadParameters)?;
+        self.membership[thread.index()] = Some(parameters.0);
+        Ok(())
+    }
+
+    fn remove(&mut self, thread: ThreadId) {
+        self.membership[thread.index()] = None;
+    }
+
+    fn set_parameters(
+        &mut self,
+        thread: ThreadId,
+        parameters: Membership,
+        now: Time,
+    ) -> Result<(), Refusal> {
+        self.budget(parameters.0).ok_or(Refusal::BadParameters)?;
+        let ready = self.threads.contains(thread);
+        if ready {
+            self.block(thread, now);
+        }
+        self.membership[thread.index()] = Some(parameters.0);
+        if ready {
+            self.wakeup(thread, now);
+        }
+        Ok(())
+    }
+
+    fn wakeup(&mut self, thread: ThreadId, now: Time) {
+        let Some(id) = self.server_of(thread) else {
+            return;
+        };
+        let was_idle = self.threads.first_of(id.0 as u8).is_none();
+        self.threads.push_back(thread, id.0 as u8);
+        if was_idle && let Some(server) = self.server_mut(id) {
+            server.budget.ready(now);
+            self.place(id, now);
+        }
+    }
+
+    fn block(&mut self, thread: ThreadId, now: Time) {
+        self.threads.remove(thread);
+        let Some(id) = self.server_of(thread) else {
+            return;
+        };
+        if self.threads.first_of(id.0 as u8).is_none() {
+            if let Some(server) = self.server_mut(id) {
+                server.budget.idle(now);
+            }
+            self.withdraw(id);
+            if self.running == Running::Foreground(id) {
+                self.running = Running::Nobody;
+            }
+        }
+    }
+
+    fn yield_now(&mut self, thread: ThreadId, _now: Time) {
+        self.threads.rotate(thread);
+    }
+
+    fn charge(&mut self, thread: ThreadId, from: Time, until: Time) {
+        if let Some(id) = self.server_of(thread)
+            && self.running == Running::Foreground(id)
+            && let Some(server) = self.server_mut(id)
+        {
+            server.budget.charge(from, until);
+        }
+    }
+
+    fn pick(&mut self, now: Time) -> Option<Pick> {
+        match self.first_eligible(now) {
+            Some((id, available)) => {
+                self.run(Running::Foreground(id), now);
+                let thread = self.threads.first_of(id.0 as u8)?;
+                Some(Pick {
+                    thread,
+                    until: now.saturating_add(available),
+                })
+            }
+            None => {
+                self.run(Running::Background, now);
+                self.background_pick()
+            }
+        }
+    }
+
+    fn next_event(&self, _now: Time) -> Time {
+        self.exhausted.earliest().unwrap_or(NEVER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scheduler;
+    use crate::budget::{Capacity, Deferrable};
+
+    #[test]
+    fn an_exhausted_server_gives_way_and_comes_back() {
+        let mut policy = Servers::<Deferrable, 4, 2>::new(false);
+        let budget =
+            |capacity, period| Deferrable::new(Capacity { capacity, period }, 0).expect("valid");
+        let fast = policy.add_server(budget(3, 10), Priority(0)).expect("room");
+        let slow = policy
+            .add_server(budget(20, 40), Priority(1))
+            .expect("room");
+        let mut scheduler = Scheduler::<_, 4>::new(policy);
+        let a = scheduler.add(Membership(fast), 0).expect("room");
+        let b = scheduler.add(Membership(slow), 0).expect("room");
+        scheduler.wakeup(a, 0);
+        scheduler.wakeup(b, 0);
+        let mut run = |now, thread, timer| {
+            let decision = scheduler.decide(now);
+            assert_eq!(
+                (decision.thread, decision.timer),
+                (thread, timer),
+                "at {now}"
+            );
+            scheduler.dispatched(decision.thread, now);
+        };
+        run(0, Some(a), 3);
+        run(3, Some(b), 10);
+        run(10, Some(a), 13);
+        run(13, Some(b), 20);
+        run(20, Some(a), 23);
+        run(23, Some(b), 29);
+        run(29, None, 30);
+        run(30, Some(a), 33);
+    }
+}

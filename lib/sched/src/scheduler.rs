@@ -1,0 +1,233 @@
+//! The scheduler of one core
+//!
+//! Keeps which threads exist, which are blocked and until when, and who runs; leaves the choice
+//! among ready threads to its policy. A wake-up that comes before the block it answers is kept, so
+//! that "check, then block" loses nothing.
+
+use crate::policy::Policy;
+use crate::{NEVER, Refusal, ThreadId, Time, Timeouts};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Absent,
+    Ready,
+    Blocked,
+}
+
+/// How a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wakeup {
+    /// By [`Scheduler::wakeup`].
+    Woken,
+    /// By its time-out.
+    TimedOut,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    state: State,
+    /// A wake-up came while the thread was not blocked.
+    pending: bool,
+    last: Wakeup,
+}
+
+const ABSENT: Record = Record {
+    state: State::Absent,
+    pending: false,
+    last: Wakeup::Woken,
+};
+
+/// Whom to run, and when to decide again at the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The thread; `None` = idle.
+    pub thread: Option<ThreadId>,
+    /// The next instant at which the answer may change by itself: a time-out, the end of a budget
+    /// or quantum, a replenishment; [`NEVER`] where there is none.
+    pub timer: Time,
+}
+
+/// Scheduler of one core for up to `N` threads under policy `P`.
+#[derive(Clone, Debug)]
+pub struct Scheduler<P, const N: usize> {
+    policy: P,
+    timeouts: Timeouts<N>,
+    threads: [Record; N],
+    current: Option<ThreadId>,
+    since: Time,
+}
+
+impl<P: Policy, const N: usize> Scheduler<P, N> {
+    /// A scheduler without threads.
+    #[must_use]
+    pub const fn new(policy: P) -> Self {
+        Self {
+            policy,
+            timeouts: Timeouts::new(),
+            threads: [ABSENT; N],
+            current: None,
+            since: 0,
+        }
+    }
+
+    /// The policy, to read its state.
+    #[must_use]
+    pub const fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// Who runs.
+    #[must_use]
+    pub const fn current(&self) -> Option<ThreadId> {
+        self.current
+    }
+
+    /// Whether the thread is blocked.
+    #[must_use]
+    pub fn is_blocked(&self, thread: ThreadId) -> bool {
+        self.state(thread) == State::Blocked
+    }
+
+    /// Admits a thread, blocked; [`Scheduler::wakeup`] starts it.
+    ///
+    /// # Errors
+    /// [`Refusal`] where there is no room or the policy refuses the parameters.
+    pub fn add(&mut self, parameters: P::Parameters, now: Time) -> Result<ThreadId, Refusal> {
+        let free = self
+            .threads
+            .iter()
+            .position(|record| record.state == State::Absent);
+        let thread = ThreadId(free.ok_or(Refusal::Full)? as u16);
+        self.policy.add(thread, parameters, now)?;
+        self.threads[thread.index()] = Record {
+            state: State::Blocked,
+            ..ABSENT
+        };
+        Ok(thread)
+    }
+
+    /// Removes a thread, whatever its state.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchThread`].
+    pub fn remove(&mut self, thread: ThreadId, now: Time) -> Result<(), Refusal> {
+        self.known(thread)?;
+        self.charge(now);
+        if self.state(thread) == State::Ready {
+            self.policy.block(thread, now);
+        }
+        self.policy.remove(thread);
+        self.timeouts.disarm(thread);
+        self.threads[thread.index()] = ABSENT;
+        self.current = self.current.filter(|&current| current != thread);
+        Ok(())
+    }
+
+    /// Changes a thread's parameters.
+    ///
+    /// # Errors
+    /// [`Refusal`]; the old parameters stay.
+    pub fn set_parameters(
+        &mut self,
+        thread: ThreadId,
+        parameters: P::Parameters,
+        now: Time,
+    ) -> Result<(), Refusal> {
+        self.known(thread)?;
+        self.charge(now);
+        self.policy.set_parameters(thread, parameters, now)
+    }
+
+    /// Blocks the thread until a wake-up or `until` ([`NEVER`]: no time-out). Answers at once
+    /// where a wake-up came before.
+    pub fn block(&mut self, thread: ThreadId, until: Time, now: Time) -> Option<Wakeup> {
+        self.charge(now);
+        let record = self.threads.get_mut(thread.index())?;
+        if record.state != State::Ready || core::mem::take(&mut record.pending) {
+            record.last = Wakeup::Woken;
+            return Some(Wakeup::Woken);
+        }
+        record.state = State::Blocked;
+        self.policy.block(thread, now);
+        if until != NEVER {
+            self.timeouts.arm(thread, until);
+        }
+        None
+    }
+
+    /// Wakes the thread, or remembers the wake-up for its next block.
+    pub fn wakeup(&mut self, thread: ThreadId, now: Time) {
+        match self.state(thread) {
+            State::Absent => {}
+            State::Ready => self.threads[thread.index()].pending = true,
+            State::Blocked => self.make_ready(thread, Wakeup::Woken, now),
+        }
+    }
+
+    /// How the thread's last block ended.
+    #[must_use]
+    pub fn last_wakeup(&self, thread: ThreadId) -> Wakeup {
+        self.threads
+            .get(thread.index())
+            .map_or(Wakeup::Woken, |record| record.last)
+    }
+
+    /// The thread lets its equals run.
+    pub fn yield_now(&mut self, thread: ThreadId, now: Time) {
+        self.charge(now);
+        if self.state(thread) == State::Ready {
+            self.policy.yield_now(thread, now);
+        }
+    }
+
+    /// Charges the running thread up to `now`, wakes whose time has come, and asks the policy.
+    pub fn decide(&mut self, now: Time) -> Decision {
+        self.charge(now);
+        while let Some(thread) = self.timeouts.expire(now) {
+            self.make_ready(thread, Wakeup::TimedOut, now);
+        }
+        let pick = self.policy.pick(now);
+        let timeout = self.timeouts.earliest().unwrap_or(NEVER);
+        let until = pick.map_or(NEVER, |pick| pick.until);
+        Decision {
+            thread: pick.map(|pick| pick.thread),
+            timer: timeout.min(until).min(self.policy.next_event(now)),
+        }
+    }
+
+    /// The decided thread runs from `now` on.
+    pub fn dispatched(&mut self, thread: Option<ThreadId>, now: Time) {
+        self.charge(now);
+        self.current = thread;
+    }
+
+    fn charge(&mut self, now: Time) {
+        if let Some(thread) = self.current
+            && now > self.since
+        {
+            self.policy.charge(thread, self.since, now);
+        }
+        self.since = self.since.max(now);
+    }
+
+    fn make_ready(&mut self, thread: ThreadId, how: Wakeup, now: Time) {
+        self.timeouts.disarm(thread);
+        let record = &mut self.threads[thread.index()];
+        record.state = State::Ready;
+        record.last = how;
+        self.policy.wakeup(thread, now);
+    }
+
+    fn state(&self, thread: ThreadId) -> State {
+        self.threads
+            .get(thread.index())
+            .map_or(State::Absent, |record| record.state)
+    }
+
+    fn known(&self, thread: ThreadId) -> Result<(), Refusal> {
+        match self.state(thread) {
+            State::Absent => Err(Refusal::NoSuchThread),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! One loop: the clock's tick, what is typed, what becomes of the peers
+
+use crate::command::{Command, HELP, parse};
+use crate::console::{Lines, say};
+use crate::drive::Drive;
+use crate::fault::Fault;
+use crate::status;
+use bulkhead_linux::{Error, Link, Partition, frequency_hz};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use std::os::fd::AsFd;
+use std::process::Child;
+use std::time::Duration;
+
+/// Period of the loop.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The agent.
+pub(crate) struct Agent {
+    partition: Partition,
+    drive: Option<Drive>,
+    fault: Option<Fault>,
+    links: Vec<Link>,
+    lines: Option<Lines>,
+    shell: Option<Child>,
+    timer: TimerFd,
+    tick: u64,
+}
+
+/// What woke the loop.
+struct Ready {
+    timer: bool,
+    input: bool,
+    links: Vec<bool>,
+}
+
+impl Agent {
+    /// Opens everything and announces the partition.
+    pub(crate) fn start() -> Result<Self, Error> {
+        let partition = Partition::open()?;
+        let trace = partition.trace()?;
+        let drive = Drive::open(&partition, &trace)?;
+        let fault = Fault::of(&partition)?;
+        let mut links = partition.links()?;
+        links.retain(|link| link.partition() != partition.name());
+        let timer = timer()?;
+        if let Err(error) = partition.announce() {
+            say(format_args!("agent: not announced: {error}"));
+        }
+        trace.mark("agent-up", 0, 0);
+        say(format_args!(
+            "agent: partition {} is up; type `help`",
+            partition.name()
+        ));
+        let lines = Some(Lines::default());
+        Ok(Self {
+            partition,
+            drive,
+            fault,
+            links,
+            lines,
+            shell: None,
+            timer,
+            tick: 0,
+        })
+    }
+
+    /// Runs until the timer or the poll fails.
+    pub(crate) fn run(mut self) -> Result<(), Error> {
+        loop {
+            let ready = self.wait()?;
+            if ready.timer {
+                self.on_tick()?;
+            }
+            if ready.input {
+                self.on_input();
+            }
+            for (link, changed) in self.links.iter_mut().zip(ready.links) {
+                if changed {
+                    report(link)?;
+                }
+            }
+        }
+    }
+
+    fn wait(&self) -> Result<Ready, Error> {
+        let readable = |fd| PollFd::new(fd, PollFlags::POLLIN);
+        let stdin = std::io::stdin();
+        let mut fds = vec![readable(self.timer.as_fd())];
+        fds.extend(self.links.iter().map(|link| readable(link.as_fd())));
+        if self.lines.is_some() && self.shell.is_none() {
+            fds.push(readable(stdin.as_fd()));
+        }
+        poll(&mut fds, PollTimeout::NONE).map_err(system("poll"))?;
+        let woke: Vec<bool> = fds.iter().map(|fd| fd.any().unwrap_or(true)).collect();
+        let links_end = 1 + self.links.len();
+        Ok(Ready {
+            timer: woke[0],
+            links: woke[1..links_end].to_vec(),
+            input: woke.get(links_end).copied().unwrap_or(false),
+        })
+    }
+
+    fn on_tick(&mut self) -> Result<(), Error> {
+        self.timer.wait().map_err(system("timerfd"))?;
+        if let Some(drive) = &mut self.drive {
+            drive.tick(self.tick);
+        }
+        if let Some(fault) = &mut self.fault {
+            let period = TICK.as_millis() as u64 * frequency_hz() / 1000;
+            fault.tick(self.drive.as_mut(), period);
+        }
+        if self
+            .shell
+            .as_mut()
+            .is_some_and(|shell| !matches!(shell.try_wait(), Ok(None)))
+        {
+            self.shell = None;
+        }
+        self.tick += 1;
+        Ok(())
+    }
+
+    fn on_input(&mut self) {
+        let Some(typed) = self.lines.as_mut().and_then(Lines::read) else {
+            self.lines = None;
+            return;
+        };
+        for line in typed {
+            match parse(&line) {
+                Ok(Some(command)) => self.obey(command),
+                Ok(None) => {}
+                Err(why) => say(format_args!("agent: {why}")),
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        let done = match command {
+            Command::Set(speed_mps) => self.with_drive(|drive| drive.hold(speed_mps)),
+            Command::Profile => self.with_drive(Drive::follow),
+            Command::Status => status::show(&self.partition),
+            Command::Control(control, name) => self.partition.control(&name, control),
+            Command::Shell => self.open_shell(),
+            Command::Help => {
+                HELP.lines().for_each(|line| say(format_args!("  {line}")));
+                Ok(())
+            }
+        };
+        if let Err(error) = done {
+            say(format_args!("agent: {error}"));
+        }
+    }
+
+    fn with_drive(&mut self, act: impl FnOnce(&mut Drive)) -> Result<(), Error> {
+        let missing = || Error::NoChannel("commands".to_owned());
+        self.drive.as_mut().map(act).ok_or_else(missing)
+    }
+
+    fn open_shell(&mut self) -> Result<(), Error> {
+        let path = "/bin/sh";
+        let spawned = std::process::Command::new(path).spawn();
+        let child = spawned.map_err(|source| Error::File {
+            path: path.into(),
+            source,
+        })?;
+        self.shell = Some(child);
+        Ok(())
+    }
+}
+
+fn report(link: &mut Link) -> Result<(), Error> {
+    link.changed()?;
+    let state = link.state()?;
+    let name = link.partition();
+    say(format_args!(
+        "link: {name} is {:?}, start {}",
+        state.state, state.epoch
+    ));
+    Ok(())
+}
+
+fn timer() -> Result<TimerFd, Error> {
+    let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC);
+    let timer = timer.map_err(system("timerfd"))?;
+    let every = Expiration::Interval(TimeSpec::from_duration(TICK));
+    timer
+        .set(every, TimerSetTimeFlags::empty())
+        .map_err(system("timerfd"))?;
+    Ok(timer)
+}
+
+fn system(what: &'static str) -> impl FnOnce(nix::Error) -> Error {
+    move |errno| Error::File {
+        path: what.into(),
+        source: errno.into(),
+    }
+}

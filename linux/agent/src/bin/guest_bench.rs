@@ -1,0 +1,66 @@
+//! What Linux pays for its everyday operations, for `bulkhead bench guest-overhead`
+//!
+//! Prints lines `bench NAME ITERATIONS TICKS`, ticks of the machine's counter for all iterations
+//! together, after a warm-up. Runs the same in a partition and on the bare machine.
+#![forbid(unsafe_code)]
+
+use bulkhead_linux::ticks;
+use nix::unistd::getppid;
+use std::hint::black_box;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+const PAGE: usize = 4096;
+
+/// Name, iterations, and what is done so many times.
+type Measure = (&'static str, usize, fn(usize));
+
+const MEASURES: [Measure; 4] = [
+    ("fork-exec-wait", 200, fork_exec_wait),
+    ("page-fault", 20_000, page_fault),
+    ("system-call", 200_000, system_call),
+    ("cpu-loop", 20_000_000, cpu_loop),
+];
+
+fn main() {
+    for (name, iterations, act) in MEASURES {
+        act(iterations / 10);
+        let begin = ticks();
+        act(iterations);
+        println!("bench {name} {iterations} {}", ticks() - begin);
+    }
+    println!("bench done");
+}
+
+/// With a user id set, the library forks instead of spawning.
+fn fork_exec_wait(iterations: usize) {
+    for _ in 0..iterations {
+        let status = Command::new("/bin/busybox").arg("true").uid(0).status();
+        assert!(
+            status.is_ok_and(|status| status.success()),
+            "/bin/busybox true does not run"
+        );
+    }
+}
+
+fn page_fault(iterations: usize) {
+    let mut memory = vec![0_u8; iterations * PAGE];
+    memory.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
+    black_box(&memory);
+}
+
+fn system_call(iterations: usize) {
+    (0..iterations).for_each(|_| {
+        black_box(getppid());
+    });
+}
+
+fn cpu_loop(iterations: usize) {
+    let mut state = black_box(1_u64);
+    for _ in 0..iterations {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    black_box(state);
+}

@@ -1,0 +1,98 @@
+//! What a person can type
+
+use bulkhead_drive_model::message::MAX_SPEED_MPS;
+use bulkhead_drive_model::{kmph, mps};
+use bulkhead_linux::Control;
+
+/// A typed command.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Command {
+    /// Hold this speed, m/s.
+    Set(f64),
+    /// Follow the driving cycle.
+    Profile,
+    /// Show partitions, channels and counters.
+    Status,
+    /// Restart or halt a partition.
+    Control(Control, String),
+    /// A shell on this console.
+    Shell,
+    /// List the commands.
+    Help,
+}
+
+pub(crate) const HELP: &str = "\
+set SPEED          hold SPEED km/h
+profile            follow the driving cycle
+stop               come to a standstill
+status             partitions, channels, entries to the monitor
+restart PARTITION  from its pristine image (privileged partitions only)
+halt PARTITION     stop it until it is restarted (privileged partitions only)
+shell              a shell; the agent goes on meanwhile
+help               this list";
+
+/// The command in `line`, which may begin with the word `drive`; what is wrong in words.
+pub(crate) fn parse(line: &str) -> Result<Option<Command>, String> {
+    let mut words = line.split_ascii_whitespace().peekable();
+    let _ = words.next_if_eq(&"drive");
+    let words: Vec<&str> = words.collect();
+    Ok(Some(match words[..] {
+        [] => return Ok(None),
+        ["set", speed] => Command::Set(speed_mps(speed)?),
+        ["stop"] => Command::Set(0.0),
+        ["profile"] => Command::Profile,
+        ["status"] => Command::Status,
+        ["restart", name] => Command::Control(Control::Restart, name.to_owned()),
+        ["halt", name] => Command::Control(Control::Halt, name.to_owned()),
+        ["shell"] => Command::Shell,
+        ["help"] => Command::Help,
+        _ => {
+            return Err(format!(
+                "\"{}\" is no command; `help` lists them",
+                line.trim()
+            ));
+        }
+    }))
+}
+
+fn speed_mps(text: &str) -> Result<f64, String> {
+    let limit = kmph(MAX_SPEED_MPS);
+    match text.parse::<f64>() {
+        Ok(speed) if (0.0..=limit).contains(&speed) => Ok(mps(speed)),
+        _ => Err(format!(
+            "\"{text}\" is no speed; give 0 to {limit:.0} km/h, such as `set 90`"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Command, HELP, parse};
+    use bulkhead_linux::Control;
+
+    #[test]
+    fn understands_what_it_lists() {
+        assert_eq!(parse("set 90"), Ok(Some(Command::Set(25.0))));
+        assert_eq!(parse("  drive set 36 "), Ok(Some(Command::Set(10.0))));
+        assert_eq!(parse("stop"), Ok(Some(Command::Set(0.0))));
+        assert_eq!(parse("profile"), Ok(Some(Command::Profile)));
+        assert_eq!(parse(""), Ok(None));
+        let halt = Command::Control(Control::Halt, "plant".into());
+        assert_eq!(parse("halt plant"), Ok(Some(halt)));
+        for line in HELP.lines() {
+            let example = line[..18]
+                .replace("SPEED", "50")
+                .replace("PARTITION", "plant");
+            assert!(matches!(parse(&example), Ok(Some(_))), "{line}");
+        }
+    }
+
+    #[test]
+    fn refuses_the_rest_in_words() {
+        for line in [
+            "set", "set fast", "set -1", "set NaN", "set inf", "set 300", "sets 5", "halt",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Faults on purpose, for the showcase and its tests
+//!
+//! `fault=linux-panic` and `fault=linux-flood` happen some seconds after the agent's start, and only
+//! the first time that the partition runs.
+
+use crate::console::say;
+use crate::drive::Drive;
+use bulkhead_linux::{Error, Partition, frequency_hz, ticks};
+
+/// From the agent's start to the fault, seconds.
+const AFTER_S: u64 = 5;
+/// How long a flood lasts, seconds, and how much of each tick it takes, per cent.
+const FLOOD_S: u64 = 3;
+const FLOOD_SHARE: u64 = 75;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Panic,
+    Flood,
+}
+
+/// A fault to come.
+pub(crate) struct Fault {
+    kind: Kind,
+    begin_ticks: u64,
+    announced: bool,
+}
+
+impl Fault {
+    /// The fault that the arguments ask for, if any, in the partition's first epoch.
+    pub(crate) fn of(partition: &Partition) -> Result<Option<Self>, Error> {
+        let kind = match partition.argument("fault") {
+            Some("linux-panic") => Kind::Panic,
+            Some("linux-flood") => Kind::Flood,
+            _ => return Ok(None),
+        };
+        let first = partition.link(partition.name())?.state()?.epoch <= 1;
+        let begin_ticks = ticks() + AFTER_S * frequency_hz();
+        Ok(first.then_some(Self {
+            kind,
+            begin_ticks,
+            announced: false,
+        }))
+    }
+
+    /// Does what is due in a tick of `tick_ticks`.
+    pub(crate) fn tick(&mut self, drive: Option<&mut Drive>, tick_ticks: u64) {
+        let now = ticks();
+        if now < self.begin_ticks {
+            return;
+        }
+        if !std::mem::replace(&mut self.announced, true) {
+            say(format_args!("agent: fault on purpose, {:?}", self.kind));
+        }
+        match (self.kind, drive) {
+            (Kind::Panic, _) => panic_kernel(),
+            (Kind::Flood, Some(drive)) if now < self.begin_ticks + FLOOD_S * frequency_hz() => {
+                drive.flood(now + tick_ticks * FLOOD_SHARE / 100);
+            }
+            (Kind::Flood, _) => {}
+        }
+    }
+}
+
+/// Does not come back, unless the kernel forbids it.
+fn panic_kernel() {
+    if let Err(error) = std::fs::write("/proc/sysrq-trigger", "c") {
+        say(format_args!(
+            "agent: the kernel cannot be made to panic: {error}"
+        ));
+    }
+}

@@ -1,0 +1,33 @@
+//! The agent of the Linux partition
+//!
+//! Started by `/init`. In the showcase it sends the driving cycle, or what a person types, to the
+//! controller, and shows and records the telemetry; where the partition has no such channels it
+//! reports on the partition and its peers. Everything goes by the monotonic clock and the counter
+//! of the machine, so that runs in virtual time repeat.
+//!
+//! `bulkhead-agent busy` is a load for measurements instead.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod command;
+mod console;
+mod drive;
+mod fault;
+mod load;
+mod record;
+mod status;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("busy") {
+        load::keep_busy();
+    }
+    match agent::Agent::start().and_then(agent::Agent::run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            console::say(format_args!("agent: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What can go wrong between a program and its partition
+
+use bulkhead_buffers::{AttachError, Error as BufferError, LayoutError};
+use std::io;
+use std::path::PathBuf;
+
+/// Why something of the partition cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The kernel module is not loaded, or this Linux does not run in a partition.
+    #[error("this is no Bulkhead partition: there is no {0} (is bulkhead.ko loaded?)")]
+    NoPartition(PathBuf),
+    /// A file of the module did not do what was asked.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A file of the module holds something that this library does not know.
+    #[error("{path} holds \"{text}\", which is not expected there")]
+    Unexpected {
+        /// The file.
+        path: PathBuf,
+        /// Its text.
+        text: String,
+    },
+    /// The partition has no such channel.
+    #[error("the partition has no channel \"{0}\"; its description names all of them")]
+    NoChannel(String),
+    /// The other end of the channel is this partition's.
+    #[error("channel \"{channel}\" is for the {role} here, not for the other end")]
+    WrongEnd {
+        /// The channel.
+        channel: String,
+        /// Which end this is.
+        role: &'static str,
+    },
+    /// The channel is plain memory.
+    #[error("channel \"{channel}\" is plain memory and has no messages; use its region")]
+    NoMessages {
+        /// The channel.
+        channel: String,
+    },
+    /// The channel's messages have another size than the program's type.
+    #[error("channel \"{channel}\" has messages of {described} bytes, the program wants {wanted}")]
+    MessageSize {
+        /// The channel.
+        channel: String,
+        /// Bytes of a message as described.
+        described: usize,
+        /// Bytes of the program's type.
+        wanted: usize,
+    },
+    /// The description of the channel and its memory do not fit together.
+    #[error("channel \"{channel}\": {source}")]
+    Attach {
+        /// The channel.
+        channel: String,
+        /// Why.
+        source: AttachError,
+    },
+    /// The channel's shape is impossible.
+    #[error("channel \"{channel}\": {source}")]
+    Layout {
+        /// The channel.
+        channel: String,
+        /// Why.
+        source: LayoutError,
+    },
+    /// A message could not be sent or received now.
+    #[error("channel \"{channel}\": {source}")]
+    Message {
+        /// The channel.
+        channel: String,
+        /// Why.
+        source: BufferError,
+    },
+}
+
+impl Error {
+    /// Whether it is only that the receiver has not yet taken what is there.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(
+            self,
+            Self::Message {
+                source: BufferError::Full | BufferError::Floor,
+                ..
+            }
+        )
+    }
+
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+
+    pub(crate) fn errno(path: impl Into<PathBuf>) -> impl FnOnce(nix::Error) -> Self {
+        let path = path.into();
+        move |errno| Self::File {
+            path,
+            source: errno.into(),
+        }
+    }
+}

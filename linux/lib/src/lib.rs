@@ -1,0 +1,33 @@
+//! A Linux partition from inside
+//!
+//! What the kernel module shows under `/dev/bulkhead*` and in sysfs, as types: the partition itself
+//! ([`Partition`]), channels and typed, stamped messages on them ([`Sender`], [`Receiver`]), doorbells
+//! ([`Channel::wait`], [`Channel::ring`]), whether peers are up ([`Link`]), the monitors' counters
+//! ([`Partition::status`]), the consoles of other partitions, and the trace, which senders and
+//! receivers fill by themselves.
+//!
+//! No call here enters the monitor but [`Partition::announce`], [`Channel::ring`], opening or dropping
+//! a channel that is mapped on demand, and [`Partition::control`].
+
+mod attributes;
+mod channel;
+mod clock;
+mod error;
+mod link;
+mod map;
+mod messages;
+mod partition;
+mod trace;
+
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod tests;
+
+pub use channel::{Channel, Description, Kind, Role};
+pub use clock::{frequency_hz, ticks};
+pub use error::Error;
+pub use link::{Link, LinkState};
+pub use messages::{Message, Received, Receiver, Sender};
+pub use partition::{Console, Control, Partition};
+pub use trace::Trace;

@@ -1,0 +1,47 @@
+//! Boot console, and the end of a boot that fails
+#![expect(unsafe_code, reason = "the UART's address comes from the header")]
+
+use crate::refusal::Refusal;
+use bulkhead_arch::wait;
+use bulkhead_pl011::Pl011;
+use core::fmt::Write;
+use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// The UART; 0 = there is none. With the caches off, plain loads and stores only.
+static BASE: AtomicUsize = AtomicUsize::new(0);
+
+pub(crate) fn open(base: u64) {
+    BASE.store(base as usize, Relaxed);
+}
+
+/// One line on the boot console, if there is one.
+pub(crate) fn say(line: core::fmt::Arguments<'_>) {
+    let base = BASE.load(Relaxed);
+    if base == 0 {
+        return;
+    }
+    // SAFETY: the header names the board's PL011; before the guests start it is nobody else's.
+    let mut uart = unsafe { Pl011::new(base) };
+    // Writing to a UART cannot fail, and there is nobody to tell.
+    let _ = writeln!(uart, "bulkhead: {line}");
+    uart.flush();
+}
+
+/// Says why, and stays.
+pub(crate) fn refuse(refusal: &Refusal) -> ! {
+    say(format_args!("not started: {refusal}"));
+    halt()
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    say(format_args!("not started: defect of the boot part: {info}"));
+    halt()
+}
+
+fn halt() -> ! {
+    loop {
+        wait::wfi();
+    }
+}

@@ -1,0 +1,97 @@
+// Head of the boot image: the arm64 Image header (Linux Documentation/arch/arm64/booting.rst), then
+// what the packer fills in, then the first instructions. MMU and caches are off, all is physical.
+
+.section .text.header, "ax"
+header:
+    b _start
+    .word 0
+    .quad 0                         // text_offset
+    .quad 0                         // image_size: packer
+    .quad 0xa                       // little-endian, 4 KiB pages, anywhere in memory
+    .quad 0, 0, 0
+    .ascii "ARM\x64"
+    .word 0
+.global boot_header
+boot_header:
+    .quad 0, 0, 0, 0                // BootHeader: packer
+
+.global _start
+_start:
+    msr daifset, #0xf
+    adr x0, header                  // where it is, and where it was built for
+    ldr x1, =LOAD_ADDRESS
+    adrp x2, first_stack_top
+    add sp, x2, :lo12:first_stack_top
+    b boot_first
+
+// x0: index of the core, handed through by the firmware.
+.global boot_secondary
+boot_secondary:
+    msr daifset, #0xf
+    adrp x1, secondary_stacks
+    add x1, x1, :lo12:secondary_stacks
+    ldr x1, [x1, x0, lsl #3]
+    mov sp, x1
+    b boot_other
+
+// x0: El2Registers, x1: the core's state, x2: resident entry, x3: SCTLR_EL2.
+.global leave_for_monitor
+leave_for_monitor:
+    ldp x4, x5, [x0], #16
+    msr hcr_el2, x4
+    msr vttbr_el2, x5
+    ldp x4, x5, [x0], #16
+    msr vtcr_el2, x4
+    msr cptr_el2, x5
+    ldp x4, x5, [x0], #16
+    msr mdcr_el2, x4
+    msr vmpidr_el2, x5
+    ldp x4, x5, [x0], #16
+    msr vpidr_el2, x4
+    msr ttbr0_el2, x5
+    ldp x4, x5, [x0], #16
+    msr tcr_el2, x4
+    msr mair_el2, x5
+    mov x4, #3                      // counters and the physical timer are EL1's
+    msr cnthctl_el2, x4
+    msr cntvoff_el2, xzr
+    msr hstr_el2, xzr
+    mov x4, #-1                     // the alarm: on, never
+    msr cnthp_cval_el2, x4
+    mov x4, #1
+    msr cnthp_ctl_el2, x4
+    mov x4, #0xf                    // GIC by system registers, also at EL1
+    msr s3_4_c12_c9_5, x4           // ICC_SRE_EL2
+    isb
+    mov x4, #7
+    msr s3_0_c12_c12_5, x4          // ICC_SRE_EL1
+    msr s3_4_c12_c11_0, xzr         // ICH_HCR_EL2
+    msr s3_4_c12_c11_7, xzr         // ICH_VMCR_EL2
+    mov x4, #0xff
+    msr s3_0_c4_c6_0, x4            // ICC_PMR_EL1
+    msr s3_0_c12_c12_4, xzr         // ICC_CTLR_EL1
+    msr s3_0_c12_c12_3, xzr         // ICC_BPR1_EL1
+    msr s3_0_c12_c8_3, xzr          // ICC_BPR0_EL1
+    msr s3_0_c12_c9_0, xzr          // ICC_AP1R0_EL1
+    msr s3_0_c12_c8_4, xzr          // ICC_AP0R0_EL1
+    mov x4, #1
+    msr s3_0_c12_c12_6, x4          // ICC_IGRPEN0_EL1
+    msr s3_0_c12_c12_7, xzr         // ICC_IGRPEN1_EL1
+    dsb sy
+    tlbi alle2
+    tlbi alle1
+    ic iallu
+    dsb sy
+    isb
+    mov x0, x1
+    mov x1, x3
+    br x2
+
+.section .bss.stack, "aw", %nobits
+.balign 16
+    .skip 16384
+first_stack_top:
+.balign 8
+.global secondary_stacks
+secondary_stacks:
+    .skip 64

@@ -1,0 +1,52 @@
+//! Safe decision logic of the monitor
+//!
+//! What a monitor does when a core enters EL2, written against [`Machine`], so that the host tests
+//! run the code that the cores run. One monitor per core: it owns its [`Core`], reads the
+//! [`Partition`] it shares with the partition's other cores, and asks another core only by setting a
+//! bit of its request word. No lock, no allocation, no panic; every loop is bounded or waits for
+//! an interrupt.
+//!
+//! Neighbours: `monitor` (vectors and instructions), `monitor/boot` (builds [`Core`] and [`Partition`]),
+//! `abi` (configuration, status, calls).
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation
+)]
+
+mod call;
+mod device;
+mod frame;
+mod gic;
+mod idle;
+mod inject;
+mod ipi;
+mod lifecycle;
+mod load;
+mod machine;
+mod pages;
+mod policy;
+mod psci;
+mod state;
+mod syndrome;
+mod system_register;
+mod tlb;
+mod trap;
+mod uart;
+mod watch;
+
+pub use frame::Frame;
+pub use gic::{GUEST_PRIVATE, MONITOR_PRIVATE, MONITOR_SGI};
+pub use idle::Monitor;
+pub use machine::{Machine, Transfer};
+pub use pages::{CoreCells, LinkCells, StatusCells};
+pub use state::{
+    Core, IDENTITY_REGISTERS, Image, MAX_PARTITIONS, NEVER, NO_FAULT, Partition, Power,
+};
+pub use trap::Entry;

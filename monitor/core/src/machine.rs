@@ -1,0 +1,80 @@
+//! What the monitor asks of the processor
+//!
+//! Implemented by instructions at EL2 and by a model in the tests. Addresses are physical; the
+//! implementation may rely on their coming from the configuration, whose digest boot has checked.
+
+use crate::frame::Frame;
+use crate::state::Core;
+
+/// What [`Machine::transfer`] does with lines of 64 bytes, each of which leaves no copy in any cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// Copies them.
+    Copy,
+    /// Fills them with zeros.
+    Zero,
+    /// Leaves their content.
+    Clean,
+}
+
+/// A processor core at EL2, with its exception registers and its GIC CPU interface.
+pub trait Machine: Copy {
+    /// The physical counter, ticks.
+    fn counter(self) -> u64;
+    /// Its frequency, Hz.
+    fn frequency(self) -> u64;
+    /// Lets others run, in a loop that waits for them.
+    fn pause(self);
+    /// Sleeps until an interrupt of either group is pending and takes the monitor's own, if it is one,
+    /// whatever active priorities the guest has left (facts: ICC_AP1R0_EL1 is the guest's).
+    fn wait(self);
+    /// Takes the monitor's interrupt that is signalled.
+    fn acknowledge(self);
+    /// Interrupts the monitor of this core when the counter reaches `ticks`; `u64::MAX` = never.
+    fn alarm(self, ticks: u64);
+    /// Makes everything written before visible to all cores, then interrupts the monitors of the
+    /// cores `target` names (layout of `ICC_SGI1R_EL1`) and ends their WFE.
+    fn kick(self, target: u64);
+    /// Sends an inter-processor interrupt of the guests (`ICC_SGI1R_EL1`).
+    fn send_ipi(self, value: u64);
+
+    /// Reads 32 bits.
+    fn read32(self, pa: u64) -> u32;
+    /// Writes 32 bits.
+    fn write32(self, pa: u64, value: u32);
+    /// Writes 8 bits.
+    fn write8(self, pa: u64, value: u8);
+    /// Reads 64 bits.
+    fn read64(self, pa: u64) -> u64;
+    /// Writes 64 bits.
+    fn write64(self, pa: u64, value: u64);
+    /// Orders memory accesses before and after, for all cores.
+    fn order(self);
+    /// Where stage 2 maps a guest-physical address to be written; `None` where it does not. Only between
+    /// [`Machine::reset`] and [`Machine::resume`], while stage 1 is off.
+    fn translate(self, ipa: u64) -> Option<u64>;
+    /// Treats `size` bytes at `to`, a multiple of 64, copying from `from`.
+    fn transfer(self, what: Transfer, to: u64, from: u64, size: u64);
+    /// Makes what was transferred visible to instruction fetches of all cores.
+    fn publish(self);
+    /// After a change of stage-2 tables: forgets all translations of that VMID, on all cores.
+    fn forget_translations(self, vttbr: u64);
+    /// Forgets the guest's stage-1 translations on this core.
+    fn forget_stage1(self);
+
+    /// `VBAR_EL1`.
+    fn vbar(self) -> u64;
+    /// `SCTLR_EL1`.
+    fn sctlr(self) -> u64;
+    /// Sets `ESR_EL1`, and `FAR_EL1`, `ELR_EL1` and `SPSR_EL1` to those of EL2, as an exception does.
+    fn set_el1_syndrome(self, esr: u64, frame: &Frame);
+    /// Makes a virtual SError pending.
+    fn raise_serror(self);
+
+    /// Puts every register a guest can change on this core into its reset state: system registers of EL1
+    /// and EL0, general registers in the frame, floating point, timers, performance monitor, debug, CPU
+    /// interface.
+    fn reset(self, core: &'static Core);
+    /// Returns to the guest with the frame's registers.
+    fn resume(self, core: &'static Core) -> !;
+}

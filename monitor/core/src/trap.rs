@@ -1,0 +1,106 @@
+//! Entry to EL2
+//!
+//! Every entry is counted by cause. Nothing here loops over anything but the partition's own.
+
+use crate::idle::Monitor;
+use crate::machine::Machine;
+use crate::syndrome;
+use bulkhead_abi::status::{Cause, Trap};
+
+/// The vector through which a core came.
+#[repr(u64)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Synchronous exception of the self.
+    Synchronous = 0,
+    /// FIQ: an interrupt of the monitor's own.
+    Interrupt = 1,
+    /// System error.
+    SError = 2,
+    /// Any exception of the monitor itself.
+    Failure = 3,
+}
+
+/// What is to be done before the guest goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Nothing.
+    Resume,
+    /// Heartbeats and requests are looked after.
+    Attend,
+    /// The guest has failed; counted as the first, for the second.
+    Fault(Trap, Cause),
+}
+
+impl Verdict {
+    pub(crate) const UNDEFINED: Self = Self::Fault(Trap::Undefined, Cause::Undefined);
+}
+
+impl<M: Machine> Monitor<M> {
+    /// Handles an entry and returns when the guest goes on.
+    pub fn enter(self, entry: Entry) {
+        let verdict = match entry {
+            Entry::Synchronous => self.synchronous(),
+            Entry::Interrupt => {
+                self.core.count(Trap::Monitor);
+                self.core.frame.set_esr(0);
+                self.machine.acknowledge();
+                Verdict::Attend
+            }
+            Entry::SError => Verdict::Fault(Trap::SError, Cause::SError),
+            Entry::Failure => self.break_down(),
+        };
+        match verdict {
+            Verdict::Resume => {}
+            Verdict::Attend => self.attend(),
+            Verdict::Fault(trap, cause) => {
+                self.core.count(trap);
+                self.fault(cause);
+            }
+        }
+    }
+
+    fn synchronous(self) -> Verdict {
+        match syndrome::class(self.core.frame.esr()) {
+            syndrome::DATA_ABORT if self.emulate() => Verdict::Resume,
+            syndrome::DATA_ABORT => Verdict::Fault(Trap::DataViolation, Cause::Violation),
+            syndrome::SYSTEM_REGISTER => self.system_register(),
+            syndrome::HVC | syndrome::SMC => self.call(),
+            syndrome::WAIT => self.wait_for_interrupt(),
+            syndrome::FETCH_ABORT => Verdict::Fault(Trap::FetchViolation, Cause::Violation),
+            _ => Verdict::UNDEFINED,
+        }
+    }
+
+    fn wait_for_interrupt(self) -> Verdict {
+        const TIMED_OR_EVENT: u64 = 3;
+        self.core.count(Trap::Wfi);
+        self.skip();
+        if self.core.frame.esr() & TIMED_OR_EVENT != 0 {
+            return Verdict::Resume;
+        }
+        self.machine.wait();
+        Verdict::Attend
+    }
+
+    /// Looks after heartbeats and requests before the guest goes on.
+    fn attend(self) {
+        let deadline = self.watch();
+        self.machine.alarm(deadline);
+        if self.serve() {
+            self.idle();
+        }
+    }
+
+    /// Goes on after the instruction that trapped.
+    #[inline(never)]
+    pub(crate) fn skip(self) {
+        let frame = &self.core.frame;
+        let bytes = if frame.esr() & syndrome::IL == 0 {
+            2
+        } else {
+            4
+        };
+        frame.set_elr(frame.elr().wrapping_add(bytes));
+    }
+}

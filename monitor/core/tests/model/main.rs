@@ -1,0 +1,13 @@
+//! The monitor's logic on a model of the machine, core by core
+
+mod calls;
+mod fake;
+mod faults;
+mod fuzz;
+mod interrupt_controller;
+mod lifecycle;
+mod multicore;
+mod system_registers;
+mod uart;
+mod watch;
+mod world;

@@ -1,0 +1,210 @@
+//! Cores that work together, one after the other and while the other waits
+
+use crate::fake::{Effect, End, Fake};
+use crate::world::{Wishes, World, mpidr, target};
+use bulkhead_abi::status::{Action, Cause, State};
+use bulkhead_abi::{hypercall, psci};
+use bulkhead_monitor_core::{Core, Entry, Monitor, Power};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Both cores of the first partition run.
+fn two_cores(wishes: Wishes) -> World {
+    let world = World::running(wishes);
+    world.call(0, &[psci::CPU_ON, mpidr(1), 0x4000_2000, 0]);
+    assert_eq!(world.idle(1), End::Resumed);
+    world.fake.take_effects();
+    world
+}
+
+/// While one core spins, the other takes its interrupt.
+fn other_attends(world: &World, core: usize) {
+    let (fake, core): (Fake, &'static Core) = (world.fake, world.cores[core]);
+    *fake.0.meanwhile.borrow_mut() = Some(Box::new(move || {
+        fake.run(|| {
+            Monitor {
+                machine: fake,
+                core,
+            }
+            .enter(Entry::Interrupt)
+        });
+    }));
+}
+
+#[test]
+fn a_fault_of_the_second_core_is_judged_by_the_first() {
+    let world = two_cores(Wishes::default());
+    let frame = &world.cores[1].frame;
+    frame.set_elr(0x1111);
+    frame.set_ipa(0x7777_0000);
+    assert_eq!(world.exception(1, 0x20 << 26 | 1 << 25 | 7), End::Waits);
+    assert_eq!(world.kicked(), [target(0)]);
+    assert!(world.is_cut(0));
+    other_attends(&world, 1);
+    assert_eq!(world.enter(0, Entry::Interrupt), End::Resumed);
+    let record = world.status(0).log[0];
+    assert_eq!(
+        (record.core, record.elr, record.ipa),
+        (1, 0x1111, 0x7777_0000)
+    );
+    assert_eq!(record.cause, Cause::Violation as u32);
+    assert_eq!(
+        (world.link(0).state, world.link(0).epoch),
+        (State::Starting as u32, 2)
+    );
+    assert_eq!(world.cores[1].power.load(Relaxed), Power::Off as u64);
+    assert_eq!(world.idle(1), End::Waits, "until the new image starts it");
+}
+
+#[test]
+fn injected_faults_concern_their_own_core() {
+    let world = two_cores(Wishes {
+        action: Action::Inject,
+        ..Wishes::default()
+    });
+    world.fake.0.vbar.set(0x8000);
+    assert_eq!(world.exception(1, 0), End::Returned);
+    assert_eq!(world.kicked(), []);
+    assert_eq!(world.status(0).log[0].core, 1);
+}
+
+#[test]
+fn a_restart_parks_the_other_cores_first() {
+    let world = two_cores(Wishes::default());
+    other_attends(&world, 1);
+    assert_eq!(world.call(0, &[hypercall::FAIL, 0]), End::Resumed);
+    assert_eq!(world.kicked(), [target(1)]);
+    assert_eq!(world.cores[1].power.load(Relaxed), Power::Off as u64);
+    world.call(0, &[psci::CPU_ON, mpidr(1), 0x4000_3000, 7]);
+    assert_eq!(world.idle(1), End::Resumed);
+    assert_eq!(world.cores[1].frame.elr(), 0x4000_3000);
+}
+
+#[test]
+fn a_core_that_does_not_come_stops_the_partition_and_is_reported() {
+    let world = two_cores(Wishes::default());
+    assert_eq!(world.call(0, &[hypercall::FAIL, 0]), End::Waits);
+    assert!(world.is_cut(0));
+    let status = world.status(0);
+    let (lost, own) = (status.log[0], status.log[1]);
+    assert_eq!((lost.core, lost.cause), (1, Cause::Hang as u32));
+    assert_eq!((own.core, own.action), (0, Action::Halt as u32));
+    assert_eq!(world.link(0).state, State::Down as u32);
+    assert_eq!(world.idle(0), End::Waits);
+}
+
+#[test]
+fn an_image_of_the_guests_own_waits_for_the_other_cores_too() {
+    let world = two_cores(Wishes::default());
+    assert_eq!(
+        world.call(0, &[hypercall::EXEC, 0x4000_4000, 1]),
+        End::Waits
+    );
+    assert!(world.is_cut(0));
+    assert_eq!(world.status(0).log[0].core, 1);
+    let world = two_cores(Wishes::default());
+    other_attends(&world, 0);
+    assert_eq!(
+        world.call(1, &[hypercall::EXEC, 0x4000_4000, 1]),
+        End::Resumed
+    );
+    assert_eq!(world.cores[1].frame.elr(), 0x4000_4000);
+    assert_eq!(world.cores[0].power.load(Relaxed), Power::Off as u64);
+}
+
+#[test]
+fn a_core_of_a_partition_that_is_cut_waits_for_what_follows() {
+    let world = two_cores(Wishes::default());
+    for entry in crate::world::roots(0) {
+        world.fake.poke(entry.pa, 8, 0);
+    }
+    for esr in [0x20 << 26, 0x24 << 26] {
+        assert_eq!(world.exception(1, esr), End::Waits);
+    }
+    assert_eq!(world.status(0).faults, 0);
+}
+
+#[test]
+fn what_was_asked_because_of_the_old_image_does_not_hit_the_new_one() {
+    let world = two_cores(Wishes::default());
+    // The second core fails and asks while the first is about to restart for its own reason.
+    assert_eq!(world.exception(1, 0x20 << 26 | 7), End::Waits);
+    world.others_idle(1);
+    assert_eq!(world.call(0, &[hypercall::FAIL, 0]), End::Resumed);
+    assert_eq!(world.enter(0, Entry::Interrupt), End::Returned);
+    assert_eq!(world.link(0).epoch, 2);
+}
+
+#[test]
+fn interrupts_between_processors_reach_own_cores_only() {
+    let world = two_cores(Wishes::default());
+    let send = |value: u64| {
+        world.fake.take_effects();
+        world.cores[0].frame.set_x(5, value);
+        let sgi1r = 3 << 20 | 5 << 17 | 12 << 10 | 11 << 1 | 5 << 5;
+        assert_eq!(
+            world.exception(0, 0x18 << 26 | 1 << 25 | sgi1r),
+            End::Returned
+        );
+        world.fake.take_effects()
+    };
+    let sent = |core, intid: u64| Effect::Ipi(target(core) | intid << 24);
+    assert_eq!(send(0b11 | 4 << 24), [sent(0, 4), sent(1, 4)]);
+    assert_eq!(send(0xFFFF | 4 << 24), [sent(0, 4), sent(1, 4)]);
+    assert_eq!(send(1 << 40 | 1 << 24), [sent(1, 1)], "all but self");
+    assert_eq!(send(1 << 16 | 0xFFFF | 4 << 24), [], "another cluster");
+    assert_eq!(send(1 << 44 | 0xFFFF | 4 << 24), [], "another range");
+    assert_eq!(send(1 << 48 | 0xFFFF | 4 << 24), [], "another machine part");
+    assert_eq!(send(0xFFFF | 15 << 24), [], "the monitor's");
+    assert_eq!(send(1 << 40 | 15 << 24), [], "the monitor's");
+}
+
+#[test]
+fn interrupts_of_other_groups_reach_nobody() {
+    let world = two_cores(Wishes::default());
+    for op2 in [6, 7] {
+        world.cores[0].frame.set_x(5, 0xFFFF | 1 << 40);
+        let register = 3 << 20 | op2 << 17 | 12 << 10 | 11 << 1 | 5 << 5;
+        assert_eq!(
+            world.exception(0, 0x18 << 26 | 1 << 25 | register),
+            End::Returned
+        );
+        assert_eq!(world.fake.take_effects(), []);
+    }
+}
+
+#[test]
+fn translations_are_forgotten_on_own_cores_only() {
+    let world = two_cores(Wishes::default());
+    other_attends(&world, 1);
+    let tlbi_vmalle1is = 1 << 20 | 8 << 10 | 3 << 1;
+    assert_eq!(
+        world.exception(0, 0x18 << 26 | 1 << 25 | tlbi_vmalle1is),
+        End::Returned
+    );
+    assert_eq!(world.kicked(), [target(1)]);
+    let forgotten = world
+        .fake
+        .take_effects()
+        .iter()
+        .filter(|&&effect| effect == Effect::ForgetStage1)
+        .count();
+    assert_eq!(forgotten, 2);
+    let other = world.cores[1];
+    assert_eq!(
+        other.flushes_done.load(Relaxed),
+        other.flushes_asked.load(Relaxed)
+    );
+}
+
+#[test]
+fn cores_that_forget_for_each_other_do_not_wait_for_ever() {
+    let world = two_cores(Wishes::default());
+    world.cores[0].flushes_asked.store(1, Relaxed);
+    other_attends(&world, 1);
+    world.exception(0, 0x18 << 26 | 1 << 25 | 1 << 20 | 8 << 10 | 3 << 1);
+    assert_eq!(
+        world.cores[0].flushes_done.load(Relaxed),
+        1,
+        "served while waiting"
+    );
+}

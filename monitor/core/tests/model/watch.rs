@@ -1,0 +1,118 @@
+//! Heartbeats, as a spare core looks after them
+
+use crate::fake::{Effect, End, FREQUENCY};
+use crate::world::{HEARTBEAT, PERIOD, SPARE, Wishes, World, target};
+use bulkhead_abi::hypercall;
+use bulkhead_abi::status::{Action, Cause, State};
+use bulkhead_monitor_core::Entry;
+
+fn beat(world: &World) -> u64 {
+    let now = world.fake.0.now.get();
+    world.fake.poke(HEARTBEAT, 8, now);
+    now
+}
+
+fn advance(world: &World, ticks: u64) {
+    world.fake.0.now.set(world.fake.0.now.get() + ticks);
+}
+
+/// The spare core looks once; what it set its alarm to.
+fn look(world: &World) -> u64 {
+    world.fake.take_effects();
+    assert_eq!(world.idle(SPARE), End::Waits);
+    let effects = world.fake.0.effects.borrow();
+    let Some(Effect::Alarm(at)) = effects.last() else {
+        panic!("no alarm")
+    };
+    *at
+}
+
+#[test]
+fn a_beating_partition_is_left_alone() {
+    let world = World::running(Wishes::default());
+    for _ in 0..10 {
+        let now = beat(&world);
+        assert_eq!(
+            look(&world),
+            now + PERIOD + 1,
+            "when its silence would be too long"
+        );
+        assert_eq!(world.kicked(), []);
+        advance(&world, PERIOD / 2);
+    }
+}
+
+#[test]
+fn silence_stops_and_restarts() {
+    let world = World::running(Wishes::default());
+    beat(&world);
+    advance(&world, PERIOD + 10);
+    look(&world);
+    assert_eq!(world.kicked(), [target(2)]);
+    assert!(world.is_cut(1));
+    assert_eq!(world.enter(2, Entry::Interrupt), End::Resumed);
+    assert_eq!(world.status(1).log[0].cause, Cause::Hang as u32);
+    assert_eq!(world.link(1).epoch, 2);
+}
+
+#[test]
+fn nothing_is_expected_before_the_first_beat_or_the_announcement() {
+    let world = World::running(Wishes::default());
+    advance(&world, 10 * PERIOD);
+    look(&world);
+    assert_eq!(world.kicked(), []);
+    world.call(2, &[hypercall::UP]);
+    look(&world);
+    assert_eq!(world.kicked(), [], "it has just announced itself");
+    advance(&world, PERIOD + 10);
+    look(&world);
+    assert_eq!(world.kicked(), [target(2)]);
+}
+
+#[test]
+fn a_heartbeat_of_the_future_is_none() {
+    let world = World::running(Wishes::default());
+    advance(&world, PERIOD + 10);
+    for future in [u64::MAX, world.fake.0.now.get() + 10 * PERIOD] {
+        world.fake.poke(HEARTBEAT, 8, future);
+        look(&world);
+        assert_eq!(world.kicked(), [target(2)]);
+    }
+}
+
+#[test]
+fn a_stopped_partition_is_not_watched() {
+    let world = World::running(Wishes {
+        action: Action::Halt,
+        ..Wishes::default()
+    });
+    beat(&world);
+    world.call(2, &[hypercall::FAIL, 0]);
+    advance(&world, 10 * PERIOD);
+    look(&world);
+    assert_eq!(world.kicked(), []);
+}
+
+#[test]
+fn a_partition_that_does_not_come_is_reported_once_and_judged_when_it_comes() {
+    let world = World::running(Wishes::default());
+    beat(&world);
+    advance(&world, PERIOD + 10);
+    look(&world);
+    advance(&world, 2 * FREQUENCY);
+    look(&world);
+    look(&world);
+    let status = world.status(1);
+    assert_eq!(status.faults, 1);
+    assert_eq!(
+        (status.log[0].cause, status.log[0].action),
+        (Cause::Hang as u32, Action::Halt as u32)
+    );
+    assert_eq!(world.link(1).state, State::Down as u32);
+    assert_eq!(
+        world.enter(2, Entry::Interrupt),
+        End::Resumed,
+        "late, but not too late"
+    );
+    assert_eq!(world.link(1).state, State::Starting as u32);
+}

@@ -1,0 +1,147 @@
+/* Appendix A of paper 004, made deterministic (facts/openmp.md): ideal times in units of W.
+
+     conserve MODE COUNT MICROSECONDS
+     MODE sleep: 3 threads, blocking work.      A { B{W}; 5 %; taskwait }  C{W} 5 % after A  W
+          spin:  2 threads, computing work.     A { B { C{W}; W }; 5 %; taskwait }
+          tree:  random trees of blocking tasks on 4 threads, against the greedy bound.
+   Prints, per iteration, the time over W (sleep, spin) or over the bound (tree). */
+#define _GNU_SOURCE
+#include "bench.h"
+#include <time.h>
+
+static double w;
+
+static void block(double seconds) {
+  struct timespec time = {(time_t)seconds, (long)((seconds - (long)seconds) * 1e9)};
+  nanosleep(&time, NULL);
+}
+
+static void compute(double seconds) {
+  double end = omp_get_wtime() + seconds;
+  while (omp_get_wtime() < end)
+    ;
+}
+
+static void sleeping(void) {
+#pragma omp parallel num_threads(3)
+#pragma omp single
+  {
+#pragma omp task
+    {
+#pragma omp task
+      block(w);
+      block(0.05 * w);
+#pragma omp taskwait
+    }
+    block(0.05 * w);
+#pragma omp task
+    block(w);
+    block(w);
+#pragma omp taskwait
+  }
+}
+
+static void spinning(void) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  {
+#pragma omp task
+    {
+#pragma omp task
+      compute(w);
+      compute(w);
+    }
+    compute(0.05 * w);
+#pragma omp taskwait
+  }
+}
+
+/* A random tree: every node works, makes children, works, waits, works. Greedy scheduling on p
+   threads takes at most work/p + span. */
+struct node {
+  int children;
+  double before, between, after;
+  struct node *child[4];
+};
+
+static double total, deepest;
+
+static double units(uint64_t *seed) { return (random32(seed) % 5) * 0.2 * w; }
+
+static struct node *grow(uint64_t *seed, int depth) {
+  struct node *node = calloc(1, sizeof *node);
+  node->children = depth == 0 ? 0 : random32(seed) % 4;
+  node->before = units(seed), node->between = units(seed), node->after = units(seed);
+  total += node->before + node->between + node->after;
+  for (int i = 0; i < node->children; i++)
+    node->child[i] = grow(seed, depth - 1);
+  return node;
+}
+
+static double span(const struct node *node) {
+  double longest = node->between;
+  for (int i = 0; i < node->children; i++) {
+    double below = span(node->child[i]);
+    longest = below > longest ? below : longest;
+  }
+  return node->before + longest + node->after;
+}
+
+static void run(const struct node *node) {
+  block(node->before);
+  for (int i = 0; i < node->children; i++) {
+#pragma omp task
+    run(node->child[i]);
+  }
+  block(node->between);
+#pragma omp taskwait
+  block(node->after);
+}
+
+static void drop(struct node *node) {
+  for (int i = 0; i < node->children; i++)
+    drop(node->child[i]);
+  free(node);
+}
+
+static double tree(uint64_t *seed) {
+  total = 0;
+  struct node *root = grow(seed, 4);
+  deepest = span(root);
+#pragma omp parallel num_threads(4)
+  ;
+  double start = omp_get_wtime();
+#pragma omp parallel num_threads(4)
+#pragma omp single
+  {
+#pragma omp task
+    run(root);
+  }
+  double taken = omp_get_wtime() - start;
+  drop(root);
+  return total > 0 ? taken / (total / 4 + deepest) : 0;
+}
+
+int main(int count, char **values) {
+  if (count < 4)
+    return 2;
+  int iterations = atoi(values[2]);
+  w = atof(values[3]) * 1e-6;
+  uint64_t seed = 1;
+  for (int i = 0; i < iterations; i++) {
+    double start = omp_get_wtime(), ratio;
+    switch (values[1][1]) {
+    case 'l':
+      sleeping();
+      ratio = (omp_get_wtime() - start) / w;
+      break;
+    case 'p':
+      spinning();
+      ratio = (omp_get_wtime() - start) / w;
+      break;
+    default:
+      ratio = tree(&seed);
+    }
+    printf("%.6f\n", ratio);
+  }
+}

@@ -1,0 +1,118 @@
+//! `omp-bots`: task-parallel kernels in the manner of BOTS; paper 004, figure 10.
+
+use crate::report::{Report, Row};
+use crate::runtime::{Bench, Runtime, Trouble, least};
+
+const KERNELS: [&str; 10] = [
+    "fib",
+    "sort",
+    "strassen",
+    "sparselu",
+    "nqueens",
+    "health",
+    "floorplan",
+    "alignment",
+    "fft",
+    "uts",
+];
+
+/// One runtime's runs of one kernel.
+struct Runs {
+    seconds: Vec<f64>,
+    checksum: f64,
+    peak_kib: f64,
+}
+
+impl Runs {
+    fn best(&self) -> f64 {
+        least(self.seconds.iter().copied())
+    }
+
+    /// How much the best of every other run differs from the best of the rest: what a comparison
+    /// of bests cannot tell apart.
+    fn noise(&self) -> f64 {
+        let half = |offset: usize| least(self.seconds.iter().skip(offset).step_by(2).copied());
+        let (even, odd) = (half(0), half(1));
+        if odd.is_finite() {
+            (even - odd).abs() / even.min(odd)
+        } else {
+            0.0
+        }
+    }
+}
+
+fn measure(
+    bench: &Bench,
+    runtimes: &[&Runtime],
+    kernel: &str,
+    threads: u32,
+) -> Result<Vec<Runs>, Trouble> {
+    let new = || Runs {
+        seconds: Vec::new(),
+        checksum: 0.0,
+        peak_kib: 0.0,
+    };
+    let mut all: Vec<Runs> = runtimes.iter().map(|_| new()).collect();
+    for _ in 0..if bench.quick { 2 } else { 7 } {
+        for (runtime, runs) in runtimes.iter().zip(&mut all) {
+            let lines = bench.run(runtime, threads, kernel, &[], &[])?;
+            let [seconds, checksum, peak_kib] =
+                lines.first().map(Vec::as_slice).unwrap_or_default()
+            else {
+                return Err(Trouble(format!("{kernel} printed nothing")));
+            };
+            runs.seconds.push(*seconds);
+            runs.checksum = *checksum;
+            runs.peak_kib = runs.peak_kib.max(*peak_kib);
+        }
+    }
+    Ok(all)
+}
+
+/// The rows of one kernel, and libgomp's best at this number of threads.
+fn compare(bench: &Bench, kernel: &str, threads: u32) -> Result<(Row, f64, f64), Trouble> {
+    let peers = bench
+        .peers
+        .iter()
+        .filter(|peer| threads > 1 || !peer.name.contains('_'));
+    let runtimes: Vec<&Runtime> = core::iter::once(&bench.ours).chain(peers).collect();
+    let all = measure(bench, &runtimes, kernel, threads)?;
+    let (ours, peers) = all.split_first().ok_or(Trouble("no runtime".into()))?;
+    if let Some(other) = peers.iter().find(|peer| peer.checksum != ours.checksum) {
+        let (a, b) = (ours.checksum, other.checksum);
+        return Err(Trouble(format!(
+            "{kernel} with {threads} threads: {a} on ours, {b} on a peer"
+        )));
+    }
+    let best = peers.iter().min_by(|a, b| a.best().total_cmp(&b.best()));
+    let best = best.ok_or(Trouble("no peer".into()))?;
+    let gcc_peak = peers.first().map_or(0.0, |gcc| gcc.peak_kib);
+    let noise = best.noise().max(ours.noise());
+    let mut row = Row::plain(format!("{kernel}, {threads} threads"), "s")
+        .with("ours", ours.best())
+        .with("ratio", ours.best() / best.best())
+        .with("noise", noise)
+        .with("memory_ratio", ours.peak_kib / gcc_peak)
+        .at_most(ours.best() / best.best(), 1.0 + noise)
+        .at_most(ours.peak_kib / gcc_peak, 1.5);
+    for (runtime, runs) in runtimes.iter().zip(&all).skip(1) {
+        row = row.with(runtime.name, runs.best());
+    }
+    Ok((row, ours.best(), peers.first().map_or(f64::NAN, Runs::best)))
+}
+
+/// Makes the table.
+pub(crate) fn run(bench: &Bench) -> Result<Report, Trouble> {
+    let mut rows = Vec::new();
+    for kernel in KERNELS {
+        let (alone, _, gcc_alone) = compare(bench, kernel, 1)?;
+        let (both, ours_both, _) = compare(bench, kernel, 2)?;
+        rows.extend([alone, both]);
+        if kernel == "fib" {
+            let ratio = ours_both / gcc_alone;
+            let row = Row::plain("fib: 2 threads over libgomp's 1", "");
+            rows.push(row.with("ratio", ratio).at_most(ratio, 0.5));
+        }
+    }
+    Ok(Report::new("omp-bots", "004 fig. 10", rows))
+}

@@ -1,0 +1,103 @@
+//! A table of figures with their bounds.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One line of a table.
+#[derive(Debug, Serialize)]
+pub(crate) struct Row {
+    /// What was measured.
+    pub(crate) name: String,
+    /// Figures by name.
+    pub(crate) figures: BTreeMap<&'static str, f64>,
+    /// Unit of the figures that are not ratios or counts.
+    pub(crate) unit: &'static str,
+    /// What the first-named promise allows; nothing if the row only informs.
+    pub(crate) bound: Option<f64>,
+    /// Whether the promise holds.
+    pub(crate) ok: bool,
+}
+
+impl Row {
+    /// A row that promises nothing.
+    pub(crate) fn plain(name: impl Into<String>, unit: &'static str) -> Self {
+        Self {
+            name: name.into(),
+            figures: BTreeMap::new(),
+            unit,
+            bound: None,
+            ok: true,
+        }
+    }
+
+    /// Adds a figure.
+    pub(crate) fn with(mut self, name: &'static str, value: f64) -> Self {
+        self.figures.insert(name, value);
+        self
+    }
+
+    /// Adds a promise: `value` is at most `bound`.
+    pub(crate) fn at_most(mut self, value: f64, bound: f64) -> Self {
+        self.bound = self.bound.or(Some(bound));
+        self.ok &= value <= bound;
+        self
+    }
+}
+
+/// One table.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    id: &'static str,
+    kind: &'static str,
+    reproduces: &'static str,
+    rows: Vec<Row>,
+}
+
+impl Report {
+    /// A table of figures of the kind *host*.
+    pub(crate) fn new(id: &'static str, reproduces: &'static str, rows: Vec<Row>) -> Self {
+        Self {
+            id,
+            kind: "host",
+            reproduces,
+            rows,
+        }
+    }
+
+    /// Whether all promises hold.
+    pub(crate) fn holds(&self) -> bool {
+        self.rows.iter().all(|row| row.ok)
+    }
+
+    /// To standard output, as JSON or as a table.
+    pub(crate) fn print(&self, json: bool) {
+        if json {
+            println!("{}", serde_json::to_string(self).unwrap_or_default());
+            return;
+        }
+        println!("{} ({}, {})", self.id, self.kind, self.reproduces);
+        for row in &self.rows {
+            let figures: Vec<String> = row
+                .figures
+                .iter()
+                .map(|(name, value)| format!("{name} {}", short(*value)))
+                .collect();
+            let bound = row
+                .bound
+                .map_or(String::new(), |bound| format!(" [≤ {}]", short(bound)));
+            let verdict = if row.ok { "ok  " } else { "MISS" };
+            println!(
+                "  {verdict} {:28} {} {}{bound}",
+                row.name,
+                figures.join(", "),
+                row.unit
+            );
+        }
+    }
+}
+
+/// Four significant digits.
+fn short(value: f64) -> String {
+    let digits = 3 - (value.abs().max(1e-9).log10().floor() as i32).clamp(-3, 3);
+    format!("{value:.*}", digits.max(0) as usize)
+}

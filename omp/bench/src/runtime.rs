@@ -1,0 +1,184 @@
+//! Runtimes, kernels, and runs of one on the other.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What kept a measurement from being made.
+#[derive(Debug)]
+pub(crate) struct Trouble(pub(crate) String);
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Says what failed, with the system's reason.
+pub(crate) fn trouble(what: impl fmt::Display, why: impl fmt::Display) -> Trouble {
+    Trouble(format!("{what}: {why}"))
+}
+
+/// One way to run a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Runtime {
+    /// What it is called in tables.
+    pub(crate) name: &'static str,
+    folder: Option<PathBuf>,
+    policy: Option<&'static str>,
+}
+
+/// Everything a table needs.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    /// This runtime.
+    pub(crate) ours: Runtime,
+    /// This runtime, built to trace itself.
+    pub(crate) traced: Runtime,
+    /// GCC's (default, active, passive) and LLVM's.
+    pub(crate) peers: Vec<Runtime>,
+    /// Fewer repetitions.
+    pub(crate) quick: bool,
+    kernels: PathBuf,
+    out: PathBuf,
+}
+
+const LLVM: &str = "/usr/lib/llvm-14/lib/libomp.so.5";
+
+fn absolute(path: &Path) -> Result<PathBuf, Trouble> {
+    fs::canonicalize(path).map_err(|why| trouble(path.display(), why))
+}
+
+/// A folder in which `libgomp.so.1` is LLVM's runtime, through its GOMP layer.
+fn llvm_folder(out: &Path) -> Result<PathBuf, Trouble> {
+    let library = absolute(Path::new(LLVM))?;
+    let folder = out.join("libomp");
+    fs::create_dir_all(&folder).map_err(|why| trouble(folder.display(), why))?;
+    let link = folder.join("libgomp.so.1");
+    if !link.exists() {
+        std::os::unix::fs::symlink(library, &link).map_err(|why| trouble(link.display(), why))?;
+    }
+    absolute(&folder)
+}
+
+impl Bench {
+    /// Finds the runtimes and compiles the kernels.
+    pub(crate) fn new(
+        runtime: &Path,
+        traced: &Path,
+        kernels: &Path,
+        out: &Path,
+        quick: bool,
+    ) -> Result<Self, Trouble> {
+        fs::create_dir_all(out).map_err(|why| trouble(out.display(), why))?;
+        let folder = |name, folder| Runtime {
+            name,
+            folder,
+            policy: None,
+        };
+        let gcc = |name, policy| Runtime {
+            name,
+            folder: None,
+            policy,
+        };
+        let bench = Self {
+            ours: folder("ours", Some(absolute(runtime)?)),
+            traced: folder("traced", Some(absolute(traced)?)),
+            peers: vec![
+                gcc("libgomp", None),
+                gcc("libgomp_active", Some("active")),
+                gcc("libgomp_passive", Some("passive")),
+                folder("libomp", Some(llvm_folder(out)?)),
+            ],
+            quick,
+            kernels: absolute(kernels)?,
+            out: absolute(out)?,
+        };
+        bench.compile()?;
+        Ok(bench)
+    }
+
+    fn compile(&self) -> Result<(), Trouble> {
+        let sources = fs::read_dir(&self.kernels).map_err(|why| trouble("kernels", why))?;
+        for source in sources.flatten().map(|entry| entry.path()) {
+            if source.extension().is_none_or(|extension| extension != "c") {
+                continue;
+            }
+            let program = self.out.join(source.file_stem().unwrap_or_default());
+            let done = Command::new("gcc")
+                .args(["-std=gnu11", "-O2", "-fopenmp", "-o"])
+                .args([&program, &source])
+                .arg("-lm")
+                .status()
+                .map_err(|why| trouble("gcc", why))?;
+            if !done.success() {
+                return Err(trouble(source.display(), "gcc failed"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What `kernel` prints on `runtime` with `threads` threads: a line of numbers each.
+    pub(crate) fn run(
+        &self,
+        runtime: &Runtime,
+        threads: u32,
+        kernel: &str,
+        arguments: &[&str],
+        variables: &[(&str, &Path)],
+    ) -> Result<Vec<Vec<f64>>, Trouble> {
+        let mut command = Command::new("timeout");
+        command
+            .arg("300")
+            .arg(self.out.join(kernel))
+            .args(arguments);
+        command
+            .env_clear()
+            .env("OMP_NUM_THREADS", threads.to_string());
+        if let Some(folder) = &runtime.folder {
+            command.env("LD_LIBRARY_PATH", folder);
+        }
+        if let Some(policy) = runtime.policy {
+            command.env("OMP_WAIT_POLICY", policy);
+        }
+        command
+            .env("PATH", "/usr/bin:/bin")
+            .envs(variables.iter().copied());
+        let what = format!("{kernel} on {} with {threads} threads", runtime.name);
+        let output = command.output().map_err(|why| trouble(&what, why))?;
+        if !output.status.success() {
+            return Err(trouble(
+                what,
+                format!("{}: {}", output.status, lossy(&output.stderr)),
+            ));
+        }
+        Ok(lossy(&output.stdout).lines().map(numbers).collect())
+    }
+
+    /// Place for a file of a run.
+    pub(crate) fn scratch(&self, name: &str) -> PathBuf {
+        self.out.join(name)
+    }
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn numbers(line: &str) -> Vec<f64> {
+    line.split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect()
+}
+
+/// The middle of some numbers.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The least of some numbers.
+pub(crate) fn least(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,16 @@
+//! The instructions: thread pointer, stack switch, pause, cycle counter; one module per machine.
+#![expect(unsafe_code, reason = "registers and stacks have no safe spelling")]
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::{
+    current_worker, cycles, pause, set_current_worker, stack_pointer, start_frame, switch,
+};
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::{
+    current_worker, cycles, pause, set_current_worker, stack_pointer, start_frame, switch,
+};

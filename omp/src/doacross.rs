@@ -1,0 +1,119 @@
+//! `ordered(n)` loops: iterations that wait for particular earlier ones.
+//!
+//! One thread runs a chunk's iterations in order, so how far a chunk has come is one number: the
+//! rank, inside the chunk, behind the last iteration that posted. Waiting for an iteration is
+//! waiting for its chunk's number to exceed its rank.
+#![expect(unsafe_code, reason = "tables sized by the program's loop")]
+
+use crate::backend::{Backend, System};
+use crate::memory;
+use crate::report;
+use crate::worker::Worker;
+use crate::workshare::WorkShare;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Depth of nests that need no table of their own.
+const MAX_DEPTH: usize = 16;
+
+/// How far the chunks of a loop have come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    chunks: *mut AtomicU64,
+    /// Iterations of the outermost loop per chunk.
+    chunk: u64,
+    depth: usize,
+    /// Number of iterations of each inner loop; the outermost is not used.
+    counts: [u64; MAX_DEPTH],
+}
+
+impl Progress {
+    /// Nobody has come anywhere: for the first thread that enters the loop.
+    pub(crate) fn new(counts: &[u64], chunk: u64) -> Self {
+        if counts.len() > MAX_DEPTH {
+            report::fatal(format_args!(
+                "ordered({}) loops are supported to a depth of {MAX_DEPTH}",
+                counts.len()
+            ));
+        }
+        let outermost = counts.first().copied().unwrap_or(0);
+        let chunks = outermost.div_ceil(chunk) as usize;
+        memory::count_allocation();
+        let bytes = chunks.max(1) * size_of::<AtomicU64>();
+        let Some(table) = System::allocate(bytes, 64) else {
+            report::fatal(format_args!(
+                "no memory for an ordered loop of {outermost} iterations"
+            ))
+        };
+        // SAFETY: fresh memory of that size; zero is a counter's start.
+        unsafe { table.write_bytes(0, bytes) };
+        let mut own = [1; MAX_DEPTH];
+        own.iter_mut()
+            .zip(counts)
+            .for_each(|(to, from)| *to = *from);
+        Self {
+            chunks: table.as_ptr().cast(),
+            chunk,
+            depth: counts.len(),
+            counts: own,
+        }
+    }
+
+    /// The chunk's number, and the rank in it of the iteration that `index` names.
+    fn locate(&self, index: impl Iterator<Item = u64>) -> (&AtomicU64, u64) {
+        let mut outermost = 0;
+        let mut rank = 0;
+        for (level, value) in index.take(self.depth).enumerate() {
+            if level == 0 {
+                outermost = value;
+                rank = value % self.chunk;
+            } else {
+                rank = rank * self.counts.get(level).copied().unwrap_or(1) + value;
+            }
+        }
+        let number = self.chunks.wrapping_add((outermost / self.chunk) as usize);
+        // SAFETY: the compiler names only iterations of the loop.
+        (unsafe { &*number }, rank)
+    }
+}
+
+/// Says that an iteration has come past its `depend(source)`.
+pub fn post(index: impl Iterator<Item = u64>) {
+    let worker = Worker::current_here();
+    let Some(progress) = worker.share.get().and_then(|share| share.doacross.get()) else {
+        return;
+    };
+    let (number, rank) = progress.locate(index);
+    number.store(rank + 1, Ordering::Release);
+    worker.team().wake_all();
+}
+
+/// Waits until the iteration has posted.
+pub fn wait(index: impl Iterator<Item = u64>) {
+    let worker = Worker::current_here();
+    let Some(progress) = worker.share.get().and_then(|share| share.doacross.get()) else {
+        return;
+    };
+    let (number, rank) = progress.locate(index);
+    if number.load(Ordering::Acquire) <= rank {
+        worker.wait_until(&|| number.load(Ordering::Acquire) > rank);
+    }
+}
+
+/// Number of loops in the nest that the thread is in.
+pub fn depth() -> usize {
+    let share = Worker::current_here().share.get();
+    share
+        .and_then(|share| share.doacross.get())
+        .map_or(0, |progress| progress.depth)
+}
+
+/// The last thread has left the loop.
+pub(crate) fn release(share: &WorkShare) {
+    if let Some(progress) = share.doacross.take()
+        && let Some(table) = NonNull::new(progress.chunks)
+    {
+        // SAFETY: from `Progress::new`; no thread is in the loop any more.
+        unsafe { System::release(table.cast()) };
+    }
+}

@@ -1,0 +1,273 @@
+//! Explicit tasks.
+
+use crate::depend;
+use crate::depend_list;
+use crate::detach;
+use crate::reduction;
+use crate::task::{Blueprint, Body, Copier, Flags, Task};
+use crate::taskgroup;
+use crate::worker::Worker;
+use core::ffi::{c_int, c_long, c_uint, c_void};
+
+pub(crate) const UNTIED: c_uint = 1;
+const FINAL: c_uint = 2;
+const DEPEND: c_uint = 8;
+const PRIORITY: c_uint = 16;
+const DETACH: c_uint = 1 << 13;
+
+/// What a task construct says beyond its body.
+#[derive(Clone, Copy)]
+pub(crate) struct Clauses {
+    pub(crate) flags: c_uint,
+    pub(crate) depend: *const *mut c_void,
+    pub(crate) priority: c_int,
+    pub(crate) detach: *mut c_void,
+    /// First two words of a taskloop task's arguments.
+    pub(crate) bounds: Option<[u64; 2]>,
+}
+
+impl Clauses {
+    fn set_bounds(&self, task: &Task) {
+        if let Some(bounds) = self.bounds {
+            // SAFETY: the arguments of a taskloop's task start with its bounds.
+            unsafe { task.argument().cast::<[u64; 2]>().write(bounds) };
+        }
+    }
+}
+
+/// `#pragma omp task`.
+///
+/// # Safety
+/// As the compiler calls it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_task(
+    body: Body,
+    data: *mut c_void,
+    copier: Option<Copier>,
+    size: c_long,
+    align: c_long,
+    deferred: bool,
+    flags: c_uint,
+    depend: *const *mut c_void,
+    priority: c_int,
+    detach: *mut c_void,
+) {
+    let worker = Worker::current_here();
+    let (size, align) = (size as usize, align as usize);
+    let untied = if flags & UNTIED != 0 {
+        Flags::UNTIED
+    } else {
+        0
+    };
+    let plan = Blueprint {
+        body,
+        data,
+        copier,
+        size,
+        align,
+        flags: untied,
+    };
+    let plain = deferred && flags & (FINAL | DEPEND | PRIORITY | DETACH) == 0;
+    if plain && !worker.current().has(Flags::FINAL) {
+        defer(worker, &plan);
+    } else {
+        with_clauses(
+            worker,
+            plan,
+            deferred,
+            Clauses {
+                flags,
+                depend,
+                priority,
+                detach,
+                bounds: None,
+            },
+        );
+    }
+}
+
+#[inline]
+fn defer(worker: &'static Worker, plan: &Blueprint) {
+    if worker.has_plenty()
+        && let Some(task) = Task::create_undeferred(worker, plan)
+    {
+        return task.run_in_place(worker, worker.current());
+    }
+    let Some(task) = Task::create(worker, plan) else {
+        return run_now(worker, plan, None);
+    };
+    worker.count_created();
+    worker.enqueue(task);
+    if worker.is_flooded() {
+        worker.yield_task();
+    }
+}
+
+#[cold]
+fn run_now(worker: &'static Worker, plan: &Blueprint, clauses: Option<&Clauses>) {
+    let parent = worker.current();
+    let Some(task) = Task::create_undeferred(worker, plan) else {
+        crate::report::fatal(format_args!("no memory for a task"))
+    };
+    if let Some(clauses) = clauses {
+        clauses.set_bounds(task);
+    }
+    task.run_in_place(worker, parent);
+}
+
+pub(crate) fn with_clauses(
+    worker: &'static Worker,
+    mut plan: Blueprint,
+    deferred: bool,
+    clauses: Clauses,
+) {
+    let in_final = worker.current().has(Flags::FINAL);
+    if clauses.flags & FINAL != 0 {
+        plan.flags |= Flags::FINAL;
+    }
+    let deferred = deferred && !in_final && plan.flags & Flags::FINAL == 0;
+    if !deferred && clauses.flags & DETACH == 0 {
+        if clauses.flags & DEPEND != 0 {
+            // SAFETY: the compiler's dependence array, alive during the call.
+            depend::wait(unsafe { depend_list::decode(clauses.depend) });
+        }
+        return run_now(Worker::current_here(), &plan, Some(&clauses));
+    }
+    if deferred {
+        return submit(worker, &plan, clauses);
+    }
+    // An undeferred task with an event holds up its creator until the event is fulfilled.
+    taskgroup::start();
+    submit(worker, &plan, clauses);
+    taskgroup::end();
+}
+
+fn submit(worker: &'static Worker, plan: &Blueprint, clauses: Clauses) {
+    let Some(task) = Task::create(worker, plan) else {
+        return run_now(worker, plan, Some(&clauses));
+    };
+    clauses.set_bounds(task);
+    worker.count_created();
+    queue(worker, task, clauses);
+    if worker.is_flooded() {
+        worker.yield_task();
+    }
+}
+
+fn queue(worker: &'static Worker, task: &'static Task, clauses: Clauses) {
+    let limit = crate::icv::MAX_TASK_PRIORITY.load(core::sync::atomic::Ordering::Relaxed);
+    let priority = if clauses.flags & PRIORITY != 0 {
+        clauses.priority.clamp(0, limit)
+    } else {
+        0
+    };
+    task.priority.set(priority);
+    if clauses.flags & DETACH != 0 {
+        detach::arm(task, worker.team());
+        let event = clauses.detach.cast::<*const Task>();
+        // SAFETY: the compiler passes the address of the event's variable.
+        unsafe { event.write(task) };
+        // SAFETY: the first word of the arguments is the task's own copy of that variable.
+        unsafe { task.argument().cast::<*const Task>().write(task) };
+    }
+    if clauses.flags & DEPEND != 0 {
+        // SAFETY: the compiler's dependence array, alive during the call.
+        depend::submit(worker, task, unsafe { depend_list::decode(clauses.depend) });
+    } else if priority > 0 {
+        worker.team().urgent().push(task);
+        worker.notify();
+    } else {
+        worker.enqueue(task);
+    }
+}
+
+/// `#pragma omp taskwait`.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_taskwait() {
+    let worker = Worker::current_here();
+    worker.current().wait_for_children(worker);
+}
+
+/// `#pragma omp taskyield`.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_taskyield() {
+    Worker::current_here().yield_task();
+}
+
+/// `#pragma omp taskgroup`.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_taskgroup_start() {
+    taskgroup::start();
+}
+
+/// Waits for the taskgroup's tasks and closes it.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_taskgroup_end() {
+    taskgroup::end();
+}
+
+/// `#pragma omp taskwait depend(…)`.
+///
+/// # Safety
+/// `depend` is the compiler's dependence array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_taskwait_depend(depend: *const *mut c_void) {
+    // SAFETY: the caller's promise.
+    depend::wait(unsafe { depend_list::decode(depend) });
+}
+
+extern "C" fn nothing(_: *mut c_void) {}
+
+/// `#pragma omp taskwait depend(…) nowait`: an empty task in the order of its siblings.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_taskwait_depend_nowait(depend: *const *mut c_void) {
+    let data = core::ptr::null_mut();
+    let plan = Blueprint {
+        body: nothing,
+        data,
+        copier: None,
+        size: 0,
+        align: 1,
+        flags: 0,
+    };
+    let (flags, detach) = (DEPEND, core::ptr::null_mut());
+    with_clauses(
+        Worker::current_here(),
+        plan,
+        true,
+        Clauses {
+            flags,
+            depend,
+            priority: 0,
+            detach,
+            bounds: None,
+        },
+    );
+}
+
+/// `taskgroup task_reduction(…)`.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_taskgroup_reduction_register(descriptor: *mut usize) {
+    reduction::register(descriptor);
+}
+
+/// The compiler has combined the copies.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_taskgroup_reduction_unregister(descriptor: *mut usize) {
+    reduction::free(descriptor);
+}
+
+/// `task in_reduction(…)`: from addresses that the task knows to those of its thread's copies.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usize, addresses: *mut usize) {
+    reduction::remap(count, originals, addresses);
+}
+
+/// Ends the taskgroup around a worksharing construct with task reductions.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
+    taskgroup::end();
+    if !cancelled {
+        crate::barrier::wait(Worker::current_here());
+    }
+}

@@ -1,0 +1,160 @@
+//! What a worker does that finds nothing to do.
+//!
+//! It watches at growing distances, so that it does not take the cache lines away from those who
+//! work; then it offers its core to other kernel threads; then it parks. A team larger than the
+//! machine skips the watching: whoever could make progress may be waiting for this very core.
+
+use crate::arch;
+use crate::backend::{Backend, System};
+use crate::trace;
+use crate::worker::Worker;
+use core::sync::atomic::{AtomicU32, Ordering, fence};
+
+/// `OMP_WAIT_POLICY`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum WaitPolicy {
+    /// Watches for a while, then parks.
+    Default = 0,
+    /// Never parks.
+    Active = 1,
+    /// Parks at once.
+    Passive = 2,
+}
+
+static POLICY: AtomicU32 = AtomicU32::new(WaitPolicy::Default as u32);
+/// Rounds of watching before the first yield; 0: by policy.
+static SPIN_ROUNDS: AtomicU32 = AtomicU32::new(0);
+
+/// Largest distance between two looks, in pauses.
+const MAX_DISTANCE: u32 = 16;
+const WATCH_ROUNDS: u32 = 4_000;
+const YIELDS: u32 = 200;
+const YIELDS_CROWDED: u32 = 2_000;
+
+/// Sets the policy of all workers.
+pub fn set_policy(policy: WaitPolicy) {
+    POLICY.store(policy as u32, Ordering::Relaxed);
+}
+
+/// The policy of all workers.
+pub fn policy() -> WaitPolicy {
+    match POLICY.load(Ordering::Relaxed) {
+        1 => WaitPolicy::Active,
+        2 => WaitPolicy::Passive,
+        _ => WaitPolicy::Default,
+    }
+}
+
+/// Sets how many rounds are watched before a worker yields (`GOMP_SPINCOUNT`).
+pub fn set_spin_rounds(rounds: u32) {
+    SPIN_ROUNDS.store(rounds.max(1), Ordering::Relaxed);
+}
+
+/// One spell of idleness.
+#[derive(Debug)]
+pub struct Idle {
+    rounds: u32,
+    distance: u32,
+    watch: u32,
+    yields: u32,
+}
+
+impl Idle {
+    /// A worker has just found nothing.
+    #[cold]
+    pub fn new(worker: &'static Worker) -> Self {
+        worker.report_finished();
+        let crowded = worker.team().is_crowded();
+        let chosen = SPIN_ROUNDS.load(Ordering::Relaxed);
+        let (watch, yields) = match policy() {
+            WaitPolicy::Active if crowded => (0, u32::MAX),
+            WaitPolicy::Active => (u32::MAX, 0),
+            WaitPolicy::Passive => (0, 0),
+            WaitPolicy::Default if crowded => (0, YIELDS_CROWDED),
+            WaitPolicy::Default => (if chosen == 0 { WATCH_ROUNDS } else { chosen }, YIELDS),
+        };
+        Self {
+            rounds: 0,
+            distance: 1,
+            watch,
+            yields,
+        }
+    }
+
+    /// Lets a little time pass; longer the longer nothing happened.
+    pub fn step(&mut self, worker: &'static Worker, condition: &dyn Fn() -> bool) {
+        self.rounds = self.rounds.saturating_add(1);
+        if self.rounds <= self.watch {
+            for _ in 0..self.distance {
+                arch::pause();
+            }
+            self.distance = (self.distance * 2).min(MAX_DISTANCE);
+        } else if self.rounds - self.watch <= self.yields {
+            System::yield_now();
+        } else {
+            trace::park(worker);
+            worker.park(condition);
+            trace::unpark(worker);
+            self.rounds = 0;
+        }
+    }
+}
+
+impl Worker {
+    /// If the tasks that ended here were the team's last, those who sleep at a barrier until then
+    /// have to be woken. Of several workers that end the last tasks at once, at least one sees the
+    /// counts of all behind its fence; a sleeper looks at them once more before it sleeps.
+    fn report_finished(&'static self) {
+        let finished = self.deque().finished.load(Ordering::Relaxed);
+        if self.reported.replace(finished) == finished {
+            return;
+        }
+        fence(Ordering::SeqCst);
+        let team = self.team();
+        if team.has_sleepers() && crate::barrier::is_quiescent(team) {
+            team.wake_all();
+        }
+    }
+
+    /// Parks unless `condition` holds or there is work. The heavy fence between the announcement
+    /// and the last look lets those who change something do without any fence.
+    fn park(&'static self, condition: &dyn Fn() -> bool) {
+        let team = self.team();
+        self.parked().store(1, Ordering::Relaxed);
+        team.add_sleeper();
+        System::heavy_fence();
+        if condition() || self.sees_work() {
+            self.parked().store(0, Ordering::Relaxed);
+        }
+        if team.orphaned.load(Ordering::Relaxed) {
+            crate::report::fatal(format_args!(
+                "a process that was forked inside a parallel region waits for a task or thread \
+                 that fork did not copy"
+            ));
+        }
+        while self.parked().load(Ordering::Acquire) == 1 {
+            System::park(self.parked(), 1);
+        }
+        team.remove_sleeper();
+    }
+
+    /// Ends the sleep of this worker. True if it slept.
+    pub(crate) fn wake(&self) -> bool {
+        let parked = self.parked();
+        if parked.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let (won, lost) = (Ordering::AcqRel, Ordering::Relaxed);
+        let woke = parked.compare_exchange(1, 0, won, lost).is_ok();
+        if woke {
+            System::unpark(parked);
+        }
+        woke
+    }
+}
+
+/// Rounds that a worker watches before it yields; 0 if the policy decides.
+pub fn spin_rounds() -> u32 {
+    SPIN_ROUNDS.load(Ordering::Relaxed)
+}

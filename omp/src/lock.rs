@@ -1,0 +1,143 @@
+//! Locks that set the waiting task aside: critical sections, `omp_lock_t`, `mutexinoutset`.
+//!
+//! A lock is one 32-bit word of the program's. Waiters queue in a table by the word's address
+//! (a parking lot), so that four bytes are enough and an unused lock costs nothing.
+
+use crate::arch;
+use crate::fiber::Fiber;
+use crate::inbox::FiberList;
+use crate::spinlock::SpinLock;
+use crate::worker::{After, Worker};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const AWAITED: u32 = 2;
+
+const BUCKETS: usize = 64;
+/// Looks at a held lock before its waiter steps aside.
+const LOOKS: u32 = 64;
+
+#[repr(C, align(64))]
+struct Bucket {
+    lock: SpinLock,
+    waiters: FiberList,
+}
+
+static LOT: [Bucket; BUCKETS] = [const {
+    Bucket {
+        lock: SpinLock::new(),
+        waiters: FiberList::new(),
+    }
+}; BUCKETS];
+
+fn bucket(key: usize) -> &'static Bucket {
+    let spread = (key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
+    &LOT[spread % BUCKETS]
+}
+
+fn key(word: &AtomicU32) -> usize {
+    core::ptr::from_ref(word) as usize
+}
+
+/// Takes the lock; the current task steps aside while another one has it.
+#[inline]
+pub fn acquire(word: &AtomicU32) {
+    if !take(word) {
+        acquire_slowly(word);
+    }
+    Worker::current_here().fiber().count_lock(1);
+}
+
+/// Takes the lock if it is free.
+#[inline]
+pub fn try_acquire(word: &AtomicU32) -> bool {
+    let taken = take(word);
+    if taken {
+        Worker::current_here().fiber().count_lock(1);
+    }
+    taken
+}
+
+#[inline]
+fn take(word: &AtomicU32) -> bool {
+    let (won, lost) = (Ordering::Acquire, Ordering::Relaxed);
+    word.compare_exchange(FREE, HELD, won, lost).is_ok()
+}
+
+/// Gives the lock back.
+#[inline]
+pub fn release(word: &AtomicU32) {
+    Worker::current_here().fiber().count_lock(-1);
+    if word.swap(FREE, Ordering::Release) == AWAITED {
+        wake_next(word);
+    }
+}
+
+#[cold]
+fn acquire_slowly(word: &AtomicU32) {
+    let looks = if Worker::current_here().team().is_crowded() {
+        1
+    } else {
+        LOOKS
+    };
+    for _ in 0..looks {
+        arch::pause();
+        if word.load(Ordering::Relaxed) == FREE && take(word) {
+            return;
+        }
+    }
+    while !take_or_queue(word) {}
+}
+
+/// One attempt: true if the lock was taken, false after a wait.
+fn take_or_queue(word: &AtomicU32) -> bool {
+    let bucket = bucket(key(word));
+    bucket.lock.acquire();
+    if word.swap(AWAITED, Ordering::Acquire) == FREE {
+        bucket.lock.release();
+        return true;
+    }
+    let worker = Worker::current_here();
+    let fiber = worker.fiber();
+    fiber.set_key(key(word));
+    bucket.waiters.push(fiber);
+    worker.suspend(After::Unlock(&bucket.lock));
+    false
+}
+
+#[cold]
+fn wake_next(word: &AtomicU32) {
+    let bucket = bucket(key(word));
+    let guard = bucket.lock.lock();
+    let next = first_with(&bucket.waiters, key(word));
+    drop(guard);
+    if let Some(fiber) = next {
+        Worker::current_here().make_ready_later(fiber);
+    }
+}
+
+/// After a fork: nobody waits, because nobody else exists.
+pub(crate) fn forget_waiters() {
+    for bucket in &LOT {
+        while bucket.waiters.pop().is_some() {}
+        bucket.lock.release();
+    }
+}
+
+/// Removes the first fiber that waits for `key`; the order of the others stays.
+fn first_with(waiters: &FiberList, key: usize) -> Option<&'static Fiber> {
+    let kept = FiberList::new();
+    let mut found = None;
+    while let Some(fiber) = waiters.pop() {
+        if found.is_none() && fiber.key() == key {
+            found = Some(fiber);
+        } else {
+            kept.push(fiber);
+        }
+    }
+    while let Some(fiber) = kept.pop() {
+        waiters.push(fiber);
+    }
+    found
+}

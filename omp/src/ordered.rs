@@ -1,0 +1,30 @@
+//! Ordered regions: chunks take turns in the order of their iterations.
+
+use crate::worker::Worker;
+use crate::workshare::WorkShare;
+use core::sync::atomic::Ordering;
+
+/// Waits until all chunks before the thread's own have ended.
+pub fn start() {
+    let worker = Worker::current_here();
+    if let Some(share) = worker.share.get() {
+        wait_for_turn(worker, share, worker.loop_state.chunk().0);
+    }
+}
+
+fn wait_for_turn(worker: &'static Worker, share: &'static WorkShare, start: u64) {
+    if share.turn.0.load(Ordering::Acquire) != start && worker.team().size() > 1 {
+        worker.wait_until(&|| share.turn.0.load(Ordering::Acquire) == start);
+    }
+}
+
+/// The thread has done its chunk: passes the turn on, in order.
+pub fn end_chunk(worker: &'static Worker, share: &'static WorkShare) {
+    let (start, end) = worker.loop_state.chunk();
+    if start == end {
+        return;
+    }
+    wait_for_turn(worker, share, start);
+    share.turn.0.store(end, Ordering::Release);
+    worker.team().wake_all();
+}

@@ -1,0 +1,258 @@
+//! Parallel regions: fork and join.
+//!
+//! A leader keeps its helpers from region to region. Each helper watches one cache line of its
+//! own, on which the leader writes body, argument and finally a new number: one transfer starts a
+//! helper. At the end helpers count themselves out and watch again; only the leader waits.
+#![expect(
+    unsafe_code,
+    reason = "calls the region's body; turns a thread's argument into its worker"
+)]
+
+use crate::backend::{Backend, System};
+use crate::icv;
+use crate::task::Body;
+use crate::team::Team;
+use crate::worker::Worker;
+use core::ffi::c_void;
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Threads of all teams, for `OMP_THREAD_LIMIT`.
+static THREADS: AtomicU32 = AtomicU32::new(1);
+
+/// Shows that a region was begun and has to be ended, on the same thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Leader(());
+
+/// Runs `body` on a team of `requested` threads (0: the default number).
+#[inline]
+pub(crate) fn run(body: Body, data: *mut c_void, requested: u32, bind: u32) {
+    let team = fork(body, data, requested, bind, &|_| ());
+    // SAFETY: the compiler's outlined function with the argument it expects.
+    unsafe { body(data) };
+    join(team);
+}
+
+/// Starts a region; the caller then runs the body as the team's first thread. `prepare` sees the
+/// team before its helpers start.
+pub fn fork(
+    body: Body,
+    data: *mut c_void,
+    requested: u32,
+    bind: u32,
+    prepare: &dyn Fn(&'static Worker),
+) -> Leader {
+    let outer = Worker::current_here();
+    let team = match outer.inner.get() {
+        Some(team) => team,
+        None => first_team(outer),
+    };
+    let size = team_size(outer, team, requested);
+    let leader = set_up(outer, team, size);
+    if size > 1 {
+        crate::affinity::place_team(outer, team, bind);
+    }
+    prepare(leader);
+    start_helpers(team, body, data);
+    leader.set_here();
+    if leader.place.get() != leader.settled.get() {
+        crate::affinity::settle_here(leader);
+    }
+    Leader(())
+}
+
+#[cold]
+fn first_team(outer: &'static Worker) -> &'static Team {
+    let team = Team::create();
+    let native = crate::memory::place_or_die(crate::fiber::Fiber::new(outer.fiber().bounds()));
+    team.install(0, Worker::create(team, 0, native));
+    team.set_live(1);
+    outer.inner.set(Some(team));
+    team
+}
+
+fn team_size(outer: &'static Worker, team: &'static Team, requested: u32) -> u32 {
+    let icv = outer.current().icv();
+    let outer_team = outer.team();
+    if outer_team.active_level.get() >= icv.max_active_levels.get() {
+        return 1;
+    }
+    let mut size = if requested == 0 {
+        icv.threads.get()
+    } else {
+        requested
+    };
+    if icv.dynamic.get() {
+        size = size.min(icv::cores() as u32);
+    }
+    if size > team.live() {
+        grow(team, size, icv.thread_limit.get())
+    } else {
+        size.max(1)
+    }
+}
+
+#[cold]
+fn grow(team: &'static Team, size: u32, limit: u32) -> u32 {
+    let missing = size - team.live();
+    let mut threads = THREADS.load(Ordering::Relaxed);
+    let granted = loop {
+        let granted = missing.min(limit.saturating_sub(threads));
+        let (won, lost) = (Ordering::Relaxed, Ordering::Relaxed);
+        match THREADS.compare_exchange(threads, threads + granted, won, lost) {
+            Ok(_) => break granted,
+            Err(other) => threads = other,
+        }
+    };
+    let wanted = team.live() + granted;
+    let got = team.grow(wanted);
+    THREADS.fetch_sub(wanted - got, Ordering::Relaxed);
+    got.max(1)
+}
+
+/// After a fork: one thread is left.
+pub(crate) fn forget_threads() {
+    THREADS.store(1, Ordering::Relaxed);
+}
+
+#[inline]
+fn set_up(outer: &'static Worker, team: &'static Team, size: u32) -> &'static Worker {
+    team.encountered_by.set(Some(outer));
+    let enclosing = outer.team();
+    team.level.set(enclosing.level.get() + 1);
+    team.active_level
+        .set(enclosing.active_level.get() + u32::from(size > 1));
+    team.league.set(enclosing.league.get());
+    team.set_size(size);
+    team.stop_tasking();
+    team.joined.0.store(0, Ordering::Relaxed);
+    team.singles.store(0, Ordering::Relaxed);
+    team.first_share.store(ptr::null_mut(), Ordering::Relaxed);
+    if team.cancelled.load(Ordering::Relaxed) {
+        team.cancelled.store(false, Ordering::Relaxed);
+        team.arrived.0.store(0, Ordering::Relaxed);
+    }
+    icv::inherit(outer, team);
+    let Some(leader) = team.worker(0) else {
+        crate::report::fatal(format_args!("internal error: a team without its leader"))
+    };
+    leader.native().set_bounds(outer.fiber().bounds());
+    begin(leader);
+    leader
+}
+
+/// Resets what counts within one region, and makes the implicit task current.
+#[inline]
+fn begin(worker: &'static Worker) {
+    let team = worker.team();
+    worker.singles.set(0);
+    worker.share.set(None);
+    worker.set_tasking(false);
+    let implicit = worker.implicit();
+    if let Some(icv) = team.icv_storage().get() {
+        implicit.begin_implicit(team.parent_task(), icv);
+    }
+    worker.set_current(implicit);
+    if worker.place.get() != worker.settled.get() {
+        crate::affinity::settle_here(worker);
+    }
+}
+
+fn start_helpers(team: &'static Team, body: Body, data: *mut c_void) {
+    let number = team.regions.get().wrapping_add(1);
+    team.regions.set(number);
+    for helper in team.workers().skip(1) {
+        let order = helper.order();
+        order.body.set(Some(body));
+        order.data.set(data);
+        order.number.store(number, Ordering::Release);
+    }
+    if team.size() > 1 {
+        team.wake_all();
+    }
+}
+
+/// Ends a region: returns when all its threads and tasks have ended.
+#[inline]
+pub fn join(_: Leader) {
+    let leader = Worker::current_here();
+    let leader = if leader.team().size() == 1 {
+        join_alone(leader)
+    } else {
+        join_team(leader)
+    };
+    finish(leader);
+    let team = leader.team();
+    if let Some(outer) = team.encountered_by.get() {
+        outer.set_here();
+    }
+}
+
+/// For callers that do not carry the [`Leader`] across: the one of this thread.
+pub fn join_current() {
+    join(Leader(()));
+}
+
+fn join_alone(leader: &'static Worker) -> &'static Worker {
+    if leader.team().is_tasking() {
+        crate::barrier::wait_for_tasks(leader);
+    }
+    leader
+}
+
+fn join_team(leader: &'static Worker) -> &'static Worker {
+    leader.check_at_barrier("the end of a parallel region");
+    let team = leader.team();
+    let helpers = team.size() - 1;
+    leader.wait_until(&|| {
+        team.joined.0.load(Ordering::Acquire) == helpers && crate::barrier::is_quiescent(team)
+    });
+    leader
+}
+
+fn finish(worker: &'static Worker) {
+    crate::workshare::leave_last(worker);
+    let implicit = worker.implicit();
+    if implicit.has(crate::task::Flags::SLOW) {
+        icv::give_back(worker, implicit);
+        crate::depend::forget_children(worker, implicit);
+    }
+    implicit.settle();
+}
+
+/// Body of a helper's kernel thread.
+pub(crate) extern "C" fn helper_main(worker: usize) {
+    // SAFETY: `Team::add_helper` passes the address of a worker, which is never freed.
+    let Some(worker) = (unsafe { (worker as *const Worker).as_ref() }) else {
+        return;
+    };
+    worker.set_here();
+    worker.native().set_bounds(System::own_stack());
+    crate::overflow::watch();
+    let mut seen = 0;
+    loop {
+        let number = &worker.order().number;
+        worker.wait_until(&|| number.load(Ordering::Acquire) != seen);
+        seen = number.load(Ordering::Acquire);
+        help(worker);
+    }
+}
+
+fn help(worker: &'static Worker) {
+    begin(worker);
+    let order = worker.order();
+    if let Some(body) = order.body.get() {
+        // SAFETY: the compiler's outlined function with the argument it expects.
+        unsafe { body(order.data.get()) };
+    }
+    finish(worker);
+    let team = worker.team();
+    if team.orphaned.load(Ordering::Relaxed) {
+        crate::report::fatal(format_args!(
+            "a process that was forked inside a parallel region reached the region's end on a \
+             thread whose leader it does not have"
+        ));
+    }
+    team.joined.0.fetch_add(1, Ordering::Release);
+    team.wake(team.worker(0).unwrap_or(worker));
+}

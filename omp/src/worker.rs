@@ -1,0 +1,722 @@
+//! Workers: the threads of a team, and how each finds its next task.
+//!
+//! Order of a search: fibers that only this worker may resume, its run queue (first in, first
+//! out), its own deque (last in, first out), then every other worker once. A worker that finds
+//! nothing watches, and parks when watching does not pay; see `idle`.
+#![expect(unsafe_code, reason = "turns the thread pointer into a reference")]
+
+use crate::arch;
+use crate::deque::{Deque, Steal};
+use crate::fiber::Fiber;
+use crate::idle::Idle;
+use crate::inbox::{FiberList, Inbox};
+use crate::memory;
+use crate::pool::Pool;
+use crate::report;
+use crate::spinlock::SpinLock;
+use crate::task::{Body, Flags, Task};
+use crate::taskgroup::Group;
+use crate::team::Team;
+use crate::trace;
+use crate::workshare::WorkShare;
+use core::cell::Cell;
+use core::ffi::c_void;
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
+
+/// Tasks that a worker may have queued before their creator has to wait for some of them.
+pub const QUEUE_LIMIT: usize = 256;
+/// Length of the queue at which a waiting creator goes on.
+const QUEUE_LOW: usize = QUEUE_LIMIT / 2;
+
+/// Tasks that are enough for all thieves.
+const QUEUE_PLENTY: usize = QUEUE_LIMIT / 4;
+
+/// What a worker does next.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// Runs a closure.
+    Task(&'static Task),
+    /// Resumes a fiber.
+    Fiber(&'static Fiber),
+}
+
+/// What is to be done about a fiber once its stack has been left.
+#[derive(Clone, Copy, Debug)]
+pub enum After {
+    /// Nothing: somebody knows it.
+    Nothing,
+    /// It is free.
+    Recycle(&'static Fiber),
+    /// It waits for the task's children.
+    Join(&'static Task),
+    /// It waits for a taskgroup.
+    Group(&'static Group),
+    /// It is queued under this lock.
+    Unlock(&'static SpinLock),
+    /// It goes on when there is nothing better to do.
+    Defer(&'static Fiber),
+    /// It waits for a dependence; see `depend`.
+    Dependence(&'static crate::depend::Dependences),
+}
+
+/// A region's start, on a line of its own that the helper watches.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Order {
+    /// Changes with every region that this helper takes part in.
+    pub number: AtomicU32,
+    /// Body of the region.
+    pub body: Cell<Option<Body>>,
+    /// Its argument.
+    pub data: Cell<*mut c_void>,
+}
+
+#[repr(C, align(64))]
+#[derive(Debug)]
+struct ParkLine(AtomicU32);
+
+/// A condition that a native fiber waits for, alive while that fiber is set aside.
+type Condition = &'static dyn Fn() -> bool;
+
+/// One thread of a team.
+#[repr(C, align(64))]
+pub struct Worker {
+    current: Cell<&'static Task>,
+    fiber: Cell<&'static Fiber>,
+    team: Cell<&'static Team>,
+    index: Cell<u32>,
+    tasking: Cell<bool>,
+    after: Cell<After>,
+    handed: Cell<Option<Work>>,
+    condition: Cell<Option<Condition>>,
+    mine: FiberList,
+    held: FiberList,
+    victim: Cell<u32>,
+    /// When the last search began, for the trace.
+    #[cfg(feature = "trace")]
+    pub(crate) search_began: Cell<u64>,
+    /// The number of ended tasks at the last report; see `idle`.
+    pub(crate) reported: Cell<isize>,
+    tasks: Pool<Task>,
+    fibers: Pool<Fiber>,
+    icvs: Pool<crate::icv::Icv>,
+    groups: Pool<Group>,
+    edges: Pool<crate::depend::Edge>,
+    dependences: Pool<crate::depend::Dependences>,
+    entries: Pool<crate::depend_table::Entry>,
+    orders: Pool<crate::depend_table::ChildOrder>,
+    exclusions: Pool<crate::exclusion::Exclusion>,
+    work_shares: Pool<WorkShare>,
+    deque: Deque<Task>,
+    ready: Deque<Fiber>,
+    deferred: Deque<Fiber>,
+    inbox: Inbox,
+    order: Order,
+    parked: ParkLine,
+    implicit: Cell<&'static Task>,
+    native: Cell<&'static Fiber>,
+    /// The next one without a kernel thread.
+    pub(crate) vacant_next: Cell<Option<&'static Worker>>,
+    /// Its place, its part of the place list, and the place it was last moved to.
+    pub(crate) place: Cell<Option<u32>>,
+    pub(crate) partition: Cell<crate::affinity::Partition>,
+    pub(crate) settled: Cell<Option<u32>>,
+    /// The team it leads when it encounters a parallel construct.
+    pub(crate) inner: Cell<Option<&'static Team>>,
+    /// Number of `single` constructs it has met in this region.
+    pub(crate) singles: Cell<u32>,
+    /// The worksharing construct it is in, or was in last.
+    pub(crate) share: Cell<Option<&'static WorkShare>>,
+    pub(crate) loop_state: crate::workshare::LoopState,
+}
+
+// SAFETY: cells are the owning kernel thread's; what others touch is atomic. A team's leader sets
+// `team`, `index` and the order before it publishes the order's number (release).
+unsafe impl Sync for Worker {}
+
+impl core::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "worker {}", self.index.get())
+    }
+}
+
+fn lengthen(condition: &dyn Fn() -> bool) -> Condition {
+    // SAFETY: only its lifetime changes; `wait_until` clears the cell before the closure dies.
+    unsafe { core::mem::transmute::<&dyn Fn() -> bool, Condition>(condition) }
+}
+
+impl Worker {
+    /// A worker that belongs to `team` as number `index` and runs on `native`.
+    pub fn create(team: &'static Team, index: u32, native: &'static Fiber) -> &'static Worker {
+        let no_home: &'static Pool<Task> = memory::place_or_die(Pool::new());
+        let implicit = memory::place_or_die(Task::new(no_home));
+        memory::place_or_die(Self {
+            current: Cell::new(implicit),
+            fiber: Cell::new(native),
+            team: Cell::new(team),
+            index: Cell::new(index),
+            tasking: Cell::new(false),
+            after: Cell::new(After::Nothing),
+            handed: Cell::new(None),
+            condition: Cell::new(None),
+            mine: FiberList::new(),
+            held: FiberList::new(),
+            victim: Cell::new(index),
+            #[cfg(feature = "trace")]
+            search_began: Cell::new(0),
+            reported: Cell::new(0),
+            tasks: Pool::new(),
+            fibers: Pool::new(),
+            icvs: Pool::new(),
+            groups: Pool::new(),
+            edges: Pool::new(),
+            dependences: Pool::new(),
+            entries: Pool::new(),
+            orders: Pool::new(),
+            exclusions: Pool::new(),
+            work_shares: Pool::new(),
+            deque: Deque::new(memory::pointers),
+            ready: Deque::new(memory::pointers),
+            deferred: Deque::new(memory::pointers),
+            inbox: Inbox::new(),
+            order: Order {
+                number: AtomicU32::new(0),
+                body: Cell::new(None),
+                data: Cell::new(ptr::null_mut()),
+            },
+            parked: ParkLine(AtomicU32::new(0)),
+            implicit: Cell::new(implicit),
+            native: Cell::new(native),
+            vacant_next: Cell::new(None),
+            place: Cell::new(None),
+            partition: Cell::new(crate::affinity::Partition::ALL),
+            settled: Cell::new(None),
+            inner: Cell::new(None),
+            singles: Cell::new(0),
+            share: Cell::new(None),
+            loop_state: crate::workshare::LoopState::new(),
+        })
+    }
+
+    /// The worker this code runs on now; ask again after anything that may set the stack aside.
+    #[inline(always)]
+    pub fn current_here() -> &'static Worker {
+        // SAFETY: the thread's word is null or what `set_here` stored.
+        match unsafe { arch::current_worker().cast::<Worker>().as_ref() } {
+            Some(worker) => worker,
+            None => crate::thread::attach(),
+        }
+    }
+
+    /// Makes this kernel thread run as `self`.
+    #[inline(always)]
+    pub fn set_here(&'static self) {
+        arch::set_current_worker(ptr::from_ref(self).cast());
+    }
+
+    /// The task that runs on it.
+    #[inline(always)]
+    pub fn current(&self) -> &'static Task {
+        self.current.get()
+    }
+
+    /// Says which task runs on it.
+    #[inline(always)]
+    pub fn set_current(&self, task: &'static Task) {
+        self.current.set(task);
+    }
+
+    /// The fiber that it runs on.
+    #[inline(always)]
+    pub fn fiber(&self) -> &'static Fiber {
+        self.fiber.get()
+    }
+
+    pub(crate) fn set_fiber(&self, fiber: &'static Fiber) {
+        self.fiber.set(fiber);
+    }
+
+    /// Its kernel thread's own stack.
+    pub fn native(&self) -> &'static Fiber {
+        self.native.get()
+    }
+
+    /// Its team.
+    #[inline(always)]
+    pub fn team(&self) -> &'static Team {
+        self.team.get()
+    }
+
+    /// The team has shrunk to this worker.
+    pub(crate) fn become_first(&self) {
+        self.index.set(0);
+    }
+
+    /// Its number in the team.
+    #[inline(always)]
+    pub fn index(&self) -> u32 {
+        self.index.get()
+    }
+
+    /// Its implicit task.
+    pub fn implicit(&self) -> &'static Task {
+        self.implicit.get()
+    }
+
+    /// Where its tasks' descriptors come from.
+    #[inline(always)]
+    pub fn tasks(&'static self) -> &'static Pool<Task> {
+        &self.tasks
+    }
+
+    /// Where private control variables come from.
+    pub fn icvs(&'static self) -> &'static Pool<crate::icv::Icv> {
+        &self.icvs
+    }
+
+    /// Where its taskgroups come from.
+    pub fn groups(&'static self) -> &'static Pool<Group> {
+        &self.groups
+    }
+
+    /// Where its worksharing constructs come from.
+    pub(crate) fn work_shares(&'static self) -> &'static Pool<WorkShare> {
+        &self.work_shares
+    }
+
+    /// Where its links of dependences come from.
+    pub(crate) fn edges(&'static self) -> &'static Pool<crate::depend::Edge> {
+        &self.edges
+    }
+
+    /// Where its parts in an order of dependences come from.
+    pub(crate) fn dependences(&'static self) -> &'static Pool<crate::depend::Dependences> {
+        &self.dependences
+    }
+
+    /// Where its addresses with dependences come from.
+    pub(crate) fn entries(&'static self) -> &'static Pool<crate::depend_table::Entry> {
+        &self.entries
+    }
+
+    /// Where its orders of children come from.
+    pub(crate) fn orders(&'static self) -> &'static Pool<crate::depend_table::ChildOrder> {
+        &self.orders
+    }
+
+    /// Where its exclusions come from.
+    pub(crate) fn exclusions(&'static self) -> &'static Pool<crate::exclusion::Exclusion> {
+        &self.exclusions
+    }
+
+    /// Its queue of tasks.
+    #[inline(always)]
+    pub fn deque(&self) -> &Deque<Task> {
+        &self.deque
+    }
+
+    /// How it is told to start a region.
+    pub fn order(&self) -> &Order {
+        &self.order
+    }
+
+    pub(crate) fn parked(&self) -> &AtomicU32 {
+        &self.parked.0
+    }
+
+    /// One more task has ended here.
+    #[inline(always)]
+    pub fn count_finished(&self) {
+        let finished = &self.deque.finished;
+        finished.store(finished.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// One more task was made here.
+    #[inline(always)]
+    pub fn count_created(&self) {
+        let created = &self.deque.created;
+        created.store(created.load(Ordering::Relaxed) + 1, Ordering::Release);
+        if !self.tasking.get() {
+            self.tasking.set(true);
+            self.team.get().start_tasking();
+        }
+    }
+
+    /// Whether it has made tasks in this region.
+    pub(crate) fn set_tasking(&self, tasking: bool) {
+        self.tasking.set(tasking);
+    }
+
+    /// Whether a task that waits for its children may run them on top of itself. An implicit task
+    /// may not (in a team): its stack cannot move, and a child that blocks there could not either.
+    #[inline]
+    pub fn may_nest(&self, task: &Task) -> bool {
+        (!task.has(Flags::IMPLICIT) || self.team.get().size() == 1) && self.fiber.get().has_room()
+    }
+
+    /// Refuses to treat an explicit task as the thread itself.
+    #[inline]
+    pub fn check_at_barrier(&self, place: &str) {
+        if !self.current.get().has(Flags::IMPLICIT) {
+            report::fatal(format_args!(
+                "{place} was reached inside an explicit task: it is nested wrongly, or the task \
+                 was left by longjmp"
+            ));
+        }
+    }
+
+    /// Queues a task that was just made or has just become ready, and sees that it is noticed.
+    #[inline]
+    pub fn enqueue(&'static self, task: &'static Task) {
+        if self.deque.push(task).is_err() {
+            report::fatal(format_args!("no memory for the task queue"));
+        }
+        trace::ready(self, task);
+        self.notify();
+    }
+
+    /// Puts back what `take` just gave.
+    pub fn put_back(&'static self, task: &'static Task) {
+        trace::start(self, task);
+        self.enqueue(task);
+    }
+
+    /// Something changed that a parked worker may be waiting for; wakes one if there is one.
+    /// No fence: whoever parks runs the heavy half of the asymmetric fence.
+    #[inline]
+    pub fn notify(&self) {
+        compiler_fence(Ordering::SeqCst);
+        if self.team.get().has_sleepers() {
+            self.team.get().wake_one();
+        }
+    }
+
+    /// Whether the creator of so many tasks should let some of them run. One creator at a time
+    /// steps aside.
+    #[inline]
+    pub fn is_flooded(&self) -> bool {
+        self.deque.is_longer_than(QUEUE_LIMIT) && self.held.is_empty() && self.deferred.is_empty()
+    }
+
+    /// Whether the current task's next child may as well run at once, on top of it: thieves have
+    /// enough to take, nobody waits for a lock that this stack holds, the stack has room, and it
+    /// is no thread's own, so that it can move if the child blocks.
+    #[inline]
+    pub fn has_plenty(&self) -> bool {
+        self.deque.is_longer_than(QUEUE_PLENTY) && {
+            let fiber = self.fiber.get();
+            fiber.may_carry() && fiber.has_room()
+        }
+    }
+
+    /// Makes a fiber that was set aside runnable. Returns it when this worker must run it itself:
+    /// the scheduler does so next.
+    pub fn make_ready(&'static self, fiber: &'static Fiber) -> Option<&'static Fiber> {
+        let target = fiber.pinned_to().or_else(|| self.stranger(fiber));
+        match target {
+            Some(target) if !ptr::eq(target, self) => {
+                target.inbox.send(fiber);
+                compiler_fence(Ordering::SeqCst);
+                target.team.get().wake(target);
+                None
+            }
+            _ => Some(fiber),
+        }
+    }
+
+    /// The worker that set the fiber aside, if it is of another team.
+    fn stranger(&self, fiber: &'static Fiber) -> Option<&'static Worker> {
+        let worker = fiber.last_worker()?;
+        (!ptr::eq(worker.team.get(), self.team.get())).then_some(worker)
+    }
+
+    /// Like [`Worker::make_ready`] for callers that go on themselves: queues the fiber.
+    pub fn make_ready_later(&'static self, fiber: &'static Fiber) {
+        if let Some(fiber) = self.make_ready(fiber) {
+            if fiber.pinned_to().is_some() {
+                self.mine.push(fiber);
+            } else {
+                self.push_ready(fiber);
+            }
+        }
+    }
+
+    fn push_ready(&self, fiber: &'static Fiber) {
+        if self.ready.push(fiber).is_err() {
+            report::fatal(format_args!("no memory for the run queue"));
+        }
+        trace::ready_fiber(self, fiber);
+        self.notify();
+    }
+
+    /// Everything but tasks: fibers of its own, its run queue, creators whose queue has drained.
+    #[inline]
+    fn find_fiber(&'static self) -> Option<&'static Fiber> {
+        if !self.inbox.is_empty() {
+            self.open_inbox();
+        }
+        if let Some(fiber) = self.mine.pop() {
+            return Some(fiber);
+        }
+        if let Some(fiber) = oldest(&self.ready) {
+            return Some(fiber);
+        }
+        if self.deque.len() <= QUEUE_LOW {
+            return self.held.pop().or_else(|| oldest(&self.deferred));
+        }
+        None
+    }
+
+    fn open_inbox(&'static self) {
+        self.inbox.receive(|fiber| {
+            if fiber.pinned_to().is_some() {
+                self.mine.push(fiber);
+            } else {
+                self.push_ready(fiber);
+            }
+        });
+    }
+
+    /// The next thing to do, if there is any in the team.
+    #[inline]
+    pub fn find_work(&'static self) -> Option<Work> {
+        trace::search(self);
+        let fiber = self.find_fiber().map(Work::Fiber);
+        let work = fiber.or_else(|| self.find_task()).or_else(|| self.steal());
+        match work {
+            Some(Work::Fiber(fiber)) => trace::resume(self, fiber),
+            Some(Work::Task(_)) => (),
+            None => trace::fail(self),
+        }
+        work
+    }
+
+    #[inline]
+    fn find_task(&'static self) -> Option<Work> {
+        let team = self.team.get();
+        let member = self.index.get() < team.size();
+        let urgent = if member { team.urgent().take() } else { None };
+        urgent.or_else(|| self.deque.take()).map(Work::Task)
+    }
+
+    /// Tries every other worker of the team once.
+    fn steal(&'static self) -> Option<Work> {
+        let team = self.team.get();
+        let size = team.size();
+        if self.index.get() >= size {
+            return None;
+        }
+        for _ in 0..size {
+            let mut victim = self.victim.get() + 1;
+            if victim >= size {
+                victim = 0;
+            }
+            self.victim.set(victim);
+            if victim == self.index.get() {
+                continue;
+            }
+            if let Some(work) = team.worker(victim).and_then(|victim| self.rob(victim)) {
+                if self.index.get() >= team.size() {
+                    self.hand_back(work);
+                    return None;
+                }
+                self.notify_rest(victim);
+                self.victim.set(victim.checked_sub(1).unwrap_or(size - 1));
+                return Some(work);
+            }
+        }
+        None
+    }
+
+    /// The team has started a region without this worker while it was looking for work of the one
+    /// before: what it took belongs to the others. (The loot shows the size that came before it.)
+    #[cold]
+    fn hand_back(&self, work: Work) {
+        let team = self.team.get();
+        match (work, team.worker(0)) {
+            (Work::Task(task), _) => team.urgent().push(task),
+            (Work::Fiber(fiber), Some(first)) => first.inbox.send(fiber),
+            (Work::Fiber(_), None) => (),
+        }
+        team.wake_all();
+    }
+
+    /// Where there was one task there may be more, and one thief may not be enough.
+    fn notify_rest(&self, victim: u32) {
+        let rich = self
+            .team
+            .get()
+            .worker(victim)
+            .is_some_and(|victim| !victim.deque.is_empty());
+        if rich {
+            self.notify();
+        }
+    }
+
+    fn rob(&self, victim: &'static Worker) -> Option<Work> {
+        let fiber = persist(|| victim.ready.steal()).map(Work::Fiber);
+        let task = || persist(|| victim.deque.steal()).map(Work::Task);
+        let deferred = || persist(|| victim.deferred.steal()).map(Work::Fiber);
+        fiber.or_else(task).or_else(deferred)
+    }
+
+    /// Whether a search might find something; cheaper than a search and takes nothing.
+    pub fn sees_work(&self) -> bool {
+        let own = !self.inbox.is_empty() || !self.mine.is_empty() || !self.held.is_empty();
+        let team = self.team.get();
+        if self.index.get() >= team.size() {
+            return own;
+        }
+        own || !team.urgent().is_empty()
+            || (0..team.size()).any(|i| team.worker(i).is_some_and(Worker::has_loot))
+    }
+
+    fn has_loot(&self) -> bool {
+        !self.deque.is_empty() || !self.ready.is_empty() || !self.deferred.is_empty()
+    }
+
+    /// Sets the running fiber aside and lets a scheduler go on in its place. Returns when the
+    /// fiber is resumed, on whichever worker that is.
+    pub fn suspend(&'static self, after: After) {
+        let Some(next) = self.fibers.get() else {
+            report::fatal(format_args!(
+                "no memory for another thread's stack of {} bytes; \
+                 a smaller OMP_STACKSIZE leaves room for more",
+                crate::fiber::stack_bytes()
+            ));
+        };
+        self.after.set(after);
+        self.fiber.get().switch_to(self, next);
+        if let Some(fiber) = Worker::current_here().finish_switch() {
+            Worker::current_here().make_ready_later(fiber);
+        }
+    }
+
+    /// Does what is due about the fiber that was left. Returns one that need not wait after all.
+    fn finish_switch(&'static self) -> Option<&'static Fiber> {
+        match self.after.replace(After::Nothing) {
+            After::Nothing => None,
+            After::Recycle(fiber) => {
+                self.fibers.put(fiber);
+                None
+            }
+            After::Join(task) => task.publish_wait(),
+            After::Group(group) => group.publish_wait(),
+            After::Dependence(dependences) => dependences.publish_wait(),
+            After::Unlock(lock) => {
+                lock.release();
+                None
+            }
+            After::Defer(fiber) => {
+                self.defer(fiber);
+                None
+            }
+        }
+    }
+
+    fn defer(&self, fiber: &'static Fiber) {
+        if fiber.pinned_to().is_some() || self.deferred.push(fiber).is_err() {
+            self.held.push(fiber);
+        } else {
+            self.notify();
+        }
+    }
+
+    /// Lets queued tasks run before the current one goes on. False if there is nothing to run.
+    pub fn yield_task(&'static self) -> bool {
+        trace::search(self);
+        let work = self.find_task().or_else(|| self.steal());
+        let work = work.or_else(|| self.find_fiber().map(Work::Fiber));
+        let Some(work) = work else { return false };
+        self.handed.set(Some(work));
+        self.suspend(After::Defer(self.fiber.get()));
+        true
+    }
+
+    /// Waits on the native stack until `condition` holds, running others' tasks meanwhile, each
+    /// on a stack of its own. Whoever makes the condition true calls `notify` or `wake_all`.
+    pub fn wait_until(&'static self, condition: &dyn Fn() -> bool) {
+        let mut idle = None;
+        loop {
+            if condition() {
+                return;
+            }
+            if let Some(work) = self.find_work() {
+                self.handed.set(Some(work));
+                self.condition.set(Some(lengthen(condition)));
+                self.suspend(After::Nothing);
+                self.condition.set(None);
+                idle = None;
+            } else {
+                idle.get_or_insert_with(|| Idle::new(self))
+                    .step(self, condition);
+            }
+        }
+    }
+
+    /// The scheduler's search: does not come back without something to do.
+    fn next_work(&'static self) -> Work {
+        let mut idle = None;
+        loop {
+            if let Some(condition) = self.condition.get()
+                && condition()
+            {
+                return Work::Fiber(self.native.get());
+            }
+            if let Some(work) = self.find_work() {
+                return work;
+            }
+            let idle = idle.get_or_insert_with(|| Idle::new(self));
+            match self.condition.get() {
+                Some(condition) => idle.step(self, condition),
+                None => idle.step(self, &|| false),
+            }
+        }
+    }
+}
+
+fn oldest<T: Sync>(queue: &Deque<T>) -> Option<&'static T> {
+    if queue.is_empty() {
+        None
+    } else {
+        persist(|| queue.steal())
+    }
+}
+
+/// Tries again while others take what it reached for: each time somebody made progress.
+fn persist<T>(mut steal: impl FnMut() -> Steal<T>) -> Option<T> {
+    loop {
+        match steal() {
+            Steal::Taken(element) => return Some(element),
+            Steal::Empty => return None,
+            Steal::Lost => arch::pause(),
+        }
+    }
+}
+
+/// Body of every pooled fiber: runs tasks until it must give way to a fiber that is ready.
+pub extern "C" fn run_fiber() -> ! {
+    loop {
+        let worker = Worker::current_here();
+        let mut woken = worker.finish_switch();
+        let mut handed = worker.handed.take();
+        loop {
+            let worker = Worker::current_here();
+            if let (Some(fiber), Some(_)) = (woken, handed) {
+                worker.make_ready_later(fiber);
+                woken = None;
+            }
+            let work = handed.take().or_else(|| woken.take().map(Work::Fiber));
+            match work.unwrap_or_else(|| worker.next_work()) {
+                Work::Task(task) => woken = task.run(worker),
+                Work::Fiber(fiber) => {
+                    let own = worker.fiber.get();
+                    worker.after.set(After::Recycle(own));
+                    own.switch_to(worker, fiber);
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Worksharing constructs: what the threads of a team share while they are in one.
+//!
+//! Constructs of a region form a chain; whoever arrives first at a place adds the link. A thread
+//! that enters the next construct lets go of the one before, and the last to let go recycles it: a
+//! `nowait` never waits. Iterations are counted from zero in `u64`, whatever the loop's own type
+//! and direction, and handed out by fetch-and-add.
+
+#![expect(unsafe_code, reason = "constructs are linked by address")]
+
+use crate::memory;
+use crate::pool::{Pool, Slot};
+use crate::report;
+use crate::team::Team;
+use crate::worker::Worker;
+use core::cell::Cell;
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// How iterations are handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In chunks, round robin by thread number; chunk 0: one block each.
+    Static,
+    /// In chunks, to whoever asks.
+    Dynamic,
+    /// In shrinking chunks, to whoever asks.
+    Guided,
+}
+
+/// A loop in its own terms: `first + i * step` for `i` in `0..count`, all wrapping.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Value of the first iteration.
+    pub first: u64,
+    /// Distance of two iterations, as two's complement.
+    pub step: u64,
+    /// Number of iterations.
+    pub count: u64,
+    /// How they are handed out.
+    pub mode: Mode,
+    /// Least number of iterations handed out at once.
+    pub chunk: u64,
+    /// Whether it has ordered regions.
+    pub ordered: bool,
+}
+
+impl Shape {
+    /// No iterations.
+    pub const EMPTY: Self = Self {
+        first: 0,
+        step: 1,
+        count: 0,
+        mode: Mode::Static,
+        chunk: 1,
+        ordered: false,
+    };
+}
+
+/// One construct.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct WorkShare {
+    shape: Cell<Shape>,
+    /// `cancel for` or `cancel sections` has been met.
+    pub cancelled: AtomicBool,
+    pub(crate) doacross: Cell<Option<crate::doacross::Progress>>,
+    pub(crate) reductions: Cell<*mut usize>,
+    pub(crate) memory: Cell<*mut u8>,
+    home: &'static Pool<WorkShare>,
+    next: AtomicPtr<WorkShare>,
+    threads: AtomicU32,
+    taken: CounterLine,
+    /// First iteration of the chunk whose turn it is in ordered regions.
+    pub(crate) turn: CounterLine,
+}
+
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub(crate) struct CounterLine(pub(crate) AtomicU64);
+
+// SAFETY: cells are written by the thread that makes the construct, before it is published.
+unsafe impl Sync for WorkShare {}
+
+/// A thread's place in its construct.
+#[derive(Debug, Default)]
+pub struct LoopState {
+    /// Chunks taken so far, in static loops.
+    trips: Cell<u64>,
+    /// The chunk it works on: `start..end` in iterations.
+    chunk: Cell<(u64, u64)>,
+}
+
+impl LoopState {
+    /// Nothing taken.
+    pub const fn new() -> Self {
+        Self {
+            trips: Cell::new(0),
+            chunk: Cell::new((0, 0)),
+        }
+    }
+
+    /// The chunk that the thread works on, in iterations.
+    pub fn chunk(&self) -> (u64, u64) {
+        self.chunk.get()
+    }
+}
+
+impl Slot for WorkShare {
+    fn link(&self) -> &AtomicPtr<Self> {
+        &self.next
+    }
+
+    fn home(&self) -> &'static Pool<Self> {
+        self.home
+    }
+
+    fn fresh(home: &'static Pool<Self>) -> Option<&'static Self> {
+        memory::place(Self {
+            shape: Cell::new(Shape::EMPTY),
+            cancelled: AtomicBool::new(false),
+            doacross: Cell::new(None),
+            reductions: Cell::new(ptr::null_mut()),
+            memory: Cell::new(ptr::null_mut()),
+            home,
+            next: AtomicPtr::new(ptr::null_mut()),
+            threads: AtomicU32::new(0),
+            taken: CounterLine(AtomicU64::new(0)),
+            turn: CounterLine(AtomicU64::new(0)),
+        })
+    }
+}
+
+fn follow(share: &AtomicPtr<WorkShare>) -> Option<&'static WorkShare> {
+    // SAFETY: links hold `'static` constructs or null.
+    unsafe { share.load(Ordering::Acquire).as_ref() }
+}
+
+/// A construct that nobody else knows yet.
+pub(crate) fn make(worker: &'static Worker, shape: Shape) -> &'static WorkShare {
+    let Some(share) = worker.work_shares().get() else {
+        report::fatal(format_args!("no memory for a worksharing construct"))
+    };
+    share.shape.set(shape);
+    share.cancelled.store(false, Ordering::Relaxed);
+    share.doacross.set(None);
+    share.reductions.set(ptr::null_mut());
+    share.memory.set(ptr::null_mut());
+    share.next.store(ptr::null_mut(), Ordering::Relaxed);
+    share.threads.store(worker.team().size(), Ordering::Relaxed);
+    share.taken.0.store(0, Ordering::Relaxed);
+    share.turn.0.store(0, Ordering::Relaxed);
+    share
+}
+
+/// Makes `share` the first construct of a region that has not started.
+pub(crate) fn prepare_first(team: &Team, share: &'static WorkShare) {
+    team.first_share
+        .store(ptr::from_ref(share).cast_mut(), Ordering::Relaxed);
+}
+
+/// Enters the thread's next construct; the first thread to come makes it of `shape`, and `prepare`
+/// completes it before others see it.
+pub(crate) fn enter(
+    worker: &'static Worker,
+    shape: Shape,
+    prepare: impl FnOnce(&'static WorkShare),
+) -> &'static WorkShare {
+    let left = worker.share.get();
+    let place = left.map_or(&worker.team().first_share, |left| &left.next);
+    let share = follow(place).unwrap_or_else(|| {
+        let new = make(worker, shape);
+        prepare(new);
+        publish(worker, place, new)
+    });
+    worker.share.set(Some(share));
+    worker.loop_state.trips.set(0);
+    worker.loop_state.chunk.set((0, 0));
+    if let Some(left) = left {
+        let_go(worker, left);
+    }
+    share
+}
+
+fn publish(
+    worker: &'static Worker,
+    place: &AtomicPtr<WorkShare>,
+    new: &'static WorkShare,
+) -> &'static WorkShare {
+    let address = ptr::from_ref(new).cast_mut();
+    let (won, lost) = (Ordering::AcqRel, Ordering::Acquire);
+    if place
+        .compare_exchange(ptr::null_mut(), address, won, lost)
+        .is_ok()
+    {
+        return new;
+    }
+    recycle(worker, new);
+    follow(place).unwrap_or(new)
+}
+
+fn let_go(worker: &'static Worker, share: &'static WorkShare) {
+    if share.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
+        recycle(worker, share);
+    }
+}
+
+fn recycle(worker: &'static Worker, share: &'static WorkShare) {
+    crate::doacross::release(share);
+    crate::reduction::release(share);
+    worker.work_shares().put(share);
+}
+
+/// At the end of a region.
+#[inline]
+pub(crate) fn leave_last(worker: &'static Worker) {
+    if let Some(share) = worker.share.take() {
+        let_go(worker, share);
+    }
+}
+
+impl WorkShare {
+    /// The loop.
+    pub fn shape(&self) -> Shape {
+        self.shape.get()
+    }
+
+    /// The thread's next iterations, as `start..end` in iterations; nothing when none are left.
+    #[inline]
+    pub fn take(&self, worker: &'static Worker) -> Option<(u64, u64)> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return None;
+        }
+        let shape = self.shape.get();
+        let chunk = match shape.mode {
+            Mode::Dynamic => self.take_dynamic(&shape, worker.team().size()),
+            Mode::Static => take_static(&shape, worker),
+            Mode::Guided => self.take_guided(&shape, worker.team().size()),
+        };
+        worker.loop_state.chunk.set(chunk.unwrap_or((0, 0)));
+        chunk
+    }
+
+    fn take_dynamic(&self, shape: &Shape, threads: u32) -> Option<(u64, u64)> {
+        let slack = shape.chunk.saturating_mul(u64::from(threads) + 1);
+        if shape.count.checked_add(slack).is_none() {
+            return self.take_carefully(|taken| shape.chunk.min(shape.count - taken));
+        }
+        if self.taken.0.load(Ordering::Relaxed) >= shape.count {
+            return None;
+        }
+        let start = self.taken.0.fetch_add(shape.chunk, Ordering::Relaxed);
+        (start < shape.count).then(|| (start, shape.count.min(start + shape.chunk)))
+    }
+
+    fn take_guided(&self, shape: &Shape, threads: u32) -> Option<(u64, u64)> {
+        self.take_carefully(|taken| {
+            let left = shape.count - taken;
+            left.div_ceil(u64::from(threads)).max(shape.chunk).min(left)
+        })
+    }
+
+    /// For chunks that depend on what is left, and for counts so large that overtaking would wrap.
+    fn take_carefully(&self, chunk: impl Fn(u64) -> u64) -> Option<(u64, u64)> {
+        let count = self.shape.get().count;
+        let mut start = self.taken.0.load(Ordering::Relaxed);
+        while start < count {
+            let end = start + chunk(start);
+            let (won, lost) = (Ordering::Relaxed, Ordering::Relaxed);
+            match self.taken.0.compare_exchange_weak(start, end, won, lost) {
+                Ok(_) => return Some((start, end)),
+                Err(other) => start = other,
+            }
+        }
+        None
+    }
+}
+
+fn take_static(shape: &Shape, worker: &'static Worker) -> Option<(u64, u64)> {
+    let state = &worker.loop_state;
+    let trip = state.trips.get();
+    state.trips.set(trip + 1);
+    let threads = u64::from(worker.team().size());
+    let thread = u64::from(worker.index());
+    if shape.chunk == 0 {
+        return if trip == 0 {
+            static_block(shape.count, thread, threads)
+        } else {
+            None
+        };
+    }
+    let turn = trip.checked_mul(threads)?.checked_add(thread)?;
+    let start = turn.checked_mul(shape.chunk)?;
+    (start < shape.count).then(|| (start, shape.count.min(start.saturating_add(shape.chunk))))
+}
+
+/// The equal part of thread number `thread`; the first ones get one more where it does not divide.
+fn static_block(count: u64, thread: u64, threads: u64) -> Option<(u64, u64)> {
+    let (part, rest) = (count / threads, count % threads);
+    let start = part * thread + thread.min(rest);
+    let end = start + part + u64::from(thread < rest);
+    (start < end).then_some((start, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::static_block;
+    use proptest::prelude::{prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn static_blocks_tile_the_loop(count in 0u64..10_000, threads in 1u64..70) {
+            let mut next = 0;
+            for (start, end) in (0..threads).filter_map(|t| static_block(count, t, threads)) {
+                prop_assert_eq!(start, next);
+                next = end;
+            }
+            prop_assert_eq!(next, count);
+        }
+    }
+}

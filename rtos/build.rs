@@ -1,0 +1,7 @@
+//! Lets applications find the linker script
+
+fn main() {
+    let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    println!("cargo:rustc-link-search={folder}");
+    println!("cargo:rerun-if-changed=bulkhead-rtos.ld");
+}

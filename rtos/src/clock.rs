@@ -1,0 +1,68 @@
+//! The counter that all partitions share, and this core's deadline
+//!
+//! Times are ticks of CNTVCT_EL0; its frequency is the machine's (CNTFRQ_EL0), never a constant.
+
+use crate::registers;
+
+/// Ticks since power-on.
+#[inline]
+#[must_use]
+pub fn now() -> u64 {
+    registers::counter()
+}
+
+/// Ticks per second.
+#[inline]
+#[must_use]
+pub fn frequency() -> u64 {
+    registers::counter_frequency().max(1)
+}
+
+/// Ticks as microseconds, rounded down.
+#[must_use]
+pub fn micros(ticks: u64) -> u64 {
+    let hz = frequency();
+    let (seconds, rest) = (ticks / hz, ticks % hz);
+    seconds
+        .saturating_mul(1_000_000)
+        .saturating_add(rest.saturating_mul(1_000_000) / hz)
+}
+
+/// Microseconds as ticks, rounded down.
+#[must_use]
+pub fn ticks(micros: u64) -> u64 {
+    let hz = frequency();
+    let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
+    seconds
+        .saturating_mul(hz)
+        .saturating_add(rest.saturating_mul(hz) / 1_000_000)
+}
+
+/// Ticks as seconds.
+#[must_use]
+pub fn seconds(ticks: u64) -> f64 {
+    ticks as f64 / frequency() as f64
+}
+
+/// Sleeps until `deadline_ticks` or the next interrupt, whichever is first; interrupts are taken
+/// before it returns. Nothing is missed in between: they are masked from the look at the clock to
+/// the wait, which a pending one ends all the same.
+pub(crate) fn sleep_until(deadline_ticks: u64) {
+    let mask = registers::mask_interrupts();
+    if registers::counter() < deadline_ticks {
+        registers::set_timer_deadline(deadline_ticks);
+        registers::set_timer_control(ENABLE);
+        registers::wait_for_interrupt();
+    }
+    registers::restore_interrupts(mask);
+}
+
+/// The timer's interrupt: it stays off until the next deadline is set.
+pub(crate) fn silence_timer() {
+    registers::set_timer_control(ENABLE | MASK);
+}
+
+/// INTID of the virtual timer (SBSA, PPI 11).
+pub(crate) const TIMER_INTID: u32 = 27;
+const ENABLE: u64 = 1;
+const MASK: u64 = 2;

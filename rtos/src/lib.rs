@@ -1,0 +1,70 @@
+//! Minimal EL1 runtime of real-time partitions
+//!
+//! One program per partition, which owns its cores. The runtime gives it tables and vectors, the
+//! shared counter, periodic jobs, interrupts, a console, channels and their tracing, and stays out
+//! of the way: nothing it does in the steady state enters EL2.
+//!
+//! ```ignore
+//! #![no_std]
+//! #![no_main]
+//! bulkhead_rtos::application!(main);
+//!
+//! fn main(system: &System) -> Result<Infallible, ChannelError> {
+//!     let mut sensors = Subscriber::<Sensors>::open(system, "sensors")?;
+//!     system.announce_up();
+//!     system.run_periodic("control", Period::from_micros(1000), |job| { … })
+//! }
+//! ```
+//!
+//! An application's `build.rs` prints `cargo:rustc-link-arg-bins=-Tbulkhead-rtos.ld`.
+
+#![no_std]
+
+mod channel;
+pub mod clock;
+#[macro_use]
+pub mod console;
+pub mod cores;
+pub mod exception;
+mod gic;
+pub mod hypercall;
+pub mod interrupt;
+mod link;
+mod lock;
+pub mod mmu;
+mod panic;
+mod registers;
+mod shared;
+mod stack;
+mod start;
+mod system;
+mod task;
+pub mod trace;
+
+pub use bulkhead_rtos_core::release::Period;
+pub use channel::{
+    ChannelError, MailReceiver, MailSender, Message, Publisher, Received, Receiver, Recorder,
+    Sender, SharedMemory, Subscriber,
+};
+pub use link::{Link, LinkState};
+pub use lock::Lock;
+pub use stack::Stack;
+pub use system::System;
+pub use task::Job;
+
+/// Names the application's entry: `fn(&System) -> Result<Infallible, E>` with a displayable `E`.
+///
+/// A program that ends has failed: its reason goes to the console and the partition's policy for
+/// `panic` decides.
+#[macro_export]
+macro_rules! application {
+    ($main:path) => {
+        #[expect(unsafe_code, reason = "the runtime calls the application by this name")]
+        #[unsafe(no_mangle)]
+        fn bulkhead_application(system: &$crate::System) {
+            if let Err(error) = $main(system) {
+                $crate::println!("stopped: {error}");
+            }
+        }
+    };
+}

@@ -1,0 +1,148 @@
+//! What the partition knows about itself
+
+use crate::gic::Gic;
+use crate::hypercall::{self, Refused};
+use crate::link::Link;
+use crate::{clock, interrupt, mmu, shared};
+use bulkhead_abi::guest::{ChannelEnd, GUEST_MAGIC, GuestInfo, HEARTBEAT_OFFSET};
+use bulkhead_abi::status::{CoreCounters, Status, TRAPS};
+use bulkhead_abi::{VERSION, name_text};
+use bulkhead_rtos_core::argument;
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// The partition, as the host tool planned it.
+pub struct System {
+    info: GuestInfo,
+    heartbeat: &'static AtomicU64,
+}
+
+/// `x0` named no guest information page of this version.
+pub(crate) struct NoGuestInfo;
+
+impl System {
+    /// Reads the page at `address`, maps the memory and takes note of the interrupt controller.
+    pub(crate) fn read(address: u64) -> Result<Self, NoGuestInfo> {
+        let info = shared::guest_info(address);
+        if info.magic != GUEST_MAGIC || info.version != VERSION {
+            return Err(NoGuestInfo);
+        }
+        mmu::map_data(info.memory[0], info.memory[1]);
+        interrupt::set_controller(Gic::at(info.interrupt_controller));
+        Ok(Self {
+            info,
+            heartbeat: shared::word(address + HEARTBEAT_OFFSET),
+        })
+    }
+
+    pub(crate) fn info(&self) -> &GuestInfo {
+        &self.info
+    }
+
+    /// Name of the partition.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        name_text(&self.info.name)
+    }
+
+    /// Cores of the partition.
+    #[must_use]
+    pub fn cores(&self) -> u32 {
+        self.info.cores
+    }
+
+    /// Guest-physical address and bytes of its memory.
+    #[must_use]
+    pub fn memory(&self) -> [u64; 2] {
+        self.info.memory
+    }
+
+    /// Guest-physical addresses of its distributor and of its first redistributor.
+    #[must_use]
+    pub fn interrupt_controller(&self) -> [u64; 2] {
+        self.info.interrupt_controller
+    }
+
+    /// Guest-physical addresses of what others write and it may only read: its own link page and its
+    /// status region.
+    #[must_use]
+    pub fn shared_pages(&self) -> [u64; 2] {
+        [self.info.link, self.info.status]
+    }
+
+    /// Guest-physical address and bytes of the memory by which the host tool hears of it: console
+    /// output, console input, trace.
+    #[must_use]
+    pub fn recorders(&self) -> [[u64; 2]; 3] {
+        [self.info.console_out, self.info.console_in, self.info.trace]
+    }
+
+    /// The value of the argument word `key=value`; `""` for the bare word.
+    #[must_use]
+    pub fn argument(&self, key: &str) -> Option<&str> {
+        let text = self.info.argument.get(..self.info.argument_len as usize)?;
+        argument::value(core::str::from_utf8(text).ok()?, key)
+    }
+
+    /// The ends of channels that it holds.
+    #[must_use]
+    pub fn channels(&self) -> &[ChannelEnd] {
+        self.info
+            .channels
+            .get(..self.info.channel_count as usize)
+            .unwrap_or(&self.info.channels)
+    }
+
+    /// Entries to EL2 of the core of `rank` since the partition last announced itself, from its own
+    /// status region.
+    #[must_use]
+    pub fn traps_since_up(&self, rank: u32) -> u64 {
+        let core = self.info.status
+            + (offset_of!(Status, cores) as u64)
+            + u64::from(rank) * size_of::<CoreCounters>() as u64;
+        let sum = |table: usize| -> u64 {
+            let first = core + table as u64;
+            (0..TRAPS as u64)
+                .map(|cause| shared::word(first + 8 * cause).load(Ordering::Relaxed))
+                .sum()
+        };
+        let now = sum(offset_of!(CoreCounters, traps));
+        now.wrapping_sub(sum(offset_of!(CoreCounters, traps_at_up)))
+    }
+
+    /// Its own link: state and number of starts.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        Link::at(self.info.link)
+    }
+
+    /// Says that the partition is up: its link rises and its steady state begins.
+    ///
+    /// # Errors
+    /// The monitor's refusal.
+    pub fn announce_up(&self) -> Result<(), Refused> {
+        self.beat();
+        hypercall::announce_up()
+    }
+
+    /// Shows life to whoever watches the partition's heartbeat.
+    pub fn beat(&self) {
+        self.heartbeat.store(clock::now(), Ordering::Release);
+    }
+
+    /// Sleeps until `ticks`, with a beating heart.
+    pub fn wait_until(&self, ticks: u64) {
+        let pause = match self.info.heartbeat_period_ticks / 2 {
+            0 => clock::frequency(),
+            pause => pause,
+        };
+        loop {
+            let now = clock::now();
+            if now >= ticks {
+                return;
+            }
+            self.heartbeat.store(now, Ordering::Release);
+            clock::sleep_until(ticks.min(now.saturating_add(pause)));
+        }
+    }
+}

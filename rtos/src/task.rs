@@ -1,0 +1,75 @@
+//! A periodic task
+//!
+//! The core is the task's own: it runs each job to its end and sleeps until the next release. Start,
+//! finish and lateness of every job are traced.
+
+use crate::{System, clock, trace};
+use bulkhead_abi::name_field;
+use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_rtos_core::release::{Period, Releases};
+use core::ops::ControlFlow;
+
+/// One execution of a periodic task.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// Number of the job since the task started, from 0.
+    pub number: u64,
+    /// When it was released, ticks.
+    pub release: u64,
+    /// When it started, ticks.
+    pub start: u64,
+    /// Releases before it that nobody served.
+    pub skipped: u64,
+}
+
+impl System {
+    /// Runs `work` once per `period` until it says [`ControlFlow::Break`], whose value is given back.
+    pub fn run_periodic<R>(
+        &self,
+        name: &str,
+        period: Period,
+        mut work: impl FnMut(&Job) -> ControlFlow<R>,
+    ) -> R {
+        let name = name_field(name);
+        let mut releases = Releases::after(clock::now(), period, clock::frequency());
+        let mut number = 0;
+        loop {
+            self.wait_until(releases.next_ticks());
+            let start = clock::now();
+            let release = releases.take(start);
+            let job = Job {
+                number,
+                release: release.ticks,
+                start,
+                skipped: release.skipped,
+            };
+            let flow = work(&job);
+            record(&job, name);
+            if let ControlFlow::Break(result) = flow {
+                return result;
+            }
+            number += 1;
+        }
+    }
+}
+
+fn record(job: &Job, name: trace::Name) {
+    let sequence = job.number as u32;
+    let event = Event {
+        ticks: job.start,
+        kind: EventKind::Job as u32,
+        sequence,
+        a: job.release,
+        b: clock::now(),
+        name,
+    };
+    if job.skipped > 0 {
+        trace::emit(&Event {
+            kind: EventKind::Overrun as u32,
+            a: job.skipped,
+            b: 0,
+            ..event
+        });
+    }
+    trace::emit(&event);
+}

@@ -1,0 +1,80 @@
+# Linux for the guests: arm64 kernel packages and a static busybox, unpacked under .cache
+#
+#   .cache/debian-arm64/kernel/FLAVOUR/{Image,release,modules/}   .cache/debian-arm64/busybox
+
+has_busybox() { [ -x "$DEB/busybox" ]; }
+
+fetch_busybox() {
+    has_busybox && return 0
+    update_archive
+    step "Fetching busybox for the initial file system" unpack_busybox
+}
+
+unpack_busybox() {
+    rm -rf "$DEB/busybox.part"
+    fetch_package busybox-static:arm64 "$DEB/busybox.part" || return 1
+    for file in "$DEB/busybox.part/bin/busybox" "$DEB/busybox.part/usr/bin/busybox"; do
+        [ ! -f "$file" ] || mv "$file" "$DEB/busybox"
+    done
+    rm -rf "$DEB/busybox.part"
+    has_busybox
+}
+
+# A flavour that is a file is kept under its name without the folder.
+kernel_folder() { echo "$DEB/kernel/$(basename "$1" .deb)"; }
+
+has_kernel() { [ -s "$(kernel_folder "$1")/Image" ] && [ -s "$(kernel_folder "$1")/release" ]; }
+
+fetch_kernel() {
+    has_kernel "$1" && return 0
+    case $1 in
+        *.deb) [ -r "$1" ] || die "there is no kernel package $1." "Name an existing .deb file or a package." ;;
+        *) update_archive; require_package "$(kernel_package "$1")" ;;
+    esac
+    step "Fetching the arm64 kernel \"$(basename "$1")\" for Linux guests" unpack_kernel "$1"
+}
+
+require_package() {
+    [ -n "$(field "$1:arm64" Package)" ] || die "there is no arm64 package $1 in this machine's package sources." \
+        "\`apt-cache search linux-image\` lists kernels; an Image or a .deb file will do as well."
+}
+
+# kernel_package FLAVOUR: the package that holds the image itself, behind the meta-packages.
+kernel_package() {
+    case $1 in
+        debian) name=linux-image-arm64 ;;
+        debian-rt) name=linux-image-rt-arm64 ;;
+        *) name=$1 ;;
+    esac
+    real=$(field "$name:arm64" Depends | tr ',|' '\n\n' | sed -n 's/^ *\(linux-image-[^ ]*\).*/\1/p' | head -n 1)
+    echo "${real:-$name}"
+}
+
+unpack_kernel() {
+    folder=$(kernel_folder "$1")
+    rm -rf "$folder.part" "$folder"
+    mkdir -p "$folder.part/tree"
+    case $1 in
+        *.deb) dpkg-deb --fsys-tarfile "$1" | tar -x -C "$folder.part/tree" --no-same-owner ;;
+        *) fetch_package "$(kernel_package "$1"):arm64" "$folder.part/tree" ;;
+    esac || return 1
+    keep_kernel "$folder.part" && mv "$folder.part" "$folder"
+}
+
+# From the unpacked package in FOLDER/tree to what is kept of it.
+keep_kernel() {
+    image=$(ls "$1/tree/boot/"vmlinu[xz]-* | head -n 1)
+    modules=$(ls -d "$1"/tree/lib/modules/* "$1"/tree/usr/lib/modules/* 2>/dev/null | head -n 1)
+    is_arm64_image "$image" &&
+        echo "${image##*/vmlinu?-}" >"$1/release" &&
+        mv "$image" "$1/Image" &&
+        mv "$modules" "$1/modules" &&
+        rm -rf "$1/tree"
+}
+
+# Bytes 56-59 of an arm64 Image are "ARM\x64" (Documentation/arch/arm64/booting).
+is_arm64_image() {
+    [ "$(dd if="$1" bs=1 skip=56 count=4 2>/dev/null)" = ARMd ] && return
+    echo "$1 is not an uncompressed arm64 Image"
+    return 1
+}

@@ -1,0 +1,32 @@
+#!/bin/sh
+# What `make run` does: its variables become arguments of the tool
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+fetched=$root/.cache/debian-arm64/kernel
+
+# A kernel is one the set-up knows, a package file, a file of one's own, or a package.
+case ${KERNEL:-} in
+    '') "$root/setup/setup.sh" ;;
+    debian | debian-rt) "$root/setup/setup.sh" "$KERNEL" ;;
+    *.deb) KERNEL=$(realpath "$KERNEL"); "$root/setup/setup.sh" debian "$KERNEL" ;;
+    */*) "$root/setup/setup.sh"; KERNEL=$(realpath -m "$KERNEL") ;;
+    *) "$root/setup/setup.sh" debian "$KERNEL"; KERNEL=$fetched/$KERNEL/Image ;;
+esac
+
+set -- run "${SYSTEM:-$root/systems/drive}"
+[ -z "${FOR:-}" ] || set -- "$@" --for "$FOR"
+[ -z "${FAULT:-}" ] || set -- "$@" --fault "$FAULT"
+[ -z "${KERNEL:-}" ] || set -- "$@" --set "partition.linux.image.kernel=$KERNEL"
+[ -z "${INITRD:-}" ] || set -- "$@" --set "partition.linux.image.initrd=$(realpath -m "$INITRD")"
+if [ -n "${LINUX_CORES:-}" ]; then
+    # One each for controller and plant, and the spare one that watches them.
+    set -- "$@" --set "partition.linux.cores=$LINUX_CORES" --set "system.cores=$((LINUX_CORES + 3))"
+fi
+if [ -n "${REALTIME:-}" ]; then
+    set -- "$@" --real
+    [ -n "${FOR:-}" ] || set -- "$@" --for forever
+    # A host takes the emulator's processor away for longer than a hang may last on a board.
+    [ -n "${SYSTEM:-}" ] ||
+        set -- "$@" --set "partition.control.heartbeat=5 s" --set "partition.plant.heartbeat=5 s"
+fi
+exec "$root/bulkhead" "$@"

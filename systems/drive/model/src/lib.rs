@@ -1,0 +1,47 @@
+//! Vehicle, controller, driving cycle and messages of the showcase
+//!
+//! The same code runs in the partitions, in the Linux agent and in the tests on the host. SI units
+//! throughout, in the names (`speed_mps`, `force_n`); arithmetic in `f64`, no libm function but the
+//! square root, so that results are the same on every machine.
+//!
+//! | module | runs in | what |
+//! |---|---|---|
+//! | [`vehicle`], [`road`], [`actuator`] | `plant` | longitudinal dynamics, integrated at 1 kHz |
+//! | [`pilot`], [`controller`], [`reference`], [`sensor`] | `control` | speed controller and its safeguards |
+//! | [`cycle`] | `linux` | NEDC, sent ahead of time as a trajectory |
+//! | [`message`] | all | what they tell each other |
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod actuator;
+pub mod controller;
+pub mod cycle;
+pub mod message;
+pub mod pilot;
+pub mod reference;
+pub mod road;
+pub mod sensor;
+pub mod vehicle;
+
+/// Sampling period of plant and controller, seconds.
+pub const STEP_S: f64 = 0.001;
+
+/// Converts km/h to m/s.
+#[must_use]
+pub const fn mps(kmph: f64) -> f64 {
+    kmph / 3.6
+}
+
+/// Converts m/s to km/h.
+#[must_use]
+pub const fn kmph(mps: f64) -> f64 {
+    mps * 3.6
+}
+
+/// `value`, but not below `low` nor above `high`; `low` where it is no number. Unlike `f64::clamp` it
+/// has no way to panic.
+#[must_use]
+pub(crate) const fn limited(value: f64, low: f64, high: f64) -> f64 {
+    value.max(low).min(high)
+}

@@ -1,0 +1,90 @@
+//! Compares what happened with what was expected; says all that differs
+
+use crate::expectation::{Console, Expectation};
+use crate::figures::{self, Figures};
+use crate::pattern::Pattern;
+use crate::play::Lines;
+use bulkhead_run::Ended;
+use bulkhead_run::report::Report;
+
+/// Lines of a console that are shown with a failure.
+const SHOWN: usize = 12;
+
+/// All that is not as expected.
+pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if report.ended != Ended::Length.sentence() {
+        wrong.push(format!("the run ended early: {}", report.ended));
+    }
+    let figures = figures::of(report);
+    let bounds = expected.figures.iter();
+    wrong.extend(bounds.filter_map(|(name, bound)| match figures.get(name) {
+        Some(value) if bound.holds(*value) => None,
+        Some(value) => Some(format!("{name} is {value}, expected {bound}")),
+        None => Some(unknown(name, &figures)),
+    }));
+    for (name, console) in &expected.console {
+        let said = lines.get(name).map_or(&[][..], Vec::as_slice);
+        let mut differences = console_differences(console, said);
+        if !differences.is_empty() {
+            differences.push(format!("it said at the end:\n{}", last(said)));
+        }
+        wrong.extend(
+            differences
+                .iter()
+                .map(|what| format!("console of {name}: {what}")),
+        );
+    }
+    wrong
+}
+
+fn unknown(name: &str, figures: &Figures) -> String {
+    let family = name.rsplit_once('.').map_or("", |(family, _)| family);
+    let alike: Vec<_> = figures
+        .keys()
+        .filter(|key| key.starts_with(family))
+        .map(String::as_str)
+        .collect();
+    format!("there is no figure {name}; there are {}", alike.join(", "))
+}
+
+fn console_differences(console: &Console, said: &[String]) -> Vec<String> {
+    let mut wrong: Vec<String> = missing(&console.order, said).into_iter().collect();
+    for pattern in &console.never {
+        let lines = said.iter().filter(|line| pattern.is_in(line)).take(1);
+        wrong.extend(lines.map(|line| format!("`{pattern}` should never come: {line}")));
+    }
+    for each in &console.each {
+        let of: Vec<_> = said.iter().filter(|line| each.of.is_in(line)).collect();
+        if of.is_empty() {
+            wrong.push(format!("no line with `{}`", each.of));
+        }
+        let without = of.iter().find(|line| !each.has.is_in(line));
+        wrong.extend(without.map(|line| format!("without `{}`: {line}", each.has)));
+    }
+    wrong
+}
+
+/// The first of the patterns that does not follow those before it.
+fn missing(order: &[Pattern], said: &[String]) -> Option<String> {
+    let mut lines = said.iter();
+    let absent = order
+        .iter()
+        .find(|pattern| !lines.any(|line| pattern.is_in(line)))?;
+    let somewhere = said.iter().any(|line| absent.is_in(line));
+    let place = if somewhere {
+        "in its place"
+    } else {
+        "anywhere"
+    };
+    Some(format!("`{absent}` did not come {place}"))
+}
+
+fn last(said: &[String]) -> String {
+    let from = said.len().saturating_sub(SHOWN);
+    said[from..]
+        .iter()
+        .map(|line| format!("    {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}

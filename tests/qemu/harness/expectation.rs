@@ -1,0 +1,211 @@
+//! `expect.toml`: what is tested and what must come of it
+
+use crate::bound::Bound;
+use crate::pattern::Pattern;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+const FILE_NAME: &str = "expect.toml";
+/// The table of cases that add to what stands above it.
+const CASES: &str = "case";
+/// Stands for the name of the case in its texts.
+const PLACE_OF_NAME: &str = "{case}";
+
+/// One test.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    /// `FOLDER` or `FOLDER/CASE`.
+    pub(crate) name: String,
+    /// Its folder.
+    pub(crate) folder: PathBuf,
+    /// What is expected.
+    pub(crate) expectation: Expectation,
+}
+
+/// What is tested, and what must come of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Expectation {
+    /// For whoever reads a failure.
+    pub(crate) what: String,
+    /// Whether it belongs to the long tests.
+    #[serde(default)]
+    pub(crate) long: bool,
+    /// A system of the checkout, or the experiment `bench`; else the folder's own `system.toml`.
+    pub(crate) system: Option<PathBuf>,
+    /// An experiment whose promise must hold.
+    pub(crate) bench: Option<String>,
+    /// Seconds of virtual time.
+    #[serde(rename = "for", default = "usual_length")]
+    pub(crate) seconds: f64,
+    /// Runs, whose digests must be equal.
+    #[serde(default = "once")]
+    pub(crate) runs: usize,
+    /// Another processor than the board's.
+    pub(crate) cpu: Option<String>,
+    /// Changes of the description, as after `--set`.
+    #[serde(default)]
+    pub(crate) set: BTreeMap<String, String>,
+    /// Argument words, by partition.
+    #[serde(default)]
+    pub(crate) arguments: BTreeMap<String, String>,
+    /// Guests that are compiled first.
+    #[serde(default)]
+    pub(crate) guest: BTreeMap<String, Guest>,
+    /// A bit of the boot image that is turned over.
+    pub(crate) damage: Option<Damage>,
+    /// Nothing starts, and this is said.
+    pub(crate) refused: Option<Pattern>,
+    /// Lines that are typed.
+    #[serde(default, rename = "type")]
+    pub(crate) typed: Vec<Typed>,
+    /// What figures may be, by their names.
+    #[serde(default)]
+    pub(crate) figures: BTreeMap<String, Bound>,
+    /// What consoles say, by partition; `boot` is the boot part's.
+    #[serde(default)]
+    pub(crate) console: BTreeMap<String, Console>,
+}
+
+/// A guest that is compiled: its file's name is the table's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Guest {
+    /// Sources, in the folder.
+    pub(crate) sources: Vec<String>,
+    /// Form of the file.
+    pub(crate) form: Form,
+}
+
+/// Form of a guest's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Form {
+    /// As the linker makes it.
+    Elf,
+    /// Its bytes from the load address on.
+    Flat,
+}
+
+/// A part of the boot image that is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Damage {
+    /// The magic number in front of the configuration.
+    Magic,
+    /// The middle of the configuration.
+    Configuration,
+    /// The finished translation tables.
+    Tables,
+    /// The last byte: a guest's image.
+    Image,
+}
+
+/// A line that is typed once another line was seen.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Typed {
+    /// The line that is waited for.
+    pub(crate) after: Pattern,
+    /// On whose console, and into whose the text goes.
+    pub(crate) partition: String,
+    /// What is typed.
+    pub(crate) text: String,
+}
+
+/// What a console says.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Console {
+    /// Lines that come in this order, others between them.
+    pub(crate) order: Vec<Pattern>,
+    /// Lines that never come.
+    pub(crate) never: Vec<Pattern>,
+    /// What all lines of a sort have; there is at least one.
+    pub(crate) each: Vec<Each>,
+}
+
+/// Each line with `of` also has `has`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Each {
+    pub(crate) of: Pattern,
+    pub(crate) has: Pattern,
+}
+
+const fn usual_length() -> f64 {
+    3.0
+}
+
+const fn once() -> usize {
+    1
+}
+
+/// All cases of all folders in `folder`.
+pub(crate) fn discover(folder: &Path) -> Result<Vec<Case>, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
+    let mut folders: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    folders.retain(|path| path.join(FILE_NAME).is_file());
+    folders.sort();
+    let mut cases = Vec::new();
+    for folder in folders {
+        cases.extend(cases_of(&folder)?);
+    }
+    Ok(cases)
+}
+
+fn cases_of(folder: &Path) -> Result<Vec<Case>, String> {
+    let file = folder.join(FILE_NAME);
+    let wrong = |error: String| format!("{}: {error}", file.display());
+    let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
+    let mut common: Table = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let stem = folder.file_name().unwrap_or_default().to_string_lossy();
+    let variants: BTreeMap<String, Table> = match common.remove(CASES) {
+        Some(cases) => cases.try_into().map_err(|error| wrong(error.to_string()))?,
+        None => return Ok(vec![case(&stem, folder, common).map_err(wrong)?]),
+    };
+    let variants = variants.into_iter().map(|(name, own)| {
+        let name = format!("{stem}/{name}");
+        case(&name, folder, merged(common.clone(), own))
+            .map_err(|error| wrong(format!("{name}: {error}")))
+    });
+    variants.collect()
+}
+
+fn case(name: &str, folder: &Path, mut table: Table) -> Result<Case, String> {
+    let own = name.rsplit('/').next().unwrap_or(name);
+    table
+        .iter_mut()
+        .for_each(|(_, value)| insert_name(value, own));
+    Ok(Case {
+        name: name.to_owned(),
+        folder: folder.to_path_buf(),
+        expectation: table.try_into().map_err(|error| error.to_string())?,
+    })
+}
+
+/// Texts say `{case}` for the name of the case.
+fn insert_name(value: &mut Value, name: &str) {
+    match value {
+        Value::String(text) => *text = text.replace(PLACE_OF_NAME, name),
+        Value::Array(items) => items.iter_mut().for_each(|item| insert_name(item, name)),
+        Value::Table(table) => table
+            .iter_mut()
+            .for_each(|(_, item)| insert_name(item, name)),
+        _ => {}
+    }
+}
+
+/// Tables are merged, everything else is replaced.
+fn merged(mut common: Table, own: Table) -> Table {
+    for (key, value) in own {
+        let value = match (common.remove(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => Value::Table(merged(below, above)),
+            (_, value) => value,
+        };
+        common.insert(key, value);
+    }
+    common
+}

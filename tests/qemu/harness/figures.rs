@@ -1,0 +1,120 @@
+//! The figures of a report by their names
+//!
+//! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `worst-restart-ns`, `boot`, `steady`,
+//! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
+//! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
+//! `missed`.
+
+use bulkhead_abi::status::{ACTION_NAMES, CAUSE_NAMES, TRAP_NAMES};
+use bulkhead_run::report::{ChannelReport, CoreReport, PartitionReport, Report, TaskReport};
+use std::collections::BTreeMap;
+
+/// Figures by name.
+pub(crate) type Figures = BTreeMap<String, u64>;
+
+/// All figures of `report`.
+pub(crate) fn of(report: &Report) -> Figures {
+    let mut figures = Figures::new();
+    report.partitions.iter().for_each(|partition| {
+        add_partition(&mut figures, partition);
+        add_faults(&mut figures, report, &partition.name);
+    });
+    report
+        .channels
+        .iter()
+        .for_each(|channel| add_channel(&mut figures, channel));
+    report
+        .tasks
+        .iter()
+        .for_each(|task| add_task(&mut figures, task));
+    figures.insert("missed".into(), report.missed.values().sum());
+    figures
+}
+
+fn add(figures: &mut Figures, prefix: &str, named: &[(&str, u64)]) {
+    let named = named
+        .iter()
+        .map(|(name, value)| (format!("{prefix}.{name}"), *value));
+    figures.extend(named);
+}
+
+fn add_partition(figures: &mut Figures, partition: &PartitionReport) {
+    let prefix = format!("partition.{}", partition.name);
+    let total = |count: fn(&CoreReport) -> u64| partition.cores.iter().map(count).sum();
+    let named = [
+        ("up", u64::from(partition.state == "up")),
+        ("down", u64::from(partition.state == "down")),
+        ("epoch", partition.epoch.into()),
+        ("restarts", partition.restarts),
+        ("faults", partition.faults),
+        ("worst-restart-ns", partition.worst_restart_ns),
+        ("boot", total(CoreReport::boot_total)),
+        ("steady", total(CoreReport::steady_total)),
+    ];
+    add(figures, &prefix, &named);
+    for cause in TRAP_NAMES {
+        let sum = |phase: fn(&CoreReport) -> &BTreeMap<String, u64>| {
+            partition
+                .cores
+                .iter()
+                .filter_map(|core| phase(core).get(cause))
+                .sum()
+        };
+        add(
+            figures,
+            &format!("{prefix}.boot"),
+            &[(cause, sum(|core| &core.boot))],
+        );
+        add(
+            figures,
+            &format!("{prefix}.steady"),
+            &[(cause, sum(|core| &core.steady))],
+        );
+    }
+    for doorbell in &partition.doorbells {
+        let prefix = format!("doorbell.{}.{}", partition.name, doorbell.channel);
+        add(
+            figures,
+            &prefix,
+            &[("sent", doorbell.sent), ("dropped", doorbell.dropped)],
+        );
+    }
+}
+
+fn add_faults(figures: &mut Figures, report: &Report, partition: &str) {
+    for (cause, action) in CAUSE_NAMES
+        .iter()
+        .flat_map(|c| ACTION_NAMES.iter().map(move |a| (c, a)))
+    {
+        let alike = report.faults.iter().filter(|fault| {
+            fault.partition == partition && fault.cause == **cause && fault.action == **action
+        });
+        figures.insert(
+            format!("fault.{partition}.{cause}.{action}"),
+            alike.count() as u64,
+        );
+    }
+}
+
+fn add_channel(figures: &mut Figures, channel: &ChannelReport) {
+    let named = [
+        ("sent", channel.sent),
+        ("received", channel.received),
+        ("lost", channel.lost),
+        ("longest-delay-ns", channel.delay.max_ns),
+    ];
+    add(figures, &format!("channel.{}", channel.name), &named);
+}
+
+fn add_task(figures: &mut Figures, task: &TaskReport) {
+    let named = [
+        ("jobs", task.jobs),
+        ("overruns", task.overruns),
+        ("latest-ns", task.lateness.max_ns),
+    ];
+    add(
+        figures,
+        &format!("task.{}.{}", task.partition, task.name),
+        &named,
+    );
+}

@@ -1,0 +1,83 @@
+//! Types what is to be typed while a system runs, and keeps what was said
+
+use crate::expectation::Typed;
+use bulkhead_plan::manifest::Manifest;
+use bulkhead_run::Observer;
+use bulkhead_run::machine::RunFolder;
+use bulkhead_run::report::Live;
+use bulkhead_run::watch::type_line;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What was said, by console.
+pub(crate) type Lines = BTreeMap<String, Vec<String>>;
+
+/// An observer that types.
+pub(crate) struct Player<'m> {
+    manifest: &'m Manifest,
+    folder: RunFolder,
+    pending: VecDeque<&'m Typed>,
+    due: Vec<&'m Typed>,
+    /// Everything said.
+    pub(crate) lines: Lines,
+    /// What could not be typed.
+    pub(crate) failures: Vec<String>,
+}
+
+impl<'m> Player<'m> {
+    pub(crate) fn new(manifest: &'m Manifest, folder: RunFolder, typed: &'m [Typed]) -> Self {
+        Self {
+            manifest,
+            folder,
+            pending: typed.iter().collect(),
+            due: Vec::new(),
+            lines: Lines::new(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Everything that was to be typed was.
+    pub(crate) fn finish(self) -> Result<Lines, String> {
+        let waiting = self.pending.iter().map(|typed| {
+            let after = &typed.after;
+            format!("`{}` was not typed: `{after}` never came", typed.text)
+        });
+        let failures: Vec<_> = self.failures.iter().cloned().chain(waiting).collect();
+        if failures.is_empty() {
+            Ok(self.lines)
+        } else {
+            Err(failures.join("\n"))
+        }
+    }
+
+    fn type_due(&mut self) {
+        for typed in self.due.drain(..) {
+            let found = self
+                .manifest
+                .partitions
+                .iter()
+                .find(|p| p.name == typed.partition);
+            let result = match found {
+                Some(partition) => type_line(self.manifest, partition, &self.folder, &typed.text)
+                    .map_err(|error| error.to_string()),
+                None => Err(format!("there is no partition `{}`", typed.partition)),
+            };
+            self.failures.extend(result.err());
+        }
+    }
+}
+
+impl Observer for Player<'_> {
+    fn line(&mut self, name: &str, text: &str) {
+        self.lines.entry(name.into()).or_default().push(text.into());
+        let awaited = self.pending.front();
+        if awaited.is_some_and(|typed| typed.partition == name && typed.after.is_in(text)) {
+            self.due.extend(self.pending.pop_front());
+        }
+    }
+
+    fn live(&mut self, _: &Live) {
+        self.type_due();
+    }
+
+    fn notice(&mut self, _: &str) {}
+}

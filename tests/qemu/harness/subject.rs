@@ -1,0 +1,203 @@
+//! One test: build the system, run it, compare
+
+use crate::checks;
+use crate::expectation::{Case, Damage};
+use crate::guest;
+use crate::play::{Lines, Player};
+use bulkhead_abi::boot::{BootHeader, IMAGE_HEADER_SIZE};
+use bulkhead_abi::config::{CONFIG_MAGIC, Config, ImageCheck};
+use bulkhead_image::{BOOT_IMAGE, BuildOptions};
+use bulkhead_model::Overrides;
+use bulkhead_model::render::{Style, render};
+use bulkhead_model::system::System;
+use bulkhead_plan::manifest::Manifest;
+use bulkhead_run::machine::{RunFolder, Timing};
+use bulkhead_run::report::Report;
+use bulkhead_run::{RunError, RunOptions};
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use zerocopy::FromBytes;
+
+/// Where tests are built and run, from the root of the checkout.
+const OUT: &str = "out/tests";
+/// Names the checkout that is tested where it is not the one around this program.
+const ROOT_VARIABLE: &str = "BULKHEAD_ROOT";
+
+/// Builds and runs; all that is not as expected is the error.
+pub(crate) fn examine(case: &Case) -> Result<(), String> {
+    let expected = &case.expectation;
+    let root = root()?;
+    let out = root.join(OUT).join(&case.name);
+    let trouble = match &expected.bench {
+        Some(id) => promise(&root, &out, id)?,
+        None => behaviour(case, &root, &out)?,
+    };
+    if trouble.is_empty() {
+        return Ok(());
+    }
+    let folder = out.join("run");
+    Err(format!(
+        "{}\n- {}\n(results in {})",
+        expected.what,
+        trouble.join("\n- "),
+        folder.display()
+    ))
+}
+
+fn root() -> Result<PathBuf, String> {
+    if let Some(root) = std::env::var_os(ROOT_VARIABLE) {
+        return Ok(root.into());
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    root.map(Path::to_path_buf)
+        .ok_or_else(|| "there is no checkout around the tests".into())
+}
+
+/// Rows of an experiment that do not keep its promise.
+fn promise(root: &Path, out: &Path, id: &str) -> Result<Vec<String>, String> {
+    let bench = bulkhead_bench::all()
+        .into_iter()
+        .find(|bench| bench.id() == id);
+    let bench = bench.ok_or_else(|| format!("there is no experiment {id}"))?;
+    let long = std::env::var_os("BULKHEAD_LONG").is_some();
+    let context = bulkhead_bench::Context {
+        root: root.into(),
+        out: out.into(),
+        long,
+    };
+    let report = bench.run(&context).map_err(text)?;
+    Ok(report
+        .rows
+        .iter()
+        .filter(|row| !row.ok)
+        .map(|row| format!("{row:?}"))
+        .collect())
+}
+
+fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String> {
+    let expected = &case.expectation;
+    let mut manifest = build(case, root, out)?;
+    manifest.machine.cpu = expected.cpu.clone().unwrap_or(manifest.machine.cpu);
+    if let Some(damage) = expected.damage {
+        turn_over(damage, &out.join(BOOT_IMAGE))?;
+    }
+    if let Some(pattern) = &expected.refused {
+        return match run(case, &manifest, out) {
+            Err(RunError::BootFailed { message }) if pattern.is_in(&message) => Ok(Vec::new()),
+            Err(error) => Ok(vec![format!("`{pattern}` was not said: {error}")]),
+            Ok(_) => Ok(vec!["it was not refused".into()]),
+        };
+    }
+    let mut trouble = Vec::new();
+    let mut digests = BTreeSet::new();
+    for _ in 0..expected.runs {
+        let (report, lines) = run(case, &manifest, out).map_err(text)?;
+        trouble.extend(lines.as_ref().err().cloned());
+        trouble.extend(checks::differences(
+            expected,
+            &report,
+            &lines.unwrap_or_default(),
+        ));
+        digests.insert(report.digest);
+    }
+    if expected.runs > 1 && (digests.len() > 1 || digests.contains(&None)) {
+        trouble.push(format!(
+            "{} runs have the digests {digests:?}",
+            expected.runs
+        ));
+    }
+    Ok(trouble)
+}
+
+fn build(case: &Case, root: &Path, out: &Path) -> Result<Manifest, String> {
+    let system = load(case, root, out)?;
+    let options = BuildOptions {
+        root: root.into(),
+        out_dir: out.into(),
+        arguments: case.expectation.arguments.clone(),
+        quiet: true,
+    };
+    let built = bulkhead_image::build(&system, &options);
+    built.map(|built| built.manifest).map_err(|error| {
+        let detail = error.detail.unwrap_or(error.help);
+        format!("{}: {detail}", error.message)
+    })
+}
+
+/// The folder's own description is copied beside its compiled guests.
+fn load(case: &Case, root: &Path, out: &Path) -> Result<System, String> {
+    let expected = &case.expectation;
+    let description = match &expected.system {
+        Some(system) => root.join(system),
+        None => {
+            let folder = out.join("source");
+            std::fs::create_dir_all(&folder).map_err(text)?;
+            let copy = folder.join("system.toml");
+            std::fs::copy(case.folder.join("system.toml"), &copy).map_err(text)?;
+            for (file, guest) in &expected.guest {
+                guest::compile(guest, &case.folder, &folder.join(file))?;
+            }
+            copy
+        }
+    };
+    let set = expected
+        .set
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"));
+    let overrides = Overrides { set: set.collect() };
+    bulkhead_model::load(&description, root, &overrides)
+        .map(|(system, _remarks)| system)
+        .map_err(|findings| render(&findings, Style::default()))
+}
+
+/// Turns one bit of the boot image over.
+fn turn_over(damage: Damage, image: &Path) -> Result<(), String> {
+    let mut bytes = std::fs::read(image).map_err(text)?;
+    let place = place_of(damage, &bytes).ok_or("the boot image has no configuration")?;
+    bytes[place] ^= 1;
+    std::fs::write(image, bytes).map_err(text)
+}
+
+/// Where in the boot image the damage is done.
+fn place_of(damage: Damage, bytes: &[u8]) -> Option<usize> {
+    let magic = CONFIG_MAGIC.to_le_bytes();
+    let at = bytes.windows(8).step_by(8).position(|word| word == magic)? * 8;
+    let (config, _) = Config::read_from_prefix(&bytes[at..]).ok()?;
+    let (header, _) = BootHeader::read_from_prefix(&bytes[IMAGE_HEADER_SIZE..]).ok()?;
+    let offset = |pa: u64| (pa - header.config_pa) as usize + at;
+    Some(match damage {
+        Damage::Magic => at,
+        Damage::Configuration => at + config.size as usize / 2,
+        Damage::Tables => offset(config.tables_pa + config.tables_size / 2),
+        Damage::Image => {
+            let images = &bytes[at + config.images.offset as usize..];
+            let (image, _) = ImageCheck::read_from_prefix(images).ok()?;
+            offset(image.pa + image.size / 2)
+        }
+    })
+}
+
+/// Each run begins with memory that is made anew.
+fn run(
+    case: &Case,
+    manifest: &Manifest,
+    out: &Path,
+) -> Result<(Report, Result<Lines, String>), RunError> {
+    let expected = &case.expectation;
+    let options = RunOptions {
+        timing: Timing::DEFAULT,
+        for_ns: Some((expected.seconds * 1e9) as u64),
+        ..RunOptions::of_manifest(manifest)
+    };
+    let folder = RunFolder::new(out, &manifest.name);
+    let mut player = Player::new(manifest, folder, &expected.typed);
+    let never = AtomicBool::new(false);
+    let report = bulkhead_run::run(manifest, out, &options, &mut player, &never)?;
+    Ok((report, player.finish()))
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,63 @@
+//! Chores of the repository
+//!
+//! `cargo xtask check` is what `make check` and `make test` run; the rest are its parts.
+#![forbid(unsafe_code)]
+
+mod headers;
+mod layers;
+mod licences;
+mod sizes;
+mod suite;
+mod workspace;
+
+use clap::Parser;
+use miette::Result;
+use workspace::Workspace;
+
+/// Chores of the repository.
+#[derive(Parser)]
+enum Chore {
+    /// Layers, licences and generated files are as they should be.
+    Check,
+    /// Every dependency is one that layers.toml allows.
+    Layers,
+    /// Every crate has a licence that layers.toml accepts, every kernel file the kernel's.
+    Licences,
+    /// Writes the C headers of the Linux side from the crate `abi`.
+    Headers {
+        /// Only says whether they are up to date.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Lines of files and functions; informational.
+    Sizes,
+    /// Runs all tests; the last line is `N passed, N failed`.
+    Test {
+        /// Also those that take hours.
+        #[arg(long)]
+        long: bool,
+        /// Only the parts whose names contain this.
+        part: Option<String>,
+    },
+}
+
+fn main() -> Result<()> {
+    let chore = Chore::parse();
+    let workspace = Workspace::read()?;
+    match chore {
+        Chore::Check => check(&workspace),
+        Chore::Layers => layers::check(&workspace),
+        Chore::Licences => licences::check(&workspace),
+        Chore::Headers { check: true } => headers::check(&workspace),
+        Chore::Headers { check: false } => headers::write(&workspace),
+        Chore::Sizes => sizes::print(&workspace),
+        Chore::Test { long, part } => suite::run(&workspace, long, part.as_deref()),
+    }
+}
+
+fn check(workspace: &Workspace) -> Result<()> {
+    layers::check(workspace)?;
+    licences::check(workspace)?;
+    headers::check(workspace)?;
+    sizes::print(workspace)
+}

@@ -1,0 +1,170 @@
+//! The parts of the test suite
+
+use crate::workspace::Workspace;
+use std::process::Command;
+
+/// Crates that are built for the bare machine, by target.
+const BARE: [(&str, &[&str]); 2] = [
+    (
+        "aarch64-unknown-none-softfloat",
+        &["monitor", "arch/aarch64", "drivers"],
+    ),
+    ("aarch64-unknown-none", &["rtos", "user"]),
+];
+const LINUX_TARGET: &str = "aarch64-unknown-linux-musl";
+const WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
+
+/// A command and the name of its log.
+pub(super) struct Part {
+    pub(super) name: &'static str,
+    pub(super) command: Command,
+    /// Whether it counts its tests; else it is one.
+    pub(super) counts: bool,
+}
+
+/// All parts in the order in which they run: quick ones first.
+pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
+    let suite = Suite { workspace, long };
+    let mut parts = vec![
+        suite.cargo(
+            "format",
+            &["fmt", "--all", "--check", "--", "--color", "never"],
+        ),
+        suite.cargo("rules", &["xtask", "check"]),
+        suite.lint_host(),
+        suite.lint_bare("clippy-monitor", BARE[0]),
+        suite.lint_bare("clippy-rtos", BARE[1]),
+        suite.lint_linux(),
+        suite.cargo("unit", &["test", "--quiet"]).counting(),
+        suite.loom().counting(),
+    ];
+    let runners = [suite.models(), suite.omp(), suite.emulator()];
+    parts.extend(runners.into_iter().flatten().map(Part::counting));
+    parts
+}
+
+impl Part {
+    fn counting(self) -> Self {
+        Self {
+            counts: true,
+            ..self
+        }
+    }
+}
+
+struct Suite<'w> {
+    workspace: &'w Workspace,
+    long: bool,
+}
+
+impl Suite<'_> {
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.workspace.root);
+        if self.long {
+            command.env("BULKHEAD_LONG", "1");
+        }
+        command
+    }
+
+    fn cargo(&self, name: &'static str, arguments: &[&str]) -> Part {
+        let mut command = self.command(env!("CARGO"));
+        command.args(arguments);
+        Part {
+            name,
+            command,
+            counts: false,
+        }
+    }
+
+    fn lint_host(&self) -> Part {
+        let mut part = self.cargo("clippy-host", &["clippy", "--quiet", "--all-targets"]);
+        part.command.args(WARNINGS);
+        part
+    }
+
+    fn lint_bare(&self, name: &'static str, (target, folders): (&str, &[&str])) -> Part {
+        let mut part = self.cargo(name, &["clippy", "--quiet", "--target", target]);
+        for package in self.packages(folders) {
+            part.command.args(["--package", &package]);
+        }
+        part.command.args(WARNINGS);
+        part
+    }
+
+    fn lint_linux(&self) -> Part {
+        let mut part = self.cargo(
+            "clippy-linux",
+            &["clippy", "--quiet", "--target", LINUX_TARGET],
+        );
+        for package in self.packages(&["linux"]) {
+            part.command.args(["--package", &package]);
+        }
+        part.command.args(WARNINGS);
+        part
+    }
+
+    /// Names of the crates below these folders.
+    fn packages(&self, folders: &[&str]) -> Vec<String> {
+        let members = self.workspace.metadata.workspace_packages();
+        let within = |path: &std::path::Path| folders.iter().any(|folder| path.starts_with(folder));
+        let chosen = members
+            .iter()
+            .filter(|package| within(self.workspace.folder_of(package)));
+        chosen.map(|package| package.name.to_string()).collect()
+    }
+
+    /// The model checker wants its own build of the buffers.
+    fn loom(&self) -> Part {
+        let package = [
+            "test",
+            "--quiet",
+            "--release",
+            "--package",
+            "bulkhead-buffers",
+            "--test",
+            "loom",
+        ];
+        let mut part = self.cargo("loom", &package);
+        let folder = self.workspace.metadata.target_directory.join("loom");
+        part.command
+            .env("RUSTFLAGS", "--cfg loom")
+            .env("CARGO_TARGET_DIR", folder);
+        part
+    }
+
+    fn models(&self) -> Option<Part> {
+        let script = self.workspace.root.join("models/check.sh");
+        let command = self.command(script.to_str()?);
+        script.exists().then_some(Part {
+            name: "models",
+            command,
+            counts: false,
+        })
+    }
+
+    fn omp(&self) -> Option<Part> {
+        let mut command = self.command("make");
+        command.args(["--no-print-directory", "-C", "omp", "test"]);
+        let exists = self.workspace.root.join("omp/Makefile").exists();
+        exists.then_some(Part {
+            name: "omp",
+            command,
+            counts: false,
+        })
+    }
+
+    /// Whole systems under the emulator.
+    fn emulator(&self) -> Option<Part> {
+        let package = "bulkhead-qemu-tests";
+        let arguments = ["test", "--release", "--package", package];
+        let mut part = self.cargo("emulator", &arguments);
+        if self.long {
+            part.command.args(["--", "--include-ignored"]);
+        }
+        let mut members = self.workspace.metadata.workspace_packages().into_iter();
+        members
+            .any(|member| *member.name == package)
+            .then_some(part)
+    }
+}
