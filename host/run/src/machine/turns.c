@@ -9,7 +9,8 @@
  *
  * Here the main loop's `ppoll` does not return for such a wake-up before the processor thread waits,
  * which it does when all cores are idle. It is the main loop's business then to let time pass. What
- * comes from outside (the tool's control connection, a person at the UART) passes at once.
+ * comes from outside (the tool's control connection, a person at the UART) passes at once: a file
+ * that is ready, or a wake-up by a third thread, such as the one that reads the control connection.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -30,14 +31,16 @@
 
 static int (*next_eventfd)(unsigned, int);
 static int (*next_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+static ssize_t (*next_write)(int, const void *, size_t);
 static int (*next_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
 static int (*next_cond_broadcast)(pthread_cond_t *);
 
 static pthread_t main_loop;
-static int turn_offered;                            /* eventfd: the processor thread waits now */
+static int turn_offered;                            /* eventfd: look again whether there is a turn */
 static atomic_bool is_eventfd[EVENT_FDS];           /* the emulator's wake-ups of its own threads */
 static _Atomic(pthread_cond_t *) processor_awaits;  /* NULL until it has waited once */
 static atomic_bool processor_waits;
+static atomic_bool woken_from_outside;
 
 /* x86-64 keeps an older version of the condition variables under the same names. */
 static void *next_of_version(const char *name, const char *version)
@@ -50,6 +53,7 @@ __attribute__((constructor)) static void find_next(void)
 {
     next_eventfd = dlsym(RTLD_NEXT, "eventfd");
     next_ppoll = dlsym(RTLD_NEXT, "ppoll");
+    next_write = dlsym(RTLD_NEXT, "write");
     next_cond_wait = next_of_version("pthread_cond_wait", "GLIBC_2.3.2");
     next_cond_broadcast = next_of_version("pthread_cond_broadcast", "GLIBC_2.3.2");
     main_loop = pthread_self();
@@ -75,6 +79,28 @@ int eventfd(unsigned count, int flags)
     return fd;
 }
 
+static bool is_eventfd_of_emulator(int fd)
+{
+    return fd >= 0 && fd < EVENT_FDS && is_eventfd[fd];
+}
+
+static void offer_turn(void)
+{
+    (void)!next_write(turn_offered, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+ssize_t write(int fd, const void *bytes, size_t n)
+{
+    bool outside = is_eventfd_of_emulator(fd) && !is_processor_thread() &&
+                   !pthread_equal(pthread_self(), main_loop);
+    ssize_t written = next_write(fd, bytes, n);
+    if (outside) {
+        woken_from_outside = true;
+        offer_turn();
+    }
+    return written;
+}
+
 /* The caller holds `mutex`, the emulator's big lock, which the main loop needs for its turn. */
 int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
@@ -82,7 +108,7 @@ int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
         return next_cond_wait(cond, mutex);
     processor_awaits = cond;
     processor_waits = true;
-    (void)!write(turn_offered, &(uint64_t){1}, sizeof(uint64_t));
+    offer_turn();
     int result = next_cond_wait(cond, mutex);
     processor_waits = false;
     return result;
@@ -96,37 +122,39 @@ int pthread_cond_broadcast(pthread_cond_t *cond)
     return next_cond_broadcast(cond);
 }
 
-static bool is_own_wakeup(int fd)
-{
-    return fd >= 0 && fd < EVENT_FDS && is_eventfd[fd];
-}
-
-/* Until the processor thread waits or something comes from outside. */
-static void await_turn(const struct pollfd *fds, nfds_t n, const sigset_t *mask)
+/* Until the processor thread waits or something comes from outside; returns whether it did. */
+static bool await_turn(const struct pollfd *fds, nfds_t n, const sigset_t *mask)
 {
     struct pollfd watched[n + 1];
     memcpy(watched, fds, n * sizeof *fds);
     for (nfds_t i = 0; i < n; i++)
-        if (is_own_wakeup(fds[i].fd))
+        if (is_eventfd_of_emulator(fds[i].fd))
             watched[i].fd = -1;
     watched[n] = (struct pollfd){.fd = turn_offered, .events = POLLIN};
 
     for (;;) {
         uint64_t offers;
         (void)!read(turn_offered, &offers, sizeof offers);
-        if (processor_waits)
-            return;
-        int ready = next_ppoll(watched, n + 1, NULL, mask);
-        if (ready != 1 || !watched[n].revents)
-            return;
+        bool waits = processor_waits;
+        int ready = next_ppoll(watched, n + 1, waits ? &(struct timespec){0} : NULL, mask);
+        bool file_is_ready = ready != 0 && (ready != 1 || !watched[n].revents);
+        if (atomic_exchange(&woken_from_outside, false) || file_is_ready)
+            return true;
+        if (waits)
+            return false;
     }
 }
 
+/* What came from outside may take several turns: the main loop then asks not to wait for events. */
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
+    static bool outside;
     int ready = next_ppoll(fds, n, timeout, mask);
     if (ready < 0 || !processor_awaits || !pthread_equal(pthread_self(), main_loop))
         return ready;
-    await_turn(fds, n, mask);
+    bool goes_on = timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
+    if (outside && goes_on)
+        return ready;
+    outside = await_turn(fds, n, mask);
     return next_ppoll(fds, n, &(struct timespec){0}, mask);
 }
