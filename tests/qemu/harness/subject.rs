@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use zerocopy::FromBytes;
 
 /// Where tests are built and run, from the root of the checkout.
@@ -186,10 +187,13 @@ fn run(
     out: &Path,
 ) -> Result<(Report, Result<Lines, String>), RunError> {
     let expected = &case.expectation;
+    let usual = RunOptions::of_manifest(manifest);
+    let patience = expected.gives_up_after.map(Duration::from_secs);
     let options = RunOptions {
         timing: Timing::DEFAULT,
         for_ns: Some((expected.seconds * 1e9) as u64),
-        ..RunOptions::of_manifest(manifest)
+        patience: patience.unwrap_or(usual.patience),
+        ..usual
     };
     let folder = RunFolder::new(out, &manifest.name);
     let mut player = Player::new(manifest, folder, &expected.typed);
