@@ -94,13 +94,9 @@ fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String
     let mut trouble = Vec::new();
     let mut digests = BTreeSet::new();
     for _ in 0..expected.runs {
-        let (report, lines) = run(case, &manifest, out).map_err(text)?;
-        trouble.extend(lines.as_ref().err().cloned());
-        trouble.extend(checks::differences(
-            expected,
-            &report,
-            &lines.unwrap_or_default(),
-        ));
+        let (report, (lines, untyped)) = run(case, &manifest, out).map_err(text)?;
+        trouble.extend(untyped);
+        trouble.extend(checks::differences(expected, &report, &lines));
         digests.insert(report.digest);
     }
     if expected.runs > 1 && (digests.len() > 1 || digests.contains(&None)) {
@@ -185,7 +181,7 @@ fn run(
     case: &Case,
     manifest: &Manifest,
     out: &Path,
-) -> Result<(Report, Result<Lines, String>), RunError> {
+) -> Result<(Report, (Lines, Vec<String>)), RunError> {
     let expected = &case.expectation;
     let usual = RunOptions::of_manifest(manifest);
     let patience = expected.gives_up_after.map(Duration::from_secs);
