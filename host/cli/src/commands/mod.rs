@@ -73,6 +73,13 @@ fn arguments(system: &System, changes: &Changes) -> Result<BTreeMap<String, Stri
         add(partition, word);
     }
     if let Some(fault) = &changes.fault {
+        let known = &system.run.faults;
+        if !known.is_empty() && !known.contains(fault) {
+            return Err(Failure::UnknownFault {
+                fault: fault.clone(),
+                known: known.join(", "),
+            });
+        }
         add(
             partition_of_fault(system, fault)?,
             &format!("fault={fault}"),
