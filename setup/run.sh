@@ -8,7 +8,10 @@ fetched=$root/.cache/debian-arm64/kernel
 case ${KERNEL:-} in
     '') "$root/setup/setup.sh" ;;
     debian | debian-rt) "$root/setup/setup.sh" "$KERNEL" ;;
-    *.deb) KERNEL=$(realpath "$KERNEL"); "$root/setup/setup.sh" debian "$KERNEL" ;;
+    *.deb)
+        "$root/setup/setup.sh" debian "$(realpath -m "$KERNEL")"
+        KERNEL=$fetched/$(basename "$KERNEL" .deb)/Image
+        ;;
     */*) "$root/setup/setup.sh"; KERNEL=$(realpath -m "$KERNEL") ;;
     *) "$root/setup/setup.sh" debian "$KERNEL"; KERNEL=$fetched/$KERNEL/Image ;;
 esac
