@@ -28,6 +28,12 @@ case ${LINUX_CORES:-} in
         ;;
 esac
 if [ -n "${LINUX_CORES:-}" ]; then
+    case $LINUX_CORES in
+        *[!0-9]* | 0* | ????*)
+            echo "LINUX_CORES=$LINUX_CORES: not a number of cores; 1 or 2, for example" >&2
+            exit 2
+            ;;
+    esac
     # One each for controller and plant, and the spare one that watches them.
     set -- "$@" --set "partition.linux.cores=$LINUX_CORES" --set "system.cores=$((LINUX_CORES + 3))"
 fi

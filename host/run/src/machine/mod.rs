@@ -11,7 +11,7 @@ mod program;
 mod qmp;
 mod turns;
 
-pub use command::{Command, DEFAULT_SHIFT, Load, Timing};
+pub use command::{Command, DEFAULT_SHIFT, DEFAULT_SLICE_US, Load, Timing};
 pub use folder::{RunFolder, Session};
 pub use program::check_program;
 
