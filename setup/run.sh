@@ -8,7 +8,10 @@ fetched=$root/.cache/debian-arm64/kernel
 case ${KERNEL:-} in
     '') "$root/setup/setup.sh" ;;
     debian | debian-rt) "$root/setup/setup.sh" "$KERNEL" ;;
-    *.deb) KERNEL=$(realpath "$KERNEL"); "$root/setup/setup.sh" debian "$KERNEL" ;;
+    *.deb)
+        "$root/setup/setup.sh" debian "$(realpath -m "$KERNEL")"
+        KERNEL=$fetched/$(basename "$KERNEL" .deb)/Image
+        ;;
     */*) "$root/setup/setup.sh"; KERNEL=$(realpath -m "$KERNEL") ;;
     *) "$root/setup/setup.sh" debian "$KERNEL"; KERNEL=$fetched/$KERNEL/Image ;;
 esac
@@ -18,6 +21,12 @@ set -- run "${SYSTEM:-$root/systems/drive}"
 [ -z "${FAULT:-}" ] || set -- "$@" --fault "$FAULT"
 [ -z "${KERNEL:-}" ] || set -- "$@" --set "partition.linux.image.kernel=$KERNEL"
 [ -z "${INITRD:-}" ] || set -- "$@" --set "partition.linux.image.initrd=$(realpath -m "$INITRD")"
+case ${LINUX_CORES:-} in
+    *[!0-9]*)
+        echo "LINUX_CORES=$LINUX_CORES is no number of cores; \`LINUX_CORES=2\` makes an SMP Linux." >&2
+        exit 2
+        ;;
+esac
 if [ -n "${LINUX_CORES:-}" ]; then
     case $LINUX_CORES in
         *[!0-9]* | 0* | ????*)

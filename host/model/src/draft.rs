@@ -48,6 +48,7 @@ pub(crate) struct Draft {
     pub(crate) channels: Vec<ChannelDraft>,
     pub(crate) run_for: Field<u64>,
     pub(crate) clock: Field<Clock>,
+    pub(crate) faults: Field<Vec<At<String>>>,
 }
 
 impl<T> Field<T> {
@@ -119,6 +120,7 @@ impl Draft {
                 .collect(),
             run_for: run.number("for"),
             clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
+            faults: run.texts("faults"),
         }
     }
 
