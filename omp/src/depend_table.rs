@@ -342,15 +342,13 @@ impl ChildOrder {
 }
 
 fn new_table(buckets: usize) -> *mut Cell<Option<&'static Entry>> {
-    memory::count_allocation();
     let bytes = buckets * size_of::<Cell<Option<&'static Entry>>>();
-    let Some(table) = System::allocate(bytes, 64) else {
+    // All zero is `None`.
+    let Some(table) = memory::allocate_zeroed(bytes, 64) else {
         report::fatal(format_args!(
             "no memory for the dependences of a task's children"
         ))
     };
-    // SAFETY: fresh memory of that size; all zero is `None`.
-    unsafe { table.write_bytes(0, bytes) };
     table.as_ptr().cast()
 }
 

@@ -12,6 +12,7 @@ use crate::memory;
 use crate::pool::{Pool, Slot};
 use crate::report;
 use crate::task::Task;
+use crate::tsan;
 use crate::worker::Worker;
 use core::cell::Cell;
 use core::ptr;
@@ -40,6 +41,7 @@ pub struct Fiber {
     key: Cell<usize>,
     link: AtomicPtr<Fiber>,
     home: Cell<Option<&'static Pool<Fiber>>>,
+    tsan: tsan::Stack,
 }
 
 // SAFETY: the cells belong to whoever runs the fiber, or to the scheduler that set it aside until
@@ -96,6 +98,7 @@ impl Fiber {
             key: Cell::new(0),
             link: AtomicPtr::new(ptr::null_mut()),
             home: Cell::new(None),
+            tsan: tsan::Stack::default(),
         }
     }
 
@@ -136,9 +139,10 @@ impl Fiber {
         self.worker.get()
     }
 
-    /// Adds a reason not to move.
-    pub fn pin(&self) {
+    /// Adds a reason not to move from `worker`.
+    pub fn pin(&self, worker: &'static Worker) {
         self.pins.set(self.pins.get() + 1);
+        self.order_on(worker, tsan::acquire);
     }
 
     /// Whether a task may run on top of the running one without having to: the stack can move, and
@@ -155,7 +159,8 @@ impl Fiber {
     }
 
     /// Takes a reason back.
-    pub fn unpin(&self) {
+    pub fn unpin(&self, worker: &'static Worker) {
+        self.order_on(worker, tsan::release);
         self.pins.set(self.pins.get() - 1);
     }
 
@@ -184,7 +189,18 @@ impl Fiber {
         if let Some(task) = to.task.get() {
             worker.set_current(task);
         }
+        self.order_on(worker, tsan::release);
+        self.tsan.leave_for(&to.tsan);
         // SAFETY: `to` was set aside by a switch or is fresh, and its one holder is this worker.
         unsafe { arch::switch(&self.stack_top, to.stack_top.get()) };
+        self.order_on(worker, tsan::acquire);
+    }
+
+    /// Stacks that stay with a worker share what belongs to the thread, ordered by taking turns.
+    #[inline(always)]
+    fn order_on(&self, worker: &'static Worker, order: fn(*const Worker)) {
+        if self.pins.get() != 0 {
+            order(worker);
+        }
     }
 }

@@ -46,5 +46,6 @@ pub mod taskgroup;
 pub mod team;
 pub mod thread;
 pub mod trace;
+pub mod tsan;
 pub mod worker;
 pub mod workshare;

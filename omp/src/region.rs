@@ -12,6 +12,7 @@ use crate::backend::{Backend, System};
 use crate::icv;
 use crate::task::Body;
 use crate::team::Team;
+use crate::tsan;
 use crate::worker::Worker;
 use core::ffi::c_void;
 use core::ptr;
@@ -170,6 +171,7 @@ fn begin(worker: &'static Worker) {
 fn start_helpers(team: &'static Team, body: Body, data: *mut c_void) {
     let number = team.regions.get().wrapping_add(1);
     team.regions.set(number);
+    tsan::release(&team.regions);
     for helper in team.workers().skip(1) {
         let order = helper.order();
         order.body.set(Some(body));
@@ -216,6 +218,8 @@ fn join_team(leader: &'static Worker) -> &'static Worker {
     leader.wait_until(&|| {
         team.joined.0.load(Ordering::Acquire) == helpers && crate::barrier::is_quiescent(team)
     });
+    tsan::acquire(&team.joined);
+    tsan::acquire(team.phase());
     leader
 }
 
@@ -238,6 +242,7 @@ pub(crate) extern "C" fn helper_main(worker: usize) {
 }
 
 fn help(worker: &'static Worker) {
+    tsan::acquire(&worker.team().regions);
     begin(worker);
     let order = worker.order();
     if let Some(body) = order.body.get() {
@@ -252,6 +257,7 @@ fn help(worker: &'static Worker) {
              thread whose leader it does not have"
         ));
     }
+    tsan::release(&team.joined);
     team.joined.0.fetch_add(1, Ordering::Release);
     team.wake(team.worker(0).unwrap_or(worker));
 }

@@ -18,6 +18,7 @@ use crate::task::{Body, Flags, Task};
 use crate::taskgroup::Group;
 use crate::team::Team;
 use crate::trace;
+use crate::tsan;
 use crate::workshare::WorkShare;
 use core::cell::Cell;
 use core::ffi::c_void;
@@ -328,6 +329,7 @@ impl Worker {
     /// One more task has ended here.
     #[inline(always)]
     pub fn count_finished(&self) {
+        tsan::release(self.team.get().phase());
         let finished = &self.deque.finished;
         finished.store(finished.load(Ordering::Relaxed) + 1, Ordering::Release);
     }

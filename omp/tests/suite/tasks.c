@@ -32,6 +32,7 @@ static void everybody_creates(void) {
   int count = 0, n = 0;
 #pragma omp parallel
   {
+#pragma omp atomic write
     n = omp_get_num_threads();
     for (int i = 0; i < 1000; i++)
 #pragma omp task
