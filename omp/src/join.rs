@@ -57,7 +57,7 @@ impl Join {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::Join;
 

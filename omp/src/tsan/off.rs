@@ -2,7 +2,7 @@
 
 /// A stack as the sanitizer knows it.
 #[derive(Debug, Default)]
-pub struct Stack;
+pub struct Stack(());
 
 impl Stack {
     /// The running stack, `self`, is left for `to` at once.
