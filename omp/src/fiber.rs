@@ -8,6 +8,7 @@
 
 use crate::arch;
 use crate::backend::{Backend, Stack, System};
+use crate::exceptions::Exceptions;
 use crate::memory;
 use crate::pool::{Pool, Slot};
 use crate::report;
@@ -41,6 +42,8 @@ pub struct Fiber {
     key: Cell<usize>,
     link: AtomicPtr<Fiber>,
     home: Cell<Option<&'static Pool<Fiber>>>,
+    /// Its C++ exceptions while it is set aside.
+    exceptions: Cell<Exceptions>,
     tsan: tsan::Stack,
 }
 
@@ -98,6 +101,7 @@ impl Fiber {
             key: Cell::new(0),
             link: AtomicPtr::new(ptr::null_mut()),
             home: Cell::new(None),
+            exceptions: Cell::default(),
             tsan: tsan::Stack::default(),
         }
     }
@@ -188,6 +192,9 @@ impl Fiber {
         worker.set_fiber(to);
         if let Some(task) = to.task.get() {
             worker.set_current(task);
+        }
+        if let Some(thread) = worker.exceptions.get() {
+            self.exceptions.set(thread.replace(to.exceptions.get()));
         }
         self.order_on(worker, tsan::release);
         self.tsan.leave_for(&to.tsan);

@@ -171,9 +171,10 @@ pub fn inherit(outer: &'static Worker, team: &'static Team) {
         .map_or(0, |n| n.load(Ordering::Relaxed));
     if listed == 0 {
         storage.set(Some(icv));
-    } else if let Some(own) = outer.icvs().get() {
+    } else if let Some(own) = team.listed_icv.get().or_else(|| outer.icvs().get()) {
         own.copy_from(icv);
         own.threads.set(listed);
+        team.listed_icv.set(Some(own));
         storage.set(Some(own));
     }
 }

@@ -21,6 +21,7 @@ pub mod deque;
 pub mod detach;
 pub mod doacross;
 pub mod environment;
+pub mod exceptions;
 mod exclusion;
 pub mod fiber;
 pub mod gomp;

@@ -9,6 +9,7 @@
 )]
 
 use crate::backend::{Backend, System};
+use crate::exceptions;
 use crate::icv;
 use crate::task::Body;
 use crate::team::Team;
@@ -138,6 +139,7 @@ fn set_up(outer: &'static Worker, team: &'static Team, size: u32) -> &'static Wo
         crate::report::fatal(format_args!("internal error: a team without its leader"))
     };
     leader.native().set_bounds(outer.fiber().bounds());
+    leader.exceptions.set(outer.exceptions.get());
     begin(leader);
     leader
 }
@@ -231,6 +233,7 @@ pub(crate) extern "C" fn helper_main(worker: usize) {
     };
     worker.set_here();
     worker.native().set_bounds(System::own_stack());
+    worker.exceptions.set(exceptions::of_this_thread());
     crate::overflow::watch();
     let mut seen = 0;
     loop {

@@ -60,6 +60,8 @@ pub struct Team {
     pub(crate) reductions: Cell<*mut usize>,
     urgent: Urgent,
     icv: Cell<Option<&'static Icv>>,
+    /// The same where OMP_NUM_THREADS lists the level; kept from region to region.
+    pub(crate) listed_icv: Cell<Option<&'static Icv>>,
     phases: (bool, bool),
 }
 
@@ -105,6 +107,7 @@ impl Team {
             reductions: Cell::new(ptr::null_mut()),
             urgent: Urgent::new(),
             icv: Cell::new(None),
+            listed_icv: Cell::new(None),
             phases: (false, false),
         })
     }

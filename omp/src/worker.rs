@@ -7,6 +7,7 @@
 
 use crate::arch;
 use crate::deque::{Deque, Steal};
+use crate::exceptions::Exceptions;
 use crate::fiber::Fiber;
 use crate::idle::Idle;
 use crate::inbox::{FiberList, Inbox};
@@ -116,6 +117,8 @@ pub struct Worker {
     order: Order,
     parked: ParkLine,
     implicit: Cell<&'static Task>,
+    /// Where its kernel thread keeps C++ exceptions, if the program has any.
+    pub(crate) exceptions: Cell<Option<&'static Cell<Exceptions>>>,
     native: Cell<&'static Fiber>,
     /// The next one without a kernel thread.
     pub(crate) vacant_next: Cell<Option<&'static Worker>>,
@@ -188,6 +191,7 @@ impl Worker {
             },
             parked: ParkLine(AtomicU32::new(0)),
             implicit: Cell::new(implicit),
+            exceptions: Cell::new(None),
             native: Cell::new(native),
             vacant_next: Cell::new(None),
             place: Cell::new(None),
@@ -415,22 +419,25 @@ impl Worker {
     /// Makes a fiber that was set aside runnable. Returns it when this worker must run it itself:
     /// the scheduler does so next.
     pub fn make_ready(&'static self, fiber: &'static Fiber) -> Option<&'static Fiber> {
-        let target = fiber.pinned_to().or_else(|| self.stranger(fiber));
-        match target {
-            Some(target) if !ptr::eq(target, self) => {
-                target.inbox.send(fiber);
-                compiler_fence(Ordering::SeqCst);
-                target.team.get().wake(target);
+        if let Some(target) = fiber.pinned_to() {
+            if ptr::eq(target, self) {
+                return Some(fiber);
+            }
+            target.inbox.send(fiber);
+            compiler_fence(Ordering::SeqCst);
+            target.team.get().wake(target);
+            return None;
+        }
+        let home = fiber.last_worker().map(Worker::team);
+        match home.filter(|home| !ptr::eq(*home, self.team.get())) {
+            Some(home) => {
+                // Not to the worker that set it aside: that may lead a region that waits for it.
+                home.urgent().push_fiber(fiber);
+                home.wake_all();
                 None
             }
-            _ => Some(fiber),
+            None => Some(fiber),
         }
-    }
-
-    /// The worker that set the fiber aside, if it is of another team.
-    fn stranger(&self, fiber: &'static Fiber) -> Option<&'static Worker> {
-        let worker = fiber.last_worker()?;
-        (!ptr::eq(worker.team.get(), self.team.get())).then_some(worker)
     }
 
     /// Like [`Worker::make_ready`] for callers that go on themselves: queues the fiber.
@@ -499,7 +506,7 @@ impl Worker {
         let team = self.team.get();
         let member = self.index.get() < team.size();
         let urgent = if member { team.urgent().take() } else { None };
-        urgent.or_else(|| self.deque.take()).map(Work::Task)
+        urgent.or_else(|| self.deque.take().map(Work::Task))
     }
 
     /// Tries every other worker of the team once.
@@ -536,10 +543,9 @@ impl Worker {
     #[cold]
     fn hand_back(&self, work: Work) {
         let team = self.team.get();
-        match (work, team.worker(0)) {
-            (Work::Task(task), _) => team.urgent().push(task),
-            (Work::Fiber(fiber), Some(first)) => first.inbox.send(fiber),
-            (Work::Fiber(_), None) => (),
+        match work {
+            Work::Task(task) => team.urgent().push(task),
+            Work::Fiber(fiber) => team.urgent().push_fiber(fiber),
         }
         team.wake_all();
     }

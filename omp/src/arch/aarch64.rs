@@ -54,6 +54,22 @@ pub fn set_current_worker(worker: *const u8) {
     }
 }
 
+/// Address of `__cxa_get_globals`, 0 in programs that do not have it: stable Rust has no weak names.
+pub fn exceptions_function() -> usize {
+    let function;
+    // SAFETY: reads the linker's table.
+    unsafe {
+        asm!(
+            ".weak __cxa_get_globals",
+            "adrp {0}, :got:__cxa_get_globals",
+            "ldr {0}, [{0}, :got_lo12:__cxa_get_globals]",
+            out(reg) function,
+            options(nostack, preserves_flags, readonly, pure),
+        );
+    }
+    function
+}
+
 /// Leaves the running stack, its top stored in `save`, for the one whose top is `to`.
 ///
 /// Callee-saved registers that cannot be declared clobbered (x19, x29) and the floating-point
