@@ -161,6 +161,7 @@ fn begin(worker: &'static Worker) {
         icv::give_back(worker, implicit);
         crate::depend::forget_children(worker, implicit);
     }
+    icv::take_back_lent(worker);
     if let Some(icv) = team.icv_storage().get() {
         implicit.begin_implicit(team.parent_task(), icv);
     }

@@ -58,6 +58,8 @@ impl Flags {
     pub const ZOMBIE: u32 = 512;
     /// Has made tasks with dependences.
     pub const ORDERS_CHILDREN: u32 = 1024;
+    /// Has made children since it got private control variables: they may use them still.
+    pub const LENT: u32 = 2048;
     /// Flags that need work at the end of the body.
     pub const SLOW: u32 = Self::GROUPED
         | Self::DEPENDENT
@@ -272,6 +274,9 @@ impl Task {
         task.body.set(Some(plan.body));
         task.parent.set(Some(parent));
         task.icv.set(parent.icv.get());
+        if parent.has(Flags::CONTROLLED) {
+            parent.set(Flags::LENT);
+        }
         let group = parent.group.get();
         task.group.set(group);
         let grouped = if group.is_some() { Flags::GROUPED } else { 0 };

@@ -117,6 +117,8 @@ pub struct Worker {
     order: Order,
     parked: ParkLine,
     implicit: Cell<&'static Task>,
+    /// Control variables that tasks of the region may use still; see `icv`.
+    pub(crate) lent_icvs: Cell<Option<&'static crate::icv::Icv>>,
     /// Where its kernel thread keeps C++ exceptions, if the program has any.
     pub(crate) exceptions: Cell<Option<&'static Cell<Exceptions>>>,
     native: Cell<&'static Fiber>,
@@ -191,6 +193,7 @@ impl Worker {
             },
             parked: ParkLine(AtomicU32::new(0)),
             implicit: Cell::new(implicit),
+            lent_icvs: Cell::new(None),
             exceptions: Cell::new(None),
             native: Cell::new(native),
             vacant_next: Cell::new(None),
