@@ -20,6 +20,8 @@ pub struct Description {
     pub name: String,
     /// Name of the partition at the other end.
     pub peer: String,
+    /// The partition that takes over from the peer, if it has one.
+    pub standby: Option<String>,
     /// Kind of its buffer.
     pub kind: Kind,
     /// Which end this partition holds.
@@ -37,6 +39,7 @@ impl Description {
         Ok(Self {
             name: name.to_owned(),
             peer: attributes::text(folder, "peer")?,
+            standby: Some(attributes::text(folder, "standby")?).filter(|name| !name.is_empty()),
             kind: kind(folder)?,
             role: role(folder)?,
             message_bytes: attributes::value(folder, "message_size")?,
@@ -135,6 +138,12 @@ impl Channel {
         self.mapping
             .view()
             .map_err(|source| Error::Attach { channel, source })
+    }
+
+    /// A copy of its memory, word by word, while the other end may write.
+    #[must_use]
+    pub fn copy(&self) -> Vec<u8> {
+        self.mapping.copy()
     }
 
     /// The sending end, for messages of type `T` (see [`Sender`]).

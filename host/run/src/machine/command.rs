@@ -8,6 +8,8 @@ use bulkhead_plan::manifest::Manifest;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+use super::turns;
+
 /// Name of the UART's socket in the run folder.
 pub(crate) const UART_SOCKET: &str = "uart.sock";
 /// Name of the UART's log in the run folder.
@@ -16,9 +18,8 @@ pub(crate) const UART_LOG: &str = "uart.log";
 /// Four nanoseconds per instruction.
 pub const DEFAULT_SHIFT: u8 = 2;
 
-/// Not a divisor of usual periods: where turns end at the instants at which timers expire, QEMU 7.2
-/// lets the core that waits for its timer miss turns while another core spins.
-const DEFAULT_SLICE_US: u32 = 19;
+/// A core that became ready waits for one turn of each other core at most.
+pub const DEFAULT_SLICE_US: u32 = 20;
 
 /// How time passes in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,9 +126,13 @@ impl Command {
     pub(super) fn script(&self, arguments: &[String]) -> String {
         let quote = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
         let quoted: Vec<String> = arguments.iter().map(quote).collect();
+        let environment = match turns::environment(self.timing) {
+            Some((name, value)) => format!("{name}={value} "),
+            None => String::new(),
+        };
         format!(
             "#!/bin/sh\n# How the tool started the emulator. By hand: leave out `-S` and the\n\
-             # options that name a descriptor (/proc/self/fd, fd=).\nexec {} {}\n",
+             # options that name a descriptor (/proc/self/fd, fd=).\n{environment}exec {} {}\n",
             self.program,
             quoted.join(" ")
         )
@@ -209,6 +214,8 @@ impl Command {
         };
         let mut list = words(&["-rtc", "base=2026-01-01,clock=vm", "-icount"]);
         list.push(format!("shift={shift},sleep=off"));
+        // By its name `turns.c` knows the processor thread.
+        list.extend(words(&["-name", "debug-threads=on"]));
         list.extend(words(&["-netdev", "hubport,id=turns,hubid=0", "-object"]));
         list.push(format!(
             "filter-buffer,id=turn,netdev=turns,interval={slice_us}"
@@ -264,7 +271,7 @@ mod tests {
     fn virtual_time_is_counted_and_shared_fairly() {
         let text = command(Timing::DEFAULT).arguments(9).join(" ");
         assert!(text.contains("-icount shift=2,sleep=off"), "{text}");
-        assert!(text.contains("netdev=turns,interval=19"), "{text}");
+        assert!(text.contains("netdev=turns,interval=20"), "{text}");
         assert!(text.contains("clock=vm"), "{text}");
         assert!(text.contains("-m 2048M"), "{text}");
         assert!(text.contains("mem-path=/proc/self/fd/7"), "{text}");

@@ -96,6 +96,9 @@ pub enum Ended {
     Emulator,
 }
 
+const NOT_REPEATABLE: &str = "the emulator did not load turns.so from the run folder (is it statically linked, or the folder \
+     mounted noexec?); two runs may differ in single wake-ups";
+
 impl Ended {
     /// For people.
     #[must_use]
@@ -104,7 +107,8 @@ impl Ended {
             Self::Length => "reached its length",
             Self::Interrupted => "interrupted",
             Self::Stalled => {
-                "given up: the machine's clock stood still; the report shows the last state of each partition"
+                "given up: the machine's clock stood still, as it does while a core takes exceptions and executes \
+                 nothing (`--real` goes by the host's clock); the report shows the last state of each partition"
             }
             Self::Emulator => "the emulator ended by itself; see emulator.log beside the report",
         }
@@ -135,6 +139,9 @@ pub fn run(
     );
     command.interrupt_log.clone_from(&options.interrupt_log);
     let mut machine = Machine::start(&command, folder.path())?;
+    if options.timing != Timing::Real && !machine.is_repeatable() {
+        observer.notice(NOT_REPEATABLE);
+    }
     folder.announce(&Session {
         pid: std::process::id(),
         ram_fd: ram.fd(),
@@ -232,8 +239,11 @@ impl<'m> Course<'m> {
                 break Ended::Stalled;
             }
         };
-        if ended != Ended::Emulator {
-            machine.freeze()?;
+        match ended {
+            Ended::Length => machine.freeze()?,
+            // If it cannot be frozen any more, its memory is read as it is: there is a report in any case.
+            Ended::Interrupted | Ended::Stalled => drop(machine.freeze()),
+            Ended::Emulator => {}
         }
         self.look(observer)?;
         if ended != Ended::Interrupted {
