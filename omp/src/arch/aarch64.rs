@@ -164,3 +164,13 @@ pub fn cycles() -> u64 {
     unsafe { asm!("mrs {}, cntvct_el0", out(reg) count, options(nostack, nomem)) };
     count
 }
+
+/// The same, read after every earlier access has taken effect and before any later one begins.
+#[cfg(feature = "trace")]
+pub fn cycles_in_order() -> u64 {
+    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+    let count: u64;
+    // SAFETY: EL0 may read the virtual count (Linux and Bulkhead both allow it).
+    unsafe { asm!("isb", "mrs {}, cntvct_el0", "isb", out(reg) count, options(nostack)) };
+    count
+}

@@ -157,3 +157,15 @@ pub fn cycles() -> u64 {
     // SAFETY: every x86-64 machine has the instruction.
     unsafe { x86_64::_rdtsc() }
 }
+
+/// The same, read after every earlier access has taken effect and before any later one begins.
+#[cfg(feature = "trace")]
+pub fn cycles_in_order() -> u64 {
+    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+    // SAFETY: every x86-64 machine has the instruction.
+    unsafe { x86_64::_mm_lfence() };
+    let now = cycles();
+    // SAFETY: as above.
+    unsafe { x86_64::_mm_lfence() };
+    now
+}
