@@ -164,6 +164,9 @@ fn wait_for_all(
     }
 }
 
+/// Tables up to this size stay for the next parent: it asks for no memory, and empties them quickly.
+const KEPT_BUCKETS: usize = 256;
+
 impl ChildOrder {
     /// The order of `parent`'s children.
     pub(crate) fn of(worker: &'static Worker, parent: &'static Task) -> &'static Self {
@@ -332,8 +335,10 @@ impl ChildOrder {
     /// Forgets everything.
     pub(crate) fn clear(&'static self, worker: &'static Worker) {
         self.drain(|entry| entry.recycle(worker));
-        free_table(self.buckets.replace(ptr::null_mut()));
-        self.mask.set(0);
+        if self.mask.get() >= KEPT_BUCKETS {
+            free_table(self.buckets.replace(ptr::null_mut()));
+            self.mask.set(0);
+        }
         if let Some(task) = self.everything.take() {
             task.drop_share(worker);
         }
