@@ -170,8 +170,8 @@ int pthread_cond_broadcast(pthread_cond_t *cond)
     return next_cond_broadcast(cond);
 }
 
-/* Until the processor thread waits or something comes from outside; returns whether it did. */
-static bool await_turn(const struct pollfd *fds, nfds_t n, const sigset_t *mask)
+/* Until the processor thread waits or something comes from outside. */
+static void await_turn(const struct pollfd *fds, nfds_t n, const sigset_t *mask)
 {
     struct pollfd watched[n + 1];
     memcpy(watched, fds, n * sizeof *fds);
@@ -183,27 +183,23 @@ static bool await_turn(const struct pollfd *fds, nfds_t n, const sigset_t *mask)
     for (;;) {
         uint64_t offers;
         (void)!read(turn_offered, &offers, sizeof offers);
-        bool waits = processor_waits;
-        int ready = next_ppoll(watched, n + 1, waits ? &(struct timespec){0} : NULL, mask);
-        bool file_is_ready = ready != 0 && (ready != 1 || !watched[n].revents);
-        if (atomic_exchange(&woken_from_outside, false) || file_is_ready)
-            return true;
-        if (waits)
-            return false;
+        bool outside = atomic_exchange(&woken_from_outside, false);
+        if (outside || processor_waits)
+            return;
+        int ready = next_ppoll(watched, n + 1, NULL, mask);
+        if (ready != 1 || !watched[n].revents)
+            return;
     }
 }
 
-/* What came from outside may take several turns: the main loop then asks not to wait for events. */
+/* Who asks not to wait has work of its own left: what came from outside may take several steps. */
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
-    static bool outside;
     find_next();
     int ready = next_ppoll(fds, n, timeout, mask);
-    if (ready < 0 || !processor_awaits || !pthread_equal(pthread_self(), main_loop))
+    bool has_work = timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
+    if (ready < 0 || has_work || !processor_awaits || !pthread_equal(pthread_self(), main_loop))
         return ready;
-    bool goes_on = timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
-    if (outside && goes_on)
-        return ready;
-    outside = await_turn(fds, n, mask);
+    await_turn(fds, n, mask);
     return next_ppoll(fds, n, &(struct timespec){0}, mask);
 }
