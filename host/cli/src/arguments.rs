@@ -90,7 +90,7 @@ pub(crate) struct Changes {
     /// Gives a partition argument words for once, e.g. `linux=load=busy`.
     #[arg(long = "argument", value_name = "PARTITION=WORDS")]
     pub(crate) arguments: Vec<String>,
-    /// Makes a fault happen, e.g. `linux-panic`: the partition that the name begins with is told.
+    /// Makes a fault happen, e.g. `linux-panic`: one of those that a partition lists as its `faults`.
     #[arg(long, value_name = "NAME")]
     pub(crate) fault: Option<String>,
 }

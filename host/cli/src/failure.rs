@@ -39,12 +39,10 @@ pub(crate) enum Failure {
         help("PARTITION=WORDS, e.g. `linux=load=busy`")
     )]
     BadArgument { text: String },
-    #[error("no partition is named by the fault `{fault}`")]
+    #[error("there is no fault `{fault}` to make")]
     #[diagnostic(
         code(tool::bad_fault),
-        help(
-            "a fault's name begins with that of the partition that makes it; the partitions are {known}"
-        )
+        help("{known}; see the key `faults` of partitions")
     )]
     BadFault { fault: String, known: String },
     #[error("the system cannot make the fault `{fault}`")]

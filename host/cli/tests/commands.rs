@@ -80,7 +80,7 @@ fn what_is_not_there_is_said_not_to_be_there() {
         (
             &["run", "attack", "--fault", "nobody-panics"],
             2,
-            "no partition is named by the fault",
+            "the images of this system can make",
         ),
         (
             &["run", "drive", "--fault", "linux-panik"],
