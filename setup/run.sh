@@ -21,12 +21,6 @@ set -- run "${SYSTEM:-$root/systems/drive}"
 [ -z "${FAULT:-}" ] || set -- "$@" --fault "$FAULT"
 [ -z "${KERNEL:-}" ] || set -- "$@" --set "partition.linux.image.kernel=$KERNEL"
 [ -z "${INITRD:-}" ] || set -- "$@" --set "partition.linux.image.initrd=$(realpath -m "$INITRD")"
-case ${LINUX_CORES:-} in
-    *[!0-9]*)
-        echo "LINUX_CORES=$LINUX_CORES is no number of cores; \`LINUX_CORES=2\` makes an SMP Linux." >&2
-        exit 2
-        ;;
-esac
 if [ -n "${LINUX_CORES:-}" ]; then
     case $LINUX_CORES in
         *[!0-9]* | 0* | ????*)

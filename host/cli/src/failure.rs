@@ -45,9 +45,6 @@ pub(crate) enum Failure {
         help("{known}; see the key `faults` of partitions")
     )]
     BadFault { fault: String, known: String },
-    #[error("the system cannot make the fault `{fault}`")]
-    #[diagnostic(code(tool::unknown_fault), help("it can make {known}"))]
-    UnknownFault { fault: String, known: String },
     #[error("`{topic}` is neither a key of the description nor a rule")]
     #[diagnostic(
         code(tool::unknown_topic),

@@ -80,12 +80,12 @@ fn what_is_not_there_is_said_not_to_be_there() {
         (
             &["run", "attack", "--fault", "nobody-panics"],
             2,
-            "the images of this system can make",
+            "no image of this system can make one",
         ),
         (
             &["run", "drive", "--fault", "linux-panik"],
             2,
-            "it can make linux-panic, ",
+            "the images of this system can make",
         ),
         (&["run", "drive", "--for", "soon"], 2, "500ms"),
         (

@@ -84,6 +84,6 @@ fn variables_become_arguments() {
 fn a_number_of_cores_is_a_number() {
     let (status, said) = Checkout::new().run("LINUX_CORES=two");
     assert_eq!(status, 2);
-    let message = "LINUX_CORES=two is no number of cores";
+    let message = "LINUX_CORES=two: not a number of cores";
     assert!(said.contains(message), "{said}");
 }

@@ -48,7 +48,6 @@ pub(crate) struct Draft {
     pub(crate) channels: Vec<ChannelDraft>,
     pub(crate) run_for: Field<u64>,
     pub(crate) clock: Field<Clock>,
-    pub(crate) faults: Field<Vec<At<String>>>,
 }
 
 impl<T> Field<T> {
@@ -120,7 +119,6 @@ impl Draft {
                 .collect(),
             run_for: run.number("for"),
             clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
-            faults: run.texts("faults"),
         }
     }
 

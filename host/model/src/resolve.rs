@@ -46,7 +46,6 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
         run: Run {
             for_ns: draft.run_for.value(),
             clock: draft.clock.or(Clock::Virtual)?,
-            faults: texts(draft.faults.or(Vec::new())?),
         },
         sources: draft.sources,
         board,
@@ -55,10 +54,6 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
 
 fn all<T, U>(items: &[T], resolve: impl Fn(&T) -> Option<U>) -> Option<Vec<U>> {
     items.iter().map(resolve).collect()
-}
-
-fn texts(list: Vec<At<String>>) -> Vec<String> {
-    list.into_iter().map(|text| text.value).collect()
 }
 
 fn resolve_partition(

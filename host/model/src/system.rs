@@ -60,8 +60,6 @@ pub struct Run {
     pub for_ns: Option<u64>,
     /// Which clock.
     pub clock: Clock,
-    /// Faults that can be made on purpose; empty where that is not said.
-    pub faults: Vec<String>,
 }
 
 /// The clock a run goes by.

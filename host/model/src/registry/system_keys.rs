@@ -67,12 +67,4 @@ pub(super) const KEYS: &[Key] = &[
                   do not depend on the host. `\"real\"`: the host's wall clock, for interactive use.",
         example: "clock = \"virtual\"",
     },
-    Key {
-        path: "run.faults",
-        shape: Shape::Texts,
-        presence: Default("whatever is asked for"),
-        meaning: "Faults that its programs can make on purpose, for `bulkhead run --fault NAME`: each is \
-                  told, as the argument word `fault=NAME`, to the partition that its name begins with.",
-        example: "faults = [\"control-wild-write\"]",
-    },
 ];
