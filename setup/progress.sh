@@ -1,13 +1,16 @@
 # Progress: one line per step with the seconds it took; details go to the log
 
-say() { printf '%s\n' "$*" >&2; }
+# People's own: a step that is a function of the script has the log for its output.
+exec 9>&2
+
+say() { printf '%s\n' "$*" >&9; }
 
 # die SENTENCE…: what is wrong and what to do, one line each.
 die() {
     stop_clock
-    printf 'set-up: %s\n' "$1" >&2
+    printf 'set-up: %s\n' "$1" >&9
     shift
-    for line; do printf '        %s\n' "$line" >&2; done
+    for line; do printf '        %s\n' "$line" >&9; done
     exit 1
 }
 

@@ -1,7 +1,8 @@
 //! Counters, link states and fault logs
 //!
 //! Each word has one writer. A fault record is whole if its sequence number is the expected one both
-//! before and after the copy; the monitor writes it last.
+//! before and after the copy; the monitor writes it last. A fault is counted before its record is
+//! whole: one that is not yet is looked at again.
 
 use bulkhead_abi::status::{
     CoreCounters, FaultRecord, LINK_MAGIC, LOG_RECORDS, LinkPage, MAX_CORES, MAX_DOORBELLS,
@@ -34,24 +35,45 @@ impl StatusReader {
         if faults <= self.seen {
             return (Vec::new(), 0);
         }
-        let first = (self.seen + 1).max((faults + 1).saturating_sub(LOG_RECORDS as u64));
-        let records: Vec<_> = (first..=faults)
-            .filter_map(|sequence| self.record(ram, sequence))
-            .collect();
-        let missed = faults - self.seen - records.len() as u64;
-        self.seen = faults;
+        let before = self.seen;
+        let first = (before + 1).max((faults + 1).saturating_sub(LOG_RECORDS as u64));
+        let mut records = Vec::new();
+        self.seen = first - 1;
+        for sequence in first..=faults {
+            match self.record(ram, sequence) {
+                Found::Whole(record) => records.push(*record),
+                Found::Overwritten => {}
+                Found::NotYet => break,
+            }
+            self.seen = sequence;
+        }
+        let missed = self.seen - before - records.len() as u64;
         (records, missed)
     }
 
-    fn record(&self, ram: &Ram, sequence: u64) -> Option<FaultRecord> {
+    fn record(&self, ram: &Ram, sequence: u64) -> Found {
         let place = (sequence - 1) as usize % LOG_RECORDS * size_of::<FaultRecord>();
         let pa = self.status_pa + (offset_of!(Status, log) + place) as u64;
-        let record: FaultRecord = ram.read(pa).ok()?;
-        let after: u64 = ram
-            .read(pa + offset_of!(FaultRecord, sequence) as u64)
-            .ok()?;
-        (record.sequence == sequence && after == sequence).then_some(record)
+        let record = ram.read::<FaultRecord>(pa);
+        let after = ram.read::<u64>(pa + offset_of!(FaultRecord, sequence) as u64);
+        let (Ok(record), Ok(after)) = (record, after) else {
+            return Found::Overwritten;
+        };
+        match record.sequence.max(after) {
+            newer if newer > sequence => Found::Overwritten,
+            _ if record.sequence == after && after == sequence => Found::Whole(Box::new(record)),
+            _ => Found::NotYet,
+        }
     }
+}
+
+/// What stands in the place of a fault record.
+enum Found {
+    Whole(Box<FaultRecord>),
+    /// A newer one, or nothing that can be read.
+    Overwritten,
+    /// An older one, or a part.
+    NotYet,
 }
 
 /// A partition's counters at one moment.
@@ -107,5 +129,71 @@ impl Snapshot {
         log.retain(|record| record.sequence > 0);
         log.sort_by_key(|record| record.sequence);
         log
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::FileExt;
+
+    const BASE: u64 = 0x4000_0000;
+
+    struct Log {
+        ram: Ram,
+        reader: StatusReader,
+    }
+
+    impl Log {
+        fn new() -> Self {
+            let ram = Ram::create(&std::env::temp_dir(), BASE, 1 << 16, 1 << 16).unwrap();
+            let reader = StatusReader::new(BASE);
+            Self { ram, reader }
+        }
+
+        fn write(&self, offset: usize, word: u64) {
+            let path = format!("/proc/self/fd/{}", self.ram.fd());
+            let file = OpenOptions::new().write(true).open(path).unwrap();
+            file.write_all_at(&word.to_ne_bytes(), offset as u64)
+                .unwrap();
+        }
+
+        fn count(&self, faults: u64) {
+            self.write(offset_of!(Status, faults), faults);
+        }
+
+        fn finish(&self, sequence: u64) {
+            let place = (sequence - 1) as usize % LOG_RECORDS * size_of::<FaultRecord>();
+            self.write(offset_of!(Status, log) + place, sequence);
+        }
+
+        fn look(&mut self) -> (Vec<u64>, u64) {
+            let (records, missed) = self.reader.new_faults(&self.ram);
+            let sequences = records.iter().map(|record| record.sequence);
+            (sequences.collect(), missed)
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_not_yet_whole_is_seen_later() {
+        let mut log = Log::new();
+        log.count(2);
+        log.finish(1);
+        assert_eq!(log.look(), (vec![1], 0));
+        assert_eq!(log.look(), (vec![], 0));
+        log.finish(2);
+        assert_eq!(log.look(), (vec![2], 0));
+    }
+
+    #[test]
+    fn what_was_overwritten_is_counted() {
+        let mut log = Log::new();
+        (1..=20).for_each(|sequence| log.finish(sequence));
+        log.count(20);
+        assert_eq!(log.look(), ((5..=20).collect(), 4));
+        log.count(21);
+        log.finish(37);
+        assert_eq!(log.look(), (vec![], 1));
     }
 }
