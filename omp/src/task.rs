@@ -248,30 +248,39 @@ impl Task {
     /// A child of `worker`'s current task, its arguments copied; nothing when memory ran out.
     #[inline]
     pub fn create(worker: &'static Worker, plan: &Blueprint) -> Option<&'static Task> {
-        let task = Self::child(worker, plan)?;
+        let task = Self::child(worker, plan.body, plan.flags)?;
         task.copy_arguments(plan);
         tsan::release(task);
         Some(task)
     }
 
     /// Like [`Task::create`] for a task that runs in its creator's place, on the creator's data.
-    #[inline]
     pub fn create_undeferred(worker: &'static Worker, plan: &Blueprint) -> Option<&'static Task> {
-        let task = Self::child(worker, plan)?;
         if plan.copier.is_some() {
-            task.copy_arguments(plan);
-        } else {
-            task.argument.set(plan.data);
+            return Self::create(worker, plan);
         }
+        Self::create_on(worker, plan.body, plan.data, plan.flags)
+    }
+
+    /// A child of `worker`'s current task whose arguments are `data` itself.
+    #[inline(always)]
+    pub fn create_on(
+        worker: &'static Worker,
+        body: Body,
+        data: *mut c_void,
+        flags: u32,
+    ) -> Option<&'static Task> {
+        let task = Self::child(worker, body, flags)?;
+        task.argument.set(data);
         Some(task)
     }
 
     /// A child of `worker`'s current task without arguments.
     #[inline(always)]
-    fn child(worker: &'static Worker, plan: &Blueprint) -> Option<&'static Task> {
+    fn child(worker: &'static Worker, body: Body, flags: u32) -> Option<&'static Task> {
         let parent = worker.current();
         let task = worker.tasks().get()?;
-        task.body.set(Some(plan.body));
+        task.body.set(Some(body));
         task.parent.set(Some(parent));
         task.icv.set(parent.icv.get());
         if parent.has(Flags::CONTROLLED) {
@@ -281,7 +290,7 @@ impl Task {
         task.group.set(group);
         let grouped = if group.is_some() { Flags::GROUPED } else { 0 };
         task.flags
-            .set(plan.flags | grouped | parent.flags.get() & Flags::FINAL);
+            .set(flags | grouped | parent.flags.get() & Flags::FINAL);
         if let Some(group) = group {
             group.enter();
         }

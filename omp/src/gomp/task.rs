@@ -52,13 +52,21 @@ pub unsafe extern "C" fn GOMP_task(
     priority: c_int,
     detach: *mut c_void,
 ) {
+    let clauses = flags & (FINAL | DEPEND | PRIORITY | DETACH);
+    let plain = deferred && clauses == 0 && copier.is_none();
     let worker = Worker::current_here();
+    if !plain || worker.current().has(Flags::FINAL) {
+        return task_with_clauses(
+            body, data, copier, size, align, deferred, flags, depend, priority, detach,
+        );
+    }
+    let untied = untied(flags);
+    if worker.has_plenty()
+        && let Some(task) = Task::create_on(worker, body, data, untied)
+    {
+        return task.run_in_place(worker, worker.current());
+    }
     let (size, align) = (size as usize, align as usize);
-    let untied = if flags & UNTIED != 0 {
-        Flags::UNTIED
-    } else {
-        0
-    };
     let plan = Blueprint {
         body,
         data,
@@ -67,33 +75,53 @@ pub unsafe extern "C" fn GOMP_task(
         align,
         flags: untied,
     };
-    let clauses = flags & (FINAL | DEPEND | PRIORITY | DETACH);
-    let plain = deferred && clauses == 0 && copier.is_none();
-    if plain && !worker.current().has(Flags::FINAL) {
-        defer(worker, &plan);
+    defer(worker, &plan);
+}
+
+/// What the task's flags say of [`UNTIED`].
+fn untied(flags: c_uint) -> u32 {
+    if flags & UNTIED != 0 {
+        Flags::UNTIED
     } else {
-        with_clauses(
-            worker,
-            plan,
-            deferred,
-            Clauses {
-                flags,
-                depend,
-                priority,
-                detach,
-                bounds: None,
-            },
-        );
+        0
     }
+}
+
+/// [`GOMP_task`] with more than a body: apart, so that the common case does not fetch the arguments.
+#[inline(never)]
+extern "C" fn task_with_clauses(
+    body: Body,
+    data: *mut c_void,
+    copier: Option<Copier>,
+    size: c_long,
+    align: c_long,
+    deferred: bool,
+    flags: c_uint,
+    depend: *const *mut c_void,
+    priority: c_int,
+    detach: *mut c_void,
+) {
+    let (size, align) = (size as usize, align as usize);
+    let plan = Blueprint {
+        body,
+        data,
+        copier,
+        size,
+        align,
+        flags: untied(flags),
+    };
+    let clauses = Clauses {
+        flags,
+        depend,
+        priority,
+        detach,
+        bounds: None,
+    };
+    with_clauses(Worker::current_here(), plan, deferred, clauses);
 }
 
 #[inline]
 fn defer(worker: &'static Worker, plan: &Blueprint) {
-    if worker.has_plenty()
-        && let Some(task) = Task::create_undeferred(worker, plan)
-    {
-        return task.run_in_place(worker, worker.current());
-    }
     let Some(task) = Task::create(worker, plan) else {
         return run_now(worker, plan, None);
     };
