@@ -28,7 +28,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 Ok(()) => return,
                 Err(status) => Err(status),
             }
-        } else if kind == Kind::Return as u64 && operation == 0 {
+        } else if kind == Kind::Return as u64 {
             match self.give_back(caller) {
                 Ok(()) => return,
                 Err(status) => Err(status),

@@ -160,6 +160,11 @@ impl State {
         self.exchange(kernel(kind), 0).map_err(|_| Status::InUse)
     }
 
+    /// Makes the page user memory for good: the machine's own reference is never given back.
+    pub fn keep(&self) {
+        self.0.store(USER | 1, Ordering::Relaxed);
+    }
+
     /// One mapping more; `true` where the page was untyped.
     pub(crate) fn map(&self) -> Result<bool, Status> {
         let before = self.0.load(Ordering::Relaxed);

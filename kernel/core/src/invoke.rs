@@ -69,12 +69,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let claim = if scheduler.component().reference() == component.at() {
             scheduler.scb().reference()
         } else {
-            thread.at().at(INDEX_WORD)
+            thread.at().at(Thread::INDEX)
         };
         thread.component().set(component.at().address());
         thread.claim().set(claim.address());
     }
 }
-
-/// Offset of [`Thread::index`] in words.
-const INDEX_WORD: u64 = 36;

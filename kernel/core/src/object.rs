@@ -97,12 +97,12 @@ objects! {
         /// SPSR_EL1.
         spsr = 33,
         /// How its registers are restored: [`CALLED`] or [`INTERRUPTED`].
-        resume = 34,
+        resume = Self::RESUME,
         /// Address of the word that says who executes: its scheduler's `current` while it is in the
         /// scheduler's component, its own index elsewhere.
-        claim = 35,
+        claim = Self::CLAIM,
         /// Its index in the SCB.
-        index = 36,
+        index = Self::INDEX,
         /// [`READY`], [`WAITING`] or [`FAULTED`].
         state = 37,
         /// Component it executes in.
@@ -193,6 +193,14 @@ const _: () = assert!(THREADS as usize + MAX_THREADS <= crate::frame::WORDS);
 const _: () = assert!(VECTOR as usize + SCHEDULERS < THREADS as usize);
 
 impl<'h> Thread<'h> {
+    /// Offsets that entry code knows, in words: [`Thread::resume`], [`Thread::claim`] and
+    /// [`Thread::index`].
+    pub const RESUME: u64 = 34;
+    /// See [`Thread::RESUME`].
+    pub const CLAIM: u64 = 35;
+    /// See [`Thread::RESUME`].
+    pub const INDEX: u64 = 36;
+
     /// x0 to x7: what a call carries.
     #[inline(always)]
     pub(crate) fn message(self, register: u64) -> &'h Word {

@@ -97,7 +97,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// The timer fired.
     pub fn tick(self) {
         let core = self.0.core();
+        // It is a level: silent until the next deadline is set.
         core.armed().set(NEVER);
+        self.0.set_timer(NEVER);
         let now = self.charge();
         let time = self.time(core.time().reference());
         if time.budget().get() == 0 {
