@@ -217,8 +217,12 @@ impl<'h> Thread<'h> {
     /// Component, PC and SP of invocation `depth`.
     #[inline(always)]
     pub(crate) fn invocation(self, depth: u64) -> [&'h Word; 3] {
-        let first = 4 * (depth % DEPTH as u64);
-        [0, 1, 2].map(|word| self.frame.word(INVOCATIONS + first + word))
+        let first = INVOCATIONS + 4 * (depth % DEPTH as u64);
+        [
+            self.frame.word(first),
+            self.frame.word(first + 1),
+            self.frame.word(first + 2),
+        ]
     }
 }
 

@@ -38,7 +38,7 @@ pub fn raw(index: u64, operation: u64, words: [u64; 5]) -> [u64; 2] {
             inlateout("x6") words[4] => _,
             lateout("x7") _, lateout("x8") _, lateout("x9") _, lateout("x10") _,
             lateout("x11") _, lateout("x12") _, lateout("x13") _, lateout("x14") _,
-            lateout("x15") _, lateout("x16") _, lateout("x17") _, options(nostack));
+            lateout("x15") _, lateout("x16") _, lateout("x17") _, lateout("x18") _, options(nostack));
     }
     [status, value]
 }
