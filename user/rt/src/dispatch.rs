@@ -6,14 +6,16 @@
 #![expect(unsafe_code, reason = "the switch is assembly")]
 
 use crate::call::{Answer, call};
-use bulkhead_abi::dispatch::{Dcb, KERNEL_RESUME_OFFSET, Scb};
-use bulkhead_abi::kernel::{NEVER, Operation};
+use bulkhead_abi::dispatch::{Dcb, KERNEL_RESUME_OFFSET, MAX_THREADS, Scb};
+use bulkhead_abi::kernel::{NEVER, Operation, SAME_TIME, SCB_ADDRESS};
 use core::arch::global_asm;
 use core::mem::offset_of;
+use core::sync::atomic::Ordering::Relaxed;
 
 global_asm!(
     r#"
-// x0 = own block, x1 = next one's, x2 = its index, x3 = SCB, x4 = epoch of the decision.
+// x0 = own block, x1 = next one's, x2 = its index, x3 = SCB, x4 = epoch of the decision,
+// x5 = capability to the next thread.
 .section .text.bulkhead_switch, "ax"
 .global bulkhead_switch
 .balign 16
@@ -28,10 +30,10 @@ bulkhead_switch:
     stp     d10, d11, [sp, #112]
     stp     d12, d13, [sp, #128]
     stp     d14, d15, [sp, #144]
-    ldp     x5, x6, [x3, #{epoch}]      // epoch; events written and read
-    eor     x6, x6, x6, ror #32
-    cbnz    x6, 3f                      // events came
-    cmp     x5, x4
+    ldp     x6, x7, [x3, #{epoch}]      // epoch; events written and read
+    eor     x7, x7, x7, ror #32
+    cbnz    x7, 3f                      // events came
+    cmp     x6, x4
     b.ne    3f                          // an activation came
     adr     x7, 1f
     str     x7, [x0]                    // S1
@@ -57,30 +59,43 @@ bulkhead_switch:
     ldp     x29, x30, [sp], #160
     mov     x0, #{resumed}
     ret
-2:  str     xzr, [x0, #8]               // SLOW: preempted, or never ran
-    add     sp, sp, #160
-    mov     x0, #{needs_kernel}
-    ret
-3:  add     sp, sp, #160
-    mov     x0, #{stale}
+2:  mov     x19, x0                     // SLOW: it was preempted, or never ran
+    mov     x0, x5
+    mov     x1, #{dispatch}
+    mov     x2, #-1                     // on the time that runs
+    mov     x3, #-1                     // without a time-out
+    mov     x5, xzr
+    mov     x6, xzr
+    svc     #0                          // if it succeeds, this thread goes on at R1 or R2
+    str     xzr, [x19, #8]              // SLOW_RETURN
+    ldr     x19, [sp, #16]
+3:  ldr     x29, [sp], #160
+    mov     x0, #{refused}
     ret
 "#,
     epoch = const offset_of!(Scb, epoch),
     current = const offset_of!(Scb, current),
     resumed = const RESUMED,
-    needs_kernel = const NEEDS_KERNEL,
-    stale = const STALE,
+    dispatch = const Operation::Dispatch as u64,
+    refused = const REFUSED,
 );
 
 const RESUMED: u64 = 0;
-const NEEDS_KERNEL: u64 = 1;
-const STALE: u64 = 2;
+const REFUSED: u64 = 1;
 
+const _: () = assert!(SAME_TIME == u64::MAX && NEVER == u64::MAX);
 const _: () = assert!(offset_of!(Scb, produced) == offset_of!(Scb, epoch) + 8);
 const _: () = assert!(KERNEL_RESUME_OFFSET == 8, "R1 and R2 are two instructions apart");
 
 unsafe extern "C" {
-    fn bulkhead_switch(own: &Dcb, next: &Dcb, index: u64, scb: &Scb, epoch: u64) -> u64;
+    fn bulkhead_switch(
+        own: &Dcb,
+        next: &Dcb,
+        index: u64,
+        scb: &Scb,
+        epoch: u64,
+        thread: u64,
+    ) -> u64;
 }
 
 /// How a switch ended.
@@ -88,24 +103,57 @@ unsafe extern "C" {
 pub enum Switched {
     /// The caller runs again.
     Resumed,
-    /// The next thread was preempted or never ran: the kernel must dispatch it.
-    NeedsKernel,
-    /// An activation or an event came between decision and switch: decide again.
-    Stale,
+    /// An activation or an event came between decision and switch, or the thread cannot run: decide
+    /// again.
+    Refused,
 }
 
-/// Switches from the running thread to another one of the same scheduler.
+/// What the kernel shares with the first component's scheduler.
+#[must_use]
+pub fn scb() -> &'static Scb {
+    let scb: *const Scb = core::ptr::with_exposed_provenance(SCB_ADDRESS as usize);
+    // SAFETY: mapped at boot for good; all of it is atomic.
+    unsafe { &*scb }
+}
+
+/// The block of the first component's thread `index`, modulo their number.
+#[must_use]
+pub fn dcb(index: usize) -> &'static Dcb {
+    let first = SCB_ADDRESS as usize + size_of::<Scb>();
+    let place = first + index % MAX_THREADS * size_of::<Dcb>();
+    let dcb: *const Dcb = core::ptr::with_exposed_provenance(place);
+    // SAFETY: in the same page, behind the SCB.
+    unsafe { &*dcb }
+}
+
+/// Takes all events as read.
+pub fn consume_events(scb: &Scb) {
+    scb.consumed.store(scb.produced.load(Relaxed), Relaxed);
+}
+
+/// A thread to switch to.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its block.
+    pub dcb: &'static Dcb,
+    /// Its index in the SCB.
+    pub index: u64,
+    /// The capability to it.
+    pub thread: u64,
+}
+
+/// Switches from the running thread, whose block is `own`, to another one of the same scheduler: in
+/// user mode, or through the kernel where the other one was preempted or never ran.
 ///
 /// # Safety
-/// `own` is the running thread's block, `next` another thread's of index `index` under the scheduler
-/// that shares `scb`.
+/// `own` is the running thread's block, `next` another thread's, both under the scheduler that
+/// shares `scb`.
 #[inline(always)]
-pub unsafe fn switch(own: &Dcb, next: &Dcb, index: u64, scb: &Scb, epoch: u64) -> Switched {
+pub unsafe fn switch(own: &Dcb, next: Target, scb: &Scb, epoch: u64) -> Switched {
     // SAFETY: the caller's promise.
-    match unsafe { bulkhead_switch(own, next, index, scb, epoch) } {
+    match unsafe { bulkhead_switch(own, next.dcb, next.index, scb, epoch, next.thread) } {
         RESUMED => Switched::Resumed,
-        NEEDS_KERNEL => Switched::NeedsKernel,
-        _ => Switched::Stale,
+        _ => Switched::Refused,
     }
 }
 

@@ -5,15 +5,18 @@
 #![expect(unsafe_code, reason = "mapped addresses become memory")]
 
 use crate::call::{Answer, call};
+use crate::start::INVOKED;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::GuestInfo;
 use bulkhead_abi::kernel::{
-    Archive, IMAGE, Operation, Rights, STACK_PAGES, STACK_TOP, Status, first,
+    ALL, Archive, IMAGE, Operation, Packed, Rights, STACK_PAGES, STACK_TOP, Status, first,
 };
 use bulkhead_buffers::Region;
 
 /// End of the addresses that are handed out: the guard of the stack.
 const END: u64 = STACK_TOP - (STACK_PAGES + 1) * PAGE_SIZE;
+
+const THREAD_STACK_PAGES: u64 = 2;
 
 unsafe extern "C" {
     safe static __image_end: u8;
@@ -89,6 +92,64 @@ impl First {
         let number = self.page;
         self.page += pages;
         self.map(first::MEMORY, number, pages, Rights::Write)
+    }
+
+    /// A thread of this component: its function, which must not return, gets its index. Its slot,
+    /// and its time's, which is of `priority` and without end.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn thread(
+        &mut self,
+        entry: extern "C" fn(u64) -> !,
+        index: u64,
+        priority: u64,
+    ) -> Result<[u64; 2], Status> {
+        let stack = self.memory(THREAD_STACK_PAGES)? + THREAD_STACK_PAGES * PAGE_SIZE;
+        let entry = entry as *const () as u64;
+        let thread = self.make(Operation::MakeThread, [first::COMPONENT, entry, stack])?;
+        let time = self.make(Operation::MakeTime, [first::TIME, ALL, priority])?;
+        call(thread, Operation::Bind, [first::SCHEDULER, index, time])?;
+        Ok([thread, time])
+    }
+
+    /// A component of the archive, in an address space of that `identity`: the slots of its component
+    /// and of the leaf of its table, which holds the capability to return.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn component(&mut self, packed: &Packed, identity: u64) -> Result<[u64; 2], Status> {
+        let mut levels = [0; 3];
+        for (level, slot) in (1..).zip(&mut levels) {
+            *slot = self.make(Operation::MakePages, [level])?;
+        }
+        let [root, middle, last] = levels;
+        call(root, Operation::Attach, [IMAGE >> 30, middle])?;
+        call(middle, Operation::Attach, [IMAGE >> 21, last])?;
+        for segment in &packed.segments {
+            for page in 0..u64::from(segment.pages) {
+                let index = (segment.address - IMAGE) / PAGE_SIZE + page;
+                let number = u64::from(segment.page) + page;
+                let words = [index, first::ARCHIVE, number, segment.rights];
+                call(last, Operation::Map, words)?;
+            }
+        }
+        let table = self.make(Operation::MakeTable, [0])?;
+        let leaf = self.make(Operation::MakeTable, [1])?;
+        call(table, Operation::Copy, [0, leaf])?;
+        call(leaf, Operation::Copy, [0, first::RETURN])?;
+        let component = self.make(Operation::MakeComponent, [table, root, identity])?;
+        Ok([component, leaf])
+    }
+
+    /// A capability to invoke `component`, which was made from `packed`.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn invocation(&mut self, packed: &Packed, component: u64, token: u64) -> Answer {
+        let slot = self.slot();
+        let words = [slot, packed.entry + INVOKED, token];
+        call(component, Operation::Entry, words).map(|_| slot)
     }
 
     /// A copy of the guest information page.

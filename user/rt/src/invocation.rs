@@ -83,12 +83,12 @@ pub fn invoke_keeping_fp(index: u64, words: [u64; 5]) -> Reply {
     unsafe { bulkhead_invoke_fp(index, words[0], words[1], words[2], words[3], words[4]) }
 }
 
-/// Defines an entry `$name` for invocations that runs `$handler(token, message) -> value` on stacks of
-/// `$bytes` bytes for `$threads` threads; `$name()` is its address.
+/// Has invocations of the component run `$handler(token, message) -> value`, on stacks of `$bytes`
+/// bytes for `$threads` threads.
 #[macro_export]
-macro_rules! entry {
-    ($name:ident, $handler:path, threads: $threads:literal, stack: $bytes:literal) => {
-        mod $name {
+macro_rules! serve {
+    ($handler:ident, threads: $threads:literal, stack: $bytes:literal) => {
+        mod served {
             #![expect(unsafe_code, reason = "an entry is assembly")]
 
             #[repr(C, align(16))]
@@ -104,7 +104,8 @@ macro_rules! entry {
             }
 
             #[unsafe(naked)]
-            extern "C" fn enter() {
+            #[unsafe(no_mangle)]
+            extern "C" fn bulkhead_invoked() {
                 core::arch::naked_asm!(
                     "adrp x7, {stacks}",
                     "add x7, x7, :lo12:{stacks}",
@@ -120,11 +121,6 @@ macro_rules! entry {
                     handle = sym handle,
                     bytes = const $bytes,
                 );
-            }
-
-            /// Where invocations arrive.
-            pub fn address() -> u64 {
-                enter as *const () as u64
             }
         }
     };

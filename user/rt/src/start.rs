@@ -13,8 +13,19 @@ _start:
     mov     x30, xzr
     bl      bulkhead_start
     b       .
-"#
+// Invocations arrive {invoked} bytes after the entry: at what `entry!` names so, or nowhere.
+.global _invoked
+_invoked:
+    b       bulkhead_invoked
+.global bulkhead_not_served
+bulkhead_not_served:
+    udf     #3
+"#,
+    invoked = const INVOKED,
 );
+
+/// Bytes from a component's entry to where invocations arrive.
+pub(crate) const INVOKED: u64 = 16;
 
 unsafe extern "Rust" {
     /// Made by [`crate::component!`].

@@ -1,12 +1,39 @@
 //! Measures the kernel's primitives
+//!
+//! Every figure is the cycle counter before and after, in units of one instruction (the counter's
+//! step from one instruction to the next, which is constant on an instruction-counted clock), less
+//! what reading it costs. A line `bench NAME N AVERAGE WORST` each, the average in hundredths.
 #![no_std]
 #![no_main]
+#![expect(unsafe_code, reason = "user-level switches between its own threads")]
 
-use bulkhead_abi::kernel::{Operation, Status, first};
+mod figure;
+
+use bulkhead_abi::kernel::{NEVER, Operation, SAME_TIME, Status, WAIT, first};
 use bulkhead_component::call::call;
+use bulkhead_component::dispatch::{self, Switched, Target, consume_events, dcb, scb, switch};
+use bulkhead_component::invocation::{invoke, invoke_keeping_fp};
 use bulkhead_component::{First, clock, console, println};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU64};
+use figure::{Counter, Figure};
 
 bulkhead_component::component!(run);
+
+/// Indices of the threads under the root scheduler.
+const PARTNER: u64 = 1;
+const HIGH: u64 = 2;
+const LOW: u64 = 3;
+const SPINNER: u64 = 4;
+
+/// Slots that threads use: their own receiving sides and the partner's thread.
+static RECEIVE: AtomicU64 = AtomicU64::new(0);
+static SEND: AtomicU64 = AtomicU64::new(0);
+/// When what is measured began and ended, for measurements that span threads.
+static BEGAN: AtomicU64 = AtomicU64::new(0);
+static ENDED: AtomicU64 = AtomicU64::new(0);
+/// Which way the partner switches back.
+static IN_USER_MODE: AtomicBool = AtomicBool::new(false);
 
 fn run(mut first: First) -> ! {
     let Err(status) = measure(&mut first);
@@ -21,9 +48,190 @@ fn measure(first: &mut First) -> Result<core::convert::Infallible, Status> {
     let info = first.guest_info()?;
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
-    println!("hello from EL0");
+    let rounds = rounds(info.argument.get(..info.argument_len as usize).unwrap_or(&[]));
+    let counter = Counter::calibrated();
     call(first::MONITOR, Operation::Up, [])?;
+    null_call(counter, rounds)?;
+    invocations(first, counter, rounds)?;
+    switches(first, counter, rounds)?;
+    notifications(first, counter, rounds)?;
+    time_outs(first, counter, rounds)?;
+    println!("bench done");
     loop {
         clock::wait_for_interrupt();
     }
+}
+
+/// The argument word `rounds=NUMBER`.
+fn rounds(argument: &[u8]) -> u64 {
+    let words = argument.split(|&byte| byte == b' ');
+    let digits = words.filter_map(|word| word.strip_prefix(b"rounds="));
+    let number = digits.last().unwrap_or(b"1000");
+    number
+        .iter()
+        .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
+}
+
+fn null_call(counter: Counter, rounds: u64) -> Result<(), Status> {
+    let mut figure = Figure::new();
+    for _ in 0..rounds {
+        let start = clock::cycles();
+        call(first::COMPONENT, Operation::Identify, [])?;
+        figure.add(counter.since(start));
+    }
+    figure.print("null-call");
+    Ok(())
+}
+
+fn invocations(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Status> {
+    let archive = first.archive()?;
+    let [_, echo, ..] = &archive.components;
+    let [component, _] = first.component(echo, 2)?;
+    let entry = first.invocation(echo, component, 40)?;
+    let mut figure = Figure::new();
+    for _ in 0..rounds {
+        let start = clock::cycles();
+        let reply = invoke(entry, [0, 2, 0, 0, 0]);
+        figure.add(counter.since(start));
+        if reply.value != 42 || reply.status != 0 {
+            return Err(Status::Faulted);
+        }
+    }
+    figure.print("invoke-return");
+    let mut figure = Figure::new();
+    let mut product = 1.0;
+    for round in 0..rounds {
+        product *= 1.5;
+        let start = clock::cycles();
+        let reply = invoke_keeping_fp(entry, [1, 6, 7, 0, 0]);
+        let cycles = counter.since(start);
+        if round > 0 {
+            // The first use of floating point is lent by a fault, once.
+            figure.add(cycles);
+        }
+        if reply.value != 42 || product < 1.0 {
+            return Err(Status::Faulted);
+        }
+    }
+    figure.print("invoke-return-fp");
+    let faulted = invoke(entry, [2, 0, 0, 0, 0]);
+    println!("a fault of the server: status {}", faulted.status);
+    Ok(())
+}
+
+/// Switches to the first thread and back, the way that is asked for.
+extern "C" fn partner(_: u64) -> ! {
+    loop {
+        let epoch = scb().epoch.load(Relaxed);
+        if IN_USER_MODE.load(Relaxed) {
+            let main = Target {
+                dcb: dcb(0),
+                index: 0,
+                thread: first::THREAD,
+            };
+            // SAFETY: this is thread PARTNER, the other one is thread 0.
+            let _decided_again = unsafe { switch(dcb(1), main, scb(), epoch) };
+        } else {
+            let _decided_again = dispatch::through_kernel(first::THREAD, SAME_TIME, epoch);
+        }
+    }
+}
+
+fn switches(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Status> {
+    let [partner, _] = first.thread(partner, PARTNER, 0)?;
+    let mut figure = Figure::new();
+    for _ in 0..rounds {
+        let epoch = scb().epoch.load(Relaxed);
+        let start = clock::cycles();
+        dispatch::through_kernel(partner, SAME_TIME, epoch)?;
+        figure.add(counter.since(start) / 2);
+    }
+    figure.print("switch-kernel");
+    IN_USER_MODE.store(true, Relaxed);
+    let partner = Target {
+        dcb: dcb(1),
+        index: PARTNER,
+        thread: partner,
+    };
+    let mut figure = Figure::new();
+    for round in 0..=rounds {
+        consume_events(scb());
+        let epoch = scb().epoch.load(Relaxed);
+        let start = clock::cycles();
+        // SAFETY: this is thread 0.
+        let switched = unsafe { switch(dcb(0), partner, scb(), epoch) };
+        let cycles = counter.since(start);
+        if switched != Switched::Resumed {
+            return Err(Status::Stale);
+        }
+        if round > 0 {
+            // The first one goes through the kernel: the partner has not yet left in user mode.
+            figure.add(cycles / 2);
+        }
+    }
+    figure.print("switch-user");
+    Ok(())
+}
+
+/// Waits for notifications and notes when each arrived.
+extern "C" fn high(_: u64) -> ! {
+    loop {
+        let _count = call(RECEIVE.load(Relaxed), Operation::Receive, [WAIT]);
+        ENDED.store(clock::cycles(), Relaxed);
+    }
+}
+
+/// Notifies and goes back to the scheduler.
+extern "C" fn low(_: u64) -> ! {
+    loop {
+        BEGAN.store(clock::cycles(), Relaxed);
+        let _sent = call(SEND.load(Relaxed), Operation::Send, []);
+        let epoch = scb().epoch.load(Relaxed);
+        let _decided_again = dispatch::through_kernel(first::THREAD, first::TIME, epoch);
+    }
+}
+
+fn notifications(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Status> {
+    let [high, _] = first.thread(high, HIGH, 10)?;
+    let [low, low_time] = first.thread(low, LOW, 20)?;
+    let (receive, send) = (first.slot(), first.slot());
+    call(high, Operation::Receiver, [receive])?;
+    call(high, Operation::Sender, [send])?;
+    RECEIVE.store(receive, Relaxed);
+    SEND.store(send, Relaxed);
+    dispatch::through_kernel(high, SAME_TIME, scb().epoch.load(Relaxed))?;
+    let mut figure = Figure::new();
+    for _ in 0..rounds {
+        consume_events(scb());
+        let epoch = scb().epoch.load(Relaxed);
+        dispatch::through_kernel(low, low_time, epoch)?;
+        figure.add(counter.between(BEGAN.load(Relaxed), ENDED.load(Relaxed)));
+    }
+    figure.print("notify-low-high");
+    Ok(())
+}
+
+/// Notes the time, over and over.
+extern "C" fn spinner(_: u64) -> ! {
+    loop {
+        BEGAN.store(clock::cycles(), Relaxed);
+    }
+}
+
+fn time_outs(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Status> {
+    /// Ticks until the time-out.
+    const PAUSE: u64 = 100;
+    let [spinner, time] = first.thread(spinner, SPINNER, 10)?;
+    let mut figure = Figure::new();
+    for _ in 0..rounds {
+        consume_events(scb());
+        let epoch = scb().epoch.load(Relaxed);
+        let timeout = clock::now() + PAUSE;
+        call(spinner, Operation::Dispatch, [time, timeout, epoch])?;
+        let ended = clock::cycles();
+        figure.add(counter.between(BEGAN.load(Relaxed), ended));
+    }
+    figure.print("timer-user");
+    let _never = NEVER;
+    Ok(())
 }
