@@ -28,16 +28,8 @@ fn kernel() -> Kernel<'static, Machine> {
 
 /// A system call; the answer is in the caller's page.
 #[unsafe(no_mangle)]
-extern "C" fn bulkhead_call(
-    capability: u64,
-    operation: u64,
-    x2: u64,
-    x3: u64,
-    x4: u64,
-    x5: u64,
-    x6: u64,
-) {
-    kernel().call(capability, operation, [x2, x3, x4, x5, x6]);
+extern "C" fn bulkhead_call(capability: u64, operation: u64) {
+    kernel().call(capability, operation);
 }
 
 /// Another thread runs than the kernel knows.

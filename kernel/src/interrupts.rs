@@ -65,7 +65,10 @@ pub(crate) fn enable_shared(intid: u64) -> Result<(), Status> {
     write_byte(distributor + GICD_IPRIORITYR + intid, PRIORITY);
     let route = registers::affinity() & 0xff_00ff_ffff;
     write_double(distributor + GICD_IROUTER + 8 * intid, route);
-    write(distributor + GICD_ISENABLER + intid / 32 * 4, 1 << (intid % 32));
+    write(
+        distributor + GICD_ISENABLER + intid / 32 * 4,
+        1 << (intid % 32),
+    );
     Ok(())
 }
 

@@ -95,7 +95,13 @@ writers! {
 pub(crate) fn forget_translations() {
     // SAFETY: tables say what they said; less is cached.
     unsafe {
-        asm!("dsb ishst", "tlbi vmalle1", "dsb nsh", "isb", options(nostack, preserves_flags));
+        asm!(
+            "dsb ishst",
+            "tlbi vmalle1",
+            "dsb nsh",
+            "isb",
+            options(nostack, preserves_flags)
+        );
     }
 }
 
@@ -108,7 +114,15 @@ pub(crate) fn clean_line(address: u64) {
 /// Fetches what has been written.
 pub(crate) fn forget_instructions() {
     // SAFETY: less is cached.
-    unsafe { asm!("dsb ish", "ic iallu", "dsb ish", "isb", options(nostack, preserves_flags)) }
+    unsafe {
+        asm!(
+            "dsb ish",
+            "ic iallu",
+            "dsb ish",
+            "isb",
+            options(nostack, preserves_flags)
+        )
+    }
 }
 
 /// Waits for an interrupt.

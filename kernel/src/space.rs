@@ -105,7 +105,11 @@ pub(crate) fn take_over(window: [u64; 2], end: u64) {
     }
     let [first, last] = window.map(|at| at / BLOCK);
     for (entry, number) in LOW.entries() {
-        let kind = if (first..=last).contains(&number) { 0 } else { DEVICE };
+        let kind = if (first..=last).contains(&number) {
+            0
+        } else {
+            DEVICE
+        };
         entry.store(data(number * BLOCK) | kind, Ordering::Relaxed);
     }
     for (entry, number) in ROOT.entries() {

@@ -118,7 +118,9 @@ fn start(info_address: u64) -> Result<(), u64> {
     let free = (table + 8 * pages).next_multiple_of(PAGE_SIZE);
     let free_pages = memory_end.checked_sub(free).ok_or(NO_MEMORY)? / PAGE_SIZE;
     FRAMES.entries.store(table + LINEAR, Ordering::Relaxed);
-    FRAMES.first.store(archive_address + LINEAR, Ordering::Relaxed);
+    FRAMES
+        .first
+        .store(archive_address + LINEAR, Ordering::Relaxed);
     FRAMES.count.store(pages, Ordering::Relaxed);
     keep_archive(archive_address, archive.pages);
     prepare_core(core_page);

@@ -17,9 +17,9 @@ pub type Arguments = [u64; 5];
 pub(crate) type Answer = Result<u64, Status>;
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// Serves the system call of the current thread.
+    /// Serves the system call of the current thread, whose page has the arguments.
     #[inline(always)]
-    pub fn call(self, capability: u64, operation: u64, arguments: Arguments) {
+    pub fn call(self, capability: u64, operation: u64) {
         let caller = self.current();
         let slot = self.slot(self.component(caller.component().reference()), capability);
         let kind = slot.kind();
@@ -33,8 +33,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 Ok(()) => return,
                 Err(status) => Err(status),
             }
+        } else if operation == Operation::Identify as u64 && kind != Kind::Empty as u64 {
+            Ok(kind)
         } else {
-            self.operate(caller, slot, operation, arguments)
+            self.operate(caller, slot, operation)
         };
         match answer {
             Ok(value) => caller.answer(Status::Ok as u64, value),
@@ -43,21 +45,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     #[inline(never)]
-    fn operate(
-        self,
-        caller: Thread<'h>,
-        slot: Slot<'h>,
-        operation: u64,
-        arguments: Arguments,
-    ) -> Answer {
+    fn operate(self, caller: Thread<'h>, slot: Slot<'h>, operation: u64) -> Answer {
         let operation = Operation::of(operation).ok_or(Status::NoOperation)?;
+        let arguments = caller.arguments();
         let [first, second, third, ..] = arguments;
         match (
             operation,
             Kind::of(slot.kind()).ok_or(Status::NoCapability)?,
         ) {
             (_, Kind::Empty) => Err(Status::NoCapability),
-            (Operation::Identify, kind) => Ok(kind as u64),
             (Operation::Send, Kind::Send) => self.send(self.thread(slot.object())),
             (Operation::Receive, Kind::Receive) => {
                 self.receive(caller, self.thread(slot.object()), first == POLL)

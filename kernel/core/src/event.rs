@@ -88,6 +88,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             thread.pc().set(ip.wrapping_add(KERNEL_RESUME_OFFSET));
             thread.sp().set(sp.get());
             thread.resume().set(crate::object::CALLED);
+            thread.message(0).set(0);
             sp.set(0);
         }
     }

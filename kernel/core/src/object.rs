@@ -207,6 +207,18 @@ impl<'h> Thread<'h> {
         self.frame.word(register % 8)
     }
 
+    /// x2 to x6 of its call.
+    #[inline(always)]
+    pub(crate) fn arguments(self) -> [u64; 5] {
+        [
+            self.message(2).get(),
+            self.message(3).get(),
+            self.message(4).get(),
+            self.message(5).get(),
+            self.message(6).get(),
+        ]
+    }
+
     /// An answer to its call.
     #[inline(always)]
     pub(crate) fn answer(self, status: u64, value: u64) {

@@ -204,7 +204,7 @@ impl Machine {
         for (register, value) in (0..).zip([capability, operation].into_iter().chain(words)) {
             thread.message(register).set(value);
         }
-        self.kernel().call(capability, operation, words);
+        self.kernel().call(capability, operation);
         self.leave(CALLED);
         self.answer()
     }

@@ -2,7 +2,8 @@
 //!
 //! Steps are those of `models/dispatch.pml`, S1 to S7 on the way out, R1 and R2 on the way in; the
 //! discipline is that of [`bulkhead_abi::dispatch`]. Callee-saved registers, integer and FP, are on
-//! the thread's stack while it is away.
+//! the thread's stack while it is away. Where the kernel resumes a thread from its block, the first
+//! argument register is zero.
 #![expect(unsafe_code, reason = "the switch is assembly")]
 
 use crate::call::{Answer, call};
@@ -46,8 +47,8 @@ bulkhead_switch:
     ldr     x10, [x1]                   // S7
     br      x10
 1:  str     xzr, [x1, #8]               // R1
-    nop
-    ldp     d8, d9, [sp, #96]           // R2, where the kernel resumes
+    mov     x0, #{resumed}
+    ldp     d8, d9, [sp, #96]           // R2, where the kernel resumes, x0 = 0
     ldp     d10, d11, [sp, #112]
     ldp     d12, d13, [sp, #128]
     ldp     d14, d15, [sp, #144]
@@ -57,7 +58,6 @@ bulkhead_switch:
     ldp     x25, x26, [sp, #64]
     ldp     x27, x28, [sp, #80]
     ldp     x29, x30, [sp], #160
-    mov     x0, #{resumed}
     ret
 2:  mov     x19, x0                     // SLOW: it was preempted, or never ran
     mov     x0, x5
@@ -85,7 +85,10 @@ const REFUSED: u64 = 1;
 
 const _: () = assert!(SAME_TIME == u64::MAX && NEVER == u64::MAX);
 const _: () = assert!(offset_of!(Scb, produced) == offset_of!(Scb, epoch) + 8);
-const _: () = assert!(KERNEL_RESUME_OFFSET == 8, "R1 and R2 are two instructions apart");
+const _: () = assert!(
+    KERNEL_RESUME_OFFSET == 8,
+    "R1 and R2 are two instructions apart"
+);
 
 unsafe extern "C" {
     fn bulkhead_switch(

@@ -2,7 +2,10 @@
 //!
 //! A client keeps what it wants back on its own stack: the kernel keeps PC and SP alone. A server
 //! has one stack per thread, chosen by the thread's index.
-#![expect(unsafe_code, reason = "the calling conventions of invocations are assembly")]
+#![expect(
+    unsafe_code,
+    reason = "the calling conventions of invocations are assembly"
+)]
 
 use core::arch::global_asm;
 

@@ -22,6 +22,11 @@ impl Counter {
         }
     }
 
+    /// Cycles as instructions.
+    pub(crate) const fn steps(self, cycles: u64) -> u64 {
+        cycles / self.step
+    }
+
     /// Instructions since `start`, without the reads.
     #[inline(always)]
     pub(crate) fn since(self, start: u64) -> u64 {

@@ -8,15 +8,17 @@
 #![expect(unsafe_code, reason = "user-level switches between its own threads")]
 
 mod figure;
+mod one_way;
 
 use bulkhead_abi::kernel::{NEVER, Operation, SAME_TIME, Status, WAIT, first};
 use bulkhead_component::call::call;
-use bulkhead_component::dispatch::{self, Switched, Target, consume_events, dcb, scb, switch};
+use bulkhead_component::dispatch::{self, Target, consume_events, dcb, scb, switch};
 use bulkhead_component::invocation::{invoke, invoke_keeping_fp};
 use bulkhead_component::{First, clock, console, println};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64};
 use figure::{Counter, Figure};
+use one_way::primitives_timed_switch;
 
 bulkhead_component::component!(run);
 
@@ -25,6 +27,9 @@ const PARTNER: u64 = 1;
 const HIGH: u64 = 2;
 const LOW: u64 = 3;
 const SPINNER: u64 = 4;
+
+/// Instructions of a call and its return.
+const CALL_AND_RETURN: u64 = 2;
 
 /// Slots that threads use: their own receiving sides and the partner's thread.
 static RECEIVE: AtomicU64 = AtomicU64::new(0);
@@ -48,7 +53,11 @@ fn measure(first: &mut First) -> Result<core::convert::Infallible, Status> {
     let info = first.guest_info()?;
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
-    let rounds = rounds(info.argument.get(..info.argument_len as usize).unwrap_or(&[]));
+    let rounds = rounds(
+        info.argument
+            .get(..info.argument_len as usize)
+            .unwrap_or(&[]),
+    );
     let counter = Counter::calibrated();
     call(first::MONITOR, Operation::Up, [])?;
     null_call(counter, rounds)?;
@@ -131,6 +140,7 @@ extern "C" fn partner(_: u64) -> ! {
             };
             // SAFETY: this is thread PARTNER, the other one is thread 0.
             let _decided_again = unsafe { switch(dcb(1), main, scb(), epoch) };
+            ENDED.store(clock::cycles(), Relaxed);
         } else {
             let _decided_again = dispatch::through_kernel(first::THREAD, SAME_TIME, epoch);
         }
@@ -148,25 +158,24 @@ fn switches(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Stat
     }
     figure.print("switch-kernel");
     IN_USER_MODE.store(true, Relaxed);
-    let partner = Target {
-        dcb: dcb(1),
-        index: PARTNER,
-        thread: partner,
-    };
+    let nothing = one_way::nothing();
     let mut figure = Figure::new();
     for round in 0..=rounds {
         consume_events(scb());
         let epoch = scb().epoch.load(Relaxed);
-        let start = clock::cycles();
+        let mut began = 0;
         // SAFETY: this is thread 0.
-        let switched = unsafe { switch(dcb(0), partner, scb(), epoch) };
-        let cycles = counter.since(start);
-        if switched != Switched::Resumed {
+        let refused = unsafe {
+            primitives_timed_switch(dcb(0), dcb(1), PARTNER, scb(), epoch, partner, &mut began)
+        };
+        if refused != 0 {
             return Err(Status::Stale);
         }
         if round > 0 {
             // The first one goes through the kernel: the partner has not yet left in user mode.
-            figure.add(cycles / 2);
+            // The call and the return are part of what is measured, and of what is taken off.
+            let cycles = ENDED.load(Relaxed) - began;
+            figure.add(counter.steps(cycles - nothing) + CALL_AND_RETURN);
         }
     }
     figure.print("switch-user");
