@@ -23,10 +23,13 @@ is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" 
 # The compiler with which this release's kernels are built.
 compiler_version() { [ "$VERSION_ID" = 12 ] && echo 12 || echo 14; }
 
+llvm_version() { [ "$VERSION_ID" = 12 ] && echo 14 || echo 19; }
+
 # Lines of `package reason`.
 wanted_packages() {
     sed -e 's/#.*//' -e '/^ *$/d' "$ROOT/setup/packages.txt"
-    [ ! -r "$ROOT/omp/packages.txt" ] || sed -e 's/#.*//' -e '/^ *$/d' "$ROOT/omp/packages.txt"
+    [ ! -r "$ROOT/omp/packages.txt" ] || sed -e 's/#.*//' -e '/^ *$/d' \
+        -e "s/@GCC@/$(compiler_version)/" -e "s/@LLVM@/$(llvm_version)/" "$ROOT/omp/packages.txt"
     case $NATIVE in
         arm64) echo "gcc-$(compiler_version) compiles the Linux kernel module" ;;
         *) echo "gcc-$(compiler_version)-aarch64-linux-gnu compiles the Linux kernel module" ;;

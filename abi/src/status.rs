@@ -6,6 +6,7 @@
 //! reads both in the emulator's memory. Nobody is disturbed by a reader.
 
 use crate::{NAME_LEN, PAGE_SIZE};
+use core::mem::offset_of;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// `LINKPAGE` in ASCII.
@@ -49,6 +50,56 @@ pub struct LinkPage {
     /// Name of the partition.
     pub name: [u8; NAME_LEN],
 }
+
+/// What a link page says, of one instant: state and epoch are one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// Down, starting or up.
+    pub state: State,
+    /// Number of starts; a peer that restarted has a new one.
+    pub epoch: u32,
+}
+
+impl LinkState {
+    /// Of a partition that was never started.
+    pub const NEVER: Self = Self {
+        state: State::Down,
+        epoch: 0,
+    };
+
+    /// From the word at [`LinkPage::state`]; a state that does not exist is down.
+    #[must_use]
+    pub const fn of_word(word: u64) -> Self {
+        const STARTING: u32 = State::Starting as u32;
+        const UP: u32 = State::Up as u32;
+        Self {
+            state: match word as u32 {
+                STARTING => State::Starting,
+                UP => State::Up,
+                _ => State::Down,
+            },
+            epoch: (word >> 32) as u32,
+        }
+    }
+
+    /// Of a partition that has a standby: whichever runs, and the starts of both.
+    ///
+    /// Only one of them runs, and the first is down before the other starts: read the standby first,
+    /// and no failover in between makes the peer look up that is not.
+    #[must_use]
+    pub const fn or_standby(self, standby: Self) -> Self {
+        Self {
+            state: match standby.state {
+                State::Down => self.state,
+                running => running,
+            },
+            epoch: self.epoch.wrapping_add(standby.epoch),
+        }
+    }
+}
+
+const _: () = assert!(offset_of!(LinkPage, epoch) == offset_of!(LinkPage, state) + 4);
+const _: () = assert!(offset_of!(LinkPage, state).is_multiple_of(8));
 
 /// Why a core entered EL2, index into [`CoreCounters::traps`].
 #[repr(usize)]
@@ -241,3 +292,30 @@ pub struct Status {
 
 const _: () = assert!(size_of::<Status>() <= STATUS_SIZE as usize);
 const _: () = assert!(size_of::<LinkPage>() <= PAGE_SIZE as usize);
+
+#[cfg(test)]
+mod tests {
+    use super::{LinkState, State};
+
+    fn link(state: State, epoch: u32) -> LinkState {
+        LinkState { state, epoch }
+    }
+
+    #[test]
+    fn a_link_word_holds_state_and_epoch() {
+        assert_eq!(LinkState::of_word(7 << 32 | 2), link(State::Up, 7));
+        assert_eq!(LinkState::of_word(1 << 32 | 1), link(State::Starting, 1));
+        assert_eq!(LinkState::of_word(1 << 32 | 9), link(State::Down, 1));
+    }
+
+    #[test]
+    fn a_peer_with_a_standby_is_the_one_that_runs() {
+        let (down, up) = (link(State::Down, 3), link(State::Up, 3));
+        assert_eq!(up.or_standby(LinkState::NEVER), up);
+        assert_eq!(down.or_standby(LinkState::NEVER), down);
+        let starting = link(State::Starting, 1);
+        assert_eq!(down.or_standby(starting), link(State::Starting, 4));
+        assert_eq!(down.or_standby(up), link(State::Up, 6));
+        assert_eq!(down.or_standby(down), link(State::Down, 6));
+    }
+}

@@ -18,6 +18,7 @@ struct bulkhead_channel {
 	const char *kind;
 	const char *role;
 	const char *peer;
+	const char *standby;
 	u32 message_size;
 	u32 messages;
 	u32 doorbell;
@@ -86,6 +87,7 @@ static const struct bulkhead_window_ops bulkhead_trace_ops = { };
 CHANNEL_ATTRIBUTE(kind, "%s", channel->kind);
 CHANNEL_ATTRIBUTE(role, "%s", channel->role);
 CHANNEL_ATTRIBUTE(peer, "%s", channel->peer);
+CHANNEL_ATTRIBUTE(standby, "%s", channel->standby);
 CHANNEL_ATTRIBUTE(message_size, "%u", channel->message_size);
 CHANNEL_ATTRIBUTE(messages, "%u", channel->messages);
 CHANNEL_ATTRIBUTE(read_only, "%d", channel->window.read_only);
@@ -98,7 +100,7 @@ static ssize_t size_show(struct device *dev, struct device_attribute *attribute,
 static DEVICE_ATTR_RO(size);
 
 static struct attribute *bulkhead_channel_attrs[] = {
-	&dev_attr_kind.attr, &dev_attr_role.attr, &dev_attr_peer.attr,
+	&dev_attr_kind.attr, &dev_attr_role.attr, &dev_attr_peer.attr, &dev_attr_standby.attr,
 	&dev_attr_message_size.attr, &dev_attr_messages.attr, &dev_attr_size.attr,
 	&dev_attr_read_only.attr, &dev_attr_doorbells.attr, NULL,
 };
@@ -154,12 +156,13 @@ static int bulkhead_channel_describe(struct bulkhead_channel *channel, struct de
 	channel->peer = bulkhead_string(dev, node, "bulkhead,peer");
 	if (!channel->kind || !channel->role || !channel->peer)
 		return -EINVAL;
+	channel->standby = "";
+	of_property_read_string(node, "bulkhead,peer-standby", &channel->standby);
 	of_property_read_u32(node, "bulkhead,message-size", &channel->message_size);
 	of_property_read_u32(node, "bulkhead,messages", &channel->messages);
 	channel->window.ops = of_property_read_u32(node, "bulkhead,doorbell", &channel->doorbell) ?
 		&bulkhead_channel_ops : &bulkhead_ringing_ops;
-	channel->window.read_only = of_property_read_bool(node, "bulkhead,read-only") ||
-		(!strcmp(channel->kind, "recorder") && !strcmp(channel->role, "reader"));
+	channel->window.read_only = of_property_read_bool(node, "bulkhead,read-only");
 	return 0;
 }
 

@@ -5,8 +5,8 @@
 #![expect(unsafe_code, reason = "instructions and physical addresses")]
 
 use bulkhead_arch::registers::{
-    cntfrq_el0, cnthp_cval_el2, cntpct_el0, hcr_el2, icc_eoir0_el1, icc_iar0_el1, icc_sgi1r_el1,
-    sctlr_el1, vbar_el1,
+    cntfrq_el0, cnthp_cval_el2, cntpct_el0, hcr_el2, icc_eoir0_el1, icc_iar0_el1, icc_igrpen1_el1,
+    icc_sgi1r_el1, sctlr_el1, vbar_el1,
 };
 use bulkhead_arch::{barrier, cache, tlb, wait};
 use bulkhead_monitor_core::{Core, Frame, MONITOR_SGI, Machine, Transfer};
@@ -163,6 +163,10 @@ impl Machine for Processor {
     fn reset(self, core: &'static Core) {
         // SAFETY: changes what the guest goes by, and caller-saved registers.
         unsafe { reset_guest(core.hcr, &core.frame) }
+    }
+
+    fn disown(self) {
+        set_guest!(icc_igrpen1_el1, 0);
     }
 
     fn resume(self, core: &'static Core) -> ! {

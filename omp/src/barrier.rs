@@ -97,6 +97,10 @@ pub fn wait_or_cancelled(worker: &'static Worker) -> bool {
     if !(last && release(team, generation)) {
         worker.wait_until(&|| cancelled() || passed(team, generation));
     }
+    // Tasks may still run when the wait was cut short: they count until the next region begins.
+    if cancelled() {
+        return true;
+    }
     worker.implicit().settle();
-    cancelled()
+    false
 }

@@ -142,6 +142,10 @@ fn set_up(outer: &'static Worker, team: &'static Team, size: u32) -> &'static Wo
 }
 
 /// Resets what counts within one region, and makes the implicit task current.
+///
+/// What the implicit task left of the region before is cleared here and not at that region's end:
+/// helpers do not wait for it, so children of theirs may end after they do and still count in the
+/// descriptor. All have ended before the leader ordered this region.
 #[inline]
 fn begin(worker: &'static Worker) {
     let team = worker.team();
@@ -149,6 +153,11 @@ fn begin(worker: &'static Worker) {
     worker.share.set(None);
     worker.set_tasking(false);
     let implicit = worker.implicit();
+    implicit.settle();
+    if implicit.has(crate::task::Flags::SLOW) {
+        icv::give_back(worker, implicit);
+        crate::depend::forget_children(worker, implicit);
+    }
     if let Some(icv) = team.icv_storage().get() {
         implicit.begin_implicit(team.parent_task(), icv);
     }
@@ -181,7 +190,7 @@ pub fn join(_: Leader) {
     } else {
         join_team(leader)
     };
-    finish(leader);
+    crate::workshare::leave_last(leader);
     let team = leader.team();
     if let Some(outer) = team.encountered_by.get() {
         outer.set_here();
@@ -210,16 +219,6 @@ fn join_team(leader: &'static Worker) -> &'static Worker {
     leader
 }
 
-fn finish(worker: &'static Worker) {
-    crate::workshare::leave_last(worker);
-    let implicit = worker.implicit();
-    if implicit.has(crate::task::Flags::SLOW) {
-        icv::give_back(worker, implicit);
-        crate::depend::forget_children(worker, implicit);
-    }
-    implicit.settle();
-}
-
 /// Body of a helper's kernel thread.
 pub(crate) extern "C" fn helper_main(worker: usize) {
     // SAFETY: `Team::add_helper` passes the address of a worker, which is never freed.
@@ -245,7 +244,7 @@ fn help(worker: &'static Worker) {
         // SAFETY: the compiler's outlined function with the argument it expects.
         unsafe { body(order.data.get()) };
     }
-    finish(worker);
+    crate::workshare::leave_last(worker);
     let team = worker.team();
     if team.orphaned.load(Ordering::Relaxed) {
         crate::report::fatal(format_args!(

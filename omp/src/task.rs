@@ -492,7 +492,9 @@ impl Task {
         self.children.set(0);
     }
 
-    /// Implicit tasks, when all tasks of the team have ended: there are no children left.
+    /// Implicit tasks, when all tasks of the team have ended: there are no children left. Earlier,
+    /// a child still to come would leave the counter below zero, and the last of the next ones
+    /// awaited could not bring it to zero: nobody would wake the waiting task.
     #[inline]
     pub fn settle(&self) {
         if self.children.get() != 0 {

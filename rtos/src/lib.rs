@@ -41,12 +41,13 @@ mod system;
 mod task;
 pub mod trace;
 
+pub use bulkhead_abi::status::LinkState;
 pub use bulkhead_rtos_core::release::Period;
 pub use channel::{
     ChannelError, MailReceiver, MailSender, Message, Publisher, Received, Receiver, Recorder,
     Sender, SharedMemory, Subscriber,
 };
-pub use link::{Link, LinkState};
+pub use link::Link;
 pub use lock::Lock;
 pub use stack::Stack;
 pub use system::System;

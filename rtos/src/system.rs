@@ -113,7 +113,7 @@ impl System {
     /// Its own link: state and number of starts.
     #[must_use]
     pub fn link(&self) -> Link {
-        Link::at(self.info.link)
+        Link::at(self.info.link, 0)
     }
 
     /// Says that the partition is up: its link rises and its steady state begins.

@@ -89,6 +89,8 @@ registers! {
     icc_ctlr_el1 = "s3_0_c12_c12_4";
     /// GIC: active priorities of group 1.
     icc_ap1r0_el1 = "s3_0_c12_c9_0";
+    /// GIC: whether interrupts of group 1 are signalled.
+    icc_igrpen1_el1 = "s3_0_c12_c12_7";
     /// GIC: acknowledges an interrupt of group 0.
     icc_iar0_el1 = "s3_0_c12_c8_0";
     /// GIC: ends an interrupt of group 0.

@@ -16,7 +16,7 @@ use crate::error::PlanError;
 use crate::guest_page::{EndFacts, ticks};
 use crate::interrupts::SPI_BASE;
 use crate::purpose::Purpose;
-use crate::window::Window;
+use crate::window::{Slot, Window};
 
 const GIC: u32 = 1;
 const CLOCK: u32 = 2;
@@ -248,7 +248,7 @@ impl Facts<'_> {
         fdt.property_null("ranges")?;
         self.heartbeat(fdt)?;
         for end in self.ends.all() {
-            channel(fdt, &end)?;
+            self.channel(fdt, &end)?;
         }
         for slot in &self.window.slots {
             self.window_node(fdt, slot.purpose)?;
@@ -267,6 +267,46 @@ impl Facts<'_> {
             .heartbeat_ns
             .map_or(0, |ns| ticks(self.system, ns));
         fdt.property_u64("bulkhead,period-ticks", period)?;
+        fdt.end_node(node)
+    }
+
+    fn slot_at(&self, ipa: u64) -> Option<&Slot> {
+        self.window.slots.iter().find(|slot| slot.ipa.0 == ipa)
+    }
+
+    fn channel(&self, fdt: &mut FdtWriter, end: &ChannelEnd) -> FdtWriterResult<()> {
+        let node = fdt.begin_node(&format!("channel@{:x}", end.ipa))?;
+        fdt.property_string("compatible", "bulkhead,channel")?;
+        registers(fdt, &[[end.ipa, end.size]])?;
+        fdt.property_string("bulkhead,name", name_text(&end.name))?;
+        fdt.property_string("bulkhead,peer", name_text(&end.peer))?;
+        fdt.property_string("bulkhead,kind", kind_name(end.kind))?;
+        let role = if end.role == Role::Writer as u32 {
+            "writer"
+        } else {
+            "reader"
+        };
+        fdt.property_string("bulkhead,role", role)?;
+        fdt.property_u32("bulkhead,message-size", end.message_size)?;
+        fdt.property_u32("bulkhead,messages", end.messages)?;
+        if end.doorbell_out != NONE {
+            fdt.property_u32("bulkhead,doorbell", end.doorbell_out)?;
+        }
+        if end.doorbell_in != NONE {
+            fdt.property_array_u32(
+                "interrupts",
+                &[SPI, end.doorbell_in - SPI_BASE, EDGE_RISING],
+            )?;
+        }
+        if let Some(Purpose::Link(id)) = self.slot_at(end.standby_link).map(|slot| slot.purpose) {
+            fdt.property_string("bulkhead,peer-standby", &self.system.partition(id).name)?;
+        }
+        if self.slot_at(end.ipa).is_some_and(|slot| !slot.access.write) {
+            fdt.property_null("bulkhead,read-only")?;
+        }
+        if end.key != 0 {
+            fdt.property_u64("bulkhead,key", end.key)?;
+        }
         fdt.end_node(node)
     }
 
@@ -334,42 +374,6 @@ fn device_node(fdt: &mut FdtWriter, device: &Device, ipa: u64, real: bool) -> Fd
         };
         fdt.property_array_u32("clocks", &vec![CLOCK; names.len()])?;
         fdt.property_string_list("clock-names", names.iter().map(|&n| n.to_owned()).collect())?;
-    }
-    fdt.end_node(node)
-}
-
-fn channel(fdt: &mut FdtWriter, end: &ChannelEnd) -> FdtWriterResult<()> {
-    let node = fdt.begin_node(&format!("channel@{:x}", end.ipa))?;
-    fdt.property_string("compatible", "bulkhead,channel")?;
-    registers(fdt, &[[end.ipa, end.size]])?;
-    fdt.property_string("bulkhead,name", name_text(&end.name))?;
-    fdt.property_string("bulkhead,peer", name_text(&end.peer))?;
-    fdt.property_string("bulkhead,kind", kind_name(end.kind))?;
-    let role = if end.role == Role::Writer as u32 {
-        "writer"
-    } else {
-        "reader"
-    };
-    fdt.property_string("bulkhead,role", role)?;
-    fdt.property_u32("bulkhead,message-size", end.message_size)?;
-    fdt.property_u32("bulkhead,messages", end.messages)?;
-    if end.doorbell_out != NONE {
-        fdt.property_u32("bulkhead,doorbell", end.doorbell_out)?;
-    }
-    if end.doorbell_in != NONE {
-        fdt.property_array_u32(
-            "interrupts",
-            &[SPI, end.doorbell_in - SPI_BASE, EDGE_RISING],
-        )?;
-    }
-    if end.link != 0 {
-        fdt.property_u64("bulkhead,peer-link", end.link)?;
-    }
-    if end.standby_link != 0 {
-        fdt.property_u64("bulkhead,peer-standby-link", end.standby_link)?;
-    }
-    if end.key != 0 {
-        fdt.property_u64("bulkhead,key", end.key)?;
     }
     fdt.end_node(node)
 }

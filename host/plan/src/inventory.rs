@@ -81,6 +81,9 @@ fn partition(
         name: described.name.clone(),
         kind: kind_of(described.kind).into(),
         criticality: criticality_name(described.criticality).into(),
+        standby: described
+            .standby
+            .map(|id| system.partition(id).name.clone()),
         cores: plan.view.cores.of_partition[id.0].clone(),
         memory: memory
             .map(|piece| Region {

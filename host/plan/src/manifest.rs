@@ -73,6 +73,8 @@ pub struct PartitionManifest {
     pub kind: String,
     /// `A` … `D`, `QM`.
     pub criticality: String,
+    /// The partition that takes over its channels and devices, if it has one.
+    pub standby: Option<String>,
     /// Core indices.
     pub cores: Vec<usize>,
     /// Its memory.

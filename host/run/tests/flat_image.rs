@@ -92,6 +92,7 @@ fn manifest(for_ns: Option<u64>) -> Manifest {
             name: "teller".into(),
             kind: "rtos".into(),
             criticality: "A".into(),
+            standby: None,
             cores: vec![0],
             memory: vec![Region {
                 pa: BASE,

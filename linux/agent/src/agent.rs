@@ -172,7 +172,7 @@ impl Agent {
 
 fn report(link: &mut Link) -> Result<(), Error> {
     link.changed()?;
-    let state = link.state()?;
+    let state = link.state();
     let name = link.partition();
     say(format_args!(
         "link: {name} is {:?}, start {}",

@@ -34,7 +34,7 @@ impl Fault {
             Some("linux-flood") => Kind::Flood,
             _ => return Ok(None),
         };
-        let first = partition.link(partition.name())?.state()?.epoch <= 1;
+        let first = partition.link(partition.name())?.state().epoch <= 1;
         let begin_ticks = ticks() + AFTER_S * frequency_hz();
         Ok(first.then_some(Self {
             kind,

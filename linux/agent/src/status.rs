@@ -8,7 +8,7 @@ use bulkhead_linux::{Error, Kind, Partition};
 pub(crate) fn show(partition: &Partition) -> Result<(), Error> {
     say(format_args!("partition {}", partition.name()));
     for link in partition.links()? {
-        let state = link.state()?;
+        let state = link.state();
         say(format_args!(
             "  link {}: {:?}, start {}",
             link.partition(),
@@ -18,9 +18,13 @@ pub(crate) fn show(partition: &Partition) -> Result<(), Error> {
     }
     for channel in partition.channels()? {
         let kind = kind_name(channel.kind);
+        let peer = match partition.peer(&channel)? {
+            Some(peer) => format!("{} ({:?})", channel.peer, peer.state().state),
+            None => channel.peer,
+        };
         say(format_args!(
-            "  channel {}: {kind}, {:?}, peer {}, {} x {} bytes",
-            channel.name, channel.role, channel.peer, channel.messages, channel.message_bytes
+            "  channel {}: {kind}, {:?}, peer {peer}, {} x {} bytes",
+            channel.name, channel.role, channel.messages, channel.message_bytes
         ));
     }
     for console in partition.consoles()? {

@@ -20,6 +20,8 @@ pub struct Description {
     pub name: String,
     /// Name of the partition at the other end.
     pub peer: String,
+    /// The partition that takes over from the peer, if it has one.
+    pub standby: Option<String>,
     /// Kind of its buffer.
     pub kind: Kind,
     /// Which end this partition holds.
@@ -37,6 +39,7 @@ impl Description {
         Ok(Self {
             name: name.to_owned(),
             peer: attributes::text(folder, "peer")?,
+            standby: Some(attributes::text(folder, "standby")?).filter(|name| !name.is_empty()),
             kind: kind(folder)?,
             role: role(folder)?,
             message_bytes: attributes::value(folder, "message_size")?,

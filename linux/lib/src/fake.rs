@@ -1,6 +1,9 @@
 //! A partition made of ordinary files, for tests on the host
 
-use crate::Partition;
+use crate::{LinkState, Partition};
+use bulkhead_abi::status::LINK_MAGIC;
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 
 /// Writes the files of one partition and its channels.
@@ -32,6 +35,7 @@ impl Fake {
         attribute("kind", kind);
         attribute("role", role);
         attribute("peer", "control");
+        attribute("standby", "reserve");
         attribute("message_size", &message_size.to_string());
         attribute("messages", &messages.to_string());
         attribute("read_only", "0");
@@ -41,6 +45,23 @@ impl Fake {
             self.write(&format!("dev/bulkhead/{name}"), &"\0".repeat(pages * 4096));
         }
         self
+    }
+
+    /// The link page of the partition `name`.
+    pub(crate) fn link(&self, name: &str, link: LinkState) {
+        let state = u64::from(link.epoch) << 32 | link.state as u64;
+        let path = self.path(&format!("dev/bulkhead-link/{name}"));
+        let mut page = vec![0; 4096];
+        page[..8].copy_from_slice(&LINK_MAGIC.to_ne_bytes());
+        page[8..16].copy_from_slice(&state.to_ne_bytes());
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // In place: whoever has mapped it sees the change.
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path);
+        file.unwrap().write_all(&page).unwrap();
     }
 
     pub(crate) fn trace(&self, bytes: usize) {

@@ -2,7 +2,7 @@
 //!
 //! What the kernel module shows under `/dev/bulkhead*` and in sysfs, as types: the partition itself
 //! ([`Partition`]), channels and typed, stamped messages on them ([`Sender`], [`Receiver`]), doorbells
-//! ([`Channel::wait`], [`Channel::ring`]), whether peers are up ([`Link`]), the monitors' counters
+//! ([`Channel::wait`], [`Channel::ring`]), whether peers are up ([`Peer`], [`Link`]), the monitors' counters
 //! ([`Partition::status`]), the consoles of other partitions, and the trace, which senders and
 //! receivers fill by themselves.
 //!
@@ -24,10 +24,11 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
+pub use bulkhead_abi::status::LinkState;
 pub use channel::{Channel, Description, Kind, Role};
 pub use clock::{frequency_hz, ticks};
 pub use error::Error;
-pub use link::{Link, LinkState};
+pub use link::{Link, Peer};
 pub use messages::{Message, Received, Receiver, Sender};
 pub use partition::{Console, Control, Partition};
 pub use trace::Trace;

@@ -1,33 +1,27 @@
 //! Whether a partition is up
 
-use crate::{Error, attributes};
-use bulkhead_abi::status::State;
+use crate::Error;
+use crate::map::Mapping;
+use bulkhead_abi::PAGE_SIZE;
+use bulkhead_abi::status::{LINK_MAGIC, LinkPage, LinkState};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
 use std::io::Read;
+use std::mem::offset_of;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// State of a partition, and how often it was started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkState {
-    /// Down, starting or up.
-    pub state: State,
-    /// Number of starts; a peer that restarted has a new one.
-    pub epoch: u32,
-}
-
 /// The link page of this partition or of a peer.
 pub struct Link {
     partition: String,
-    folder: PathBuf,
     path: PathBuf,
     file: File,
+    page: Mapping,
 }
 
 impl Link {
-    pub(crate) fn open(partition: &str, folder: PathBuf, path: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(partition: &str, path: &Path) -> Result<Self, Error> {
         let file = File::options()
             .read(true)
             .custom_flags(nix::libc::O_NONBLOCK)
@@ -35,8 +29,8 @@ impl Link {
             .map_err(Error::file(path))?;
         Ok(Self {
             partition: partition.to_owned(),
-            folder,
             path: path.to_owned(),
+            page: Mapping::new(path, &file, PAGE_SIZE as usize, false)?,
             file,
         })
     }
@@ -47,40 +41,16 @@ impl Link {
         &self.partition
     }
 
-    /// How it stands now.
-    ///
-    /// # Errors
-    /// The module's files cannot be read.
-    pub fn state(&self) -> Result<LinkState, Error> {
-        let text = attributes::text(&self.folder, "state")?;
-        let state = match text.as_str() {
-            "down" => State::Down,
-            "starting" => State::Starting,
-            "up" => State::Up,
-            _ => {
-                return Err(Error::Unexpected {
-                    path: self.folder.join("state"),
-                    text,
-                });
-            }
-        };
-        Ok(LinkState {
-            state,
-            epoch: attributes::value(&self.folder, "epoch")?,
-        })
+    /// How it stands now; state and epoch belong together.
+    #[must_use]
+    pub fn state(&self) -> LinkState {
+        if self.page.word(offset_of!(LinkPage, magic)) != LINK_MAGIC {
+            return LinkState::NEVER;
+        }
+        LinkState::of_word(self.page.word(offset_of!(LinkPage, state)))
     }
 
-    /// Waits at most `timeout` milliseconds for a change since the last call; tells whether there was one.
-    ///
-    /// # Errors
-    /// The module's device cannot be read.
-    pub fn wait(&mut self, timeout: u16) -> Result<bool, Error> {
-        let mut fds = [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)];
-        poll(&mut fds, PollTimeout::from(timeout)).map_err(Error::errno(&self.path))?;
-        self.changed()
-    }
-
-    /// Takes note of a change, without waiting.
+    /// Takes note of a change since the last call; tells whether there was one. Never waits.
     ///
     /// # Errors
     /// The module's device cannot be read.
@@ -98,5 +68,42 @@ impl AsFd for Link {
     /// Readable when [`Link::changed`] would be true.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
+    }
+}
+
+/// Whoever holds the other end of a channel: the partition of the description or, after a failover, its
+/// standby.
+pub struct Peer {
+    link: Link,
+    standby: Option<Link>,
+}
+
+impl Peer {
+    pub(crate) const fn new(link: Link, standby: Option<Link>) -> Self {
+        Self { link, standby }
+    }
+
+    /// How the one that runs stands now; the epoch counts the starts of both.
+    #[must_use]
+    pub fn state(&self) -> LinkState {
+        let standby = self.standby.as_ref().map_or(LinkState::NEVER, Link::state);
+        self.link.state().or_standby(standby)
+    }
+
+    /// Waits at most `timeout` milliseconds for a change since the last call; tells whether there was one.
+    ///
+    /// # Errors
+    /// The module's device cannot be read.
+    pub fn wait(&mut self, timeout: u16) -> Result<bool, Error> {
+        let links = || std::iter::once(&self.link).chain(&self.standby);
+        let mut fds: Vec<_> = links()
+            .map(|link| PollFd::new(link.as_fd(), PollFlags::POLLIN))
+            .collect();
+        poll(&mut fds, PollTimeout::from(timeout)).map_err(Error::errno(&self.link.path))?;
+        let mut changed = self.link.changed()?;
+        if let Some(standby) = &mut self.standby {
+            changed |= standby.changed()?;
+        }
+        Ok(changed)
     }
 }

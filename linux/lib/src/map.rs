@@ -69,14 +69,22 @@ impl Mapping {
         unsafe { View::from_raw(self.address.as_ptr(), self.bytes) }
     }
 
+    /// The word at `offset` bytes, a multiple of 8 inside.
+    pub(crate) fn word(&self, offset: usize) -> u64 {
+        self.words()[offset / WORD_BYTES].load(Ordering::Acquire)
+    }
+
     /// A copy, word by word, of memory that others write meanwhile.
     pub(crate) fn copy(&self) -> Vec<u8> {
-        let words = self.address.cast::<AtomicU64>();
-        // SAFETY: mapped and page-aligned for `bytes`; atomics may be written by others.
-        let words = unsafe { std::slice::from_raw_parts(words.as_ptr(), self.bytes / WORD_BYTES) };
-        words
+        self.words()
             .iter()
             .flat_map(|word| word.load(Ordering::Acquire).to_ne_bytes())
             .collect()
+    }
+
+    fn words(&self) -> &[AtomicU64] {
+        let words = self.address.cast::<AtomicU64>();
+        // SAFETY: mapped and page-aligned for `bytes`; atomics may be written by others.
+        unsafe { std::slice::from_raw_parts(words.as_ptr(), self.bytes / WORD_BYTES) }
     }
 }

@@ -1,11 +1,14 @@
 //! The partition that this Linux runs in
 
 use crate::map::Mapping;
-use crate::{Channel, Description, Error, Link, Trace, attributes};
+use crate::{Channel, Description, Error, Link, Peer, Trace, attributes};
 use bulkhead_abi::status::{STATUS_SIZE, Status};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use zerocopy::FromBytes;
+
+/// Name of the other end of a channel that the host tool reads.
+const HOST: &str = "host";
 
 /// A tty of another partition's console.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,11 +121,22 @@ impl Partition {
     /// # Errors
     /// It is no peer of this one, or the module's file cannot be opened.
     pub fn link(&self, name: &str) -> Result<Link, Error> {
-        Link::open(
-            name,
-            self.class("link", name),
-            &self.root.join("dev/bulkhead-link").join(name),
-        )
+        Link::open(name, &self.root.join("dev/bulkhead-link").join(name))
+    }
+
+    /// Whoever holds the other end of a channel; `None` where that is the host, which has no link.
+    ///
+    /// # Errors
+    /// The module's files cannot be opened.
+    pub fn peer(&self, channel: &Description) -> Result<Option<Peer>, Error> {
+        if channel.peer == HOST {
+            return Ok(None);
+        }
+        let standby = channel.standby.as_ref().map(|name| self.link(name));
+        Ok(Some(Peer::new(
+            self.link(&channel.peer)?,
+            standby.transpose()?,
+        )))
     }
 
     /// The monitors' counters and fault logs that this partition may read, by name of the partition.

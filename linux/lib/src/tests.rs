@@ -1,8 +1,9 @@
 //! Both ends of channels over the same file
 
 use crate::fake::Fake;
-use crate::{Channel, Error, Kind, Receiver, Sender, Trace};
+use crate::{Channel, Error, Kind, LinkState, Receiver, Sender, Trace};
 use bulkhead_abi::name_text;
+use bulkhead_abi::status::State;
 use bulkhead_abi::trace::{Event, EventKind, Stamp};
 use bulkhead_buffers::recorder::records::{Layout, Reader};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -136,6 +137,24 @@ fn events(fake: &Fake, bytes: usize) -> [Event; 4] {
     let mut events = [Event::read_from_bytes(&[0; 48]).unwrap(); 4];
     reader.read(events.as_mut_bytes()).unwrap();
     events
+}
+
+#[test]
+fn a_peer_goes_down_and_its_standby_takes_over() {
+    let link = |state, epoch| LinkState { state, epoch };
+    let fake = Fake::new("");
+    fake.link("control", link(State::Up, 2));
+    fake.link("reserve", LinkState::NEVER);
+    let partition = fake.channel("pair", "ring", "writer", SHAPE).partition();
+    let description = partition.channels().unwrap().remove(0);
+    let peer = partition.peer(&description).unwrap().unwrap();
+    assert_eq!(peer.state(), link(State::Up, 2));
+    fake.link("control", link(State::Down, 2));
+    assert_eq!(peer.state(), link(State::Down, 2));
+    fake.link("reserve", link(State::Starting, 1));
+    assert_eq!(peer.state(), link(State::Starting, 3));
+    fake.link("reserve", link(State::Up, 1));
+    assert_eq!(peer.state(), link(State::Up, 3));
 }
 
 #[test]

@@ -19,6 +19,7 @@ pub struct Monitor<M> {
 impl<M: Machine> Monitor<M> {
     /// Waits for something to do; does not return, but enters guests.
     pub fn idle(self) -> ! {
+        self.machine.disown();
         loop {
             let watch = self.watch();
             let start = self.pass_time();
@@ -39,6 +40,7 @@ impl<M: Machine> Monitor<M> {
     /// An exception of the monitor itself: its core is lost, and its partition with it; nobody else.
     pub(crate) fn break_down(self) -> ! {
         self.record_breakdown();
+        self.machine.disown();
         loop {
             self.machine.wait();
         }

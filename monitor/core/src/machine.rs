@@ -75,6 +75,8 @@ pub trait Machine: Copy {
     /// and EL0, general registers in the frame, floating point, timers, performance monitor, debug, CPU
     /// interface.
     fn reset(self, core: &'static Core);
+    /// Lets no interrupt of the guest's wake this core any more, until it is reset: nobody would take it.
+    fn disown(self);
     /// Returns to the guest with the frame's registers.
     fn resume(self, core: &'static Core) -> !;
 }

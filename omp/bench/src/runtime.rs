@@ -44,15 +44,28 @@ pub(crate) struct Bench {
     out: PathBuf,
 }
 
-const LLVM: &str = "/usr/lib/llvm-14/lib/libomp.so.5";
+/// Where Debian puts LLVM's releases.
+const LLVM_FOLDERS: &str = "/usr/lib";
 
 fn absolute(path: &Path) -> Result<PathBuf, Trouble> {
     fs::canonicalize(path).map_err(|why| trouble(path.display(), why))
 }
 
+/// LLVM's runtime; of several releases one that is installed.
+fn llvm_library() -> Result<PathBuf, Trouble> {
+    let folders = fs::read_dir(LLVM_FOLDERS).map_err(|why| trouble(LLVM_FOLDERS, why))?;
+    let is_llvm = |folder: &PathBuf| folder.to_string_lossy().contains("/llvm-");
+    let folders = folders.flatten().map(|entry| entry.path()).filter(is_llvm);
+    let libraries = folders.map(|folder| folder.join("lib/libomp.so.5"));
+    let found = libraries.filter(|library| library.exists()).max();
+    found.ok_or(Trouble(format!(
+        "LLVM's libomp.so.5 is in no {LLVM_FOLDERS}/llvm-*/lib; omp/packages.txt names its package"
+    )))
+}
+
 /// A folder in which `libgomp.so.1` is LLVM's runtime, through its GOMP layer.
 fn llvm_folder(out: &Path) -> Result<PathBuf, Trouble> {
-    let library = absolute(Path::new(LLVM))?;
+    let library = absolute(&llvm_library()?)?;
     let folder = out.join("libomp");
     fs::create_dir_all(&folder).map_err(|why| trouble(folder.display(), why))?;
     let link = folder.join("libgomp.so.1");

@@ -186,11 +186,16 @@ fn ordered(shape: Shape) -> Shape {
 
 fn start_doacross(counts: &[u64], shape: Shape, bounds: Bounds) -> bool {
     let worker = Worker::current_here();
-    let share = enter_doacross(worker, counts, shape);
+    let share = enter_doacross(worker, counts, shape, |_| ());
     bounds.set(&share.shape(), share.take(worker))
 }
 
-fn enter_doacross(worker: &'static Worker, counts: &[u64], shape: Shape) -> &'static WorkShare {
+fn enter_doacross(
+    worker: &'static Worker,
+    counts: &[u64],
+    shape: Shape,
+    prepare: impl FnOnce(&'static WorkShare),
+) -> &'static WorkShare {
     let outermost = counts.first().copied().unwrap_or(0);
     let mut shape = Shape {
         first: 0,
@@ -208,6 +213,7 @@ fn enter_doacross(worker: &'static Worker, counts: &[u64], shape: Shape) -> &'st
     }
     workshare::enter(worker, shape, |share| {
         share.doacross.set(Some(Progress::new(counts, shape.chunk)));
+        prepare(share);
     })
 }
 
@@ -503,13 +509,7 @@ macro_rules! general_doacross {
             let counts = unsafe { numbers(n, counts) };
             let extras = Extras { reductions, memory };
             let shape = scheduled(shape(0, 1, 0, chunk as u64, Mode::Static), schedule);
-            let enter = |worker| {
-                let share = enter_doacross(worker, counts, shape);
-                if share.reductions.get().is_null() && share.memory.get().is_null() {
-                    extras.prepare(worker)(share);
-                }
-                share
-            };
+            let enter = |worker| enter_doacross(worker, counts, shape, extras.prepare(worker));
             extras.start(enter, Bounds::$bounds(istart, iend))
         }
     )*};

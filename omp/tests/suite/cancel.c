@@ -66,6 +66,34 @@ static void regions(void) {
   }
 }
 
+/* Constructs that end in a barrier which the cancelled region leaves as well. */
+static void constructs_in_cancelled_regions(void) {
+  int looped = 0, sectioned = 0, passed = 0;
+#pragma omp parallel shared(looped, sectioned, passed)
+  {
+#pragma omp for schedule(dynamic, 3)
+    for (int i = 0; i < 300; i++)
+#pragma omp atomic
+      looped++;
+#pragma omp sections
+    {
+#pragma omp section
+#pragma omp atomic
+      sectioned++;
+#pragma omp section
+#pragma omp atomic
+      sectioned++;
+    }
+#pragma omp cancel parallel if (omp_get_thread_num() == 0)
+#pragma omp for schedule(dynamic)
+    for (int i = 0; i < 300; i++)
+      work(10);
+#pragma omp atomic
+    passed++;
+  }
+  CHECK(looped == 300 && sectioned == 2 && passed == 0, "%d, %d, %d", looped, sectioned, passed);
+}
+
 static void groups(void) {
   int ran = 0, outside = 0;
 #pragma omp parallel
@@ -93,6 +121,7 @@ int main(void) {
   loops();
   sections();
   regions();
+  constructs_in_cancelled_regions();
   groups();
   return VERDICT();
 }

@@ -266,6 +266,33 @@ static void icvs(void) {
   }
 }
 
+/* Children that outlive their thread's part of a region must not count in the next one. */
+static void children_outlive_their_thread(void) {
+  for (int round = 0; round < 3; round++) {
+    int count = 0;
+#pragma omp parallel shared(count)
+    for (int i = 0; i < 5; i++) {
+#pragma omp task shared(count)
+      {
+        nap_us(1000);
+#pragma omp atomic
+        count++;
+      }
+    }
+    int once = count, n = 0;
+#pragma omp parallel shared(count, n)
+    {
+#pragma omp atomic
+      n++;
+#pragma omp task shared(count)
+#pragma omp atomic
+      count++;
+#pragma omp taskwait
+    }
+    CHECK(once == 5 * n && count == 6 * n, "%d, %d", once, count);
+  }
+}
+
 static int nodes;
 static void deep(int depth) {
 #pragma omp atomic
@@ -296,6 +323,7 @@ int main(void) {
   nested_regions_in_tasks();
   identity();
   icvs();
+  children_outlive_their_thread();
   recursion();
   return VERDICT();
 }

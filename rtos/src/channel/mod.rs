@@ -122,7 +122,10 @@ impl End {
     }
 
     fn peer_link(&self) -> Option<Link> {
-        (self.described.link != 0).then(|| Link::at(self.described.link))
+        let ChannelEnd {
+            link, standby_link, ..
+        } = self.described;
+        (link != 0).then(|| Link::at(link, standby_link))
     }
 
     fn enable_doorbell(&self) -> Option<Interrupt> {
@@ -145,7 +148,7 @@ impl End {
 macro_rules! neighbourly {
     ($type:ident) => {
         impl<T> $type<T> {
-            /// The link of the partition at the other end.
+            /// The link of the partition at the other end; after a failover, of its standby.
             #[must_use]
             pub fn peer_link(&self) -> Option<crate::Link> {
                 self.end.peer_link()

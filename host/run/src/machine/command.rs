@@ -8,6 +8,8 @@ use bulkhead_plan::manifest::Manifest;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+use super::turns;
+
 /// Name of the UART's socket in the run folder.
 pub(crate) const UART_SOCKET: &str = "uart.sock";
 /// Name of the UART's log in the run folder.
@@ -125,9 +127,13 @@ impl Command {
     pub(super) fn script(&self, arguments: &[String]) -> String {
         let quote = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
         let quoted: Vec<String> = arguments.iter().map(quote).collect();
+        let environment = match turns::environment(self.timing) {
+            Some((name, value)) => format!("{name}={value} "),
+            None => String::new(),
+        };
         format!(
             "#!/bin/sh\n# How the tool started the emulator. By hand: leave out `-S` and the\n\
-             # options that name a descriptor (/proc/self/fd, fd=).\nexec {} {}\n",
+             # options that name a descriptor (/proc/self/fd, fd=).\n{environment}exec {} {}\n",
             self.program,
             quoted.join(" ")
         )
@@ -209,6 +215,8 @@ impl Command {
         };
         let mut list = words(&["-rtc", "base=2026-01-01,clock=vm", "-icount"]);
         list.push(format!("shift={shift},sleep=off"));
+        // By its name `turns.c` knows the processor thread.
+        list.extend(words(&["-name", "debug-threads=on"]));
         list.extend(words(&["-netdev", "hubport,id=turns,hubid=0", "-object"]));
         list.push(format!(
             "filter-buffer,id=turn,netdev=turns,interval={slice_us}"

@@ -9,6 +9,7 @@ mod folder;
 mod process;
 mod program;
 mod qmp;
+mod turns;
 
 pub use command::{Command, DEFAULT_SHIFT, Load, Timing};
 pub use folder::{RunFolder, Session};
@@ -52,6 +53,7 @@ impl Machine {
         std::fs::write(&command_file, command.script(&arguments))
             .map_err(RunError::file(&command_file))?;
         let log = File::create(&log_file).map_err(RunError::file(&log_file))?;
+        turns::write(folder)?;
         let child = spawn(command, &arguments, folder, &log, &theirs)?;
         drop(theirs);
         let mut machine = Self {
@@ -86,6 +88,12 @@ impl Machine {
     /// The emulator is gone, or there is no such register.
     pub fn register(&mut self, pa: u64) -> Result<u32, RunError> {
         self.control.examine_word(pa).map_err(silent)
+    }
+
+    /// Whether counted time repeats bit by bit in this emulator.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        turns::is_loaded(self.pid())
     }
 
     /// Whether the emulator ended by itself.
@@ -141,6 +149,7 @@ fn spawn(
         .stdin(Stdio::null())
         .stdout(log.try_clone().map_err(RunError::file(&log_file))?)
         .stderr(log.try_clone().map_err(RunError::file(&log_file))?);
+    program.envs(turns::environment(command.timing));
     process::bind_to_parent(&mut program, &[command.ram_fd, control.as_fd().as_raw_fd()]);
     program.spawn().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => RunError::EmulatorMissing {

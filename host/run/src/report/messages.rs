@@ -1,7 +1,8 @@
 //! Messages by channel, from the words of those at its ends
 //!
 //! Only a channel's writer can say that something was sent, only its readers that something was
-//! received or lost: whatever else a partition traces counts nowhere.
+//! received or lost: whatever else a partition traces counts nowhere. A standby speaks for the
+//! partition it took over from.
 
 use bulkhead_abi::trace::Event;
 use bulkhead_plan::manifest::Manifest;
@@ -19,7 +20,9 @@ pub(super) struct Messages {
 
 #[derive(Debug, Default)]
 struct Channel {
-    from: Option<usize>,
+    /// Who may write: the partition of the description, and its standby.
+    from: Vec<usize>,
+    /// Who may read, likewise.
     to: Vec<usize>,
     sent: u64,
     received: u64,
@@ -33,14 +36,14 @@ struct Channel {
 impl Messages {
     /// None yet, of the channels of `manifest`.
     pub(super) fn new(manifest: &Manifest) -> Self {
-        let index = |name: &String| {
-            let names = manifest.partitions.iter().map(|partition| &partition.name);
-            names.into_iter().position(|known| known == name)
-        };
         let channels = manifest.channels.iter().map(|channel| {
             let ends = Channel {
-                from: index(&channel.from),
-                to: channel.to.iter().filter_map(index).collect(),
+                from: holders(manifest, &channel.from),
+                to: channel
+                    .to
+                    .iter()
+                    .flat_map(|name| holders(manifest, name))
+                    .collect(),
                 ..Channel::default()
             };
             (channel.name.clone(), ends)
@@ -52,7 +55,7 @@ impl Messages {
 
     /// Partition `by` says that it sent a message.
     pub(super) fn sent(&mut self, by: usize, name: &str) {
-        let writes = |channel: &&mut Channel| channel.from == Some(by);
+        let writes = |channel: &&mut Channel| channel.from.contains(&by);
         if let Some(channel) = self.channels.get_mut(name).filter(writes) {
             channel.sent += 1;
         }
@@ -103,6 +106,20 @@ impl Messages {
     }
 }
 
+/// Indices of the partition `name` and of its standby; none for the host.
+fn holders(manifest: &Manifest, name: &String) -> Vec<usize> {
+    let all = || manifest.partitions.iter();
+    let standby = all()
+        .find(|partition| partition.name == *name)
+        .and_then(|partition| partition.standby.as_ref());
+    let holds = |known: &String| known == name || Some(known) == standby;
+    let indices = all().enumerate();
+    indices
+        .filter(|(_, partition)| holds(&partition.name))
+        .map(|(index, _)| index)
+        .collect()
+}
+
 impl Channel {
     /// What was sent before its receiver was there waited for that, not for the channel.
     fn receive(&mut self, by: usize, event: &Event, clock: &Clock) {
@@ -129,7 +146,7 @@ mod tests {
 
     fn messages() -> Messages {
         let ends = Channel {
-            from: Some(WRITER),
+            from: vec![WRITER],
             to: vec![READER],
             ..Channel::default()
         };

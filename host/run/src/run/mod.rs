@@ -96,6 +96,9 @@ pub enum Ended {
     Emulator,
 }
 
+const NOT_REPEATABLE: &str = "the emulator did not load turns.so from the run folder (is it statically linked, or the folder \
+     mounted noexec?); two runs may differ in single wake-ups";
+
 impl Ended {
     /// For people.
     #[must_use]
@@ -135,6 +138,9 @@ pub fn run(
     );
     command.interrupt_log.clone_from(&options.interrupt_log);
     let mut machine = Machine::start(&command, folder.path())?;
+    if options.timing != Timing::Real && !machine.is_repeatable() {
+        observer.notice(NOT_REPEATABLE);
+    }
     folder.announce(&Session {
         pid: std::process::id(),
         ram_fd: ram.fd(),

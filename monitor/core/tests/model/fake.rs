@@ -22,6 +22,7 @@ pub(crate) enum Effect {
     Transfer(Transfer, u64, u64, u64),
     Publish,
     Reset,
+    Disown,
     SError,
     ToEl1 {
         esr: u64,
@@ -219,6 +220,10 @@ impl Machine for Fake {
             core.frame.set_x(register, 0);
         }
         self.note(Effect::Reset);
+    }
+
+    fn disown(self) {
+        self.note(Effect::Disown);
     }
 
     fn resume(self, _: &'static Core) -> ! {

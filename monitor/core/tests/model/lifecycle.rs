@@ -160,6 +160,18 @@ fn a_pause_comes_before_the_restart() {
 }
 
 #[test]
+fn a_core_without_a_guest_is_not_woken_by_its_interrupts() {
+    let world = World::running(Wishes {
+        action: Action::Halt,
+        ..Wishes::default()
+    });
+    assert_eq!(world.call(2, &[hypercall::FAIL, 0]), End::Waits);
+    let effects = world.fake.take_effects();
+    let position = |wanted: Effect| effects.iter().rposition(|effect| *effect == wanted);
+    assert!(position(Effect::Disown) > position(Effect::Reset));
+}
+
+#[test]
 fn restart_times_are_kept() {
     let world = World::running(Wishes::default());
     world.call(2, &[hypercall::FAIL, 0]);

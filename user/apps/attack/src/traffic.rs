@@ -2,11 +2,16 @@
 //!
 //! By the names of the channels it holds: a partition that writes `stream` sends one message a
 //! millisecond, one that reads it checks number and content of each. `bait` and `noise` come from the
-//! attacker: what is read there is worth nothing, but reading it must do no harm.
+//! attacker: what is read there is worth nothing, but reading it must do no harm. What becomes of the
+//! partition at the other end of `stream` is told when it happens:
+//!
+//! ```text
+//! peer: Down, start 2
+//! ```
 
 use bulkhead_abi::trace::Stamp;
 use bulkhead_rtos::interrupt::Interrupt;
-use bulkhead_rtos::{Receiver, Sender, Subscriber, System};
+use bulkhead_rtos::{Link, LinkState, Receiver, Sender, Subscriber, System, println};
 use core::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -30,6 +35,8 @@ fn content(number: u64) -> [u64; WORDS] {
 pub(crate) struct Traffic {
     stream_out: Option<Sender<Beacon>>,
     stream_in: Option<Receiver<Beacon>>,
+    peer: Option<Link>,
+    peer_was: LinkState,
     bait: Option<Receiver<Beacon>>,
     noise: Option<Subscriber<Beacon>>,
     doorbell: Option<Interrupt>,
@@ -43,9 +50,14 @@ pub(crate) struct Traffic {
 impl Traffic {
     pub(crate) fn open(system: &System) -> Self {
         let bait = Receiver::open(system, "bait").ok();
+        let stream_out = Sender::open(system, "stream").ok();
+        let stream_in = Receiver::open(system, "stream").ok();
+        let peer = stream_out.as_ref().and_then(Sender::peer_link);
         Self {
-            stream_out: Sender::open(system, "stream").ok(),
-            stream_in: Receiver::open(system, "stream").ok(),
+            peer: peer.or_else(|| stream_in.as_ref().and_then(Receiver::peer_link)),
+            peer_was: LinkState::NEVER,
+            stream_out,
+            stream_in,
             doorbell: bait.as_ref().and_then(Receiver::enable_doorbell),
             bait,
             noise: Subscriber::open(system, "noise").ok(),
@@ -59,12 +71,22 @@ impl Traffic {
 
     /// Sends one message and takes those that are there.
     pub(crate) fn flow(&mut self) {
+        self.watch();
         self.send();
         self.take();
         for _ in 0..AT_MOST {
             let _worthless = self.bait.as_mut().map(Receiver::receive);
         }
         let _worthless = self.noise.as_mut().map(Subscriber::newest);
+    }
+
+    fn watch(&mut self) {
+        let Some(peer) = self.peer else { return };
+        let is = peer.read();
+        if is != self.peer_was {
+            println!("peer: {:?}, start {}", is.state, is.epoch);
+            self.peer_was = is;
+        }
     }
 
     fn send(&mut self) {
