@@ -228,8 +228,8 @@ extern "C" fn spinner(_: u64) -> ! {
 }
 
 fn time_outs(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Status> {
-    /// Ticks until the time-out.
-    const PAUSE: u64 = 100;
+    /// Ticks until the time-out: more than the dispatch takes.
+    const PAUSE: u64 = 500;
     let [spinner, time] = first.thread(spinner, SPINNER, 10)?;
     let mut figure = Figure::new();
     for _ in 0..rounds {
