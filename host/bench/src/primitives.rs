@@ -47,7 +47,12 @@ const fn promise(
 }
 
 const PROMISES: [Promise; 7] = [
-    promise("null-call", "null system call", 80.0, Some(("seL4 (quoted)", 91.0))),
+    promise(
+        "null-call",
+        "null system call",
+        80.0,
+        Some(("seL4 (quoted)", 91.0)),
+    ),
     promise(
         "invoke-return",
         "invocation and return, two address spaces",
@@ -114,9 +119,17 @@ impl Bench for Primitives {
             ..RunOptions::of_manifest(&setting.manifest)
         };
         let mut observer = UntilDone { over: &over };
-        run(&setting.manifest, &setting.out, &options, &mut observer, &over)?;
+        run(
+            &setting.manifest,
+            &setting.out,
+            &options,
+            &mut observer,
+            &over,
+        )?;
         let measures = measures(&setting.console(PARTITION)?);
-        let rows = PROMISES.iter().map(|promise| row(promise, &measures, &setting));
+        let rows = PROMISES
+            .iter()
+            .map(|promise| row(promise, &measures, &setting));
         Ok(self.report(rows.collect::<Result<_, _>>()?))
     }
 }

@@ -25,6 +25,7 @@ unsafe extern "C" {
 /// The first component's means.
 #[derive(Debug)]
 pub struct First {
+    index: u64,
     guest_page: u64,
     window: u64,
     address: u64,
@@ -33,14 +34,21 @@ pub struct First {
 }
 
 impl First {
-    pub(crate) fn new(guest_page: u64, window: u64) -> Self {
+    pub(crate) fn new(index: u64, guest_page: u64, window: u64) -> Self {
         Self {
+            index,
             guest_page,
             window,
             address: (&raw const __image_end).addr() as u64,
             page: 0,
             slot: first::FREE,
         }
+    }
+
+    /// Index of the thread that started here; the others' means are only the first component's.
+    #[must_use]
+    pub const fn index(&self) -> u64 {
+        self.index
     }
 
     /// The next page of [`first::MEMORY`].
@@ -113,7 +121,7 @@ impl First {
         Ok([thread, time])
     }
 
-    /// A component of the archive, in an address space of that `identity`: the slots of its component
+    /// A component of the archive with one stack, in an address space of that `identity`: the slots of its component
     /// and of the leaf of its table, which holds the capability to return.
     ///
     /// # Errors
@@ -133,6 +141,11 @@ impl First {
                 let words = [index, first::ARCHIVE, number, segment.rights];
                 call(last, Operation::Map, words)?;
             }
+        }
+        for page in 1..=STACK_PAGES {
+            let index = (STACK_TOP - IMAGE) / PAGE_SIZE - page;
+            let words = [index, first::MEMORY, self.page(), Rights::Write as u64];
+            call(last, Operation::Map, words)?;
         }
         let table = self.make(Operation::MakeTable, [0])?;
         let leaf = self.make(Operation::MakeTable, [1])?;

@@ -35,6 +35,6 @@ unsafe extern "Rust" {
 /// `x0` is the thread's index, `x1` and `x2` are the guest page and the window's start, in the first
 /// component of a partition.
 #[unsafe(no_mangle)]
-extern "C" fn bulkhead_start(_index: u64, guest_page: u64, window: u64) -> ! {
-    bulkhead_component(First::new(guest_page, window))
+extern "C" fn bulkhead_start(index: u64, guest_page: u64, window: u64) -> ! {
+    bulkhead_component(First::new(index, guest_page, window))
 }

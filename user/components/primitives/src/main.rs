@@ -74,8 +74,8 @@ fn measure(first: &mut First) -> Result<core::convert::Infallible, Status> {
 /// The argument word `rounds=NUMBER`.
 fn rounds(argument: &[u8]) -> u64 {
     let words = argument.split(|&byte| byte == b' ');
-    let digits = words.filter_map(|word| word.strip_prefix(b"rounds="));
-    let number = digits.last().unwrap_or(b"1000");
+    let mut digits = words.filter_map(|word| word.strip_prefix(b"rounds="));
+    let number = digits.next_back().unwrap_or(b"1000");
     number
         .iter()
         .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
