@@ -22,6 +22,14 @@ impl Counter {
         }
     }
 
+    pub(crate) const fn of_step(step: u64) -> Self {
+        Self { step }
+    }
+
+    pub(crate) const fn step(self) -> u64 {
+        self.step
+    }
+
     /// Cycles as instructions.
     pub(crate) const fn steps(self, cycles: u64) -> u64 {
         cycles / self.step

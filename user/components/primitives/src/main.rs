@@ -9,6 +9,7 @@
 
 mod figure;
 mod one_way;
+mod slite;
 
 use bulkhead_abi::kernel::{NEVER, Operation, SAME_TIME, Status, WAIT, first};
 use bulkhead_component::call::call;
@@ -23,10 +24,10 @@ use one_way::primitives_timed_switch;
 bulkhead_component::component!(run);
 
 /// Indices of the threads under the root scheduler.
-const PARTNER: u64 = 1;
-const HIGH: u64 = 2;
-const LOW: u64 = 3;
-const SPINNER: u64 = 4;
+const PARTNER: u64 = 16;
+const HIGH: u64 = 17;
+const LOW: u64 = 18;
+const SPINNER: u64 = 19;
 
 /// Instructions of a call and its return.
 const CALL_AND_RETURN: u64 = 2;
@@ -65,6 +66,7 @@ fn measure(first: &mut First) -> Result<core::convert::Infallible, Status> {
     switches(first, counter, rounds)?;
     notifications(first, counter, rounds)?;
     time_outs(first, counter, rounds)?;
+    slite::measure(first, counter, rounds)?;
     println!("bench done");
     loop {
         clock::wait_for_interrupt();
@@ -139,7 +141,7 @@ extern "C" fn partner(_: u64) -> ! {
                 thread: first::THREAD,
             };
             // SAFETY: this is thread PARTNER, the other one is thread 0.
-            let _decided_again = unsafe { switch(dcb(1), main, scb(), epoch) };
+            let _decided_again = unsafe { switch(dcb(PARTNER as usize), main, scb(), epoch) };
             ENDED.store(clock::cycles(), Relaxed);
         } else {
             let _decided_again = dispatch::through_kernel(first::THREAD, SAME_TIME, epoch);
@@ -166,7 +168,15 @@ fn switches(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Stat
         let mut began = 0;
         // SAFETY: this is thread 0.
         let refused = unsafe {
-            primitives_timed_switch(dcb(0), dcb(1), PARTNER, scb(), epoch, partner, &mut began)
+            primitives_timed_switch(
+                dcb(0),
+                dcb(PARTNER as usize),
+                PARTNER,
+                scb(),
+                epoch,
+                partner,
+                &mut began,
+            )
         };
         if refused != 0 {
             return Err(Status::Stale);
