@@ -46,7 +46,7 @@ const fn promise(
     }
 }
 
-const PROMISES: [Promise; 7] = [
+const PROMISES: [Promise; 11] = [
     promise(
         "null-call",
         "null system call",
@@ -88,6 +88,30 @@ const PROMISES: [Promise; 7] = [
         "timer to user-level thread, busy core",
         320.0,
         Some(("seL4 (quoted)", 327.0)),
+    ),
+    promise(
+        "queue-low-high",
+        "queue, 32 bytes to a more important thread, switch included",
+        200.0,
+        Some(("FreeRTOS, unprotected (quoted)", 378.0)),
+    ),
+    promise(
+        "queue-local",
+        "queue, 32 bytes sent and received without a switch",
+        120.0,
+        Some(("FreeRTOS, unprotected (quoted)", 248.0)),
+    ),
+    promise(
+        "mutex",
+        "mutex with priority inheritance, uncontended",
+        40.0,
+        Some(("FreeRTOS, unprotected (quoted)", 180.0)),
+    ),
+    promise(
+        "mutex-contended",
+        "the same, contended, two switches",
+        350.0,
+        Some(("FreeRTOS, unprotected (quoted)", 1077.0)),
     ),
 ];
 

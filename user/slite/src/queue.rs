@@ -63,7 +63,7 @@ impl<T: Copy, const N: usize> Queue<T, N> {
         content.messages[content.sent % N] = *message;
         content.sent = content.sent.wrapping_add(1);
         match content.waiting.take() {
-            Some(consumer) => threads.wakeup_locked(own, consumer),
+            Some(consumer) => threads.hand_to(own, consumer),
             None => threads.give_back(own),
         }
         Ok(())

@@ -34,6 +34,16 @@ pub(crate) struct State<P, const N: usize> {
     idle: u64,
     /// Time-out that the kernel will observe.
     armed: Time,
+    handed: Option<HandOver>,
+}
+
+/// A consumer that runs because a producer switched to it. The policy still takes the consumer for
+/// blocked and the producer for running: if the consumer waits again before anybody decides, nothing
+/// has happened (paper 004 §VI-B, co-design of queues and scheduling).
+#[derive(Clone, Copy)]
+struct HandOver {
+    consumer: u64,
+    producer: u64,
 }
 
 // SAFETY: the state is reached under the lock, by threads of one core.
@@ -61,6 +71,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
                 slots: [0; N],
                 idle: 0,
                 armed: NEVER,
+                handed: None,
             }),
         }
     }
@@ -136,6 +147,20 @@ impl<P: Policy, const N: usize> Threads<P, N> {
         let thread = thread_of(own);
         // SAFETY: the caller holds the lock.
         let state = unsafe { &mut *self.state.get() };
+        if let Some(HandOver { consumer, producer }) = state.handed
+            && consumer == own
+            && until == NEVER
+        {
+            state.handed = None;
+            let (slot, epoch) = (state.slot(thread_of(producer)), scb().epoch.load(Relaxed));
+            self.give_back(own);
+            if self.switch_to(own, producer, slot, epoch) == Switched::Refused {
+                self.take(own);
+                self.reschedule(own);
+            }
+            return;
+        }
+        state.settle();
         if state.scheduler.block(thread, until, clock::now()).is_some() {
             self.give_back(own);
             return;
@@ -155,8 +180,33 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     pub(crate) fn wakeup_locked(&self, own: u64, index: u64) {
         // SAFETY: the caller holds the lock.
         let state = unsafe { &mut *self.state.get() };
+        state.settle();
         state.scheduler.wakeup(thread_of(index), clock::now());
         self.reschedule(own);
+    }
+
+    /// Wakes a thread that waits for what the caller, which holds the lock, has put in its place; the
+    /// lock is released. Where the policy cannot but pick it, it runs at once without a pick.
+    #[inline(always)]
+    pub(crate) fn hand_to(&self, own: u64, consumer: u64) {
+        // SAFETY: the caller holds the lock.
+        let state = unsafe { &mut *self.state.get() };
+        let thread = thread_of(consumer);
+        let policy = state.scheduler.policy();
+        if own == OWN || state.handed.is_some() || !policy.outranks(thread, thread_of(own)) {
+            self.wakeup_locked(own, consumer);
+            return;
+        }
+        state.handed = Some(HandOver {
+            consumer,
+            producer: own,
+        });
+        let (slot, epoch) = (state.slot(thread), scb().epoch.load(Relaxed));
+        self.give_back(own);
+        if self.switch_to(own, consumer, slot, epoch) == Switched::Refused {
+            self.take(own);
+            self.reschedule(own);
+        }
     }
 
     /// Lets equals run.
@@ -165,6 +215,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
         self.take(own);
         // SAFETY: the lock is held.
         let state = unsafe { &mut *self.state.get() };
+        state.settle();
         state.scheduler.yield_now(thread_of(own), clock::now());
         self.reschedule(own);
     }
@@ -179,6 +230,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
         loop {
             // SAFETY: the lock is held.
             let state = unsafe { &mut *self.state.get() };
+            state.settle();
             state.hear();
             let epoch = scb().epoch.load(Relaxed);
             let now = clock::now();
@@ -267,7 +319,9 @@ impl<P: Policy, const N: usize> Threads<P, N> {
         let own = own_index();
         self.take(own);
         // SAFETY: the lock is held.
-        let result = act(unsafe { &mut *self.state.get() });
+        let state = unsafe { &mut *self.state.get() };
+        state.settle();
+        let result = act(state);
         self.give_back(own);
         result
     }
@@ -276,6 +330,14 @@ impl<P: Policy, const N: usize> Threads<P, N> {
 impl<P: Policy, const N: usize> State<P, N> {
     fn slot(&self, thread: ThreadId) -> u64 {
         self.slots.get(thread.index()).copied().unwrap_or(0)
+    }
+
+    /// Somebody decides: who was handed over to is ready.
+    #[inline(always)]
+    fn settle(&mut self) {
+        if let Some(HandOver { consumer, .. }) = self.handed.take() {
+            self.scheduler.wakeup(thread_of(consumer), clock::now());
+        }
     }
 
     /// What the kernel says happened.
