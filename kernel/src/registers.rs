@@ -55,8 +55,6 @@ writers! {
     set_user_pc = "elr_el1";
     /// Its stack pointer.
     set_user_sp = "sp_el0";
-    /// The processor state it goes on with.
-    set_user_state = "spsr_el1";
     /// Root and identity of user translation.
     set_user_root = "ttbr0_el1", "isb";
     /// Floating point: 1 << 20 traps user space, 3 << 20 lets it.

@@ -46,6 +46,10 @@ impl Table {
         Self([const { AtomicU64::new(0) }; ENTRIES])
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "evaluated by the compiler, which refuses to leave the array"
+    )]
     const fn boot() -> Self {
         let mut table = Self::new();
         let entry = MEMORY | NORMAL | NOT_GLOBAL | USER_NEVER_EXECUTES;

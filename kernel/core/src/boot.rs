@@ -105,12 +105,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
             core.fp_owner(),
             core.preempted(),
             core.preempted_time(),
-            core.timeout_scheduler(),
             core.time(),
         ] {
             word.set(void.address());
         }
-        core.timeout().set(NEVER);
         core.armed().set(NEVER);
         core.since().set(self.0.now());
         Ok(())

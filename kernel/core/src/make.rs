@@ -8,7 +8,7 @@ use crate::memory::page_of;
 use crate::object::{Scheduler, Thread, Time};
 use crate::slot::Slot;
 use crate::{Hal, Kernel, translation};
-use bulkhead_abi::kernel::{Kind, LEAST, SCHEDULERS, Status};
+use bulkhead_abi::kernel::{Kind, LEAST, NEVER, SCHEDULERS, Status};
 
 /// Identities of address spaces: the bits of a page. 0 is the kernel's.
 const IDENTITIES: u64 = 8 * crate::frame::PAGE;
@@ -152,6 +152,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         scheduler.place().set(number);
         scheduler.parent().set(parent.at().address());
         scheduler.parent_index().set(thread.index().get());
+        scheduler.timeout().set(NEVER);
         scheduler.overflow().set(0);
         scheduler.overflow_high().set(0);
         scheduler.member(0).set(thread.at().address());

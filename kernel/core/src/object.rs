@@ -64,10 +64,6 @@ objects! {
         since = 3,
         /// The thread whose FP registers are in the machine, or the void.
         fp_owner = 4,
-        /// Absolute time-out of the last dispatch.
-        timeout = 5,
-        /// The scheduler that asked for it.
-        timeout_scheduler = 6,
         /// The thread that a notification preempted, or the void.
         preempted = 7,
         /// The time that paid for it.
@@ -155,6 +151,8 @@ objects! {
         overflow = 6,
         /// The same of threads 64 to 127.
         overflow_high = 7,
+        /// When it wants to run again at the latest.
+        timeout = 8,
     }
 
     /// A temporal capability.

@@ -23,7 +23,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     ) -> Answer {
         let core = self.0.core();
         let scheduler = self.scheduler(caller.scheduler().reference());
-        if self.exists(scheduler) && self.epoch(scheduler).get() != epoch {
+        if self.epoch(scheduler).get() != epoch {
             return Err(Status::Stale);
         }
         let bound = next.scheduler().reference() != self.void();
@@ -35,8 +35,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         } else {
             self.time(self.own(caller, time).expect(Kind::Time)?.object())
         };
-        core.timeout().set(timeout);
-        core.timeout_scheduler().set(scheduler.at().address());
+        scheduler.timeout().set(timeout);
         core.preempted().set(self.void().address());
         // What it must see when it runs again, before it is possibly resumed by others.
         caller.answer(Status::Ok as u64, 0);
@@ -83,11 +82,20 @@ impl<'h, H: Hal> Kernel<'h, H> {
         now
     }
 
+    /// Sets the timer to the end of the budget or the first time-out of the current thread's scheduler
+    /// and its ancestors, whichever comes first.
     #[inline(always)]
     fn arm(self, now: u64, time: Time<'h>) {
         let core = self.0.core();
-        let end = now.saturating_add(time.budget().get());
-        let deadline = end.min(core.timeout().get());
+        let mut deadline = now.saturating_add(time.budget().get());
+        let mut scheduler = self.scheduler(self.current().scheduler().reference());
+        for _ in 0..SCHEDULERS {
+            deadline = deadline.min(scheduler.timeout().get());
+            scheduler = self.scheduler(scheduler.parent().reference());
+            if !self.exists(scheduler) {
+                break;
+            }
+        }
         if deadline != core.armed().get() {
             core.armed().set(deadline);
             self.0.set_timer(deadline);
@@ -104,12 +112,27 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let time = self.time(core.time().reference());
         if time.budget().get() == 0 {
             self.expire();
-        } else if core.timeout().get() <= now {
-            core.timeout().set(NEVER);
-            self.activate(self.scheduler(core.timeout_scheduler().reference()));
+        } else if let Some(scheduler) = self.timed_out(now) {
+            self.activate(scheduler);
         } else {
             self.arm(now, time);
         }
+    }
+
+    /// Among the current thread's scheduler and its ancestors, the outermost whose time-out has come.
+    fn timed_out(self, now: u64) -> Option<Scheduler<'h>> {
+        let mut found = None;
+        let mut scheduler = self.scheduler(self.current().scheduler().reference());
+        for _ in 0..SCHEDULERS {
+            if !self.exists(scheduler) {
+                break;
+            }
+            if scheduler.timeout().get() <= now {
+                found = Some(scheduler);
+            }
+            scheduler = self.scheduler(scheduler.parent().reference());
+        }
+        found
     }
 
     /// The budget in force is used up.
@@ -132,6 +155,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             if time.budget().get() != 0 && thread.state().get() != crate::object::FAULTED {
                 let epoch = self.epoch(scheduler);
                 epoch.set(epoch.get().wrapping_add(1));
+                scheduler.timeout().set(NEVER);
                 self.ready(thread);
                 self.0.core().preempted().set(self.void().address());
                 self.switch(thread, time);
@@ -139,10 +163,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
             }
             scheduler = self.scheduler(scheduler.parent().reference());
         }
-        let core = self.0.core();
-        let timeout = core.timeout().get();
-        core.armed().set(timeout);
-        self.0.set_timer(timeout);
+        self.0.core().armed().set(NEVER);
+        self.0.set_timer(NEVER);
     }
 
     /// Ends a wait: the answer is the number of notifications.

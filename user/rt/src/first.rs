@@ -9,9 +9,10 @@ use crate::start::INVOKED;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::GuestInfo;
 use bulkhead_abi::kernel::{
-    ALL, Archive, IMAGE, Operation, Packed, Rights, STACK_PAGES, STACK_TOP, Status, first,
+    Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Status, first,
 };
 use bulkhead_buffers::Region;
+use core::sync::atomic::AtomicU64;
 
 /// End of the addresses that are handed out: the guard of the stack.
 const END: u64 = STACK_TOP - (STACK_PAGES + 1) * PAGE_SIZE;
@@ -20,6 +21,58 @@ const THREAD_STACK_PAGES: u64 = 2;
 
 unsafe extern "C" {
     safe static __image_end: u8;
+}
+
+/// Where a subsystem finds the page that it shares with who started it.
+pub const SHARED_ADDRESS: u64 = STACK_TOP;
+
+/// The words of a shared page.
+pub type Shared = [AtomicU64; PAGE_SIZE as usize / 8];
+
+/// Slots of a component that was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Component {
+    /// Itself.
+    pub component: u64,
+    /// Root of its table.
+    pub table: u64,
+    /// The only leaf.
+    pub leaf: u64,
+    /// Its translation tables, by level.
+    pub pages: [u64; 3],
+}
+
+/// A component that schedules threads of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Subsystem {
+    /// Slot of its scheduler's thread.
+    pub thread: u64,
+    /// Slot of the sending side of that thread.
+    pub sender: u64,
+    /// What it shares with who started it.
+    pub shared: &'static Shared,
+}
+
+/// What a subsystem shares with who started it.
+#[must_use]
+pub fn shared() -> &'static Shared {
+    shared_page(SHARED_ADDRESS)
+}
+
+fn shared_page(address: u64) -> &'static Shared {
+    let page: *const Shared = core::ptr::with_exposed_provenance(address as usize);
+    // SAFETY: mapped when the subsystem was made, for good; all of it is atomic.
+    unsafe { &*page }
+}
+
+/// Maps page `number` of the first component's memory at `address`, for reading and writing.
+fn map_in(last: u64, address: u64, number: u64) -> Answer {
+    let index = (address - IMAGE) / PAGE_SIZE;
+    call(
+        last,
+        Operation::Map,
+        [index, first::MEMORY, number, Rights::Write as u64],
+    )
 }
 
 /// The first component's means.
@@ -102,36 +155,38 @@ impl First {
         self.map(first::MEMORY, number, pages, Rights::Write)
     }
 
-    /// A thread of this component: its function, which must not return, gets its index. Its slot,
-    /// and its time's, which is of `priority` and without end.
+    /// A thread of this component, which notifications run on `time`: its function, which must not
+    /// return, gets its index. Its slot.
     ///
     /// # Errors
     /// The kernel's refusal.
-    pub fn thread(
-        &mut self,
-        entry: extern "C" fn(u64) -> !,
-        index: u64,
-        priority: u64,
-    ) -> Result<[u64; 2], Status> {
+    pub fn thread(&mut self, entry: extern "C" fn(u64) -> !, index: u64, time: u64) -> Answer {
         let stack = self.memory(THREAD_STACK_PAGES)? + THREAD_STACK_PAGES * PAGE_SIZE;
         let entry = entry as *const () as u64;
         let thread = self.make(Operation::MakeThread, [first::COMPONENT, entry, stack])?;
-        let time = self.make(Operation::MakeTime, [first::TIME, ALL, priority])?;
         call(thread, Operation::Bind, [first::SCHEDULER, index, time])?;
-        Ok([thread, time])
+        Ok(thread)
     }
 
-    /// A component of the archive with one stack, in an address space of that `identity`: the slots of its component
-    /// and of the leaf of its table, which holds the capability to return.
+    /// Time split off its own: `cycles` (or [`bulkhead_abi::kernel::ALL`]) of `priority`.
     ///
     /// # Errors
     /// The kernel's refusal.
-    pub fn component(&mut self, packed: &Packed, identity: u64) -> Result<[u64; 2], Status> {
-        let mut levels = [0; 3];
-        for (level, slot) in (1..).zip(&mut levels) {
+    pub fn time(&mut self, cycles: u64, priority: u64) -> Answer {
+        self.make(Operation::MakeTime, [first::TIME, cycles, priority])
+    }
+
+    /// A component of the archive with one stack, in an address space of that `identity`; its table
+    /// holds the capability to return.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn component(&mut self, packed: &Packed, identity: u64) -> Result<Component, Status> {
+        let mut pages = [0; 3];
+        for (level, slot) in (1..).zip(&mut pages) {
             *slot = self.make(Operation::MakePages, [level])?;
         }
-        let [root, middle, last] = levels;
+        let [root, middle, last] = pages;
         call(root, Operation::Attach, [IMAGE >> 30, middle])?;
         call(middle, Operation::Attach, [IMAGE >> 21, last])?;
         for segment in &packed.segments {
@@ -143,16 +198,69 @@ impl First {
             }
         }
         for page in 1..=STACK_PAGES {
-            let index = (STACK_TOP - IMAGE) / PAGE_SIZE - page;
-            let words = [index, first::MEMORY, self.page(), Rights::Write as u64];
-            call(last, Operation::Map, words)?;
+            let number = self.page();
+            map_in(last, STACK_TOP - page * PAGE_SIZE, number)?;
         }
         let table = self.make(Operation::MakeTable, [0])?;
         let leaf = self.make(Operation::MakeTable, [1])?;
         call(table, Operation::Copy, [0, leaf])?;
-        call(leaf, Operation::Copy, [0, first::RETURN])?;
+        call(leaf, Operation::Copy, [first::RETURN, first::RETURN])?;
         let component = self.make(Operation::MakeComponent, [table, root, identity])?;
-        Ok([component, leaf])
+        Ok(Component {
+            component,
+            table,
+            leaf,
+            pages,
+        })
+    }
+
+    /// A component with a scheduler of its own under this one, at `index`: it finds in its table, at
+    /// the same places, what the first component of a partition finds, but for interrupts, window,
+    /// archive and monitor; its memory is the next `pages` pages, its time is `time`.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn subsystem(
+        &mut self,
+        packed: &Packed,
+        [identity, index, time, pages]: [u64; 4],
+    ) -> Result<Subsystem, Status> {
+        let made = self.component(packed, identity)?;
+        let [.., last] = made.pages;
+        let [shared, scb] = [self.page(), self.page()];
+        map_in(last, SHARED_ADDRESS, shared)?;
+        map_in(last, SCB_ADDRESS, scb)?;
+        let address = self.map(first::MEMORY, shared, 1, Rights::Write)?;
+        let start = [made.component, packed.entry, STACK_TOP];
+        let thread = self.make(Operation::MakeThread, start)?;
+        call(thread, Operation::Bind, [first::SCHEDULER, index, time])?;
+        let [sender, receiver] = [self.slot(), self.slot()];
+        call(thread, Operation::Sender, [sender])?;
+        call(thread, Operation::Receiver, [receiver])?;
+        let scheduler = self.make(Operation::MakeScheduler, [thread, first::MEMORY, scb])?;
+        let held = [
+            (first::TABLE, made.table),
+            (first::LEAF, made.leaf),
+            (first::COMPONENT, made.component),
+            (first::PAGES[0], made.pages[0]),
+            (first::PAGES[1], made.pages[1]),
+            (first::PAGES[2], made.pages[2]),
+            (first::THREAD, thread),
+            (first::SCHEDULER, scheduler),
+            (first::RECEIVE, receiver),
+            (first::TIME, time),
+        ];
+        for (place, from) in held {
+            call(made.leaf, Operation::Copy, [place, from])?;
+        }
+        let memory = [first::MEMORY, first::MEMORY, self.page, pages];
+        self.page += pages;
+        call(made.leaf, Operation::Copy, memory)?;
+        Ok(Subsystem {
+            thread,
+            sender,
+            shared: shared_page(address),
+        })
     }
 
     /// A capability to invoke `component`, which was made from `packed`.

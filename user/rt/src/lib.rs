@@ -20,7 +20,7 @@ pub mod clock;
 #[macro_use]
 pub mod console;
 pub mod dispatch;
-mod first;
+pub mod first;
 pub mod invocation;
 mod panic;
 mod start;

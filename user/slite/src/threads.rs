@@ -6,13 +6,14 @@
 
 use crate::lock::Lock;
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
-use bulkhead_abi::kernel::{ALL, Operation, SAME_TIME, Status, first};
+use bulkhead_abi::kernel::{Operation, SAME_TIME, Status, WAIT, first};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{Switched, Target, dcb, next_event, scb, switch};
 use bulkhead_component::{First, clock};
 use bulkhead_sched::policy::Policy;
-use bulkhead_sched::{NEVER, Scheduler, ThreadId, Time};
+use bulkhead_sched::{Decision, NEVER, Scheduler, ThreadId, Time};
 use core::cell::UnsafeCell;
+use core::convert::Infallible;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Index of the thread that sleeps when nobody is ready.
@@ -81,7 +82,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     /// # Errors
     /// The kernel's refusal.
     pub fn prepare(&self, first: &mut First) -> Result<(), Status> {
-        let [idle, _] = first.thread(sleep, IDLE, ALL - 1)?;
+        let idle = first.thread(sleep, IDLE, first::TIME)?;
         self.with(|state| state.idle = idle);
         Ok(())
     }
@@ -101,7 +102,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
             .with(|state| state.scheduler.add(parameters, now))
             .map_err(|_| Status::BadArgument)?;
         let index = u64::from(thread.0) + 1;
-        let [slot, _] = first.thread(entry, index, 0)?;
+        let slot = first.thread(entry, index, first::TIME)?;
         self.with(|state| {
             if let Some(place) = state.slots.get_mut(thread.index()) {
                 *place = slot;
@@ -111,28 +112,55 @@ impl<P: Policy, const N: usize> Threads<P, N> {
         Ok(index)
     }
 
-    /// Runs threads until none is ready any more, or `until` has come. Called by thread 0.
+    /// Runs threads until none is ready any more and none ever will be, or `until` has come. Called by
+    /// thread 0.
     pub fn run(&self, until: Time) {
         while clock::now() < until {
-            let (decision, idle, epoch) = self.with(|state| {
-                state.armed = NEVER;
-                state.hear();
-                let epoch = scb().epoch.load(Relaxed);
-                let now = clock::now();
-                let decision = state.scheduler.decide(now);
-                state.scheduler.dispatched(decision.thread, now);
-                state.armed = decision.timer.min(until);
-                (decision, state.idle, epoch)
-            });
-            let timeout = decision.timer.min(until);
+            let (decision, epoch) = self.decide(until);
             let slot = match decision.thread {
                 Some(thread) => self.with(|state| state.slot(thread)),
-                None if timeout == NEVER => return,
-                None => idle,
+                None if decision.timer == NEVER => return,
+                None => self.with(|state| state.idle),
             };
             // Refused as stale: decide again.
-            let _decided_again = call(slot, Operation::Dispatch, [SAME_TIME, timeout, epoch]);
+            let words = [SAME_TIME, decision.timer, epoch];
+            let _decided_again = call(slot, Operation::Dispatch, words);
         }
+    }
+
+    /// Runs the threads of a subsystem: where none is ready it waits until its parent notifies it, and
+    /// time-outs that come in the meantime are observed then.
+    ///
+    /// # Errors
+    /// The kernel's refusal to wait.
+    pub fn run_nested(&self) -> Result<Infallible, Status> {
+        loop {
+            let (decision, epoch) = self.decide(NEVER);
+            let Some(thread) = decision.thread else {
+                call(first::RECEIVE, Operation::Receive, [WAIT])?;
+                continue;
+            };
+            let slot = self.with(|state| state.slot(thread));
+            let _decided_again = call(
+                slot,
+                Operation::Dispatch,
+                [SAME_TIME, decision.timer, epoch],
+            );
+        }
+    }
+
+    /// Thread 0's decision, its timer at most `until`, and the epoch in which it was made.
+    fn decide(&self, until: Time) -> (Decision, u64) {
+        self.with(|state| {
+            state.hear();
+            let epoch = scb().epoch.load(Relaxed);
+            let now = clock::now();
+            let mut decision = state.scheduler.decide(now);
+            state.scheduler.dispatched(decision.thread, now);
+            decision.timer = decision.timer.min(until);
+            state.armed = decision.timer;
+            (decision, epoch)
+        })
     }
 
     /// Blocks the caller until it is woken or `until` has come.

@@ -174,6 +174,35 @@ fn a_nested_scheduler_runs_on_delegated_time_and_gives_way() {
 }
 
 #[test]
+fn a_nested_scheduler_cannot_put_off_the_time_out_of_its_parent() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let child = shop.make(
+        Operation::MakeThread,
+        &[first::COMPONENT, 0x40_2000, 0x40_9000],
+    );
+    let time = shop.make(Operation::MakeTime, &[first::TIME, ALL, 7]);
+    machine.must(child, Operation::Bind, &[first::SCHEDULER, 9, time]);
+    let shared = shop.page();
+    let nested = shop.make(Operation::MakeScheduler, &[child, first::MEMORY, shared]);
+    let inner = shop.make(Operation::MakeThread, &[first::COMPONENT, 0x40_3000, 0]);
+    machine.must(inner, Operation::Bind, &[nested, 1, time]);
+    let epoch = machine.epoch();
+    machine.ask(child, Operation::Dispatch, &[time, 5000, epoch]);
+    let epoch = machine.epoch();
+    machine.ask(inner, Operation::Dispatch, &[time, ALL, epoch]);
+    assert_eq!(machine.context.get()[0], 0x40_3000);
+    assert_eq!(machine.timer.get(), 5000, "the parent's");
+    machine.ask(inner, Operation::Dispatch, &[time, 3000, epoch]);
+    assert_eq!(machine.timer.get(), 3000, "its own, sooner");
+    machine.tick(3000);
+    assert_eq!(machine.context.get()[0], 0x40_2000, "its own scheduler");
+    assert_eq!(machine.timer.get(), 5000);
+    machine.tick(5000);
+    assert_eq!(machine.context.get()[0] & !0xfff, 0x40_0000, "the root");
+}
+
+#[test]
 fn events_that_find_no_room_are_fetched() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);

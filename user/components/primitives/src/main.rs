@@ -11,7 +11,7 @@ mod figure;
 mod one_way;
 mod slite;
 
-use bulkhead_abi::kernel::{NEVER, Operation, SAME_TIME, Status, WAIT, first};
+use bulkhead_abi::kernel::{ALL, Operation, SAME_TIME, Status, WAIT, first};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{self, Target, consume_events, dcb, scb, switch};
 use bulkhead_component::invocation::{invoke, invoke_keeping_fp};
@@ -97,8 +97,8 @@ fn null_call(counter: Counter, rounds: u64) -> Result<(), Status> {
 fn invocations(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Status> {
     let archive = first.archive()?;
     let [_, echo, ..] = &archive.components;
-    let [component, _] = first.component(echo, 2)?;
-    let entry = first.invocation(echo, component, 40)?;
+    let server = first.component(echo, 2)?;
+    let entry = first.invocation(echo, server.component, 40)?;
     let mut figure = Figure::new();
     for _ in 0..rounds {
         let start = clock::cycles();
@@ -150,7 +150,7 @@ extern "C" fn partner(_: u64) -> ! {
 }
 
 fn switches(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Status> {
-    let [partner, _] = first.thread(partner, PARTNER, 0)?;
+    let partner = first.thread(partner, PARTNER, first::TIME)?;
     let mut figure = Figure::new();
     for _ in 0..rounds {
         let epoch = scb().epoch.load(Relaxed);
@@ -211,8 +211,9 @@ extern "C" fn low(_: u64) -> ! {
 }
 
 fn notifications(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Status> {
-    let [high, _] = first.thread(high, HIGH, 10)?;
-    let [low, low_time] = first.thread(low, LOW, 20)?;
+    let [high_time, low_time] = [first.time(ALL, 10)?, first.time(ALL, 20)?];
+    let high = first.thread(high, HIGH, high_time)?;
+    let low = first.thread(low, LOW, low_time)?;
     let (receive, send) = (first.slot(), first.slot());
     call(high, Operation::Receiver, [receive])?;
     call(high, Operation::Sender, [send])?;
@@ -240,7 +241,8 @@ extern "C" fn spinner(_: u64) -> ! {
 fn time_outs(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Status> {
     /// Ticks until the time-out: more than the dispatch takes.
     const PAUSE: u64 = 500;
-    let [spinner, time] = first.thread(spinner, SPINNER, 10)?;
+    let time = first.time(ALL, 10)?;
+    let spinner = first.thread(spinner, SPINNER, time)?;
     let mut figure = Figure::new();
     for _ in 0..rounds {
         consume_events(scb());
@@ -251,6 +253,5 @@ fn time_outs(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Sta
         figure.add(counter.between(BEGAN.load(Relaxed), ended));
     }
     figure.print("timer-user");
-    let _never = NEVER;
     Ok(())
 }

@@ -11,6 +11,7 @@ use bulkhead_abi::kernel::{NEVER, Operation, Packed, STACK_TOP, Status, ThreadWo
 use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{Target, dcb, next_event, scb};
+use bulkhead_component::first::Component;
 use bulkhead_component::invocation::invoke;
 use bulkhead_component::{First, clock, console, println};
 use core::convert::Infallible;
@@ -51,9 +52,11 @@ fn watch(first: &mut First) -> Result<Infallible, Status> {
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
     let [_, echo, culprit, ..] = &first.archive()?.components;
-    let [server, _] = first.component(echo, SERVER)?;
-    let entry = first.invocation(echo, server, 40)?;
-    let [component, leaf] = first.component(culprit, CULPRIT)?;
+    let server = first.component(echo, SERVER)?;
+    let entry = first.invocation(echo, server.component, 40)?;
+    let Component {
+        component, leaf, ..
+    } = first.component(culprit, CULPRIT)?;
     let slice = first.make(Operation::MakeTime, [first::TIME, 0, 9])?;
     furnish(first, [component, leaf, slice, entry])?;
     call(first::MONITOR, Operation::Up, [])?;
