@@ -23,6 +23,14 @@ unsafe extern "C" {
     safe static __image_end: u8;
 }
 
+/// The number of the argument word `key=number`.
+#[must_use]
+pub fn argument(info: &GuestInfo, key: &str) -> Option<u64> {
+    let text = info.argument.get(..info.argument_len as usize)?;
+    let mut words = core::str::from_utf8(text).ok()?.split_whitespace();
+    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
+}
+
 /// Where a subsystem finds the page that it shares with who started it.
 pub const SHARED_ADDRESS: u64 = STACK_TOP;
 

@@ -14,6 +14,7 @@ mod slite;
 use bulkhead_abi::kernel::{ALL, Operation, SAME_TIME, Status, WAIT, first};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{self, Target, consume_events, dcb, scb, switch};
+use bulkhead_component::first::argument;
 use bulkhead_component::invocation::{invoke, invoke_keeping_fp};
 use bulkhead_component::{First, clock, console, println};
 use core::sync::atomic::Ordering::Relaxed;
@@ -54,11 +55,7 @@ fn measure(first: &mut First) -> Result<core::convert::Infallible, Status> {
     let info = first.guest_info()?;
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
-    let rounds = rounds(
-        info.argument
-            .get(..info.argument_len as usize)
-            .unwrap_or(&[]),
-    );
+    let rounds = argument(&info, "rounds").unwrap_or(1000);
     let counter = Counter::calibrated();
     call(first::MONITOR, Operation::Up, [])?;
     null_call(counter, rounds)?;
@@ -71,16 +68,6 @@ fn measure(first: &mut First) -> Result<core::convert::Infallible, Status> {
     loop {
         clock::wait_for_interrupt();
     }
-}
-
-/// The argument word `rounds=NUMBER`.
-fn rounds(argument: &[u8]) -> u64 {
-    let words = argument.split(|&byte| byte == b' ');
-    let mut digits = words.filter_map(|word| word.strip_prefix(b"rounds="));
-    let number = digits.next_back().unwrap_or(b"1000");
-    number
-        .iter()
-        .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
 }
 
 fn null_call(counter: Counter, rounds: u64) -> Result<(), Status> {

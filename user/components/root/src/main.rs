@@ -9,7 +9,7 @@
 use bulkhead_abi::kernel::{ALL, Operation, STACK_TOP, Status, first};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{consume_events, scb};
-use bulkhead_component::first::Shared;
+use bulkhead_component::first::{Shared, argument};
 use bulkhead_component::{First, clock, console, println};
 use core::convert::Infallible;
 use core::sync::atomic::Ordering::Relaxed;
@@ -41,8 +41,9 @@ fn divide(first: &mut First) -> Result<Infallible, Status> {
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
     let [_, periodic, culprit, ..] = &first.archive()?.components;
-    let micro = clock::frequency() / 1_000_000;
-    let time = first.time(BUDGET * micro, 1)?;
+    let ticks = |micros: u64| micros * clock::frequency() / 1_000_000;
+    let [period_ticks, budget] = [PERIOD, BUDGET].map(ticks);
+    let time = first.time(budget, 1)?;
     let subsystem = first.subsystem(periodic, [2, SUBSYSTEM, time, PAGES])?;
     let rest = first.component(culprit, 3)?;
     let thread = first.make(
@@ -57,31 +58,26 @@ fn divide(first: &mut First) -> Result<Infallible, Status> {
     )?;
     call(first::MONITOR, Operation::Up, [])?;
     let mut used = 0;
-    let mut end = clock::now().next_multiple_of(PERIOD * micro);
-    for period in 1.. {
-        end += PERIOD * micro;
+    let mut end = clock::now().next_multiple_of(period_ticks);
+    let periods = argument(&info, "periods").unwrap_or(u64::MAX);
+    for period in 1..=periods {
+        end += period_ticks;
         let left = call(time, Operation::Budget, [])?;
-        call(
-            first::TIME,
-            Operation::Transfer,
-            [time, BUDGET * micro - left],
-        )?;
+        call(first::TIME, Operation::Transfer, [time, budget - left])?;
         call(subsystem.sender, Operation::Send, [])?;
         let began = clock::now();
         run_until(end, subsystem.thread, time)?;
         used += clock::now() - began;
         run_until(end, thread, rest_time)?;
-        while clock::now() < end {}
         if period % REPORT == 0 {
-            report(
-                subsystem.shared,
-                used * 100 / (REPORT * PERIOD * micro),
-                micro,
-            );
+            report(subsystem.shared, used * 100 / (REPORT * period_ticks));
             used = 0;
         }
     }
-    Err(Status::Alone)
+    println!("divided {periods} periods");
+    loop {
+        clock::wait_for_interrupt();
+    }
 }
 
 /// Runs a thread once: until it waits, its time ends, or `end` comes.
@@ -97,13 +93,14 @@ fn run_until(end: u64, thread: u64, time: u64) -> Result<(), Status> {
     }
 }
 
-fn report(shared: &Shared, load: u64, micro: u64) {
+fn report(shared: &Shared, load: u64) {
+    let micros = |ticks: u64| ticks * 1_000_000 / clock::frequency();
     let [jobs, worst, slow_jobs, slow_worst, ..] = shared;
     println!(
         "subsystem: load={load}% jobs={} worst_us={} slow_jobs={} slow_worst_us={}",
         jobs.load(Relaxed),
-        worst.load(Relaxed) / micro,
+        micros(worst.load(Relaxed)),
         slow_jobs.load(Relaxed),
-        slow_worst.load(Relaxed) / micro,
+        micros(slow_worst.load(Relaxed)),
     );
 }
