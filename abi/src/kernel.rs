@@ -78,8 +78,8 @@ numbered! {
         Send = 1,
         /// Receive: waits for notifications; `x2` = [`WAIT`] or [`POLL`]. Answers how many were merged.
         Receive = 2,
-        /// Thread: runs it now. `x2` = Time capability or [`SAME_TIME`], `x3` = absolute time-out,
-        /// `x4` = the caller's scheduler's epoch.
+        /// Thread: runs it now. `x2` = Time capability or [`SAME_TIME`], `x3` = absolute time-out
+        /// or [`KEEP`], `x4` = the caller's scheduler's epoch.
         Dispatch = 3,
         /// Thread: `x2` = scheduler, `x3` = index in its SCB, `x4` = time for notifications.
         Bind = 4,
@@ -229,6 +229,8 @@ pub const SAME_TIME: u64 = u64::MAX;
 pub const ALL: u64 = u64::MAX;
 /// A time-out that never comes.
 pub const NEVER: u64 = u64::MAX;
+/// The time-out that the scheduler has: what a switch between its threads leaves as it is.
+pub const KEEP: u64 = 0;
 /// The least important priority; 0 is the most important.
 pub const LEAST: u64 = u64::MAX;
 

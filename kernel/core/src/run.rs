@@ -11,7 +11,7 @@ use crate::frame::Ref;
 use crate::object::{READY, Scheduler, Thread, Time, WAITING};
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
-use bulkhead_abi::kernel::{ALL, Kind, NEVER, SAME_TIME, SCHEDULERS, Status};
+use bulkhead_abi::kernel::{ALL, KEEP, Kind, NEVER, SAME_TIME, SCHEDULERS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// A scheduler's decision: `[time, time-out, epoch]`.
@@ -35,7 +35,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         } else {
             self.time(self.own(caller, time).expect(Kind::Time)?.object())
         };
-        scheduler.timeout().set(timeout);
+        if timeout != KEEP {
+            scheduler.timeout().set(timeout);
+        }
         core.preempted().set(self.void().address());
         // What it must see when it runs again, before it is possibly resumed by others.
         caller.answer(Status::Ok as u64, 0);

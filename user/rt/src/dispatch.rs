@@ -8,7 +8,7 @@
 
 use crate::call::{Answer, call};
 use bulkhead_abi::dispatch::{Dcb, EVENTS, EventKind, KERNEL_RESUME_OFFSET, MAX_THREADS, Scb};
-use bulkhead_abi::kernel::{NEVER, Operation, SAME_TIME, SCB_ADDRESS};
+use bulkhead_abi::kernel::{KEEP, NEVER, Operation, SAME_TIME, SCB_ADDRESS};
 use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
@@ -63,7 +63,7 @@ bulkhead_switch:
     mov     x0, x5
     mov     x1, #{dispatch}
     mov     x2, #-1                     // on the time that runs
-    mov     x3, #-1                     // without a time-out
+    mov     x3, #{keep}                 // under the time-out that is set
     mov     x5, xzr
     mov     x6, xzr
     svc     #0                          // if it succeeds, this thread goes on at R1 or R2
@@ -77,13 +77,14 @@ bulkhead_switch:
     current = const offset_of!(Scb, current),
     resumed = const RESUMED,
     dispatch = const Operation::Dispatch as u64,
+    keep = const KEEP,
     refused = const REFUSED,
 );
 
 const RESUMED: u64 = 0;
 const REFUSED: u64 = 1;
 
-const _: () = assert!(SAME_TIME == u64::MAX && NEVER == u64::MAX);
+const _: () = assert!(SAME_TIME == u64::MAX);
 const _: () = assert!(offset_of!(Scb, produced) == offset_of!(Scb, epoch) + 8);
 const _: () = assert!(
     KERNEL_RESUME_OFFSET == 8,

@@ -3,7 +3,7 @@
 use super::{Machine, Workshop};
 use crate::object::READY;
 use bulkhead_abi::dispatch::{EventKind, Scb};
-use bulkhead_abi::kernel::{ALL, Operation, SAME_TIME, Status, first};
+use bulkhead_abi::kernel::{ALL, KEEP, Operation, SAME_TIME, Status, first};
 
 /// First word of the block of thread `index`.
 const fn block(index: u64) -> u64 {
@@ -195,6 +195,8 @@ fn a_nested_scheduler_cannot_put_off_the_time_out_of_its_parent() {
     assert_eq!(machine.timer.get(), 5000, "the parent's");
     machine.ask(inner, Operation::Dispatch, &[time, 3000, epoch]);
     assert_eq!(machine.timer.get(), 3000, "its own, sooner");
+    machine.ask(inner, Operation::Dispatch, &[time, KEEP, epoch]);
+    assert_eq!(machine.timer.get(), 3000, "kept");
     machine.tick(3000);
     assert_eq!(machine.context.get()[0], 0x40_2000, "its own scheduler");
     assert_eq!(machine.timer.get(), 5000);
