@@ -2,7 +2,9 @@
 
    The hook reads the environment before main, so that OMP_DISPLAY_ENV and warnings come at load,
    and refuses a program that needs a GOMP, GOACC or omp_ function that is not here, by its name:
-   lazy binding would stop it in the middle instead. */
+   lazy binding would stop it in the middle instead.
+
+   In the static library (BULKHEAD_OMP_STATIC) there are no versions, and the linker refuses. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,6 +37,12 @@ extern void bulkhead_omp_stop(void);
 
 DEFINE_DOACROSS_WAIT(GOMP_doacross_wait, long)
 DEFINE_DOACROSS_WAIT(GOMP_doacross_ull_wait, unsigned long long)
+
+#ifdef BULKHEAD_OMP_STATIC
+
+__attribute__((constructor)) static void load(void) { bulkhead_omp_start(); }
+
+#else
 
 /* OMP_1.0 (before GCC 4.4): simple locks are the same; a nestable lock had eight bytes, which is
    what Fortran's still has: the address of the lock. */
@@ -101,5 +109,7 @@ __attribute__((constructor)) static void load(void) {
       check_object(objects);
   bulkhead_omp_start();
 }
+
+#endif
 
 __attribute__((destructor)) static void unload(void) { bulkhead_omp_stop(); }

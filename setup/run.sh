@@ -8,7 +8,10 @@ fetched=$root/.cache/debian-arm64/kernel
 case ${KERNEL:-} in
     '') "$root/setup/setup.sh" ;;
     debian | debian-rt) "$root/setup/setup.sh" "$KERNEL" ;;
-    *.deb) KERNEL=$(realpath "$KERNEL"); "$root/setup/setup.sh" debian "$KERNEL" ;;
+    *.deb)
+        "$root/setup/setup.sh" debian "$(realpath -m "$KERNEL")"
+        KERNEL=$fetched/$(basename "$KERNEL" .deb)/Image
+        ;;
     */*) "$root/setup/setup.sh"; KERNEL=$(realpath -m "$KERNEL") ;;
     *) "$root/setup/setup.sh" debian "$KERNEL"; KERNEL=$fetched/$KERNEL/Image ;;
 esac
@@ -19,6 +22,12 @@ set -- run "${SYSTEM:-$root/systems/drive}"
 [ -z "${KERNEL:-}" ] || set -- "$@" --set "partition.linux.image.kernel=$KERNEL"
 [ -z "${INITRD:-}" ] || set -- "$@" --set "partition.linux.image.initrd=$(realpath -m "$INITRD")"
 if [ -n "${LINUX_CORES:-}" ]; then
+    case $LINUX_CORES in
+        *[!0-9]* | 0* | ????*)
+            echo "LINUX_CORES=$LINUX_CORES: not a number of cores; 1 or 2, for example" >&2
+            exit 2
+            ;;
+    esac
     # One each for controller and plant, and the spare one that watches them.
     set -- "$@" --set "partition.linux.cores=$LINUX_CORES" --set "system.cores=$((LINUX_CORES + 3))"
 fi

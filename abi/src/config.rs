@@ -166,6 +166,8 @@ pub struct PartitionConfig {
     pub flags: u32,
     /// Partition that takes over on [`crate::status::Action::Failover`], or [`NO_PARTITION`].
     pub standby: u32,
+    /// Guest-physical start and bytes of its memory.
+    pub memory: [u64; 2],
     /// Entry of the image, guest-physical.
     pub entry: u64,
     /// x0 at the entry.

@@ -5,12 +5,19 @@
 mod aarch64;
 #[cfg(target_arch = "aarch64")]
 pub use aarch64::{
-    current_worker, cycles, pause, set_current_worker, stack_pointer, start_frame, switch,
+    current_worker, cycles, exceptions_function, pause, set_current_worker, stack_pointer,
+    start_frame, switch,
 };
+
+#[cfg(all(target_arch = "aarch64", feature = "trace"))]
+pub use aarch64::cycles_in_order;
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
+#[cfg(all(target_arch = "x86_64", feature = "trace"))]
+pub use x86_64::cycles_in_order;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::{
-    current_worker, cycles, pause, set_current_worker, stack_pointer, start_frame, switch,
+    current_worker, cycles, exceptions_function, pause, set_current_worker, stack_pointer,
+    start_frame, switch,
 };

@@ -8,6 +8,7 @@
 //! counted as ended.
 
 use crate::team::Team;
+use crate::tsan;
 use crate::worker::Worker;
 use core::sync::atomic::{Ordering, fence};
 
@@ -38,6 +39,7 @@ fn counts_agree(team: &'static Team) -> bool {
 pub fn wait_for_tasks(worker: &'static Worker) {
     let team = worker.team();
     worker.wait_until(&|| is_quiescent(team) && worker.deque().is_empty());
+    tsan::acquire(team.phase());
 }
 
 /// Waits for all threads of the team and for all its tasks.
@@ -51,11 +53,13 @@ pub fn wait(worker: &'static Worker) {
         }
         return;
     }
-    let generation = team.generation.0.load(Ordering::Relaxed);
+    let (generation, phase) = (team.generation.0.load(Ordering::Relaxed), team.phase());
+    tsan::release(phase);
     let last = team.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == size;
     if !(last && release(team, generation)) {
         worker.wait_until(&|| passed(team, generation));
     }
+    tsan::acquire(phase);
     worker.implicit().settle();
 }
 
@@ -92,7 +96,8 @@ pub fn wait_or_cancelled(worker: &'static Worker) -> bool {
     if cancelled() {
         return true;
     }
-    let generation = team.generation.0.load(Ordering::Relaxed);
+    let (generation, phase) = (team.generation.0.load(Ordering::Relaxed), team.phase());
+    tsan::release(phase);
     let last = team.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == team.size();
     if !(last && release(team, generation)) {
         worker.wait_until(&|| cancelled() || passed(team, generation));
@@ -101,6 +106,7 @@ pub fn wait_or_cancelled(worker: &'static Worker) -> bool {
     if cancelled() {
         return true;
     }
+    tsan::acquire(phase);
     worker.implicit().settle();
     false
 }

@@ -13,6 +13,7 @@ use crate::pool::{Pool, Slot};
 use crate::report;
 use crate::task::{Body, Flags, Task};
 use crate::team::Team;
+use crate::tsan;
 use crate::worker::{After, Worker};
 use core::cell::Cell;
 use core::ffi::c_void;
@@ -138,7 +139,11 @@ impl Dependences {
 
     /// Whether its task has completed.
     pub(crate) fn is_closed(&self) -> bool {
-        self.successors.load(Ordering::Acquire) == CLOSED
+        let closed = self.successors.load(Ordering::Acquire) == CLOSED;
+        if closed {
+            tsan::acquire(&self.successors);
+        }
+        closed
     }
 
     /// Somebody else names it too.
@@ -174,12 +179,14 @@ impl Dependences {
                 Err(other) => head = other,
             }
         }
+        tsan::acquire(&predecessor.successors);
         self.unmet.fetch_sub(1, Ordering::Relaxed);
         worker.edges().put(edge);
     }
 
     /// One thing less to wait for. True if it was the last.
     fn meet(&self) -> bool {
+        tsan::release(&self.unmet);
         self.unmet.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
@@ -190,9 +197,11 @@ impl Dependences {
     }
 
     fn start(&'static self, worker: &'static Worker) {
+        tsan::acquire(&self.unmet);
         if let Some(fiber) = self.waiter.get() {
             worker.make_ready_later(fiber);
         } else if let Some(task) = self.task.get() {
+            tsan::release(task);
             release(worker, task, self.team.get());
         }
     }
@@ -249,6 +258,7 @@ pub(crate) fn wait(accesses: impl Iterator<Item = Access>) {
     if own.unmet.load(Ordering::Acquire) != 1 {
         worker.suspend(After::Dependence(own));
     }
+    tsan::acquire(&own.unmet);
     own.drop_share(Worker::current_here());
 }
 
@@ -257,6 +267,7 @@ pub fn complete(worker: &'static Worker, task: &'static Task) {
     let Some(own) = task.dependences.take() else {
         return;
     };
+    tsan::release(&own.successors);
     let mut next = follow(own.successors.swap(CLOSED, Ordering::AcqRel));
     while let Some(edge) = next {
         next = edge.following();

@@ -164,6 +164,9 @@ fn wait_for_all(
     }
 }
 
+/// Tables up to this size stay for the next parent: it asks for no memory, and empties them quickly.
+const KEPT_BUCKETS: usize = 256;
+
 impl ChildOrder {
     /// The order of `parent`'s children.
     pub(crate) fn of(worker: &'static Worker, parent: &'static Task) -> &'static Self {
@@ -332,8 +335,10 @@ impl ChildOrder {
     /// Forgets everything.
     pub(crate) fn clear(&'static self, worker: &'static Worker) {
         self.drain(|entry| entry.recycle(worker));
-        free_table(self.buckets.replace(ptr::null_mut()));
-        self.mask.set(0);
+        if self.mask.get() >= KEPT_BUCKETS {
+            free_table(self.buckets.replace(ptr::null_mut()));
+            self.mask.set(0);
+        }
         if let Some(task) = self.everything.take() {
             task.drop_share(worker);
         }
@@ -342,15 +347,13 @@ impl ChildOrder {
 }
 
 fn new_table(buckets: usize) -> *mut Cell<Option<&'static Entry>> {
-    memory::count_allocation();
     let bytes = buckets * size_of::<Cell<Option<&'static Entry>>>();
-    let Some(table) = System::allocate(bytes, 64) else {
+    // All zero is `None`.
+    let Some(table) = memory::allocate_zeroed(bytes, 64) else {
         report::fatal(format_args!(
             "no memory for the dependences of a task's children"
         ))
     };
-    // SAFETY: fresh memory of that size; all zero is `None`.
-    unsafe { table.write_bytes(0, bytes) };
     table.as_ptr().cast()
 }
 

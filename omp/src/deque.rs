@@ -176,7 +176,7 @@ impl<T: Sync> Deque<T> {
         if bottom < self.top.0.load(Ordering::Relaxed) {
             return None;
         }
-        self.bottom.swap(bottom, Ordering::SeqCst);
+        self.announce(bottom);
         let top = self.top.0.load(Ordering::SeqCst);
         if top < bottom {
             return self.element(bottom);
@@ -184,6 +184,18 @@ impl<T: Sync> Deque<T> {
         let won = top == bottom && self.claim(top);
         self.bottom.store(bottom + 1, Ordering::Relaxed);
         if won { self.element(bottom) } else { None }
+    }
+
+    /// The owner is about to take what lies at `bottom`: before it looks at the thieves' end.
+    #[inline(always)]
+    fn announce(&self, bottom: isize) {
+        if cfg!(loom) {
+            // Loom knows the total order of fences only: the paper's form of the same.
+            self.bottom.store(bottom, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+        } else {
+            self.bottom.swap(bottom, Ordering::SeqCst);
+        }
     }
 
     fn claim(&self, top: isize) -> bool {

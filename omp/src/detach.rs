@@ -2,6 +2,7 @@
 
 use crate::task::{Flags, Task};
 use crate::team::Team;
+use crate::tsan;
 use crate::worker::Worker;
 use core::sync::atomic::{Ordering, fence};
 
@@ -21,8 +22,10 @@ pub fn body_ended(task: &'static Task) -> bool {
         return true;
     };
     team.awaited_events.fetch_add(1, Ordering::SeqCst);
+    tsan::release(&task.event);
     let complete = task.event.fetch_or(BODY_ENDED, Ordering::AcqRel) & FULFILLED != 0;
     if complete {
+        tsan::acquire(&task.event);
         team.awaited_events.fetch_sub(1, Ordering::SeqCst);
     }
     complete
@@ -30,9 +33,11 @@ pub fn body_ended(task: &'static Task) -> bool {
 
 /// Fulfils the event, from any thread.
 pub fn fulfill(task: &'static Task) {
+    tsan::release(&task.event);
     if task.event.fetch_or(FULFILLED, Ordering::AcqRel) & BODY_ENDED == 0 {
         return;
     }
+    tsan::acquire(&task.event);
     let worker = Worker::current_here();
     let team = task.team.get();
     task.release_dependants(worker);

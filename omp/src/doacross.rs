@@ -8,6 +8,7 @@
 use crate::backend::{Backend, System};
 use crate::memory;
 use crate::report;
+use crate::tsan;
 use crate::worker::Worker;
 use crate::workshare::WorkShare;
 use core::ptr::NonNull;
@@ -38,15 +39,12 @@ impl Progress {
         }
         let outermost = counts.first().copied().unwrap_or(0);
         let chunks = outermost.div_ceil(chunk) as usize;
-        memory::count_allocation();
         let bytes = chunks.max(1) * size_of::<AtomicU64>();
-        let Some(table) = System::allocate(bytes, 64) else {
+        let Some(table) = memory::allocate_zeroed(bytes, 64) else {
             report::fatal(format_args!(
                 "no memory for an ordered loop of {outermost} iterations"
             ))
         };
-        // SAFETY: fresh memory of that size; zero is a counter's start.
-        unsafe { table.write_bytes(0, bytes) };
         let mut own = [1; MAX_DEPTH];
         own.iter_mut()
             .zip(counts)
@@ -84,6 +82,7 @@ pub fn post(index: impl Iterator<Item = u64>) {
         return;
     };
     let (number, rank) = progress.locate(index);
+    tsan::release(number);
     number.store(rank + 1, Ordering::Release);
     worker.team().wake_all();
 }
@@ -98,6 +97,7 @@ pub fn wait(index: impl Iterator<Item = u64>) {
     if number.load(Ordering::Acquire) <= rank {
         worker.wait_until(&|| number.load(Ordering::Acquire) > rank);
     }
+    tsan::acquire(number);
 }
 
 /// Number of loops in the nest that the thread is in.

@@ -8,10 +8,12 @@
 
 use crate::arch;
 use crate::backend::{Backend, Stack, System};
+use crate::exceptions::Exceptions;
 use crate::memory;
 use crate::pool::{Pool, Slot};
 use crate::report;
 use crate::task::Task;
+use crate::tsan;
 use crate::worker::Worker;
 use core::cell::Cell;
 use core::ptr;
@@ -40,6 +42,9 @@ pub struct Fiber {
     key: Cell<usize>,
     link: AtomicPtr<Fiber>,
     home: Cell<Option<&'static Pool<Fiber>>>,
+    /// Its C++ exceptions while it is set aside.
+    exceptions: Cell<Exceptions>,
+    tsan: tsan::Stack,
 }
 
 // SAFETY: the cells belong to whoever runs the fiber, or to the scheduler that set it aside until
@@ -96,6 +101,8 @@ impl Fiber {
             key: Cell::new(0),
             link: AtomicPtr::new(ptr::null_mut()),
             home: Cell::new(None),
+            exceptions: Cell::default(),
+            tsan: tsan::Stack::default(),
         }
     }
 
@@ -136,9 +143,10 @@ impl Fiber {
         self.worker.get()
     }
 
-    /// Adds a reason not to move.
-    pub fn pin(&self) {
+    /// Adds a reason not to move from `worker`.
+    pub fn pin(&self, worker: &'static Worker) {
         self.pins.set(self.pins.get() + 1);
+        self.order_on(worker, tsan::acquire);
     }
 
     /// Whether a task may run on top of the running one without having to: the stack can move, and
@@ -155,7 +163,8 @@ impl Fiber {
     }
 
     /// Takes a reason back.
-    pub fn unpin(&self) {
+    pub fn unpin(&self, worker: &'static Worker) {
+        self.order_on(worker, tsan::release);
         self.pins.set(self.pins.get() - 1);
     }
 
@@ -184,7 +193,21 @@ impl Fiber {
         if let Some(task) = to.task.get() {
             worker.set_current(task);
         }
+        if let Some(thread) = worker.exceptions.get() {
+            self.exceptions.set(thread.replace(to.exceptions.get()));
+        }
+        self.order_on(worker, tsan::release);
+        self.tsan.leave_for(&to.tsan);
         // SAFETY: `to` was set aside by a switch or is fresh, and its one holder is this worker.
         unsafe { arch::switch(&self.stack_top, to.stack_top.get()) };
+        self.order_on(worker, tsan::acquire);
+    }
+
+    /// Stacks that stay with a worker share what belongs to the thread, ordered by taking turns.
+    #[inline(always)]
+    fn order_on(&self, worker: &'static Worker, order: fn(*const Worker)) {
+        if self.pins.get() != 0 {
+            order(worker);
+        }
     }
 }

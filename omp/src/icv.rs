@@ -171,9 +171,10 @@ pub fn inherit(outer: &'static Worker, team: &'static Team) {
         .map_or(0, |n| n.load(Ordering::Relaxed));
     if listed == 0 {
         storage.set(Some(icv));
-    } else if let Some(own) = outer.icvs().get() {
+    } else if let Some(own) = team.listed_icv.get().or_else(|| outer.icvs().get()) {
         own.copy_from(icv);
         own.threads.set(listed);
+        team.listed_icv.set(Some(own));
         storage.set(Some(own));
     }
 }
@@ -182,21 +183,40 @@ pub fn inherit(outer: &'static Worker, team: &'static Team) {
 pub fn modify(change: impl FnOnce(&Icv)) {
     let worker = Worker::current_here();
     let task = worker.current();
-    if !(task.has(Flags::CONTROLLED) && task.children() == 0) {
+    if !task.has(Flags::CONTROLLED) || task.has(Flags::LENT) {
         let Some(own) = worker.icvs().get() else {
             return;
         };
         own.copy_from(task.icv());
+        give_back(worker, task);
         task.set_icv(own);
         task.set(Flags::CONTROLLED);
     }
     change(task.icv());
 }
 
-/// At the end of a task that changed its variables: recycles them unless children still use them.
+/// The task needs its variables no longer. Descendants, even of children that have ended, may use
+/// them until the region ends.
 pub fn give_back(worker: &'static Worker, task: &'static Task) {
-    if task.has(Flags::CONTROLLED) && task.children() == 0 {
-        worker.icvs().put(task.icv());
-        task.clear(Flags::CONTROLLED);
+    if task.has(Flags::CONTROLLED) {
+        let icv = task.icv();
+        if task.has(Flags::LENT) {
+            let next = worker.lent_icvs.replace(Some(icv));
+            let next = next.map_or(ptr::null_mut(), |next| ptr::from_ref(next).cast_mut());
+            icv.link.store(next, Ordering::Relaxed);
+        } else {
+            worker.icvs().put(icv);
+        }
+        task.clear(Flags::CONTROLLED | Flags::LENT);
+    }
+}
+
+/// All tasks of the worker's team have ended: recycles what they used.
+pub fn take_back_lent(worker: &'static Worker) {
+    while let Some(icv) = worker.lent_icvs.get() {
+        // SAFETY: null or the next one lent.
+        let next = unsafe { icv.link.load(Ordering::Relaxed).as_ref() };
+        worker.lent_icvs.set(next);
+        worker.icvs().put(icv);
     }
 }

@@ -7,6 +7,7 @@ use crate::arch;
 use crate::fiber::Fiber;
 use crate::inbox::FiberList;
 use crate::spinlock::SpinLock;
+use crate::tsan;
 use crate::worker::{After, Worker};
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -46,6 +47,7 @@ pub fn acquire(word: &AtomicU32) {
     if !take(word) {
         acquire_slowly(word);
     }
+    tsan::acquire(word);
     Worker::current_here().fiber().count_lock(1);
 }
 
@@ -54,6 +56,7 @@ pub fn acquire(word: &AtomicU32) {
 pub fn try_acquire(word: &AtomicU32) -> bool {
     let taken = take(word);
     if taken {
+        tsan::acquire(word);
         Worker::current_here().fiber().count_lock(1);
     }
     taken
@@ -69,6 +72,7 @@ fn take(word: &AtomicU32) -> bool {
 #[inline]
 pub fn release(word: &AtomicU32) {
     Worker::current_here().fiber().count_lock(-1);
+    tsan::release(word);
     if word.swap(FREE, Ordering::Release) == AWAITED {
         wake_next(word);
     }

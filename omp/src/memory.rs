@@ -7,7 +7,9 @@
 
 use crate::backend::{Backend, System};
 use crate::spinlock::SpinLock;
+use crate::tsan;
 use core::cell::Cell;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 const CHUNK: usize = 64 * 1024;
@@ -37,6 +39,16 @@ pub(crate) fn count_allocation() {
     ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
 }
 
+/// `bytes` zero bytes that [`Backend::release`] takes back; `align` is a power of two.
+pub(crate) fn allocate_zeroed(bytes: usize, align: usize) -> Option<NonNull<u8>> {
+    count_allocation();
+    let block = System::allocate(bytes, align)?;
+    // SAFETY: fresh memory of that size.
+    unsafe { block.write_bytes(0, bytes) };
+    tsan::release(block.as_ptr());
+    Some(block)
+}
+
 fn carve(bytes: usize, align: usize) -> Option<usize> {
     count_allocation();
     if bytes > CHUNK / 4 {
@@ -46,9 +58,11 @@ fn carve(bytes: usize, align: usize) -> Option<usize> {
     let mut start = REST.next.get().next_multiple_of(align);
     if start + bytes > REST.end.get() {
         let chunk = System::map(CHUNK)?.as_ptr() as usize;
+        tsan::release(&CHUNK_LOCK);
         REST.end.set(chunk + CHUNK);
         start = chunk;
     }
+    tsan::acquire(&CHUNK_LOCK);
     REST.next.set(start + bytes);
     drop(guard);
     Some(start)

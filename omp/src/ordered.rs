@@ -1,5 +1,6 @@
 //! Ordered regions: chunks take turns in the order of their iterations.
 
+use crate::tsan;
 use crate::worker::Worker;
 use crate::workshare::WorkShare;
 use core::sync::atomic::Ordering;
@@ -16,6 +17,7 @@ fn wait_for_turn(worker: &'static Worker, share: &'static WorkShare, start: u64)
     if share.turn.0.load(Ordering::Acquire) != start && worker.team().size() > 1 {
         worker.wait_until(&|| share.turn.0.load(Ordering::Acquire) == start);
     }
+    tsan::acquire(&share.turn);
 }
 
 /// The thread has done its chunk: passes the turn on, in order.
@@ -25,6 +27,7 @@ pub fn end_chunk(worker: &'static Worker, share: &'static WorkShare) {
         return;
     }
     wait_for_turn(worker, share, start);
+    tsan::release(&share.turn);
     share.turn.0.store(end, Ordering::Release);
     worker.team().wake_all();
 }

@@ -4,6 +4,7 @@
 //! by others neither allocates for ever nor fills the others' lists.
 #![expect(unsafe_code, reason = "descriptors are linked by address")]
 
+use crate::tsan;
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -54,6 +55,7 @@ impl<T: Slot> Pool<T> {
         match self.free.get() {
             Some(slot) => {
                 self.free.set(follow(slot.link().load(Ordering::Relaxed)));
+                tsan::acquire(slot);
                 Some(slot)
             }
             None => self.refill(),
@@ -68,6 +70,7 @@ impl<T: Slot> Pool<T> {
         let returned = follow(self.returned.swap(ptr::null_mut(), Ordering::Acquire))?;
         self.free
             .set(follow(returned.link().load(Ordering::Relaxed)));
+        tsan::acquire(returned);
         Some(returned)
     }
 
@@ -100,6 +103,7 @@ impl<T: Slot> Pool<T> {
     /// Any thread that knows whether this is its own pool.
     #[inline]
     pub fn put(&'static self, slot: &'static T) {
+        tsan::release(slot);
         if ptr::eq(slot.home(), self) {
             self.put_home(slot)
         } else {

@@ -1,24 +1,29 @@
-//! Tasks that go before all others: those with a priority, and those made ready from outside.
+//! What goes before everything else of a team: tasks with a priority, and tasks and fibers that were
+//! made ready from outside of it.
 
 #![expect(unsafe_code, reason = "a list linked through the tasks")]
 
+use crate::fiber::Fiber;
+use crate::inbox::FiberList;
 use crate::spinlock::SpinLock;
 use crate::task::Task;
+use crate::worker::Work;
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// A list by falling priority, first in first out among equals. Shared by a team; the common case
-/// that it is empty costs one load of a line that nobody writes.
+/// Fibers, first in first out; then tasks by falling priority, first in first out among equals.
+/// Shared by a team; the common case that it is empty costs one load of a line that nobody writes.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Urgent {
     waiting: AtomicUsize,
     lock: SpinLock,
+    fibers: FiberList,
     first: Cell<Option<&'static Task>>,
 }
 
-// SAFETY: `first` is only touched under the lock.
+// SAFETY: `first` and `fibers` are only touched under the lock.
 unsafe impl Sync for Urgent {}
 
 impl Default for Urgent {
@@ -33,6 +38,7 @@ impl Urgent {
         Self {
             waiting: AtomicUsize::new(0),
             lock: SpinLock::new(),
+            fibers: FiberList::new(),
             first: Cell::new(None),
         }
     }
@@ -61,9 +67,17 @@ impl Urgent {
         drop(guard);
     }
 
+    /// Adds a fiber that any worker of the team may resume.
+    pub fn push_fiber(&self, fiber: &'static Fiber) {
+        let guard = self.lock.lock();
+        self.fibers.push(fiber);
+        self.waiting.fetch_add(1, Ordering::Release);
+        drop(guard);
+    }
+
     /// Removes the first.
     #[inline]
-    pub fn take(&self) -> Option<&'static Task> {
+    pub fn take(&self) -> Option<Work> {
         if self.is_empty() {
             None
         } else {
@@ -72,12 +86,18 @@ impl Urgent {
     }
 
     #[cold]
-    fn take_first(&self) -> Option<&'static Task> {
+    fn take_first(&self) -> Option<Work> {
         let guard = self.lock.lock();
-        let task = self.first.get()?;
-        self.first.set(task.next());
+        let fiber = self.fibers.pop().map(Work::Fiber);
+        let work = fiber.or_else(|| self.pop_task().map(Work::Task))?;
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         drop(guard);
+        Some(work)
+    }
+
+    fn pop_task(&self) -> Option<&'static Task> {
+        let task = self.first.get()?;
+        self.first.set(task.next());
         Some(task)
     }
 }

@@ -9,7 +9,6 @@
 #![expect(unsafe_code, reason = "reads and completes the compiler's arrays")]
 
 use crate::backend::{Backend, System};
-use crate::fiber::Fiber;
 use crate::memory;
 use crate::report;
 use crate::task::{Flags, Task};
@@ -67,15 +66,12 @@ impl Set {
 }
 
 fn zeroed(bytes: usize, align: usize) -> *mut u8 {
-    memory::count_allocation();
-    let Some(block) = System::allocate(bytes, align.max(64)) else {
-        report::fatal(format_args!(
+    match memory::allocate_zeroed(bytes, align.max(64)) {
+        Some(block) => block.as_ptr(),
+        None => report::fatal(format_args!(
             "no memory for {bytes} bytes of private copies"
-        ))
-    };
-    // SAFETY: fresh memory of that size.
-    unsafe { block.write_bytes(0, bytes) };
-    block.as_ptr()
+        )),
+    }
 }
 
 /// Makes copies for `threads` threads.
@@ -178,7 +174,7 @@ fn visible(worker: &'static Worker, task: &'static Task) -> impl Iterator<Item =
 pub fn remap(count: usize, originals: usize, addresses: *mut usize) {
     let worker = Worker::current_here();
     let task = worker.current();
-    pin(task, worker.fiber());
+    pin(task, worker);
     let words = Set(addresses);
     for index in 0..count {
         let address = words.word(index);
@@ -197,9 +193,9 @@ pub fn remap(count: usize, originals: usize, addresses: *mut usize) {
 }
 
 /// Makes a task that knows its thread's number stay with the thread.
-pub fn pin(task: &Task, fiber: &Fiber) {
+pub fn pin(task: &Task, worker: &'static Worker) {
     if !task.has(Flags::IMPLICIT | Flags::PINNED) {
         task.set(Flags::PINNED);
-        fiber.pin();
+        worker.fiber().pin(worker);
     }
 }

@@ -9,9 +9,11 @@
 )]
 
 use crate::backend::{Backend, System};
+use crate::exceptions;
 use crate::icv;
 use crate::task::Body;
 use crate::team::Team;
+use crate::tsan;
 use crate::worker::Worker;
 use core::ffi::c_void;
 use core::ptr;
@@ -137,6 +139,7 @@ fn set_up(outer: &'static Worker, team: &'static Team, size: u32) -> &'static Wo
         crate::report::fatal(format_args!("internal error: a team without its leader"))
     };
     leader.native().set_bounds(outer.fiber().bounds());
+    leader.exceptions.set(outer.exceptions.get());
     begin(leader);
     leader
 }
@@ -158,6 +161,7 @@ fn begin(worker: &'static Worker) {
         icv::give_back(worker, implicit);
         crate::depend::forget_children(worker, implicit);
     }
+    icv::take_back_lent(worker);
     if let Some(icv) = team.icv_storage().get() {
         implicit.begin_implicit(team.parent_task(), icv);
     }
@@ -170,6 +174,7 @@ fn begin(worker: &'static Worker) {
 fn start_helpers(team: &'static Team, body: Body, data: *mut c_void) {
     let number = team.regions.get().wrapping_add(1);
     team.regions.set(number);
+    tsan::release(&team.regions);
     for helper in team.workers().skip(1) {
         let order = helper.order();
         order.body.set(Some(body));
@@ -216,6 +221,8 @@ fn join_team(leader: &'static Worker) -> &'static Worker {
     leader.wait_until(&|| {
         team.joined.0.load(Ordering::Acquire) == helpers && crate::barrier::is_quiescent(team)
     });
+    tsan::acquire(&team.joined);
+    tsan::acquire(team.phase());
     leader
 }
 
@@ -227,6 +234,7 @@ pub(crate) extern "C" fn helper_main(worker: usize) {
     };
     worker.set_here();
     worker.native().set_bounds(System::own_stack());
+    worker.exceptions.set(exceptions::of_this_thread());
     crate::overflow::watch();
     let mut seen = 0;
     loop {
@@ -238,6 +246,7 @@ pub(crate) extern "C" fn helper_main(worker: usize) {
 }
 
 fn help(worker: &'static Worker) {
+    tsan::acquire(&worker.team().regions);
     begin(worker);
     let order = worker.order();
     if let Some(body) = order.body.get() {
@@ -252,6 +261,7 @@ fn help(worker: &'static Worker) {
              thread whose leader it does not have"
         ));
     }
+    tsan::release(&team.joined);
     team.joined.0.fetch_add(1, Ordering::Release);
     team.wake(team.worker(0).unwrap_or(worker));
 }

@@ -19,6 +19,7 @@ use crate::pool::{Pool, Slot};
 use crate::report;
 use crate::taskgroup::Group;
 use crate::trace;
+use crate::tsan;
 use crate::worker::Worker;
 use core::cell::{Cell, UnsafeCell};
 use core::ffi::c_void;
@@ -57,6 +58,8 @@ impl Flags {
     pub const ZOMBIE: u32 = 512;
     /// Has made tasks with dependences.
     pub const ORDERS_CHILDREN: u32 = 1024;
+    /// Has made children since it got private control variables: they may use them still.
+    pub const LENT: u32 = 2048;
     /// Flags that need work at the end of the body.
     pub const SLOW: u32 = Self::GROUPED
         | Self::DEPENDENT
@@ -247,6 +250,7 @@ impl Task {
     pub fn create(worker: &'static Worker, plan: &Blueprint) -> Option<&'static Task> {
         let task = Self::child(worker, plan)?;
         task.copy_arguments(plan);
+        tsan::release(task);
         Some(task)
     }
 
@@ -270,6 +274,9 @@ impl Task {
         task.body.set(Some(plan.body));
         task.parent.set(Some(parent));
         task.icv.set(parent.icv.get());
+        if parent.has(Flags::CONTROLLED) {
+            parent.set(Flags::LENT);
+        }
         let group = parent.group.get();
         task.group.set(group);
         let grouped = if group.is_some() { Flags::GROUPED } else { 0 };
@@ -359,6 +366,7 @@ impl Task {
     pub fn run_in_place(&'static self, worker: &'static Worker, parent: &'static Task) {
         worker.set_current(self);
         trace::start(worker, self);
+        tsan::acquire(self);
         self.invoke();
         let worker = Worker::current_here();
         trace::end(worker, self);
@@ -375,6 +383,7 @@ impl Task {
     pub fn run(&'static self, worker: &'static Worker) -> Option<&'static Fiber> {
         worker.set_current(self);
         trace::start(worker, self);
+        tsan::acquire(self);
         self.invoke();
         let worker = Worker::current_here();
         trace::end(worker, self);
@@ -392,6 +401,7 @@ impl Task {
     pub fn complete(&'static self, worker: &'static Worker) -> Option<&'static Fiber> {
         let parent = self.parent.get();
         self.retire(worker);
+        parent.inspect(|parent| tsan::release(&parent.join));
         parent.and_then(|parent| parent.child_is_done(worker))
     }
 
@@ -431,7 +441,7 @@ impl Task {
     #[cold]
     fn finish_slowly(&'static self, worker: &'static Worker) -> bool {
         if self.has(Flags::PINNED) {
-            worker.fiber().unpin();
+            worker.fiber().unpin(worker);
         }
         if self.has(Flags::OUTSIZED) {
             self.free_arguments();
@@ -484,12 +494,13 @@ impl Task {
         }
         if self.join.poll(self.children.get()) {
             self.children.set(0);
-            return;
+            return tsan::acquire(&self.join);
         }
         let worker = Worker::current_here();
         self.waiter.set(Some(worker.fiber()));
         worker.suspend(crate::worker::After::Join(self));
         self.children.set(0);
+        tsan::acquire(&self.join);
     }
 
     /// Implicit tasks, when all tasks of the team have ended: there are no children left. Earlier,

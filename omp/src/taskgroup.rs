@@ -5,6 +5,7 @@
 use crate::memory;
 use crate::pool::{Pool, Slot};
 use crate::task::Flags;
+use crate::tsan;
 use crate::worker::{After, Worker};
 use core::cell::Cell;
 use core::ptr;
@@ -65,6 +66,7 @@ impl Group {
 
     /// A task of the group has ended.
     pub fn leave(&self, worker: &'static Worker) {
+        tsan::release(&self.outstanding);
         if self.outstanding.fetch_sub(1, Ordering::AcqRel) == 1
             && let Some(fiber) = self.waiter.get()
         {
@@ -113,6 +115,7 @@ pub fn end() {
             break;
         }
     }
+    tsan::acquire(&group.outstanding);
     task.set_group(group.enclosing.get());
     worker.groups().put(group);
 }

@@ -60,6 +60,9 @@ pub struct Team {
     pub(crate) reductions: Cell<*mut usize>,
     urgent: Urgent,
     icv: Cell<Option<&'static Icv>>,
+    /// The same where OMP_NUM_THREADS lists the level; kept from region to region.
+    pub(crate) listed_icv: Cell<Option<&'static Icv>>,
+    phases: (bool, bool),
 }
 
 /// A counter on a line of its own.
@@ -104,6 +107,8 @@ impl Team {
             reductions: Cell::new(ptr::null_mut()),
             urgent: Urgent::new(),
             icv: Cell::new(None),
+            listed_icv: Cell::new(None),
+            phases: (false, false),
         })
     }
 
@@ -264,6 +269,15 @@ impl Team {
         if self.has_sleepers() {
             worker.wake();
         }
+    }
+
+    /// What orders the accesses before the next barrier with those behind it; those of two
+    /// successive barriers differ, because a thread may be at the second before all have left the
+    /// first.
+    #[inline(always)]
+    pub(crate) fn phase(&self) -> &bool {
+        let even = self.generation.0.load(Ordering::Relaxed) & 1 == 0;
+        if even { &self.phases.0 } else { &self.phases.1 }
     }
 
     /// Control variables that the implicit tasks start with.

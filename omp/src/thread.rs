@@ -4,6 +4,7 @@
 
 use crate::backend::{Backend, System};
 use crate::environment;
+use crate::exceptions;
 use crate::fiber::Fiber;
 use crate::icv;
 use crate::lock;
@@ -45,6 +46,7 @@ pub fn attach() -> &'static Worker {
     start();
     let worker = take_vacant().unwrap_or_else(first_worker);
     worker.native().set_bounds(System::own_stack());
+    worker.exceptions.set(exceptions::of_this_thread());
     worker.implicit().begin_implicit(None, icv::initial());
     worker.set_current(worker.implicit());
     worker.set_here();

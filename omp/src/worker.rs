@@ -5,8 +5,11 @@
 //! nothing watches, and parks when watching does not pay; see `idle`.
 #![expect(unsafe_code, reason = "turns the thread pointer into a reference")]
 
+mod search;
+
 use crate::arch;
-use crate::deque::{Deque, Steal};
+use crate::deque::Deque;
+use crate::exceptions::Exceptions;
 use crate::fiber::Fiber;
 use crate::idle::Idle;
 use crate::inbox::{FiberList, Inbox};
@@ -18,6 +21,7 @@ use crate::task::{Body, Flags, Task};
 use crate::taskgroup::Group;
 use crate::team::Team;
 use crate::trace;
+use crate::tsan;
 use crate::workshare::WorkShare;
 use core::cell::Cell;
 use core::ffi::c_void;
@@ -115,6 +119,10 @@ pub struct Worker {
     order: Order,
     parked: ParkLine,
     implicit: Cell<&'static Task>,
+    /// Control variables that tasks of the region may use still; see `icv`.
+    pub(crate) lent_icvs: Cell<Option<&'static crate::icv::Icv>>,
+    /// Where its kernel thread keeps C++ exceptions, if the program has any.
+    pub(crate) exceptions: Cell<Option<&'static Cell<Exceptions>>>,
     native: Cell<&'static Fiber>,
     /// The next one without a kernel thread.
     pub(crate) vacant_next: Cell<Option<&'static Worker>>,
@@ -187,6 +195,8 @@ impl Worker {
             },
             parked: ParkLine(AtomicU32::new(0)),
             implicit: Cell::new(implicit),
+            lent_icvs: Cell::new(None),
+            exceptions: Cell::new(None),
             native: Cell::new(native),
             vacant_next: Cell::new(None),
             place: Cell::new(None),
@@ -328,6 +338,7 @@ impl Worker {
     /// One more task has ended here.
     #[inline(always)]
     pub fn count_finished(&self) {
+        tsan::release(self.team.get().phase());
         let finished = &self.deque.finished;
         finished.store(finished.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
@@ -413,22 +424,25 @@ impl Worker {
     /// Makes a fiber that was set aside runnable. Returns it when this worker must run it itself:
     /// the scheduler does so next.
     pub fn make_ready(&'static self, fiber: &'static Fiber) -> Option<&'static Fiber> {
-        let target = fiber.pinned_to().or_else(|| self.stranger(fiber));
-        match target {
-            Some(target) if !ptr::eq(target, self) => {
-                target.inbox.send(fiber);
-                compiler_fence(Ordering::SeqCst);
-                target.team.get().wake(target);
+        if let Some(target) = fiber.pinned_to() {
+            if ptr::eq(target, self) {
+                return Some(fiber);
+            }
+            target.inbox.send(fiber);
+            compiler_fence(Ordering::SeqCst);
+            target.team.get().wake(target);
+            return None;
+        }
+        let home = fiber.last_worker().map(Worker::team);
+        match home.filter(|home| !ptr::eq(*home, self.team.get())) {
+            Some(home) => {
+                // Not to the worker that set it aside: that may lead a region that waits for it.
+                home.urgent().push_fiber(fiber);
+                home.wake_all();
                 None
             }
-            _ => Some(fiber),
+            None => Some(fiber),
         }
-    }
-
-    /// The worker that set the fiber aside, if it is of another team.
-    fn stranger(&self, fiber: &'static Fiber) -> Option<&'static Worker> {
-        let worker = fiber.last_worker()?;
-        (!ptr::eq(worker.team.get(), self.team.get())).then_some(worker)
     }
 
     /// Like [`Worker::make_ready`] for callers that go on themselves: queues the fiber.
@@ -448,132 +462,6 @@ impl Worker {
         }
         trace::ready_fiber(self, fiber);
         self.notify();
-    }
-
-    /// Everything but tasks: fibers of its own, its run queue, creators whose queue has drained.
-    #[inline]
-    fn find_fiber(&'static self) -> Option<&'static Fiber> {
-        if !self.inbox.is_empty() {
-            self.open_inbox();
-        }
-        if let Some(fiber) = self.mine.pop() {
-            return Some(fiber);
-        }
-        if let Some(fiber) = oldest(&self.ready) {
-            return Some(fiber);
-        }
-        if self.deque.len() <= QUEUE_LOW {
-            return self.held.pop().or_else(|| oldest(&self.deferred));
-        }
-        None
-    }
-
-    fn open_inbox(&'static self) {
-        self.inbox.receive(|fiber| {
-            if fiber.pinned_to().is_some() {
-                self.mine.push(fiber);
-            } else {
-                self.push_ready(fiber);
-            }
-        });
-    }
-
-    /// The next thing to do, if there is any in the team.
-    #[inline]
-    pub fn find_work(&'static self) -> Option<Work> {
-        trace::search(self);
-        let fiber = self.find_fiber().map(Work::Fiber);
-        let work = fiber.or_else(|| self.find_task()).or_else(|| self.steal());
-        match work {
-            Some(Work::Fiber(fiber)) => trace::resume(self, fiber),
-            Some(Work::Task(_)) => (),
-            None => trace::fail(self),
-        }
-        work
-    }
-
-    #[inline]
-    fn find_task(&'static self) -> Option<Work> {
-        let team = self.team.get();
-        let member = self.index.get() < team.size();
-        let urgent = if member { team.urgent().take() } else { None };
-        urgent.or_else(|| self.deque.take()).map(Work::Task)
-    }
-
-    /// Tries every other worker of the team once.
-    fn steal(&'static self) -> Option<Work> {
-        let team = self.team.get();
-        let size = team.size();
-        if self.index.get() >= size {
-            return None;
-        }
-        for _ in 0..size {
-            let mut victim = self.victim.get() + 1;
-            if victim >= size {
-                victim = 0;
-            }
-            self.victim.set(victim);
-            if victim == self.index.get() {
-                continue;
-            }
-            if let Some(work) = team.worker(victim).and_then(|victim| self.rob(victim)) {
-                if self.index.get() >= team.size() {
-                    self.hand_back(work);
-                    return None;
-                }
-                self.notify_rest(victim);
-                self.victim.set(victim.checked_sub(1).unwrap_or(size - 1));
-                return Some(work);
-            }
-        }
-        None
-    }
-
-    /// The team has started a region without this worker while it was looking for work of the one
-    /// before: what it took belongs to the others. (The loot shows the size that came before it.)
-    #[cold]
-    fn hand_back(&self, work: Work) {
-        let team = self.team.get();
-        match (work, team.worker(0)) {
-            (Work::Task(task), _) => team.urgent().push(task),
-            (Work::Fiber(fiber), Some(first)) => first.inbox.send(fiber),
-            (Work::Fiber(_), None) => (),
-        }
-        team.wake_all();
-    }
-
-    /// Where there was one task there may be more, and one thief may not be enough.
-    fn notify_rest(&self, victim: u32) {
-        let rich = self
-            .team
-            .get()
-            .worker(victim)
-            .is_some_and(|victim| !victim.deque.is_empty());
-        if rich {
-            self.notify();
-        }
-    }
-
-    fn rob(&self, victim: &'static Worker) -> Option<Work> {
-        let fiber = persist(|| victim.ready.steal()).map(Work::Fiber);
-        let task = || persist(|| victim.deque.steal()).map(Work::Task);
-        let deferred = || persist(|| victim.deferred.steal()).map(Work::Fiber);
-        fiber.or_else(task).or_else(deferred)
-    }
-
-    /// Whether a search might find something; cheaper than a search and takes nothing.
-    pub fn sees_work(&self) -> bool {
-        let own = !self.inbox.is_empty() || !self.mine.is_empty() || !self.held.is_empty();
-        let team = self.team.get();
-        if self.index.get() >= team.size() {
-            return own;
-        }
-        own || !team.urgent().is_empty()
-            || (0..team.size()).any(|i| team.worker(i).is_some_and(Worker::has_loot))
-    }
-
-    fn has_loot(&self) -> bool {
-        !self.deque.is_empty() || !self.ready.is_empty() || !self.deferred.is_empty()
     }
 
     /// Sets the running fiber aside and lets a scheduler go on in its place. Returns when the
@@ -672,25 +560,6 @@ impl Worker {
                 Some(condition) => idle.step(self, condition),
                 None => idle.step(self, &|| false),
             }
-        }
-    }
-}
-
-fn oldest<T: Sync>(queue: &Deque<T>) -> Option<&'static T> {
-    if queue.is_empty() {
-        None
-    } else {
-        persist(|| queue.steal())
-    }
-}
-
-/// Tries again while others take what it reached for: each time somebody made progress.
-fn persist<T>(mut steal: impl FnMut() -> Steal<T>) -> Option<T> {
-    loop {
-        match steal() {
-            Steal::Taken(element) => return Some(element),
-            Steal::Empty => return None,
-            Steal::Lost => arch::pause(),
         }
     }
 }

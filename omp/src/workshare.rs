@@ -11,6 +11,7 @@ use crate::memory;
 use crate::pool::{Pool, Slot};
 use crate::report;
 use crate::team::Team;
+use crate::tsan;
 use crate::worker::Worker;
 use core::cell::Cell;
 use core::ptr;
@@ -170,8 +171,10 @@ pub(crate) fn enter(
     let share = follow(place).unwrap_or_else(|| {
         let new = make(worker, shape);
         prepare(new);
+        tsan::release(new);
         publish(worker, place, new)
     });
+    tsan::acquire(share);
     worker.share.set(Some(share));
     worker.loop_state.trips.set(0);
     worker.loop_state.chunk.set((0, 0));
@@ -199,7 +202,9 @@ fn publish(
 }
 
 fn let_go(worker: &'static Worker, share: &'static WorkShare) {
+    tsan::release(share);
     if share.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
+        tsan::acquire(share);
         recycle(worker, share);
     }
 }

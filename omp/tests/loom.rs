@@ -6,10 +6,10 @@ mod sync {
 }
 
 #[path = "../src/deque.rs"]
-#[expect(dead_code, reason = "the runtime uses more of it")]
+#[expect(dead_code, unreachable_pub, reason = "the runtime uses more of it")]
 mod deque;
 #[path = "../src/join.rs"]
-#[expect(dead_code, reason = "the runtime uses more of it")]
+#[expect(dead_code, unreachable_pub, reason = "the runtime uses more of it")]
 mod join;
 
 use deque::{Deque, Steal};

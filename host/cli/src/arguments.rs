@@ -1,5 +1,6 @@
 //! The command line
 
+use bulkhead_run::machine::{DEFAULT_SHIFT, DEFAULT_SLICE_US};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -89,7 +90,7 @@ pub(crate) struct Changes {
     /// Gives a partition argument words for once, e.g. `linux=load=busy`.
     #[arg(long = "argument", value_name = "PARTITION=WORDS")]
     pub(crate) arguments: Vec<String>,
-    /// Makes a fault happen, e.g. `linux-panic`: the partition that the name begins with is told.
+    /// Makes a fault happen, e.g. `linux-panic`: one of those that a partition lists as its `faults`.
     #[arg(long, value_name = "NAME")]
     pub(crate) fault: Option<String>,
 }
@@ -147,10 +148,10 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) real: bool,
     /// Virtual time: nanoseconds of an instruction, as a power of two.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=10))]
+    #[arg(long, default_value_t = DEFAULT_SHIFT, value_parser = clap::value_parser!(u8).range(0..=10))]
     pub(crate) shift: u8,
     /// Virtual time: longest turn of a core, microseconds.
-    #[arg(long, default_value_t = 19, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = DEFAULT_SLICE_US, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) slice: u32,
     /// Logs each exception as the emulator sees it; large.
     #[arg(long, value_name = "FILE")]

@@ -39,20 +39,21 @@ pub(crate) enum Failure {
         help("PARTITION=WORDS, e.g. `linux=load=busy`")
     )]
     BadArgument { text: String },
-    #[error("no partition is named by the fault `{fault}`")]
+    #[error("there is no fault `{fault}` to make")]
     #[diagnostic(
         code(tool::bad_fault),
-        help(
-            "a fault's name begins with that of the partition that makes it; the partitions are {known}"
-        )
+        help("{known}; see the key `faults` of partitions")
     )]
     BadFault { fault: String, known: String },
     #[error("`{topic}` is neither a key of the description nor a rule")]
     #[diagnostic(
         code(tool::unknown_topic),
-        help("`bulkhead explain all` tells them all")
+        help("{}`bulkhead explain all` tells them all", did_you_mean(*nearest))
     )]
-    UnknownTopic { topic: String },
+    UnknownTopic {
+        topic: String,
+        nearest: Option<&'static str>,
+    },
     #[error("there is no experiment `{id}`")]
     #[diagnostic(code(tool::unknown_bench), help("`bulkhead bench list` lists them"))]
     UnknownBench { id: String },
@@ -127,6 +128,10 @@ impl Failure {
             _ => 2,
         }
     }
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("did you mean `{name}`? "))
 }
 
 /// How diagnostics look on this terminal.

@@ -72,14 +72,15 @@ fn a_refused_description_shows_all_errors_for_people_and_programs() {
 #[test]
 fn what_is_not_there_is_said_not_to_be_there() {
     let folder = Folder::new("missing");
-    let cases: [(&[&str], i32, &str); 7] = [
+    let cases: [(&[&str], i32, &str); 8] = [
         (&["check", "nowhere"], 5, "there is no system `nowhere`"),
         (&["explain", "nonsense"], 2, "neither a key"),
+        (&["explain", "heartbet"], 2, "did you mean `heartbeat`?"),
         (&["bench", "nonsense"], 2, "no experiment `nonsense`"),
         (
             &["run", "drive", "--fault", "nobody-panics"],
             2,
-            "no partition is named by the fault",
+            "the images of this system can make",
         ),
         (&["run", "drive", "--for", "soon"], 2, "500ms"),
         (
@@ -93,6 +94,24 @@ fn what_is_not_there_is_said_not_to_be_there() {
         let (status, _, said) = bulkhead(&folder.0, arguments);
         assert_eq!(status, expected, "{arguments:?}: {said}");
         assert!(said.contains(message), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn files_start_from_the_description_wherever_the_tool_is_started() {
+    let folder = Folder::new("files");
+    let place = folder.0.join("mine");
+    std::fs::create_dir_all(&place).unwrap();
+    let text = "[system]\nname = \"mine\"\nboard = \"qemu-virt\"\n[partition.guest]\nkind = \"image\"\n\
+                criticality = \"B\"\nmemory = \"8 MiB\"\nimage = { file = \"first\" }\n";
+    std::fs::write(place.join("system.toml"), text).unwrap();
+    for file in ["first", "second"] {
+        std::fs::write(place.join(file), [0xD5; 64]).unwrap();
+    }
+    let set = |file: &str| format!("partition.guest.image.file={file}");
+    for (file, expected) in [("second", 0), ("./second", 0), ("mine/second", 3)] {
+        let (status, _, said) = bulkhead(&folder.0, &["check", "mine", "--set", &set(file)]);
+        assert_eq!(status, expected, "{file}: {said}");
     }
 }
 

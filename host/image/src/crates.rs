@@ -88,6 +88,10 @@ fn command(root: &Path, target: Target, crates: &[String], load: u64) -> Command
     command
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    if target == Target::Linux {
+        // Symbols are a third of a program, and the initial file system is copied at each start.
+        command.args(["--config", "profile.release.strip=\"symbols\""]);
+    }
     if target == Target::Monitor {
         let flags = format!(
             "target.{}.rustflags=[\"-Clink-arg=--defsym=LOAD_ADDRESS={load:#x}\"]",

@@ -147,7 +147,8 @@ fn write_all(
             )?;
         }
     }
-    output::write(&options.out_dir.join("map.txt"), map.as_bytes())?;
+    // Interrupted, it leaves descriptions of an older image behind, never one of an image to come.
     output::write(&options.out_dir.join(BOOT_IMAGE), image)?;
-    output::write(&options.out_dir.join("manifest.json"), json.as_bytes())
+    output::write(&options.out_dir.join("manifest.json"), json.as_bytes())?;
+    output::write(&options.out_dir.join("map.txt"), map.as_bytes())
 }

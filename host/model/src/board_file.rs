@@ -11,7 +11,7 @@ use crate::shape;
 use crate::source::Sources;
 use crate::text_file;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The board that a description names, if it can be read; what is wrong with it is reported.
 pub(crate) fn named(
@@ -24,15 +24,12 @@ pub(crate) fn named(
     let board = Section::of(table, "system").text("board");
     let name = board.given()?;
     let path = match is_path(&name.value) {
-        true => {
-            let source = sources.at(name.span.start);
-            join(source.map_or(folder, |source| &source.folder), &name.value)
-        }
+        true => join(folder, &name.value),
         false => root.join("boards").join(format!("{}.toml", name.value)),
     };
     match text(&path) {
         Ok(text) => {
-            let base = sources.add(display(&path, root), &text, PathBuf::new());
+            let base = sources.add(display(&path, root), &text);
             read(&text, base, report)
         }
         Err(reason) => {

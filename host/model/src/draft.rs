@@ -192,14 +192,9 @@ impl Draft {
         self.cores_counted().max(highest)
     }
 
-    /// A file that is named at this place: relative names in the description start from its
-    /// folder, those of `--set` from where the tool was started.
+    /// A file that the description, or a change of it, names: relative names start from its folder.
     pub(crate) fn path(&self, name: &At<String>) -> PathBuf {
-        let folder = self
-            .sources
-            .at(name.span.start)
-            .map_or(&*self.folder, |source| &source.folder);
-        join(folder, &name.value)
+        join(&self.folder, &name.value)
     }
 }
 

@@ -26,10 +26,11 @@ pub fn explain(topic: &str) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// The topic that is most like an unknown one.
+/// The topic that is most like an unknown one, of which the last part of a path counts.
 #[must_use]
 pub fn nearest_topic(topic: &str) -> Option<&'static str> {
-    nearest(topic, keys().map(Key::name).chain(rule_ids()))
+    let name = topic.trim().rsplit('.').next().unwrap_or(topic);
+    nearest(name, keys().map(Key::name).chain(rule_ids()))
 }
 
 /// Ids of all rules, in the order of the reference.
@@ -175,6 +176,8 @@ mod tests {
     fn unknown_topics_have_neighbours() {
         assert_eq!(explain("memmory"), None);
         assert_eq!(nearest_topic("memmory"), Some("memory"));
+        assert_eq!(nearest_topic("partition.linux.heartbet"), Some("heartbeat"));
+        assert_eq!(nearest_topic("xyzzy"), None);
         assert!(explain("all").is_some_and(|text| text.contains("core-given-twice")));
     }
 

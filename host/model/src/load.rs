@@ -16,7 +16,7 @@ use crate::shape;
 use crate::source::Sources;
 use crate::system::System;
 use crate::text_file;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Name of a description in its folder.
@@ -70,7 +70,7 @@ pub fn check(
     errors
         .iter()
         .for_each(|error| report.add(syntax_error(&text, error)));
-    sources.add(display(file, root), &text, folder.clone());
+    sources.add(display(file, root), &text);
     overrides::apply(&overrides.set, &mut table, &mut sources, &mut report);
     let mut misshapen = Report::default();
     shape::check(&mut table, DESCRIPTION, errors.is_empty(), &mut misshapen);
@@ -115,7 +115,7 @@ fn finish(
 fn not_utf8(file: &str, wrong: &std::string::FromUtf8Error) -> Vec<Diagnostic> {
     let text = String::from_utf8_lossy(wrong.as_bytes()).into_owned();
     let mut sources = Sources::default();
-    sources.add(file.to_owned(), &text, PathBuf::new());
+    sources.add(file.to_owned(), &text);
     let start = wrong.utf8_error().valid_up_to();
     vec![description_unreadable::not_utf8(file, start).within(&Arc::new(sources))]
 }

@@ -7,7 +7,6 @@ use crate::document::{At, Entry, Node, Table, Value, parse_value};
 use crate::rules::shape::bad_override as rule;
 use crate::source::Sources;
 use crate::system::Span;
-use std::path::Path;
 
 /// What such a text is called in messages.
 const NAME: &str = "--set";
@@ -19,9 +18,8 @@ pub(crate) fn apply(
     sources: &mut Sources,
     report: &mut Report,
 ) {
-    let folder = Path::new("");
     for text in texts {
-        let base = sources.add(NAME.to_owned(), text, folder.to_path_buf());
+        let base = sources.add(NAME.to_owned(), text);
         match Change::parse(text, base) {
             Some(change) => change.apply(table, report),
             None => report.add(rule::malformed(&(base..base + text.len()))),
@@ -161,7 +159,7 @@ mod tests {
     fn changed(text: &str, set: &str) -> (Table, bool) {
         let (mut table, _) = document::parse(text, 0);
         let mut sources = Sources::default();
-        sources.add("a".into(), text, "".into());
+        sources.add("a".into(), text);
         let mut report = Report::default();
         apply(&[set.to_owned()], &mut table, &mut sources, &mut report);
         (table, report.has_errors())

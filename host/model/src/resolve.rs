@@ -71,7 +71,7 @@ fn resolve_partition(
         criticality: partition.criticality.value()?,
         cores: cores(partition)?,
         memory: partition.memory.value()?,
-        colours: plain(&partition.colours.or(Vec::new())?),
+        colours: plain(&partition.colours.or(Vec::new())?, |&colour| colour as u32),
         image: image(draft, &partition.image.value()?)?,
         alternate: match partition.alternate.value() {
             Some(alternate) => Some(image(draft, &alternate)?),
@@ -81,6 +81,7 @@ fn resolve_partition(
         devices,
         trace: partition.trace.or(0)?,
         command_line: partition.command_line.or(String::new())?,
+        faults: plain(&partition.faults.or(Vec::new())?, String::clone),
         privileged: partition.privileged.or(false)?,
         wfi: partition.wfi.or(Trapping::Direct)?,
         tlbi: partition.tlbi.or(Trapping::Direct)?,
@@ -132,8 +133,8 @@ fn cores(partition: &PartitionDraft) -> Option<Cores> {
     })
 }
 
-fn plain(list: &[At<u64>]) -> Vec<u32> {
-    list.iter().map(|item| item.value as u32).collect()
+fn plain<T, U>(list: &[At<T>], of: impl Fn(&T) -> U) -> Vec<U> {
+    list.iter().map(|item| of(&item.value)).collect()
 }
 
 fn image(draft: &Draft, image: &ImageDraft) -> Option<Image> {

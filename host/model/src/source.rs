@@ -4,7 +4,6 @@
 //! [`Span`] names a place in any of them and a message can point into two at once.
 
 use crate::system::Span;
-use std::path::PathBuf;
 
 /// One text.
 #[derive(Clone, Debug)]
@@ -13,8 +12,6 @@ pub struct Source {
     pub name: String,
     /// The text, its control characters replaced.
     pub text: String,
-    /// Folder that relative file names in it start from.
-    pub folder: PathBuf,
     base: usize,
     /// Where each line starts.
     lines: Vec<usize>,
@@ -50,13 +47,12 @@ impl Source {
         (self.base..=self.base + self.text.len()).contains(&offset)
     }
 
-    fn new(name: String, text: &str, folder: PathBuf, base: usize) -> Self {
+    fn new(name: String, text: &str, base: usize) -> Self {
         let lines = text.match_indices('\n').map(|(newline, _)| newline + 1);
         Self {
             name,
             lines: std::iter::once(0).chain(lines).collect(),
             text: text.chars().map(printable).collect(),
-            folder,
             base,
         }
     }
@@ -114,10 +110,10 @@ pub(crate) fn printable_text(text: &str) -> String {
 
 impl Sources {
     /// Takes a text in and answers the offset of its first byte.
-    pub fn add(&mut self, name: String, text: &str, folder: PathBuf) -> usize {
+    pub fn add(&mut self, name: String, text: &str) -> usize {
         let end = |last: &Source| last.base + last.text.len() + 1;
         let base = self.sources.last().map_or(0, end);
-        self.sources.push(Source::new(name, text, folder, base));
+        self.sources.push(Source::new(name, text, base));
         base
     }
 
@@ -161,8 +157,8 @@ mod tests {
     #[test]
     fn places_are_found_across_texts() {
         let mut sources = Sources::default();
-        sources.add("a".into(), "one\ntwö x\n", PathBuf::new());
-        let second = sources.add("b".into(), "three", PathBuf::new());
+        sources.add("a".into(), "one\ntwö x\n");
+        let second = sources.add("b".into(), "three");
         let place = |offset| sources.place(&(offset..offset)).unwrap();
         assert_eq!(
             place(9),
@@ -186,7 +182,7 @@ mod tests {
     #[test]
     fn nothing_reaches_the_terminal() {
         let text = "a\u{1b}[2J\u{9b}\u{202e}\r\n";
-        let source = Source::new(String::new(), text, PathBuf::new(), 0);
+        let source = Source::new(String::new(), text, 0);
         assert_eq!(source.text, "a?[2J\u{bf}\u{fffd} \n");
         assert_eq!(source.text.len(), text.len());
         assert_eq!(printable_text("a\nb\u{7}"), "a?b?");

@@ -126,6 +126,8 @@ pub struct Partition {
     pub trace: u64,
     /// Kernel command line (Linux) or argument text (others).
     pub command_line: String,
+    /// Names of the faults that its image can make on purpose.
+    pub faults: Vec<String>,
     /// May read all status and control others.
     pub privileged: bool,
     /// What WFI does.

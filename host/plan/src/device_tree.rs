@@ -117,7 +117,7 @@ impl Facts<'_> {
             match self.uart() {
                 Some((_, true)) => words.push("console=ttyAMA0".to_owned()),
                 Some((_, false)) => words.push(format!(
-                    "earlycon=pl011,mmio32,{:#x} keep_bootcon",
+                    "console=ttyAMA0 earlycon=pl011,mmio32,{:#x}",
                     self.system.board.guest.uart
                 )),
                 None => {}

@@ -261,12 +261,10 @@ proptest! {
     }
 }
 
-fn drive() -> (System, bulkhead_plan::Inputs, Plan) {
-    let folder = fixture::root().join("host/plan/tests/systems/standby.toml");
-    let system = fixture::system(
-        "standby.toml",
-        &std::fs::read_to_string(folder).expect("there"),
-    );
+fn standby() -> (System, bulkhead_plan::Inputs, Plan) {
+    let file = fixture::root().join("host/plan/tests/systems/standby.toml");
+    let text = std::fs::read_to_string(&file).expect("there");
+    let system = fixture::system(&file, &text);
     let inputs = fixture::inputs(&system);
     let planned = plan(&system, &inputs).expect("a plan");
     (system, inputs, planned)
@@ -274,7 +272,7 @@ fn drive() -> (System, bulkhead_plan::Inputs, Plan) {
 
 #[test]
 fn every_flipped_bit_of_an_entry_is_found() {
-    let (system, inputs, mut planned) = drive();
+    let (system, inputs, mut planned) = standby();
     let entries = planned.table_bytes.len() / 8;
     let (mut flips, mut missed) = (0, Vec::new());
     for entry in 0..entries {
@@ -302,7 +300,7 @@ fn every_flipped_bit_of_an_entry_is_found() {
 
 #[test]
 fn an_entry_more_is_found() {
-    let (system, inputs, mut planned) = drive();
+    let (system, inputs, mut planned) = standby();
     let leaf = stage2::attributes(stage2::Access::MEMORY) | 0b11;
     let el2 = bulkhead_formats::el2::attributes(bulkhead_formats::el2::Access::ReadWrite) | 0b11;
     let anywhere = planned.machine.pa(Purpose::Config).expect("there").0;

@@ -19,6 +19,8 @@
 //! | [`ring`] | 1 → 1 | `Error::Full` | every message, in order |
 //! | [`mailbox`] | 1 ↔ 1, one slot | `Error::Full` | every part of every transaction |
 //! | [`recorder`] | 1 → n, read-only | overwrites the oldest | what is left, with an exact count of what is lost |
+//!
+//! Where messages carry numbers, [`sequence`] tells what was missed.
 
 #![cfg_attr(not(loom), no_std)]
 
@@ -30,6 +32,7 @@ pub mod mailbox;
 pub mod recorder;
 mod region;
 pub mod ring;
+pub mod sequence;
 
 pub use atomic::AtomicU64;
 pub use error::{AttachError, Error, LayoutError};

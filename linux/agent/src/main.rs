@@ -5,7 +5,7 @@
 //! reports on the partition and its peers. Everything goes by the monotonic clock and the counter
 //! of the machine, so that runs in virtual time repeat.
 //!
-//! `bulkhead-agent busy` is a load for measurements instead.
+//! `bulkhead-agent busy` is a load for measurements instead, `bulkhead-agent peek CHANNEL` shows a channel's memory.
 #![forbid(unsafe_code)]
 
 mod agent;
@@ -14,16 +14,21 @@ mod console;
 mod drive;
 mod fault;
 mod load;
+mod peek;
 mod record;
 mod status;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some("busy") {
-        load::keep_busy();
-    }
-    match agent::Agent::start().and_then(agent::Agent::run) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["busy"] => load::keep_busy(),
+        ["peek", name] => peek::peek(name),
+        _ => agent::Agent::start().and_then(agent::Agent::run),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             console::say(format_args!("agent: {error}"));

@@ -140,6 +140,12 @@ impl Channel {
             .map_err(|source| Error::Attach { channel, source })
     }
 
+    /// A copy of its memory, word by word, while the other end may write.
+    #[must_use]
+    pub fn copy(&self) -> Vec<u8> {
+        self.mapping.copy()
+    }
+
     /// The sending end, for messages of type `T` (see [`Sender`]).
     ///
     /// # Errors

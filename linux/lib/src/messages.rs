@@ -7,15 +7,14 @@
 
 mod input;
 mod output;
-mod sequence;
 
 use crate::{Channel, Error, Role, Trace, clock};
 use bulkhead_abi::trace::Stamp;
 use bulkhead_buffers::Error as BufferError;
 use bulkhead_buffers::mailbox::Flags;
+use bulkhead_buffers::sequence::{Arrival, Sequence};
 use input::Input;
 use output::Output;
-use sequence::Sequence;
 use std::marker::PhantomData;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -127,7 +126,9 @@ impl<T: Message> Receiver<T> {
         stamp
             .as_mut_bytes()
             .copy_from_slice(&message.as_bytes()[..STAMP_BYTES]);
-        let missed = self.sequence.note(stamp.sequence)?;
+        let Arrival::New { missed } = self.sequence.note(stamp.sequence) else {
+            return None;
+        };
         self.trace.received(&self.channel, stamp, missed);
         Some(Received {
             message,

@@ -55,7 +55,13 @@ impl<M: Machine> Monitor<M> {
                 self.core.frame.set_esr(self.x(1));
                 self.surrender(Cause::Panic)
             }
-            EXEC => self.exec(self.x(1), self.x(2)),
+            EXEC => {
+                let [start, bytes] = self.core.partition.config.memory;
+                if self.x(1).wrapping_sub(start) >= bytes {
+                    return Some(INVALID);
+                }
+                self.exec(self.x(1), self.x(2))
+            }
             CONTROL => self.control(self.x(1), self.x(2)),
             _ => return None,
         })

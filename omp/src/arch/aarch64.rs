@@ -54,6 +54,22 @@ pub fn set_current_worker(worker: *const u8) {
     }
 }
 
+/// Address of `__cxa_get_globals`, 0 in programs that do not have it: stable Rust has no weak names.
+pub fn exceptions_function() -> usize {
+    let function;
+    // SAFETY: reads the linker's table.
+    unsafe {
+        asm!(
+            ".weak __cxa_get_globals",
+            "adrp {0}, :got:__cxa_get_globals",
+            "ldr {0}, [{0}, :got_lo12:__cxa_get_globals]",
+            out(reg) function,
+            options(nostack, preserves_flags, readonly, pure),
+        );
+    }
+    function
+}
+
 /// Leaves the running stack, its top stored in `save`, for the one whose top is `to`.
 ///
 /// Callee-saved registers that cannot be declared clobbered (x19, x29) and the floating-point
@@ -146,5 +162,15 @@ pub fn cycles() -> u64 {
     let count: u64;
     // SAFETY: EL0 may read the virtual count (Linux and Bulkhead both allow it).
     unsafe { asm!("mrs {}, cntvct_el0", out(reg) count, options(nostack, nomem)) };
+    count
+}
+
+/// The same, read after every earlier access has taken effect and before any later one begins.
+#[cfg(feature = "trace")]
+pub fn cycles_in_order() -> u64 {
+    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+    let count: u64;
+    // SAFETY: EL0 may read the virtual count (Linux and Bulkhead both allow it).
+    unsafe { asm!("isb", "mrs {}, cntvct_el0", "isb", out(reg) count, options(nostack)) };
     count
 }

@@ -51,6 +51,21 @@ pub fn set_current_worker(worker: *const u8) {
     }
 }
 
+/// Address of `__cxa_get_globals`, 0 in programs that do not have it: stable Rust has no weak names.
+pub fn exceptions_function() -> usize {
+    let function;
+    // SAFETY: reads the linker's table.
+    unsafe {
+        asm!(
+            ".weak __cxa_get_globals",
+            "mov {0}, qword ptr [rip + __cxa_get_globals@GOTPCREL]",
+            out(reg) function,
+            options(nostack, preserves_flags, readonly, pure),
+        );
+    }
+    function
+}
+
 /// Leaves the running stack, its top stored in `save`, for the one whose top is `to`.
 ///
 /// Callee-saved registers and the floating-point control words (which the ABI preserves across
@@ -141,4 +156,16 @@ pub fn pause() {
 pub fn cycles() -> u64 {
     // SAFETY: every x86-64 machine has the instruction.
     unsafe { x86_64::_rdtsc() }
+}
+
+/// The same, read after every earlier access has taken effect and before any later one begins.
+#[cfg(feature = "trace")]
+pub fn cycles_in_order() -> u64 {
+    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+    // SAFETY: every x86-64 machine has the instruction.
+    unsafe { x86_64::_mm_lfence() };
+    let now = cycles();
+    // SAFETY: as above.
+    unsafe { x86_64::_mm_lfence() };
+    now
 }

@@ -193,13 +193,14 @@ impl Backend for Linux {
         // SAFETY: a valid place for the answer; the alignment is a power of two.
         let status = unsafe { libc::posix_memalign(&mut block, align.max(16), bytes.max(1)) };
         if status == 0 {
-            NonNull::new(block.cast())
+            NonNull::new(block.cast()).inspect(|block| crate::tsan::release(block.as_ptr()))
         } else {
             None
         }
     }
 
     unsafe fn release(block: NonNull<u8>) {
+        crate::tsan::acquire(block.as_ptr());
         // SAFETY: the caller's promise.
         unsafe { libc::free(block.as_ptr().cast()) };
     }

@@ -67,7 +67,8 @@ pub unsafe extern "C" fn GOMP_task(
         align,
         flags: untied,
     };
-    let plain = deferred && flags & (FINAL | DEPEND | PRIORITY | DETACH) == 0;
+    let clauses = flags & (FINAL | DEPEND | PRIORITY | DETACH);
+    let plain = deferred && clauses == 0 && copier.is_none();
     if plain && !worker.current().has(Flags::FINAL) {
         defer(worker, &plan);
     } else {
@@ -112,7 +113,8 @@ fn run_now(worker: &'static Worker, plan: &Blueprint, clauses: Option<&Clauses>)
     if let Some(clauses) = clauses {
         clauses.set_bounds(task);
     }
-    task.run_in_place(worker, parent);
+    // A copy constructor may have waited, and gone on elsewhere.
+    task.run_in_place(Worker::current_here(), parent);
 }
 
 pub(crate) fn with_clauses(
@@ -147,6 +149,8 @@ fn submit(worker: &'static Worker, plan: &Blueprint, clauses: Clauses) {
         return run_now(worker, plan, Some(&clauses));
     };
     clauses.set_bounds(task);
+    // A copy constructor may have waited, and gone on elsewhere.
+    let worker = Worker::current_here();
     worker.count_created();
     queue(worker, task, clauses);
     if worker.is_flooded() {

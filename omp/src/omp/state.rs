@@ -31,7 +31,7 @@ fn thread_number() -> c_int {
     let worker = Worker::current_here();
     let task = worker.current();
     if !task.has(Flags::UNTIED) {
-        reduction::pin(task, worker.fiber());
+        reduction::pin(task, worker);
     }
     worker.index() as c_int
 }

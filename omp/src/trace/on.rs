@@ -3,7 +3,8 @@
 //! What it is for: to check that no worker idles while a task is ready. A task is surely ready from
 //! the time taken after it was queued until the time taken before the search that found it began;
 //! a worker surely saw everything it could have taken between the times before and after a search
-//! that found nothing. A failed search inside a ready span is a violation, whatever else the
+//! that found nothing. (Times are read in order with the accesses around them: a push may wait in the
+//! core's store buffer, and a load may run ahead.) A failed search inside a ready span is a violation, whatever else the
 //! machine did meanwhile. `omp/bench` reads the file (little endian): per event the time in
 //! cycles, the address of the task or fiber, the worker's number and the kind, each as `u64`.
 
@@ -48,7 +49,7 @@ fn record(time: u64, subject: usize, worker: &Worker, kind: Kind) {
 /// A task may be run from now on.
 pub fn ready(worker: &Worker, task: &Task) {
     record(
-        arch::cycles(),
+        arch::cycles_in_order(),
         ptr::from_ref(task) as usize,
         worker,
         Kind::Ready,
@@ -58,7 +59,7 @@ pub fn ready(worker: &Worker, task: &Task) {
 /// A fiber may be resumed from now on.
 pub fn ready_fiber(worker: &Worker, fiber: &Fiber) {
     record(
-        arch::cycles(),
+        arch::cycles_in_order(),
         ptr::from_ref(fiber) as usize,
         worker,
         Kind::Ready,
@@ -67,7 +68,7 @@ pub fn ready_fiber(worker: &Worker, fiber: &Fiber) {
 
 /// A search begins.
 pub fn search(worker: &Worker) {
-    worker.search_began.set(arch::cycles());
+    worker.search_began.set(arch::cycles_in_order());
 }
 
 /// The search has found a task.
@@ -90,13 +91,13 @@ pub fn fail(worker: &Worker) {
         worker,
         Kind::FailedSearchBegan,
     );
-    record(arch::cycles(), 0, worker, Kind::FailedSearchEnded);
+    record(arch::cycles_in_order(), 0, worker, Kind::FailedSearchEnded);
 }
 
 /// A body has ended.
 pub fn end(worker: &Worker, task: &Task) {
     record(
-        arch::cycles(),
+        arch::cycles_in_order(),
         ptr::from_ref(task) as usize,
         worker,
         Kind::Ended,
@@ -105,12 +106,12 @@ pub fn end(worker: &Worker, task: &Task) {
 
 /// A worker goes to sleep.
 pub fn park(worker: &Worker) {
-    record(arch::cycles(), 0, worker, Kind::Parked);
+    record(arch::cycles_in_order(), 0, worker, Kind::Parked);
 }
 
 /// A worker has woken.
 pub fn unpark(worker: &Worker) {
-    record(arch::cycles(), 0, worker, Kind::Woken);
+    record(arch::cycles_in_order(), 0, worker, Kind::Woken);
 }
 
 /// Saves what was recorded.

@@ -2,6 +2,7 @@
 // threads of the standard library as leaders.
 #include "../check.h"
 #include <atomic>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -69,6 +70,66 @@ static void exceptions() {
   CHECK(caught == 400, "%d", caught.load());
 }
 
+// Tasks that let others run inside their handlers: they go on in another order and on other threads,
+// each with its own exceptions.
+static void handlers_interleave() {
+  std::atomic<int> right{0};
+#pragma omp parallel
+#pragma omp single
+  for (int i = 0; i < 64; i++) {
+#pragma omp task shared(right)
+    {
+      std::string own = "number " + std::to_string(i) + ", too long for a small string";
+      try {
+        try {
+          throw std::runtime_error(own);
+        } catch (std::runtime_error &) {
+#pragma omp taskyield
+#pragma omp task firstprivate(i)
+          work(i * 37 % 64 * 20);
+#pragma omp taskwait
+#pragma omp taskyield
+          throw;
+        }
+      } catch (std::runtime_error &error) {
+        right += error.what() == own && std::uncaught_exceptions() == 0;
+      }
+    }
+  }
+  CHECK(right == 64, "%d of 64 handlers", right.load());
+}
+
+// Copy constructors that wait: the creator may go on elsewhere before its task is complete.
+struct Waiting {
+  int value;
+  explicit Waiting(int v) : value(v) {}
+  Waiting(const Waiting &other) : value(other.value) {
+#pragma omp critical(copying)
+    work(200);
+#pragma omp taskyield
+  }
+};
+
+static void waiting_copies() {
+  std::atomic<int> sum{0};
+#pragma omp parallel
+#pragma omp single
+  for (int i = 0; i < 40; i++) {
+#pragma omp task shared(sum)
+    {
+      Waiting object(i);
+      for (int k = 0; k < 20; k++) {
+#pragma omp task firstprivate(object) shared(sum)
+        sum += object.value;
+#pragma omp task firstprivate(object) shared(sum) if (k % 2)
+        sum += object.value;
+      }
+#pragma omp taskwait
+    }
+  }
+  CHECK(sum == 40 * 39 / 2 * 40, "%d", sum.load());
+}
+
 static void leaders() {
   std::vector<std::thread> threads;
   std::atomic<int> sum{0};
@@ -93,6 +154,8 @@ static void leaders() {
 int main() {
   copies();
   exceptions();
+  handlers_interleave();
+  waiting_copies();
   leaders();
   return VERDICT();
 }

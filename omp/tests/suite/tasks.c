@@ -32,6 +32,7 @@ static void everybody_creates(void) {
   int count = 0, n = 0;
 #pragma omp parallel
   {
+#pragma omp atomic write
     n = omp_get_num_threads();
     for (int i = 0; i < 1000; i++)
 #pragma omp task
@@ -247,6 +248,42 @@ static void identity(void) {
   }
 }
 
+/* A grandchild that outlives its parent keeps the variables that it was created with. */
+static void inherited_icvs(void) {
+  int go = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  {
+#pragma omp task shared(go)
+    {
+      omp_set_num_threads(5);
+#pragma omp task shared(go)
+      {
+#pragma omp task shared(go)
+        {
+          while (!__atomic_load_n(&go, __ATOMIC_ACQUIRE)) {
+#pragma omp taskyield
+          }
+          CHECK(omp_get_max_threads() == 5, "%d", omp_get_max_threads());
+        }
+      }
+#pragma omp taskwait
+      omp_set_num_threads(9);
+      CHECK(omp_get_max_threads() == 9);
+    }
+#pragma omp taskwait
+    for (int i = 0; i < 10; i++) {
+#pragma omp task
+      {
+        omp_set_num_threads(20 + i);
+        CHECK(omp_get_max_threads() == 20 + i);
+      }
+    }
+#pragma omp taskwait
+    __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+  }
+}
+
 static void icvs(void) {
 #pragma omp parallel num_threads(2)
 #pragma omp single
@@ -323,6 +360,7 @@ int main(void) {
   nested_regions_in_tasks();
   identity();
   icvs();
+  inherited_icvs();
   children_outlive_their_thread();
   recursion();
   return VERDICT();

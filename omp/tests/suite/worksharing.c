@@ -96,6 +96,7 @@ static void barriers(void) {
 #pragma omp parallel
   {
     int me = omp_get_thread_num(), size = omp_get_num_threads();
+#pragma omp atomic write
     n = size;
     for (int round = 1; round <= 2000; round++) {
       phase[me] = round;
@@ -132,7 +133,7 @@ static void criticals(void) {
 struct wide { double a, b; };
 
 static void atomics(void) {
-  int i = 0, captured = 0, old, max = 0;
+  int i = 0, captured = 0, max = 0;
   double d = 0;
   long double wide = 0;
 #pragma omp parallel
@@ -143,9 +144,10 @@ static void atomics(void) {
     d += 0.5;
 #pragma omp atomic
     wide = wide + 1;
+    int old, seen;
 #pragma omp atomic capture
     { old = captured; captured += 2; }
-    int seen;
+    CHECK(old >= 0 && old % 2 == 0);
 #pragma omp atomic read
     seen = max;
     if (seen < k)
@@ -153,7 +155,7 @@ static void atomics(void) {
       max = k;
 #pragma omp flush
   }
-  CHECK(d == i * 0.5 && wide == i && captured == 2 * i && max == 999 && old >= 0);
+  CHECK(d == i * 0.5 && wide == i && captured == 2 * i && max == 999);
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 //! Logic of the EL1 runtime, free of the machine
 //!
 //! What can be decided without touching a register is decided here and tested on the host: argument
-//! words, release times, translation descriptors, lines of the console, sequence accounting.
+//! words, release times, translation descriptors, lines of the console.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -9,5 +9,4 @@
 pub mod argument;
 pub mod line;
 pub mod release;
-pub mod sequence;
 pub mod translation;

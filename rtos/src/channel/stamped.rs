@@ -2,7 +2,7 @@
 
 use crate::{clock, trace};
 use bulkhead_abi::trace::{Event, EventKind, Stamp};
-use bulkhead_rtos_core::sequence::{Arrival, Sequence};
+use bulkhead_buffers::sequence::{Arrival, Sequence};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Plain data whose first field is a [`Stamp`].

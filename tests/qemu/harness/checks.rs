@@ -13,8 +13,12 @@ const SHOWN: usize = 12;
 /// All that is not as expected.
 pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines) -> Vec<String> {
     let mut wrong = Vec::new();
-    if report.ended != Ended::Length.sentence() {
-        wrong.push(format!("the run ended early: {}", report.ended));
+    let end = match expected.gives_up_after {
+        None => Ended::Length,
+        Some(_) => Ended::Stalled,
+    };
+    if report.ended != end.sentence() {
+        wrong.push(format!("the run did not end as expected: {}", report.ended));
     }
     let figures = figures::of(report);
     let bounds = expected.figures.iter();

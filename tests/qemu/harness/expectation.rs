@@ -40,6 +40,8 @@ pub(crate) struct Expectation {
     /// Seconds of virtual time.
     #[serde(rename = "for", default = "usual_length")]
     pub(crate) seconds: f64,
+    /// The run is given up once the machine's clock has stood still for so many seconds of the host's.
+    pub(crate) gives_up_after: Option<u64>,
     /// Runs, whose digests must be equal.
     #[serde(default = "once")]
     pub(crate) runs: usize,

@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use zerocopy::FromBytes;
 
 /// Where tests are built and run, from the root of the checkout.
@@ -93,13 +94,9 @@ fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String
     let mut trouble = Vec::new();
     let mut digests = BTreeSet::new();
     for _ in 0..expected.runs {
-        let (report, lines) = run(case, &manifest, out).map_err(text)?;
-        trouble.extend(lines.as_ref().err().cloned());
-        trouble.extend(checks::differences(
-            expected,
-            &report,
-            &lines.unwrap_or_default(),
-        ));
+        let (report, (lines, untyped)) = run(case, &manifest, out).map_err(text)?;
+        trouble.extend(untyped);
+        trouble.extend(checks::differences(expected, &report, &lines));
         digests.insert(report.digest);
     }
     if expected.runs > 1 && (digests.len() > 1 || digests.contains(&None)) {
@@ -184,12 +181,15 @@ fn run(
     case: &Case,
     manifest: &Manifest,
     out: &Path,
-) -> Result<(Report, Result<Lines, String>), RunError> {
+) -> Result<(Report, (Lines, Vec<String>)), RunError> {
     let expected = &case.expectation;
+    let usual = RunOptions::of_manifest(manifest);
+    let patience = expected.gives_up_after.map(Duration::from_secs);
     let options = RunOptions {
         timing: Timing::DEFAULT,
         for_ns: Some((expected.seconds * 1e9) as u64),
-        ..RunOptions::of_manifest(manifest)
+        patience: patience.unwrap_or(usual.patience),
+        ..usual
     };
     let folder = RunFolder::new(out, &manifest.name);
     let mut player = Player::new(manifest, folder, &expected.typed);

@@ -11,6 +11,8 @@ const BARE: [(&str, &[&str]); 2] = [
     ),
     ("aarch64-unknown-none", &["rtos", "user"]),
 ];
+/// Whole systems under the emulator: no default member, so that `cargo test` does not run them.
+const EMULATOR_TESTS: &str = "bulkhead-qemu-tests";
 const LINUX_TARGET: &str = "aarch64-unknown-linux-musl";
 const WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
@@ -79,6 +81,10 @@ impl Suite<'_> {
 
     fn lint_host(&self) -> Part {
         let mut part = self.cargo("clippy-host", &["clippy", "--quiet", "--all-targets"]);
+        for package in self.workspace.metadata.workspace_default_packages() {
+            part.command.args(["--package", &package.name]);
+        }
+        part.command.args(["--package", EMULATOR_TESTS]);
         part.command.args(WARNINGS);
         part
     }
@@ -156,15 +162,14 @@ impl Suite<'_> {
 
     /// Whole systems under the emulator.
     fn emulator(&self) -> Option<Part> {
-        let package = "bulkhead-qemu-tests";
-        let arguments = ["test", "--release", "--package", package];
+        let arguments = ["test", "--release", "--package", EMULATOR_TESTS];
         let mut part = self.cargo("emulator", &arguments);
         if self.long {
             part.command.args(["--", "--include-ignored"]);
         }
         let mut members = self.workspace.metadata.workspace_packages().into_iter();
         members
-            .any(|member| *member.name == package)
+            .any(|member| *member.name == EMULATOR_TESTS)
             .then_some(part)
     }
 }

@@ -10,7 +10,7 @@ mod run;
 mod shown;
 mod stop;
 
-use bulkhead_model::system::System;
+use bulkhead_model::system::{Partition, System};
 use bulkhead_model::{Diagnostic, Overrides, Severity};
 use bulkhead_plan::manifest::Manifest;
 use bulkhead_run::RunError;
@@ -73,33 +73,29 @@ fn arguments(system: &System, changes: &Changes) -> Result<BTreeMap<String, Stri
         add(partition, word);
     }
     if let Some(fault) = &changes.fault {
-        add(
-            partition_of_fault(system, fault)?,
-            &format!("fault={fault}"),
-        );
+        let makers = makers(system, fault)?;
+        makers.for_each(|name| add(name, &format!("fault={fault}")));
     }
     Ok(words)
 }
 
-/// The partition that makes a fault: its name begins the fault's, the longest counts.
-fn partition_of_fault<'s>(system: &'s System, fault: &str) -> Result<&'s str, Failure> {
-    let names = system
-        .partitions
-        .iter()
-        .map(|partition| partition.name.as_str());
-    let makes = |name: &&str| {
-        fault
-            .strip_prefix(name)
-            .is_some_and(|rest| rest.starts_with('-'))
-    };
-    names
-        .clone()
-        .filter(makes)
-        .max_by_key(|name| name.len())
-        .ok_or_else(|| Failure::BadFault {
+/// Names of the partitions that can make `fault`.
+fn makers<'s>(system: &'s System, fault: &str) -> Result<impl Iterator<Item = &'s str>, Failure> {
+    let partitions = || system.partitions.iter();
+    let all = || partitions().flat_map(|partition| &partition.faults);
+    let Some(fault) = all().find(|known| *known == fault) else {
+        return Err(Failure::BadFault {
             fault: fault.into(),
-            known: names.collect::<Vec<_>>().join(", "),
-        })
+            known: match all().cloned().collect::<Vec<_>>() {
+                none if none.is_empty() => "no image of this system can make one".into(),
+                some => format!("the images of this system can make {}", some.join(", ")),
+            },
+        });
+    };
+    let makes = move |partition: &&Partition| partition.faults.contains(fault);
+    Ok(partitions()
+        .filter(makes)
+        .map(|partition| partition.name.as_str()))
 }
 
 /// What the user should know but need not act on now.

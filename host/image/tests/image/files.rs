@@ -53,7 +53,7 @@ fn executable() -> Vec<u8> {
 fn system() -> System {
     let text = "[system]\nname = \"one\"\nboard = \"qemu-virt\"\n[partition.guest]\nkind = \"image\"\n\
                 criticality = \"B\"\nmemory = \"8 MiB\"\nimage = { crate = \"bulkhead-control\" }\n";
-    fixture::system("one.toml", text)
+    fixture::system("one.toml".as_ref(), text)
 }
 
 fn place(bytes: Vec<u8>, wishes: Wishes) -> Result<GuestImage, String> {

@@ -8,8 +8,8 @@ use std::fs;
 use crate::fixture;
 
 fn drive() -> (u64, bulkhead_plan::Plan, Vec<u8>) {
-    let path = fixture::root().join("host/plan/tests/systems/drive.toml");
-    let system = fixture::system("drive.toml", &fs::read_to_string(path).expect("there"));
+    let path = fixture::root().join("systems/drive/system.toml");
+    let system = fixture::system(&path, &fs::read_to_string(&path).expect("there"));
     let inputs = fixture::inputs(&system);
     let planned = plan(&system, &inputs).expect("a plan");
     let image = pack::pack(&system, &inputs, &planned).expect("packs");

@@ -136,6 +136,14 @@ pub(super) const KEYS: &[Key] = &[
         example: "command_line = \"quiet\"",
     },
     Key {
+        path: "partition.*.faults",
+        shape: Shape::Texts,
+        presence: Default("none"),
+        meaning: "Faults that its image can make on purpose, to show that they are contained: \
+                  `bulkhead run --fault NAME` tells it to, by the argument word `fault=NAME`.",
+        example: "faults = [\"linux-panic\"]",
+    },
+    Key {
         path: "partition.*.privileged",
         shape: Shape::Flag,
         presence: Default("`false`"),

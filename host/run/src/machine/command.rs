@@ -18,9 +18,8 @@ pub(crate) const UART_LOG: &str = "uart.log";
 /// Four nanoseconds per instruction.
 pub const DEFAULT_SHIFT: u8 = 2;
 
-/// Not a divisor of usual periods: where turns end at the instants at which timers expire, QEMU 7.2
-/// lets the core that waits for its timer miss turns while another core spins.
-const DEFAULT_SLICE_US: u32 = 19;
+/// A core that became ready waits for one turn of each other core at most.
+pub const DEFAULT_SLICE_US: u32 = 20;
 
 /// How time passes in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -272,7 +271,7 @@ mod tests {
     fn virtual_time_is_counted_and_shared_fairly() {
         let text = command(Timing::DEFAULT).arguments(9).join(" ");
         assert!(text.contains("-icount shift=2,sleep=off"), "{text}");
-        assert!(text.contains("netdev=turns,interval=19"), "{text}");
+        assert!(text.contains("netdev=turns,interval=20"), "{text}");
         assert!(text.contains("clock=vm"), "{text}");
         assert!(text.contains("-m 2048M"), "{text}");
         assert!(text.contains("mem-path=/proc/self/fd/7"), "{text}");

@@ -11,12 +11,12 @@ mod program;
 mod qmp;
 mod turns;
 
-pub use command::{Command, DEFAULT_SHIFT, Load, Timing};
+pub use command::{Command, DEFAULT_SHIFT, DEFAULT_SLICE_US, Load, Timing};
 pub use folder::{RunFolder, Session};
 pub use program::check_program;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -30,6 +30,10 @@ use qmp::Qmp;
 const EMULATOR_LOG: &str = "emulator.log";
 /// How it was started, for repeating it by hand.
 const COMMAND_FILE: &str = "emulator.sh";
+/// How long an answer may take; a loaded host is slow, not dead.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The same while a run is watched, where no answer is no news.
+const GLANCE: Duration = Duration::from_secs(1);
 /// How long the emulator may take to end after it was told to.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -38,6 +42,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Machine {
     child: Child,
     control: Qmp,
+    /// Whether it left the last question unanswered.
+    is_silent: bool,
 }
 
 impl Machine {
@@ -59,8 +65,9 @@ impl Machine {
         let mut machine = Self {
             child,
             control: Qmp::new(ours),
+            is_silent: false,
         };
-        match machine.control.greet() {
+        match machine.ask(PATIENCE, Qmp::greet) {
             Ok(()) => Ok(machine),
             Err(_) => Err(program::diagnose(command, &log_file, &command_file)),
         }
@@ -71,23 +78,53 @@ impl Machine {
     /// # Errors
     /// The emulator is gone.
     pub fn resume(&mut self) -> Result<(), RunError> {
-        self.control.execute("cont").map(drop).map_err(silent)
+        self.ask(PATIENCE, |control| control.execute("cont"))
+            .map(drop)
     }
 
-    /// Freezes the machine: its memory no longer changes.
+    /// Freezes the machine: its memory no longer changes. Where it left the last question unanswered it
+    /// is not asked again.
     ///
     /// # Errors
-    /// The emulator is gone.
+    /// The emulator is gone, or does not answer.
     pub fn freeze(&mut self) -> Result<(), RunError> {
-        self.control.execute("stop").map(drop).map_err(silent)
+        if self.is_silent {
+            return Err(silent(&ErrorKind::TimedOut.into()));
+        }
+        self.ask(PATIENCE, |control| control.execute("stop"))
+            .map(drop)
     }
 
     /// A 32-bit register of a device, by physical address.
     ///
     /// # Errors
-    /// The emulator is gone, or there is no such register.
+    /// The emulator is gone or does not answer, or there is no such register.
     pub fn register(&mut self, pa: u64) -> Result<u32, RunError> {
-        self.control.examine_word(pa).map_err(silent)
+        self.ask(PATIENCE, |control| control.examine_word(pa))
+    }
+
+    /// The same, if it can be had at once: a guest that takes exceptions without executing anything keeps the
+    /// emulator from answering.
+    ///
+    /// # Errors
+    /// The emulator is gone, or there is no such register.
+    pub fn glance(&mut self, pa: u64) -> Result<Option<u32>, RunError> {
+        match self.ask(GLANCE, |control| control.examine_word(pa)) {
+            Err(_) if self.is_silent => Ok(None),
+            answer => answer.map(Some),
+        }
+    }
+
+    fn ask<T>(
+        &mut self,
+        patience: Duration,
+        question: impl FnOnce(&mut Qmp) -> io::Result<T>,
+    ) -> Result<T, RunError> {
+        let patient = self.control.be_patient(patience);
+        let answer = patient.and_then(|()| question(&mut self.control));
+        let kind = answer.as_ref().err().map(io::Error::kind);
+        self.is_silent = matches!(kind, Some(ErrorKind::WouldBlock | ErrorKind::TimedOut));
+        answer.map_err(|error| silent(&error))
     }
 
     /// Whether counted time repeats bit by bit in this emulator.
@@ -107,10 +144,13 @@ impl Machine {
         self.child.id()
     }
 
-    /// Ends the machine in an orderly way: what the emulator still has to write it writes.
+    /// Ends the machine in an orderly way, if it answers: what the emulator still has to write it writes.
     pub fn quit(mut self) {
+        if self.is_silent {
+            return;
+        }
         // Whether or not it could still be told: `drop` makes sure.
-        let _ = self.control.execute("quit");
+        let _ = self.ask(GRACE, |control| control.execute("quit"));
         let deadline = Instant::now() + GRACE;
         while !self.has_ended() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(2));
@@ -128,7 +168,7 @@ impl Drop for Machine {
     }
 }
 
-fn silent(error: io::Error) -> RunError {
+fn silent(error: &io::Error) -> RunError {
     RunError::EmulatorSilent {
         message: error.to_string(),
     }
@@ -152,7 +192,7 @@ fn spawn(
     program.envs(turns::environment(command.timing));
     process::bind_to_parent(&mut program, &[command.ram_fd, control.as_fd().as_raw_fd()]);
     program.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => RunError::EmulatorMissing {
+        ErrorKind::NotFound => RunError::EmulatorMissing {
             program: command.program.clone(),
         },
         _ => RunError::File {

@@ -1,32 +1,39 @@
 //! The emulator's control connection
 //!
 //! QEMU Machine Protocol (docs/interop/qmp-spec): one JSON object per line; replies carry `return`
-//! or `error`, events carry `event` and are skipped.
+//! or `error`, events carry `event` and are skipped. Each request has a number, which its reply repeats:
+//! one that comes too late is skipped, too.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// How long an answer may take; a loaded host is slow, not dead.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// The connection.
 #[derive(Debug)]
 pub(super) struct Qmp {
     stream: BufReader<UnixStream>,
+    /// What came of a line so far.
+    line: String,
+    requests: u64,
 }
 
 impl Qmp {
     pub(super) fn new(stream: UnixStream) -> Self {
         Self {
             stream: BufReader::new(stream),
+            line: String::new(),
+            requests: 0,
         }
+    }
+
+    /// How long an answer may take from now on.
+    pub(super) fn be_patient(&mut self, patience: Duration) -> io::Result<()> {
+        self.stream.get_ref().set_read_timeout(Some(patience))
     }
 
     /// Waits for the greeting and enters command mode.
     pub(super) fn greet(&mut self) -> io::Result<()> {
-        self.stream.get_ref().set_read_timeout(Some(PATIENCE))?;
         let greeting = self.receive()?;
         if greeting.get("QMP").is_none() {
             return Err(unexpected(&greeting));
@@ -36,7 +43,7 @@ impl Qmp {
 
     /// A command without arguments; gives what it returns.
     pub(super) fn execute(&mut self, command: &str) -> io::Result<Value> {
-        self.request(&json!({ "execute": command }))
+        self.request(json!({ "execute": command }))
     }
 
     /// A 32-bit word at a physical address, devices included.
@@ -46,18 +53,23 @@ impl Qmp {
             "execute": "human-monitor-command",
             "arguments": { "command-line": line },
         });
-        let answer = self.request(&request)?;
+        let answer = self.request(request)?;
         let text = answer.as_str().unwrap_or_default();
         let digits = text.rsplit("0x").next().unwrap_or_default().trim();
         u32::from_str_radix(digits, 16).map_err(|_| unexpected(&answer))
     }
 
-    fn request(&mut self, request: &Value) -> io::Result<Value> {
+    fn request(&mut self, mut request: Value) -> io::Result<Value> {
+        self.requests += 1;
+        request["id"] = self.requests.into();
         self.stream
             .get_mut()
             .write_all(format!("{request}\n").as_bytes())?;
         loop {
             let mut answer = self.receive()?;
+            if answer["id"] != self.requests {
+                continue;
+            }
             if let Some(value) = answer.get_mut("return") {
                 return Ok(value.take());
             }
@@ -68,11 +80,12 @@ impl Qmp {
     }
 
     fn receive(&mut self) -> io::Result<Value> {
-        let mut line = String::new();
-        if self.stream.read_line(&mut line)? == 0 {
+        if self.stream.read_line(&mut self.line)? == 0 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it has ended"));
         }
-        serde_json::from_str(&line).map_err(io::Error::from)
+        let received = serde_json::from_str(&self.line).map_err(io::Error::from);
+        self.line.clear();
+        received
     }
 }
 
@@ -103,19 +116,32 @@ mod tests {
 
     #[test]
     fn skips_events_and_returns_the_answer() {
-        let mut qmp = qmp(&["{\"event\":\"RESUME\"}\n{\"return\":{\"a\":1}}\n"]);
+        let mut qmp = qmp(&["{\"event\":\"RESUME\"}\n{\"return\":{\"a\":1},\"id\":1}\n"]);
         assert_eq!(qmp.execute("cont").unwrap(), json!({ "a": 1 }));
     }
 
     #[test]
+    fn an_answer_that_comes_too_late_is_not_taken_for_the_next() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut qmp = Qmp::new(ours);
+        qmp.be_patient(Duration::from_millis(1)).unwrap();
+        theirs.write_all(b"{\"return\":").unwrap();
+        let kind = qmp.execute("stop").unwrap_err().kind();
+        assert_eq!(kind, io::ErrorKind::WouldBlock);
+        let late = "\"late\",\"id\":1}\n{\"return\":\"in time\",\"id\":2}\n";
+        theirs.write_all(late.as_bytes()).unwrap();
+        assert_eq!(qmp.execute("stop").unwrap(), json!("in time"));
+    }
+
+    #[test]
     fn reads_a_register_from_what_people_are_shown() {
-        let mut qmp = qmp(&["{\"return\":\"0000000009010000: 0x6955b900\\r\\n\"}\n"]);
+        let mut qmp = qmp(&["{\"return\":\"0000000009010000: 0x6955b900\\r\\n\",\"id\":1}\n"]);
         assert_eq!(qmp.examine_word(0x0901_0000).unwrap(), 0x6955_b900);
     }
 
     #[test]
     fn errors_and_nonsense_and_the_end_are_errors() {
-        let mut refused = qmp(&["{\"error\":{\"desc\":\"no\"}}\n"]);
+        let mut refused = qmp(&["{\"error\":{\"desc\":\"no\"},\"id\":1}\n"]);
         assert!(refused.execute("x").unwrap_err().to_string().contains("no"));
         let mut nonsense = qmp(&["what?\n"]);
         assert!(nonsense.execute("x").is_err());

@@ -1,8 +1,8 @@
-/* Turns: the emulator's main loop runs only while its processor thread waits
+/* Turns: the emulator's threads, and the cores it emulates, take turns that do not depend on the host
  *
  * Loaded into the emulator beside the C library (LD_PRELOAD); doc/design/0005 says why.
  *
- * Where instructions are the clock, one thread runs all cores in turn and runs the timers when their
+ * First, its threads. Where instructions are the clock, one thread runs all cores in turn and runs the timers when their
  * instant has come. It also wakes the main loop at each such instant, and the main loop looks at the
  * same timers: should the host let it come first, it runs them, and a timer run there ends the turn
  * of a core that one run by the processor thread does not end. Which came first was the host's choice.
@@ -11,6 +11,11 @@
  * which it does when all cores are idle. It is the main loop's business then to let time pass. What
  * comes from outside (the tool's control connection, a person at the UART) passes at once: a file
  * that is ready, or a wake-up by a third thread, such as the one that reads the control connection.
+ *
+ * Second, its cores. QEMU before 8.1 may run a timer that ends a core's turn when it has already
+ * prepared the next core, which then has no time left and misses its turn: behind a core that spins,
+ * always. Timers are run in time if each core is asked to begin its turn anew, and so all others are
+ * asked to whenever a core begins its own.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,6 +37,7 @@
 static int (*next_eventfd)(unsigned, int);
 static int (*next_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
 static ssize_t (*next_write)(int, const void *, size_t);
+static int (*next_unlock)(pthread_mutex_t *);
 static int (*next_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
 static int (*next_cond_broadcast)(pthread_cond_t *);
 
@@ -41,6 +47,12 @@ static atomic_bool is_eventfd[EVENT_FDS];           /* the emulator's wake-ups o
 static _Atomic(pthread_cond_t *) processor_awaits;  /* NULL until it has waited once */
 static atomic_bool processor_waits;
 static atomic_bool woken_from_outside;
+static pthread_mutex_t *big_lock;                   /* of the emulator; the processor thread's */
+
+/* The emulator's own, which it offers to its modules; NULL where it does without this. */
+struct core;
+static struct core *(*core_of_index)(int);
+static void (*ask_to_begin_anew)(struct core *);
 
 /* x86-64 keeps an older version of the condition variables under the same names. */
 static void *next_of_version(const char *name, const char *version)
@@ -49,15 +61,23 @@ static void *next_of_version(const char *name, const char *version)
     return found ? found : dlsym(RTLD_NEXT, name);
 }
 
+/* Other libraries may begin, and call what is wrapped here, before this one does. */
 __attribute__((constructor)) static void find_next(void)
 {
+    if (next_unlock)
+        return;
     next_eventfd = dlsym(RTLD_NEXT, "eventfd");
     next_ppoll = dlsym(RTLD_NEXT, "ppoll");
     next_write = dlsym(RTLD_NEXT, "write");
     next_cond_wait = next_of_version("pthread_cond_wait", "GLIBC_2.3.2");
     next_cond_broadcast = next_of_version("pthread_cond_broadcast", "GLIBC_2.3.2");
+    if (!dlsym(RTLD_DEFAULT, "icount_percpu_budget")) {
+        core_of_index = dlsym(RTLD_DEFAULT, "qemu_get_cpu");
+        ask_to_begin_anew = dlsym(RTLD_DEFAULT, "cpu_exit");
+    }
     main_loop = pthread_self();
     turn_offered = next_eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    next_unlock = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
 }
 
 static bool is_processor_thread(void)
@@ -73,6 +93,7 @@ static bool is_processor_thread(void)
 
 int eventfd(unsigned count, int flags)
 {
+    find_next();
     int fd = next_eventfd(count, flags);
     if (fd >= 0 && fd < EVENT_FDS)
         is_eventfd[fd] = true;
@@ -91,6 +112,7 @@ static void offer_turn(void)
 
 ssize_t write(int fd, const void *bytes, size_t n)
 {
+    find_next();
     bool outside = is_eventfd_of_emulator(fd) && !is_processor_thread() &&
                    !pthread_equal(pthread_self(), main_loop);
     ssize_t written = next_write(fd, bytes, n);
@@ -101,12 +123,37 @@ ssize_t write(int fd, const void *bytes, size_t n)
     return written;
 }
 
-/* The caller holds `mutex`, the emulator's big lock, which the main loop needs for its turn. */
+/* The processor thread gives up the big lock when a core's turn begins, and at other times. */
+static void begin_turn(void)
+{
+    static struct core **running, *last;
+    if (!running)
+        running = dlsym(RTLD_DEFAULT, "current_cpu");
+    if (!running || *running == last)
+        return;
+    last = *running;
+    struct core *core;
+    for (int i = 0; (core = core_of_index(i)); i++)
+        if (core != last)
+            ask_to_begin_anew(core);
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    find_next();
+    if (mutex == big_lock && core_of_index && ask_to_begin_anew && is_processor_thread())
+        begin_turn();
+    return next_unlock(mutex);
+}
+
+/* The caller holds `mutex`, the big lock, which the main loop needs for its turn. */
 int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
+    find_next();
     if (!is_processor_thread())
         return next_cond_wait(cond, mutex);
     processor_awaits = cond;
+    big_lock = mutex;
     processor_waits = true;
     offer_turn();
     int result = next_cond_wait(cond, mutex);
@@ -117,6 +164,7 @@ int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 /* The turn ends here and not when the woken thread gets to run, which is the host's choice again. */
 int pthread_cond_broadcast(pthread_cond_t *cond)
 {
+    find_next();
     if (cond == processor_awaits)
         processor_waits = false;
     return next_cond_broadcast(cond);
@@ -149,6 +197,7 @@ static bool await_turn(const struct pollfd *fds, nfds_t n, const sigset_t *mask)
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
     static bool outside;
+    find_next();
     int ready = next_ppoll(fds, n, timeout, mask);
     if (ready < 0 || !processor_awaits || !pthread_equal(pthread_self(), main_loop))
         return ready;

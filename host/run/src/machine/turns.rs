@@ -1,6 +1,6 @@
 //! What is loaded into the emulator so that counted time repeats: `turns.c`
 //!
-//! `doc/design/0005-the-emulators-threads-take-turns.md`.
+//! `doc/design/0005-the-emulator-takes-turns.md`.
 
 use std::path::Path;
 

@@ -107,7 +107,8 @@ impl Ended {
             Self::Length => "reached its length",
             Self::Interrupted => "interrupted",
             Self::Stalled => {
-                "given up: the machine's clock stood still; the report shows the last state of each partition"
+                "given up: the machine's clock stood still, as it does while a core takes exceptions and executes \
+                 nothing (`--real` goes by the host's clock); the report shows the last state of each partition"
             }
             Self::Emulator => "the emulator ended by itself; see emulator.log beside the report",
         }
@@ -238,8 +239,11 @@ impl<'m> Course<'m> {
                 break Ended::Stalled;
             }
         };
-        if ended != Ended::Emulator {
-            machine.freeze()?;
+        match ended {
+            Ended::Length => machine.freeze()?,
+            // If it cannot be frozen any more, its memory is read as it is: there is a report in any case.
+            Ended::Interrupted | Ended::Stalled => drop(machine.freeze()),
+            Ended::Emulator => {}
         }
         self.look(observer)?;
         if ended != Ended::Interrupted {

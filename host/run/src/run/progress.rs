@@ -52,7 +52,7 @@ impl Progress {
         let over = end_ns.is_some_and(|end_ns| clock.now_ns() >= end_ns);
         let mut liar = None;
         if over || self.is_quiet() {
-            liar = self.ask(clock, machine)?;
+            liar = self.ask(clock, over, machine)?;
         }
         if clock.now_ns() > self.newest_ns {
             self.newest_ns = clock.now_ns();
@@ -75,10 +75,23 @@ impl Progress {
         self.standstill() > QUIET && self.asked.elapsed() > QUIET
     }
 
-    fn ask(&mut self, clock: &mut Clock, machine: &mut Machine) -> Result<Option<usize>, RunError> {
-        self.asked = Instant::now();
+    /// That a run is over must be confirmed; else no answer is no news.
+    fn ask(
+        &mut self,
+        clock: &mut Clock,
+        over: bool,
+        machine: &mut Machine,
+    ) -> Result<Option<usize>, RunError> {
         let Some(pa) = self.rtc else { return Ok(None) };
-        let seconds = u64::from(machine.register(pa)?.wrapping_sub(self.power_on_s));
+        let answer = match over {
+            true => machine.register(pa).map(Some),
+            false => machine.glance(pa),
+        };
+        self.asked = Instant::now();
+        let Some(now_s) = answer? else {
+            return Ok(None);
+        };
+        let seconds = u64::from(now_s.wrapping_sub(self.power_on_s));
         if seconds > self.rtc_s {
             self.rtc_s = seconds;
             self.moved = Instant::now();

@@ -2,7 +2,8 @@
 
 use crate::fake::{Effect, End};
 use crate::world::{
-    ATTACHED, ATTACHED_VALUE, DOORBELL_INTID, GICD, KEY, Wishes, World, mpidr, target, vttbr,
+    ATTACHED, ATTACHED_VALUE, DOORBELL_INTID, GICD, GUEST_MEMORY, KEY, Wishes, World, mpidr,
+    target, vttbr,
 };
 use bulkhead_abi::config::flags;
 use bulkhead_abi::status::{Action, Cause, State, Trap};
@@ -174,21 +175,25 @@ fn undefined_calls_of_the_range_and_immediates_are_faults() {
         action: Action::Inject,
         ..Wishes::default()
     };
-    for (function, esr) in [
+    let calls = [
         (hypercall::BASE + 8, 0),
         (hypercall::LAST, 0),
         (psci::VERSION, 1),
-    ] {
+    ];
+    let conduits = [(0x16, 0x1004), (0x17, 0x1000)];
+    for ((class, elr), (function, immediate)) in conduits
+        .into_iter()
+        .flat_map(|conduit| calls.map(|call| (conduit, call)))
+    {
+        // An HVC is stepped over before it is taken, an SMC is trapped where it stands.
         let world = World::running(injecting);
         world.fake.0.vbar.set(0x8000);
         let frame = &world.cores[0].frame;
         frame.set_x(0, function);
-        frame.set_elr(0x1004);
+        frame.set_elr(elr);
         frame.set_spsr(0x3C5);
-        assert_eq!(
-            world.exception(0, 0x16 << 26 | 1 << 25 | esr),
-            End::Returned
-        );
+        let end = world.exception(0, class << 26 | 1 << 25 | immediate);
+        assert_eq!(end, End::Returned);
         let told = Effect::ToEl1 {
             esr: 1 << 25,
             far: 0,
@@ -197,6 +202,7 @@ fn undefined_calls_of_the_range_and_immediates_are_faults() {
         };
         assert_eq!(world.fake.take_effects(), [told], "at the call itself");
         assert_eq!(frame.elr(), 0x8200);
+        assert_eq!(world.status(0).log[0].elr, 0x1000, "in the record too");
     }
 }
 
@@ -305,6 +311,18 @@ fn reset_and_off_concern_the_partition_alone() {
         assert_eq!((world.link(1).epoch, world.link(0).epoch), (2, 1));
         assert!(!world.is_cut(0));
     }
+}
+
+#[test]
+fn an_image_outside_the_memory_is_not_started() {
+    let world = World::running(Wishes::default());
+    let [start, bytes] = GUEST_MEMORY;
+    for entry in [0, start - 4, start + bytes, 1 << 45, u64::MAX] {
+        let end = world.call(2, &[hypercall::EXEC, entry, 5]);
+        assert_eq!(end, End::Returned, "{entry:#x}");
+        assert_eq!(world.answer(2), hypercall::INVALID);
+    }
+    assert_eq!(world.link(1).epoch, 1);
 }
 
 #[test]

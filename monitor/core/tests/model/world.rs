@@ -35,6 +35,7 @@ pub(crate) const HEARTBEAT: u64 = 0x6002_0000;
 pub(crate) const ATTACHED: u64 = 0x6003_0000;
 pub(crate) const ATTACHED_VALUE: u64 = 0x1234_5000_07C3;
 pub(crate) const KEY: u64 = 77;
+pub(crate) const GUEST_MEMORY: [u64; 2] = [0x4000_0000, 0x10_0000];
 /// From guest-physical to physical.
 pub(crate) const MEMORY: u64 = 0x10_0000_0000;
 /// No stage 2 from here on.
@@ -139,6 +140,7 @@ fn config(index: usize, wishes: Wishes) -> PartitionConfig {
         cores: 0,
         flags: wishes.flags | standby,
         standby: NO_PARTITION,
+        memory: GUEST_MEMORY,
         entry: 0,
         argument: 0,
         alternate_entry: 0,

@@ -61,8 +61,8 @@ pub(crate) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "exec-outside",
-        fate: Fate::Dies,
-        what: "in each life starts an image outside its memory",
+        fate: Fate::Lives,
+        what: "starts an image outside its memory",
         run: exec_outside,
     },
     Attack {
@@ -241,11 +241,20 @@ fn attach(context: &mut Context<'_>) {
 }
 
 fn exec_outside(context: &mut Context<'_>) {
-    let entries = [0, 0x0c00_0000, 0x0800_0000, 0x7000_0000, 1 << 45, u64::MAX];
-    let life = context.system.link().read().epoch as usize;
-    let entry = entries[life % entries.len()];
-    let answer = ask(hypercall::EXEC, entry, 0, 0);
-    context.say(format_args!("entry={entry:#x} answer={answer}"));
+    let [start, bytes] = context.system.memory();
+    let (before, behind) = (start - 4, start + bytes);
+    for entry in [
+        0,
+        0x0c00_0000,
+        0x0800_0000,
+        before,
+        behind,
+        1 << 45,
+        u64::MAX,
+    ] {
+        let answer = ask(hypercall::EXEC, entry, 0, 0);
+        context.say(format_args!("entry={entry:#x} answer={answer}"));
+    }
 }
 
 fn exec_inside(context: &mut Context<'_>) {

@@ -102,6 +102,8 @@ impl Traffic {
             Ok(()) => self.sent += 1,
             Err(_) => self.full += 1,
         }
+        // Also when it is full: then its reader sleeps. Nothing where there is no doorbell.
+        out.ring();
     }
 
     fn take(&mut self) {

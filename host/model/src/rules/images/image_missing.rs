@@ -9,7 +9,7 @@ use crate::suggestion::nearest;
 crate::rules::rule! {
     Error, "image-missing",
     "image files are there and can be read",
-    "Names in the description start from its folder, names in `--set` from where the tool was started.",
+    "Relative names start from the folder of the description, also those in `--set`.",
     check
 }
 
