@@ -12,6 +12,7 @@ pub mod config;
 pub mod dispatch;
 pub mod guest;
 pub mod hypercall;
+pub mod kernel;
 pub mod psci;
 pub mod status;
 pub mod trace;

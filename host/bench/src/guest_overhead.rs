@@ -10,15 +10,15 @@ use bulkhead_plan::load::GuestImage;
 use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::{Command, Load, Machine, RunFolder, Timing};
 use bulkhead_run::ram::Ram;
-use bulkhead_run::report::Live;
-use bulkhead_run::{Observer, RunOptions, run};
+use bulkhead_run::{RunOptions, run};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::setting::Setting;
+use crate::until::{DONE, UntilDone};
 use crate::{Bench, BenchError, Context, Report, Row};
 
 const SYSTEM: &str = "host/bench/systems/linux-alone";
@@ -26,8 +26,6 @@ const SYSTEM: &str = "host/bench/systems/linux-alone";
 const BOUND: f64 = 1.0;
 /// One instruction is one nanosecond.
 const TIMING: Timing = Timing::path(0);
-/// Last line of the measuring program.
-const DONE: &str = "bench done";
 /// Room for the boot loader, bytes.
 const LOADER_SIZE: u64 = 4096;
 /// How long a run may take, wall clock.
@@ -73,21 +71,6 @@ impl Bench for GuestOverhead {
         };
         Ok(self.report(partitioned.iter().map(row).collect()))
     }
-}
-
-/// Ends the run when all is measured.
-struct UntilDone<'a> {
-    over: &'a AtomicBool,
-}
-
-impl Observer for UntilDone<'_> {
-    fn line(&mut self, _: &str, text: &str) {
-        if text.contains(DONE) {
-            self.over.store(true, Ordering::Relaxed);
-        }
-    }
-    fn live(&mut self, _: &Live) {}
-    fn notice(&mut self, _: &str) {}
 }
 
 fn in_partition(setting: &Setting) -> Result<Measures, BenchError> {

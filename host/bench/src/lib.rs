@@ -12,11 +12,13 @@ mod footprint;
 mod guest_overhead;
 mod interrupt_log;
 mod load;
+mod primitives;
 mod report;
 mod restart;
 mod setting;
 mod sloc;
 mod traps;
+mod until;
 
 pub use error::BenchError;
 pub use report::{Figures, Report, Row, html};
@@ -62,6 +64,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(restart::Restart),
         Box::new(restart::RestartShowcase),
         Box::new(determinism::Determinism),
+        Box::new(primitives::Primitives),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),

@@ -16,7 +16,9 @@ use crate::error::BuildError;
 pub enum Target {
     /// The monitor: no floating point, linked at an address of the board.
     Monitor,
-    /// Images for a partition.
+    /// The kernel of a partition: no floating point.
+    Kernel,
+    /// Images for a partition, and components.
     Partition,
     /// User space of a Linux partition.
     Linux,
@@ -25,7 +27,7 @@ pub enum Target {
 impl Target {
     const fn triple(self) -> &'static str {
         match self {
-            Self::Monitor => "aarch64-unknown-none-softfloat",
+            Self::Monitor | Self::Kernel => "aarch64-unknown-none-softfloat",
             Self::Partition => "aarch64-unknown-none",
             Self::Linux => "aarch64-unknown-linux-musl",
         }
@@ -33,7 +35,7 @@ impl Target {
 
     const fn profile(self) -> &'static str {
         match self {
-            Self::Monitor | Self::Partition => "bare",
+            Self::Monitor | Self::Kernel | Self::Partition => "bare",
             Self::Linux => "release",
         }
     }

@@ -13,7 +13,7 @@ use crate::error::BuildError;
 use crate::foreign::{self, Wishes};
 use crate::initrd::{self, Contents};
 use crate::progress::Progress;
-use crate::{BuildOptions, elf, linux, output};
+use crate::{BuildOptions, components, elf, linux, output};
 
 /// Crate of the programs in the initial file system.
 const AGENT: &str = "bulkhead-agent";
@@ -39,6 +39,7 @@ struct Gatherer<'a> {
     system: &'a System,
     options: &'a BuildOptions,
     built: Executables,
+    kernel: Executables,
     agent: Executables,
 }
 
@@ -47,6 +48,15 @@ fn images(system: &System) -> impl Iterator<Item = &Image> {
         .partitions
         .iter()
         .flat_map(|p| std::iter::once(&p.image).chain(&p.alternate))
+}
+
+/// The crates for the bare machine that an image is made of.
+fn crates_of(image: &Image) -> &[String] {
+    match image {
+        Image::Crate(name) => std::slice::from_ref(name),
+        Image::Components(names) => names,
+        _ => &[],
+    }
 }
 
 /// What a list of crates is called while it is built.
@@ -60,15 +70,18 @@ impl<'a> Gatherer<'a> {
         options: &'a BuildOptions,
         progress: &Progress,
     ) -> Result<Self, BuildError> {
-        let crate_of = |image: &Image| match image {
-            Image::Crate(name) => Some(name.clone()),
-            _ => None,
-        };
-        let mut names: Vec<String> = images(system).filter_map(crate_of).collect();
+        let mut names: Vec<String> = images(system).flat_map(crates_of).cloned().collect();
         names.sort();
         names.dedup();
         progress.doing(listed(&names));
         let built = crates::build(&options.root, Target::Partition, &names, 0)?;
+        let on_kernel = |image: &Image| matches!(image, Image::Components(_));
+        let kernel = match images(system).any(on_kernel) {
+            true => vec![components::KERNEL.to_owned()],
+            false => vec![],
+        };
+        progress.doing(listed(&kernel));
+        let kernel = crates::build(&options.root, Target::Kernel, &kernel, 0)?;
         let wants_agent = |image: &Image| {
             matches!(
                 image,
@@ -90,6 +103,7 @@ impl<'a> Gatherer<'a> {
             system,
             options,
             built,
+            kernel,
             agent,
         })
     }
@@ -116,6 +130,7 @@ impl<'a> Gatherer<'a> {
         let ram = self.system.board.guest.ram;
         match image {
             Image::Crate(name) => crate_image(only_executable(&self.built, name)?),
+            Image::Components(names) => self.components(names),
             Image::File {
                 path,
                 load,
@@ -137,6 +152,17 @@ impl<'a> Gatherer<'a> {
                 linux::place(partition, ram, image, initrd)
             }
         }
+    }
+
+    /// The kernel, and its components as an archive behind it.
+    fn components(&self, names: &[String]) -> Result<GuestImage, BuildError> {
+        let kernel = crate_image(only_executable(&self.kernel, components::KERNEL)?)?;
+        let mut components = Vec::new();
+        for name in names {
+            let path = only_executable(&self.built, name)?;
+            components.push((name.as_str(), executable(path)?));
+        }
+        components::pack(kernel, &components)
     }
 
     /// The initial file system; one that is built is kept in the output folder for people to see.
@@ -170,9 +196,13 @@ fn read(path: &Path) -> Result<Vec<u8>, BuildError> {
     fs::read(path).map_err(|error| BuildError::unreadable(path, &error))
 }
 
+fn executable(path: &Path) -> Result<elf::Executable, BuildError> {
+    elf::parse(&read(path)?)
+        .map_err(|what| BuildError::internal(format!("`{}` {what}", path.display())))
+}
+
 fn crate_image(path: &Path) -> Result<GuestImage, BuildError> {
-    let executable = elf::parse(&read(path)?)
-        .map_err(|what| BuildError::internal(format!("`{}` {what}", path.display())))?;
+    let executable = executable(path)?;
     let entry = Ipa(executable.entry_address());
     Ok(GuestImage {
         pieces: executable.pieces(),

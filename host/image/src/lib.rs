@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod components;
 pub mod cpio;
 pub mod crates;
 pub mod elf;

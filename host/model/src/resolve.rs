@@ -141,6 +141,10 @@ fn image(draft: &Draft, image: &ImageDraft) -> Option<Image> {
     if let Some(name) = image.built.value() {
         return Some(Image::Crate(name));
     }
+    if image.components.given().is_some() {
+        let crates = image.crates().map(|name| name.value.clone());
+        return Some(Image::Components(crates.collect()));
+    }
     if let Some(file) = image.file.given() {
         return Some(Image::File {
             path: draft.path(file),

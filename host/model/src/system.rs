@@ -171,6 +171,8 @@ pub enum Trapping {
 pub enum Image {
     /// A crate of the workspace, built for the bare machine.
     Crate(String),
+    /// The kernel, and crates of the workspace as its components; it starts the first.
+    Components(Vec<String>),
     /// An ELF or arm64 `Image` or flat file; a flat one is placed at `load` and entered at `entry`.
     File {
         /// The file.

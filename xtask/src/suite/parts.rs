@@ -7,7 +7,7 @@ use std::process::Command;
 const BARE: [(&str, &[&str]); 2] = [
     (
         "aarch64-unknown-none-softfloat",
-        &["monitor", "arch/aarch64", "drivers"],
+        &["monitor", "kernel", "arch/aarch64", "drivers"],
     ),
     ("aarch64-unknown-none", &["rtos", "user"]),
 ];

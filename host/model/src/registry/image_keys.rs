@@ -12,6 +12,15 @@ pub(super) const KEYS: &[Key] = &[
         example: "image.crate = \"bulkhead-control\"",
     },
     Key {
+        path: "partition.*.image.components",
+        shape: Shape::Texts,
+        presence: Default("not on the kernel"),
+        meaning: "Crates of this workspace that run as components on the kernel, each in an address \
+                  space of its own. The kernel starts the first one, which starts the others. For kind \
+                  `\"rtos\"`.",
+        example: "image.components = [\"bulkhead-primitives\"]",
+    },
+    Key {
         path: "partition.*.image.file",
         shape: Shape::Text,
         presence: Default("no file of your own"),

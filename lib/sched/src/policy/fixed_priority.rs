@@ -112,6 +112,10 @@ impl<R: Rule, const N: usize> Policy for FixedPriority<R, N> {
         Ok(())
     }
 
+    fn outranks(&self, thread: ThreadId, running: ThreadId) -> bool {
+        R::PREEMPTIVE && self.priorities[thread.index()] < self.priorities[running.index()]
+    }
+
     fn remove(&mut self, thread: ThreadId) {
         self.ready.remove(thread);
     }

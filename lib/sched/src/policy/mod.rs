@@ -53,6 +53,12 @@ pub trait Policy {
         now: Time,
     ) -> Result<(), Refusal>;
 
+    /// Whether `thread`, were it ready, would be picked while `running` is; `false` where that takes
+    /// more than a look. Lets a queue hand over to its consumer without asking for a pick.
+    fn outranks(&self, _thread: ThreadId, _running: ThreadId) -> bool {
+        false
+    }
+
     /// The thread became ready.
     fn wakeup(&mut self, thread: ThreadId, now: Time);
 

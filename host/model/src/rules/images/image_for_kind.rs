@@ -7,7 +7,8 @@ use crate::system::Kind;
 crate::rules::rule! {
     Error, "image-for-kind",
     "a Linux partition has a kernel, and no other has one",
-    "`kind = \"linux\"` goes with `kernel`; `\"rtos\"` and `\"image\"` go with `crate` or `file`. A Linux \
+    "`kind = \"linux\"` goes with `kernel`; `\"rtos\"` and `\"image\"` go with `crate` or `file`, \
+     `\"rtos\"` with `components`, too. A Linux \
      kernel of which nothing is to be generated can be an `\"image\"` with `file` and `device_tree`.",
     check
 }
@@ -18,8 +19,9 @@ fn check(draft: &Draft, report: &mut Report) {
             continue;
         };
         let wrong = match kind.value {
-            Kind::Linux => ["crate", "file"].as_slice(),
-            Kind::Rtos | Kind::Image => &["kernel", "initrd"],
+            Kind::Linux => ["crate", "components", "file"].as_slice(),
+            Kind::Rtos => &["kernel", "initrd"],
+            Kind::Image => &["kernel", "initrd", "components"],
         };
         let advice = match kind.value {
             Kind::Linux => "write `image = { kernel = \"debian\", initrd = \"agent\" }`",

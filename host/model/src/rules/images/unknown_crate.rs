@@ -1,6 +1,7 @@
 //! The crates named are programs of the workspace
 
 use crate::diagnostic::Report;
+use crate::document::At;
 use crate::draft::Draft;
 use crate::suggestion::advice;
 use crate::workspace::members;
@@ -20,19 +21,16 @@ fn check(draft: &Draft, report: &mut Report) {
     let programs = members.iter().filter(|member| member.program);
     let programs: Vec<_> = programs.map(|member| member.name.as_str()).collect();
     for (_, image) in super::images(draft) {
-        let Some(name) = image.value.built.given() else {
-            continue;
-        };
-        if programs.contains(&name.value.as_str()) {
-            continue;
+        let is_known = |name: &&At<String>| programs.contains(&name.value.as_str());
+        for name in image.value.crates().filter(|name| !is_known(name)) {
+            let message = match members.iter().any(|member| member.name == name.value) {
+                true => format!("`{}` is a library and cannot be started", name.value),
+                false => format!("there is no crate `{}` in the workspace", name.value),
+            };
+            let found = RULE
+                .at(&name.span, message)
+                .here("not a program of the workspace");
+            report.add(found.help(advice(&name.value, "program", &programs)));
         }
-        let message = match members.iter().any(|member| member.name == name.value) {
-            true => format!("`{}` is a library and cannot be started", name.value),
-            false => format!("there is no crate `{}` in the workspace", name.value),
-        };
-        let found = RULE
-            .at(&name.span, message)
-            .here("not a program of the workspace");
-        report.add(found.help(advice(&name.value, "program", &programs)));
     }
 }

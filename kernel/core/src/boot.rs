@@ -1,0 +1,215 @@
+//! The first component, its thread, its scheduler, all memory and all time
+//!
+//! Runs once per core before user space does. What it hands over is listed in
+//! [`bulkhead_abi::kernel::first`]; from there on everything is made by system calls.
+
+use crate::frame::{PAGE, Ref};
+use crate::memory::WINDOW;
+use crate::object::Thread;
+use crate::slot::Slot;
+use crate::{Hal, Kernel};
+use bulkhead_abi::kernel::{
+    ALL, IMAGE, Kind, LEAST, NEVER, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Segment,
+    Status, first,
+};
+
+/// What the machine offers.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// First page and number of pages of free memory.
+    pub memory: (Ref, u64),
+    /// The same of the window.
+    pub window: (Ref, u64),
+    /// The same of the archive, whose pages the frame table knows as user memory.
+    pub archive: (Ref, u64),
+    /// The first component.
+    pub component: Packed,
+    /// Guest-physical address of the guest page.
+    pub guest_page: u64,
+}
+
+/// Free pages, lowest first.
+struct Free {
+    next: Ref,
+    left: u64,
+}
+
+impl Free {
+    fn take(&mut self) -> Result<Ref, Status> {
+        self.left = self.left.checked_sub(1).ok_or(Status::WrongPage)?;
+        let page = self.next;
+        self.next = page.plus(1);
+        Ok(page)
+    }
+}
+
+impl<'h, H: Hal> Kernel<'h, H> {
+    /// Prepares the core's page and makes what `offer` describes. The first thread is current then.
+    ///
+    /// # Errors
+    /// The memory is too small, or the image is none of a first component.
+    pub fn boot(self, offer: &Offer) -> Result<(), Status> {
+        let mut free = Free {
+            next: offer.memory.0,
+            left: offer.memory.1,
+        };
+        self.prepare_core(&mut free)?;
+        let leaf = self.first_table(&mut free)?;
+        let slot = |place| Slot::of(self.0.frame(leaf), place);
+        self.first_space(&mut free, leaf, offer)?;
+        let component = free.take()?;
+        let [table, pages] = [first::TABLE, first::PAGES[0]].map(|place| slot(place).object());
+        self.new_component(component, [table, pages], 1)?;
+        self.enter_in(slot(first::COMPONENT), Kind::Component, component, 0)?;
+        let thread = self.first_thread(&mut free, leaf, offer)?;
+        for (place, kind) in [
+            (first::RETURN, Kind::Return),
+            (first::INTERRUPT, Kind::Interrupt),
+            (first::MONITOR, Kind::Monitor),
+        ] {
+            slot(place).fill(kind as u64, self.void(), 0, 0);
+        }
+        for (place, (at, pages), extra) in [
+            (first::MEMORY, (free.next, free.left), 0),
+            (first::WINDOW, offer.window, WINDOW),
+            (first::ARCHIVE, offer.archive, 0),
+        ] {
+            slot(place).fill(Kind::Memory as u64, at, pages, extra);
+        }
+        self.run_first(thread, slot(first::TIME).object());
+        Ok(())
+    }
+
+    /// A page that nobody but the kernel ever refers to.
+    fn private(self, free: &mut Free) -> Result<Ref, Status> {
+        let at = free.take()?;
+        self.claim(at, Kind::Empty, 0)
+    }
+
+    fn prepare_core(self, free: &mut Free) -> Result<(), Status> {
+        let [void, identities, interrupts] = [
+            self.private(free)?,
+            self.private(free)?,
+            self.private(free)?,
+        ];
+        let core = self.0.core();
+        let nobody = self.0.frame(void);
+        // Its leaves, were it a root, are not read; as a leaf, scheduler or thread it is all zero,
+        // and its component is no component's page.
+        nobody.fill(0);
+        self.0.frame(interrupts).fill(void.address());
+        core.void().set(void.address());
+        core.identities().set(identities.address());
+        core.interrupts().set(interrupts.address());
+        for word in [
+            core.fp_owner(),
+            core.preempted(),
+            core.preempted_time(),
+            core.time(),
+        ] {
+            word.set(void.address());
+        }
+        core.armed().set(NEVER);
+        core.since().set(self.0.now());
+        Ok(())
+    }
+
+    /// Root and first leaf of its table.
+    fn first_table(self, free: &mut Free) -> Result<Ref, Status> {
+        let [root, leaf] = [free.take()?, free.take()?];
+        let slot = |place| Slot::of(self.0.frame(leaf), place);
+        self.claim(leaf, Kind::Table, 0)?;
+        self.make_table(slot(first::TABLE), root, 0)?;
+        self.enter_in(slot(first::LEAF), Kind::Table, leaf, 1)?;
+        self.0.frame(root).word(0).set(leaf.address());
+        self.refer(leaf);
+        Ok(leaf)
+    }
+
+    /// Its address space: the segments of its image where they lie, a stack.
+    fn first_space(self, free: &mut Free, leaf: Ref, offer: &Offer) -> Result<(), Status> {
+        let slot = |place| Slot::of(self.0.frame(leaf), place);
+        for (level, place) in (1..).zip(first::PAGES) {
+            self.make_pages(slot(place), free.take()?, level)?;
+        }
+        let [root, middle, last] = first::PAGES.map(|place| slot(place).object());
+        self.attach(root, IMAGE >> 30, middle)?;
+        self.attach(middle, IMAGE >> 21, last)?;
+        let memory = slot(first::ARCHIVE);
+        memory.fill(Kind::Memory as u64, offer.archive.0, offer.archive.1, 0);
+        for segment in &offer.component.segments {
+            self.map_segment(last, memory, segment)?;
+        }
+        for page in 1..=STACK_PAGES {
+            let stack = slot(first::MEMORY);
+            stack.fill(Kind::Memory as u64, free.take()?, 1, 0);
+            let index = index_of(STACK_TOP - page * PAGE)?;
+            self.map(last, index, stack, 0, Rights::Write)?;
+        }
+        Ok(())
+    }
+
+    fn map_segment(self, last: Ref, memory: Slot<'h>, segment: &Segment) -> Result<(), Status> {
+        let rights = Rights::of(segment.rights).ok_or(Status::BadArgument)?;
+        for page in 0..u64::from(segment.pages) {
+            let index = index_of(segment.address + page * PAGE)?;
+            let number = u64::from(segment.page) + page;
+            self.map(last, index, memory, number, rights)?;
+        }
+        Ok(())
+    }
+
+    /// Its thread with time without end, and the root scheduler over a shared page.
+    fn first_thread(self, free: &mut Free, leaf: Ref, offer: &Offer) -> Result<Thread<'h>, Status> {
+        let slot = |place| Slot::of(self.0.frame(leaf), place);
+        let component = slot(first::COMPONENT).object();
+        let start = [offer.component.entry, STACK_TOP];
+        let thread = self.new_thread(free.take()?, component, start)?;
+        let shared = slot(first::MEMORY);
+        shared.fill(Kind::Memory as u64, free.take()?, 1, 0);
+        let last = slot(first::PAGES[2]).object();
+        self.map(last, index_of(SCB_ADDRESS)?, shared, 0, Rights::Write)?;
+        let scheduler = self.new_scheduler(free.take()?, thread, shared.object())?;
+        let time = self.new_time(free.take()?)?;
+        time.budget().set(ALL);
+        time.owner().set(scheduler.at().address());
+        time.priority(scheduler.place().get()).set(0);
+        time.places().set(1);
+        self.set_time(thread, time.at());
+        thread.message(1).set(offer.guest_page);
+        thread.message(2).set(offer.window.0.address() - H::LINEAR);
+        for (place, kind, at) in [
+            (first::THREAD, Kind::Thread, thread.at()),
+            (first::RECEIVE, Kind::Receive, thread.at()),
+            (first::SCHEDULER, Kind::Scheduler, scheduler.at()),
+            (first::TIME, Kind::Time, time.at()),
+        ] {
+            self.enter_in(slot(place), kind, at, 0)?;
+        }
+        Ok(thread)
+    }
+
+    fn run_first(self, thread: Thread<'h>, time: Ref) {
+        let core = self.0.core();
+        let component = self.component(thread.component().reference());
+        core.running().set(thread.at().address());
+        core.current().set(thread.at().address());
+        core.time().set(time.address());
+        core.space().set(component.space().get());
+        self.0.set_address_space(component.space().get());
+        self.0.lend_floating_point(false);
+        self.0.set_timer(NEVER);
+    }
+}
+
+/// Index in the only level-3 table of the first component.
+fn index_of(address: u64) -> Result<u64, Status> {
+    let pages = address.wrapping_sub(IMAGE) / PAGE;
+    if address.is_multiple_of(PAGE) && pages < 512 {
+        Ok(pages)
+    } else {
+        Err(Status::BadArgument)
+    }
+}
+
+const _: () = assert!(LEAST == u64::MAX);

@@ -1,0 +1,185 @@
+//! System calls: from the index in `x0` to the operation
+//!
+//! Invocations and returns come first; they are what must be fast. Everything else answers a status
+//! and a value in the caller's message registers, also when another thread runs afterwards.
+
+use crate::frame::Ref;
+use crate::hal::MonitorCall;
+use crate::object::{Component, Scheduler, Thread, Time};
+use crate::slot::Slot;
+use crate::{Hal, Kernel};
+use bulkhead_abi::kernel::{Kind, LEAVES, Operation, POLL, SLOTS, Status, ThreadWord};
+
+/// `x2` to `x6`.
+pub type Arguments = [u64; 5];
+
+/// What a call answers.
+pub(crate) type Answer = Result<u64, Status>;
+
+impl<'h, H: Hal> Kernel<'h, H> {
+    /// Serves the system call of the current thread, whose page has the arguments.
+    #[inline(always)]
+    pub fn call(self, capability: u64, operation: u64) {
+        let caller = self.current();
+        let slot = self.slot(self.component(caller.component().reference()), capability);
+        let kind = slot.kind();
+        let answer = if kind == Kind::Invoke as u64 {
+            match self.invoke(caller, slot) {
+                Ok(()) => return,
+                Err(status) => Err(status),
+            }
+        } else if kind == Kind::Return as u64 {
+            match self.give_back(caller) {
+                Ok(()) => return,
+                Err(status) => Err(status),
+            }
+        } else if operation == Operation::Identify as u64 && kind != Kind::Empty as u64 {
+            Ok(kind)
+        } else {
+            self.operate(caller, slot, operation)
+        };
+        match answer {
+            Ok(value) => caller.answer(Status::Ok as u64, value),
+            Err(status) => caller.answer(status as u64, 0),
+        }
+    }
+
+    #[inline(never)]
+    fn operate(self, caller: Thread<'h>, slot: Slot<'h>, operation: u64) -> Answer {
+        let operation = Operation::of(operation).ok_or(Status::NoOperation)?;
+        let arguments = caller.arguments();
+        let [first, second, third, ..] = arguments;
+        match (
+            operation,
+            Kind::of(slot.kind()).ok_or(Status::NoCapability)?,
+        ) {
+            (_, Kind::Empty) => Err(Status::NoCapability),
+            (Operation::Send, Kind::Send) => self.send(self.thread(slot.object())),
+            (Operation::Receive, Kind::Receive) => {
+                self.receive(caller, self.thread(slot.object()), first == POLL)
+            }
+            (Operation::Dispatch, Kind::Thread) => {
+                self.dispatch(caller, self.thread(slot.object()), [first, second, third])
+            }
+            (Operation::Fetch, Kind::Scheduler) => Ok(self.fetch(self.scheduler(slot.object()))),
+            (_, Kind::Thread) => self.thread_operation(caller, slot, operation, arguments),
+            (_, Kind::Time) => self.time_operation(caller, slot, operation, arguments),
+            (_, Kind::Memory) => self.memory_operation(caller, slot, operation, arguments),
+            (_, Kind::Table) => self.table_operation(caller, slot, operation, arguments),
+            (_, Kind::Pages) => self.pages_operation(caller, slot, operation, arguments),
+            (Operation::Entry, Kind::Component) => {
+                let place = self.destination(caller, first)?;
+                place.fill(Kind::Invoke as u64, slot.object(), second, third);
+                self.refer(slot.object());
+                Ok(0)
+            }
+            (Operation::Listen, Kind::Interrupt) => self.listen(caller, first, second),
+            (Operation::Up, Kind::Monitor) => self.ask(MonitorCall::Up),
+            (Operation::Fail, Kind::Monitor) => self.ask(MonitorCall::Fail(first)),
+            (Operation::Ring, Kind::Monitor) => self.ask(MonitorCall::Ring(first)),
+            _ => Err(Status::NoOperation),
+        }
+    }
+
+    fn ask(self, call: MonitorCall) -> Answer {
+        self.0.monitor(call).map(|()| 0)
+    }
+
+    fn thread_operation(
+        self,
+        caller: Thread<'h>,
+        slot: Slot<'h>,
+        operation: Operation,
+        [first, second, third, ..]: Arguments,
+    ) -> Answer {
+        let thread = self.thread(slot.object());
+        let kind = match operation {
+            Operation::Bind => return self.bind(caller, thread, [first, second, third]),
+            Operation::Inspect => return self.inspect(thread, first),
+            Operation::Sender => Kind::Send,
+            Operation::Receiver => Kind::Receive,
+            _ => return Err(Status::NoOperation),
+        };
+        let place = self.destination(caller, first)?;
+        place.fill(kind as u64, slot.object(), 0, 0);
+        self.refer(slot.object());
+        Ok(0)
+    }
+
+    fn inspect(self, thread: Thread<'h>, word: u64) -> Answer {
+        let identity =
+            |component: Ref| crate::translation::identity(self.component(component).space().get());
+        Ok(match ThreadWord::of(word).ok_or(Status::BadArgument)? {
+            ThreadWord::Cycles => thread.cycles().get(),
+            ThreadWord::FaultSyndrome => thread.fault_syndrome().get(),
+            ThreadWord::FaultAddress => thread.fault_address().get(),
+            ThreadWord::FaultPc => thread.fault_pc().get(),
+            ThreadWord::Depth => thread.depth().get(),
+            ThreadWord::State => thread.state().get(),
+            ThreadWord::Component => identity(thread.component().reference()),
+            ThreadWord::FaultComponent => identity(thread.fault_component().reference()),
+        })
+    }
+
+    /// Slot `index` (modulo the size of a table) of a component's table: two loads and no branch,
+    /// because a missing leaf is the void, in which every slot is empty.
+    #[inline(always)]
+    pub(crate) fn slot(self, component: Component<'h>, index: u64) -> Slot<'h> {
+        let root = self.0.frame(component.table().reference());
+        let leaf = root.word(index / SLOTS % LEAVES).reference();
+        Slot::of(self.0.frame(leaf), index)
+    }
+
+    /// A slot of the caller's own table.
+    pub(crate) fn own(self, caller: Thread<'h>, index: u64) -> Slot<'h> {
+        self.slot(self.component(caller.component().reference()), index)
+    }
+
+    /// An empty slot of the caller's own table, which has the leaf.
+    pub(crate) fn destination(self, caller: Thread<'h>, index: u64) -> Result<Slot<'h>, Status> {
+        let component = self.component(caller.component().reference());
+        let root = self.0.frame(component.table().reference());
+        if root.word(index / SLOTS % LEAVES).reference() == self.void() {
+            return Err(Status::BadArgument);
+        }
+        self.slot(component, index).vacant()
+    }
+
+    #[inline(always)]
+    pub(crate) fn current(self) -> Thread<'h> {
+        self.thread(self.0.core().current().reference())
+    }
+
+    #[inline(always)]
+    pub(crate) fn thread(self, at: Ref) -> Thread<'h> {
+        Thread::new(at, self.0.frame(at))
+    }
+
+    #[inline(always)]
+    pub(crate) fn component(self, at: Ref) -> Component<'h> {
+        Component::new(at, self.0.frame(at))
+    }
+
+    #[inline(always)]
+    pub(crate) fn scheduler(self, at: Ref) -> Scheduler<'h> {
+        Scheduler::new(at, self.0.frame(at))
+    }
+
+    #[inline(always)]
+    pub(crate) fn time(self, at: Ref) -> Time<'h> {
+        Time::new(at, self.0.frame(at))
+    }
+
+    /// The page that stands for "none".
+    #[inline(always)]
+    pub(crate) fn void(self) -> Ref {
+        self.0.core().void().reference()
+    }
+
+    /// One reference more to an object.
+    pub(crate) fn refer(self, object: Ref) {
+        if let Some(state) = self.0.state(object) {
+            state.refer();
+        }
+    }
+}

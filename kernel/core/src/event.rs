@@ -1,0 +1,180 @@
+//! What a scheduler is told, and what it is believed
+//!
+//! Layout and rules: [`bulkhead_abi::dispatch`]; steps: `models/dispatch.pml`. Nothing a scheduler
+//! writes is used but to choose among its own threads, in its own component.
+
+use crate::frame::{Frame, Word};
+use crate::object::{READY, Scheduler, Thread};
+use crate::{Hal, Kernel};
+use bulkhead_abi::dispatch::{
+    Dcb, EVENTS, Event, EventKind, KERNEL_RESUME_OFFSET, MAX_THREADS, Scb,
+};
+use core::mem::offset_of;
+
+const CURRENT: u64 = offset_of!(Scb, current) as u64 / 8;
+const EPOCH: u64 = offset_of!(Scb, epoch) as u64 / 8;
+/// `produced` below, `consumed` above.
+const CURSORS: u64 = offset_of!(Scb, produced) as u64 / 8;
+const OVERFLOW: u64 = offset_of!(Scb, overflow) as u64 / 8;
+const QUEUE: u64 = offset_of!(Scb, events) as u64 / 8;
+const EVENT_WORDS: u64 = size_of::<Event>() as u64 / 8;
+const BLOCKS: u64 = size_of::<Scb>() as u64 / 8;
+const BLOCK_WORDS: u64 = size_of::<Dcb>() as u64 / 8;
+
+const _: () = assert!(offset_of!(Scb, consumed) == offset_of!(Scb, produced) + 4 && CURRENT == 0);
+
+impl<'h, H: Hal> Kernel<'h, H> {
+    /// Whether it is a scheduler and not the void.
+    pub(crate) fn exists(self, scheduler: Scheduler<'h>) -> bool {
+        scheduler.at() != self.void()
+    }
+
+    pub(crate) fn scb(self, scheduler: Scheduler<'h>) -> &'h Frame {
+        self.0.frame(scheduler.scb().reference())
+    }
+
+    pub(crate) fn epoch(self, scheduler: Scheduler<'h>) -> &'h Word {
+        self.scb(scheduler).word(EPOCH)
+    }
+
+    /// The current thread's scheduler names another: takes that one, if it may execute here. Called
+    /// before its registers are saved, so that they are saved as its own.
+    #[inline(never)]
+    pub fn follow(self) {
+        let core = self.0.core();
+        let thread = self.current();
+        let scheduler = self.scheduler(thread.scheduler().reference());
+        let current = self.scb(scheduler).word(CURRENT);
+        match self.dispatchable(scheduler, current.get()) {
+            Some(next) => {
+                core.current().set(next.at().address());
+                core.running().set(next.at().address());
+                core.preempted().set(self.void().address());
+                if core.fp_owner().reference() == thread.at() {
+                    core.fp_owner().set(next.at().address());
+                }
+            }
+            None => current.set(thread.index().get()),
+        }
+    }
+
+    /// The thread of that index, if the scheduler may have dispatched to it in user mode.
+    fn dispatchable(self, scheduler: Scheduler<'h>, index: u64) -> Option<Thread<'h>> {
+        if index >= MAX_THREADS as u64 {
+            return None;
+        }
+        let thread = self.thread(scheduler.member(index).reference());
+        let there = thread.component().get() == scheduler.component().get();
+        (there && thread.state().get() == READY).then_some(thread)
+    }
+
+    /// Says that `thread` runs, and resumes it from its block where it dispatched away in user mode.
+    #[inline(always)]
+    pub(crate) fn announce(self, thread: Thread<'h>) {
+        let scheduler = self.scheduler(thread.scheduler().reference());
+        if !self.exists(scheduler) {
+            return;
+        }
+        let scb = self.scb(scheduler);
+        let index = thread.index().get();
+        scb.word(CURRENT).set(index);
+        if scheduler.component().get() != thread.component().get() {
+            return;
+        }
+        let block = BLOCKS + BLOCK_WORDS * (index % MAX_THREADS as u64);
+        let sp = scb.word(block + 1);
+        if sp.get() != 0 {
+            let ip = scb.word(block).get();
+            thread.pc().set(ip.wrapping_add(KERNEL_RESUME_OFFSET));
+            thread.sp().set(sp.get());
+            thread.resume().set(crate::object::CALLED);
+            thread.message(0).set(0);
+            sp.set(0);
+        }
+    }
+
+    /// Tells the thread's scheduler, or its parent's where it is that scheduler's own.
+    pub(crate) fn tell(self, thread: Thread<'h>, kind: EventKind) {
+        let own = self.scheduler(thread.scheduler().reference());
+        let (scheduler, index) = if own.thread().reference() == thread.at() {
+            (
+                self.scheduler(own.parent().reference()),
+                own.parent_index().get(),
+            )
+        } else {
+            (own, thread.index().get())
+        };
+        if self.exists(scheduler) && !self.enqueue(scheduler, index, kind, thread.cycles().get()) {
+            let bits = thread.overflow().get() | 1 << kind as u64;
+            thread.overflow().set(bits);
+            let word = scheduler_overflow(scheduler, index);
+            word.set(word.get() | 1 << (index % 64));
+            self.scb(scheduler).word(OVERFLOW).set(1);
+        } else {
+            thread.cycles().set(0);
+        }
+    }
+
+    fn enqueue(self, scheduler: Scheduler<'h>, index: u64, kind: EventKind, cycles: u64) -> bool {
+        let scb = self.scb(scheduler);
+        let cursors = scb.word(CURSORS).get();
+        let (produced, consumed) = (cursors as u32, (cursors >> 32) as u32);
+        if produced.wrapping_sub(consumed) as usize >= EVENTS {
+            return false;
+        }
+        let place = QUEUE + EVENT_WORDS * (u64::from(produced) % EVENTS as u64);
+        scb.word(place).set(index | (kind as u64) << 32);
+        scb.word(place + 1).set(cycles);
+        scb.word(CURSORS)
+            .set(u64::from(produced.wrapping_add(1)) | u64::from(consumed) << 32);
+        true
+    }
+
+    /// Whether events wait in the queue.
+    pub(crate) fn has_events(self, scheduler: Scheduler<'h>) -> bool {
+        let cursors = self.scb(scheduler).word(CURSORS).get();
+        cursors as u32 != (cursors >> 32) as u32
+    }
+
+    /// Moves events that found no room into the queue; how many threads still have some.
+    pub(crate) fn fetch(self, scheduler: Scheduler<'h>) -> u64 {
+        const KINDS: [EventKind; 4] = [
+            EventKind::Activated,
+            EventKind::Blocked,
+            EventKind::Expired,
+            EventKind::Faulted,
+        ];
+        let mut left = 0;
+        for index in 0..MAX_THREADS as u64 {
+            let word = scheduler_overflow(scheduler, index);
+            if word.get() & 1 << (index % 64) == 0 {
+                continue;
+            }
+            let thread = self.thread(scheduler.member(index).reference());
+            for kind in KINDS {
+                let bit = 1 << kind as u64;
+                let waits = thread.overflow().get() & bit != 0;
+                if waits && self.enqueue(scheduler, index, kind, thread.cycles().get()) {
+                    thread.overflow().set(thread.overflow().get() & !bit);
+                    thread.cycles().set(0);
+                }
+            }
+            if thread.overflow().get() == 0 {
+                word.set(word.get() & !(1 << (index % 64)));
+            } else {
+                left += 1;
+            }
+        }
+        self.scb(scheduler).word(OVERFLOW).set(u64::from(left > 0));
+        left
+    }
+}
+
+fn scheduler_overflow(scheduler: Scheduler<'_>, index: u64) -> &Word {
+    let second = index / 64 % 2 == 1;
+    if second {
+        scheduler.overflow_high()
+    } else {
+        scheduler.overflow()
+    }
+}

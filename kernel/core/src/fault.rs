@@ -1,0 +1,64 @@
+//! Faults of user space
+//!
+//! A fault in an invoked component takes the thread back to the client with an error. One at home
+//! ends the thread: its scheduler is told and runs. Where that is the root scheduler itself, the
+//! partition has failed and the monitor's policy decides.
+
+use crate::hal::MonitorCall;
+use crate::object::{CALLED, FAULTED};
+use crate::{Hal, Kernel};
+use bulkhead_abi::dispatch::EventKind;
+use bulkhead_abi::kernel::Status;
+
+/// What the processor says about a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// ESR_EL1.
+    pub syndrome: u64,
+    /// FAR_EL1.
+    pub address: u64,
+}
+
+impl<H: Hal> Kernel<'_, H> {
+    /// The current thread, whose registers are saved whole, faulted.
+    pub fn fault(self, fault: Fault) {
+        let thread = self.current();
+        thread.fault_syndrome().set(fault.syndrome);
+        thread.fault_address().set(fault.address);
+        thread.fault_pc().set(thread.pc().get());
+        thread.fault_component().set(thread.component().get());
+        if let Ok([pc, sp]) = self.unwind(thread) {
+            thread.pc().set(pc);
+            thread.sp().set(sp);
+            thread.spsr().set(0);
+            thread.resume().set(CALLED);
+            thread.answer(Status::Faulted as u64, 0);
+            return;
+        }
+        thread.state().set(FAULTED);
+        self.tell(thread, EventKind::Faulted);
+        let own = self.scheduler(thread.scheduler().reference());
+        let next = if own.thread().reference() == thread.at() {
+            self.scheduler(own.parent().reference())
+        } else {
+            own
+        };
+        self.activate(next);
+        if self.current().is(thread) {
+            let _does_not_return = self.0.monitor(MonitorCall::Fail(fault.syndrome));
+        }
+    }
+
+    /// The current thread used floating point, which it did not have.
+    pub fn lend_floating_point(self) {
+        let core = self.0.core();
+        let owner = core.fp_owner().reference();
+        let next = self.current();
+        self.0.lend_floating_point(true);
+        if owner != next.at() {
+            let owner = (owner != self.void()).then(|| self.thread(owner));
+            self.0.exchange_floating_point(owner, next);
+            core.fp_owner().set(next.at().address());
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Pages of words, what refers to them, and what they are used as
+//!
+//! The frame table has one entry per page of memory: untyped (0), user memory with the number of
+//! its mappings, or a kernel object of a kind with the number of capabilities and objects that refer
+//! to it. Entries change by single atomic instructions.
+
+use bulkhead_abi::kernel::{Kind, Status};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a page.
+pub const PAGE: u64 = bulkhead_abi::PAGE_SIZE;
+/// Words of a page.
+pub const WORDS: usize = 512;
+
+/// A word of kernel memory. Cores share none on common paths, so loads and stores are plain ones.
+#[repr(transparent)]
+#[derive(Debug, Default)]
+pub struct Word(AtomicU64);
+
+impl Word {
+    /// Zero.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Its value.
+    #[inline(always)]
+    #[must_use]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Replaces its value.
+    #[inline(always)]
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// As a reference that the kernel stored.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn reference(&self) -> Ref {
+        Ref(self.get())
+    }
+}
+
+/// A page of words.
+#[repr(C, align(4096))]
+#[derive(Debug)]
+pub struct Frame([Word; WORDS]);
+
+impl Frame {
+    /// A page of zeros.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self([const { Word::new() }; WORDS])
+    }
+
+    /// The word of that index, modulo [`WORDS`].
+    #[inline(always)]
+    #[must_use]
+    pub fn word(&self, index: u64) -> &Word {
+        &self.0[index as usize % WORDS]
+    }
+
+    /// All words.
+    pub fn words(&self) -> impl Iterator<Item = &Word> {
+        self.0.iter()
+    }
+
+    /// Sets every word to `value`.
+    pub fn fill(&self, value: u64) {
+        self.words().for_each(|word| word.set(value));
+    }
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Kernel address of a page or, rarely, of a word in it.
+///
+/// Made from memory the machine offers at boot, and from there on only by what the frame table
+/// allows; user space never sees one. What a word that holds one refers to is decided by the type of
+/// the page the word is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ref(pub(crate) u64);
+
+impl Ref {
+    /// A page that the machine offers at boot.
+    #[must_use]
+    pub const fn offered(address: u64) -> Self {
+        Self(address)
+    }
+
+    /// As a number.
+    #[inline(always)]
+    #[must_use]
+    pub const fn address(self) -> u64 {
+        self.0
+    }
+
+    /// The page `pages` further.
+    pub(crate) const fn plus(self, pages: u64) -> Self {
+        Self(self.0 + pages * PAGE)
+    }
+
+    /// The word `words` further.
+    pub(crate) const fn at(self, words: u64) -> Self {
+        Self(self.0 + words * 8)
+    }
+}
+
+const USER: u64 = 1 << 62;
+const KERNEL: u64 = 1 << 63;
+const KIND_SHIFT: u32 = 48;
+/// Counts end here; 2^32 references cannot stand in any memory.
+const COUNT: u64 = (1 << 32) - 1;
+
+/// An entry of the frame table.
+#[repr(transparent)]
+#[derive(Debug, Default)]
+pub struct State(AtomicU64);
+
+impl State {
+    /// Untyped.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// References to the page.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed) & COUNT
+    }
+
+    /// Whether it is a kernel object of that kind.
+    #[must_use]
+    pub fn is(&self, kind: Kind) -> bool {
+        self.0.load(Ordering::Relaxed) & !COUNT == kernel(kind)
+    }
+
+    /// Whether nobody has it.
+    #[must_use]
+    pub fn is_untyped(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// Makes an untyped page a kernel object that nobody refers to yet.
+    pub(crate) fn claim(&self, kind: Kind) -> Result<(), Status> {
+        self.exchange(0, kernel(kind))
+    }
+
+    /// Makes a kernel object that nobody refers to untyped.
+    pub(crate) fn release(&self, kind: Kind) -> Result<(), Status> {
+        self.exchange(kernel(kind), 0).map_err(|_| Status::InUse)
+    }
+
+    /// Makes the page user memory for good: the machine's own reference is never given back.
+    pub fn keep(&self) {
+        self.0.store(USER | 1, Ordering::Relaxed);
+    }
+
+    /// One mapping more; `true` where the page was untyped.
+    pub(crate) fn map(&self) -> Result<bool, Status> {
+        let before = self.0.load(Ordering::Relaxed);
+        match before {
+            0 => self.exchange(0, USER | 1).map(|()| true),
+            used if used & USER != 0 => self.exchange(used, used + 1).map(|()| false),
+            _ => Err(Status::WrongPage),
+        }
+    }
+
+    /// One mapping less; the last makes the page untyped.
+    pub(crate) fn unmap(&self) {
+        if self.0.fetch_sub(1, Ordering::Relaxed) == USER | 1 {
+            // Nobody can map it in between on this core; on another it fails and is tried again.
+            let _mapped_again = self.exchange(USER, 0);
+        }
+    }
+
+    /// One reference more to a kernel object.
+    pub(crate) fn refer(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One reference less.
+    pub(crate) fn forget(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn exchange(&self, from: u64, to: u64) -> Result<(), Status> {
+        self.0
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
+            .map(|_| ())
+            .map_err(|_| Status::WrongPage)
+    }
+}
+
+const fn kernel(kind: Kind) -> u64 {
+    KERNEL | (kind as u64) << KIND_SHIFT
+}

@@ -1,0 +1,76 @@
+//! What the kernel needs of the machine
+
+use crate::frame::{Frame, Ref, State, Word};
+use crate::object::{Core, Thread};
+use bulkhead_abi::kernel::Status;
+
+/// What is asked of the monitor for the partition as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MonitorCall {
+    /// It is up.
+    Up,
+    /// It gives up with this code.
+    Fail(u64),
+    /// Rings the outgoing doorbell of this index.
+    Ring(u64),
+}
+
+/// The machine under one core's kernel.
+///
+/// `frame`, `word` and `object` turn a [`Ref`] into memory. They may do so unchecked: a [`Ref`]
+/// outlives no use of its page, because a page keeps its type while anything refers to it.
+pub trait Hal {
+    /// Difference between a kernel address and the physical one.
+    const LINEAR: u64;
+
+    /// The page at `at`.
+    fn frame(&self, at: Ref) -> &Frame;
+
+    /// The word at `at`.
+    fn word(&self, at: Ref) -> &Word;
+
+    /// Its entry in the frame table; `None` where the page is not memory the kernel gives out.
+    fn state(&self, at: Ref) -> Option<&State>;
+
+    /// The core's own page.
+    fn core(&self) -> Core<'_>;
+
+    /// Cycles of the core's clock.
+    fn now(&self) -> u64;
+
+    /// Has the timer fire at `deadline`.
+    fn set_timer(&self, deadline: u64);
+
+    /// PC and SP of the user context that called.
+    fn context(&self) -> [u64; 2];
+
+    /// Where the user context goes on.
+    fn set_context(&self, pc: u64, sp: u64);
+
+    /// Walks user addresses from here on from this root, under its identity: `TTBR0_EL1`.
+    fn set_address_space(&self, root: u64);
+
+    /// Forgets translations of addresses that are no longer mapped.
+    fn forget_translations(&self);
+
+    /// Makes what was written to a page visible to instruction fetches.
+    fn publish_code(&self, at: Ref);
+
+    /// Lets user space use floating point, or traps it.
+    fn lend_floating_point(&self, lend: bool);
+
+    /// Saves the FP registers to `owner`, if there is one, and loads those of `next`.
+    fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Thread<'_>);
+
+    /// Lets an interrupt in on this core.
+    ///
+    /// # Errors
+    /// It is none of the partition's.
+    fn enable_interrupt(&self, intid: u64) -> Result<(), Status>;
+
+    /// Asks the monitor.
+    ///
+    /// # Errors
+    /// Its refusal.
+    fn monitor(&self, call: MonitorCall) -> Result<(), Status>;
+}

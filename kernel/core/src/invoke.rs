@@ -1,0 +1,77 @@
+//! Synchronous invocation by thread migration
+//!
+//! The same thread, on the same time, goes on in another component: at the entry that the capability
+//! fixes, with its token in `x0`, the thread's index in `x6`, the message `x1`–`x5` untouched and no
+//! stack, which the entry chooses by the index. Only PC and SP of the client are kept, on the
+//! thread's invocation stack (paper 004 §V-A); what else the client wants back it saves itself.
+
+use crate::object::{Component, Thread};
+use crate::slot::Slot;
+use crate::{Hal, Kernel};
+use bulkhead_abi::kernel::{DEPTH, Status};
+
+impl<'h, H: Hal> Kernel<'h, H> {
+    #[inline(always)]
+    pub(crate) fn invoke(self, thread: Thread<'h>, slot: Slot<'h>) -> Result<(), Status> {
+        let depth = thread.depth().get();
+        if depth >= DEPTH as u64 {
+            return Err(Status::Depth);
+        }
+        let server = self.component(slot.object());
+        let [component, pc, sp] = thread.invocation(depth);
+        let [client_pc, client_sp] = self.0.context();
+        component.set(thread.component().get());
+        pc.set(client_pc);
+        sp.set(client_sp);
+        thread.depth().set(depth + 1);
+        self.enter(thread, server);
+        thread.message(0).set(slot.extra());
+        thread.message(6).set(thread.index().get());
+        self.0.set_context(slot.detail(), 0);
+        Ok(())
+    }
+
+    /// Returns from an invocation: `x1`–`x5` are the server's answer.
+    #[inline(always)]
+    pub(crate) fn give_back(self, thread: Thread<'h>) -> Result<(), Status> {
+        let [pc, sp] = self.unwind(thread)?;
+        thread.message(0).set(Status::Ok as u64);
+        self.0.set_context(pc, sp);
+        Ok(())
+    }
+
+    /// Takes the thread back to the client of its last invocation; its PC and SP there.
+    #[inline(always)]
+    pub(crate) fn unwind(self, thread: Thread<'h>) -> Result<[u64; 2], Status> {
+        let depth = thread.depth().get();
+        if depth == 0 {
+            return Err(Status::Depth);
+        }
+        let [component, pc, sp] = thread.invocation(depth - 1);
+        thread.depth().set(depth - 1);
+        self.enter(thread, self.component(component.reference()));
+        Ok([pc.get(), sp.get()])
+    }
+
+    #[inline(always)]
+    fn enter(self, thread: Thread<'h>, component: Component<'h>) {
+        self.place_in(thread, component);
+        let space = component.space().get();
+        self.0.core().space().set(space);
+        self.0.set_address_space(space);
+    }
+
+    /// Notes that `thread` executes in `component`, and where it stands who really does: entry code
+    /// compares the word there with the thread's index, without a branch for threads elsewhere.
+    #[inline(always)]
+    pub(crate) fn place_in(self, thread: Thread<'h>, component: Component<'h>) {
+        let scheduler = self.scheduler(thread.scheduler().reference());
+        let claim = if scheduler.component().reference() == component.at() {
+            scheduler.scb().reference()
+        } else {
+            thread.at().at(Thread::INDEX)
+        };
+        thread.component().set(component.at().address());
+        thread.claim().set(claim.address());
+    }
+}

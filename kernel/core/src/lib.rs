@@ -1,0 +1,58 @@
+//! The kernel's mechanism: capabilities, threads, invocations, notifications, time
+//!
+//! Everything the kernel decides, without the instructions that do it: those are behind [`Hal`].
+//! The same code runs at EL1 and, on a machine of plain memory, in the host's tests.
+//!
+//! An object is one page ([`Frame`]) of words that are read and written whole, so no content of a
+//! page can break the language's rules, only the kernel's; what type a page has says the frame table
+//! ([`frame`]). There is no lock, no allocation, no recursion; loops are bounded by constants of
+//! [`bulkhead_abi::kernel`]. A kernel path is never interrupted.
+//!
+//! Sources: spec 20-kernel; papers 004 §III–V (dispatch, invocations, events) and 000 §III–IV.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod boot;
+mod call;
+mod event;
+mod fault;
+pub mod frame;
+mod hal;
+mod invoke;
+mod make;
+mod memory;
+mod notify;
+pub mod object;
+mod run;
+mod slot;
+mod table;
+mod time;
+pub mod translation;
+
+#[cfg(test)]
+mod tests;
+
+pub use call::Arguments;
+pub use fault::Fault;
+pub use frame::{Frame, Ref, Word};
+pub use hal::{Hal, MonitorCall};
+
+/// The kernel of one core, on its machine.
+pub struct Kernel<'h, H>(&'h H);
+
+impl<H> Clone for Kernel<'_, H> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<H> Copy for Kernel<'_, H> {}
+
+impl<'h, H: Hal> Kernel<'h, H> {
+    /// The kernel over `hal`, whose core page [`boot`] has prepared.
+    #[inline(always)]
+    pub const fn new(hal: &'h H) -> Self {
+        Self(hal)
+    }
+}

@@ -1,0 +1,200 @@
+//! Objects from untyped pages
+//!
+//! Arguments are looked up before the page is claimed: a refused call leaves everything as it was.
+
+use crate::call::Answer;
+use crate::frame::Ref;
+use crate::memory::page_of;
+use crate::object::{Scheduler, Thread, Time};
+use crate::slot::Slot;
+use crate::{Hal, Kernel, translation};
+use bulkhead_abi::kernel::{Kind, LEAST, NEVER, SCHEDULERS, Status};
+
+/// Identities of address spaces: the bits of a page. 0 is the kernel's.
+const IDENTITIES: u64 = 8 * crate::frame::PAGE;
+
+impl<'h, H: Hal> Kernel<'h, H> {
+    pub(crate) fn make_table(self, place: Slot<'h>, at: Ref, level: u64) -> Answer {
+        if level > 1 {
+            return Err(Status::BadArgument);
+        }
+        let content = if level == 0 { self.void().address() } else { 0 };
+        self.claim(at, Kind::Table, content)?;
+        self.enter_in(place, Kind::Table, at, level)
+    }
+
+    pub(crate) fn make_pages(self, place: Slot<'h>, at: Ref, level: u64) -> Answer {
+        if !(1..=3).contains(&level) {
+            return Err(Status::BadArgument);
+        }
+        self.claim(at, Kind::Pages, 0)?;
+        self.enter_in(place, Kind::Pages, at, level)
+    }
+
+    pub(crate) fn make_component(
+        self,
+        caller: Thread<'h>,
+        place: Slot<'h>,
+        at: Ref,
+        [table, pages, identity]: [u64; 3],
+    ) -> Answer {
+        let table = self.own(caller, table).expect(Kind::Table)?;
+        let pages = self.own(caller, pages).expect(Kind::Pages)?;
+        if table.detail() != 0 || pages.detail() != 1 {
+            return Err(Status::BadArgument);
+        }
+        self.new_component(at, [table.object(), pages.object()], identity)?;
+        self.enter_in(place, Kind::Component, at, 0)
+    }
+
+    pub(crate) fn new_component(
+        self,
+        at: Ref,
+        [table, pages]: [Ref; 2],
+        identity: u64,
+    ) -> Result<(), Status> {
+        if identity == 0 || identity >= IDENTITIES {
+            return Err(Status::BadArgument);
+        }
+        let bitmap = self.0.frame(self.0.core().identities().reference());
+        let word = bitmap.word(identity / 64);
+        let bit = 1 << (identity % 64);
+        if word.get() & bit != 0 {
+            return Err(Status::Occupied);
+        }
+        self.claim(at, Kind::Component, 0)?;
+        word.set(word.get() | bit);
+        self.refer(table);
+        self.refer(pages);
+        let component = self.component(at);
+        component.table().set(table.address());
+        component
+            .space()
+            .set(translation::space(pages.address() - H::LINEAR, identity));
+        Ok(())
+    }
+
+    pub(crate) fn make_thread(
+        self,
+        caller: Thread<'h>,
+        place: Slot<'h>,
+        at: Ref,
+        [component, entry, sp]: [u64; 3],
+    ) -> Answer {
+        let component = self.own(caller, component).expect(Kind::Component)?;
+        self.new_thread(at, component.object(), [entry, sp])?;
+        self.enter_in(place, Kind::Thread, at, 0)
+    }
+
+    pub(crate) fn new_thread(
+        self,
+        at: Ref,
+        component: Ref,
+        [entry, sp]: [u64; 2],
+    ) -> Result<Thread<'h>, Status> {
+        self.claim(at, Kind::Thread, 0)?;
+        self.refer(component);
+        let thread = self.thread(at);
+        let void = self.void().address();
+        thread.component().set(component.address());
+        thread.fault_component().set(component.address());
+        thread.scheduler().set(void);
+        thread.time().set(void);
+        thread.pc().set(entry);
+        thread.sp().set(sp);
+        self.place_in(thread, self.component(component));
+        Ok(thread)
+    }
+
+    pub(crate) fn make_scheduler(
+        self,
+        caller: Thread<'h>,
+        place: Slot<'h>,
+        at: Ref,
+        [thread, memory, number]: [u64; 3],
+    ) -> Answer {
+        let thread = self.own(caller, thread).expect(Kind::Thread)?;
+        let memory = self.own(caller, memory).expect(Kind::Memory)?;
+        let scb = page_of(memory, number)?;
+        self.new_scheduler(at, self.thread(thread.object()), scb)?;
+        self.enter_in(place, Kind::Scheduler, at, 0)
+    }
+
+    /// Its thread leaves the scheduler it was under, which becomes the parent, and has index 0.
+    pub(crate) fn new_scheduler(
+        self,
+        at: Ref,
+        thread: Thread<'h>,
+        scb: Ref,
+    ) -> Result<Scheduler<'h>, Status> {
+        let core = self.0.core();
+        let number = core.schedulers().get();
+        let parent = self.scheduler(thread.scheduler().reference());
+        if parent.thread().reference() == thread.at() {
+            return Err(Status::Occupied);
+        }
+        if number >= SCHEDULERS as u64 {
+            return Err(Status::BadArgument);
+        }
+        let state = self.0.state(scb).ok_or(Status::WrongPage)?;
+        let fresh = state.map()?;
+        self.claim(at, Kind::Scheduler, self.void().address())
+            .inspect_err(|_| state.unmap())?;
+        if fresh {
+            self.0.frame(scb).fill(0);
+        }
+        core.schedulers().set(number + 1);
+        self.refer(thread.at());
+        let scheduler = self.scheduler(at);
+        scheduler.scb().set(scb.address());
+        scheduler.thread().set(thread.at().address());
+        scheduler.component().set(thread.component().get());
+        scheduler.place().set(number);
+        scheduler.parent().set(parent.at().address());
+        scheduler.parent_index().set(thread.index().get());
+        scheduler.timeout().set(NEVER);
+        scheduler.overflow().set(0);
+        scheduler.overflow_high().set(0);
+        scheduler.member(0).set(thread.at().address());
+        thread.scheduler().set(at.address());
+        thread.index().set(0);
+        self.place_in(thread, self.component(thread.component().reference()));
+        Ok(scheduler)
+    }
+
+    pub(crate) fn make_time(
+        self,
+        caller: Thread<'h>,
+        place: Slot<'h>,
+        at: Ref,
+        [source, cycles, priority]: [u64; 3],
+    ) -> Answer {
+        let source = self.time(self.own(caller, source).expect(Kind::Time)?.object());
+        self.charge();
+        let had = source.budget().get();
+        if cycles != bulkhead_abi::kernel::ALL && had < cycles {
+            return Err(Status::NoTime);
+        }
+        let time = self.new_time(at)?;
+        self.transfer(source, time, cycles, None)?;
+        time.owner().set(caller.scheduler().get());
+        self.grade(caller, time, priority);
+        self.enter_in(place, Kind::Time, at, 0)
+    }
+
+    pub(crate) fn new_time(self, at: Ref) -> Result<Time<'h>, Status> {
+        self.claim(at, Kind::Time, LEAST)?;
+        let time = self.time(at);
+        time.budget().set(0);
+        time.places().set(0);
+        time.owner().set(self.void().address());
+        Ok(time)
+    }
+
+    /// The first capability to a new object.
+    pub(crate) fn enter_in(self, place: Slot<'h>, kind: Kind, at: Ref, detail: u64) -> Answer {
+        place.fill(kind as u64, at, detail, 0);
+        self.refer(at);
+        Ok(0)
+    }
+}

@@ -1,0 +1,253 @@
+//! Kernel objects: names for the words of a page
+//!
+//! Offsets are part of the contract with the entry code in assembly.
+
+use crate::frame::{Frame, Ref, Word};
+use bulkhead_abi::dispatch::MAX_THREADS;
+use bulkhead_abi::kernel::{DEPTH, SCHEDULERS};
+
+macro_rules! objects {
+    ($($(#[$doc:meta])* $name:ident {
+        $($(#[$word_doc:meta])* $word:ident = $offset:expr,)*
+    })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<'h> {
+            at: Ref,
+            frame: &'h Frame,
+        }
+
+        impl<'h> $name<'h> {
+            /// The object in `frame`, which is at `at`.
+            #[inline(always)]
+            #[must_use]
+            pub const fn new(at: Ref, frame: &'h Frame) -> Self {
+                Self { at, frame }
+            }
+
+            /// Where it is.
+            #[inline(always)]
+            #[must_use]
+            pub const fn at(self) -> Ref {
+                self.at
+            }
+
+            /// Whether they are the same object.
+            #[inline(always)]
+            #[must_use]
+            pub fn is(self, other: Self) -> bool {
+                self.at == other.at
+            }
+
+            $(
+                $(#[$word_doc])*
+                #[inline(always)]
+                #[must_use]
+                pub fn $word(self) -> &'h Word {
+                    self.frame.word($offset)
+                }
+            )*
+        }
+    )*};
+}
+
+objects! {
+    /// What one core keeps to itself.
+    Core {
+        /// The thread whose registers are in the machine.
+        running = 0,
+        /// The thread that runs next: the same, until a path decides otherwise.
+        current = 1,
+        /// The temporal capability that pays.
+        time = 2,
+        /// When it last paid.
+        since = 3,
+        /// The thread whose FP registers are in the machine, or the void.
+        fp_owner = 4,
+        /// The thread that a notification preempted, or the void.
+        preempted = 7,
+        /// The time that paid for it.
+        preempted_time = 8,
+        /// Address space in force.
+        space = 9,
+        /// What the timer is set to.
+        armed = 10,
+        /// Schedulers made.
+        schedulers = 11,
+        /// A page of zeros whose slots are empty and whose leaves are itself: stands for "none".
+        void = 12,
+        /// Bitmap of the address-space identities in use.
+        identities = 13,
+        /// The thread that each interrupt notifies.
+        interrupts = 14,
+    }
+
+    /// A thread.
+    Thread {
+        /// x0 to x30 stand from here on.
+        x = 0,
+        /// SP_EL0.
+        sp = 31,
+        /// ELR_EL1.
+        pc = 32,
+        /// SPSR_EL1.
+        spsr = 33,
+        /// How its registers are restored: [`CALLED`] or [`INTERRUPTED`].
+        resume = Self::RESUME,
+        /// Address of the word that says who executes: its scheduler's `current` while it is in the
+        /// scheduler's component, its own index elsewhere.
+        claim = Self::CLAIM,
+        /// Its index in the SCB.
+        index = Self::INDEX,
+        /// [`READY`], [`WAITING`] or [`FAULTED`].
+        state = 37,
+        /// Component it executes in.
+        component = 38,
+        /// Its scheduler, or the void.
+        scheduler = 39,
+        /// Time on which notifications run it.
+        time = 40,
+        /// Notifications not yet received.
+        pending = 41,
+        /// Cycles since the last event about it.
+        cycles = 42,
+        /// Invocations it is in.
+        depth = 43,
+        /// Kinds of events that found no room.
+        overflow = 44,
+        /// ESR_EL1 of its last fault.
+        fault_syndrome = 45,
+        /// FAR_EL1 of its last fault.
+        fault_address = 46,
+        /// PC of its last fault.
+        fault_pc = 47,
+        /// Component of its last fault.
+        fault_component = 48,
+    }
+
+    /// A component.
+    Component {
+        /// Root of its capability table.
+        table = 0,
+        /// Its address space: `TTBR0_EL1`.
+        space = 1,
+    }
+
+    /// A scheduler.
+    Scheduler {
+        /// The page it shares with the kernel.
+        scb = 0,
+        /// Its own thread.
+        thread = 1,
+        /// The component whose user mode dispatches.
+        component = 2,
+        /// Its place in priority vectors.
+        place = 3,
+        /// The scheduler of its thread, or the void.
+        parent = 4,
+        /// Index of its thread there.
+        parent_index = 5,
+        /// Bitmap of threads 0 to 63 with events that found no room.
+        overflow = 6,
+        /// The same of threads 64 to 127.
+        overflow_high = 7,
+        /// When it wants to run again at the latest.
+        timeout = 8,
+    }
+
+    /// A temporal capability.
+    Time {
+        /// Cycles left, or without end.
+        budget = 0,
+        /// The scheduler that is told when they end.
+        owner = 1,
+        /// Length of the vector in use.
+        places = 2,
+    }
+}
+
+/// Restored as a call that returns.
+pub const CALLED: u64 = 0;
+/// Restored whole.
+pub const INTERRUPTED: u64 = 1;
+
+/// It can be dispatched.
+pub const READY: u64 = 0;
+/// It waits for a notification.
+pub const WAITING: u64 = 1;
+/// It faulted.
+pub const FAULTED: u64 = 2;
+
+/// First word of the invocation stack: component, PC, SP and a spare word each.
+const INVOCATIONS: u64 = 64;
+/// First word of the FP registers: q0 to q31, FPCR, FPSR.
+pub const FLOATING_POINT: u64 = INVOCATIONS + 4 * DEPTH as u64;
+/// First word of the threads of a scheduler.
+const THREADS: u64 = 128;
+/// First word of a priority vector.
+const VECTOR: u64 = 8;
+
+const _: () = assert!(THREADS as usize + MAX_THREADS <= crate::frame::WORDS);
+const _: () = assert!(VECTOR as usize + SCHEDULERS < THREADS as usize);
+
+impl<'h> Thread<'h> {
+    /// Offsets that entry code knows, in words: [`Thread::resume`], [`Thread::claim`] and
+    /// [`Thread::index`].
+    pub const RESUME: u64 = 34;
+    /// See [`Thread::RESUME`].
+    pub const CLAIM: u64 = 35;
+    /// See [`Thread::RESUME`].
+    pub const INDEX: u64 = 36;
+
+    /// x0 to x7: what a call carries.
+    #[inline(always)]
+    pub(crate) fn message(self, register: u64) -> &'h Word {
+        self.frame.word(register % 8)
+    }
+
+    /// x2 to x6 of its call.
+    #[inline(always)]
+    pub(crate) fn arguments(self) -> [u64; 5] {
+        [
+            self.message(2).get(),
+            self.message(3).get(),
+            self.message(4).get(),
+            self.message(5).get(),
+            self.message(6).get(),
+        ]
+    }
+
+    /// An answer to its call.
+    #[inline(always)]
+    pub(crate) fn answer(self, status: u64, value: u64) {
+        self.message(0).set(status);
+        self.message(1).set(value);
+    }
+
+    /// Component, PC and SP of invocation `depth`.
+    #[inline(always)]
+    pub(crate) fn invocation(self, depth: u64) -> [&'h Word; 3] {
+        let first = INVOCATIONS + 4 * (depth % DEPTH as u64);
+        [
+            self.frame.word(first),
+            self.frame.word(first + 1),
+            self.frame.word(first + 2),
+        ]
+    }
+}
+
+impl<'h> Scheduler<'h> {
+    /// The thread of that index.
+    #[inline(always)]
+    pub(crate) fn member(self, index: u64) -> &'h Word {
+        self.frame.word(THREADS + index % MAX_THREADS as u64)
+    }
+}
+
+impl<'h> Time<'h> {
+    /// The priority that the scheduler of that place gave.
+    #[inline(always)]
+    pub(crate) fn priority(self, place: u64) -> &'h Word {
+        self.frame.word(VECTOR + place % SCHEDULERS as u64)
+    }
+}

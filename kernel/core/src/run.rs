@@ -1,0 +1,214 @@
+//! Who runs, on whose time, and until when
+//!
+//! A path sets [`Core::current`]; the way out of the kernel notices when that is not the thread whose
+//! registers are in the machine. Every cycle is charged to the temporal capability in force. One
+//! timer serves time-outs and ends of budgets.
+//!
+//! [`Core::current`]: crate::object::Core::current
+
+use crate::call::Answer;
+use crate::frame::Ref;
+use crate::object::{READY, Scheduler, Thread, Time, WAITING};
+use crate::{Hal, Kernel};
+use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
+use bulkhead_abi::kernel::{ALL, KEEP, Kind, NEVER, SAME_TIME, SCHEDULERS, Status};
+
+impl<'h, H: Hal> Kernel<'h, H> {
+    /// A scheduler's decision: `[time, time-out, epoch]`.
+    pub(crate) fn dispatch(
+        self,
+        caller: Thread<'h>,
+        next: Thread<'h>,
+        [time, timeout, epoch]: [u64; 3],
+    ) -> Answer {
+        let core = self.0.core();
+        let scheduler = self.scheduler(caller.scheduler().reference());
+        if self.epoch(scheduler).get() != epoch {
+            return Err(Status::Stale);
+        }
+        let bound = next.scheduler().reference() != self.void();
+        if next.state().get() != READY || !bound {
+            return Err(Status::NotReady);
+        }
+        let time = if time == SAME_TIME {
+            self.time(core.time().reference())
+        } else {
+            self.time(self.own(caller, time).expect(Kind::Time)?.object())
+        };
+        if timeout != KEEP {
+            scheduler.timeout().set(timeout);
+        }
+        core.preempted().set(self.void().address());
+        // What it must see when it runs again, before it is possibly resumed by others.
+        caller.answer(Status::Ok as u64, 0);
+        self.switch(next, time);
+        if time.budget().get() == 0 {
+            self.expire();
+        }
+        Ok(0)
+    }
+
+    /// Has `next` run on `time`.
+    #[inline(always)]
+    pub(crate) fn switch(self, next: Thread<'h>, time: Time<'h>) {
+        let core = self.0.core();
+        let now = self.charge();
+        core.time().set(time.at().address());
+        core.current().set(next.at().address());
+        self.announce(next);
+        let space = self.component(next.component().reference()).space().get();
+        if space != core.space().get() {
+            core.space().set(space);
+            self.0.set_address_space(space);
+        }
+        self.0
+            .lend_floating_point(core.fp_owner().reference() == next.at());
+        self.arm(now, time);
+    }
+
+    /// Charges the time since the last charge to who ran; now.
+    #[inline(always)]
+    pub(crate) fn charge(self) -> u64 {
+        let core = self.0.core();
+        let now = self.0.now();
+        let used = now.wrapping_sub(core.since().get());
+        core.since().set(now);
+        let thread = self.current();
+        thread
+            .cycles()
+            .set(thread.cycles().get().wrapping_add(used));
+        let budget = self.time(core.time().reference()).budget();
+        if budget.get() != ALL {
+            budget.set(budget.get().saturating_sub(used));
+        }
+        now
+    }
+
+    /// Sets the timer to the end of the budget or the first time-out of the current thread's scheduler
+    /// and its ancestors, whichever comes first.
+    #[inline(always)]
+    fn arm(self, now: u64, time: Time<'h>) {
+        let core = self.0.core();
+        let mut deadline = now.saturating_add(time.budget().get());
+        let mut scheduler = self.scheduler(self.current().scheduler().reference());
+        for _ in 0..SCHEDULERS {
+            deadline = deadline.min(scheduler.timeout().get());
+            scheduler = self.scheduler(scheduler.parent().reference());
+            if !self.exists(scheduler) {
+                break;
+            }
+        }
+        if deadline != core.armed().get() {
+            core.armed().set(deadline);
+            self.0.set_timer(deadline);
+        }
+    }
+
+    /// The timer fired.
+    pub fn tick(self) {
+        let core = self.0.core();
+        // It is a level: silent until the next deadline is set.
+        core.armed().set(NEVER);
+        self.0.set_timer(NEVER);
+        let now = self.charge();
+        let time = self.time(core.time().reference());
+        if time.budget().get() == 0 {
+            self.expire();
+        } else if let Some(scheduler) = self.timed_out(now) {
+            self.activate(scheduler);
+        } else {
+            self.arm(now, time);
+        }
+    }
+
+    /// Among the current thread's scheduler and its ancestors, the outermost whose time-out has come.
+    fn timed_out(self, now: u64) -> Option<Scheduler<'h>> {
+        let mut found = None;
+        let mut scheduler = self.scheduler(self.current().scheduler().reference());
+        for _ in 0..SCHEDULERS {
+            if !self.exists(scheduler) {
+                break;
+            }
+            if scheduler.timeout().get() <= now {
+                found = Some(scheduler);
+            }
+            scheduler = self.scheduler(scheduler.parent().reference());
+        }
+        found
+    }
+
+    /// The budget in force is used up.
+    fn expire(self) {
+        let time = self.time(self.0.core().time().reference());
+        self.tell(self.current(), EventKind::Expired);
+        self.activate(self.scheduler(time.owner().reference()));
+    }
+
+    /// Runs a scheduler's own thread, or that of the nearest ancestor that has time; where none
+    /// has, the current thread goes on.
+    pub(crate) fn activate(self, scheduler: Scheduler<'h>) {
+        let mut scheduler = scheduler;
+        for _ in 0..SCHEDULERS {
+            if !self.exists(scheduler) {
+                break;
+            }
+            let thread = self.thread(scheduler.thread().reference());
+            let time = self.time(thread.time().reference());
+            if time.budget().get() != 0 && thread.state().get() != crate::object::FAULTED {
+                let epoch = self.epoch(scheduler);
+                epoch.set(epoch.get().wrapping_add(1));
+                scheduler.timeout().set(NEVER);
+                self.ready(thread);
+                self.0.core().preempted().set(self.void().address());
+                self.switch(thread, time);
+                return;
+            }
+            scheduler = self.scheduler(scheduler.parent().reference());
+        }
+        self.0.core().armed().set(NEVER);
+        self.0.set_timer(NEVER);
+    }
+
+    /// Ends a wait: the answer is the number of notifications.
+    pub(crate) fn ready(self, thread: Thread<'h>) {
+        if thread.state().get() == WAITING {
+            thread.state().set(READY);
+            thread.answer(Status::Ok as u64, thread.pending().get());
+            thread.pending().set(0);
+        }
+    }
+
+    /// Puts a thread under a scheduler: `[scheduler, index, time]`.
+    pub(crate) fn bind(
+        self,
+        caller: Thread<'h>,
+        thread: Thread<'h>,
+        [scheduler, index, time]: [u64; 3],
+    ) -> Answer {
+        let scheduler = self.own(caller, scheduler).expect(Kind::Scheduler)?;
+        let time = self.own(caller, time).expect(Kind::Time)?;
+        if index >= MAX_THREADS as u64 {
+            return Err(Status::BadArgument);
+        }
+        let scheduler = self.scheduler(scheduler.object());
+        let member = scheduler.member(index);
+        if member.reference() != self.void() || thread.scheduler().reference() != self.void() {
+            return Err(Status::Occupied);
+        }
+        member.set(thread.at().address());
+        thread.scheduler().set(scheduler.at().address());
+        thread.index().set(index);
+        thread.message(0).set(index);
+        self.place_in(thread, self.component(thread.component().reference()));
+        self.set_time(thread, time.object());
+        self.refer(thread.at());
+        self.refer(scheduler.at());
+        Ok(0)
+    }
+
+    /// The time on which notifications run a thread.
+    pub(crate) fn set_time(self, thread: Thread<'h>, time: Ref) {
+        self.refer(time);
+        thread.time().set(time.address());
+    }
+}

@@ -1,0 +1,108 @@
+//! Invocations, returns, faults in between
+
+use super::{Machine, Workshop};
+use crate::hal::MonitorCall;
+use crate::translation::identity;
+use bulkhead_abi::kernel::{DEPTH, Operation, Status, first};
+
+#[test]
+fn the_same_thread_goes_on_in_the_server_and_comes_back() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [server, _] = shop.component(2);
+    let entry = shop.entry(server, 0x40_0100, 0xfeed);
+    machine.context.set([0x1234, 0x5678]);
+    let thread = machine.running();
+    machine.call(entry, 11, [22, 33, 44, 55, 66]);
+    assert!(machine.running().is(thread));
+    assert_eq!(machine.context.get(), [0x40_0100, 0]);
+    assert_eq!(identity(machine.space.get()), 2);
+    let message = [0, 1, 2, 3, 4, 5, 6].map(|register| thread.message(register).get());
+    assert_eq!(
+        message,
+        [0xfeed, 11, 22, 33, 44, 55, 0],
+        "token, message, thread"
+    );
+    machine.call(0, 0, [77, 0, 0, 0, 0]);
+    assert_eq!(machine.context.get(), [0x1234, 0x5678]);
+    assert_eq!(identity(machine.space.get()), 1);
+    assert_eq!(
+        [0, 2].map(|register| thread.message(register).get()),
+        [0, 77]
+    );
+}
+
+#[test]
+fn a_server_has_only_its_own_capabilities() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [server, _] = shop.component(2);
+    let entry = shop.entry(server, 0x40_0100, 0);
+    machine.call(entry, 0, [0; 5]);
+    for slot in 1..first::FREE {
+        let answer = machine.refused(slot, Operation::Identify, &[]);
+        assert_eq!(answer, Status::NoCapability);
+    }
+}
+
+#[test]
+fn nesting_is_bounded_and_nothing_returns_from_nowhere() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [server, leaf] = shop.component(2);
+    let entry = shop.entry(server, 0x40_0100, 0);
+    machine.must(leaf, Operation::Copy, &[1, entry]);
+    assert_eq!(machine.call(0, 0, [0; 5])[0], Status::Depth as u64);
+    machine.call(entry, 0, [0; 5]);
+    for _ in 1..DEPTH {
+        assert_eq!(machine.call(1, 0, [0; 5])[0], 0);
+    }
+    assert_eq!(machine.call(1, 0, [0; 5])[0], Status::Depth as u64);
+    for _ in 0..DEPTH {
+        assert_eq!(machine.call(0, 0, [0; 5])[0], 0);
+    }
+    assert_eq!(machine.call(0, 0, [0; 5])[0], Status::Depth as u64);
+}
+
+#[test]
+fn a_fault_in_the_server_is_an_error_for_the_client() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [server, _] = shop.component(2);
+    let entry = shop.entry(server, 0x40_0100, 0);
+    machine.context.set([0x1234, 0x5678]);
+    machine.call(entry, 0, [0; 5]);
+    machine.fault(0x9200_0000);
+    assert_eq!(machine.context.get(), [0x1234, 0x5678]);
+    assert_eq!(machine.answer()[0], Status::Faulted as u64);
+    let inspect = |word: u64| machine.must(first::THREAD, Operation::Inspect, &[word]);
+    assert_eq!(
+        [inspect(1), inspect(3), inspect(7)],
+        [0x9200_0000, 0x40_0100, 2]
+    );
+    assert!(machine.asked.borrow().is_empty());
+}
+
+#[test]
+fn a_fault_at_home_ends_the_thread_and_its_scheduler_hears() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [worker, ..] = shop.thread(first::COMPONENT, 3, 10);
+    machine.dispatch(worker, u64::MAX);
+    assert_eq!(machine.running().index().get(), 3);
+    machine.fault(0x8200_0000);
+    assert_eq!(machine.running().index().get(), 0);
+    assert_eq!(machine.event(), Some((3, 3)));
+    assert_eq!(
+        machine.dispatch(worker, u64::MAX)[0],
+        Status::NotReady as u64
+    );
+    assert!(machine.asked.borrow().is_empty());
+}
+
+#[test]
+fn a_fault_of_the_root_scheduler_fails_the_partition() {
+    let machine = Machine::booted();
+    machine.fault(0x77);
+    assert_eq!(*machine.asked.borrow(), [MonitorCall::Fail(0x77)]);
+}

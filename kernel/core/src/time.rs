@@ -1,0 +1,102 @@
+//! Temporal capabilities: a slice of time and one priority per scheduler that had a hand in it
+//!
+//! Priorities are 64 bits, smaller is more important, [`LEAST`] where a scheduler said nothing.
+//! Where time from two origins meets, the vector becomes the weaker of both, so that no scheduler's
+//! time runs more importantly than it granted (spec 20-kernel, details).
+
+use crate::call::{Answer, Arguments};
+use crate::object::{Thread, Time};
+use crate::slot::Slot;
+use crate::{Hal, Kernel};
+use bulkhead_abi::kernel::{ALL, Kind, Operation, SCHEDULERS, Status};
+
+impl<'h, H: Hal> Kernel<'h, H> {
+    pub(crate) fn time_operation(
+        self,
+        caller: Thread<'h>,
+        slot: Slot<'h>,
+        operation: Operation,
+        [first, second, third, fourth, _]: Arguments,
+    ) -> Answer {
+        let time = self.time(slot.object());
+        self.charge();
+        match operation {
+            Operation::Budget => Ok(time.budget().get()),
+            Operation::SetPriority => {
+                self.grade(caller, time, first);
+                Ok(0)
+            }
+            Operation::Transfer => {
+                let into = self.own(caller, first).expect(Kind::Time)?;
+                self.transfer(time, self.time(into.object()), second, None)
+            }
+            Operation::Delegate => {
+                let receiver = self.own(caller, first).expect(Kind::Send)?;
+                let receiver = self.thread(receiver.object());
+                let into = self.time(receiver.time().reference());
+                let place = self.scheduler(caller.scheduler().reference()).place().get();
+                self.transfer(time, into, second, Some((place, third)))?;
+                if fourth != 0 {
+                    self.send(receiver)
+                } else {
+                    Ok(0)
+                }
+            }
+            _ => Err(Status::NoOperation),
+        }
+    }
+
+    /// Sets the priority that the caller's scheduler gives.
+    pub(crate) fn grade(self, caller: Thread<'h>, time: Time<'h>, priority: u64) {
+        let place = self.scheduler(caller.scheduler().reference()).place().get();
+        time.priority(place).set(priority);
+        time.places().set(time.places().get().max(place + 1));
+    }
+
+    /// Moves `cycles` (or [`ALL`]); with a grade, the giver's scheduler has a say from now on.
+    pub(crate) fn transfer(
+        self,
+        from: Time<'h>,
+        into: Time<'h>,
+        cycles: u64,
+        grade: Option<(u64, u64)>,
+    ) -> Answer {
+        if from.is(into) || into.at() == self.void() {
+            return Err(Status::BadArgument);
+        }
+        let had = into.budget().get();
+        let moved = take(from, cycles)?;
+        into.budget().set(match (had, moved) {
+            (ALL, _) | (_, ALL) => ALL,
+            _ => had.saturating_add(moved).min(ALL - 1),
+        });
+        for place in 0..SCHEDULERS as u64 {
+            let given = match grade {
+                Some((graded, priority)) if graded == place => priority,
+                _ => from.priority(place).get(),
+            };
+            let kept = if had == 0 {
+                0
+            } else {
+                into.priority(place).get()
+            };
+            into.priority(place).set(given.max(kept));
+        }
+        let graded = grade.map_or(0, |(place, _)| place + 1);
+        let places = into.places().get().max(from.places().get()).max(graded);
+        into.places().set(places);
+        Ok(moved)
+    }
+}
+
+/// Takes budget off; time without end gives any amount, and stays without end.
+pub(crate) fn take(from: Time<'_>, cycles: u64) -> Answer {
+    let had = from.budget().get();
+    if had == ALL {
+        return Ok(cycles);
+    }
+    let taken = if cycles == ALL { had } else { cycles };
+    let left = had.checked_sub(taken).ok_or(Status::NoTime)?;
+    from.budget().set(left);
+    Ok(taken)
+}

@@ -1,0 +1,116 @@
+//! GICv3 as a guest sees it, and the interrupts that arrive
+//!
+//! Arm IHI 0069, chapter 12. The monitor answers accesses to the frames, all of them before the
+//! partition is up; acknowledging and ending are system registers and enter nothing.
+#![expect(unsafe_code, reason = "registers of a device")]
+
+use crate::machine::{LINEAR, Machine};
+use crate::registers;
+use bulkhead_abi::kernel::Status;
+use bulkhead_kernel_core::Kernel;
+use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+const GICD_CTLR: u64 = 0x0000;
+const GICD_ISENABLER: u64 = 0x0100;
+const GICD_IPRIORITYR: u64 = 0x0400;
+const GICD_IROUTER: u64 = 0x6000;
+const GICR_WAKER: u64 = 0x0014;
+/// The SGI frame of a redistributor; its offsets are those of the distributor.
+const SGI_FRAME: u64 = 0x1_0000;
+/// ARE and group 1.
+const CONTROL: u32 = 1 << 4 | 1 << 1;
+const PROCESSOR_SLEEP: u32 = 1 << 1;
+const CHILDREN_ASLEEP: u32 = 1 << 2;
+/// Reads of a sleeping redistributor until it is given up.
+const POLLS: u32 = 1000;
+/// The middle of what guests may use.
+const PRIORITY: u8 = 0xa0;
+/// INTID of the virtual timer (SBSA, PPI 11).
+const TIMER: u64 = 27;
+const FIRST_SHARED: u64 = 32;
+/// INTIDs from here on mean that none was pending (IHI 0069, 2.2.1).
+const SPECIAL: u64 = 1020;
+const INTID: u64 = 0xff_ffff;
+
+static DISTRIBUTOR: AtomicU64 = AtomicU64::new(0);
+
+/// Brings up the controller for the calling core, which is the first, and lets the timer through.
+pub(crate) fn start([distributor, redistributor]: [u64; 2]) {
+    let [distributor, redistributor] = [distributor + LINEAR, redistributor + LINEAR];
+    DISTRIBUTOR.store(distributor, Ordering::Relaxed);
+    write(distributor + GICD_CTLR, CONTROL);
+    let waker = read(redistributor + GICR_WAKER);
+    write(redistributor + GICR_WAKER, waker & !PROCESSOR_SLEEP);
+    let awake = |_: &u32| read(redistributor + GICR_WAKER) & CHILDREN_ASLEEP == 0;
+    let _found_awake = (0..POLLS).find(awake);
+    registers::set_gic_system_registers(7);
+    registers::set_priority_mask(0xff);
+    registers::set_binary_point(0);
+    registers::set_interrupt_control(0);
+    registers::enable_interrupt_group(1);
+    let private = redistributor + SGI_FRAME;
+    write_byte(private + GICD_IPRIORITYR + TIMER, PRIORITY);
+    write(private + GICD_ISENABLER, 1 << TIMER);
+    registers::set_timer_deadline(u64::MAX);
+    registers::set_timer_control(1);
+}
+
+/// Lets a shared interrupt in, on the calling core.
+pub(crate) fn enable_shared(intid: u64) -> Result<(), Status> {
+    if !(FIRST_SHARED..SPECIAL).contains(&intid) {
+        return Err(Status::Refused);
+    }
+    let distributor = DISTRIBUTOR.load(Ordering::Relaxed);
+    write_byte(distributor + GICD_IPRIORITYR + intid, PRIORITY);
+    let route = registers::affinity() & 0xff_00ff_ffff;
+    write_double(distributor + GICD_IROUTER + 8 * intid, route);
+    write(
+        distributor + GICD_ISENABLER + intid / 32 * 4,
+        1 << (intid % 32),
+    );
+    Ok(())
+}
+
+/// Serves what is pending.
+#[inline(always)]
+pub(crate) fn serve(kernel: Kernel<'_, Machine>) {
+    let intid = registers::acknowledge() & INTID;
+    if intid == TIMER {
+        kernel.tick();
+    } else if intid < SPECIAL {
+        kernel.interrupt(intid);
+    } else {
+        return;
+    }
+    registers::end_interrupt(intid);
+}
+
+// The instruction is spelled out: a compiler may choose one with write-back or of a pair, whose
+// syndrome does not say what it does (ISV = 0), and which the monitor therefore refuses.
+macro_rules! access {
+    ($function:ident, $instruction:literal, read $type:ty) => {
+        fn $function(address: u64) -> $type {
+            let value: u64;
+            // SAFETY: a register of the interrupt controller, mapped by `space`.
+            unsafe {
+                asm!($instruction, in(reg) address, out(reg) value, options(nostack, preserves_flags));
+            }
+            value as $type
+        }
+    };
+    ($function:ident, $instruction:literal, write $type:ty) => {
+        fn $function(address: u64, value: $type) {
+            // SAFETY: as above; what it does to interrupts is confined by the monitor.
+            unsafe {
+                asm!($instruction, in(reg) address, in(reg) u64::from(value),
+                    options(nostack, preserves_flags));
+            }
+        }
+    };
+}
+
+access!(read, "ldr {1:w}, [{0}]", read u32);
+access!(write, "str {1:w}, [{0}]", write u32);
+access!(write_double, "str {1}, [{0}]", write u64);
+access!(write_byte, "strb {1:w}, [{0}]", write u8);

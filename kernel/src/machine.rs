@@ -1,0 +1,143 @@
+//! The machine under the kernel
+//!
+//! References are kernel addresses, so turning one into memory costs nothing. That is sound as long
+//! as the core keeps what [`Hal`] says of them: pages come from [`crate::start`] and keep their type
+//! while anything refers to them.
+#![expect(unsafe_code, reason = "kernel addresses become memory")]
+
+use crate::{interrupts, registers};
+use bulkhead_abi::hypercall::{DOORBELL, FAIL, UP};
+use bulkhead_abi::kernel::Status;
+use bulkhead_kernel_core::frame::State;
+use bulkhead_kernel_core::object::{Core, FLOATING_POINT, Thread};
+use bulkhead_kernel_core::{Frame, Hal, MonitorCall, Ref, Word};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Difference between kernel and guest-physical addresses; `LINEAR` of the linker script.
+pub(crate) const LINEAR: u64 = 0xffff_ff80_0000_0000;
+const PAGE: u64 = bulkhead_abi::PAGE_SIZE;
+/// Bytes of the smallest cache line that the architecture allows.
+const SMALLEST_LINE: usize = 16;
+const LEND: u64 = 3 << 20;
+const TRAP: u64 = 1 << 20;
+
+/// The core that runs this.
+pub(crate) struct Machine;
+
+/// The frame table: where it is, the page its first entry is for, its entries.
+pub(crate) struct FrameTable {
+    pub(crate) entries: AtomicU64,
+    pub(crate) first: AtomicU64,
+    pub(crate) count: AtomicU64,
+}
+
+pub(crate) static FRAMES: FrameTable = FrameTable {
+    entries: AtomicU64::new(0),
+    first: AtomicU64::new(0),
+    count: AtomicU64::new(0),
+};
+
+unsafe extern "C" {
+    fn bulkhead_exchange_fp(owner: u64, next: u64);
+}
+
+impl Hal for Machine {
+    const LINEAR: u64 = LINEAR;
+
+    #[inline(always)]
+    fn frame(&self, at: Ref) -> &Frame {
+        let page: *const Frame = core::ptr::with_exposed_provenance(at.address() as usize);
+        // SAFETY: a page of the linear map, by the promise of `Ref`; any content is words.
+        unsafe { &*page }
+    }
+
+    #[inline(always)]
+    fn word(&self, at: Ref) -> &Word {
+        let word: *const Word = core::ptr::with_exposed_provenance(at.address() as usize);
+        // SAFETY: as above; the core makes word references from page references only.
+        unsafe { &*word }
+    }
+
+    fn state(&self, at: Ref) -> Option<&State> {
+        let first = FRAMES.first.load(Ordering::Relaxed);
+        let number = at.address().checked_sub(first)? / PAGE;
+        if number >= FRAMES.count.load(Ordering::Relaxed) {
+            return None;
+        }
+        let entries = FRAMES.entries.load(Ordering::Relaxed) as usize;
+        let entry: *const State = core::ptr::with_exposed_provenance(entries + 8 * number as usize);
+        // SAFETY: within the table, which `start` has cleared and nobody else refers to.
+        Some(unsafe { &*entry })
+    }
+
+    #[inline(always)]
+    fn core(&self) -> Core<'_> {
+        let at = Ref::offered(registers::core_page());
+        Core::new(at, self.frame(at))
+    }
+
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        registers::counter()
+    }
+
+    #[inline(always)]
+    fn set_timer(&self, deadline: u64) {
+        registers::set_timer_deadline(deadline);
+    }
+
+    #[inline(always)]
+    fn context(&self) -> [u64; 2] {
+        [registers::user_pc(), registers::user_sp()]
+    }
+
+    #[inline(always)]
+    fn set_context(&self, pc: u64, sp: u64) {
+        registers::set_user_pc(pc);
+        registers::set_user_sp(sp);
+    }
+
+    #[inline(always)]
+    fn set_address_space(&self, root: u64) {
+        registers::set_user_root(root);
+    }
+
+    fn forget_translations(&self) {
+        registers::forget_translations();
+    }
+
+    fn publish_code(&self, at: Ref) {
+        for line in (at.address()..at.address() + PAGE).step_by(SMALLEST_LINE) {
+            registers::clean_line(line);
+        }
+        registers::forget_instructions();
+    }
+
+    #[inline(always)]
+    fn lend_floating_point(&self, lend: bool) {
+        registers::set_floating_point(if lend { LEND } else { TRAP });
+    }
+
+    fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Thread<'_>) {
+        let registers_of = |thread: Thread<'_>| thread.at().address() + 8 * FLOATING_POINT;
+        // SAFETY: the routine stores to and loads from the places threads have for it; the kernel
+        // itself uses no FP register.
+        unsafe { bulkhead_exchange_fp(owner.map_or(0, registers_of), registers_of(next)) };
+    }
+
+    fn enable_interrupt(&self, intid: u64) -> Result<(), Status> {
+        interrupts::enable_shared(intid)
+    }
+
+    fn monitor(&self, call: MonitorCall) -> Result<(), Status> {
+        let (function, argument) = match call {
+            MonitorCall::Up => (UP, 0),
+            MonitorCall::Fail(code) => (FAIL, code),
+            MonitorCall::Ring(doorbell) => (DOORBELL, doorbell),
+        };
+        match registers::hypervisor_call(function, argument) {
+            0 => Ok(()),
+            _ => Err(Status::Refused),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The first instructions, and the way to user space
+//!
+//! Entered at EL1 with everything off and x0 = guest-physical address of the guest information page.
+//! Behind the image lie the archive, then, made here, the core's page and the frame table; the rest
+//! of the memory is what user space may have.
+#![expect(unsafe_code, reason = "assembly, and planned addresses become memory")]
+
+use crate::entry::bulkhead_broken;
+use crate::machine::{FRAMES, LINEAR, Machine};
+use crate::space::{self, MAIR, TCR};
+use crate::{interrupts, registers};
+use bulkhead_abi::guest::{GUEST_MAGIC, GuestInfo};
+use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive};
+use bulkhead_abi::{PAGE_SIZE, VERSION};
+use bulkhead_kernel_core::boot::Offer;
+use bulkhead_kernel_core::frame::State;
+use bulkhead_kernel_core::{Hal, Kernel, Ref};
+use core::arch::global_asm;
+use core::sync::atomic::Ordering;
+
+/// SCTLR_EL1: RES1 bits of Armv8.0, M, C, SA, SA0, I; EL0 may use DC ZVA, CTR_EL0, WFI and WFE.
+const CONTROL: u64 = 0x30d0_181d | 1 << 14 | 1 << 15 | 1 << 16 | 1 << 18;
+const STACK_BYTES: usize = 8192;
+
+/// Stack of the first core.
+#[repr(C, align(4096))]
+struct Stack(core::cell::UnsafeCell<[u8; STACK_BYTES]>);
+
+// SAFETY: nothing reads or writes it through this type; one core uses it as its stack.
+unsafe impl Sync for Stack {}
+
+#[unsafe(no_mangle)]
+static KERNEL_STACK: Stack = Stack(core::cell::UnsafeCell::new([0; STACK_BYTES]));
+
+global_asm!(
+    r#"
+.section .text.start, "ax"
+.global _start
+_start:
+    mov     x19, x0
+    adrp    x1, BOOT_TABLE
+    add     x1, x1, :lo12:BOOT_TABLE
+    ldr     x2, ={mair}
+    ldr     x3, ={tcr}
+    ldr     x4, ={control}
+    msr     mair_el1, x2
+    msr     tcr_el1, x3
+    msr     ttbr0_el1, x1
+    msr     ttbr1_el1, x1
+    isb
+    tlbi    vmalle1
+    ic      iallu
+    dsb     nsh
+    isb
+    msr     sctlr_el1, x4
+    isb
+    ldr     x2, =1f
+    br      x2
+1:  ldr     x2, =bulkhead_vectors
+    msr     vbar_el1, x2
+    msr     spsel, #1
+    ldr     x2, =KERNEL_STACK + {stack}
+    mov     sp, x2
+    mov     x29, xzr
+    mov     x30, xzr
+    mov     x0, x19
+    bl      bulkhead_start
+    // The first thread, as the way out of a call restores it.
+    b       resume
+"#,
+    mair = const MAIR,
+    tcr = const TCR,
+    control = const CONTROL,
+    stack = const STACK_BYTES,
+);
+
+/// What the monitor is told where there is nothing to start: the numbers are ASCII.
+const NO_GUEST_INFO: u64 = 0x4e4f_494e;
+const NO_COMPONENT: u64 = 0x4e4f_434f;
+const NO_MEMORY: u64 = 0x4e4f_4d45;
+const NO_IDENTITIES: u64 = 0x4e4f_4944;
+
+/// Goes on in Rust; comes back when the first thread is ready to run.
+#[unsafe(no_mangle)]
+extern "C" fn bulkhead_start(info_address: u64) {
+    let window = info_address & !(PAGE_SIZE - 1);
+    space::take_over([window, window + WINDOW_BYTES - 1], u64::MAX);
+    if let Err(code) = start(info_address) {
+        bulkhead_broken(code, 0);
+    }
+}
+
+/// Most that the window of a partition can be.
+const WINDOW_BYTES: u64 = 32 << 20;
+/// ID_AA64MMFR0_EL1.ASIDBits of 16-bit identities.
+const WIDE_IDENTITIES: u64 = 2;
+
+fn start(info_address: u64) -> Result<(), u64> {
+    // SAFETY: the monitor's argument; mapped, page-aligned, every bit pattern is a value.
+    let info: &GuestInfo = unsafe { at(info_address) };
+    if info.magic != GUEST_MAGIC || info.version != VERSION {
+        return Err(NO_GUEST_INFO);
+    }
+    if registers::memory_features() >> 4 & 0xf != WIDE_IDENTITIES {
+        return Err(NO_IDENTITIES);
+    }
+    let archive_address = space::image_end();
+    // SAFETY: the page behind the image, which the host tool has filled.
+    let archive: &Archive = unsafe { at(archive_address) };
+    if archive.magic != ARCHIVE_MAGIC || archive.version != VERSION {
+        return Err(NO_COMPONENT);
+    }
+    let [first, ..] = archive.components;
+    let memory_end = info.memory[0].saturating_add(info.memory[1]);
+    let core_page = archive_address + archive.pages * PAGE_SIZE;
+    let table = core_page + PAGE_SIZE;
+    let pages = memory_end.checked_sub(archive_address).ok_or(NO_MEMORY)? / PAGE_SIZE;
+    let free = (table + 8 * pages).next_multiple_of(PAGE_SIZE);
+    let free_pages = memory_end.checked_sub(free).ok_or(NO_MEMORY)? / PAGE_SIZE;
+    FRAMES.entries.store(table + LINEAR, Ordering::Relaxed);
+    FRAMES
+        .first
+        .store(archive_address + LINEAR, Ordering::Relaxed);
+    FRAMES.count.store(pages, Ordering::Relaxed);
+    keep_archive(archive_address, archive.pages);
+    prepare_core(core_page);
+    interrupts::start(info.interrupt_controller);
+    let window = [info_address, window_end(info)];
+    Kernel::new(&Machine)
+        .boot(&Offer {
+            memory: (Ref::offered(free + LINEAR), free_pages),
+            window: (
+                Ref::offered(window[0] + LINEAR),
+                (window[1] - window[0]) / PAGE_SIZE,
+            ),
+            archive: (Ref::offered(archive_address + LINEAR), archive.pages),
+            component: first,
+            guest_page: info_address,
+        })
+        .map_err(|_| NO_MEMORY)
+}
+
+/// The object at a guest-physical address.
+///
+/// # Safety
+/// There is one, and nobody writes it.
+unsafe fn at<T>(address: u64) -> &'static T {
+    let object: *const T = core::ptr::with_exposed_provenance((address + LINEAR) as usize);
+    // SAFETY: the caller's promise.
+    unsafe { &*object }
+}
+
+/// The archive is user memory from the start, and stays so.
+fn keep_archive(address: u64, pages: u64) {
+    let page = |number| Ref::offered(address + LINEAR + number * PAGE_SIZE);
+    (0..pages)
+        .filter_map(|number| Machine.state(page(number)))
+        .for_each(State::keep);
+}
+
+/// System registers that do not change again.
+fn prepare_core(page: u64) {
+    registers::set_core_page(page + LINEAR);
+    // EL0 reads CNTVCT_EL0 and the cycle counter, which counts at every level.
+    registers::set_counter_access(1 << 1);
+    registers::set_cycle_counter_access(1 << 2);
+    registers::set_cycle_counter_filter(0);
+    registers::enable_counters(1 << 31);
+    registers::set_counter_control(1 | 1 << 6);
+}
+
+/// End of what the guest information page names in the window.
+fn window_end(info: &GuestInfo) -> u64 {
+    let own = [info.console_out, info.console_in, info.trace];
+    let pages = [info.link, info.status].map(|page| [page, PAGE_SIZE]);
+    let channels = info.channels.iter().take(info.channel_count as usize);
+    let ends = channels.map(|end| [end.ipa, end.size]);
+    let peers = info.channels.iter().map(|end| [end.link, PAGE_SIZE]);
+    own.into_iter()
+        .chain(pages)
+        .chain(ends)
+        .chain(peers)
+        .map(|[address, bytes]| address.saturating_add(bytes))
+        .fold(PAGE_SIZE, u64::max)
+        .next_multiple_of(PAGE_SIZE)
+}

@@ -1,0 +1,107 @@
+//! Does wrong in every way it can
+//!
+//! The thread's index says which: see [`MISDEEDS`]. The component is to be stopped and named, and
+//! nothing else is to notice.
+#![no_std]
+#![no_main]
+#![expect(unsafe_code, reason = "does wrong on purpose")]
+
+use bulkhead_component::{First, call, clock};
+use core::arch::asm;
+use core::hint::black_box;
+
+bulkhead_component::component!(run);
+
+/// What threads of index 1, 2, … do.
+const MISDEEDS: [fn() -> !; 8] = [
+    overflow_the_stack,
+    jump_nowhere,
+    read_the_kernel,
+    write_its_own_text,
+    execute_its_own_data,
+    privileged_instruction,
+    loop_for_ever,
+    call_anything,
+];
+
+/// Of the linear map of the kernel.
+const KERNEL: usize = 0xffff_ff80_4000_0000;
+const NOWHERE: usize = 0x70_0000_0000;
+
+fn run(first: First) -> ! {
+    let number = (first.index() as usize).wrapping_sub(1);
+    match MISDEEDS.get(number) {
+        Some(misdeed) => misdeed(),
+        None => loop_for_ever(),
+    }
+}
+
+fn overflow_the_stack() -> ! {
+    fn deeper(depth: u64) -> u64 {
+        let frame = black_box([depth; 64]);
+        match black_box(depth) {
+            u64::MAX => 0,
+            depth => deeper(depth + 1) + black_box(frame)[0],
+        }
+    }
+    black_box(deeper(0));
+    loop_for_ever()
+}
+
+fn jump_nowhere() -> ! {
+    // SAFETY: it is not.
+    unsafe { asm!("br {}", in(reg) NOWHERE, options(noreturn)) }
+}
+
+fn read_the_kernel() -> ! {
+    let word: *const u64 = core::ptr::with_exposed_provenance(KERNEL);
+    // SAFETY: it is not.
+    black_box(unsafe { word.read_volatile() });
+    loop_for_ever()
+}
+
+fn write_its_own_text() -> ! {
+    let text: *mut u32 = core::ptr::with_exposed_provenance_mut(run as *const () as usize);
+    // SAFETY: it is not.
+    unsafe { text.write_volatile(0) };
+    loop_for_ever()
+}
+
+fn execute_its_own_data() -> ! {
+    let code = black_box([0xd503_201f_u32; 16]);
+    // SAFETY: it is not.
+    unsafe { asm!("br {}", in(reg) code.as_ptr(), options(noreturn)) }
+}
+
+fn privileged_instruction() -> ! {
+    // SAFETY: it is not.
+    unsafe { asm!("msr ttbr0_el1, xzr", options(noreturn)) }
+}
+
+fn loop_for_ever() -> ! {
+    loop {
+        black_box(clock::now());
+    }
+}
+
+/// Any operation of any capability with any words, mostly plausible ones.
+fn call_anything() -> ! {
+    let mut dice = clock::now() | 1;
+    let mut roll = || {
+        dice ^= dice >> 12;
+        dice ^= dice << 25;
+        dice ^= dice >> 27;
+        dice.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8
+    };
+    loop {
+        let mut word = || match roll() % 16 {
+            0 => roll(),
+            1 => u64::MAX,
+            2..=6 => roll() % 4,
+            _ => roll() % 40,
+        };
+        let words = [word(), word(), word(), word(), word()];
+        let capability = word();
+        black_box(call::raw(capability, roll() % 31, words));
+    }
+}

@@ -1,0 +1,40 @@
+//! Clocks that EL0 may read
+#![expect(unsafe_code, reason = "counters are registers")]
+
+use core::arch::asm;
+
+/// Ticks of the counter that all partitions share, after everything before it.
+#[inline(always)]
+#[must_use]
+pub fn now() -> u64 {
+    let value;
+    // SAFETY: reads a register.
+    unsafe { asm!("isb", "mrs {}, cntvct_el0", out(reg) value, options(nomem, nostack)) };
+    value
+}
+
+/// Its ticks per second.
+#[must_use]
+pub fn frequency() -> u64 {
+    let value: u64;
+    // SAFETY: reads a register.
+    unsafe { asm!("mrs {}, cntfrq_el0", out(reg) value, options(nomem, nostack)) };
+    value.max(1)
+}
+
+/// Cycles of the core.
+#[inline(always)]
+#[must_use]
+pub fn cycles() -> u64 {
+    let value;
+    // SAFETY: reads a register.
+    unsafe { asm!("mrs {}, pmccntr_el0", out(reg) value, options(nostack)) };
+    value
+}
+
+/// Waits for an interrupt.
+#[inline(always)]
+pub fn wait_for_interrupt() {
+    // SAFETY: a hint.
+    unsafe { asm!("wfi", options(nostack)) };
+}

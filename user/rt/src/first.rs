@@ -1,0 +1,319 @@
+//! What the first component of a partition starts with
+//!
+//! It holds every capability there is. Pages are handed out one after the other, and so are free
+//! addresses of its own space.
+#![expect(unsafe_code, reason = "mapped addresses become memory")]
+
+use crate::call::{Answer, call};
+use crate::start::INVOKED;
+use bulkhead_abi::PAGE_SIZE;
+use bulkhead_abi::guest::GuestInfo;
+use bulkhead_abi::kernel::{
+    Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Status, first,
+};
+use bulkhead_buffers::Region;
+use core::sync::atomic::AtomicU64;
+
+/// End of the addresses that are handed out: the guard of the stack.
+const END: u64 = STACK_TOP - (STACK_PAGES + 1) * PAGE_SIZE;
+
+const THREAD_STACK_PAGES: u64 = 2;
+
+unsafe extern "C" {
+    safe static __image_end: u8;
+}
+
+/// The number of the argument word `key=number`.
+#[must_use]
+pub fn argument(info: &GuestInfo, key: &str) -> Option<u64> {
+    let text = info.argument.get(..info.argument_len as usize)?;
+    let mut words = core::str::from_utf8(text).ok()?.split_whitespace();
+    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
+}
+
+/// Where a subsystem finds the page that it shares with who started it.
+pub const SHARED_ADDRESS: u64 = STACK_TOP;
+
+/// The words of a shared page.
+pub type Shared = [AtomicU64; PAGE_SIZE as usize / 8];
+
+/// Slots of a component that was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Component {
+    /// Itself.
+    pub component: u64,
+    /// Root of its table.
+    pub table: u64,
+    /// The only leaf.
+    pub leaf: u64,
+    /// Its translation tables, by level.
+    pub pages: [u64; 3],
+}
+
+/// A component that schedules threads of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Subsystem {
+    /// Slot of its scheduler's thread.
+    pub thread: u64,
+    /// Slot of the sending side of that thread.
+    pub sender: u64,
+    /// What it shares with who started it.
+    pub shared: &'static Shared,
+}
+
+/// What a subsystem shares with who started it.
+#[must_use]
+pub fn shared() -> &'static Shared {
+    shared_page(SHARED_ADDRESS)
+}
+
+fn shared_page(address: u64) -> &'static Shared {
+    let page: *const Shared = core::ptr::with_exposed_provenance(address as usize);
+    // SAFETY: mapped when the subsystem was made, for good; all of it is atomic.
+    unsafe { &*page }
+}
+
+/// Maps page `number` of the first component's memory at `address`, for reading and writing.
+fn map_in(last: u64, address: u64, number: u64) -> Answer {
+    let index = (address - IMAGE) / PAGE_SIZE;
+    call(
+        last,
+        Operation::Map,
+        [index, first::MEMORY, number, Rights::Write as u64],
+    )
+}
+
+/// The first component's means.
+#[derive(Debug)]
+pub struct First {
+    index: u64,
+    guest_page: u64,
+    window: u64,
+    address: u64,
+    page: u64,
+    slot: u64,
+}
+
+impl First {
+    pub(crate) fn new(index: u64, guest_page: u64, window: u64) -> Self {
+        Self {
+            index,
+            guest_page,
+            window,
+            address: (&raw const __image_end).addr() as u64,
+            page: 0,
+            slot: first::FREE,
+        }
+    }
+
+    /// Index of the thread that started here; the others' means are only the first component's.
+    #[must_use]
+    pub const fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// The next page of [`first::MEMORY`].
+    pub fn page(&mut self) -> u64 {
+        self.page += 1;
+        self.page - 1
+    }
+
+    /// The next empty slot of its table.
+    pub fn slot(&mut self) -> u64 {
+        self.slot += 1;
+        self.slot - 1
+    }
+
+    /// Makes an object of the next page; its slot.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn make<const N: usize>(&mut self, operation: Operation, words: [u64; N]) -> Answer {
+        let (page, slot) = (self.page(), self.slot());
+        let word = |number: usize| words.get(number).copied().unwrap_or(0);
+        let all = [page, slot, word(0), word(1), word(2)];
+        call(first::MEMORY, operation, all).map(|_| slot)
+    }
+
+    /// Maps `pages` pages of a range of memory, from page `number` on; their address.
+    ///
+    /// # Errors
+    /// The kernel's refusal, or no free addresses.
+    pub fn map(&mut self, memory: u64, number: u64, pages: u64, rights: Rights) -> Answer {
+        let address = self.address;
+        if address + pages * PAGE_SIZE > END {
+            return Err(Status::BadArgument);
+        }
+        for page in 0..pages {
+            let index = (address - IMAGE) / PAGE_SIZE + page;
+            let words = [index, memory, number + page, rights as u64];
+            call(first::PAGES[2], Operation::Map, words)?;
+        }
+        self.address += pages * PAGE_SIZE;
+        Ok(address)
+    }
+
+    /// Maps fresh memory.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn memory(&mut self, pages: u64) -> Answer {
+        let number = self.page;
+        self.page += pages;
+        self.map(first::MEMORY, number, pages, Rights::Write)
+    }
+
+    /// A thread of this component, which notifications run on `time`: its function, which must not
+    /// return, gets its index. Its slot.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn thread(&mut self, entry: extern "C" fn(u64) -> !, index: u64, time: u64) -> Answer {
+        let stack = self.memory(THREAD_STACK_PAGES)? + THREAD_STACK_PAGES * PAGE_SIZE;
+        let entry = entry as *const () as u64;
+        let thread = self.make(Operation::MakeThread, [first::COMPONENT, entry, stack])?;
+        call(thread, Operation::Bind, [first::SCHEDULER, index, time])?;
+        Ok(thread)
+    }
+
+    /// Time split off its own: `cycles` (or [`bulkhead_abi::kernel::ALL`]) of `priority`.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn time(&mut self, cycles: u64, priority: u64) -> Answer {
+        self.make(Operation::MakeTime, [first::TIME, cycles, priority])
+    }
+
+    /// A component of the archive with one stack, in an address space of that `identity`; its table
+    /// holds the capability to return.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn component(&mut self, packed: &Packed, identity: u64) -> Result<Component, Status> {
+        let mut pages = [0; 3];
+        for (level, slot) in (1..).zip(&mut pages) {
+            *slot = self.make(Operation::MakePages, [level])?;
+        }
+        let [root, middle, last] = pages;
+        call(root, Operation::Attach, [IMAGE >> 30, middle])?;
+        call(middle, Operation::Attach, [IMAGE >> 21, last])?;
+        for segment in &packed.segments {
+            for page in 0..u64::from(segment.pages) {
+                let index = (segment.address - IMAGE) / PAGE_SIZE + page;
+                let number = u64::from(segment.page) + page;
+                let words = [index, first::ARCHIVE, number, segment.rights];
+                call(last, Operation::Map, words)?;
+            }
+        }
+        for page in 1..=STACK_PAGES {
+            let number = self.page();
+            map_in(last, STACK_TOP - page * PAGE_SIZE, number)?;
+        }
+        let table = self.make(Operation::MakeTable, [0])?;
+        let leaf = self.make(Operation::MakeTable, [1])?;
+        call(table, Operation::Copy, [0, leaf])?;
+        call(leaf, Operation::Copy, [first::RETURN, first::RETURN])?;
+        let component = self.make(Operation::MakeComponent, [table, root, identity])?;
+        Ok(Component {
+            component,
+            table,
+            leaf,
+            pages,
+        })
+    }
+
+    /// A component with a scheduler of its own under this one, at `index`: it finds in its table, at
+    /// the same places, what the first component of a partition finds, but for interrupts, window,
+    /// archive and monitor; its memory is the next `pages` pages, its time is `time`.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn subsystem(
+        &mut self,
+        packed: &Packed,
+        [identity, index, time, pages]: [u64; 4],
+    ) -> Result<Subsystem, Status> {
+        let made = self.component(packed, identity)?;
+        let [.., last] = made.pages;
+        let [shared, scb] = [self.page(), self.page()];
+        map_in(last, SHARED_ADDRESS, shared)?;
+        map_in(last, SCB_ADDRESS, scb)?;
+        let address = self.map(first::MEMORY, shared, 1, Rights::Write)?;
+        let start = [made.component, packed.entry, STACK_TOP];
+        let thread = self.make(Operation::MakeThread, start)?;
+        call(thread, Operation::Bind, [first::SCHEDULER, index, time])?;
+        let [sender, receiver] = [self.slot(), self.slot()];
+        call(thread, Operation::Sender, [sender])?;
+        call(thread, Operation::Receiver, [receiver])?;
+        let scheduler = self.make(Operation::MakeScheduler, [thread, first::MEMORY, scb])?;
+        let held = [
+            (first::TABLE, made.table),
+            (first::LEAF, made.leaf),
+            (first::COMPONENT, made.component),
+            (first::PAGES[0], made.pages[0]),
+            (first::PAGES[1], made.pages[1]),
+            (first::PAGES[2], made.pages[2]),
+            (first::THREAD, thread),
+            (first::SCHEDULER, scheduler),
+            (first::RECEIVE, receiver),
+            (first::TIME, time),
+        ];
+        for (place, from) in held {
+            call(made.leaf, Operation::Copy, [place, from])?;
+        }
+        let memory = [first::MEMORY, first::MEMORY, self.page, pages];
+        self.page += pages;
+        call(made.leaf, Operation::Copy, memory)?;
+        Ok(Subsystem {
+            thread,
+            sender,
+            shared: shared_page(address),
+        })
+    }
+
+    /// A capability to invoke `component`, which was made from `packed`.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn invocation(&mut self, packed: &Packed, component: u64, token: u64) -> Answer {
+        let slot = self.slot();
+        let words = [slot, packed.entry + INVOKED, token];
+        call(component, Operation::Entry, words).map(|_| slot)
+    }
+
+    /// A copy of the guest information page.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn guest_info(&mut self) -> Result<GuestInfo, Status> {
+        let number = (self.guest_page - self.window) / PAGE_SIZE;
+        let address = self.map(first::WINDOW, number, 1, Rights::Read)?;
+        let info: *const GuestInfo = core::ptr::with_exposed_provenance(address as usize);
+        // SAFETY: mapped above; every bit pattern is a value; nobody else writes it.
+        Ok(unsafe { info.read() })
+    }
+
+    /// The archive of components.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn archive(&mut self) -> Result<&'static Archive, Status> {
+        let address = self.map(first::ARCHIVE, 0, 1, Rights::Read)?;
+        let archive: *const Archive = core::ptr::with_exposed_provenance(address as usize);
+        // SAFETY: mapped above for good; the kernel has checked it; nobody writes it.
+        Ok(unsafe { &*archive })
+    }
+
+    /// Shared memory of the window, `[guest-physical address, bytes]`.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn window(&mut self, [at, bytes]: [u64; 2]) -> Result<Region<'static>, Status> {
+        let number = at.checked_sub(self.window).ok_or(Status::BadArgument)? / PAGE_SIZE;
+        let pages = bytes.div_ceil(PAGE_SIZE);
+        let address = self.map(first::WINDOW, number, pages, Rights::Write)?;
+        let base = core::ptr::with_exposed_provenance_mut(address as usize);
+        // SAFETY: mapped above for good; reached through regions alone.
+        unsafe { Region::from_raw(base, bytes as usize) }.map_err(|_| Status::BadArgument)
+    }
+}

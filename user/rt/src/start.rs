@@ -1,0 +1,40 @@
+//! The first instructions of a component
+#![expect(unsafe_code, reason = "assembly, and names that assembly calls")]
+
+use crate::First;
+use core::arch::global_asm;
+
+global_asm!(
+    r#"
+.section .text.start, "ax"
+.global _start
+_start:
+    mov     x29, xzr
+    mov     x30, xzr
+    bl      bulkhead_start
+    b       .
+// Invocations arrive {invoked} bytes after the entry: at what `entry!` names so, or nowhere.
+.global _invoked
+_invoked:
+    b       bulkhead_invoked
+.global bulkhead_not_served
+bulkhead_not_served:
+    udf     #3
+"#,
+    invoked = const INVOKED,
+);
+
+/// Bytes from a component's entry to where invocations arrive.
+pub(crate) const INVOKED: u64 = 16;
+
+unsafe extern "Rust" {
+    /// Made by [`crate::component!`].
+    safe fn bulkhead_component(first: First) -> !;
+}
+
+/// `x0` is the thread's index, `x1` and `x2` are the guest page and the window's start, in the first
+/// component of a partition.
+#[unsafe(no_mangle)]
+extern "C" fn bulkhead_start(index: u64, guest_page: u64, window: u64) -> ! {
+    bulkhead_component(First::new(index, guest_page, window))
+}
