@@ -224,6 +224,14 @@ impl Timing {
         let others = others.map(|(_, other)| other);
         let response = vcpu::response(share.of(own.longest), &mains[..rank], others, own.longest)?;
         let server = Reservation::new(share.of(shortest), own.longest)?;
-        self.work_bound(task, server, response)
+        let (work, distance) = self.work_on(task.vcpu)?;
+        // With one replenishment and no list, who comes second waits until the first has been paid for.
+        let alone = self
+            .tasks
+            .iter()
+            .filter(|other| other.vcpu == task.vcpu)
+            .count()
+            == 1;
+        vcpu::work_response(server, response, work, if alone { distance } else { 0 })
     }
 }
