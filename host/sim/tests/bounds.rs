@@ -183,3 +183,28 @@ fn the_same_seed_gives_the_same_schedule() {
     assert_eq!(run(3), run(3));
     assert_ne!(run(3), run(4));
 }
+
+/// The example: promised, simulated, kept.
+#[test]
+fn the_example_keeps_its_promises() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (system, _) = bulkhead_model::load(&root.join("systems/vcpus"), &root, &Default::default())
+        .expect("the example is sound");
+    let timing = &system.partitions[0].timing;
+    let options = Options {
+        for_ns: 2_000_000 * US,
+        seed: 7,
+        critical: true,
+        background: false,
+    };
+    let outcome = simulate(timing, options, &mut ()).expect("few enough");
+    for (index, bound) in timing.analyse().remove(0).tasks {
+        let (task, seen) = (&timing.tasks[index], &outcome.tasks[index]);
+        let bound = bound.expect("has a bound");
+        assert!(
+            seen.jobs >= 5 && seen.worst <= bound && bound <= task.deadline_ns,
+            "{}",
+            task.name
+        );
+    }
+}
