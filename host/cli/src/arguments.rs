@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Report(Shown),
     /// Runs an experiment; `list` lists them, `all` runs them and makes an HTML report.
     Bench(Bench),
+    /// Simulates the schedule of a system's VCPUs in virtual time, beside the bounds of the analysis.
+    Sim(Sim),
     /// Makes a folder with a commented description to start from.
     New(New),
     /// Ends a running system in an orderly way; its report is still made.
@@ -65,9 +67,54 @@ pub(crate) struct Check {
     /// Also notes: what is given up by a choice.
     #[arg(short, long)]
     pub(crate) verbose: bool,
+    /// Also how the bounds of VCPUs and tasks are computed, and where the formulas are from.
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Messages as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sim {
+    /// The system.
+    pub(crate) system: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// How long, in simulated time, e.g. `10s`.
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) length: Option<Length>,
+    /// Of phases and execution times; the same seed gives the same schedule.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The critical instant: all tasks start together, and each job needs its WCET.
+    #[arg(long)]
+    pub(crate) critical: bool,
+    /// VCPUs without budget run when nobody else would.
+    #[arg(long)]
+    pub(crate) background: bool,
+    /// Draws the beginning of the schedule.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Writes the beginning of the schedule as a trace for ui.perfetto.dev.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// How long that beginning is.
+    #[arg(long, value_name = "TIME", default_value = "200ms")]
+    window: Length,
+    /// The result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Sim {
+    /// Nanoseconds of the beginning that is drawn.
+    pub(crate) const fn window(&self) -> u64 {
+        match self.window {
+            Length::Ns(ns) => ns,
+            Length::Forever => u64::MAX,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

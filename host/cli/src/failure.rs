@@ -78,6 +78,21 @@ pub(crate) enum Failure {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error("system `{system}` schedules nothing")]
+    #[diagnostic(
+        code(tool::nothing_scheduled),
+        help("describe VCPUs and tasks of a partition; systems/vcpus is an example")
+    )]
+    NothingScheduled { system: String },
+    #[error("a simulation must end")]
+    #[diagnostic(code(tool::endless), help("`--for 10s`, for example"))]
+    EndlessSimulation,
+    #[error(transparent)]
+    #[diagnostic(
+        code(tool::simulation),
+        help("spread the VCPUs over more cores, or tasks over fewer VCPUs")
+    )]
+    Simulation(#[from] bulkhead_sim::SetUpError),
     #[error("the description is refused")]
     Refused { findings: Vec<Finding>, json: bool },
     #[error("the build failed")]

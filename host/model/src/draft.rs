@@ -6,10 +6,12 @@
 mod channel;
 mod partition;
 mod section;
+mod time;
 
 pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
 pub(crate) use partition::{CoresDraft, ImageDraft, PartitionDraft};
 pub(crate) use section::Section;
+pub(crate) use time::{KindDraft, TaskDraft, VcpuDraft};
 
 use crate::board::{Board, Device};
 use crate::document::{At, Table, Value};

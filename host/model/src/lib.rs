@@ -27,6 +27,7 @@ mod suggestion;
 pub mod system;
 mod template;
 mod text_file;
+pub mod timing;
 mod workspace;
 
 pub use channel_size::channel_size;

@@ -14,6 +14,7 @@ use crate::board::Board;
 use crate::channel_size;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Sources;
+use crate::timing::Timing;
 
 /// Byte range in the description's text.
 pub type Span = Range<usize>;
@@ -146,6 +147,8 @@ pub struct Partition {
     pub standby: Option<PartitionId>,
     /// Not started until a partition that names it as standby fails.
     pub is_standby: bool,
+    /// Its VCPUs and tasks, if it names any.
+    pub timing: Timing,
 }
 
 /// Cores of a partition.

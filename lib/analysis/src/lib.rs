@@ -12,6 +12,7 @@ pub mod communication;
 pub mod fixed_priority;
 pub mod migration;
 pub mod utilisation;
+pub mod vcpu;
 
 /// Spans and instants, in the caller's unit.
 pub type Time = u64;

@@ -190,10 +190,11 @@ impl<P: Policy, F: FnMut(&mut Random) -> P::Parameters, const N: usize> Life<P, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Capacity, Deferrable, Polling, Sporadic};
+    use crate::budget::{Capacity, Deferrable, Polling, Sporadic, Utilisation};
     use crate::policy::{
-        Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive, Preemptive,
-        Priority, RoundRobin, ServerId, Servers,
+        Binding, Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive, Place,
+        Preemptive, Priority, Reservations, RoundRobin, ServerId, Servers, Slot, TimePartitions,
+        Vcpus,
     };
 
     const STEPS: usize = 20_000;
@@ -292,6 +293,61 @@ mod tests {
                 put_through::<_, 12>(deferrable, promise, seed, STEPS, membership);
                 put_through::<_, 12>(polling, promise, seed, STEPS, membership);
             }
+        }
+    }
+
+    const LIMITS: [(u64, u64); 2] = [(5, 40), (10, 60)];
+
+    fn limits((capacity, period): (u64, u64)) -> Capacity {
+        Capacity { capacity, period }
+    }
+
+    #[test]
+    fn vcpus() {
+        for seed in 1..20 {
+            for background in [false, true] {
+                let mut policy = Vcpus::<12, 4, 4>::new(background);
+                for (rank, pair) in LIMITS.into_iter().enumerate() {
+                    let added = policy.add_main(limits(pair), Priority(rank as u8), 0);
+                    added.expect("room");
+                }
+                let tenth = Utilisation::ratio(1, 10).expect("valid");
+                policy.add_io(tenth, 60, 0).expect("room");
+                let promise = Promise {
+                    work_conserving: background,
+                    ..BUDGETED
+                };
+                put_through::<_, 12>(policy, promise, seed, STEPS, |random| {
+                    let cause = ServerId(random.below(2) as u16);
+                    let vcpu = [cause, ServerId(2)][random.below(2) as usize];
+                    Binding { vcpu, cause }
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn reservations_and_time_partitions() {
+        for seed in 1..20 {
+            let mut inner = Reservations::<12, 2>::new();
+            let slots = [(30, 1), (50, 0), (90, 2)].map(|(end, partition)| Slot { end, partition });
+            let mut outer = TimePartitions::<12, 3, 4, 1, 2>::new(&slots, 20).expect("valid");
+            let band = outer.add_band(Priority(2)).expect("room");
+            for pair in LIMITS {
+                inner.add_reservation(limits(pair)).expect("room");
+                outer.add_reservation(band, limits(pair)).expect("room");
+            }
+            put_through::<_, 12>(inner, BUDGETED, seed, STEPS, |random| {
+                Membership(ServerId(random.below(2) as u16))
+            });
+            let mut threads = 0;
+            put_through::<_, 12>(outer, BUDGETED, seed, STEPS, |random| {
+                threads += 1;
+                match threads % 2 {
+                    0 => Place::Band(band, ServerId(random.below(2) as u16)),
+                    _ => Place::Partition(random.below(3) as u8, Priority(3)),
+                }
+            });
         }
     }
 }

@@ -5,8 +5,8 @@
 
 use crate::ThreadId;
 
-/// Number of levels: one machine word's worth.
-pub(crate) const LEVELS: usize = 64;
+/// Number of levels: two machine words' worth, so that ten thousand VCPUs fit on 128 cores.
+pub(crate) const LEVELS: usize = 128;
 
 const NONE: u16 = u16::MAX;
 
@@ -28,7 +28,7 @@ const UNQUEUED: Links = Links {
 /// FIFO queues of up to `N` threads on [`LEVELS`] levels; a thread is in at most one.
 #[derive(Clone, Debug)]
 pub struct ReadyQueue<const N: usize> {
-    occupied: u64,
+    occupied: u128,
     heads: [u16; LEVELS],
     tails: [u16; LEVELS],
     links: [Links; N],
@@ -126,6 +126,15 @@ impl<const N: usize> ReadyQueue<N> {
             .get(usize::from(level))
             .filter(|&&head| head != NONE)
             .map(|&head| ThreadId(head))
+    }
+
+    /// The threads of one level, in order.
+    pub(crate) fn of(&self, level: u8) -> impl Iterator<Item = ThreadId> {
+        let next = |thread: &ThreadId| match self.links[thread.index()].next {
+            NONE => None,
+            next => Some(ThreadId(next)),
+        };
+        core::iter::successors(self.first_of(level), next)
     }
 
     /// Whether another thread is queued on the same level.

@@ -76,6 +76,12 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         &self.policy
     }
 
+    /// The policy, to change what is no thread of it (servers, tables); who runs is charged first.
+    pub fn policy_mut(&mut self, now: Time) -> &mut P {
+        self.charge(now);
+        &mut self.policy
+    }
+
     /// Who runs.
     #[must_use]
     pub const fn current(&self) -> Option<ThreadId> {

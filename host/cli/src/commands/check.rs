@@ -23,5 +23,14 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
         system.channels.len(),
         system.board.name
     );
+    for partition in &system.partitions {
+        if !partition.timing.vcpus.is_empty() {
+            print!(
+                "{}:\n{}",
+                partition.name,
+                partition.timing.table(arguments.explain)
+            );
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,6 +8,7 @@ mod explain;
 mod new;
 mod run;
 mod shown;
+mod sim;
 mod stop;
 
 use bulkhead_model::system::{Partition, System};
@@ -41,6 +42,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Report(arguments) => shown::report(&arguments),
         Command::Bench(arguments) => bench::execute(&arguments),
         Command::New(arguments) => new::execute(&arguments),
+        Command::Sim(arguments) => sim::execute(&arguments),
         Command::Stop(arguments) => stop::execute(&arguments),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Field;
 use super::section::{Section, list, number};
+use super::{TaskDraft, VcpuDraft};
 use crate::document::{At, Value};
 use crate::system::{Criticality, Kind, Span, Trapping};
 use bulkhead_abi::status::{Action, CAUSES, Cause};
@@ -60,6 +61,8 @@ pub(crate) struct PartitionDraft {
     pub(crate) actions: [Field<Action>; CAUSES],
     pub(crate) restart: RestartDraft,
     pub(crate) standby: Field<String>,
+    pub(crate) vcpus: Vec<VcpuDraft>,
+    pub(crate) tasks: Vec<TaskDraft>,
 }
 
 /// Cores as written.
@@ -116,6 +119,8 @@ impl PartitionDraft {
             actions: ACTION_KEYS.map(|key| section.choice(key, &ACTIONS)),
             restart: RestartDraft::read(&section.section("restart")),
             standby: section.text("standby"),
+            vcpus: section.all("vcpu").map(VcpuDraft::read).collect(),
+            tasks: section.all("task").map(TaskDraft::read).collect(),
             name: section.name,
         }
     }

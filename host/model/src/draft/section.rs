@@ -63,6 +63,13 @@ impl<'a> Section<'a> {
             .map_or_else(|| Self::missing(key), |table| Self::of(table, key))
     }
 
+    /// The tables below a key of this one, in the order of the text.
+    pub(crate) fn all(&self, key: &str) -> impl Iterator<Item = Section<'a>> {
+        self.table
+            .into_iter()
+            .flat_map(move |table| Self::named(table, key))
+    }
+
     /// A field read by `read`, which answers nothing for a broken value.
     pub(crate) fn field<T>(&self, key: &str, read: impl Fn(&Value) -> Option<T>) -> Field<T> {
         if self.broken {

@@ -8,6 +8,7 @@ mod channel_keys;
 mod image_keys;
 mod partition_keys;
 mod system_keys;
+mod time_keys;
 
 /// What a key's value must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,7 @@ pub(crate) const DESCRIPTION: Registry = Registry {
         system_keys::KEYS,
         partition_keys::KEYS,
         image_keys::KEYS,
+        time_keys::KEYS,
         channel_keys::KEYS,
     ],
 };

@@ -19,6 +19,7 @@ mod policy;
 pub(crate) mod shape;
 mod standby;
 pub(crate) mod system;
+mod time;
 
 /// A rule.
 pub(crate) struct Rule {
@@ -101,6 +102,7 @@ pub(crate) const GROUPS: &[(&str, &[&Rule])] = &[
     ("Page colours", colours::RULES),
     ("Policies", policy::RULES),
     ("Standby partitions", standby::RULES),
+    ("Time", time::RULES),
     ("Freedoms and their price", freedom::RULES),
 ];
 

@@ -3,12 +3,16 @@
 //! A budget knows nothing of threads or priorities. It is told when its server became ready, ran
 //! and stopped running, and answers whether it may run and for how long.
 
+mod bandwidth_preserving;
 mod deferrable;
 mod polling;
+mod posix_sporadic;
 mod sporadic;
 
+pub use bandwidth_preserving::{BandwidthPreserving, Utilisation};
 pub use deferrable::Deferrable;
 pub use polling::Polling;
+pub use posix_sporadic::PosixSporadic;
 pub use sporadic::{Chunk, Sporadic};
 
 use crate::{Refusal, Time};

@@ -3,8 +3,10 @@
 //! One queue of 64 levels; the three rules differ in when they ask it again.
 
 use super::{Pick, Policy};
-use crate::queue::LEVELS;
 use crate::{NEVER, ReadyQueue, Refusal, ThreadId, Time};
+
+/// Priorities of threads.
+const PRIORITIES: usize = 64;
 
 /// Priority of a thread, 0 the most important, below 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +79,12 @@ impl<R: Rule, const N: usize> FixedPriority<R, N> {
         }
     }
 
+    /// Priority of a thread.
+    #[must_use]
+    pub fn priority(&self, thread: ThreadId) -> Priority {
+        self.priorities[thread.index()]
+    }
+
     /// Sends to the back who has used up its turn; each at most once, since its use is forgotten.
     fn expire_quantum(&mut self) {
         while let Some(thread) = self.ready.first()
@@ -96,7 +104,7 @@ impl<R: Rule, const N: usize> FixedPriority<R, N> {
 }
 
 fn checked(parameters: Priority) -> Result<Priority, Refusal> {
-    if usize::from(parameters.0) < LEVELS {
+    if usize::from(parameters.0) < PRIORITIES {
         Ok(parameters)
     } else {
         Err(Refusal::BadParameters)

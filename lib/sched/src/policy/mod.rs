@@ -6,11 +6,17 @@
 
 mod edf;
 mod fixed_priority;
+mod reservations;
 mod server;
+mod time_partitions;
+mod vcpus;
 
 pub use edf::{Deadline, EarliestDeadlineFirst};
 pub use fixed_priority::{FixedPriority, NonPreemptive, Preemptive, Priority, RoundRobin, Rule};
+pub use reservations::Reservations;
 pub use server::{Membership, ServerId, Servers};
+pub use time_partitions::{Place, Slot, TimePartitions};
+pub use vcpus::{Binding, VcpuBudget, Vcpus};
 
 use crate::{NEVER, Refusal, ThreadId, Time};
 

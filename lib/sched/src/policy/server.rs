@@ -33,7 +33,7 @@ enum Running {
     Background,
 }
 
-/// Policy of up to `M` servers (at most 64) for up to `N` threads.
+/// Policy of up to `M` servers (at most 128) for up to `N` threads.
 #[derive(Clone, Debug)]
 pub struct Servers<B, const N: usize, const M: usize> {
     servers: [Option<Server<B>>; M],
@@ -92,6 +92,43 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
             .get(usize::from(server.0))?
             .as_ref()
             .map(|server| &server.budget)
+    }
+
+    /// The server's priority.
+    #[must_use]
+    pub fn priority(&self, server: ServerId) -> Option<Priority> {
+        let server = self.servers.get(usize::from(server.0))?.as_ref()?;
+        Some(server.priority)
+    }
+
+    /// Gives the server another priority, eligible or not, and changes its budget.
+    pub(super) fn change(
+        &mut self,
+        id: ServerId,
+        priority: Priority,
+        budget: impl FnOnce(&mut B),
+        now: Time,
+    ) {
+        let Some(server) = self.server_mut(id) else {
+            return;
+        };
+        let moved = server.priority != priority;
+        server.priority = priority;
+        budget(&mut server.budget);
+        if moved && self.is_ready(id) {
+            self.place(id, now);
+        }
+    }
+
+    /// Whether the server has ready threads.
+    #[must_use]
+    pub fn is_ready(&self, server: ServerId) -> bool {
+        self.threads.first_of(server.0 as u8).is_some()
+    }
+
+    /// Ready threads of the server, first in, first out.
+    pub(super) fn ready(&self, server: ServerId) -> impl Iterator<Item = ThreadId> {
+        self.threads.of(server.0 as u8)
     }
 
     fn server_of(&self, thread: ThreadId) -> Option<ServerId> {

@@ -1,0 +1,53 @@
+//! Rules about VCPUs and tasks
+
+pub(crate) mod task_cause;
+pub(crate) mod task_late;
+pub(crate) mod task_times;
+pub(crate) mod unknown_vcpu;
+pub(crate) mod vcpu_budget;
+pub(crate) mod vcpu_core;
+pub(crate) mod vcpu_keys;
+pub(crate) mod vcpu_kind;
+pub(crate) mod vcpu_overload;
+
+use crate::draft::{Draft, PartitionDraft};
+use crate::rules::Rule;
+use crate::timing::Timing;
+use bulkhead_analysis::utilisation::WHOLE;
+
+/// In the order of the reference.
+pub(super) const RULES: &[&Rule] = &[
+    &vcpu_kind::RULE,
+    &vcpu_keys::RULE,
+    &vcpu_budget::RULE,
+    &vcpu_core::RULE,
+    &unknown_vcpu::RULE,
+    &task_cause::RULE,
+    &task_times::RULE,
+    &vcpu_overload::RULE,
+    &task_late::RULE,
+];
+
+/// Longest time that may be written: a day, far from where sums overflow.
+const LONGEST_NS: u64 = 86_400_000_000_000;
+
+/// Partitions whose VCPUs and tasks are sound one by one, so that they can be looked at together.
+fn sound(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, Timing)> {
+    let parts = draft.partitions.iter();
+    let readable = parts.filter_map(|partition| Some((partition, partition.timing()?)));
+    readable.filter(|(partition, _)| {
+        partition
+            .vcpus
+            .iter()
+            .all(|vcpu| vcpu_budget::problem(vcpu).is_none() && vcpu_core::fits(partition, vcpu))
+            && partition.tasks.iter().all(|task| {
+                task_times::problem(task).is_none()
+                    && task_cause::problem(partition, task).is_none()
+            })
+    })
+}
+
+/// Whether the main VCPUs of the core ask for no more than there is, so that responses exist at all.
+fn within_core(core: &crate::timing::CoreAnalysis) -> bool {
+    core.demand <= WHOLE && core.mains.iter().all(|(_, response)| response.is_some())
+}

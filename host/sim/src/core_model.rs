@@ -1,0 +1,207 @@
+//! One core: the scheduler of the target, driven from event to event
+
+use crate::{Observer, Statistics, Stretch};
+use bulkhead_model::timing::{Timing, VcpuKind};
+use bulkhead_sched::budget::{Capacity, Utilisation};
+use bulkhead_sched::harness::Random;
+use bulkhead_sched::policy::{Binding, Priority, ServerId, Vcpus};
+use bulkhead_sched::{Scheduler, ThreadId};
+use std::fmt;
+
+/// Tasks, VCPUs and chunks of budget that a core's scheduler takes here.
+const TASKS: usize = 256;
+const VCPUS: usize = 128;
+const CHUNKS: usize = 16;
+
+type CoreScheduler = Scheduler<Vcpus<TASKS, VCPUS, CHUNKS>, TASKS>;
+
+/// How to simulate.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Nanoseconds simulated.
+    pub for_ns: u64,
+    /// Of phases and execution times.
+    pub seed: u64,
+    /// Whether every job needs its WCET and all tasks are released at 0: the critical instant. Else
+    /// phases are random, and half of the jobs need less.
+    pub critical: bool,
+    /// Whether VCPUs without budget run when nobody else would.
+    pub background: bool,
+}
+
+/// A core has more VCPUs or tasks than a scheduler takes, or budgets it refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetUpError {
+    /// Name of the VCPU or task.
+    pub name: String,
+}
+
+impl fmt::Display for SetUpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` cannot be simulated: a core takes up to {VCPUS} VCPUs and {TASKS} tasks, with 0 < C ≤ T",
+            self.name
+        )
+    }
+}
+
+impl std::error::Error for SetUpError {}
+
+/// A job under way, of a task that has a thread.
+struct Job {
+    task: usize,
+    released: u64,
+    left: u64,
+}
+
+struct Core<'a, O> {
+    timing: &'a Timing,
+    number: usize,
+    options: Options,
+    scheduler: Box<CoreScheduler>,
+    jobs: Vec<Job>,
+    random: Random,
+    statistics: &'a mut [Statistics],
+    observer: &'a mut O,
+}
+
+/// Simulates one core of a partition, adding to the statistics of its tasks; answers the number of
+/// decisions.
+///
+/// # Errors
+/// [`SetUpError`].
+pub fn simulate_core(
+    timing: &Timing,
+    number: usize,
+    options: Options,
+    statistics: &mut [Statistics],
+    observer: &mut impl Observer,
+) -> Result<u64, SetUpError> {
+    let (policy, servers) = policy(timing, number, options.background)?;
+    let mut core = Core {
+        timing,
+        number,
+        options,
+        scheduler: Box::new(Scheduler::new(policy)),
+        jobs: Vec::new(),
+        random: Random::new(
+            options
+                .seed
+                .wrapping_mul(64)
+                .wrapping_add(number as u64 + 1),
+        ),
+        statistics,
+        observer,
+    };
+    core.start(&servers)?;
+    Ok(core.run())
+}
+
+/// VCPUs by rate, and their servers by the index of the VCPU.
+fn policy(
+    timing: &Timing,
+    core: usize,
+    background: bool,
+) -> Result<(Vcpus<TASKS, VCPUS, CHUNKS>, Vec<Option<ServerId>>), SetUpError> {
+    let mut policy = Vcpus::new(background);
+    let mut servers = vec![None; timing.vcpus.len()];
+    for (rank, (index, main)) in timing.ranked(core).into_iter().enumerate() {
+        let limits = Capacity {
+            capacity: main.capacity,
+            period: main.period,
+        };
+        let added = policy.add_main(limits, Priority(rank.min(VCPUS - 1) as u8), 0);
+        servers[index] = Some(added.map_err(|_| refused(&timing.vcpus[index].name))?);
+    }
+    for (index, io) in timing.io(core) {
+        if let VcpuKind::Io { percent } = timing.vcpus[index].kind {
+            let added = Utilisation::ratio(percent, 100)
+                .and_then(|utilisation| policy.add_io(utilisation, io.longest, 0));
+            servers[index] = Some(added.map_err(|_| refused(&timing.vcpus[index].name))?);
+        }
+    }
+    Ok((policy, servers))
+}
+
+fn refused(name: &str) -> SetUpError {
+    SetUpError { name: name.into() }
+}
+
+impl<O: Observer> Core<'_, O> {
+    /// A thread for each task, asleep until its first release.
+    fn start(&mut self, servers: &[Option<ServerId>]) -> Result<(), SetUpError> {
+        let (timing, number) = (self.timing, self.number);
+        let tasks = timing.tasks.iter().enumerate();
+        for (index, task) in tasks.filter(|(_, task)| timing.vcpus[task.vcpu].core == number) {
+            let refused = || refused(&task.name);
+            let binding = Binding {
+                vcpu: servers[task.vcpu].ok_or_else(refused)?,
+                cause: servers[task.cause].ok_or_else(refused)?,
+            };
+            let thread = self.scheduler.add(binding, 0).map_err(|_| refused())?;
+            let released = match self.options.critical {
+                true => 0,
+                false => self.random.below(task.period_ns),
+            };
+            self.jobs.push(Job {
+                task: index,
+                released,
+                left: 0,
+            });
+            self.draw(thread);
+            self.scheduler.wakeup(thread, 0);
+            if released > 0 {
+                self.scheduler.block(thread, released, 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the job that is about to be released will need.
+    fn draw(&mut self, thread: ThreadId) {
+        let wcet = self.timing.tasks[self.jobs[thread.index()].task].wcet_ns;
+        let less = match self.options.critical || self.random.below(2) == 0 {
+            true => 0,
+            false => self.random.below(wcet),
+        };
+        self.jobs[thread.index()].left = wcet - less;
+    }
+
+    fn run(&mut self) -> u64 {
+        let (mut now, mut events) = (0, 0);
+        while now < self.options.for_ns {
+            let decision = self.scheduler.decide(now);
+            self.scheduler.dispatched(decision.thread, now);
+            events += 1;
+            let mut next = decision.timer.min(self.options.for_ns);
+            if let Some(thread) = decision.thread {
+                let job = &mut self.jobs[thread.index()];
+                next = next.min(now + job.left);
+                job.left -= next - now;
+                self.observer.ran(Stretch {
+                    task: job.task,
+                    core: self.number,
+                    from: now,
+                    until: next,
+                });
+                if job.left == 0 {
+                    self.end_job(thread, next);
+                }
+            }
+            now = next;
+        }
+        events
+    }
+
+    /// Counts the job, and puts the thread to sleep until the next release.
+    fn end_job(&mut self, thread: ThreadId, now: u64) {
+        let job = &mut self.jobs[thread.index()];
+        let task = &self.timing.tasks[job.task];
+        self.statistics[job.task].add(now - job.released, task.deadline_ns);
+        job.released += task.period_ns;
+        let released = job.released;
+        self.draw(thread);
+        self.scheduler.block(thread, released.max(now), now);
+    }
+}

@@ -1,0 +1,133 @@
+//! Main and I/O VCPUs on one core: who responds when
+//!
+//! Main VCPUs count as sporadic tasks of their (C, T) (a corrected sporadic server never demands
+//! more; Stanovich et al., RTAS 2010). An I/O VCPU of utilisation U that works for periods up to T
+//! executes at most U·t + (2 − U)·U·T in a window of t while it responds within T: at the window's
+//! edges two budgets, in between its share (spec 30-scheduling §2, 001 §4.1.3). The response is the
+//! smallest R with R = C + Σ_{more important} ⌈R/T_j⌉·C_j + Σ_{io} (U·R + (2 − U)·U·T).
+
+use crate::utilisation::{Fraction, WHOLE};
+use crate::{Reservation, Time};
+
+/// An I/O VCPU as it appears to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// U.
+    pub utilisation: Fraction,
+    /// Longest period of the Main VCPUs it works for.
+    pub longest: Time,
+    /// Rank of the most important of them, 0 the most important.
+    pub rank: usize,
+}
+
+impl Io {
+    /// Most that it executes in a window of `window`.
+    #[must_use]
+    pub fn demand(&self, window: Time) -> Option<Time> {
+        let share = u128::from(self.utilisation.0);
+        let whole = u128::from(WHOLE.0);
+        let edge = u128::from(self.longest) * (2 * whole).checked_sub(share)?;
+        let edge = edge.div_ceil(whole).checked_mul(share)?;
+        let inside = u128::from(window).checked_mul(share)?;
+        let sum = edge.checked_add(inside)?.div_ceil(whole);
+        u64::try_from(sum).ok()
+    }
+}
+
+/// Response of `own` behind `higher` Main VCPUs and `io`, all more or equally important; `None`
+/// where it exceeds `limit`.
+#[must_use]
+pub fn response<'a>(
+    own: Time,
+    higher: &[Reservation],
+    io: impl Iterator<Item = &'a Io> + Clone,
+    limit: Time,
+) -> Option<Time> {
+    let mut window = own;
+    loop {
+        let mains = higher.iter().try_fold(own, |sum, vcpu| {
+            let releases = window.div_ceil(vcpu.period);
+            sum.checked_add(releases.checked_mul(vcpu.capacity)?)
+        })?;
+        let demand = io
+            .clone()
+            .try_fold(mains, |sum, io| sum.checked_add(io.demand(window)?))?;
+        if demand > limit {
+            return None;
+        }
+        if demand == window {
+            return Some(window);
+        }
+        window = demand;
+    }
+}
+
+/// Response of a Main VCPU: the longest from the moment its whole budget is there and asked for to
+/// its end. `mains` is ordered by rank; `None` where it exceeds T.
+#[must_use]
+pub fn main_response(mains: &[Reservation], io: &[Io], rank: usize) -> Option<Time> {
+    let own = mains.get(rank)?;
+    let before = io.iter().filter(|io| io.rank <= rank);
+    response(own.capacity, mains.get(..rank)?, before, own.period)
+}
+
+/// Response of work that comes to a Main VCPU whose own response is `vcpu_response`, with
+/// `work` the most that can be waiting, itself included. Work that never exceeds what a whole budget
+/// gives, at least a period apart, finds a whole budget; other work finds it used up at the worst:
+/// ⌈w/C⌉·T until as many budgets have come back, and the response of the last.
+#[must_use]
+pub fn work_response(
+    vcpu: Reservation,
+    vcpu_response: Time,
+    work: Time,
+    distance: Time,
+) -> Option<Time> {
+    if work <= vcpu.capacity && distance >= vcpu.period {
+        return Some(vcpu_response);
+    }
+    let periods = work.div_ceil(vcpu.capacity).checked_mul(vcpu.period)?;
+    periods.checked_add(vcpu_response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vcpu(capacity: Time, period: Time) -> Reservation {
+        Reservation::new(capacity, period).expect("valid")
+    }
+
+    #[test]
+    fn without_io_it_is_the_textbook() {
+        let mains = [vcpu(3, 7), vcpu(3, 12), vcpu(5, 20)];
+        let responses = [0, 1, 2].map(|rank| main_response(&mains, &[], rank));
+        assert_eq!(responses, [Some(3), Some(6), Some(20)]);
+    }
+
+    /// Figure 4.3 of paper 001: VCPU0 10/40, VCPU1 20/50, I/O of 4 % for both. VCPU0: R = 10 + 0.04·R +
+    /// 1.96·0.04·50 = 10 + 3.92 + 0.04·R.
+    #[test]
+    fn figure_4_3() {
+        let mains = [vcpu(10_000, 40_000), vcpu(20_000, 50_000)];
+        let io = Io {
+            utilisation: Fraction::ratio(4, 100).expect("valid"),
+            longest: 50_000,
+            rank: 0,
+        };
+        assert_eq!(main_response(&mains, &[io], 0), Some(14_501));
+        let second = main_response(&mains, &[io], 1).expect("fits");
+        assert!((35_333..35_340).contains(&second), "{second}");
+        assert_eq!(
+            main_response(&[vcpu(49, 50)], &[Io { longest: 50, ..io }], 0),
+            None
+        );
+    }
+
+    #[test]
+    fn work_beyond_a_budget_waits_for_more() {
+        let server = vcpu(10, 40);
+        assert_eq!(work_response(server, 14, 10, 40), Some(14));
+        assert_eq!(work_response(server, 14, 10, 39), Some(54));
+        assert_eq!(work_response(server, 14, 25, 400), Some(134));
+    }
+}
