@@ -18,6 +18,8 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Whoever reads no further (`| head`) ends the tool, without a word.
+    sigpipe::reset();
     let arguments = arguments::Arguments::parse();
     match commands::execute(arguments) {
         Ok(code) => code,
