@@ -34,6 +34,11 @@ impl Timing {
                 core.mains.len()
             )?;
         }
+        self.vcpu_lines(text, core, formulas)?;
+        self.task_lines(text, core, formulas)
+    }
+
+    fn vcpu_lines(&self, text: &mut String, core: &CoreAnalysis, formulas: bool) -> fmt::Result {
         for &(index, response) in &core.mains {
             let vcpu = &self.vcpus[index];
             let VcpuKind::Main {
@@ -63,6 +68,10 @@ impl Timing {
             let share = format!("{:.0} %, up to {longest}", io.utilisation.percent());
             writeln!(text, "    {:<5} {:<16} {share}", "i/o", vcpu.name)?;
         }
+        Ok(())
+    }
+
+    fn task_lines(&self, text: &mut String, core: &CoreAnalysis, formulas: bool) -> fmt::Result {
         for &(index, bound) in &core.tasks {
             let task = &self.tasks[index];
             let load = format!(
