@@ -64,6 +64,8 @@ impl Fault {
 
 /// Does not come back, unless the kernel forbids it.
 fn panic_kernel() {
+    // What was said leaves before; where the output is no terminal, it already has.
+    let _ = nix::sys::termios::tcdrain(std::io::stdout());
     if let Err(error) = std::fs::write("/proc/sysrq-trigger", "c") {
         say(format_args!(
             "agent: the kernel cannot be made to panic: {error}"
