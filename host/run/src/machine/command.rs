@@ -99,7 +99,8 @@ impl Command {
         Self {
             program: machine.program.clone(),
             machine: machine.machine.clone(),
-            cpu: machine.cpu.clone(),
+            // The board's, whatever this processor has by default in this version.
+            cpu: format!("{},cntfrq={}", machine.cpu, machine.counter_hz),
             cores: machine.cores,
             memory_size: machine.memory_size,
             ram_fd,
@@ -157,10 +158,11 @@ impl Command {
             let what = "timer for fair virtual time (object filter-buffer)".into();
             list.push((vec!["-object", "help"], "filter-buffer", what));
         }
+        let cpu = self.cpu.split(',').next().unwrap_or_default();
         list.push((
             vec!["-machine", "virt", "-cpu", "help"],
-            &self.cpu,
-            format!("processor `{}`", self.cpu),
+            cpu,
+            format!("processor `{cpu}`"),
         ));
         list
     }
