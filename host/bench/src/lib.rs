@@ -65,6 +65,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(restart::RestartShowcase),
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
+        Box::new(external::BUFFERS_HOST),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),
