@@ -20,7 +20,7 @@ mod scheduler;
 mod timeouts;
 
 pub use queue::ReadyQueue;
-pub use scheduler::{Decision, Scheduler, Wakeup};
+pub use scheduler::{Account, Decision, Scheduler, Wakeup};
 pub use timeouts::Timeouts;
 
 /// Instants and spans, in cycles of the core's clock; spans of half the range never occur.

@@ -76,13 +76,16 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
         if usize::from(priority.0) >= LEVELS {
             return Err(Refusal::BadParameters);
         }
-        let free = self
-            .servers
-            .iter()
-            .position(Option::is_none)
-            .ok_or(Refusal::Full)?;
-        self.servers[free] = Some(Server { budget, priority });
-        Ok(ServerId(free as u16))
+        let id = self.next().ok_or(Refusal::Full)?;
+        self.servers[usize::from(id.0)] = Some(Server { budget, priority });
+        Ok(id)
+    }
+
+    /// What the next server added will be; `None` where there is no room.
+    #[must_use]
+    pub fn next(&self) -> Option<ServerId> {
+        let free = self.servers.iter().position(Option::is_none);
+        free.map(|free| ServerId(free as u16))
     }
 
     /// The server's budget, to read its state.
@@ -189,6 +192,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
         Some(Pick {
             thread,
             until: NEVER,
+            server: None,
         })
     }
 }
@@ -265,6 +269,13 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
         }
     }
 
+    fn surcharge(&mut self, thread: ThreadId, cycles: Time, now: Time) {
+        let server = self.server_of(thread).and_then(|id| self.server_mut(id));
+        if let Some(server) = server {
+            server.budget.charge(now.saturating_sub(cycles), now);
+        }
+    }
+
     fn pick(&mut self, now: Time) -> Option<Pick> {
         match self.first_eligible(now) {
             Some((id, available)) => {
@@ -273,6 +284,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
                 Some(Pick {
                     thread,
                     until: now.saturating_add(available),
+                    server: Some(id),
                 })
             }
             None => {
