@@ -16,6 +16,7 @@ pub mod budget;
 pub mod harness;
 pub mod policy;
 mod queue;
+mod replenishments;
 mod scheduler;
 mod timeouts;
 

@@ -9,7 +9,8 @@ use crate::start::INVOKED;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::GuestInfo;
 use bulkhead_abi::kernel::{
-    Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Status, first,
+    Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, SLOTS, STACK_PAGES, STACK_TOP, Status,
+    first,
 };
 use bulkhead_abi::timing;
 use bulkhead_buffers::Region;
@@ -142,8 +143,16 @@ impl First {
         self.page - 1
     }
 
-    /// The next empty slot of its table.
+    /// The next empty slot of its table. The last one of a leaf holds the next leaf; where that
+    /// cannot be made, what is put into its slots is refused.
     pub fn slot(&mut self) -> u64 {
+        if self.slot % SLOTS == SLOTS - 1 {
+            let (page, leaf) = (self.page(), self.slot);
+            let made = call(first::MEMORY, Operation::MakeTable, [page, leaf, 1]);
+            let _refused_later =
+                made.and_then(|_| call(first::TABLE, Operation::Copy, [leaf / SLOTS + 1, leaf]));
+            self.slot += 1;
+        }
         self.slot += 1;
         self.slot - 1
     }

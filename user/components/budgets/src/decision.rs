@@ -1,23 +1,27 @@
 //! What it costs to go from a VCPU whose budget ends to the next, by the number of VCPUs
 
-use crate::{THREADS, counter, spawn, ticks};
+use crate::{DONE, MOST, THREADS, counter, spawn, ticks};
 use bulkhead_abi::kernel::Status;
 use bulkhead_component::figure::Figure;
-use bulkhead_component::{First, clock};
+use bulkhead_component::{First, clock, println};
+use bulkhead_sched::NEVER;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// C of each VCPU, microseconds; all together take the whole core, so that it never idles.
+/// C of each VCPU, microseconds. All are ready at the same time, and take half of the core together:
+/// in each period one follows the other, the first one follows idleness.
 const CAPACITY: u64 = 200;
-/// Turns of all VCPUs before anything counts.
+const FIRST: u64 = 1;
+/// Instructions without a read that mean that somebody else ran.
+const GAP: u64 = 100;
+/// Periods before anything counts.
 const SETTLING: u64 = 3;
 
 static ROUNDS: AtomicU64 = AtomicU64::new(0);
 static VCPUS: AtomicU64 = AtomicU64::new(0);
 static START: AtomicU64 = AtomicU64::new(0);
-/// Who read the cycle counter last, and what.
-static OWNER: AtomicU64 = AtomicU64::new(0);
-static LAST: AtomicU64 = AtomicU64::new(0);
+/// What each thread read last of the cycle counter.
+static LAST: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
 static SWITCHES: AtomicU64 = AtomicU64::new(0);
 static SUM: AtomicU64 = AtomicU64::new(0);
 static WORST: AtomicU64 = AtomicU64::new(0);
@@ -26,30 +30,39 @@ pub(crate) fn measure(first: &mut First, vcpus: u64, rounds: u64) -> Result<(), 
     ROUNDS.store(rounds, Relaxed);
     VCPUS.store(vcpus, Relaxed);
     for _ in 0..vcpus {
-        spawn(first, spin, [CAPACITY, CAPACITY * vcpus])?;
+        spawn(first, spin, [CAPACITY, 2 * CAPACITY * vcpus])?;
     }
-    START.store(clock::now() + ticks(10_000), Relaxed);
-    let counted = || SWITCHES.load(Relaxed).saturating_sub(SETTLING * vcpus);
-    while counted() < rounds {
-        THREADS.run(clock::now() + ticks(100_000));
-    }
-    Figure::of(counted(), SUM.load(Relaxed), WORST.load(Relaxed)).print("decision");
+    // What they need until then has come back by then.
+    let start = clock::now() + 3 * ticks(2 * CAPACITY * vcpus);
+    START.store(start, Relaxed);
+    THREADS.run(NEVER);
     Ok(())
 }
 
 extern "C" fn spin(index: u64) -> ! {
-    // Budgets come back one after the other, as those of different periods do.
-    THREADS.block(START.load(Relaxed) + (index - 1) * ticks(CAPACITY));
+    THREADS.block(START.load(Relaxed));
+    let own = index as usize - 1;
+    let mut last = clock::cycles();
     loop {
         let now = clock::cycles();
-        if OWNER.swap(index, Relaxed) != index {
-            let cost = counter().between(LAST.load(Relaxed), now);
-            let number = SWITCHES.fetch_add(1, Relaxed);
-            if number >= SETTLING * VCPUS.load(Relaxed) {
-                SUM.fetch_add(cost, Relaxed);
-                WORST.fetch_max(cost, Relaxed);
-            }
+        let gap = counter().steps(now.wrapping_sub(last));
+        if gap > GAP && index != FIRST {
+            count(counter().between(LAST[own - 1].load(Relaxed), now));
         }
-        LAST.store(clock::cycles(), Relaxed);
+        last = clock::cycles();
+        LAST[own].store(last, Relaxed);
+    }
+}
+
+fn count(cost: u64) {
+    let number = SWITCHES.fetch_add(1, Relaxed);
+    let Some(counted) = number.checked_sub(SETTLING * VCPUS.load(Relaxed)) else {
+        return;
+    };
+    let sum = SUM.fetch_add(cost, Relaxed) + cost;
+    let worst = WORST.fetch_max(cost, Relaxed).max(cost);
+    if counted + 1 == ROUNDS.load(Relaxed) {
+        Figure::of(counted + 1, sum, worst).print("decision");
+        println!("{DONE}");
     }
 }

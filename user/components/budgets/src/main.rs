@@ -24,11 +24,13 @@ use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 
+/// Ends the run.
+const DONE: &str = "bench done";
 /// VCPUs there may be, a thread on each, and chunks of budget per VCPU.
-const VCPUS: usize = 64;
+const MOST: usize = 64;
 const CHUNKS: usize = 8;
 
-static THREADS: Threads<Vcpus<VCPUS, VCPUS, CHUNKS>, VCPUS> = Threads::new(Vcpus::new(false));
+static THREADS: Threads<Vcpus<MOST, MOST, CHUNKS>, MOST> = Threads::new(Vcpus::new(false));
 /// Cycles of one instruction.
 static STEP: AtomicU64 = AtomicU64::new(1);
 
@@ -41,7 +43,6 @@ fn run(mut first: First) -> ! {
         println!("stopped: {status:?}");
         let _gone = call(first::MONITOR, Operation::Fail, [status as u64]);
     }
-    println!("bench done");
     loop {
         clock::wait_for_interrupt();
     }
