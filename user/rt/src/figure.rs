@@ -1,6 +1,6 @@
 //! Figures in instructions
 
-use crate::{clock, println};
+use crate::clock;
 use core::fmt::Display;
 
 /// What the cycle counter's steps mean.
@@ -94,6 +94,6 @@ impl Figure {
     /// `bench NAME N AVERAGE WORST`, the average in hundredths.
     pub fn print(&self, name: impl Display) {
         let hundredths = self.sum * 100 / self.count.max(1);
-        println!("bench {name} {} {hundredths} {}", self.count, self.worst);
+        crate::println!("bench {name} {} {hundredths} {}", self.count, self.worst);
     }
 }

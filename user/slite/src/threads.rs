@@ -34,8 +34,10 @@ pub(crate) struct State<P, const N: usize> {
     /// Capabilities to the threads.
     slots: [u64; N],
     idle: u64,
-    /// Time-out that the kernel will observe.
+    /// Time-out that the kernel will observe, unless it has activated somebody since: this forgets it.
     armed: Time,
+    /// Epoch in which it was set.
+    armed_in: u64,
     handed: Option<HandOver>,
     accounts: Accounts<N>,
     /// Threads that have waited for notifications and may again.
@@ -76,6 +78,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
                 slots: [0; N],
                 idle: 0,
                 armed: NEVER,
+                armed_in: 0,
                 handed: None,
                 accounts: Accounts::new(),
                 listeners: 0,
@@ -175,7 +178,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
         self.with(|state| {
             let mut decided = state.decide();
             decided.timer = decided.timer.min(until);
-            state.armed = decided.timer;
+            (state.armed, state.armed_in) = (decided.timer, decided.epoch);
             decided
         })
     }
@@ -323,8 +326,10 @@ impl<P: Policy, const N: usize> Threads<P, N> {
             } = state.decide();
             let next = thread.map_or(OWN, |thread| u64::from(thread.0) + 1);
             let slot = thread.map_or(first::THREAD, |thread| state.slot(thread));
-            let sooner = timer < state.armed;
-            state.armed = state.armed.min(timer);
+            let sooner = timer < state.armed || epoch != state.armed_in;
+            if sooner {
+                (state.armed, state.armed_in) = (timer, epoch);
+            }
             self.give_back(own);
             let done = if sooner || time != SAME_TIME {
                 // The kernel keeps the time-out; to dispatch oneself is to set it, and the time, alone.

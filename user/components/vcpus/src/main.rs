@@ -1,19 +1,21 @@
 //! The described VCPUs, with tasks that compute for as long as they may
 //!
 //! Each job of a task takes its WCET; the longest response is kept beside the bound that the analysis
-//! gave. A VCPU of its own, created at run time and less important than all others, reports once a
+//! gave. Where a doorbell arrives, it is the device of the tasks on I/O VCPUs: each interrupt asks for a
+//! job, and they come as they like. A VCPU of its own, created at run time and less important than all others, reports once a
 //! second, so that reporting makes nobody late.
 #![no_std]
 #![no_main]
 
 mod load;
 
+use bulkhead_abi::guest::NONE;
 use bulkhead_abi::kernel::{Operation, Status, first};
 use bulkhead_abi::name_text;
 use bulkhead_abi::timing::{Task, Vcpu, VcpuKind};
 use bulkhead_analysis::admission;
 use bulkhead_component::call::call;
-use bulkhead_component::first::Timing;
+use bulkhead_component::first::{Timing, argument};
 use bulkhead_component::{First, clock, console, println};
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
@@ -40,6 +42,9 @@ struct Job {
     period_ns: AtomicU64,
     jobs: AtomicU64,
     worst: AtomicU64,
+    /// Capability by which it waits for interrupts, or 0, and how many came.
+    receive: AtomicU64,
+    interrupts: AtomicU64,
 }
 
 static JOBS: [Job; TASKS] = [const {
@@ -48,6 +53,8 @@ static JOBS: [Job; TASKS] = [const {
         period_ns: AtomicU64::new(0),
         jobs: AtomicU64::new(0),
         worst: AtomicU64::new(0),
+        receive: AtomicU64::new(0),
+        interrupts: AtomicU64::new(0),
     }
 }; TASKS];
 static TIMING: Mutex<Timing> = Mutex::new(Timing {
@@ -57,6 +64,10 @@ static TIMING: Mutex<Timing> = Mutex::new(Timing {
 static LOAD: Load = Load::new();
 /// First release of all tasks, ticks: the critical instant.
 static START: AtomicU64 = AtomicU64::new(0);
+
+/// The component's means, once it runs, and C and T of a VCPU to ask for then, microseconds.
+static MEANS: Mutex<Option<First>> = Mutex::new(None);
+static ASKED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 /// Why there is nothing to run.
 enum Failure {
@@ -77,7 +88,9 @@ impl From<Refused> for Failure {
 }
 
 fn run(mut first: First) -> ! {
-    if let Err(failure) = start(&mut first) {
+    let started = start(&mut first);
+    MEANS.with(&CORE.threads, |means| *means = Some(first));
+    if let Err(failure) = started {
         match failure {
             Failure::Kernel(status) => println!("stopped: {status:?}"),
             Failure::Vcpu(refused) => println!("stopped: {refused:?}"),
@@ -95,6 +108,14 @@ fn start(first: &mut First) -> Result<(), Failure> {
     console::open(output, info.console_out[1]);
     let archive = first.archive()?;
     let timing = first.timing(archive)?;
+    for (place, key) in ASKED.iter().zip(["ask_c_us", "ask_t_us"]) {
+        place.store(argument(&info, key).unwrap_or(0), Relaxed);
+    }
+    let ends = info.channels.iter().take(info.channel_count as usize);
+    let mut doorbells = ends
+        .map(|end| end.doorbell_in)
+        .filter(|&intid| intid != NONE);
+    let doorbell = doorbells.next().map(u64::from);
     CORE.threads.prepare(first)?;
     LOAD.calibrate();
     let mut servers = [ServerId(0); VCPUS];
@@ -108,7 +129,17 @@ fn start(first: &mut First) -> Result<(), Failure> {
         let (Some(vcpu), Some(cause)) = (server(task.vcpu), server(task.cause)) else {
             return Err(Status::BadArgument.into());
         };
-        CORE.threads.spawn(first, work, Binding { vcpu, cause })?;
+        let of_io = task.vcpu != task.cause;
+        let entry = match doorbell.filter(|_| of_io) {
+            Some(_) => serve,
+            None => work,
+        };
+        let index = CORE.threads.spawn(first, entry, Binding { vcpu, cause })?;
+        if let Some(doorbell) = doorbell.filter(|_| of_io) {
+            let [receive, send] = CORE.threads.end_point(first, index)?;
+            job.receive.store(receive, Relaxed);
+            call(first::INTERRUPT, Operation::Listen, [doorbell, send])?;
+        }
     }
     let [capacity, period] = REPORTER.map(ticks);
     // Whether what is not described fits is found out here.
@@ -171,6 +202,45 @@ extern "C" fn work(index: u64) -> ! {
     }
 }
 
+/// A task of an I/O VCPU: the bottom half of its device's interrupts.
+extern "C" fn serve(index: u64) -> ! {
+    let Some(job) = JOBS.get(index as usize - 1) else {
+        panic!("no such task")
+    };
+    loop {
+        if let Ok(count) = CORE.threads.wait_notified(job.receive.load(Relaxed)) {
+            job.interrupts.fetch_add(count, Relaxed);
+            LOAD.compute(job.wcet_ns.load(Relaxed));
+            job.jobs.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// Asks for another VCPU while everything runs, once, and says the answer.
+fn ask(timing: Timing) {
+    let [capacity_us, period_us] = [0, 1].map(|place: usize| ASKED[place].swap(0, Relaxed));
+    if period_us == 0 {
+        return;
+    }
+    let [capacity, period] = [capacity_us, period_us].map(|us| ticks(us * 1000));
+    let limits = Capacity { capacity, period };
+    let answer = MEANS.with(&CORE.threads, |means| {
+        means.as_mut().map(|first| CORE.create_main(first, limits))
+    });
+    match answer {
+        Some(Ok(_)) => println!("a VCPU of {capacity_us} us in {period_us} us: created"),
+        Some(Err(Refused::Admission(admission::Refused::Misfit(misfit)))) => println!(
+            "a VCPU of {capacity_us} us in {period_us} us: refused, `{}` would lack {} us of its C",
+            timing
+                .vcpus
+                .get(misfit.vcpu)
+                .map_or("the new one", |vcpu| name_text(&vcpu.name)),
+            nanoseconds(misfit.lacks) / 1000
+        ),
+        other => println!("a VCPU of {capacity_us} us in {period_us} us: {other:?}"),
+    }
+}
+
 /// Says once a second how the tasks responded, in the time of the least important VCPU.
 extern "C" fn report(_: u64) -> ! {
     let timing = TIMING.with(&CORE.threads, |timing| *timing);
@@ -178,12 +248,21 @@ extern "C" fn report(_: u64) -> ! {
     loop {
         next += clock::frequency();
         CORE.threads.block(next);
+        ask(timing);
         for (task, job) in timing.tasks.iter().zip(&JOBS) {
+            let jobs = job.jobs.load(Relaxed);
+            if job.receive.load(Relaxed) != 0 {
+                println!(
+                    "task {} jobs={jobs} for {} interrupts",
+                    name_text(&task.name),
+                    job.interrupts.load(Relaxed)
+                );
+                continue;
+            }
             let longest = nanoseconds(job.worst.load(Relaxed));
             println!(
-                "task {} jobs={} longest_ns={longest} bound_ns={} {}",
+                "task {} jobs={jobs} longest_ns={longest} bound_ns={} {}",
                 name_text(&task.name),
-                job.jobs.load(Relaxed),
                 task.bound_ns,
                 if longest <= task.bound_ns {
                     "ok"
