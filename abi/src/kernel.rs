@@ -331,6 +331,8 @@ pub struct Archive {
     pub pages: u64,
     /// The components.
     pub components: [Packed; MAX_COMPONENTS],
+    /// First page and pages of the VCPUs and tasks ([`crate::timing`]); zeros = none.
+    pub timing: [u32; 2],
 }
 
 const _: () = assert!(size_of::<Archive>() <= crate::PAGE_SIZE as usize);

@@ -9,11 +9,13 @@ use bulkhead_abi::kernel::{
 };
 use bulkhead_abi::{PAGE_SIZE, VERSION, name_field};
 use bulkhead_formats::address::Ipa;
+use bulkhead_model::timing::Timing;
 use bulkhead_plan::load::{GuestImage, Piece};
 use zerocopy::IntoBytes;
 
 use crate::elf::{self, Executable};
 use crate::error::BuildError;
+use crate::timing;
 
 /// Crate of the kernel.
 pub const KERNEL: &str = "bulkhead-kernel";
@@ -24,13 +26,14 @@ const SEGMENTS_END: u64 = STACK_TOP - (STACK_PAGES + 1) * PAGE_SIZE;
 
 const _: () = assert!(SEGMENTS_END < SCB_ADDRESS);
 
-/// Packs `components` (crate and executable) behind `kernel`.
+/// Packs `components` (crate and executable) and what they schedule behind `kernel`.
 ///
 /// # Errors
 /// There are too many, or one is linked for another place.
 pub fn pack(
     mut kernel: GuestImage,
     components: &[(&str, Executable)],
+    described: &Timing,
 ) -> Result<GuestImage, BuildError> {
     if components.len() > MAX_COMPONENTS {
         let message = format!("{} components are too many", components.len());
@@ -43,11 +46,13 @@ pub fn pack(
         count: components.len() as u32,
         pages: 0,
         components: [Packed::default(); MAX_COMPONENTS],
+        timing: [0; 2],
     };
     let mut bytes = vec![0; PAGE_SIZE as usize];
     for (packed, (name, executable)) in archive.components.iter_mut().zip(components) {
         *packed = component(name, executable, &mut bytes)?;
     }
+    archive.timing = append_timing(described, &mut bytes);
     archive.pages = bytes.len() as u64 / PAGE_SIZE;
     bytes[..size_of::<Archive>()].copy_from_slice(archive.as_bytes());
     let ends = kernel.pieces.iter().map(|piece| piece.range().end);
@@ -73,6 +78,17 @@ fn component(
         *place = append(name, segment, bytes)?;
     }
     Ok(packed)
+}
+
+/// Appends the VCPUs and tasks, if there are any, as whole pages: first page and pages.
+fn append_timing(described: &Timing, bytes: &mut Vec<u8>) -> [u32; 2] {
+    if described.vcpus.is_empty() {
+        return [0; 2];
+    }
+    let page = bytes.len() as u64 / PAGE_SIZE;
+    bytes.extend(timing::pack(described));
+    bytes.resize(bytes.len().next_multiple_of(PAGE_SIZE as usize), 0);
+    [page as u32, (bytes.len() as u64 / PAGE_SIZE - page) as u32]
 }
 
 /// Appends a segment as whole pages.
@@ -145,7 +161,7 @@ mod tests {
             ("bulkhead-first", executable(IMAGE, false, true)),
             ("second", executable(IMAGE + 0x1000, true, false)),
         ];
-        let image = pack(kernel(), &components).unwrap();
+        let image = pack(kernel(), &components, &Timing::default()).unwrap();
         let piece = image.pieces.last().unwrap();
         assert_eq!(piece.ipa, Ipa(0x4000_2000));
         assert_eq!(piece.bytes.len() as u64, 5 * PAGE_SIZE);
@@ -166,7 +182,7 @@ mod tests {
             executable(SEGMENTS_END - PAGE_SIZE, false, true),
             executable(IMAGE, true, true),
         ] {
-            assert!(pack(kernel(), &[("bad", bad)]).is_err());
+            assert!(pack(kernel(), &[("bad", bad)], &Timing::default()).is_err());
         }
     }
 }

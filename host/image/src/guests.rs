@@ -130,7 +130,7 @@ impl<'a> Gatherer<'a> {
         let ram = self.system.board.guest.ram;
         match image {
             Image::Crate(name) => crate_image(only_executable(&self.built, name)?),
-            Image::Components(names) => self.components(names),
+            Image::Components(names) => self.components(partition, names),
             Image::File {
                 path,
                 load,
@@ -155,14 +155,18 @@ impl<'a> Gatherer<'a> {
     }
 
     /// The kernel, and its components as an archive behind it.
-    fn components(&self, names: &[String]) -> Result<GuestImage, BuildError> {
+    fn components(
+        &self,
+        partition: &Partition,
+        names: &[String],
+    ) -> Result<GuestImage, BuildError> {
         let kernel = crate_image(only_executable(&self.kernel, components::KERNEL)?)?;
         let mut components = Vec::new();
         for name in names {
             let path = only_executable(&self.built, name)?;
             components.push((name.as_str(), executable(path)?));
         }
-        components::pack(kernel, &components)
+        components::pack(kernel, &components, &partition.timing)
     }
 
     /// The initial file system; one that is built is kept in the output folder for people to see.
