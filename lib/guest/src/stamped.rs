@@ -1,8 +1,10 @@
 //! Stamps, and the events that follow a message
 
-use crate::{clock, trace};
+use crate::Home;
+use crate::trace::Name;
 use bulkhead_abi::trace::{Event, EventKind, Stamp};
 use bulkhead_buffers::sequence::{Arrival, Sequence};
+use core::marker::PhantomData;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Plain data whose first field is a [`Stamp`].
@@ -24,10 +26,10 @@ pub struct Received<T> {
 }
 
 /// Writes number and time into the head of `message`; gives the time.
-pub(super) fn stamp<T: Message>(message: &mut T, sequence: u64) -> u64 {
+pub(crate) fn stamp<T: Message, H: Home>(message: &mut T, sequence: u64) -> u64 {
     let stamp = Stamp {
         sequence,
-        ticks: clock::now(),
+        ticks: H::now(),
     };
     if let Some(head) = message.as_mut_bytes().get_mut(..size_of::<Stamp>()) {
         head.copy_from_slice(stamp.as_bytes());
@@ -36,30 +38,32 @@ pub(super) fn stamp<T: Message>(message: &mut T, sequence: u64) -> u64 {
 }
 
 /// Events of one channel.
-pub(super) struct Log {
-    name: trace::Name,
+pub(crate) struct Log<H> {
+    name: Name,
     seen: Sequence,
+    home: PhantomData<fn() -> H>,
 }
 
-impl Log {
-    pub(super) fn of(name: trace::Name) -> Self {
+impl<H: Home> Log<H> {
+    pub(crate) fn of(name: Name) -> Self {
         Self {
             name,
             seen: Sequence::default(),
+            home: PhantomData,
         }
     }
 
-    pub(super) fn sent(&self, sequence: u64, ticks: u64) {
+    pub(crate) fn sent(&self, sequence: u64, ticks: u64) {
         self.emit(EventKind::Sent, sequence, ticks, 0);
     }
 
     /// A message that found no room.
-    pub(super) fn refused(&self, sequence: u64) {
-        self.emit(EventKind::Lost, sequence, clock::now(), 1);
+    pub(crate) fn refused(&self, sequence: u64) {
+        self.emit(EventKind::Lost, sequence, H::now(), 1);
     }
 
     /// Takes note of a message that was read.
-    pub(super) fn received<T: Message>(&mut self, message: T) -> Received<T> {
+    pub(crate) fn received<T: Message>(&mut self, message: T) -> Received<T> {
         let stamp = head(&message);
         match self.seen.note(stamp.sequence) {
             Arrival::Again => Received {
@@ -69,7 +73,7 @@ impl Log {
                 missed: 0,
             },
             Arrival::New { missed } => {
-                let now = clock::now();
+                let now = H::now();
                 if missed > 0 {
                     self.emit(EventKind::Lost, stamp.sequence, now, missed);
                 }
@@ -86,7 +90,7 @@ impl Log {
 
     fn emit(&self, kind: EventKind, sequence: u64, ticks: u64, a: u64) {
         let kind = kind as u32;
-        trace::emit(&Event {
+        H::record(&Event {
             ticks,
             kind,
             sequence: sequence as u32,

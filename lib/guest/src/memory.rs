@@ -1,7 +1,7 @@
 //! Plain shared memory, laid out by its users
 
-use super::{ChannelError, End};
-use crate::System;
+use crate::end::End;
+use crate::{ChannelError, Home};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_buffers::Region;
 
@@ -15,9 +15,9 @@ impl SharedMemory {
     ///
     /// # Errors
     /// The description says otherwise.
-    pub fn open(system: &System, name: &str) -> Result<Self, ChannelError> {
+    pub fn open(home: &impl Home, name: &str) -> Result<Self, ChannelError> {
         Ok(Self {
-            end: End::open(system, name, ChannelKind::Memory, None)?,
+            end: End::open(home, name, ChannelKind::Memory, None)?,
         })
     }
 

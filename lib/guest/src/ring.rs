@@ -1,28 +1,28 @@
 //! Ring ends: every message, once, in order
 
-use super::stamped::{Log, Message, Received, stamp};
-use super::{ChannelError, End, Reason, neighbourly};
-use crate::System;
+use crate::end::{End, Reason, ended};
+use crate::stamped::{Log, Message, Received, stamp};
+use crate::{ChannelError, Home};
 use bulkhead_abi::guest::{ChannelKind, Role};
 use bulkhead_buffers::Error;
 use bulkhead_buffers::ring::{Consumer, Layout, Producer};
 use core::marker::PhantomData;
 
 /// The sending end.
-pub struct Sender<T> {
+pub struct Sender<T, H> {
     end: End,
     producer: Producer<'static>,
-    log: Log,
-    message: PhantomData<T>,
+    log: Log<H>,
+    message: PhantomData<fn() -> (T, H)>,
 }
 
-impl<T: Message> Sender<T> {
+impl<T: Message, H: Home> Sender<T, H> {
     /// Opens the channel `name`.
     ///
     /// # Errors
     /// The description says otherwise.
-    pub fn open(system: &System, name: &str) -> Result<Self, ChannelError> {
-        let end = End::open(system, name, ChannelKind::Ring, Some(Role::Writer))?;
+    pub fn open(home: &H, name: &str) -> Result<Self, ChannelError> {
+        let end = End::open(home, name, ChannelKind::Ring, Some(Role::Writer))?;
         let layout = layout::<T>(&end)?;
         let producer = Producer::attach(end.region, &layout)
             .map_err(|error| end.fail(Reason::Attach(error)))?;
@@ -46,7 +46,7 @@ impl<T: Message> Sender<T> {
     /// [`Error::Full`], traced as a loss; [`Error::Corrupt`] when the peer wrote nonsense.
     pub fn send(&mut self, message: &mut T) -> Result<(), Error> {
         let sequence = self.next_sequence();
-        let ticks = stamp(message, sequence);
+        let ticks = stamp::<T, H>(message, sequence);
         match self.producer.try_push(message.as_bytes()) {
             Ok(()) => self.log.sent(sequence, ticks),
             Err(error) => {
@@ -59,20 +59,20 @@ impl<T: Message> Sender<T> {
 }
 
 /// The receiving end.
-pub struct Receiver<T> {
+pub struct Receiver<T, H> {
     end: End,
     consumer: Consumer<'static>,
-    log: Log,
-    message: PhantomData<T>,
+    log: Log<H>,
+    message: PhantomData<fn() -> (T, H)>,
 }
 
-impl<T: Message> Receiver<T> {
+impl<T: Message, H: Home> Receiver<T, H> {
     /// Opens the channel `name`.
     ///
     /// # Errors
     /// The description says otherwise.
-    pub fn open(system: &System, name: &str) -> Result<Self, ChannelError> {
-        let end = End::open(system, name, ChannelKind::Ring, Some(Role::Reader))?;
+    pub fn open(home: &H, name: &str) -> Result<Self, ChannelError> {
+        let end = End::open(home, name, ChannelKind::Ring, Some(Role::Reader))?;
         let layout = layout::<T>(&end)?;
         let consumer = Consumer::attach(end.region, &layout)
             .map_err(|error| end.fail(Reason::Attach(error)))?;
@@ -100,5 +100,5 @@ fn layout<T>(end: &End) -> Result<Layout, ChannelError> {
         .map_err(|error| end.fail(Reason::Layout(error)))
 }
 
-neighbourly!(Sender);
-neighbourly!(Receiver);
+ended!(Sender);
+ended!(Receiver);

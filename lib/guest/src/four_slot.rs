@@ -1,27 +1,27 @@
 //! Four-slot ends: the newest message, whole, nobody waits
 
-use super::stamped::{Log, Message, Received, stamp};
-use super::{ChannelError, End, Reason, neighbourly};
-use crate::System;
+use crate::end::{End, Reason, ended};
+use crate::stamped::{Log, Message, Received, stamp};
+use crate::{ChannelError, Home};
 use bulkhead_abi::guest::{ChannelKind, Role};
 use bulkhead_buffers::four_slot::{Layout, Reader, Writer};
 use core::marker::PhantomData;
 
 /// The writing end.
-pub struct Publisher<T> {
+pub struct Publisher<T, H> {
     end: End,
     writer: Writer<'static>,
-    log: Log,
-    message: PhantomData<T>,
+    log: Log<H>,
+    message: PhantomData<fn() -> (T, H)>,
 }
 
-impl<T: Message> Publisher<T> {
+impl<T: Message, H: Home> Publisher<T, H> {
     /// Opens the channel `name`.
     ///
     /// # Errors
     /// The description says otherwise.
-    pub fn open(system: &System, name: &str) -> Result<Self, ChannelError> {
-        let end = End::open(system, name, ChannelKind::FourSlot, Some(Role::Writer))?;
+    pub fn open(home: &H, name: &str) -> Result<Self, ChannelError> {
+        let end = End::open(home, name, ChannelKind::FourSlot, Some(Role::Writer))?;
         let layout = layout::<T>(&end)?;
         let writer =
             Writer::attach(end.region, &layout).map_err(|error| end.fail(Reason::Attach(error)))?;
@@ -44,7 +44,7 @@ impl<T: Message> Publisher<T> {
 
     /// Makes `message`, now stamped, the newest one.
     pub fn publish(&mut self, message: &mut T) {
-        let ticks = stamp(message, self.writer.sequence() + 1);
+        let ticks = stamp::<T, H>(message, self.writer.sequence() + 1);
         if let Ok(sequence) = self.writer.write(message.as_bytes()) {
             self.log.sent(sequence, ticks);
         }
@@ -52,20 +52,20 @@ impl<T: Message> Publisher<T> {
 }
 
 /// The reading end.
-pub struct Subscriber<T> {
+pub struct Subscriber<T, H> {
     end: End,
     reader: Reader<'static>,
-    log: Log,
-    message: PhantomData<T>,
+    log: Log<H>,
+    message: PhantomData<fn() -> (T, H)>,
 }
 
-impl<T: Message> Subscriber<T> {
+impl<T: Message, H: Home> Subscriber<T, H> {
     /// Opens the channel `name`.
     ///
     /// # Errors
     /// The description says otherwise.
-    pub fn open(system: &System, name: &str) -> Result<Self, ChannelError> {
-        let end = End::open(system, name, ChannelKind::FourSlot, Some(Role::Reader))?;
+    pub fn open(home: &H, name: &str) -> Result<Self, ChannelError> {
+        let end = End::open(home, name, ChannelKind::FourSlot, Some(Role::Reader))?;
         let layout = layout::<T>(&end)?;
         let reader =
             Reader::attach(end.region, &layout).map_err(|error| end.fail(Reason::Attach(error)))?;
@@ -90,5 +90,5 @@ fn layout<T>(end: &End) -> Result<Layout, ChannelError> {
         .map_err(|error| end.fail(Reason::Layout(error)))
 }
 
-neighbourly!(Publisher);
-neighbourly!(Subscriber);
+ended!(Publisher);
+ended!(Subscriber);

@@ -3,9 +3,9 @@
 //! The half of the mailbox that this runtime needs: messages that fit the slot, the floor staying
 //! with the sender. Longer transactions and replies are in `lib/buffers`.
 
-use super::stamped::{Log, Message, Received, stamp};
-use super::{ChannelError, End, Reason, neighbourly};
-use crate::System;
+use crate::end::{End, Reason, ended};
+use crate::stamped::{Log, Message, Received, stamp};
+use crate::{ChannelError, Home};
 use bulkhead_abi::guest::{ChannelKind, Role};
 use bulkhead_buffers::Error;
 use bulkhead_buffers::mailbox::{Flags, Layout, Mailbox, Side};
@@ -19,21 +19,21 @@ const WHOLE: Flags = Flags {
 };
 
 /// The sending end.
-pub struct MailSender<T> {
+pub struct MailSender<T, H> {
     end: End,
     mailbox: Mailbox<'static>,
     sent: u64,
-    log: Log,
-    message: PhantomData<T>,
+    log: Log<H>,
+    message: PhantomData<fn() -> (T, H)>,
 }
 
-impl<T: Message> MailSender<T> {
+impl<T: Message, H: Home> MailSender<T, H> {
     /// Opens the channel `name`.
     ///
     /// # Errors
     /// The description says otherwise.
-    pub fn open(system: &System, name: &str) -> Result<Self, ChannelError> {
-        let end = End::open(system, name, ChannelKind::Mailbox, Some(Role::Writer))?;
+    pub fn open(home: &H, name: &str) -> Result<Self, ChannelError> {
+        let end = End::open(home, name, ChannelKind::Mailbox, Some(Role::Writer))?;
         let mailbox = attach::<T>(&end, Side::First)?;
         Ok(Self {
             log: Log::of(end.described.name),
@@ -51,7 +51,7 @@ impl<T: Message> MailSender<T> {
     /// claim the floor.
     pub fn send(&mut self, message: &mut T) -> Result<(), Error> {
         let sequence = self.sent + 1;
-        let ticks = stamp(message, sequence);
+        let ticks = stamp::<T, H>(message, sequence);
         self.mailbox.try_send(message.as_bytes(), WHOLE)?;
         self.sent = sequence;
         self.log.sent(sequence, ticks);
@@ -60,20 +60,20 @@ impl<T: Message> MailSender<T> {
 }
 
 /// The receiving end.
-pub struct MailReceiver<T> {
+pub struct MailReceiver<T, H> {
     end: End,
     mailbox: Mailbox<'static>,
-    log: Log,
-    message: PhantomData<T>,
+    log: Log<H>,
+    message: PhantomData<fn() -> (T, H)>,
 }
 
-impl<T: Message> MailReceiver<T> {
+impl<T: Message, H: Home> MailReceiver<T, H> {
     /// Opens the channel `name`.
     ///
     /// # Errors
     /// The description says otherwise.
-    pub fn open(system: &System, name: &str) -> Result<Self, ChannelError> {
-        let end = End::open(system, name, ChannelKind::Mailbox, Some(Role::Reader))?;
+    pub fn open(home: &H, name: &str) -> Result<Self, ChannelError> {
+        let end = End::open(home, name, ChannelKind::Mailbox, Some(Role::Reader))?;
         let mailbox = attach::<T>(&end, Side::Second)?;
         Ok(Self {
             log: Log::of(end.described.name),
@@ -104,5 +104,5 @@ fn attach<T>(end: &End, side: Side) -> Result<Mailbox<'static>, ChannelError> {
     Mailbox::attach(end.region, &layout, side).map_err(|error| end.fail(Reason::Attach(error)))
 }
 
-neighbourly!(MailSender);
-neighbourly!(MailReceiver);
+ended!(MailSender);
+ended!(MailReceiver);
