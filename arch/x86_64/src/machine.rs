@@ -22,6 +22,8 @@ unsafe impl Machine for Hosted {
 
     const REFUSED: io::ErrorKind = io::ErrorKind::InvalidInput;
     const OWN: u64 = 0;
+    const SAME_TIME: u64 = 0;
+    const OWN_TIME: u64 = 0;
 
     fn now() -> Time {
         // SAFETY: all-zero is a valid instant.
@@ -54,8 +56,28 @@ unsafe impl Machine for Hosted {
         outcome == Activation::Done
     }
 
-    fn dispatch(name: u64, timeout: Option<Time>, epoch: u64) -> bool {
+    fn dispatch(name: u64, _: u64, timeout: Option<Time>, epoch: u64) -> bool {
         Core::here().dispatch(name as usize, timeout, epoch) == Activation::Done
+    }
+
+    // Budgets end by the scheduler's own time-outs, and signals are bound to threads.
+
+    fn time(_: &mut Self) -> Result<u64, io::ErrorKind> {
+        Err(io::ErrorKind::Unsupported)
+    }
+
+    fn grant(_: u64, _: Time) {}
+
+    fn take_back(_: u64) -> Option<Time> {
+        None
+    }
+
+    fn end_point(_: &mut Self, _: u64) -> Result<[u64; 2], io::ErrorKind> {
+        Err(io::ErrorKind::Unsupported)
+    }
+
+    fn receive(_: u64) -> Result<u64, io::ErrorKind> {
+        Err(io::ErrorKind::Unsupported)
     }
 
     fn fetch() {

@@ -14,6 +14,7 @@
 
 #![no_std]
 
+mod accounts;
 mod events;
 mod lock;
 mod machine;

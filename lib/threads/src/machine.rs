@@ -19,6 +19,11 @@ pub unsafe trait Machine: 'static {
     /// The scheduler's own thread, as [`Machine::make`] names threads.
     const OWN: u64;
 
+    /// The time that runs, whatever it is.
+    const SAME_TIME: u64;
+    /// The scheduler's own time, which has no end.
+    const OWN_TIME: u64;
+
     /// Ticks of the core's clock.
     fn now() -> Time;
 
@@ -46,9 +51,33 @@ pub unsafe trait Machine: 'static {
     /// `own` runs, `next` is another thread of this core, and `name` its name.
     unsafe fn switch(own: u64, next: u64, name: u64, epoch: u64) -> bool;
 
-    /// Has the kernel run a thread, whatever events there are, and the scheduler's own at `timeout`;
-    /// `None` keeps the time-out that is set. Whether it did.
-    fn dispatch(name: u64, timeout: Option<Time>, epoch: u64) -> bool;
+    /// Has the kernel run a thread on `time`, whatever events there are, and the scheduler's own at
+    /// `timeout`; `None` keeps the time-out that is set. Whether it did.
+    fn dispatch(name: u64, time: u64, timeout: Option<Time>, epoch: u64) -> bool;
+
+    /// Makes time of which the kernel ends what is granted; its name.
+    ///
+    /// # Errors
+    /// The machine's refusal.
+    fn time(maker: &mut Self::Maker) -> Result<u64, Self::Error>;
+
+    /// Grants `budget` ticks of the scheduler's own time.
+    fn grant(time: u64, budget: Time);
+
+    /// Takes back what is left; how much that was.
+    fn take_back(time: u64) -> Option<Time>;
+
+    /// The end-point of the thread of that name, where it receives and where others send.
+    ///
+    /// # Errors
+    /// The machine's refusal.
+    fn end_point(maker: &mut Self::Maker, name: u64) -> Result<[u64; 2], Self::Error>;
+
+    /// Waits for notifications at the calling thread's end-point; how many were merged.
+    ///
+    /// # Errors
+    /// The machine's refusal.
+    fn receive(receive: u64) -> Result<u64, Self::Error>;
 
     /// Fetches events that found no room in the SCB.
     fn fetch();

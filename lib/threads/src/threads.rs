@@ -4,12 +4,13 @@
     reason = "scheduler state is shared under a lock; switches between threads"
 )]
 
+use crate::accounts::Accounts;
 use crate::events::Wish;
 use crate::lock::Lock;
 use crate::wait::Waiters;
 use crate::{Machine, NEVER, Time};
 use bulkhead_abi::dispatch::{EVENTS, EventKind, MAX_THREADS, Scb};
-use bulkhead_sched::policy::Policy;
+use bulkhead_sched::policy::{Policy, ServerId};
 use bulkhead_sched::{Decision, Scheduler, ThreadId, Wakeup};
 use core::cell::UnsafeCell;
 use core::convert::Infallible;
@@ -35,14 +36,19 @@ pub(crate) struct State<P, const N: usize> {
     /// What the machine calls the threads.
     names: [u64; N],
     idle: u64,
-    /// Time-out that the kernel will observe.
+    /// Time-out that the kernel will observe, unless it has activated somebody since: this forgets it.
     armed: Time,
+    /// Epoch in which it was set.
+    armed_in: u64,
     handed: Option<HandOver>,
     waits: [Wait; N],
     /// Waits that began.
     tickets: u64,
     /// Who waits in the kernel.
     outside: Waiters,
+    accounts: Accounts<N>,
+    /// Threads that have waited for notifications and may again.
+    listeners: usize,
 }
 
 /// What is known of a thread that waits for something.
@@ -98,10 +104,13 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 names: [0; N],
                 idle: 0,
                 armed: NEVER,
+                armed_in: 0,
                 handed: None,
                 waits: [const { Wait::NONE }; N],
                 tickets: 0,
                 outside: Waiters::new(),
+                accounts: Accounts::new(),
+                listeners: 0,
             }),
             machine: PhantomData,
         }
@@ -160,9 +169,22 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         set.is_ok()
     }
 
-    /// The policy under `change`: what is no thread of it, such as servers.
-    pub fn with_policy<R>(&self, change: impl FnOnce(&mut P) -> R) -> R {
-        self.with(|state| change(state.scheduler.policy_mut(M::now())))
+    /// Gives the budget of a server of the policy time of its own, so that the kernel enforces it to
+    /// the cycle.
+    ///
+    /// # Errors
+    /// The machine's refusal, or no room.
+    pub fn enforce(&self, maker: &mut M::Maker, server: ServerId) -> Result<(), M::Error> {
+        self.with(|state| state.accounts.open::<M>(maker, server))
+    }
+
+    /// Changes or reads what the policy has beside threads (servers, tables).
+    pub fn with_policy<R>(&self, act: impl FnOnce(&mut P, Time) -> R) -> R {
+        self.with(|state| {
+            let now = M::now();
+            state.meter::<M>(now);
+            act(state.scheduler.policy_mut(now), now)
+        })
     }
 
     /// Index of the calling thread.
@@ -186,14 +208,15 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// thread 0.
     pub fn run(&self, until: Time) {
         while M::now() < until {
-            let (decision, epoch) = self.decide(until);
-            let name = match decision.thread {
+            let decided = self.decide(until);
+            let name = match decided.thread {
                 Some(thread) => self.with(|state| state.name(thread)),
-                None if decision.timer == NEVER => return,
+                None if decided.timer == NEVER && self.with(|state| state.listeners == 0) => return,
                 None => self.with(|state| state.idle),
             };
             // Refused as stale: decide again.
-            let _decided_again = M::dispatch(name, Some(decision.timer), epoch);
+            let _decided_again =
+                M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
         }
     }
 
@@ -203,30 +226,62 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     ///
     /// # Errors
     /// The refusal of `wait`.
-    pub fn run_nested<E>(&self, mut wait: impl FnMut() -> Result<(), E>) -> Result<Infallible, E> {
+    pub fn run_waiting<E>(&self, mut wait: impl FnMut() -> Result<(), E>) -> Result<Infallible, E> {
         loop {
-            let (decision, epoch) = self.decide(NEVER);
-            let Some(thread) = decision.thread else {
+            let decided = self.decide(NEVER);
+            let Some(thread) = decided.thread else {
                 wait()?;
                 continue;
             };
             let name = self.with(|state| state.name(thread));
-            let _decided_again = M::dispatch(name, Some(decision.timer), epoch);
+            let _decided_again =
+                M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
         }
     }
 
-    /// Thread 0's decision, its timer at most `until`, and the epoch in which it was made.
-    fn decide(&self, until: Time) -> (Decision, u64) {
+    /// Thread 0's decision, its timer at most `until`.
+    fn decide(&self, until: Time) -> Decided {
         self.with(|state| {
-            state.hear::<M>();
-            let epoch = M::scb().epoch.load(Relaxed);
-            let now = M::now();
-            let mut decision = state.scheduler.decide(now);
-            state.scheduler.dispatched(decision.thread, now);
-            decision.timer = decision.timer.min(until);
-            state.armed = decision.timer;
-            (decision, epoch)
+            let mut decided = state.decide::<M>();
+            decided.timer = decided.timer.min(until);
+            (state.armed, state.armed_in) = (decided.timer, decided.epoch);
+            decided
         })
+    }
+
+    /// Waits for notifications of the calling thread, of which `receive` is the receiving side; how
+    /// many were merged. The kernel runs the notified thread at once, on the scheduler's time (the top
+    /// half of an interrupt); from the return on it runs when the policy says so, on its own account,
+    /// which the way here is charged to (the bottom half; spec 30-scheduling §2).
+    ///
+    /// # Errors
+    /// The machine's refusal.
+    pub fn wait_notified(&self, receive: u64) -> Result<u64, M::Error> {
+        let count = M::receive(receive)?;
+        let began = M::now();
+        let own = own_index::<M>();
+        self.take(own);
+        let state = self.state_locked();
+        state.settle::<M>();
+        state.hear::<M>();
+        let now = M::now();
+        state.meter::<M>(now);
+        state.scheduler.surcharge(thread_of(own), now - began, now);
+        self.reschedule(own);
+        Ok(count)
+    }
+
+    /// Makes the receiving side of a thread's end-point, and the sending side that notifies it. From
+    /// now on [`Threads::run`] waits for notifications where nobody is ready.
+    ///
+    /// # Errors
+    /// The machine's refusal.
+    pub fn end_point(&self, maker: &mut M::Maker, index: u64) -> Result<[u64; 2], M::Error> {
+        let name = self.with(|state| {
+            state.listeners += 1;
+            state.name_of(index, M::OWN)
+        });
+        M::end_point(maker, name)
     }
 
     /// Blocks the caller until it is woken or `until` has come; which of them it was. A wake-up that
@@ -337,19 +392,22 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         loop {
             let state = self.state_locked();
             state.settle::<M>();
-            state.hear::<M>();
-            let epoch = M::scb().epoch.load(Relaxed);
-            let now = M::now();
-            let decision = state.scheduler.decide(now);
-            state.scheduler.dispatched(decision.thread, now);
-            let next = decision.thread.map_or(OWN, index_of);
-            let name = decision.thread.map_or(M::OWN, |thread| state.name(thread));
-            let sooner = decision.timer < state.armed;
-            state.armed = state.armed.min(decision.timer);
+            let Decided {
+                thread,
+                timer,
+                time,
+                epoch,
+            } = state.decide::<M>();
+            let next = thread.map_or(OWN, index_of);
+            let name = thread.map_or(M::OWN, |thread| state.name(thread));
+            let sooner = timer < state.armed || epoch != state.armed_in;
+            if sooner {
+                (state.armed, state.armed_in) = (timer, epoch);
+            }
             self.give_back(own);
-            let done = if sooner {
-                // The kernel keeps the time-out; to dispatch oneself is to set it alone.
-                M::dispatch(name, Some(decision.timer), epoch)
+            let done = if sooner || time != M::SAME_TIME {
+                // The kernel keeps the time-out; to dispatch oneself is to set it, and the time, alone.
+                M::dispatch(name, time, sooner.then_some(timer), epoch)
             } else {
                 next == own || self.switch_to(own, next, name, epoch)
             };
@@ -403,15 +461,16 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     pub(crate) fn hand_over_until(&self, own: u64, next: u64, until: Time) {
         self.take(own);
         let state = self.state_locked();
-        if until >= state.armed {
+        let epoch = M::scb().epoch.load(Relaxed);
+        if until >= state.armed && epoch == state.armed_in {
             self.give_back(own);
             self.hand_over(own, next);
             return;
         }
-        state.armed = until;
-        let (name, epoch) = (state.name_of(next, M::OWN), M::scb().epoch.load(Relaxed));
+        (state.armed, state.armed_in) = (until, epoch);
+        let name = state.name_of(next, M::OWN);
         self.give_back(own);
-        if !M::dispatch(name, Some(until), epoch) {
+        if !M::dispatch(name, M::SAME_TIME, Some(until), epoch) {
             self.take_again(own);
         }
     }
@@ -424,7 +483,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         // SAFETY: names are written once, before their thread exists.
         let name = unsafe { &*self.state.get() }.name_of(owner, M::OWN);
         // Refused as stale: the lock is looked at again.
-        let _helped = M::dispatch(name, None, epoch);
+        let _helped = M::dispatch(name, M::SAME_TIME, None, epoch);
     }
 
     fn take_again(&self, own: u64) {
@@ -460,7 +519,48 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     }
 }
 
+/// A decision, ready to be dispatched.
+struct Decided {
+    thread: Option<ThreadId>,
+    timer: Time,
+    /// The time to run it on; `SAME_TIME` where that is in force.
+    time: u64,
+    /// In which it was made.
+    epoch: u64,
+}
+
 impl<P: Policy, const N: usize> State<P, N> {
+    /// Hears what happened, charges who ran, decides, and grants the budget.
+    #[inline(always)]
+    fn decide<M: Machine>(&mut self) -> Decided {
+        self.hear::<M>();
+        let epoch = M::scb().epoch.load(Relaxed);
+        let now = M::now();
+        self.meter::<M>(now);
+        let Decision {
+            thread,
+            timer,
+            account,
+        } = self.scheduler.decide(now);
+        self.scheduler.dispatched(thread, now);
+        let time = self.accounts.grant::<M>(account);
+        let metered = account.filter(|_| self.accounts.is_granted());
+        Decided {
+            thread,
+            timer: metered.map_or(timer, |account| account.timer),
+            time,
+            epoch,
+        }
+    }
+
+    /// Charges who ran on an account with what it used, to the cycle.
+    #[inline(always)]
+    fn meter<M: Machine>(&mut self, now: Time) {
+        if let Some(used) = self.accounts.settle::<M>() {
+            self.scheduler.account(used, now);
+        }
+    }
+
     fn name(&self, thread: ThreadId) -> u64 {
         self.names.get(thread.index()).copied().unwrap_or(0)
     }

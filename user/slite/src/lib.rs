@@ -1,21 +1,21 @@
 //! `SliteOS`: threads of a component and what they wait for
 //!
 //! [`bulkhead_threads`] over the kernel: threads, periodic tasks, timers, queues, mutexes,
-//! semaphores and events; and end-points, where a thread waits for interrupts.
+//! semaphores and events; and threads on VCPUs.
 //!
 //! Source: paper 004 §VI, spec 20-kernel §10.
 
 #![no_std]
 
-mod endpoint;
 mod machine;
+mod vcpus;
 
 pub use bulkhead_threads::{
     Events, Expiry, Full, Guard, LockError, Mutex, NEVER, Periodic, Queue, Semaphore, Time,
     TimedOut, Timers, Wish,
 };
-pub use endpoint::{Endpoint, run_nested};
-pub use machine::Kernel;
+pub use machine::{Kernel, run_nested};
+pub use vcpus::{Refused, VcpuThreads};
 
 /// Threads of a component under policy `P`, at most `N`.
 pub type Threads<P, const N: usize> = bulkhead_threads::Threads<Kernel, P, N>;
