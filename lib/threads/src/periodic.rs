@@ -3,7 +3,8 @@
 use crate::{Machine, Threads, Time};
 use bulkhead_sched::policy::Policy;
 
-/// The releases of a periodic task: instants of a grid that never drifts.
+/// The releases of a periodic task: instants of a grid that never drifts. Laid out as `slite.h` says.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periodic {
     next: Time,
