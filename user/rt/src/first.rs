@@ -29,9 +29,15 @@ unsafe extern "C" {
 /// The number of the argument word `key=number`.
 #[must_use]
 pub fn argument(info: &GuestInfo, key: &str) -> Option<u64> {
+    argument_text(info, key)?.parse().ok()
+}
+
+/// The text of the argument word `key=text`.
+#[must_use]
+pub fn argument_text<'a>(info: &'a GuestInfo, key: &str) -> Option<&'a str> {
     let text = info.argument.get(..info.argument_len as usize)?;
     let mut words = core::str::from_utf8(text).ok()?.split_whitespace();
-    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
+    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
 /// Where a subsystem finds the page that it shares with who started it.
