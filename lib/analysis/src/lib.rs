@@ -11,6 +11,7 @@
 pub mod communication;
 pub mod fixed_priority;
 pub mod migration;
+pub mod pipeline;
 pub mod utilisation;
 pub mod vcpu;
 
