@@ -1,20 +1,25 @@
 //! `prims`: instructions on the kernel's paths
 //!
-//! One core, instructions counted, as the peers were measured (8 ns per instruction). The measuring
-//! component says a line `bench NAME N AVERAGE WORST` each, the average in hundredths. Worst figures
+//! Instructions counted, as the peers were measured (8 ns per instruction): of one core, or, across, of
+//! two, where the clock counts what either executes. The measuring component says a line `bench NAME N AVERAGE WORST` each, the average in hundredths. Worst figures
 //! of kernel paths show that no path has a hidden loop.
 
 use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 use bulkhead_run::{RunOptions, run};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use crate::setting::Setting;
 use crate::until::UntilDone;
 use crate::{Bench, BenchError, Context, Report, Row};
 
-const SYSTEM: &str = "host/bench/systems/primitives";
+/// Systems that measure, and what they are built as: on one core, and across two.
+const SYSTEMS: [[&str; 2]; 2] = [
+    ["prims", "host/bench/systems/primitives"],
+    ["prims-across", "host/bench/systems/primitives-across"],
+];
 const PARTITION: &str = "kernel";
 /// As the peers were measured.
 const TIMING: Timing = Timing::path(3);
@@ -46,7 +51,7 @@ const fn promise(
     }
 }
 
-const PROMISES: [Promise; 11] = [
+const PROMISES: [Promise; 12] = [
     promise(
         "null-call",
         "null system call",
@@ -82,6 +87,12 @@ const PROMISES: [Promise; 11] = [
         "notification to a more important thread, switch included",
         400.0,
         Some(("seL4 (quoted)", 657.0)),
+    ),
+    promise(
+        "notify-across",
+        "the same to another core and its wait, sum of both cores, half a round trip",
+        900.0,
+        Some(("Linux RT, futex (quoted)", 9136.0)),
     ),
     promise(
         "timer-user",
@@ -135,27 +146,36 @@ impl Bench for Primitives {
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
-        let rounds = format!("rounds={}", ROUNDS[usize::from(context.long)]);
-        let setting = context.build("prims", SYSTEM, &[], &[(PARTITION, &rounds)])?;
-        let over = AtomicBool::new(false);
-        let options = RunOptions {
-            timing: TIMING,
-            ..RunOptions::of_manifest(&setting.manifest)
-        };
-        let mut observer = UntilDone { over: &over };
-        run(
-            &setting.manifest,
-            &setting.out,
-            &options,
-            &mut observer,
-            &over,
-        )?;
-        let measures = measures(&setting.console(PARTITION)?);
+        let mut measures = BTreeMap::new();
+        let mut folder = context.out.clone();
+        for [name, system] in SYSTEMS {
+            let rounds = format!("rounds={}", ROUNDS[usize::from(context.long)]);
+            let setting = context.build(name, system, &[], &[(PARTITION, &rounds)])?;
+            measures.append(&mut measured(&setting)?);
+            folder = setting.run_folder();
+        }
         let rows = PROMISES
             .iter()
-            .map(|promise| row(promise, &measures, &setting));
+            .map(|promise| row(promise, &measures, &folder));
         Ok(self.report(rows.collect::<Result<_, _>>()?))
     }
+}
+
+fn measured(setting: &Setting) -> Result<BTreeMap<String, Measure>, BenchError> {
+    let over = AtomicBool::new(false);
+    let options = RunOptions {
+        timing: TIMING,
+        ..RunOptions::of_manifest(&setting.manifest)
+    };
+    let mut observer = UntilDone { over: &over };
+    run(
+        &setting.manifest,
+        &setting.out,
+        &options,
+        &mut observer,
+        &over,
+    )?;
+    Ok(measures(&setting.console(PARTITION)?))
 }
 
 #[derive(Debug, PartialEq)]
@@ -169,13 +189,13 @@ struct Measure {
 fn row(
     promise: &Promise,
     measures: &BTreeMap<String, Measure>,
-    setting: &Setting,
+    folder: &Path,
 ) -> Result<Row, BenchError> {
     let measure = measures
         .get(promise.name)
         .ok_or_else(|| BenchError::Incomplete {
             what: promise.name.into(),
-            folder: setting.run_folder(),
+            folder: folder.to_owned(),
         })?;
     let mut figures = vec![
         ("average", measure.average),
