@@ -20,6 +20,11 @@ pub(crate) struct Measure {
 pub(crate) struct Measures(BTreeMap<String, Measure>);
 
 impl Measures {
+    /// Takes what another program measured.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
     /// What the program called so.
     pub(crate) fn of(&self, name: &str, setting: &Setting) -> Result<&Measure, BenchError> {
         self.0.get(name).ok_or_else(|| BenchError::Incomplete {

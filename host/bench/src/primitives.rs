@@ -1,7 +1,7 @@
 //! `prims`: instructions on the kernel's paths
 //!
-//! One core, instructions counted, as the peers were measured (8 ns per instruction). The measuring
-//! component says a line `bench NAME N AVERAGE WORST` each, the average in hundredths. Worst figures
+//! Instructions counted, as the peers were measured (8 ns per instruction): of one core, or, across, of
+//! two, where the clock counts what either executes. The measuring component says a line `bench NAME N AVERAGE WORST` each, the average in hundredths. Worst figures
 //! of kernel paths show that no path has a hidden loop.
 
 use bulkhead_run::figures::Kind;
@@ -11,7 +11,11 @@ use crate::measures::Measures;
 use crate::setting::Setting;
 use crate::{Bench, BenchError, Context, Report, Row};
 
-const SYSTEM: &str = "host/bench/systems/primitives";
+/// Systems that measure, and what they are built as: on one core, and across two.
+const SYSTEMS: [[&str; 2]; 2] = [
+    ["prims", "host/bench/systems/primitives"],
+    ["prims-across", "host/bench/systems/primitives-across"],
+];
 const PARTITION: &str = "kernel";
 /// As the peers were measured.
 const TIMING: Timing = Timing::path(3);
@@ -43,7 +47,7 @@ const fn promise(
     }
 }
 
-const PROMISES: [Promise; 11] = [
+const PROMISES: [Promise; 12] = [
     promise(
         "null-call",
         "null system call",
@@ -79,6 +83,12 @@ const PROMISES: [Promise; 11] = [
         "notification to a more important thread, switch included",
         400.0,
         Some(("seL4 (quoted)", 657.0)),
+    ),
+    promise(
+        "notify-across",
+        "the same to another core and its wait, sum of both cores, half a round trip",
+        900.0,
+        Some(("Linux RT, futex (quoted)", 9136.0)),
     ),
     promise(
         "timer-user",
@@ -133,8 +143,15 @@ impl Bench for Primitives {
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
         let rounds = format!("rounds={}", ROUNDS[usize::from(context.long)]);
-        let setting = context.build("prims", SYSTEM, &[], &[(PARTITION, &rounds)])?;
-        let measures = setting.measure(PARTITION, TIMING)?;
+        let run = |[name, system]: [&str; 2]| {
+            let setting = context.build(name, system, &[], &[(PARTITION, &rounds)])?;
+            let measures = setting.measure(PARTITION, TIMING)?;
+            Ok::<_, BenchError>((measures, setting))
+        };
+        let [one, across] = SYSTEMS;
+        let (mut measures, _) = run(one)?;
+        let (further, setting) = run(across)?;
+        measures.append(further);
         let rows = PROMISES
             .iter()
             .map(|promise| row(promise, &measures, &setting));
