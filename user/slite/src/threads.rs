@@ -36,6 +36,8 @@ pub(crate) struct State<P, const N: usize> {
     /// Time-out that the kernel will observe.
     armed: Time,
     handed: Option<HandOver>,
+    /// Threads that ended by a fault and that nobody has been told of, by bit of their index.
+    faulted: u128,
 }
 
 /// A consumer that runs because a producer switched to it. The policy still takes the consumer for
@@ -73,6 +75,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
                 idle: 0,
                 armed: NEVER,
                 handed: None,
+                faulted: 0,
             }),
         }
     }
@@ -110,6 +113,42 @@ impl<P: Policy, const N: usize> Threads<P, N> {
             state.scheduler.wakeup(thread, now);
         });
         Ok(index)
+    }
+
+    /// Takes a thread that another component made, under this scheduler at `index`; ready to run.
+    ///
+    /// # Errors
+    /// The policy's refusal, or an index that is not the next one, as [`Status::BadArgument`].
+    pub fn adopt(&self, index: u64, slot: u64, parameters: P::Parameters) -> Result<(), Status> {
+        let now = clock::now();
+        self.with(|state| {
+            let thread = state.scheduler.add(parameters, now);
+            let thread = thread.map_err(|_| Status::BadArgument)?;
+            if thread != thread_of(index) {
+                return Err(Status::BadArgument);
+            }
+            if let Some(place) = state.slots.get_mut(thread.index()) {
+                *place = slot;
+            }
+            state.scheduler.wakeup(thread, now);
+            Ok(())
+        })
+    }
+
+    /// Runs threads for ever; tells `ended` the index and the capability of each one that faulted.
+    pub fn run_telling(&self, mut ended: impl FnMut(u64, u64)) -> ! {
+        loop {
+            let (decision, epoch) = self.decide(NEVER);
+            while let Some((index, slot)) = self.with(State::take_faulted) {
+                ended(index, slot);
+            }
+            let slot = self.with(|state| match decision.thread {
+                Some(thread) => state.slot(thread),
+                None => state.idle,
+            });
+            let words = [SAME_TIME, decision.timer, epoch];
+            let _decided_again = call(slot, Operation::Dispatch, words);
+        }
     }
 
     /// Runs threads until none is ready any more and none ever will be, or `until` has come. Called by
@@ -356,6 +395,13 @@ impl<P: Policy, const N: usize> Threads<P, N> {
 }
 
 impl<P: Policy, const N: usize> State<P, N> {
+    /// The next thread that faulted, and the capability to it.
+    fn take_faulted(&mut self) -> Option<(u64, u64)> {
+        let index = u64::from(self.faulted.trailing_zeros());
+        self.faulted &= self.faulted.wrapping_sub(1);
+        (index < MAX_THREADS as u64).then(|| (index, self.slot(thread_of(index))))
+    }
+
     fn slot(&self, thread: ThreadId) -> u64 {
         self.slots.get(thread.index()).copied().unwrap_or(0)
     }
@@ -382,6 +428,7 @@ impl<P: Policy, const N: usize> State<P, N> {
                     self.scheduler.block(thread_of(index), NEVER, now);
                 }
                 EventKind::Faulted => {
+                    self.faulted |= 1 << (index % MAX_THREADS as u64);
                     let _known = self.scheduler.remove(thread_of(index), now);
                 }
                 EventKind::Expired => {}
