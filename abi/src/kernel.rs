@@ -332,6 +332,8 @@ pub struct Archive {
     pub pages: u64,
     /// The components.
     pub components: [Packed; MAX_COMPONENTS],
+    /// First page and pages of the VCPUs and tasks ([`crate::timing`]); zeros = none.
+    pub timing: [u32; 2],
     /// What each may have and needs, if the description says so; for the boot component.
     pub wiring: [Wiring; MAX_COMPONENTS],
     /// The interfaces among them; a name of zeros ends the list.

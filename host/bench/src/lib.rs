@@ -5,6 +5,7 @@
 //! bound and whether the bound holds.
 #![forbid(unsafe_code)]
 
+mod budgets;
 mod determinism;
 mod error;
 mod external;
@@ -12,6 +13,7 @@ mod footprint;
 mod guest_overhead;
 mod interrupt_log;
 mod load;
+mod measures;
 mod primitives;
 mod report;
 mod restart;
@@ -65,6 +67,8 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(restart::RestartShowcase),
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
+        Box::new(external::BUFFERS_HOST),
+        Box::new(budgets::Budgets),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),

@@ -12,12 +12,14 @@ use bulkhead_abi::{PAGE_SIZE, VERSION, name_field};
 use bulkhead_formats::address::Ipa;
 use bulkhead_formats::archive::{Checked, Flaw};
 use bulkhead_model::system::{ChannelId, Component, PartitionId, System};
+use bulkhead_model::timing::Timing;
 use bulkhead_plan::ends;
 use bulkhead_plan::load::{GuestImage, Piece};
 use zerocopy::{FromZeros, IntoBytes};
 
 use crate::elf::{self, Executable};
 use crate::error::BuildError;
+use crate::timing;
 
 /// Crate of the kernel.
 pub const KERNEL: &str = "bulkhead-kernel";
@@ -62,6 +64,8 @@ pub fn pack(
     for (packed, (component, executable)) in archive.components.iter_mut().zip(both) {
         *packed = pack_one(component, executable, &mut bytes)?;
     }
+    let timing = &described.system.partition(described.partition).timing;
+    archive.timing = append_timing(timing, &mut bytes);
     archive.pages = bytes.len() as u64 / PAGE_SIZE;
     wire(&mut archive, described);
     check(&archive, described)?;
@@ -160,6 +164,17 @@ fn pack_one(
         *place = append(name, segment, bytes)?;
     }
     Ok(packed)
+}
+
+/// Appends the VCPUs and tasks, if there are any, as whole pages: first page and pages.
+fn append_timing(timing: &Timing, bytes: &mut Vec<u8>) -> [u32; 2] {
+    if timing.vcpus.is_empty() {
+        return [0; 2];
+    }
+    let page = bytes.len() as u64 / PAGE_SIZE;
+    bytes.extend(timing::pack(timing));
+    bytes.resize(bytes.len().next_multiple_of(PAGE_SIZE as usize), 0);
+    [page as u32, (bytes.len() as u64 / PAGE_SIZE - page) as u32]
 }
 
 /// Appends a segment as whole pages.

@@ -8,6 +8,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod admission;
 pub mod communication;
 pub mod fixed_priority;
 pub mod migration;

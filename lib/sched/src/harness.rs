@@ -307,12 +307,11 @@ mod tests {
         for seed in 1..20 {
             for background in [false, true] {
                 let mut policy = Vcpus::<12, 4, 4>::new(background);
-                for (rank, pair) in LIMITS.into_iter().enumerate() {
-                    let added = policy.add_main(limits(pair), Priority(rank as u8), 0);
-                    added.expect("room");
+                for pair in LIMITS {
+                    policy.add_main(limits(pair), 0).expect("room");
                 }
                 let tenth = Utilisation::ratio(1, 10).expect("valid");
-                policy.add_io(tenth, 60, 0).expect("room");
+                policy.add_io(tenth, [40, 60], 0).expect("room");
                 let promise = Promise {
                     work_conserving: background,
                     ..BUDGETED

@@ -52,6 +52,13 @@ impl<const N: usize> ReadyQueue<N> {
         }
     }
 
+    /// The level on which the thread is queued.
+    #[must_use]
+    pub fn level_of(&self, thread: ThreadId) -> Option<u8> {
+        let links = self.links[thread.index()];
+        links.queued.then_some(links.level)
+    }
+
     /// Whether the thread is queued.
     #[must_use]
     pub fn contains(&self, thread: ThreadId) -> bool {

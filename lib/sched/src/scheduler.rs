@@ -4,7 +4,7 @@
 //! among ready threads to its policy. A wake-up that comes before the block it answers is kept, so
 //! that "check, then block" loses nothing.
 
-use crate::policy::Policy;
+use crate::policy::{Policy, ServerId};
 use crate::{NEVER, Refusal, ThreadId, Time, Timeouts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,20 @@ pub struct Decision {
     pub thread: Option<ThreadId>,
     /// The next instant at which the answer may change by itself: a time-out, the end of a budget
     /// or quantum, a replenishment; [`NEVER`] where there is none.
+    pub timer: Time,
+    /// Whose budget it runs on; `None` where none limits it.
+    pub account: Option<Account>,
+}
+
+/// The budget on which a thread runs. A dispatcher that meters execution itself, as the kernel's
+/// temporal capabilities do, grants it and reports what was used by [`Scheduler::account`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Whose it is.
+    pub server: ServerId,
+    /// What is left of it, cycles.
+    pub budget: Time,
+    /// As [`Decision::timer`], but for the end of this budget.
     pub timer: Time,
 }
 
@@ -195,10 +209,33 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         let pick = self.policy.pick(now);
         let timeout = self.timeouts.earliest().unwrap_or(NEVER);
         let until = pick.map_or(NEVER, |pick| pick.until);
+        let timer = timeout.min(self.policy.next_event(now));
+        let account = pick.and_then(|pick| {
+            Some(Account {
+                server: pick.server?,
+                budget: until - now,
+                timer,
+            })
+        });
         Decision {
             thread: pick.map(|pick| pick.thread),
-            timer: timeout.min(until).min(self.policy.next_event(now)),
+            timer: timer.min(until),
+            account,
         }
+    }
+
+    /// The running thread executed exactly `used` cycles until `now`, whatever the clock says: the rest
+    /// went to the dispatcher, or to who interrupted it.
+    pub fn account(&mut self, used: Time, now: Time) {
+        if let Some(thread) = self.current {
+            self.policy.charge(thread, now.saturating_sub(used), now);
+        }
+        self.since = self.since.max(now);
+    }
+
+    /// So many cycles up to `now` were spent on behalf of a thread before it could run.
+    pub fn surcharge(&mut self, thread: ThreadId, cycles: Time, now: Time) {
+        self.policy.surcharge(thread, cycles, now);
     }
 
     /// The decided thread runs from `now` on.

@@ -9,10 +9,13 @@ use crate::start::INVOKED;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::GuestInfo;
 use bulkhead_abi::kernel::{
-    Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Status, first,
+    Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, SLOTS, STACK_PAGES, STACK_TOP, Status,
+    first,
 };
+use bulkhead_abi::timing;
 use bulkhead_buffers::Region;
 use core::sync::atomic::AtomicU64;
+use zerocopy::FromBytes;
 
 /// End of the addresses that are handed out: the guard of the stack.
 const END: u64 = STACK_TOP - (STACK_PAGES + 1) * PAGE_SIZE;
@@ -83,6 +86,28 @@ fn map_in(last: u64, address: u64, number: u64) -> Answer {
     )
 }
 
+/// The VCPUs and tasks of a partition.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timing {
+    /// In the order of the description.
+    pub vcpus: &'static [timing::Vcpu],
+    /// In the order of the description.
+    pub tasks: &'static [timing::Task],
+}
+
+impl Timing {
+    fn read(bytes: &'static [u8]) -> Option<Self> {
+        let (head, rest) = timing::Head::ref_from_prefix(bytes).ok()?;
+        if head.magic != timing::TIMING_MAGIC {
+            return None;
+        }
+        let counts = [head.vcpus, head.tasks].map(|count| count as usize);
+        let (vcpus, rest) = <[timing::Vcpu]>::ref_from_prefix_with_elems(rest, counts[0]).ok()?;
+        let (tasks, _) = <[timing::Task]>::ref_from_prefix_with_elems(rest, counts[1]).ok()?;
+        Some(Self { vcpus, tasks })
+    }
+}
+
 /// The first component's means.
 #[derive(Debug)]
 pub struct First {
@@ -137,8 +162,16 @@ impl First {
         self.page - 1
     }
 
-    /// The next empty slot of its table.
+    /// The next empty slot of its table. The last one of a leaf holds the next leaf; where that
+    /// cannot be made, what is put into its slots is refused.
     pub fn slot(&mut self) -> u64 {
+        if self.slot % SLOTS == SLOTS - 1 {
+            let (page, leaf) = (self.page(), self.slot);
+            let made = call(first::MEMORY, Operation::MakeTable, [page, leaf, 1]);
+            let _refused_later =
+                made.and_then(|_| call(first::TABLE, Operation::Copy, [leaf / SLOTS + 1, leaf]));
+            self.slot += 1;
+        }
         self.slot += 1;
         self.slot - 1
     }
@@ -389,6 +422,22 @@ impl First {
         let archive: *const Archive = core::ptr::with_exposed_provenance(address as usize);
         // SAFETY: mapped above for good; the kernel has checked it; nobody writes it.
         Ok(unsafe { &*archive })
+    }
+
+    /// The VCPUs and tasks that the description gives the partition; empty where it gives none.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn timing(&mut self, archive: &Archive) -> Result<Timing, Status> {
+        let [page, pages] = archive.timing.map(u64::from);
+        if pages == 0 {
+            return Ok(Timing::default());
+        }
+        let address = self.map(first::ARCHIVE, page, pages, Rights::Read)?;
+        let bytes: *const u8 = core::ptr::with_exposed_provenance(address as usize);
+        // SAFETY: mapped above for good; nobody writes it.
+        let bytes = unsafe { core::slice::from_raw_parts(bytes, (pages * PAGE_SIZE) as usize) };
+        Timing::read(bytes).ok_or(Status::BadArgument)
     }
 
     /// Shared memory of the window, `[guest-physical address, bytes]`.

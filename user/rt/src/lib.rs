@@ -20,6 +20,7 @@ pub mod clock;
 #[macro_use]
 pub mod console;
 pub mod dispatch;
+pub mod figure;
 pub mod first;
 pub mod invocation;
 pub mod own;

@@ -9,11 +9,14 @@
 
 #![no_std]
 
+mod accounts;
 mod lock;
 mod mutex;
 mod queue;
 mod threads;
+mod vcpus;
 
 pub use mutex::Mutex;
 pub use queue::{Full, Queue};
 pub use threads::Threads;
+pub use vcpus::{Refused, VcpuThreads};

@@ -4,13 +4,14 @@
     reason = "scheduler state is shared under a lock; switches between threads"
 )]
 
+use crate::accounts::Accounts;
 use crate::lock::Lock;
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
-use bulkhead_abi::kernel::{Operation, SAME_TIME, Status, WAIT, first};
+use bulkhead_abi::kernel::{KEEP, Operation, SAME_TIME, Status, WAIT, first};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{Switched, Target, dcb, next_event, scb, switch};
 use bulkhead_component::{First, clock};
-use bulkhead_sched::policy::Policy;
+use bulkhead_sched::policy::{Policy, ServerId};
 use bulkhead_sched::{Decision, NEVER, Scheduler, ThreadId, Time};
 use core::cell::UnsafeCell;
 use core::convert::Infallible;
@@ -33,11 +34,16 @@ pub(crate) struct State<P, const N: usize> {
     /// Capabilities to the threads.
     slots: [u64; N],
     idle: u64,
-    /// Time-out that the kernel will observe.
+    /// Time-out that the kernel will observe, unless it has activated somebody since: this forgets it.
     armed: Time,
+    /// Epoch in which it was set.
+    armed_in: u64,
     handed: Option<HandOver>,
     /// Threads that ended by a fault and that nobody has been told of, by bit of their index.
     faulted: u128,
+    accounts: Accounts<N>,
+    /// Threads that have waited for notifications and may again.
+    listeners: usize,
 }
 
 /// A consumer that runs because a producer switched to it. The policy still takes the consumer for
@@ -74,8 +80,11 @@ impl<P: Policy, const N: usize> Threads<P, N> {
                 slots: [0; N],
                 idle: 0,
                 armed: NEVER,
+                armed_in: 0,
                 handed: None,
                 faulted: 0,
+                accounts: Accounts::new(),
+                listeners: 0,
             }),
         }
     }
@@ -138,31 +147,49 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     /// Runs threads for ever; tells `ended` the index and the capability of each one that faulted.
     pub fn run_telling(&self, mut ended: impl FnMut(u64, u64)) -> ! {
         loop {
-            let (decision, epoch) = self.decide(NEVER);
             while let Some((index, slot)) = self.with(State::take_faulted) {
                 ended(index, slot);
             }
-            let slot = self.with(|state| match decision.thread {
+            let decided = self.decide(NEVER);
+            let slot = self.with(|state| match decided.thread {
                 Some(thread) => state.slot(thread),
                 None => state.idle,
             });
-            let words = [SAME_TIME, decision.timer, epoch];
+            let words = [decided.time, decided.timer, decided.epoch];
             let _decided_again = call(slot, Operation::Dispatch, words);
         }
+    }
+
+    /// Gives the budget of a server of the policy a temporal capability, so that the kernel enforces
+    /// it to the cycle.
+    ///
+    /// # Errors
+    /// The kernel's refusal, or no room.
+    pub fn enforce(&self, first: &mut First, server: ServerId) -> Result<(), Status> {
+        self.with(|state| state.accounts.open(first, server))
+    }
+
+    /// Changes or reads what the policy has beside threads (servers, tables).
+    pub fn with_policy<R>(&self, act: impl FnOnce(&mut P, Time) -> R) -> R {
+        self.with(|state| {
+            let now = clock::now();
+            state.meter(now);
+            act(state.scheduler.policy_mut(now), now)
+        })
     }
 
     /// Runs threads until none is ready any more and none ever will be, or `until` has come. Called by
     /// thread 0.
     pub fn run(&self, until: Time) {
         while clock::now() < until {
-            let (decision, epoch) = self.decide(until);
-            let slot = match decision.thread {
+            let decided = self.decide(until);
+            let slot = match decided.thread {
                 Some(thread) => self.with(|state| state.slot(thread)),
-                None if decision.timer == NEVER => return,
+                None if decided.timer == NEVER && self.with(|state| state.listeners == 0) => return,
                 None => self.with(|state| state.idle),
             };
             // Refused as stale: decide again.
-            let words = [SAME_TIME, decision.timer, epoch];
+            let words = [decided.time, decided.timer, decided.epoch];
             let _decided_again = call(slot, Operation::Dispatch, words);
         }
     }
@@ -174,32 +201,64 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     /// The kernel's refusal to wait.
     pub fn run_nested(&self) -> Result<Infallible, Status> {
         loop {
-            let (decision, epoch) = self.decide(NEVER);
-            let Some(thread) = decision.thread else {
+            let decided = self.decide(NEVER);
+            let Some(thread) = decided.thread else {
                 call(first::RECEIVE, Operation::Receive, [WAIT])?;
                 continue;
             };
             let slot = self.with(|state| state.slot(thread));
-            let _decided_again = call(
-                slot,
-                Operation::Dispatch,
-                [SAME_TIME, decision.timer, epoch],
-            );
+            let words = [decided.time, decided.timer, decided.epoch];
+            let _decided_again = call(slot, Operation::Dispatch, words);
         }
     }
 
-    /// Thread 0's decision, its timer at most `until`, and the epoch in which it was made.
-    fn decide(&self, until: Time) -> (Decision, u64) {
+    /// Thread 0's decision, its timer at most `until`.
+    fn decide(&self, until: Time) -> Decided {
         self.with(|state| {
-            state.hear();
-            let epoch = scb().epoch.load(Relaxed);
-            let now = clock::now();
-            let mut decision = state.scheduler.decide(now);
-            state.scheduler.dispatched(decision.thread, now);
-            decision.timer = decision.timer.min(until);
-            state.armed = decision.timer;
-            (decision, epoch)
+            let mut decided = state.decide();
+            decided.timer = decided.timer.min(until);
+            (state.armed, state.armed_in) = (decided.timer, decided.epoch);
+            decided
         })
+    }
+
+    /// Waits for notifications of the calling thread, of which `receive` is the receiving side; how
+    /// many were merged. The kernel runs the notified thread at once, on the scheduler's time (the top
+    /// half of an interrupt); from the return on it runs when the policy says so, on its own account,
+    /// which the way here is charged to (the bottom half; spec 30-scheduling §2).
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn wait_notified(&self, receive: u64) -> Result<u64, Status> {
+        let count = call(receive, Operation::Receive, [WAIT])?;
+        let began = clock::now();
+        let own = own_index();
+        self.take(own);
+        // SAFETY: the lock is held.
+        let state = unsafe { &mut *self.state.get() };
+        state.settle();
+        state.hear();
+        let now = clock::now();
+        state.meter(now);
+        state.scheduler.surcharge(thread_of(own), now - began, now);
+        self.reschedule(own);
+        Ok(count)
+    }
+
+    /// Makes the receiving side of a thread's end-point, and the sending side that notifies it: their
+    /// slots. From now on [`Threads::run`] waits for notifications where nobody is ready.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn end_point(&self, first: &mut First, index: u64) -> Result<[u64; 2], Status> {
+        let (receive, send) = (first.slot(), first.slot());
+        let thread = self.with(|state| {
+            state.listeners += 1;
+            state.slot(thread_of(index))
+        });
+        call(thread, Operation::Receiver, [receive])?;
+        call(thread, Operation::Sender, [send])?;
+        Ok([receive, send])
     }
 
     /// Blocks the caller until it is woken or `until` has come.
@@ -298,28 +357,23 @@ impl<P: Policy, const N: usize> Threads<P, N> {
             // SAFETY: the lock is held.
             let state = unsafe { &mut *self.state.get() };
             state.settle();
-            state.hear();
-            let epoch = scb().epoch.load(Relaxed);
-            let now = clock::now();
-            let decision = state.scheduler.decide(now);
-            state.scheduler.dispatched(decision.thread, now);
-            let next = decision
-                .thread
-                .map_or(OWN, |thread| u64::from(thread.0) + 1);
-            let slot = decision
-                .thread
-                .map_or(first::THREAD, |thread| state.slot(thread));
-            let sooner = decision.timer < state.armed;
-            state.armed = state.armed.min(decision.timer);
+            let Decided {
+                thread,
+                timer,
+                time,
+                epoch,
+            } = state.decide();
+            let next = thread.map_or(OWN, |thread| u64::from(thread.0) + 1);
+            let slot = thread.map_or(first::THREAD, |thread| state.slot(thread));
+            let sooner = timer < state.armed || epoch != state.armed_in;
+            if sooner {
+                (state.armed, state.armed_in) = (timer, epoch);
+            }
             self.give_back(own);
-            let done = if sooner {
-                // The kernel keeps the time-out; to dispatch oneself is to set it alone.
-                call(
-                    slot,
-                    Operation::Dispatch,
-                    [SAME_TIME, decision.timer, epoch],
-                )
-                .is_ok()
+            let done = if sooner || time != SAME_TIME {
+                // The kernel keeps the time-out; to dispatch oneself is to set it, and the time, alone.
+                let timer = if sooner { timer } else { KEEP };
+                call(slot, Operation::Dispatch, [time, timer, epoch]).is_ok()
             } else {
                 next == own || self.switch_to(own, next, slot, epoch) == Switched::Resumed
             };
@@ -347,14 +401,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
             return;
         }
         let epoch = scb().epoch.load(Relaxed);
-        // SAFETY: capabilities are written once, before their thread exists.
-        let state = unsafe { &*self.state.get() };
-        let slot = if next == OWN {
-            first::THREAD
-        } else {
-            state.slot(thread_of(next))
-        };
-        if self.switch_to(own, next, slot, epoch) == Switched::Refused {
+        if self.switch_to(own, next, self.slot_of(next), epoch) == Switched::Refused {
             // Events or a stale epoch: the policy looks at it.
             self.take_again(own);
         }
@@ -370,9 +417,30 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     pub(crate) fn take(&self, own: u64) {
         while !self.lock.try_take(own) {
             if let Some(owner) = self.lock.ask(own) {
-                self.hand_over(own, owner);
+                self.help(own, owner);
             }
         }
+    }
+
+    /// Has the owner of the lock go on. Events that wait are no reason to refuse, as they are for a
+    /// switch in user mode: they cannot be read before the owner has given the lock back.
+    #[cold]
+    fn help(&self, own: u64, owner: u64) {
+        let epoch = scb().epoch.load(Relaxed);
+        if self.switch_to(own, owner, self.slot_of(owner), epoch) == Switched::Refused {
+            let words = [SAME_TIME, KEEP, epoch];
+            let _asked_again = call(self.slot_of(owner), Operation::Dispatch, words);
+        }
+    }
+
+    /// The capability to a thread by its index.
+    fn slot_of(&self, index: u64) -> u64 {
+        if index == OWN {
+            return first::THREAD;
+        }
+        // SAFETY: capabilities are written once, before their thread exists.
+        let state = unsafe { &*self.state.get() };
+        state.slot(thread_of(index))
     }
 
     #[inline(always)]
@@ -394,12 +462,54 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     }
 }
 
+/// A decision, ready to be dispatched.
+struct Decided {
+    thread: Option<ThreadId>,
+    timer: Time,
+    /// The time to run it on; `SAME_TIME` where that is in force.
+    time: u64,
+    /// In which it was made.
+    epoch: u64,
+}
+
 impl<P: Policy, const N: usize> State<P, N> {
     /// The next thread that faulted, and the capability to it.
     fn take_faulted(&mut self) -> Option<(u64, u64)> {
+        self.hear();
         let index = u64::from(self.faulted.trailing_zeros());
         self.faulted &= self.faulted.wrapping_sub(1);
         (index < MAX_THREADS as u64).then(|| (index, self.slot(thread_of(index))))
+    }
+
+    /// Hears what happened, charges who ran, decides, and grants the budget.
+    #[inline(always)]
+    fn decide(&mut self) -> Decided {
+        self.hear();
+        let epoch = scb().epoch.load(Relaxed);
+        let now = clock::now();
+        self.meter(now);
+        let Decision {
+            thread,
+            timer,
+            account,
+        } = self.scheduler.decide(now);
+        self.scheduler.dispatched(thread, now);
+        let time = self.accounts.grant(account);
+        let metered = account.filter(|_| self.accounts.is_granted());
+        Decided {
+            thread,
+            timer: metered.map_or(timer, |account| account.timer),
+            time,
+            epoch,
+        }
+    }
+
+    /// Charges who ran on an account with what it used, to the cycle.
+    #[inline(always)]
+    fn meter(&mut self, now: Time) {
+        if let Some(used) = self.accounts.settle() {
+            self.scheduler.account(used, now);
+        }
     }
 
     fn slot(&self, thread: ThreadId) -> u64 {

@@ -179,6 +179,7 @@ impl<R: Rule, const N: usize> Policy for FixedPriority<R, N> {
                 } else {
                     NEVER
                 },
+                server: None,
             }
         })
     }
@@ -213,7 +214,8 @@ mod tests {
             run(&mut scheduler, 10),
             Decision {
                 thread: Some(ThreadId(0)),
-                timer: 100
+                timer: 100,
+                account: None,
             }
         );
         assert_eq!(run(&mut scheduler, 100).thread, Some(ThreadId(1)));
@@ -237,21 +239,24 @@ mod tests {
             run(&mut scheduler, 0),
             Decision {
                 thread: Some(ThreadId(0)),
-                timer: 10
+                timer: 10,
+                account: None,
             }
         );
         assert_eq!(
             run(&mut scheduler, 10),
             Decision {
                 thread: Some(ThreadId(1)),
-                timer: 20
+                timer: 20,
+                account: None,
             }
         );
         assert_eq!(
             run(&mut scheduler, 15),
             Decision {
                 thread: Some(ThreadId(1)),
-                timer: 20
+                timer: 20,
+                account: None,
             }
         );
         assert_eq!(run(&mut scheduler, 20).thread, Some(ThreadId(0)));
@@ -260,7 +265,8 @@ mod tests {
             run(&mut scheduler, 22),
             Decision {
                 thread: Some(ThreadId(1)),
-                timer: NEVER
+                timer: NEVER,
+                account: None,
             }
         );
     }

@@ -27,6 +27,8 @@ pub struct Pick {
     pub thread: ThreadId,
     /// Until when at most, if nothing else happens ([`NEVER`]: no limit).
     pub until: Time,
+    /// Whose budget ends it then; `None` where no budget does.
+    pub server: Option<ServerId>,
 }
 
 /// A scheduling policy of one core.
@@ -76,6 +78,10 @@ pub trait Policy {
 
     /// The thread executed in `from..until`.
     fn charge(&mut self, thread: ThreadId, from: Time, until: Time);
+
+    /// So many cycles up to `now` were spent on the thread's behalf before it could run (the top half
+    /// of an interrupt): whoever pays for it pays for them, too.
+    fn surcharge(&mut self, _thread: ThreadId, _cycles: Time, _now: Time) {}
 
     /// Who runs now.
     fn pick(&mut self, now: Time) -> Option<Pick>;

@@ -1,14 +1,13 @@
 //! Queues and mutexes within one component: no kernel at all
 
 use bulkhead_abi::kernel::Status;
+use bulkhead_component::figure::{Counter, Figure};
 use bulkhead_component::{First, clock, println};
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
 use bulkhead_slite::{Mutex, Queue, Threads};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-
-use crate::figure::{Counter, Figure};
 
 const CAPACITY: usize = 8;
 static THREADS: Threads<FixedPriority<Preemptive, CAPACITY>, CAPACITY> =

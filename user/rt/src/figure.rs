@@ -1,16 +1,19 @@
 //! Figures in instructions
 
-use bulkhead_component::{clock, println};
+use crate::clock;
+use core::fmt::Display;
 
 /// What the cycle counter's steps mean.
-#[derive(Clone, Copy)]
-pub(crate) struct Counter {
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
     /// Cycles of one instruction: from one read of the counter to the next.
     step: u64,
 }
 
 impl Counter {
-    pub(crate) fn calibrated() -> Self {
+    /// Calibrates itself.
+    #[must_use]
+    pub fn calibrated() -> Self {
         let shortest = (0..16)
             .map(|_| {
                 let start = clock::cycles();
@@ -22,41 +25,51 @@ impl Counter {
         }
     }
 
-    pub(crate) const fn of_step(step: u64) -> Self {
+    /// Of a known step, cycles.
+    #[must_use]
+    pub const fn of_step(step: u64) -> Self {
         Self { step }
     }
 
-    pub(crate) const fn step(self) -> u64 {
+    /// Cycles of one instruction.
+    #[must_use]
+    pub const fn step(self) -> u64 {
         self.step
     }
 
     /// Cycles as instructions.
-    pub(crate) const fn steps(self, cycles: u64) -> u64 {
+    #[must_use]
+    pub const fn steps(self, cycles: u64) -> u64 {
         cycles / self.step
     }
 
     /// Instructions since `start`, without the reads.
+    #[must_use]
     #[inline(always)]
-    pub(crate) fn since(self, start: u64) -> u64 {
+    pub fn since(self, start: u64) -> u64 {
         self.between(start, clock::cycles())
     }
 
     /// Instructions between two reads.
+    #[must_use]
     #[inline(always)]
-    pub(crate) fn between(self, start: u64, end: u64) -> u64 {
+    pub fn between(self, start: u64, end: u64) -> u64 {
         (end.wrapping_sub(start) / self.step).saturating_sub(1)
     }
 }
 
 /// What has been measured of one thing.
-pub(crate) struct Figure {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Figure {
     count: u64,
     sum: u64,
     worst: u64,
 }
 
 impl Figure {
-    pub(crate) const fn new() -> Self {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
         Self {
             count: 0,
             sum: 0,
@@ -64,16 +77,23 @@ impl Figure {
         }
     }
 
+    /// One more.
     #[inline(always)]
-    pub(crate) fn add(&mut self, instructions: u64) {
+    pub fn add(&mut self, instructions: u64) {
         self.count += 1;
         self.sum += instructions;
         self.worst = self.worst.max(instructions);
     }
 
+    /// What was measured elsewhere.
+    #[must_use]
+    pub const fn of(count: u64, sum: u64, worst: u64) -> Self {
+        Self { count, sum, worst }
+    }
+
     /// `bench NAME N AVERAGE WORST`, the average in hundredths.
-    pub(crate) fn print(&self, name: &str) {
+    pub fn print(&self, name: impl Display) {
         let hundredths = self.sum * 100 / self.count.max(1);
-        println!("bench {name} {} {hundredths} {}", self.count, self.worst);
+        crate::println!("bench {name} {} {hundredths} {}", self.count, self.worst);
     }
 }
