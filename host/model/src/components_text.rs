@@ -1,7 +1,7 @@
 //! Who owns what among the components of a partition
 
 use crate::draft::PART_NAMES;
-use crate::quantity::size_text;
+use crate::quantity::{size_text, time_text};
 use crate::system::{ChannelId, Component, Criticality, Image, Partition, System};
 use bulkhead_abi::component::{Part, Role};
 use std::fmt::Write;
@@ -41,6 +41,9 @@ fn write_one(out: &mut String, system: &System, component: &Component) -> std::f
     )?;
     if let Some(priority) = component.priority {
         write!(out, ", priority {priority}")?;
+    }
+    if let Some([budget, period]) = component.budget_ns {
+        write!(out, ", {} in {}", time_text(budget), time_text(period))?;
     }
     write!(out, ", stack {}", size_text(component.stack))?;
     if component.memory > 0 {

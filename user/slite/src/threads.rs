@@ -39,8 +39,10 @@ pub(crate) struct State<P, const N: usize> {
     /// Epoch in which it was set.
     armed_in: u64,
     handed: Option<HandOver>,
-    /// Threads that ended by a fault and that nobody has been told of, by bit of their index.
+    /// Threads that faulted, and that used up their budget, of which nobody has been told yet: by bit
+    /// of their index.
     faulted: u128,
+    expired: u128,
     accounts: Accounts<N>,
     /// Threads that have waited for notifications and may again.
     listeners: usize,
@@ -83,6 +85,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
                 armed_in: 0,
                 handed: None,
                 faulted: 0,
+                expired: 0,
                 accounts: Accounts::new(),
                 listeners: 0,
             }),
@@ -144,11 +147,12 @@ impl<P: Policy, const N: usize> Threads<P, N> {
         })
     }
 
-    /// Runs threads for ever; tells `ended` the index and the capability of each one that faulted.
-    pub fn run_telling(&self, mut ended: impl FnMut(u64, u64)) -> ! {
+    /// Runs threads for ever; tells the index of each one that faulted ([`EventKind::Faulted`]), which
+    /// does not run again, or used up its budget ([`EventKind::Expired`]), and the capability to it.
+    pub fn run_telling(&self, mut tell: impl FnMut(u64, u64, EventKind)) -> ! {
         loop {
-            while let Some((index, slot)) = self.with(State::take_faulted) {
-                ended(index, slot);
+            while let Some((index, slot, kind)) = self.with(State::take_stopped) {
+                tell(index, slot, kind);
             }
             let decided = self.decide(NEVER);
             let slot = self.with(|state| match decided.thread {
@@ -473,12 +477,16 @@ struct Decided {
 }
 
 impl<P: Policy, const N: usize> State<P, N> {
-    /// The next thread that faulted, and the capability to it.
-    fn take_faulted(&mut self) -> Option<(u64, u64)> {
+    /// The next thread that was stopped, the capability to it, and by what.
+    fn take_stopped(&mut self) -> Option<(u64, u64, EventKind)> {
         self.hear();
-        let index = u64::from(self.faulted.trailing_zeros());
-        self.faulted &= self.faulted.wrapping_sub(1);
-        (index < MAX_THREADS as u64).then(|| (index, self.slot(thread_of(index))))
+        let (threads, kind) = match self.faulted {
+            0 => (&mut self.expired, EventKind::Expired),
+            _ => (&mut self.faulted, EventKind::Faulted),
+        };
+        let index = u64::from(threads.trailing_zeros());
+        *threads &= threads.wrapping_sub(1);
+        (index < MAX_THREADS as u64).then(|| (index, self.slot(thread_of(index)), kind))
     }
 
     /// Hears what happened, charges who ran, decides, and grants the budget.
@@ -541,7 +549,7 @@ impl<P: Policy, const N: usize> State<P, N> {
                     self.faulted |= 1 << (index % MAX_THREADS as u64);
                     let _known = self.scheduler.remove(thread_of(index), now);
                 }
-                EventKind::Expired => {}
+                EventKind::Expired => self.expired |= 1 << (index % MAX_THREADS as u64),
             }
         }
     }

@@ -110,6 +110,21 @@ pub(super) const KEYS: &[Key] = &[
         example: "priority = 1",
     },
     Key {
+        path: "partition.*.component.*.budget",
+        shape: Shape::Time,
+        presence: Default("as much as there is"),
+        meaning: "Processor time that its thread may use in every `period`, whatever it does: the kernel \
+                  ends it, and the less important ones run. Goes with `period`.",
+        example: "budget = \"200 us\"",
+    },
+    Key {
+        path: "partition.*.component.*.period",
+        shape: Shape::Time,
+        presence: Default("no budget"),
+        meaning: "Period of the `budget`.",
+        example: "period = \"1 ms\"",
+    },
+    Key {
         path: "partition.*.component.*.criticality",
         shape: Shape::Choice(&["A", "B", "C", "D", "QM"]),
         presence: Default("the partition's"),

@@ -1,6 +1,7 @@
 //! Schedules the threads of all components of a partition
 //!
-//! Fixed priorities over the threads that the boot component made. A thread that sleeps comes here by
+//! Fixed priorities over the threads that the boot component made, each within its budget if the
+//! description gives it one, which the kernel enforces. A thread that sleeps comes here by
 //! an invocation and waits here, so that going on from one to the other is a switch in user mode
 //! where both are here. A thread that faults is named; whether the partition goes on without it says
 //! the description. The least important thread beats the heart: what loops for ever silences it.
@@ -8,7 +9,8 @@
 #![no_main]
 #![expect(unsafe_code, reason = "the archive is mapped memory")]
 
-use bulkhead_abi::component::{OnFault, Role, SCHEDULER_FREE, thread_slot, threads};
+use bulkhead_abi::component::{OnFault, Role, SCHEDULER_FREE, Wiring, thread_slot, threads};
+use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{Archive, Operation, STACK_TOP, Status, ThreadWord, first};
 use bulkhead_abi::{PAGE_SIZE, name_text};
 use bulkhead_component::call::{Answer, call};
@@ -16,16 +18,21 @@ use bulkhead_component::{First, Own, clock, own, println};
 use bulkhead_formats::archive::{Checked, Component};
 use bulkhead_formats::syndrome::deed;
 use bulkhead_sched::NEVER;
-use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
+use bulkhead_sched::budget::Capacity;
+use bulkhead_sched::policy::{Membership, Priority, Servers};
 use bulkhead_slite::Threads;
 use core::sync::atomic::{AtomicU64, Ordering};
+use share::Share;
+
+mod share;
 
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 16, stack: 1024);
 
 const CAPACITY: usize = 16;
-static THREADS: Threads<FixedPriority<Preemptive, CAPACITY>, CAPACITY> =
-    Threads::new(FixedPriority::new(Preemptive));
+/// Each thread has a server of its own.
+static THREADS: Threads<Servers<Share, CAPACITY, CAPACITY>, CAPACITY> =
+    Threads::new(Servers::new(false));
 /// Below everything that a description can ask for.
 const HEART: Priority = Priority(63);
 
@@ -46,13 +53,23 @@ fn run(first: First) -> ! {
     if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &own, archive) {
         panic!("{partition}: threads cannot be started: {status:?}")
     }
-    THREADS.run_telling(|index, thread| {
-        let ended = archive.threads().find(|(number, _)| *number == index);
-        if let Some((_, component)) = ended {
-            let syndrome = report(partition, &component, thread).unwrap_or_default();
-            if component.wiring.on_fault == OnFault::Fail as u32 {
-                let _does_not_return = own::fail(first::MONITOR, syndrome);
+    let mut overdrawn = 0_u64;
+    THREADS.run_telling(|index, thread, how| {
+        let stopped = archive.threads().find(|(number, _)| *number == index);
+        let Some((_, component)) = stopped else {
+            return;
+        };
+        if how == EventKind::Expired {
+            // Told once: a loop without end uses up every budget.
+            if overdrawn & 1 << component.number == 0 {
+                println!("{partition}.{}: out of budget", component.name());
             }
+            overdrawn |= 1 << component.number;
+            return;
+        }
+        let syndrome = report(partition, &component, thread).unwrap_or_default();
+        if component.wiring.on_fault == OnFault::Fail as u32 {
+            let _does_not_return = own::fail(first::MONITOR, syndrome);
         }
     })
 }
@@ -60,11 +77,11 @@ fn run(first: First) -> ! {
 fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status> {
     THREADS.prepare(&mut first)?;
     for (index, component) in archive.threads() {
-        let priority = Priority(component.wiring.priority as u8);
         if component.is(Role::Application) {
             AWAITED.fetch_or(1 << component.number, Ordering::Relaxed);
         }
-        THREADS.adopt(index, thread_slot(index), priority)?;
+        let membership = server(&mut first, component.wiring)?;
+        THREADS.adopt(index, thread_slot(index), membership)?;
     }
     if let Some(word) = own.heartbeat() {
         let period = own.info().guest.heartbeat_period_ticks / 2;
@@ -75,9 +92,31 @@ fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status
         };
         HEARTBEAT[0].store(core::ptr::from_ref(word).addr() as u64, Ordering::Relaxed);
         HEARTBEAT[1].store(pause, Ordering::Relaxed);
-        THREADS.spawn(&mut first, beat, HEART)?;
+        let membership = add(Share::Whole, HEART)?;
+        THREADS.spawn(&mut first, beat, membership)?;
     }
     Ok(())
+}
+
+/// The server of a component's thread, with its budget behind a temporal capability.
+fn server(first: &mut First, wiring: &Wiring) -> Result<Membership, Status> {
+    let priority = Priority(wiring.priority as u8);
+    if wiring.budget_ticks == 0 {
+        return add(Share::Whole, priority);
+    }
+    let capacity = Capacity {
+        capacity: wiring.budget_ticks,
+        period: wiring.period_ticks,
+    };
+    let share = Share::limited(capacity, clock::now()).ok_or(Status::BadArgument)?;
+    let membership = add(share, priority)?;
+    THREADS.enforce(first, membership.0)?;
+    Ok(membership)
+}
+
+fn add(share: Share, priority: Priority) -> Result<Membership, Status> {
+    let server = THREADS.with_policy(|policy, _| policy.add_server(share, priority));
+    server.map(Membership).map_err(|_| Status::BadArgument)
 }
 
 extern "C" fn beat(_: u64) -> ! {
