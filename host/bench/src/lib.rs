@@ -69,6 +69,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(primitives::Primitives),
         Box::new(external::BUFFERS_HOST),
         Box::new(budgets::Budgets),
+        Box::new(external::SWITCH_HOST),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),

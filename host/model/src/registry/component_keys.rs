@@ -99,7 +99,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.stack",
         shape: Shape::Size,
         presence: Default("16 KiB"),
-        meaning: "Stack of its thread. The page below is not mapped.",
+        meaning: "Stack of its thread; that of the boot component is always 16 KiB. The page below is not \
+                  mapped.",
         example: "stack = \"8 KiB\"",
     },
     Key {

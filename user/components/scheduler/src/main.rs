@@ -17,7 +17,6 @@ use bulkhead_component::call::{Answer, call};
 use bulkhead_component::{First, Own, clock, own, println};
 use bulkhead_formats::archive::{Checked, Component};
 use bulkhead_formats::syndrome::deed;
-use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Membership, Priority, Servers};
 use bulkhead_slite::Threads;
@@ -129,14 +128,14 @@ extern "C" fn beat(_: u64) -> ! {
     loop {
         let now = clock::now();
         word.store(now, Ordering::Release);
-        THREADS.block(now + pause);
+        THREADS.sleep_until(now + pause);
     }
 }
 
 /// What other components ask.
 fn answer(token: u64, [what, word, ..]: [u64; 5]) -> u64 {
     match what {
-        threads::SLEEP => THREADS.block(word.min(NEVER - 1)),
+        threads::SLEEP => THREADS.sleep_until(word),
         threads::YIELD => THREADS.yield_now(),
         threads::READY => return ready(token as u32),
         _ => return Status::NoOperation as u64,

@@ -38,6 +38,17 @@ impl Lock {
         asked.ok().map(|word| (word & OWNER) - 1)
     }
 
+    /// Who has it.
+    pub(crate) fn owner(&self) -> Option<u64> {
+        (self.0.load(Relaxed) & OWNER).checked_sub(1)
+    }
+
+    /// Whether thread `own` has it.
+    #[inline(always)]
+    pub(crate) fn is_owned_by(&self, own: u64) -> bool {
+        self.0.load(Relaxed) & OWNER == own + 1
+    }
+
     /// Gives it back; the index of the thread that wants it.
     #[inline(always)]
     pub(crate) fn release(&self) -> Option<u64> {

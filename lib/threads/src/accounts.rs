@@ -6,11 +6,9 @@
 //! work is nobody's. A decision that was overtaken before it was dispatched finds its capability
 //! empty, and is made again.
 
-use bulkhead_abi::kernel::{ALL, Operation, SAME_TIME, Status, first};
-use bulkhead_component::First;
-use bulkhead_component::call::call;
+use crate::{Machine, Time};
+use bulkhead_sched::Account;
 use bulkhead_sched::policy::ServerId;
-use bulkhead_sched::{Account, Time};
 
 /// Temporal capabilities of up to `N` budgets.
 pub(crate) struct Accounts<const N: usize> {
@@ -33,11 +31,15 @@ impl<const N: usize> Accounts<N> {
 
     /// Makes the capability of a server's budget, as important as the scheduler's own time: what is
     /// taken back takes nothing from that one's priority.
-    pub(crate) fn open(&mut self, first: &mut First, server: ServerId) -> Result<(), Status> {
+    pub(crate) fn open<M: Machine>(
+        &mut self,
+        maker: &mut M::Maker,
+        server: ServerId,
+    ) -> Result<(), M::Error> {
         let place = self.times.get_mut(usize::from(server.0));
-        let place = place.ok_or(Status::BadArgument)?;
+        let place = place.ok_or(M::REFUSED)?;
         if *place == 0 {
-            *place = first.time(0, 0)?;
+            *place = M::time(maker)?;
             self.used = true;
         }
         Ok(())
@@ -56,26 +58,24 @@ impl<const N: usize> Accounts<N> {
 
     /// Takes back what was granted last: the cycles used of it; `None` where nothing was granted.
     #[inline(always)]
-    pub(crate) fn settle(&mut self) -> Option<Time> {
+    pub(crate) fn settle<M: Machine>(&mut self) -> Option<Time> {
         let (server, granted) = self.granted.take()?;
-        let words = [first::TIME, ALL];
-        let left = call(self.time(server)?, Operation::Transfer, words).unwrap_or(granted);
+        let left = M::take_back(self.time(server)?).unwrap_or(granted);
         Some(granted.saturating_sub(left))
     }
 
     /// Grants the budget of a decision: the time to dispatch on. Where the kernel meters, every
     /// decision goes through it; else a switch in user mode stays on the time that is in force.
     #[inline(always)]
-    pub(crate) fn grant(&mut self, account: Option<Account>) -> u64 {
+    pub(crate) fn grant<M: Machine>(&mut self, account: Option<Account>) -> u64 {
         if !self.used {
-            return SAME_TIME;
+            return M::SAME_TIME;
         }
         let metered = account.and_then(|account| Some((account, self.time(account.server)?)));
         let Some((Account { server, budget, .. }, time)) = metered else {
-            return first::TIME;
+            return M::OWN_TIME;
         };
-        // The scheduler's time has no end, so that it gives what is asked of it.
-        let _always_given = call(first::TIME, Operation::Transfer, [time, budget]);
+        M::grant(time, budget);
         self.granted = Some((server, budget));
         time
     }
