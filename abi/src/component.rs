@@ -112,6 +112,10 @@ pub struct Wiring {
     pub stack_pages: u32,
     /// Pages of memory behind its image.
     pub memory_pages: u32,
+    /// Ticks that its thread may run in every [`Wiring::period_ticks`]; 0 = as much as there is.
+    pub budget_ticks: u64,
+    /// Ticks of the period; 0 without a budget.
+    pub period_ticks: u64,
 }
 
 const _: () = assert!(MAX_INTERFACES <= 32 && MAX_COMPONENTS <= 16);

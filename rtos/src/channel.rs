@@ -10,8 +10,6 @@ use bulkhead_abi::trace::Event;
 use bulkhead_buffers::Region;
 use bulkhead_guest::{Ended, Home, Link, LinkWords, Unmapped};
 
-/// The writing end of a four-slot.
-pub type Publisher<T> = bulkhead_guest::Publisher<T, System>;
 /// The reading end of a four-slot.
 pub type Subscriber<T> = bulkhead_guest::Subscriber<T, System>;
 /// The sending end of a ring.

@@ -1,8 +1,9 @@
-//! Minimal EL1 runtime of real-time partitions
+//! Minimal EL1 runtime of programs that need a partition to themselves
 //!
-//! One program per partition, which owns its cores. The runtime gives it tables and vectors, the
-//! shared counter, periodic jobs, interrupts, a console, channels and their tracing, and stays out
-//! of the way: nothing it does in the steady state enters EL2.
+//! Real-time applications are components on the kernel; what attacks the monitor, or measures it, must
+//! stand where the kernel stands. One program per partition, which owns its cores: tables and vectors,
+//! the shared counter, periodic jobs, interrupts, a console, channels and their tracing. Nothing it
+//! does in the steady state enters EL2.
 //!
 //! ```ignore
 //! #![no_std]
@@ -41,7 +42,7 @@ pub mod trace;
 
 pub use bulkhead_abi::status::LinkState;
 pub use bulkhead_guest::{ChannelError, Job, Link, Message, Period, Received};
-pub use channel::{Neighbour, Publisher, Receiver, Sender, Subscriber};
+pub use channel::{Neighbour, Receiver, Sender, Subscriber};
 pub use lock::Lock;
 pub use stack::Stack;
 pub use system::System;

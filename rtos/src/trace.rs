@@ -27,11 +27,6 @@ pub fn emit(event: &Event) {
     });
 }
 
-/// Records the value of a signal at `ticks`.
-pub fn signal(name: &str, ticks: u64, value: f64) {
-    bulkhead_guest::trace::signal::<System>(name, ticks, value);
-}
-
 /// Records that something happened; `a` and `b` are its own.
 pub fn mark(name: &str, a: u64, b: u64) {
     bulkhead_guest::trace::mark::<System>(name, a, b);

@@ -14,6 +14,7 @@ use bulkhead_formats::archive::{Checked, Flaw};
 use bulkhead_model::system::{ChannelId, Component, PartitionId, System};
 use bulkhead_model::timing::Timing;
 use bulkhead_plan::ends;
+use bulkhead_plan::guest_page::ticks;
 use bulkhead_plan::load::{GuestImage, Piece};
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -98,6 +99,7 @@ fn wire(archive: &mut Archive, described: &Described<'_>) {
     for (place, component) in archive.wiring.iter_mut().zip(components) {
         let needs = component.needs.iter();
         let channels = component.channels.iter();
+        let [budget, period] = component.budget_ns.unwrap_or_default();
         *place = Wiring {
             role: component.role as u32,
             owns: component
@@ -112,6 +114,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>) {
             on_fault: component.on_fault as u32,
             stack_pages: (component.stack / PAGE_SIZE) as u32,
             memory_pages: (component.memory / PAGE_SIZE) as u32,
+            budget_ticks: ticks(described.system, budget),
+            period_ticks: ticks(described.system, period),
         };
     }
 }

@@ -185,6 +185,11 @@ fn resolve_component(
             Some(priority) => Some(u32::try_from(priority).ok()?),
             None => None,
         },
+        budget_ns: component
+            .budget
+            .value()
+            .zip(component.period.value())
+            .map(|(budget, period)| [budget, period]),
         criticality: partition.criticality_of(component)?,
         on_fault: component.on_fault.or(OnFault::Fail)?,
     })
@@ -216,6 +221,7 @@ fn listed(draft: &Draft, partition: &PartitionDraft, given: &At<String>) -> Opti
         memory: 0,
         stack: STACK_DEFAULT,
         priority: None,
+        budget_ns: None,
         criticality: partition.criticality.value()?,
         on_fault: OnFault::Fail,
     })

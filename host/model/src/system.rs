@@ -222,6 +222,8 @@ pub struct Component {
     pub stack: u64,
     /// Importance of its thread, 0 the most important; nothing without a thread.
     pub priority: Option<u32>,
+    /// Budget and period of its thread, nanoseconds; nothing where it may have all there is.
+    pub budget_ns: Option<[u64; 2]>,
     /// Criticality.
     pub criticality: Criticality,
     /// What a fault of its thread comes to.

@@ -184,6 +184,8 @@ impl<'a> Checked<'a> {
             && within(wiring.channels, MAX_CHANNELS)
             && (wiring.priority <= LEAST_PRIORITY || wiring.priority == NO_THREAD)
             && wiring.on_fault <= OnFault::Stop as u32
+            && wiring.budget_ticks <= wiring.period_ticks
+            && wiring.period_ticks <= u64::MAX >> 2
     }
 
     fn check_interface(self, number: usize, interface: &Interface) -> Result<(), Flaw> {

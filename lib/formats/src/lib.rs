@@ -10,6 +10,9 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[cfg(test)]
+extern crate std;
+
 pub mod address;
 pub mod archive;
 pub mod el2;
@@ -18,4 +21,5 @@ pub mod image_header;
 #[cfg(feature = "alloc")]
 pub mod region;
 pub mod stage2;
+pub mod syndrome;
 pub mod tables;

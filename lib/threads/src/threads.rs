@@ -49,6 +49,10 @@ pub(crate) struct State<P, const N: usize> {
     accounts: Accounts<N>,
     /// Threads that have waited for notifications and may again.
     listeners: usize,
+    /// Threads that faulted, and that used up their budget, of which nobody has been told yet: by bit
+    /// of their index.
+    faulted: u128,
+    expired: u128,
 }
 
 /// What is known of a thread that waits for something.
@@ -111,6 +115,8 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 outside: Waiters::new(),
                 accounts: Accounts::new(),
                 listeners: 0,
+                faulted: 0,
+                expired: 0,
             }),
             machine: PhantomData,
         }
@@ -155,6 +161,45 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             state.scheduler.wakeup(thread, now);
         });
         Ok(index)
+    }
+
+    /// Takes a thread that somebody else made, under this scheduler at `index`; ready to run.
+    ///
+    /// # Errors
+    /// The policy's refusal, or an index that is not the next one, as [`Machine::REFUSED`].
+    pub fn adopt(&self, index: u64, name: u64, parameters: P::Parameters) -> Result<(), M::Error> {
+        let now = M::now();
+        self.with(|state| {
+            let thread = state.scheduler.add(parameters, now);
+            let thread = thread.map_err(|_| M::REFUSED)?;
+            if thread != thread_of(index) {
+                let _was_there = state.scheduler.remove(thread, now);
+                return Err(M::REFUSED);
+            }
+            if let Some(place) = state.names.get_mut(thread.index()) {
+                *place = name;
+            }
+            state.scheduler.wakeup(thread, now);
+            Ok(())
+        })
+    }
+
+    /// Runs threads for ever; tells the index of each one that faulted ([`EventKind::Faulted`]), which
+    /// does not run again, or used up its budget ([`EventKind::Expired`]), and what the machine calls
+    /// it. Called by thread 0.
+    pub fn run_telling(&self, mut tell: impl FnMut(u64, u64, EventKind)) -> ! {
+        loop {
+            while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
+                tell(index, name, kind);
+            }
+            let decided = self.decide(NEVER);
+            let name = self.with(|state| match decided.thread {
+                Some(thread) => state.name(thread),
+                None => state.idle,
+            });
+            let _decided_again =
+                M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
+        }
     }
 
     /// Changes a thread's parameters; whom the policy picks now runs. Whether the policy accepts them.
@@ -561,6 +606,18 @@ impl<P: Policy, const N: usize> State<P, N> {
         }
     }
 
+    /// The next thread that was stopped, what the machine calls it, and by what.
+    fn take_stopped<M: Machine>(&mut self) -> Option<(u64, u64, EventKind)> {
+        self.hear::<M>();
+        let (threads, kind) = match self.faulted {
+            0 => (&mut self.expired, EventKind::Expired),
+            _ => (&mut self.faulted, EventKind::Faulted),
+        };
+        let index = u64::from(threads.trailing_zeros());
+        *threads &= threads.wrapping_sub(1);
+        (index < MAX_THREADS as u64).then(|| (index, self.name(thread_of(index)), kind))
+    }
+
     fn name(&self, thread: ThreadId) -> u64 {
         self.names.get(thread.index()).copied().unwrap_or(0)
     }
@@ -605,9 +662,10 @@ impl<P: Policy, const N: usize> State<P, N> {
                     }
                 }
                 EventKind::Faulted => {
+                    self.faulted |= 1 << (index % MAX_THREADS as u64);
                     let _known = self.scheduler.remove(thread_of(index), now);
                 }
-                EventKind::Expired => {}
+                EventKind::Expired => self.expired |= 1 << (index % MAX_THREADS as u64),
             }
         }
     }

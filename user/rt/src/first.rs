@@ -137,6 +137,25 @@ impl First {
         }
     }
 
+    /// The same, in a component whose table has more in it: slots from `slot` on are empty.
+    #[must_use]
+    pub const fn with_slots_from(mut self, slot: u64) -> Self {
+        self.slot = slot;
+        self
+    }
+
+    /// Empties its slots from `slot` on, which it handed out last.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn release(&mut self, slot: u64) -> Result<(), Status> {
+        for used in slot..self.slot {
+            call(first::LEAF, Operation::Remove, [used])?;
+        }
+        self.slot = slot;
+        Ok(())
+    }
+
     /// Index of the thread that started here; the others' means are only the first component's.
     #[must_use]
     pub const fn index(&self) -> u64 {
@@ -243,6 +262,19 @@ impl First {
     /// # Errors
     /// The kernel's refusal.
     pub fn component(&mut self, packed: &Packed, identity: u64) -> Result<Component, Status> {
+        self.component_with(packed, identity, STACK_PAGES)
+    }
+
+    /// The same with a stack of so many pages.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn component_with(
+        &mut self,
+        packed: &Packed,
+        identity: u64,
+        stack_pages: u64,
+    ) -> Result<Component, Status> {
         let mut pages = [0; 3];
         for (level, slot) in (1..).zip(&mut pages) {
             *slot = self.make(Operation::MakePages, [level])?;
@@ -258,7 +290,7 @@ impl First {
                 call(last, Operation::Map, words)?;
             }
         }
-        for page in 1..=STACK_PAGES {
+        for page in 1..=stack_pages {
             let number = self.page();
             map_in(last, STACK_TOP - page * PAGE_SIZE, number)?;
         }
@@ -288,10 +320,31 @@ impl First {
     ) -> Result<Subsystem, Status> {
         let made = self.component(packed, identity)?;
         let [.., last] = made.pages;
-        let [shared, scb] = [self.page(), self.page()];
+        let shared = self.page();
         map_in(last, SHARED_ADDRESS, shared)?;
-        map_in(last, SCB_ADDRESS, scb)?;
         let address = self.map(first::MEMORY, shared, 1, Rights::Write)?;
+        let [thread, sender, _] = self.schedule(&made, packed, [index, time, pages])?;
+        Ok(Subsystem {
+            thread,
+            sender,
+            shared: shared_page(address),
+        })
+    }
+
+    /// Gives a component that was made a scheduler of its own, as [`First::subsystem`] says, but for
+    /// the shared page: slots of its thread, of the sending side of that, of the scheduler.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn schedule(
+        &mut self,
+        made: &Component,
+        packed: &Packed,
+        [index, time, pages]: [u64; 3],
+    ) -> Result<[u64; 3], Status> {
+        let [.., last] = made.pages;
+        let scb = self.page();
+        map_in(last, SCB_ADDRESS, scb)?;
         let start = [made.component, packed.entry, STACK_TOP];
         let thread = self.make(Operation::MakeThread, start)?;
         call(thread, Operation::Bind, [first::SCHEDULER, index, time])?;
@@ -317,11 +370,7 @@ impl First {
         let memory = [first::MEMORY, first::MEMORY, self.page, pages];
         self.page += pages;
         call(made.leaf, Operation::Copy, memory)?;
-        Ok(Subsystem {
-            thread,
-            sender,
-            shared: shared_page(address),
-        })
+        Ok([thread, sender, scheduler])
     }
 
     /// A capability to invoke `component`, which was made from `packed`.
@@ -330,8 +379,31 @@ impl First {
     /// The kernel's refusal.
     pub fn invocation(&mut self, packed: &Packed, component: u64, token: u64) -> Answer {
         let slot = self.slot();
+        self.invocation_at(slot, packed, component, token)
+    }
+
+    /// The same in a slot that it handed out.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn invocation_at(&self, slot: u64, packed: &Packed, component: u64, token: u64) -> Answer {
         let words = [slot, packed.entry + INVOKED, token];
         call(component, Operation::Entry, words).map(|_| slot)
+    }
+
+    /// Writes `bytes` to the start of page `number` of its memory, which another component has mapped.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn fill(&mut self, number: u64, bytes: &[u8]) -> Result<(), Status> {
+        let address = self.map(first::MEMORY, number, 1, Rights::Write)?;
+        let length = bytes.len().min(PAGE_SIZE as usize);
+        let page = core::ptr::with_exposed_provenance_mut::<u8>(address as usize);
+        // SAFETY: mapped above, of at least that length; who has the page has not started.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), page, length) };
+        self.address = address;
+        let index = (address - IMAGE) / PAGE_SIZE;
+        call(first::PAGES[2], Operation::Unmap, [index]).map(|_| ())
     }
 
     /// A copy of the guest information page.
@@ -344,6 +416,21 @@ impl First {
         let info: *const GuestInfo = core::ptr::with_exposed_provenance(address as usize);
         // SAFETY: mapped above; every bit pattern is a value; nobody else writes it.
         Ok(unsafe { info.read() })
+    }
+
+    /// The number of the page at a guest-physical address of the window.
+    ///
+    /// # Errors
+    /// It lies before the window.
+    pub fn window_page(&self, at: u64) -> Answer {
+        let offset = at.checked_sub(self.window).ok_or(Status::BadArgument)?;
+        Ok(offset / PAGE_SIZE)
+    }
+
+    /// Guest-physical address of the guest page.
+    #[must_use]
+    pub const fn guest_page(&self) -> u64 {
+        self.guest_page
     }
 
     /// The archive of components.
@@ -378,7 +465,7 @@ impl First {
     /// # Errors
     /// As for [`First::map`].
     pub fn window(&mut self, [at, bytes]: [u64; 2]) -> Result<Region<'static>, Status> {
-        let number = at.checked_sub(self.window).ok_or(Status::BadArgument)? / PAGE_SIZE;
+        let number = self.window_page(at)?;
         let pages = bytes.div_ceil(PAGE_SIZE);
         let address = self.map(first::WINDOW, number, pages, Rights::Write)?;
         let base = core::ptr::with_exposed_provenance_mut(address as usize);

@@ -24,6 +24,8 @@ pub(crate) struct ComponentDraft {
     pub(crate) memory: Field<u64>,
     pub(crate) stack: Field<u64>,
     pub(crate) priority: Field<u64>,
+    pub(crate) budget: Field<u64>,
+    pub(crate) period: Field<u64>,
     pub(crate) criticality: Field<Criticality>,
     pub(crate) on_fault: Field<OnFault>,
 }
@@ -50,6 +52,8 @@ impl ComponentDraft {
             memory: section.number("memory"),
             stack: section.number("stack"),
             priority: section.number("priority"),
+            budget: section.number("budget"),
+            period: section.number("period"),
             criticality: section.choice("criticality", &CRITICALITIES),
             on_fault: section.choice("on_fault", &ON_FAULT),
             name: section.name,

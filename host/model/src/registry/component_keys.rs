@@ -99,7 +99,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.stack",
         shape: Shape::Size,
         presence: Default("16 KiB"),
-        meaning: "Stack of its thread. The page below is not mapped.",
+        meaning: "Stack of its thread; that of the boot component is always 16 KiB. The page below is not \
+                  mapped.",
         example: "stack = \"8 KiB\"",
     },
     Key {
@@ -108,6 +109,21 @@ pub(super) const KEYS: &[Key] = &[
         presence: Default("no thread: it only answers invocations"),
         meaning: "Gives it a thread of that priority, 0 the most important.",
         example: "priority = 1",
+    },
+    Key {
+        path: "partition.*.component.*.budget",
+        shape: Shape::Time,
+        presence: Default("as much as there is"),
+        meaning: "Processor time that its thread may use in every `period`, whatever it does: the kernel \
+                  ends it, and the less important ones run. Goes with `period`.",
+        example: "budget = \"200 us\"",
+    },
+    Key {
+        path: "partition.*.component.*.period",
+        shape: Shape::Time,
+        presence: Default("no budget"),
+        meaning: "Period of the `budget`.",
+        example: "period = \"1 ms\"",
     },
     Key {
         path: "partition.*.component.*.criticality",

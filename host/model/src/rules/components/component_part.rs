@@ -9,7 +9,7 @@ crate::rules::rule! {
     Error, "component-part",
     "a component owns parts that its partition has, and that its role may have",
     "The heartbeat and the capability to the monitor speak for the partition as a whole: they are the \
-     scheduler's. The boot component is given everything and owns nothing.",
+     scheduler's, who says that the partition is up. The boot component is given everything and owns nothing.",
     check
 }
 
@@ -24,6 +24,17 @@ fn check(draft: &Draft, report: &mut Report) {
                 )
                 .here("unknown part")
                 .help(advice(&name.value, "part", &PART_NAMES)),
+            );
+        }
+        let announces = component.parts().any(|(part, _)| part == Part::Monitor);
+        if component.is(Role::Scheduler) && !announces {
+            report.add(
+                RULE.at(
+                    &component.name.span,
+                    format!("scheduler `{path}` does not own the monitor"),
+                )
+                .here("nobody would say that the partition is up")
+                .help("write `owns = [\"monitor\"]`"),
             );
         }
         for (part, span) in component.parts() {

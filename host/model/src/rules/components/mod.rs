@@ -1,5 +1,6 @@
 //! Rules about components
 
+pub(crate) mod component_budget;
 pub(crate) mod component_criticality;
 pub(crate) mod component_cycle;
 pub(crate) mod component_for_kind;
@@ -27,6 +28,7 @@ pub(super) const RULES: &[&Rule] = &[
     &component_roles::RULE,
     &component_image::RULE,
     &component_thread::RULE,
+    &component_budget::RULE,
     &component_memory::RULE,
     &interface_unprovided::RULE,
     &interface_twice::RULE,
