@@ -257,9 +257,10 @@ mod tests {
 
     #[test]
     fn every_policy_by_its_name() {
-        assert!(Chosen::<12>::named("fair", 1).is_none());
+        assert!(!Chosen::<12>::new().choose("fair", 1));
         for (name, seed) in Chosen::<12>::NAMES.into_iter().cycle().zip(1..60) {
-            let policy = Chosen::<12>::named(name, 20).expect("known");
+            let mut policy = Chosen::<12>::new();
+            assert!(policy.choose(name, 20), "{name}");
             let promise = Promise {
                 work_conserving: !["deferrable", "sporadic"].contains(&name),
                 preemptive: name != "non-preemptive",

@@ -58,9 +58,10 @@ fn start(first: &mut First) -> Result<(), Status> {
     console::open(output, info.console_out[1]);
     THREADS.prepare(first)?;
     if let Some(name) = argument_text(&info, "policy") {
-        let chosen = Chosen::named(name, quantum(0)).ok_or(Status::BadArgument)?;
+        if !THREADS.with_policy(|policy, _| policy.choose(name, quantum(0))) {
+            return Err(Status::BadArgument);
+        }
         NAMED.store(1, Relaxed);
-        THREADS.with_policy(|policy, _| *policy = chosen);
     }
     Ok(())
 }
@@ -80,14 +81,11 @@ fn quantum(ticks: u64) -> u64 {
 unsafe extern "C" fn slite_policy(name: *const c_char, ticks: u64) -> i32 {
     // SAFETY: a string of the caller's.
     let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("");
-    let Some(chosen) = Chosen::named(name, quantum(ticks)) else {
-        return REFUSED;
-    };
-    if MADE.load(Relaxed) != 0 {
+    if MADE.load(Relaxed) != 0 || !Chosen::<THREAD_COUNT>::NAMES.contains(&name) {
         return REFUSED;
     }
     if NAMED.load(Relaxed) == 0 {
-        THREADS.with_policy(|policy, _| *policy = chosen);
+        THREADS.with_policy(|policy, _| policy.choose(name, quantum(ticks)));
     }
     OK
 }

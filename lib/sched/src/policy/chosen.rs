@@ -65,18 +65,26 @@ impl<const N: usize> Chosen<N> {
         Self::FixedPriority(FixedPriority::new(Preemptive))
     }
 
-    /// The policy of that name; `quantum` is what equals take turns of in `round-robin`, ticks.
-    #[must_use]
-    pub fn named(name: &str, quantum: Time) -> Option<Self> {
-        Some(match name {
-            "fixed-priority" => Self::new(),
-            "non-preemptive" => Self::NonPreemptive(FixedPriority::new(NonPreemptive)),
-            "round-robin" => Self::RoundRobin(FixedPriority::new(RoundRobin(quantum.max(1)))),
-            "edf" => Self::Edf(EarliestDeadlineFirst::new()),
-            "deferrable" => Self::Deferrable(Servers::new(false)),
-            "sporadic" => Self::Sporadic(Servers::new(false)),
-            _ => return None,
-        })
+    /// Becomes the policy of that name, without threads; `quantum` is what equals take turns of in
+    /// `round-robin`, ticks. Whether there is one. It is written where it stands, since stacks are small.
+    pub fn choose(&mut self, name: &str, quantum: Time) -> bool {
+        match name {
+            "fixed-priority" => *self = const { Self::new() },
+            "non-preemptive" => {
+                *self = const { Self::NonPreemptive(FixedPriority::new(NonPreemptive)) };
+            }
+            "round-robin" => {
+                *self = const { Self::RoundRobin(FixedPriority::new(RoundRobin(1))) };
+            }
+            "edf" => *self = const { Self::Edf(EarliestDeadlineFirst::new()) },
+            "deferrable" => *self = const { Self::Deferrable(Servers::new(false)) },
+            "sporadic" => *self = const { Self::Sporadic(Servers::new(false)) },
+            _ => return false,
+        }
+        if let Self::RoundRobin(policy) = self {
+            policy.set_rule(RoundRobin(quantum.max(1)));
+        }
+        true
     }
 }
 

@@ -79,6 +79,14 @@ impl<R: Rule, const N: usize> FixedPriority<R, N> {
         }
     }
 
+    /// Changes the rule.
+    pub const fn set_rule(&mut self, rule: R)
+    where
+        R: Copy,
+    {
+        self.rule = rule;
+    }
+
     /// Priority of a thread.
     #[must_use]
     pub fn priority(&self, thread: ThreadId) -> Priority {
