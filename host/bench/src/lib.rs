@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod budgets;
+mod communication;
 mod determinism;
 mod error;
 mod external;
@@ -68,6 +69,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
         Box::new(budgets::Budgets),
+        Box::new(communication::Communication),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),

@@ -233,6 +233,11 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         self.since = self.since.max(now);
     }
 
+    /// A thread that was activated from outside runs before its equals.
+    pub fn favour(&mut self, thread: ThreadId) {
+        self.policy.favour(thread);
+    }
+
     /// So many cycles up to `now` were spent on behalf of a thread before it could run.
     pub fn surcharge(&mut self, thread: ThreadId, cycles: Time, now: Time) {
         self.policy.surcharge(thread, cycles, now);

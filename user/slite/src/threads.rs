@@ -186,7 +186,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     /// Waits for notifications of the calling thread, of which `receive` is the receiving side; how
     /// many were merged. The kernel runs the notified thread at once, on the scheduler's time (the top
     /// half of an interrupt); from the return on it runs when the policy says so, on its own account,
-    /// which the way here is charged to (the bottom half; spec 30-scheduling §2).
+    /// which the way here is charged to, before its equals (the bottom half; spec 30-scheduling §2).
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -202,6 +202,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
         let now = clock::now();
         state.meter(now);
         state.scheduler.surcharge(thread_of(own), now - began, now);
+        state.scheduler.favour(thread_of(own));
         self.reschedule(own);
         Ok(count)
     }
