@@ -134,7 +134,6 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     pub fn with_policy<R>(&self, act: impl FnOnce(&mut P, Time) -> R) -> R {
         self.with(|state| {
             let now = clock::now();
-            state.meter(now);
             act(state.scheduler.policy_mut(now), now)
         })
     }
@@ -143,12 +142,11 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     /// thread 0.
     pub fn run(&self, until: Time) {
         while clock::now() < until {
-            let decided = self.decide(until);
-            let slot = match decided.thread {
-                Some(thread) => self.with(|state| state.slot(thread)),
-                None if decided.timer == NEVER && self.with(|state| state.listeners == 0) => return,
-                None => self.with(|state| state.idle),
-            };
+            let (decided, slot) = self.decide(until);
+            let ends = decided.thread.is_none() && decided.timer == NEVER;
+            if ends && self.with(|state| state.listeners == 0) {
+                return;
+            }
             // Refused as stale: decide again.
             let words = [decided.time, decided.timer, decided.epoch];
             let _decided_again = call(slot, Operation::Dispatch, words);
@@ -162,25 +160,34 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     /// The kernel's refusal to wait.
     pub fn run_nested(&self) -> Result<Infallible, Status> {
         loop {
-            let decided = self.decide(NEVER);
-            let Some(thread) = decided.thread else {
+            let (decided, slot) = self.decide(NEVER);
+            if decided.thread.is_none() {
                 call(first::RECEIVE, Operation::Receive, [WAIT])?;
                 continue;
-            };
-            let slot = self.with(|state| state.slot(thread));
+            }
             let words = [decided.time, decided.timer, decided.epoch];
             let _decided_again = call(slot, Operation::Dispatch, words);
         }
     }
 
     /// Thread 0's decision, its timer at most `until`.
-    fn decide(&self, until: Time) -> Decided {
-        self.with(|state| {
+    fn decide(&self, until: Time) -> (Decided, u64) {
+        let own = own_index();
+        loop {
+            self.take(own);
+            // SAFETY: the lock is held.
+            let state = unsafe { &mut *self.state.get() };
+            state.settle();
             let mut decided = state.decide();
             decided.timer = decided.timer.min(until);
             (state.armed, state.armed_in) = (decided.timer, decided.epoch);
-            decided
-        })
+            let idle = state.idle;
+            let slot = decided.thread.map_or(idle, |thread| state.slot(thread));
+            // Where it was handed to somebody who decided otherwise, this decision is none any more.
+            if !self.hand_back(own) {
+                return (decided, slot);
+            }
+        }
     }
 
     /// Waits for notifications of the calling thread, of which `receive` is the receiving side; how
@@ -200,9 +207,7 @@ impl<P: Policy, const N: usize> Threads<P, N> {
         state.settle();
         state.hear();
         let now = clock::now();
-        state.meter(now);
         state.scheduler.surcharge(thread_of(own), now - began, now);
-        state.scheduler.favour(thread_of(own));
         self.reschedule(own);
         Ok(count)
     }
@@ -331,7 +336,11 @@ impl<P: Policy, const N: usize> Threads<P, N> {
             if sooner {
                 (state.armed, state.armed_in) = (timer, epoch);
             }
-            self.give_back(own);
+            if self.hand_back(own) {
+                // Somebody else decided in the meantime, and this decision is none any more.
+                self.take(own);
+                continue;
+            }
             let done = if sooner || time != SAME_TIME {
                 // The kernel keeps the time-out; to dispatch oneself is to set it, and the time, alone.
                 let timer = if sooner { timer } else { KEEP };
@@ -407,9 +416,17 @@ impl<P: Policy, const N: usize> Threads<P, N> {
 
     #[inline(always)]
     pub(crate) fn give_back(&self, own: u64) {
-        if let Some(waiter) = self.lock.release() {
+        self.hand_back(own);
+    }
+
+    /// Gives the lock back; whether to somebody who waited for it.
+    #[inline(always)]
+    fn hand_back(&self, own: u64) -> bool {
+        let waiter = self.lock.release();
+        if let Some(waiter) = waiter {
             self.hand_over(own, waiter);
         }
+        waiter.is_some()
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut State<P, N>) -> R) -> R {
@@ -438,17 +455,23 @@ impl<P: Policy, const N: usize> State<P, N> {
     /// Hears what happened, charges who ran, decides, and grants the budget.
     #[inline(always)]
     fn decide(&mut self) -> Decided {
+        let now = clock::now();
+        if let Some(used) = self.accounts.take_back() {
+            self.scheduler.account(used, now);
+        }
         self.hear();
         let epoch = scb().epoch.load(Relaxed);
         let now = clock::now();
-        self.meter(now);
         let Decision {
             thread,
             timer,
             account,
         } = self.scheduler.decide(now);
-        self.scheduler.dispatched(thread, now);
         let time = self.accounts.grant(account);
+        match self.accounts.is_granted() {
+            true => self.scheduler.dispatched_on_account(thread, now),
+            false => self.scheduler.dispatched(thread, now),
+        }
         let metered = account.filter(|_| self.accounts.is_granted());
         Decided {
             thread,
@@ -458,21 +481,17 @@ impl<P: Policy, const N: usize> State<P, N> {
         }
     }
 
-    /// Charges who ran on an account with what it used, to the cycle.
-    #[inline(always)]
-    fn meter(&mut self, now: Time) {
-        if let Some(used) = self.accounts.settle() {
-            self.scheduler.account(used, now);
-        }
-    }
-
     fn slot(&self, thread: ThreadId) -> u64 {
         self.slots.get(thread.index()).copied().unwrap_or(0)
     }
 
-    /// Somebody decides: who was handed over to is ready.
+    /// Something happens: who ran on an account is charged with what it used, to the cycle, and who was
+    /// handed over to is ready.
     #[inline(always)]
     fn settle(&mut self) {
+        if let Some(used) = self.accounts.used() {
+            self.scheduler.account(used, clock::now());
+        }
         if let Some(HandOver { consumer, .. }) = self.handed.take() {
             self.scheduler.wakeup(thread_of(consumer), clock::now());
         }
@@ -487,7 +506,12 @@ impl<P: Policy, const N: usize> State<P, N> {
             }
             let now = clock::now();
             match kind {
-                EventKind::Activated => self.scheduler.wakeup(thread_of(index), now),
+                // The kernel counts what comes while the thread does not wait.
+                EventKind::Activated if !self.scheduler.is_blocked(thread_of(index)) => {}
+                EventKind::Activated => {
+                    self.scheduler.wakeup(thread_of(index), now);
+                    self.scheduler.favour(thread_of(index));
+                }
                 EventKind::Blocked => {
                     self.scheduler.block(thread_of(index), NEVER, now);
                 }
