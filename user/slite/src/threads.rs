@@ -200,14 +200,20 @@ impl<P: Policy, const N: usize> Threads<P, N> {
     pub fn wait_notified(&self, receive: u64) -> Result<u64, Status> {
         let count = call(receive, Operation::Receive, [WAIT])?;
         let began = clock::now();
-        let own = own_index();
-        self.take(own);
+        let (own, epoch) = (own_index(), scb().epoch.load(Relaxed));
+        let alone = self.lock.try_take(own);
+        if !alone {
+            self.take(own);
+        }
         // SAFETY: the lock is held.
         let state = unsafe { &mut *self.state.get() };
         state.settle();
         state.hear();
         let now = clock::now();
-        state.scheduler.surcharge(thread_of(own), now - began, now);
+        // Unless others ran meanwhile, who were not its business.
+        if alone && scb().epoch.load(Relaxed) == epoch {
+            state.scheduler.surcharge(thread_of(own), now - began, now);
+        }
         self.reschedule(own);
         Ok(count)
     }
