@@ -5,7 +5,7 @@
 //! while anything refers to them.
 #![expect(unsafe_code, reason = "kernel addresses become memory")]
 
-use crate::{interrupts, registers};
+use crate::{interrupts, registers, start};
 use bulkhead_abi::hypercall::{DOORBELL, FAIL, UP};
 use bulkhead_abi::kernel::Status;
 use bulkhead_kernel_core::frame::State;
@@ -76,6 +76,14 @@ impl Hal for Machine {
         Core::new(at, self.frame(at))
     }
 
+    fn start_core(&self, core: Core<'_>) -> Result<(), Status> {
+        start::start_core(core)
+    }
+
+    fn interrupt_core(&self, core: Core<'_>) {
+        interrupts::interrupt_core(core.name().get());
+    }
+
     #[inline(always)]
     fn now(&self) -> u64 {
         registers::counter()
@@ -135,7 +143,7 @@ impl Hal for Machine {
             MonitorCall::Fail(code) => (FAIL, code),
             MonitorCall::Ring(doorbell) => (DOORBELL, doorbell),
         };
-        match registers::hypervisor_call(function, argument) {
+        match registers::hypervisor_call(function, [argument]) {
             0 => Ok(()),
             _ => Err(Status::Refused),
         }

@@ -7,11 +7,10 @@ use crate::lock::Lock;
 use crate::{System, clock, shared};
 use bulkhead_buffers::recorder::stream;
 use bulkhead_buffers::ring;
-use bulkhead_rtos_core::line::Lines;
+use bulkhead_guest::line::Lines;
+use bulkhead_guest::recorders;
 use core::fmt::{Arguments, Write};
 
-/// Bytes of the recorder's control line.
-const OUTPUT_HEAD_BYTES: usize = 64;
 /// Bytes of the ring's two cursor lines.
 const INPUT_HEAD_BYTES: usize = 128;
 /// Bytes that one input byte takes in the ring.
@@ -59,12 +58,10 @@ fn show(output: &mut Option<stream::Writer<'static>>, micros: u64, text: Argumen
 
 pub(crate) fn open(system: &System) {
     let place = system.info().console_out;
-    let capacity = (place[1] as usize).saturating_sub(OUTPUT_HEAD_BYTES) & !7;
-    let (Ok(layout), Ok(region)) = (stream::Layout::for_bytes(capacity), shared::region(place))
-    else {
+    let Ok(region) = shared::region(place) else {
         return;
     };
-    OUTPUT.with(|output| *output = stream::Writer::attach(region, &layout).ok());
+    OUTPUT.with(|output| *output = recorders::console(region, place[1]));
 }
 
 /// Longest line of input, bytes; what is longer is cut.

@@ -29,7 +29,6 @@ pub mod exception;
 mod gic;
 pub mod hypercall;
 pub mod interrupt;
-mod link;
 mod lock;
 pub mod mmu;
 mod panic;
@@ -38,20 +37,14 @@ mod shared;
 mod stack;
 mod start;
 mod system;
-mod task;
 pub mod trace;
 
 pub use bulkhead_abi::status::LinkState;
-pub use bulkhead_rtos_core::release::Period;
-pub use channel::{
-    ChannelError, MailReceiver, MailSender, Message, Publisher, Received, Receiver, Recorder,
-    Sender, SharedMemory, Subscriber,
-};
-pub use link::Link;
+pub use bulkhead_guest::{ChannelError, Job, Link, Message, Period, Received};
+pub use channel::{Neighbour, Publisher, Receiver, Sender, Subscriber};
 pub use lock::Lock;
 pub use stack::Stack;
 pub use system::System;
-pub use task::Job;
 
 /// Names the application's entry: `fn(&System) -> Result<Infallible, E>` with a displayable `E`.
 ///

@@ -13,6 +13,7 @@ thread_local! {
 }
 
 const BATCH: u64 = 10_000;
+const PARTNER: usize = 1;
 
 fn core() -> &'static Core {
     // SAFETY: set before any thread runs, kept to the end.
@@ -26,10 +27,10 @@ fn switch(core: &Core, own: usize, next: usize) {
     unsafe { core.switch(own, next, epoch) };
 }
 
-extern "C" fn partner(own: usize) -> ! {
+extern "C" fn partner(own: u64) -> ! {
     let core = core();
     loop {
-        switch(core, own, 0);
+        switch(core, own as usize, 0);
     }
 }
 
@@ -42,12 +43,12 @@ fn main() {
     let core_box = Core::new().expect("a core");
     CORE.set(&raw const *core_box);
     let core = core();
-    let partner = core.spawn(partner, 1).expect("a stack").expect("room");
+    core.spawn(PARTNER, partner).expect("a stack");
     let mut batches: Vec<u64> = (0..1_000)
         .map(|_| {
             let start = tsc();
             for _ in 0..BATCH {
-                switch(core, 0, partner);
+                switch(core, 0, PARTNER);
             }
             tsc() - start
         })

@@ -68,6 +68,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(restart::RestartShowcase),
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
+        Box::new(external::BUFFERS_HOST),
         Box::new(budgets::Budgets),
         Box::new(communication::Communication),
         Box::new(external::OMP_MICRO),

@@ -1,16 +1,16 @@
 //! The first component, its thread, its scheduler, all memory and all time
 //!
-//! Runs once per core before user space does. What it hands over is listed in
+//! Runs once, on the first core, before user space does; the others are started by system calls. What it hands over is listed in
 //! [`bulkhead_abi::kernel::first`]; from there on everything is made by system calls.
 
 use crate::frame::{PAGE, Ref};
 use crate::memory::WINDOW;
-use crate::object::Thread;
+use crate::object::{Core, STARTED, Thread};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{
-    ALL, IMAGE, Kind, LEAST, NEVER, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Segment,
-    Status, first,
+    IMAGE, Kind, LEAST, MAX_CORES, Packed, Rights, SCB_ADDRESS, SCHEDULERS, STACK_PAGES, STACK_TOP,
+    Segment, Status, first,
 };
 
 /// What the machine offers.
@@ -26,6 +26,8 @@ pub struct Offer {
     pub component: Packed,
     /// Guest-physical address of the guest page.
     pub guest_page: u64,
+    /// The pages of the cores, which have their names, ranks and stacks; the first runs this.
+    pub cores: (Ref, u64),
 }
 
 /// Free pages, lowest first.
@@ -53,7 +55,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
             next: offer.memory.0,
             left: offer.memory.1,
         };
-        self.prepare_core(&mut free)?;
+        let shared = [self.private(&mut free)?, self.private(&mut free)?];
+        let (cores, count) = offer.cores;
+        for rank in 0..count.min(MAX_CORES as u64) {
+            let at = cores.plus(rank);
+            self.prepare_core(Core::new(at, self.0.frame(at)), &mut free, shared)?;
+        }
         let leaf = self.first_table(&mut free)?;
         let slot = |place| Slot::of(self.0.frame(leaf), place);
         self.first_space(&mut free, leaf, offer)?;
@@ -76,7 +83,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         ] {
             slot(place).fill(Kind::Memory as u64, at, pages, extra);
         }
-        self.run_first(thread, slot(first::TIME).object());
+        for (place, rank) in (first::CORES..first::FREE).zip(0..count) {
+            slot(place).fill(Kind::Core as u64, cores.plus(rank), 0, 0);
+        }
+        let core = self.0.core();
+        core.stage().set(STARTED);
+        core.current().set(thread.at().address());
+        self.begin();
         Ok(())
     }
 
@@ -86,31 +99,33 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.claim(at, Kind::Empty, 0)
     }
 
-    fn prepare_core(self, free: &mut Free) -> Result<(), Status> {
-        let [void, identities, interrupts] = [
-            self.private(free)?,
-            self.private(free)?,
-            self.private(free)?,
-        ];
-        let core = self.0.core();
-        let nobody = self.0.frame(void);
-        // Its leaves, were it a root, are not read; as a leaf, scheduler or thread it is all zero,
-        // and its component is no component's page.
-        nobody.fill(0);
+    /// The page of a core, which shares the void and the identities with the others.
+    fn prepare_core(
+        self,
+        core: Core<'h>,
+        free: &mut Free,
+        [void, identities]: [Ref; 2],
+    ) -> Result<(), Status> {
+        let [interrupts, mailbox] = [self.private(free)?, self.private(free)?];
+        // Its leaves, were it a root, are not read; as a leaf, scheduler or thread the void is all
+        // zero, and its component is no component's page.
         self.0.frame(interrupts).fill(void.address());
         core.void().set(void.address());
         core.identities().set(identities.address());
         core.interrupts().set(interrupts.address());
+        core.mailbox().set(mailbox.address());
         for word in [
             core.fp_owner(),
             core.preempted(),
             core.preempted_time(),
             core.time(),
+            core.current(),
         ] {
             word.set(void.address());
         }
-        core.armed().set(NEVER);
-        core.since().set(self.0.now());
+        for place in 0..SCHEDULERS as u64 {
+            core.placed(place).set(void.address());
+        }
         Ok(())
     }
 
@@ -164,17 +179,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let slot = |place| Slot::of(self.0.frame(leaf), place);
         let component = slot(first::COMPONENT).object();
         let start = [offer.component.entry, STACK_TOP];
-        let thread = self.new_thread(free.take()?, component, start)?;
+        let core = self.0.core();
         let shared = slot(first::MEMORY);
         shared.fill(Kind::Memory as u64, free.take()?, 1, 0);
         let last = slot(first::PAGES[2]).object();
         self.map(last, index_of(SCB_ADDRESS)?, shared, 0, Rights::Write)?;
-        let scheduler = self.new_scheduler(free.take()?, thread, shared.object())?;
-        let time = self.new_time(free.take()?)?;
-        time.budget().set(ALL);
-        time.owner().set(scheduler.at().address());
-        time.priority(scheduler.place().get()).set(0);
-        time.places().set(1);
+        let thread = self.new_thread(free.take()?, component, start)?;
+        let scheduler = self.new_scheduler(core, free.take()?, thread, shared.object())?;
+        let time = self.all_time(core, free.take()?, scheduler)?;
         self.set_time(thread, time.at());
         thread.message(1).set(offer.guest_page);
         thread.message(2).set(offer.window.0.address() - H::LINEAR);
@@ -187,18 +199,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
             self.enter_in(slot(place), kind, at, 0)?;
         }
         Ok(thread)
-    }
-
-    fn run_first(self, thread: Thread<'h>, time: Ref) {
-        let core = self.0.core();
-        let component = self.component(thread.component().reference());
-        core.running().set(thread.at().address());
-        core.current().set(thread.at().address());
-        core.time().set(time.address());
-        core.space().set(component.space().get());
-        self.0.set_address_space(component.space().get());
-        self.0.lend_floating_point(false);
-        self.0.set_timer(NEVER);
     }
 }
 

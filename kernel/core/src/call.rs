@@ -61,7 +61,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (Operation::Dispatch, Kind::Thread) => {
                 self.dispatch(caller, self.thread(slot.object()), [first, second, third])
             }
-            (Operation::Fetch, Kind::Scheduler) => Ok(self.fetch(self.scheduler(slot.object()))),
+            (Operation::Fetch, Kind::Scheduler) => {
+                let scheduler = self.scheduler(slot.object());
+                if scheduler.core().reference() != self.0.core().at() {
+                    return Err(Status::OtherCore);
+                }
+                Ok(self.fetch(scheduler))
+            }
             (_, Kind::Thread) => self.thread_operation(caller, slot, operation, arguments),
             (_, Kind::Time) => self.time_operation(caller, slot, operation, arguments),
             (_, Kind::Memory) => self.memory_operation(caller, slot, operation, arguments),
@@ -73,6 +79,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 self.refer(slot.object());
                 Ok(0)
             }
+            (_, Kind::Core) => self.core_operation(caller, slot, operation, arguments),
             (Operation::Listen, Kind::Interrupt) => self.listen(caller, first, second),
             (Operation::Up, Kind::Monitor) => self.ask(MonitorCall::Up),
             (Operation::Fail, Kind::Monitor) => self.ask(MonitorCall::Fail(first)),

@@ -12,7 +12,8 @@ pub const PAGE: u64 = bulkhead_abi::PAGE_SIZE;
 /// Words of a page.
 pub const WORDS: usize = 512;
 
-/// A word of kernel memory. Cores share none on common paths, so loads and stores are plain ones.
+/// A word of kernel memory. On common paths each is written by one core alone, so loads and stores are
+/// plain ones; what another core may change is changed by the single atomic operations.
 #[repr(transparent)]
 #[derive(Debug, Default)]
 pub struct Word(AtomicU64);
@@ -35,6 +36,31 @@ impl Word {
     #[inline(always)]
     pub fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Replaces `from` by `to`; whether it was `from`.
+    pub(crate) fn exchange(&self, from: u64, to: u64) -> bool {
+        self.0
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Adds; what it was.
+    #[inline(always)]
+    pub(crate) fn add(&self, value: u64) -> u64 {
+        self.0.fetch_add(value, Ordering::AcqRel)
+    }
+
+    /// Sets bits; what it was.
+    #[inline(always)]
+    pub(crate) fn mark(&self, bits: u64) -> u64 {
+        self.0.fetch_or(bits, Ordering::AcqRel)
+    }
+
+    /// Sets it to zero; what it was.
+    #[inline(always)]
+    pub(crate) fn take(&self) -> u64 {
+        self.0.swap(0, Ordering::AcqRel)
     }
 
     /// As a reference that the kernel stored.
@@ -148,6 +174,12 @@ impl State {
     #[must_use]
     pub fn is_untyped(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// Whether it is no kernel object.
+    #[must_use]
+    pub fn is_memory(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & KERNEL == 0
     }
 
     /// Makes an untyped page a kernel object that nobody refers to yet.

@@ -35,6 +35,19 @@ pub trait Hal {
     /// The core's own page.
     fn core(&self) -> Core<'_>;
 
+    /// Has a core of the partition, which is off, enter [`Kernel::begin`].
+    ///
+    /// # Errors
+    /// The monitor's refusal.
+    ///
+    /// [`Kernel::begin`]: crate::Kernel::begin
+    fn start_core(&self, core: Core<'_>) -> Result<(), Status>;
+
+    /// Has another core enter [`Kernel::attend`], after everything written before.
+    ///
+    /// [`Kernel::attend`]: crate::Kernel::attend
+    fn interrupt_core(&self, core: Core<'_>);
+
     /// Cycles of the core's clock.
     fn now(&self) -> u64;
 

@@ -15,6 +15,7 @@
 
 pub mod boot;
 mod call;
+mod cores;
 mod event;
 mod fault;
 pub mod frame;

@@ -5,7 +5,8 @@
 use crate::call::Answer;
 use crate::frame::Ref;
 use crate::memory::page_of;
-use crate::object::{Scheduler, Thread, Time};
+use crate::object::{Core, Scheduler, Thread, Time};
+use crate::run::number;
 use crate::slot::Slot;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::kernel::{Kind, LEAST, NEVER, SCHEDULERS, Status};
@@ -63,7 +64,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::Occupied);
         }
         self.claim(at, Kind::Component, 0)?;
-        word.set(word.get() | bit);
+        if word.mark(bit) & bit != 0 {
+            // Another core was faster; nobody has seen the page.
+            self.0.state(at).map(|state| state.release(Kind::Component));
+            return Err(Status::Occupied);
+        }
         self.refer(table);
         self.refer(pages);
         let component = self.component(at);
@@ -99,6 +104,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         thread.component().set(component.address());
         thread.fault_component().set(component.address());
         thread.scheduler().set(void);
+        thread.core().set(void);
         thread.time().set(void);
         thread.pc().set(entry);
         thread.sp().set(sp);
@@ -116,40 +122,53 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let thread = self.own(caller, thread).expect(Kind::Thread)?;
         let memory = self.own(caller, memory).expect(Kind::Memory)?;
         let scb = page_of(memory, number)?;
-        self.new_scheduler(at, self.thread(thread.object()), scb)?;
+        self.new_scheduler(self.0.core(), at, self.thread(thread.object()), scb)?;
         self.enter_in(place, Kind::Scheduler, at, 0)
     }
 
-    /// Its thread leaves the scheduler it was under, which becomes the parent, and has index 0.
+    /// Its thread leaves the scheduler it was under, which becomes the parent, and has index 0. One
+    /// that was nobody's belongs to `core` from now on.
     pub(crate) fn new_scheduler(
         self,
+        core: Core<'h>,
         at: Ref,
         thread: Thread<'h>,
         scb: Ref,
     ) -> Result<Scheduler<'h>, Status> {
-        let core = self.0.core();
-        let number = core.schedulers().get();
+        let place = core.schedulers().get();
         let parent = self.scheduler(thread.scheduler().reference());
         if parent.thread().reference() == thread.at() {
             return Err(Status::Occupied);
         }
-        if number >= SCHEDULERS as u64 {
+        if place >= SCHEDULERS as u64 {
             return Err(Status::BadArgument);
+        }
+        let alone = thread.core().reference() == self.void();
+        if !alone && thread.core().reference() != core.at() {
+            return Err(Status::OtherCore);
         }
         let state = self.0.state(scb).ok_or(Status::WrongPage)?;
         let fresh = state.map()?;
         self.claim(at, Kind::Scheduler, self.void().address())
             .inspect_err(|_| state.unmap())?;
+        if alone && !self.adopt(thread, core) {
+            // Another core was faster; nobody has seen the page.
+            state.unmap();
+            self.0.state(at).map(|state| state.release(Kind::Scheduler));
+            return Err(Status::OtherCore);
+        }
         if fresh {
             self.0.frame(scb).fill(0);
         }
-        core.schedulers().set(number + 1);
+        core.schedulers().set(place + 1);
+        core.placed(place).set(at.address());
         self.refer(thread.at());
         let scheduler = self.scheduler(at);
+        scheduler.core().set(core.at().address());
         scheduler.scb().set(scb.address());
         scheduler.thread().set(thread.at().address());
         scheduler.component().set(thread.component().get());
-        scheduler.place().set(number);
+        scheduler.place().set(place);
         scheduler.parent().set(parent.at().address());
         scheduler.parent_index().set(thread.index().get());
         scheduler.timeout().set(NEVER);
@@ -158,6 +177,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         scheduler.member(0).set(thread.at().address());
         thread.scheduler().set(at.address());
         thread.index().set(0);
+        if alone {
+            thread.number().set(number(scheduler, 0));
+        }
         self.place_in(thread, self.component(thread.component().reference()));
         Ok(scheduler)
     }
@@ -169,22 +191,23 @@ impl<'h, H: Hal> Kernel<'h, H> {
         at: Ref,
         [source, cycles, priority]: [u64; 3],
     ) -> Answer {
-        let source = self.time(self.own(caller, source).expect(Kind::Time)?.object());
+        let source = self.own_time(caller, source)?;
         self.charge();
         let had = source.budget().get();
         if cycles != bulkhead_abi::kernel::ALL && had < cycles {
             return Err(Status::NoTime);
         }
-        let time = self.new_time(at)?;
+        let time = self.new_time(self.0.core(), at)?;
         self.transfer(source, time, cycles, None)?;
         time.owner().set(caller.scheduler().get());
         self.grade(caller, time, priority);
         self.enter_in(place, Kind::Time, at, 0)
     }
 
-    pub(crate) fn new_time(self, at: Ref) -> Result<Time<'h>, Status> {
+    pub(crate) fn new_time(self, core: Core<'h>, at: Ref) -> Result<Time<'h>, Status> {
         self.claim(at, Kind::Time, LEAST)?;
         let time = self.time(at);
+        time.core().set(core.at().address());
         time.budget().set(0);
         time.places().set(0);
         time.owner().set(self.void().address());

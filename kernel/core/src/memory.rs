@@ -50,7 +50,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn reclaim(self, at: Ref) -> Answer {
         let state = self.0.state(at).ok_or(Status::WrongPage)?;
         if state.is(Kind::Time) {
-            return state.release(Kind::Time).map(|()| 0);
+            return self.reclaim_time(at).map(|()| 0);
         }
         let (kind, empty) = match () {
             () if state.is(Kind::Pages) => (Kind::Pages, 0),
@@ -68,6 +68,21 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::InUse);
         }
         state.release(kind).map(|()| 0)
+    }
+
+    /// Time that is in force, or was when a notification preempted, is referred to without a count.
+    fn reclaim_time(self, at: Ref) -> Result<(), Status> {
+        let core = self.0.core();
+        let state = self.0.state(at).ok_or(Status::WrongPage)?;
+        if self.time(at).core().reference() != core.at() {
+            return Err(Status::OtherCore);
+        }
+        let preempted = core.preempted().reference() != self.void();
+        let pays_again = preempted && core.preempted_time().reference() == at;
+        if core.time().reference() == at || pays_again {
+            return Err(Status::InUse);
+        }
+        state.release(Kind::Time)
     }
 
     pub(crate) fn pages_operation(

@@ -18,7 +18,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         operation: Operation,
         [first, second, third, fourth, _]: Arguments,
     ) -> Answer {
-        let time = self.time(slot.object());
+        let time = self.local(self.time(slot.object()))?;
         self.charge();
         match operation {
             Operation::Budget => Ok(time.budget().get()),
@@ -27,13 +27,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 Ok(0)
             }
             Operation::Transfer => {
-                let into = self.own(caller, first).expect(Kind::Time)?;
-                self.transfer(time, self.time(into.object()), second, None)
+                let into = self.own_time(caller, first)?;
+                self.transfer(time, into, second, None)
             }
             Operation::Delegate => {
                 let receiver = self.own(caller, first).expect(Kind::Send)?;
                 let receiver = self.thread(receiver.object());
-                let into = self.time(receiver.time().reference());
+                let into = self.local(self.time(receiver.time().reference()))?;
                 let place = self.scheduler(caller.scheduler().reference()).place().get();
                 self.transfer(time, into, second, Some((place, third)))?;
                 if fourth != 0 {
@@ -44,6 +44,21 @@ impl<'h, H: Hal> Kernel<'h, H> {
             }
             _ => Err(Status::NoOperation),
         }
+    }
+
+    /// Time, if it belongs to this core: budgets are counted without atomic operations.
+    fn local(self, time: Time<'h>) -> Result<Time<'h>, Status> {
+        if time.core().reference() == self.0.core().at() {
+            Ok(time)
+        } else {
+            Err(Status::OtherCore)
+        }
+    }
+
+    /// The time behind the caller's capability at `index`.
+    pub(crate) fn own_time(self, caller: Thread<'h>, index: u64) -> Result<Time<'h>, Status> {
+        let time = self.own(caller, index).expect(Kind::Time)?;
+        self.local(self.time(time.object()))
     }
 
     /// Sets the priority that the caller's scheduler gives.

@@ -12,6 +12,7 @@ pub mod admission;
 pub mod communication;
 pub mod fixed_priority;
 pub mod migration;
+pub mod pipeline;
 pub mod utilisation;
 pub mod vcpu;
 

@@ -11,6 +11,7 @@
 extern crate alloc;
 
 pub mod address;
+pub mod archive;
 pub mod el2;
 pub mod gicv3;
 pub mod image_header;

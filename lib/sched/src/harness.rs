@@ -192,9 +192,9 @@ mod tests {
     use super::*;
     use crate::budget::{Capacity, Deferrable, Polling, Sporadic, Utilisation};
     use crate::policy::{
-        Binding, Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive, Place,
-        Preemptive, Priority, Reservations, RoundRobin, ServerId, Servers, Slot, TimePartitions,
-        Vcpus,
+        Binding, Chosen, Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive,
+        Place, Preemptive, Priority, Reservations, RoundRobin, ServerId, Servers, Slot, Task,
+        TimePartitions, Vcpus,
     };
 
     const STEPS: usize = 20_000;
@@ -251,6 +251,24 @@ mod tests {
             let policy = EarliestDeadlineFirst::<12>::new();
             put_through::<_, 12>(policy, CONSERVING, seed, STEPS, |random| {
                 Deadline(1 + random.below(300))
+            });
+        }
+    }
+
+    #[test]
+    fn every_policy_by_its_name() {
+        assert!(Chosen::<12>::named("fair", 1).is_none());
+        for (name, seed) in Chosen::<12>::NAMES.into_iter().cycle().zip(1..60) {
+            let policy = Chosen::<12>::named(name, 20).expect("known");
+            let promise = Promise {
+                work_conserving: !["deferrable", "sporadic"].contains(&name),
+                preemptive: name != "non-preemptive",
+            };
+            put_through::<_, 12>(policy, promise, seed, STEPS, |random| Task {
+                priority: random.below(5) as u8,
+                deadline: 1 + random.below(300),
+                budget: 1 + random.below(20),
+                period: 20 + random.below(200),
             });
         }
     }

@@ -29,9 +29,15 @@ unsafe extern "C" {
 /// The number of the argument word `key=number`.
 #[must_use]
 pub fn argument(info: &GuestInfo, key: &str) -> Option<u64> {
+    argument_text(info, key)?.parse().ok()
+}
+
+/// The text of the argument word `key=text`.
+#[must_use]
+pub fn argument_text<'a>(info: &'a GuestInfo, key: &str) -> Option<&'a str> {
     let text = info.argument.get(..info.argument_len as usize)?;
     let mut words = core::str::from_utf8(text).ok()?.split_whitespace();
-    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
+    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
 /// Where a subsystem finds the page that it shares with who started it.
@@ -202,11 +208,25 @@ impl First {
     /// # Errors
     /// The kernel's refusal.
     pub fn thread(&mut self, entry: extern "C" fn(u64) -> !, index: u64, time: u64) -> Answer {
-        let stack = self.memory(THREAD_STACK_PAGES)? + THREAD_STACK_PAGES * PAGE_SIZE;
-        let entry = entry as *const () as u64;
-        let thread = self.make(Operation::MakeThread, [first::COMPONENT, entry, stack])?;
+        let thread = self.unbound_thread(entry)?;
         call(thread, Operation::Bind, [first::SCHEDULER, index, time])?;
         Ok(thread)
+    }
+
+    /// A thread of this component that is nobody's yet: its function, which must not return, gets the
+    /// index at which it is bound. Its slot.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn unbound_thread(&mut self, entry: extern "C" fn(u64) -> !) -> Answer {
+        let stack = self.stack(THREAD_STACK_PAGES)?;
+        let entry = entry as *const () as u64;
+        self.make(Operation::MakeThread, [first::COMPONENT, entry, stack])
+    }
+
+    /// A stack; its upper end.
+    pub(crate) fn stack(&mut self, pages: u64) -> Answer {
+        Ok(self.memory(pages)? + pages * PAGE_SIZE)
     }
 
     /// Time split off its own: `cycles` (or [`bulkhead_abi::kernel::ALL`]) of `priority`.

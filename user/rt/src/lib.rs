@@ -19,6 +19,7 @@ pub mod call;
 pub mod clock;
 #[macro_use]
 pub mod console;
+pub mod cores;
 pub mod dispatch;
 pub mod figure;
 pub mod first;

@@ -80,7 +80,7 @@ impl<const N: usize, const M: usize, const K: usize> VcpuThreads<N, M, K> {
         admit: impl FnOnce(&mut Admission<M>, ServerId) -> Result<(), admission::Refused>,
         add: impl FnOnce(&mut Vcpus<N, M, K>, Time) -> Result<ServerId, bulkhead_sched::Refusal>,
     ) -> Result<ServerId, Refused> {
-        self.admission.with(&self.threads, |admission| {
+        let created = self.admission.with(&self.threads, |admission| {
             let id = self
                 .threads
                 .with_policy(|policy, _| policy.servers().next());
@@ -90,6 +90,7 @@ impl<const N: usize, const M: usize, const K: usize> VcpuThreads<N, M, K> {
             admit(admission, id).map_err(Refused::Admission)?;
             let added = self.threads.with_policy(add);
             added.map_err(|_| Refused::Admission(admission::Refused::BadBudget))
-        })
+        });
+        created.unwrap_or(Err(Refused::Kernel(Status::BadArgument)))
     }
 }

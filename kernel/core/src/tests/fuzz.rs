@@ -136,7 +136,7 @@ impl Arena<'_> {
             2 => machine.interrupt(dice.below(60)),
             3 => machine.tick(machine.now.get() + dice.below(1000)),
             4 => machine.kernel().lend_floating_point(),
-            5 => machine.context.set([dice.roll(), dice.roll()]),
+            5 => machine.processor().context.set([dice.roll(), dice.roll()]),
             _ => {
                 machine.now.set(machine.now.get() + dice.below(50));
                 let operation = dice.below(1 + Operation::ALL.len() as u64);
@@ -171,11 +171,11 @@ fn recount(machine: &Machine) -> Vec<u64> {
     let void = machine.core().void().reference();
     let mut count = |at: Ref| {
         if at != void && machine.state(at).is_some() {
-            counts[machine.number(at) - 1] += 1;
+            counts[machine.number(at) - super::CORES as usize] += 1;
         }
     };
     for number in 0..PAGES {
-        let at = Ref::offered(super::BASE + PAGE * (1 + number));
+        let at = Ref::offered(super::MEMORY + PAGE * number);
         let state = machine.state(at).unwrap();
         let frame = machine.frame(at);
         if state.is(Kind::Pages) {
@@ -222,7 +222,7 @@ fn check(machine: &Machine, root: Thread<'_>, before: &[u64]) {
     assert!(bystanders(machine, root) == before, "a bystander changed");
     let counts = recount(machine);
     for number in 0..PAGES {
-        let at = Ref::offered(super::BASE + PAGE * (1 + number));
+        let at = Ref::offered(super::MEMORY + PAGE * number);
         let state = machine.state(at).unwrap();
         let kernel = Kind::ALL.iter().find(|&&kind| state.is(kind));
         match kernel {
@@ -247,7 +247,7 @@ fn check(machine: &Machine, root: Thread<'_>, before: &[u64]) {
 
 fn assert_no_object_is_mapped(machine: &Machine) {
     for number in 0..PAGES {
-        let at = Ref::offered(super::BASE + PAGE * (1 + number));
+        let at = Ref::offered(super::MEMORY + PAGE * number);
         if !machine.state(at).unwrap().is(Kind::Pages) {
             continue;
         }

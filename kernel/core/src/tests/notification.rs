@@ -62,7 +62,7 @@ fn interrupts_are_notifications() {
     let [low, low_time, _] = shop.thread(first::COMPONENT, 2, 20);
     machine.must(first::INTERRUPT, Operation::Listen, &[40, handler]);
     machine.dispatch(low, low_time);
-    machine.context.set([0xabc, 0xdef]);
+    machine.processor().context.set([0xabc, 0xdef]);
     machine.interrupt(41);
     assert_eq!(machine.running().index().get(), 2, "nobody listens");
     machine.interrupt(40);
@@ -76,7 +76,7 @@ fn interrupts_are_notifications() {
     machine.ask(first::FREE + 3, Operation::Receive, &[0]);
     assert_eq!(machine.running().index().get(), 2);
     assert_eq!(
-        machine.context.get(),
+        machine.processor().context.get(),
         [0xabc, 0xdef],
         "interrupted where it was"
     );

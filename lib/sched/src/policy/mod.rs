@@ -4,6 +4,7 @@
 //! wake-ups, and say who runs and when that answer expires. `doc/tutorial/policy.md` writes one step
 //! by step; [`crate::harness`] is the test every policy must pass.
 
+mod chosen;
 mod edf;
 mod fixed_priority;
 mod reservations;
@@ -11,6 +12,7 @@ mod server;
 mod time_partitions;
 mod vcpus;
 
+pub use chosen::{Chosen, Task};
 pub use edf::{Deadline, EarliestDeadlineFirst};
 pub use fixed_priority::{FixedPriority, NonPreemptive, Preemptive, Priority, RoundRobin, Rule};
 pub use reservations::Reservations;

@@ -82,7 +82,7 @@ fn start(first: &mut First) -> Result<(), Status> {
         delta_ns: word("delta_ns", 0),
         pause_ticks: period,
     };
-    SETTINGS.with(&CORE.threads, |known| *known = settings);
+    let _kept = SETTINGS.with(&CORE.threads, |known| *known = settings);
     let vcpu = CORE.create_main(first, Capacity { capacity, period });
     let binding = Binding::main(vcpu.map_err(|_| Status::BadArgument)?);
     let channel = info.channels.first().ok_or(Status::Nothing)?;
@@ -91,7 +91,7 @@ fn start(first: &mut First) -> Result<(), Status> {
         _ => answer,
     };
     let end = open(first, channel)?;
-    END.with(&CORE.threads, |place| *place = Some(end));
+    let _kept = END.with(&CORE.threads, |place| *place = Some(end));
     let index = CORE.threads.spawn(first, entry, binding)?;
     CORE.threads.spawn(first, stay_awake, binding)?;
     let [receive, send] = CORE.threads.end_point(first, index)?;
@@ -114,18 +114,22 @@ extern "C" fn stay_awake(_: u64) -> ! {
     }
 }
 
-extern "C" fn ask(_: u64) -> ! {
+/// What the working thread was left.
+fn means() -> (End, Settings) {
     let settings = SETTINGS.with(&CORE.threads, |settings| *settings);
-    match END.with(&CORE.threads, Option::take) {
-        Some(end) => end.ask(settings),
-        None => panic!("no channel"),
+    let end = END.with(&CORE.threads, Option::take);
+    match (end, settings) {
+        (Ok(Some(end)), Ok(settings)) => (end, settings),
+        _ => panic!("no channel"),
     }
 }
 
+extern "C" fn ask(_: u64) -> ! {
+    let (end, settings) = means();
+    end.ask(settings)
+}
+
 extern "C" fn answer(_: u64) -> ! {
-    let settings = SETTINGS.with(&CORE.threads, |settings| *settings);
-    match END.with(&CORE.threads, Option::take) {
-        Some(end) => end.answer(settings),
-        None => panic!("no channel"),
-    }
+    let (end, settings) = means();
+    end.answer(settings)
 }

@@ -68,7 +68,7 @@ extern "C" fn produce(_: u64) -> ! {
     let mut figure = Figure::new();
     for _ in 0..ROUNDS.load(Relaxed) {
         let start = clock::cycles();
-        MUTEX.with(&THREADS, |value| *value += 1);
+        let _free = MUTEX.with(&THREADS, |value| *value += 1);
         figure.add(counter().since(start));
     }
     figure.print("mutex");
@@ -81,7 +81,7 @@ fn contend() -> ! {
     for round in 0..ROUNDS.load(Relaxed) + 2 {
         THREADS.block(NEVER);
         let start = clock::cycles();
-        MUTEX.with(&THREADS, |value| *value += 1);
+        let _taken = MUTEX.with(&THREADS, |value| *value += 1);
         let instructions = counter().since(start);
         if round > 1 {
             figure.add(instructions);
@@ -96,12 +96,15 @@ fn contend() -> ! {
 fn contend_low() -> ! {
     const CONSUMER: u64 = 1;
     for _ in 0..ROUNDS.load(Relaxed) + 2 {
-        MUTEX.with(&THREADS, |value| {
+        let _free = MUTEX.with(&THREADS, |value| {
             THREADS.wakeup(CONSUMER);
             *value += 1;
         });
     }
-    println!("mutex taken {} times", MUTEX.with(&THREADS, |value| *value));
+    println!(
+        "mutex taken {} times",
+        MUTEX.with(&THREADS, |value| *value).unwrap_or(0)
+    );
     loop {
         THREADS.block(NEVER);
     }

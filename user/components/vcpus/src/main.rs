@@ -89,7 +89,7 @@ impl From<Refused> for Failure {
 
 fn run(mut first: First) -> ! {
     let started = start(&mut first);
-    MEANS.with(&CORE.threads, |means| *means = Some(first));
+    let _kept = MEANS.with(&CORE.threads, |means| *means = Some(first));
     if let Err(failure) = started {
         match failure {
             Failure::Kernel(status) => println!("stopped: {status:?}"),
@@ -153,7 +153,7 @@ fn start(first: &mut First) -> Result<(), Failure> {
         }
         answer => Some(answer?),
     };
-    TIMING.with(&CORE.threads, |known| *known = timing);
+    let _kept = TIMING.with(&CORE.threads, |known| *known = timing);
     if let Some(reporter) = reporter {
         CORE.threads.spawn(first, report, Binding::main(reporter))?;
     }
@@ -227,7 +227,7 @@ fn ask(timing: Timing) {
     let answer = MEANS.with(&CORE.threads, |means| {
         means.as_mut().map(|first| CORE.create_main(first, limits))
     });
-    match answer {
+    match answer.ok().flatten() {
         Some(Ok(_)) => println!("a VCPU of {capacity_us} us in {period_us} us: created"),
         Some(Err(Refused::Admission(admission::Refused::Misfit(misfit)))) => println!(
             "a VCPU of {capacity_us} us in {period_us} us: refused, `{}` would lack {} us of its C",
@@ -243,7 +243,9 @@ fn ask(timing: Timing) {
 
 /// Says once a second how the tasks responded, in the time of the least important VCPU.
 extern "C" fn report(_: u64) -> ! {
-    let timing = TIMING.with(&CORE.threads, |timing| *timing);
+    let timing = TIMING
+        .with(&CORE.threads, |timing| *timing)
+        .expect("nobody keeps it");
     let mut next = START.load(Relaxed);
     loop {
         next += clock::frequency();

@@ -1,0 +1,49 @@
+//! Parts of the partition, and who can own them
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, PART_NAMES, items, part};
+use crate::suggestion::advice;
+use bulkhead_abi::component::{Part, Role};
+
+crate::rules::rule! {
+    Error, "component-part",
+    "a component owns parts that its partition has, and that its role may have",
+    "The heartbeat and the capability to the monitor speak for the partition as a whole: they are the \
+     scheduler's. The boot component is given everything and owns nothing.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for (partition, component) in super::all(draft) {
+        let path = component.path(partition);
+        for name in items(&component.owns).filter(|name| part(&name.value).is_none()) {
+            report.add(
+                RULE.at(
+                    &name.span,
+                    format!("a partition has no part `{}`", name.value),
+                )
+                .here("unknown part")
+                .help(advice(&name.value, "part", &PART_NAMES)),
+            );
+        }
+        for (part, span) in component.parts() {
+            let whole = matches!(part, Part::Heartbeat | Part::Monitor);
+            let wrong = match component.role() {
+                Some(Role::Boot) => Some("leave it to the others"),
+                Some(role) if whole && role != Role::Scheduler => Some("leave it to the scheduler"),
+                _ if part == Part::Trace && partition.trace.is_absent() => {
+                    Some("give the partition a `trace`")
+                }
+                _ => None,
+            };
+            if let Some(help) = wrong {
+                let message = format!("`{path}` cannot own the {}", PART_NAMES[part as usize]);
+                report.add(
+                    RULE.at(span, message)
+                        .here("not for this component")
+                        .help(help),
+                );
+            }
+        }
+    }
+}
