@@ -97,7 +97,7 @@ numbered! {
         /// Table: `x2` = place in it, `x3` = caller's slot to copy; a root takes a leaf into `x2`
         /// (= place / [`SLOTS`]). Memory: narrowed to pages `x4`, `x4 + x5`.
         Copy = 9,
-        /// Table (leaf): empties place `x2`.
+        /// Table: empties place `x2`; of a root, takes the leaf off.
         Remove = 10,
         /// Pages: `x2` = index, `x3` = Pages of the next level.
         Attach = 11,
@@ -185,6 +185,8 @@ numbered! {
         Refused = 14,
         /// The object belongs to another core.
         OtherCore = 15,
+        /// A page or slot was given up so recently that another core may still hold what it was.
+        Resting = 16,
     }
 }
 

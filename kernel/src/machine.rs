@@ -110,6 +110,10 @@ impl Hal for Machine {
         registers::set_user_root(root);
     }
 
+    fn settle(&self) {
+        registers::synchronize();
+    }
+
     fn forget_translations(&self) {
         registers::forget_translations();
     }

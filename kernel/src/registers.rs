@@ -46,6 +46,8 @@ readers! {
     acknowledge = "S3_0_C12_C12_0";
     /// Affinity of the core.
     affinity = "mpidr_el1";
+    /// Ticks of the counter in a second.
+    counter_frequency = "cntfrq_el0";
     /// What the memory system implements.
     memory_features = "id_aa64mmfr0_el1";
 }
@@ -111,10 +113,10 @@ pub(crate) fn send_interrupt(value: u64) {
     }
 }
 
-/// Everything written before can be read by a core that starts.
+/// Everything written before can be read by other cores, before anything that follows.
 pub(crate) fn synchronize() {
-    // SAFETY: a barrier.
-    unsafe { asm!("dsb ish", options(nostack, preserves_flags)) }
+    // SAFETY: barriers.
+    unsafe { asm!("dsb ish", "isb", options(nostack, preserves_flags)) }
 }
 
 /// Writes back a line of data, so that instruction fetches find it.

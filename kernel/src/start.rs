@@ -22,6 +22,9 @@ use core::sync::atomic::Ordering;
 
 /// SCTLR_EL1: RES1 bits of Armv8.0, M, C, SA, SA0, I; EL0 may use DC ZVA, CTR_EL0, WFI and WFE.
 const CONTROL: u64 = 0x30d0_181d | 1 << 14 | 1 << 15 | 1 << 16 | 1 << 18;
+/// How often in a second a core becomes quiet (`bulkhead_kernel_core::quiet`): what was given up can be
+/// used again after so long, and no core is disturbed more often for it.
+const QUIET_RATE: u64 = 100;
 const STACK_BYTES: u64 = 8192;
 
 /// Stack of the first core.
@@ -182,6 +185,8 @@ fn start(info_address: u64) -> Result<(), u64> {
         let at = Ref::offered(core_pages + LINEAR + rank * PAGE_SIZE);
         let core = Core::new(at, Machine.frame(at));
         core.rank().set(rank);
+        core.period()
+            .set(registers::counter_frequency() / QUIET_RATE);
         core.name().set(interrupts::affinity(rank));
         core.stack().set(stacks + LINEAR + rank * STACK_BYTES);
     }

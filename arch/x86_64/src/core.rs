@@ -101,6 +101,7 @@ impl Core {
     ///
     /// # Panics
     /// It is none.
+    #[inline(always)]
     #[must_use]
     pub fn here() -> &'static Self {
         // SAFETY: null, or a core, which outlives all that runs on it.
@@ -108,12 +109,14 @@ impl Core {
     }
 
     /// The control block that scheduler and kernel share.
+    #[inline(always)]
     #[must_use]
     pub const fn scb(&self) -> &Scb {
         &self.scb
     }
 
     /// A thread's dispatch block.
+    #[inline(always)]
     #[must_use]
     pub fn dcb(&self, thread: usize) -> &Dcb {
         &self.dcbs[thread]
@@ -163,6 +166,7 @@ impl Core {
     ///
     /// # Safety
     /// Called by the running thread of this core, which is `own`; `next` is another thread.
+    #[inline(always)]
     pub unsafe fn switch(&self, own: usize, next: usize, epoch: u64) -> Activation {
         // SAFETY: the caller's contract; blocks of this core, `next` filled by its thread alone.
         let outcome =
@@ -176,6 +180,7 @@ impl Core {
 
     /// Asks the kernel to run `thread`, and thread 0 at `timeout`, nanoseconds of the monotonic clock;
     /// `None` keeps the one that is set.
+    #[cold]
     pub fn dispatch(&self, thread: usize, timeout: Option<u64>, epoch: u64) -> Activation {
         let thread = thread as u64;
         let mut request = Request {

@@ -71,6 +71,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(external::BUFFERS_HOST),
         Box::new(budgets::Budgets),
         Box::new(communication::Communication),
+        Box::new(external::SWITCH_HOST),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),

@@ -15,7 +15,7 @@ use crate::error::BuildError;
 use crate::foreign::{self, Wishes};
 use crate::initrd::{self, Contents};
 use crate::progress::Progress;
-use crate::{BuildOptions, components, elf, linux, output};
+use crate::{BuildOptions, components, elf, linux, output, sources};
 
 /// Crate of the programs in the initial file system.
 const AGENT: &str = "bulkhead-agent";
@@ -60,7 +60,7 @@ fn crates_of(image: &Image) -> Vec<String> {
             let programs = components.iter().map(|component| &component.program);
             let crates = programs.filter_map(|program| match program {
                 Program::Crate(name) => Some(name.clone()),
-                Program::File(_) => None,
+                Program::File(_) | Program::Folder(_) => None,
             });
             crates.collect()
         }
@@ -173,10 +173,13 @@ impl<'a> Gatherer<'a> {
         let mut executables = Vec::new();
         for component in components {
             let path = match &component.program {
-                Program::Crate(name) => only_executable(&self.built, name)?,
-                Program::File(path) => path,
+                Program::Crate(name) => only_executable(&self.built, name)?.to_path_buf(),
+                Program::File(path) => path.clone(),
+                Program::Folder(path) => {
+                    sources::build(&self.options.root, path, &self.options.out_dir)?
+                }
             };
-            executables.push(executable(path)?);
+            executables.push(executable(&path)?);
         }
         let named = |other: &Partition| other.name == partition.name;
         let id = self.system.partitions.iter().position(named);

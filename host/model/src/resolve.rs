@@ -190,13 +190,25 @@ fn resolve_component(
     })
 }
 
+/// Whether what is listed as a component names a folder beside the description, not a crate.
+pub(crate) fn is_folder(name: &str) -> bool {
+    name.contains('/')
+}
+
 /// A component that is only listed: the first one builds the others as it sees fit.
-fn listed(partition: &PartitionDraft, name: &str) -> Option<Component> {
+fn listed(draft: &Draft, partition: &PartitionDraft, given: &At<String>) -> Option<Component> {
+    let path = is_folder(&given.value).then(|| draft.path(given));
+    let name = match &path {
+        Some(path) => path.file_name()?.to_str()?,
+        None => &given.value,
+    };
     Some(Component {
         name: name.strip_prefix("bulkhead-").unwrap_or(name).to_owned(),
         span: None,
         role: Role::Application,
-        program: Program::Crate(name.to_owned()),
+        program: path
+            .clone()
+            .map_or_else(|| Program::Crate(name.to_owned()), Program::Folder),
         provides: Vec::new(),
         needs: Vec::new(),
         channels: Vec::new(),
@@ -214,7 +226,7 @@ fn image(draft: &Draft, partition: &PartitionDraft, image: &ImageDraft) -> Optio
         return Some(Image::Crate(name));
     }
     if image.components.given().is_some() {
-        let crates = image.crates().map(|name| listed(partition, &name.value));
+        let crates = image.crates().map(|name| listed(draft, partition, name));
         return Some(Image::Components(crates.collect::<Option<_>>()?));
     }
     if let Some(file) = image.file.given() {

@@ -235,6 +235,8 @@ pub enum Program {
     Crate(String),
     /// An ELF file.
     File(PathBuf),
+    /// A folder with a crate or C files of one's own.
+    Folder(PathBuf),
 }
 
 /// A Linux kernel.

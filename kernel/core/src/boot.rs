@@ -26,7 +26,7 @@ pub struct Offer {
     pub component: Packed,
     /// Guest-physical address of the guest page.
     pub guest_page: u64,
-    /// The pages of the cores, which have their names, ranks and stacks; the first runs this.
+    /// The pages of the cores, which have their names, ranks, periods and stacks; the first runs this.
     pub cores: (Ref, u64),
 }
 
@@ -59,7 +59,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let (cores, count) = offer.cores;
         for rank in 0..count.min(MAX_CORES as u64) {
             let at = cores.plus(rank);
-            self.prepare_core(Core::new(at, self.0.frame(at)), &mut free, shared)?;
+            let core = Core::new(at, self.0.frame(at));
+            core.first().set(cores.address());
+            core.count().set(count);
+            self.prepare_core(core, &mut free, shared)?;
         }
         let leaf = self.first_table(&mut free)?;
         let slot = |place| Slot::of(self.0.frame(leaf), place);
@@ -67,24 +70,29 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let component = free.take()?;
         let [table, pages] = [first::TABLE, first::PAGES[0]].map(|place| slot(place).object());
         self.new_component(component, [table, pages], 1)?;
-        self.enter_in(slot(first::COMPONENT), Kind::Component, component, 0)?;
+        self.enter_in(
+            self.vacant(slot(first::COMPONENT))?,
+            Kind::Component,
+            component,
+            0,
+        )?;
         let thread = self.first_thread(&mut free, leaf, offer)?;
         for (place, kind) in [
             (first::RETURN, Kind::Return),
             (first::INTERRUPT, Kind::Interrupt),
             (first::MONITOR, Kind::Monitor),
         ] {
-            slot(place).fill(kind as u64, self.void(), 0, 0);
+            slot(place).put(kind, self.void(), 0, 0);
         }
         for (place, (at, pages), extra) in [
             (first::MEMORY, (free.next, free.left), 0),
             (first::WINDOW, offer.window, WINDOW),
             (first::ARCHIVE, offer.archive, 0),
         ] {
-            slot(place).fill(Kind::Memory as u64, at, pages, extra);
+            slot(place).put(Kind::Memory, at, pages, extra);
         }
         for (place, rank) in (first::CORES..first::FREE).zip(0..count) {
-            slot(place).fill(Kind::Core as u64, cores.plus(rank), 0, 0);
+            slot(place).put(Kind::Core, cores.plus(rank), 0, 0);
         }
         let core = self.0.core();
         core.stage().set(STARTED);
@@ -134,10 +142,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let [root, leaf] = [free.take()?, free.take()?];
         let slot = |place| Slot::of(self.0.frame(leaf), place);
         self.claim(leaf, Kind::Table, 0)?;
-        self.make_table(slot(first::TABLE), root, 0)?;
-        self.enter_in(slot(first::LEAF), Kind::Table, leaf, 1)?;
+        self.make_table(self.vacant(slot(first::TABLE))?, root, 0)?;
+        self.enter_in(self.vacant(slot(first::LEAF))?, Kind::Table, leaf, 1)?;
         self.0.frame(root).word(0).set(leaf.address());
-        self.refer(leaf);
+        self.refer(leaf)?;
         Ok(leaf)
     }
 
@@ -145,19 +153,19 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn first_space(self, free: &mut Free, leaf: Ref, offer: &Offer) -> Result<(), Status> {
         let slot = |place| Slot::of(self.0.frame(leaf), place);
         for (level, place) in (1..).zip(first::PAGES) {
-            self.make_pages(slot(place), free.take()?, level)?;
+            self.make_pages(self.vacant(slot(place))?, free.take()?, level)?;
         }
         let [root, middle, last] = first::PAGES.map(|place| slot(place).object());
         self.attach(root, IMAGE >> 30, middle)?;
         self.attach(middle, IMAGE >> 21, last)?;
         let memory = slot(first::ARCHIVE);
-        memory.fill(Kind::Memory as u64, offer.archive.0, offer.archive.1, 0);
+        memory.put(Kind::Memory, offer.archive.0, offer.archive.1, 0);
         for segment in &offer.component.segments {
             self.map_segment(last, memory, segment)?;
         }
         for page in 1..=STACK_PAGES {
             let stack = slot(first::MEMORY);
-            stack.fill(Kind::Memory as u64, free.take()?, 1, 0);
+            stack.put(Kind::Memory, free.take()?, 1, 0);
             let index = index_of(STACK_TOP - page * PAGE)?;
             self.map(last, index, stack, 0, Rights::Write)?;
         }
@@ -181,13 +189,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let start = [offer.component.entry, STACK_TOP];
         let core = self.0.core();
         let shared = slot(first::MEMORY);
-        shared.fill(Kind::Memory as u64, free.take()?, 1, 0);
+        shared.put(Kind::Memory, free.take()?, 1, 0);
         let last = slot(first::PAGES[2]).object();
         self.map(last, index_of(SCB_ADDRESS)?, shared, 0, Rights::Write)?;
         let thread = self.new_thread(free.take()?, component, start)?;
         let scheduler = self.new_scheduler(core, free.take()?, thread, shared.object())?;
         let time = self.all_time(core, free.take()?, scheduler)?;
-        self.set_time(thread, time.at());
+        self.set_time(thread, time.at())?;
         thread.message(1).set(offer.guest_page);
         thread.message(2).set(offer.window.0.address() - H::LINEAR);
         for (place, kind, at) in [
@@ -196,7 +204,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (first::SCHEDULER, Kind::Scheduler, scheduler.at()),
             (first::TIME, Kind::Time, time.at()),
         ] {
-            self.enter_in(slot(place), kind, at, 0)?;
+            self.enter_in(self.vacant(slot(place))?, kind, at, 0)?;
         }
         Ok(thread)
     }

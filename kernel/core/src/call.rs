@@ -3,15 +3,18 @@
 //! Invocations and returns come first; they are what must be fast. Everything else answers a status
 //! and a value in the caller's message registers, also when another thread runs afterwards.
 
-use crate::frame::Ref;
+use crate::frame::{Ref, State};
 use crate::hal::MonitorCall;
 use crate::object::{Component, Scheduler, Thread, Time};
-use crate::slot::Slot;
+use crate::slot::{Slot, Vacant};
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{Kind, LEAVES, Operation, POLL, SLOTS, Status, ThreadWord};
 
 /// `x2` to `x6`.
 pub type Arguments = [u64; 5];
+
+/// Kinds of capabilities that are there, from 1 on.
+const KINDS: u64 = Kind::ALL.len() as u64 - 1;
 
 /// What a call answers.
 pub(crate) type Answer = Result<u64, Status>;
@@ -33,7 +36,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 Ok(()) => return,
                 Err(status) => Err(status),
             }
-        } else if operation == Operation::Identify as u64 && kind != Kind::Empty as u64 {
+        } else if operation == Operation::Identify as u64 && kind.wrapping_sub(1) < KINDS {
             Ok(kind)
         } else {
             self.operate(caller, slot, operation)
@@ -75,9 +78,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (_, Kind::Pages) => self.pages_operation(caller, slot, operation, arguments),
             (Operation::Entry, Kind::Component) => {
                 let place = self.destination(caller, first)?;
-                place.fill(Kind::Invoke as u64, slot.object(), second, third);
-                self.refer(slot.object());
-                Ok(0)
+                self.name(place, Kind::Invoke, slot.object(), [second, third])
             }
             (_, Kind::Core) => self.core_operation(caller, slot, operation, arguments),
             (Operation::Listen, Kind::Interrupt) => self.listen(caller, first, second),
@@ -92,6 +93,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.0.monitor(call).map(|()| 0)
     }
 
+    #[inline(never)]
     fn thread_operation(
         self,
         caller: Thread<'h>,
@@ -108,9 +110,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             _ => return Err(Status::NoOperation),
         };
         let place = self.destination(caller, first)?;
-        place.fill(kind as u64, slot.object(), 0, 0);
-        self.refer(slot.object());
-        Ok(0)
+        self.name(place, kind, slot.object(), [0, 0])
     }
 
     fn inspect(self, thread: Thread<'h>, word: u64) -> Answer {
@@ -143,13 +143,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// An empty slot of the caller's own table, which has the leaf.
-    pub(crate) fn destination(self, caller: Thread<'h>, index: u64) -> Result<Slot<'h>, Status> {
+    #[inline(never)]
+    pub(crate) fn destination(self, caller: Thread<'h>, index: u64) -> Result<Vacant<'h>, Status> {
         let component = self.component(caller.component().reference());
         let root = self.0.frame(component.table().reference());
         if root.word(index / SLOTS % LEAVES).reference() == self.void() {
             return Err(Status::BadArgument);
         }
-        self.slot(component, index).vacant()
+        self.vacant(self.slot(component, index))
     }
 
     #[inline(always)]
@@ -183,10 +184,18 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.0.core().void().reference()
     }
 
-    /// One reference more to an object.
-    pub(crate) fn refer(self, object: Ref) {
+    /// One reference more to an object, unless another core has just reclaimed it.
+    #[inline(never)]
+    pub(crate) fn refer(self, object: Ref) -> Result<(), Status> {
+        let refers = self.0.state(object).is_none_or(State::refer);
+        refers.then_some(()).ok_or(Status::NoCapability)
+    }
+
+    /// One reference less.
+    #[inline(never)]
+    pub(crate) fn forget(self, object: Ref) {
         if let Some(state) = self.0.state(object) {
-            state.refer();
+            state.forget();
         }
     }
 }

@@ -5,12 +5,12 @@
 //! belongs to a core only that core changes: others are refused, or post to its mailbox.
 
 use crate::call::{Answer, Arguments};
-use crate::frame::{Ref, State};
+use crate::frame::Ref;
 use crate::memory::page_of;
 use crate::object::{Core, OFF, PREPARED, PREPARING, STARTED, Scheduler, Thread, Time};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
-use bulkhead_abi::kernel::{ALL, Kind, NEVER, Operation, STACK_TOP, Status};
+use bulkhead_abi::kernel::{ALL, Kind, Operation, STACK_TOP, Status};
 
 /// Pages of which a core's first thread, scheduler and time are made, and their SCB.
 const PAGES: u64 = 4;
@@ -33,6 +33,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// A first thread, `[memory, first page, destination, component, entry]`.
+    #[inline(never)]
     fn prepare(
         self,
         caller: Thread<'h>,
@@ -48,9 +49,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
             let index = destination.checked_add(number);
             *place = self.destination(caller, index.ok_or(Status::BadArgument)?)?;
         }
-        let free = |page| self.0.state(at.plus(page)).is_some_and(State::is_untyped);
+        for page in 0..PAGES - 1 {
+            self.free(self.0.state(at.plus(page)).ok_or(Status::WrongPage)?)?;
+        }
         let shared = self.0.state(at.plus(PAGES - 1)).ok_or(Status::WrongPage)?;
-        if !(0..PAGES - 1).all(free) || !shared.is_memory() {
+        if !shared.is_memory() {
             return Err(Status::WrongPage);
         }
         if !core.stage().exchange(OFF, PREPARING) {
@@ -76,7 +79,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let thread = self.new_thread(at, component, [entry, STACK_TOP])?;
         let scheduler = self.new_scheduler(core, at.plus(1), thread, at.plus(PAGES - 1))?;
         let time = self.all_time(core, at.plus(2), scheduler)?;
-        self.set_time(thread, time.at());
+        self.set_time(thread, time.at())?;
         core.current().set(thread.at().address());
         Ok([
             (Kind::Thread, thread.at()),
@@ -86,6 +89,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Time without end for the root scheduler of a core.
+    #[inline(never)]
     pub(crate) fn all_time(
         self,
         core: Core<'h>,
@@ -100,6 +104,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(time)
     }
 
+    #[inline(never)]
     fn start(self, core: Core<'h>, arguments: Arguments) -> Answer {
         if !core.stage().exchange(PREPARED, STARTED) {
             return Err(Status::NotReady);
@@ -118,11 +123,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let component = self.component(thread.component().reference());
         core.running().set(thread.at().address());
         core.time().set(thread.time().get());
-        core.since().set(self.0.now());
+        let now = self.0.now();
+        core.since().set(now);
+        core.due().set(0);
+        self.quiesce(now);
         core.space().set(component.space().get());
         self.0.set_address_space(component.space().get());
         self.0.lend_floating_point(false);
-        core.armed().set(NEVER);
-        self.0.set_timer(NEVER);
+        core.armed().set(core.due().get());
+        self.0.set_timer(core.due().get());
     }
 }

@@ -1,8 +1,9 @@
 //! Pages of words, what refers to them, and what they are used as
 //!
 //! The frame table has one entry per page of memory: untyped (0), user memory with the number of
-//! its mappings, or a kernel object of a kind with the number of capabilities and objects that refer
-//! to it. Entries change by single atomic instructions.
+//! its mappings, a kernel object of a kind with the number of capabilities and objects that refer
+//! to it, or at rest since some time: nobody has it, but another core may still hold a reference or a
+//! translation from before ([`crate::quiet`]). Entries change by single atomic instructions.
 
 use bulkhead_abi::kernel::{Kind, Status};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -49,6 +50,17 @@ impl Word {
     #[inline(always)]
     pub(crate) fn add(&self, value: u64) -> u64 {
         self.0.fetch_add(value, Ordering::AcqRel)
+    }
+
+    /// Its value, before anything that is read afterwards.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Replaces its value, after anything that was written before.
+    pub(crate) fn publish(&self, value: u64) {
+        self.0.store(value, Ordering::Release);
     }
 
     /// Sets bits; what it was.
@@ -143,8 +155,37 @@ impl Ref {
 const USER: u64 = 1 << 62;
 const KERNEL: u64 = 1 << 63;
 const KIND_SHIFT: u32 = 48;
+/// The rest is a [`Rest`].
+const RESTING: u64 = 1 << 61;
 /// Counts end here; 2^32 references cannot stand in any memory.
 const COUNT: u64 = (1 << 32) - 1;
+
+/// Since when something is at rest, in units that fit beside the marks of what rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rest(u64);
+
+impl Rest {
+    /// Cycles of the clock in a unit: 2^56 units are no number of cycles that passes.
+    const SHIFT: u32 = 8;
+
+    /// From `now` on.
+    pub(crate) const fn since(now: u64) -> Self {
+        Self(now >> Self::SHIFT)
+    }
+
+    /// Whether it had begun before `time`.
+    pub(crate) const fn is_before(self, time: u64) -> bool {
+        self.0 < time >> Self::SHIFT
+    }
+
+    pub(crate) const fn of_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    pub(crate) const fn word(self) -> u64 {
+        self.0
+    }
+}
 
 /// An entry of the frame table.
 #[repr(transparent)]
@@ -170,10 +211,14 @@ impl State {
         self.0.load(Ordering::Relaxed) & !COUNT == kernel(kind)
     }
 
-    /// Whether nobody has it.
-    #[must_use]
-    pub fn is_untyped(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0
+    /// Its value where nobody has it, and no core holds what it was.
+    pub(crate) fn free(&self, quiet: impl Fn(Rest) -> bool) -> Result<u64, Status> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Ok(0),
+            taken if taken & RESTING == 0 => Err(Status::WrongPage),
+            resting if quiet(Rest(resting & !RESTING)) => Ok(resting),
+            _ => Err(Status::Resting),
+        }
     }
 
     /// Whether it is no kernel object.
@@ -182,14 +227,15 @@ impl State {
         self.0.load(Ordering::Relaxed) & KERNEL == 0
     }
 
-    /// Makes an untyped page a kernel object that nobody refers to yet.
-    pub(crate) fn claim(&self, kind: Kind) -> Result<(), Status> {
-        self.exchange(0, kernel(kind))
+    /// Makes a page that was [`State::free`] a kernel object that nobody refers to yet.
+    pub(crate) fn claim(&self, free: u64, kind: Kind) -> Result<(), Status> {
+        self.exchange(free, kernel(kind))
     }
 
-    /// Makes a kernel object that nobody refers to untyped.
-    pub(crate) fn release(&self, kind: Kind) -> Result<(), Status> {
-        self.exchange(kernel(kind), 0).map_err(|_| Status::InUse)
+    /// Lays a kernel object that nobody refers to at rest.
+    pub(crate) fn release(&self, kind: Kind, rest: Rest) -> Result<(), Status> {
+        self.exchange(kernel(kind), RESTING | rest.0)
+            .map_err(|_| Status::InUse)
     }
 
     /// Makes the page user memory for good: the machine's own reference is never given back.
@@ -198,26 +244,28 @@ impl State {
     }
 
     /// One mapping more; `true` where the page was untyped.
-    pub(crate) fn map(&self) -> Result<bool, Status> {
+    pub(crate) fn map(&self, quiet: impl Fn(Rest) -> bool) -> Result<bool, Status> {
         let before = self.0.load(Ordering::Relaxed);
-        match before {
-            0 => self.exchange(0, USER | 1).map(|()| true),
-            used if used & USER != 0 => self.exchange(used, used + 1).map(|()| false),
-            _ => Err(Status::WrongPage),
+        if before & USER != 0 {
+            return self.exchange(before, before + 1).map(|()| false);
         }
+        self.exchange(self.free(quiet)?, USER | 1).map(|()| true)
     }
 
-    /// One mapping less; the last makes the page untyped.
-    pub(crate) fn unmap(&self) {
+    /// One mapping less; the last lays the page at rest.
+    pub(crate) fn unmap(&self, rest: Rest) {
         if self.0.fetch_sub(1, Ordering::Relaxed) == USER | 1 {
-            // Nobody can map it in between on this core; on another it fails and is tried again.
-            let _mapped_again = self.exchange(USER, 0);
+            let _mapped_again = self.exchange(USER, RESTING | rest.0);
         }
     }
 
-    /// One reference more to a kernel object.
-    pub(crate) fn refer(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    /// One reference more to a kernel object; `false` where it is none any more.
+    pub(crate) fn refer(&self) -> bool {
+        let refers = self.0.fetch_add(1, Ordering::Relaxed) & KERNEL != 0;
+        if !refers {
+            self.forget();
+        }
+        refers
     }
 
     /// One reference less.

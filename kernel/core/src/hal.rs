@@ -63,6 +63,9 @@ pub trait Hal {
     /// Walks user addresses from here on from this root, under its identity: `TTBR0_EL1`.
     fn set_address_space(&self, root: u64);
 
+    /// Orders everything written before in front of the clock's next reading, for all cores.
+    fn settle(&self);
+
     /// Forgets translations of addresses that are no longer mapped.
     fn forget_translations(&self);
 

@@ -25,6 +25,7 @@ mod make;
 mod memory;
 mod notify;
 pub mod object;
+pub mod quiet;
 mod run;
 mod slot;
 mod table;

@@ -7,7 +7,7 @@ use crate::frame::Ref;
 use crate::memory::page_of;
 use crate::object::{Core, Scheduler, Thread, Time};
 use crate::run::number;
-use crate::slot::Slot;
+use crate::slot::Vacant;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::kernel::{Kind, LEAST, NEVER, SCHEDULERS, Status};
 
@@ -15,7 +15,7 @@ use bulkhead_abi::kernel::{Kind, LEAST, NEVER, SCHEDULERS, Status};
 const IDENTITIES: u64 = 8 * crate::frame::PAGE;
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    pub(crate) fn make_table(self, place: Slot<'h>, at: Ref, level: u64) -> Answer {
+    pub(crate) fn make_table(self, place: Vacant<'h>, at: Ref, level: u64) -> Answer {
         if level > 1 {
             return Err(Status::BadArgument);
         }
@@ -24,7 +24,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.enter_in(place, Kind::Table, at, level)
     }
 
-    pub(crate) fn make_pages(self, place: Slot<'h>, at: Ref, level: u64) -> Answer {
+    pub(crate) fn make_pages(self, place: Vacant<'h>, at: Ref, level: u64) -> Answer {
         if !(1..=3).contains(&level) {
             return Err(Status::BadArgument);
         }
@@ -35,7 +35,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn make_component(
         self,
         caller: Thread<'h>,
-        place: Slot<'h>,
+        place: Vacant<'h>,
         at: Ref,
         [table, pages, identity]: [u64; 3],
     ) -> Answer {
@@ -48,6 +48,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.enter_in(place, Kind::Component, at, 0)
     }
 
+    #[inline(never)]
     pub(crate) fn new_component(
         self,
         at: Ref,
@@ -64,13 +65,18 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::Occupied);
         }
         self.claim(at, Kind::Component, 0)?;
+        let given_back = || {
+            self.0
+                .state(at)
+                .map(|state| state.release(Kind::Component, self.rest()))
+        };
         if word.mark(bit) & bit != 0 {
             // Another core was faster; nobody has seen the page.
-            self.0.state(at).map(|state| state.release(Kind::Component));
+            given_back();
             return Err(Status::Occupied);
         }
-        self.refer(table);
-        self.refer(pages);
+        self.refer(table)?;
+        self.refer(pages)?;
         let component = self.component(at);
         component.table().set(table.address());
         component
@@ -82,7 +88,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn make_thread(
         self,
         caller: Thread<'h>,
-        place: Slot<'h>,
+        place: Vacant<'h>,
         at: Ref,
         [component, entry, sp]: [u64; 3],
     ) -> Answer {
@@ -91,6 +97,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.enter_in(place, Kind::Thread, at, 0)
     }
 
+    #[inline(never)]
     pub(crate) fn new_thread(
         self,
         at: Ref,
@@ -98,7 +105,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         [entry, sp]: [u64; 2],
     ) -> Result<Thread<'h>, Status> {
         self.claim(at, Kind::Thread, 0)?;
-        self.refer(component);
+        self.refer(component)?;
         let thread = self.thread(at);
         let void = self.void().address();
         thread.component().set(component.address());
@@ -115,7 +122,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn make_scheduler(
         self,
         caller: Thread<'h>,
-        place: Slot<'h>,
+        place: Vacant<'h>,
         at: Ref,
         [thread, memory, number]: [u64; 3],
     ) -> Answer {
@@ -128,6 +135,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// Its thread leaves the scheduler it was under, which becomes the parent, and has index 0. One
     /// that was nobody's belongs to `core` from now on.
+    #[inline(never)]
     pub(crate) fn new_scheduler(
         self,
         core: Core<'h>,
@@ -148,13 +156,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::OtherCore);
         }
         let state = self.0.state(scb).ok_or(Status::WrongPage)?;
-        let fresh = state.map()?;
+        let fresh = state.map(|rest| self.is_quiet(rest))?;
         self.claim(at, Kind::Scheduler, self.void().address())
-            .inspect_err(|_| state.unmap())?;
+            .inspect_err(|_| state.unmap(self.rest()))?;
         if alone && !self.adopt(thread, core) {
             // Another core was faster; nobody has seen the page.
-            state.unmap();
-            self.0.state(at).map(|state| state.release(Kind::Scheduler));
+            state.unmap(self.rest());
+            self.0
+                .state(at)
+                .map(|state| state.release(Kind::Scheduler, self.rest()));
             return Err(Status::OtherCore);
         }
         if fresh {
@@ -162,7 +172,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         core.schedulers().set(place + 1);
         core.placed(place).set(at.address());
-        self.refer(thread.at());
+        self.refer(thread.at())?;
         let scheduler = self.scheduler(at);
         scheduler.core().set(core.at().address());
         scheduler.scb().set(scb.address());
@@ -187,7 +197,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn make_time(
         self,
         caller: Thread<'h>,
-        place: Slot<'h>,
+        place: Vacant<'h>,
         at: Ref,
         [source, cycles, priority]: [u64; 3],
     ) -> Answer {
@@ -204,6 +214,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.enter_in(place, Kind::Time, at, 0)
     }
 
+    #[inline(never)]
     pub(crate) fn new_time(self, core: Core<'h>, at: Ref) -> Result<Time<'h>, Status> {
         self.claim(at, Kind::Time, LEAST)?;
         let time = self.time(at);
@@ -215,9 +226,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// The first capability to a new object.
-    pub(crate) fn enter_in(self, place: Slot<'h>, kind: Kind, at: Ref, detail: u64) -> Answer {
-        place.fill(kind as u64, at, detail, 0);
-        self.refer(at);
-        Ok(0)
+    pub(crate) fn enter_in(self, place: Vacant<'h>, kind: Kind, at: Ref, detail: u64) -> Answer {
+        self.name(place, kind, at, [detail, 0])
     }
 }

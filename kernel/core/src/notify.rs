@@ -98,6 +98,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Ends the wait of a thread that has been notified.
+    #[inline(never)]
     fn wake(self, receiver: Thread<'h>) {
         let core = self.0.core();
         self.ready(receiver);
@@ -155,13 +156,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Interrupt `intid` becomes a notification of the thread behind the caller's Send at `sender`.
+    #[inline(never)]
     pub(crate) fn listen(self, caller: Thread<'h>, intid: u64, sender: u64) -> Answer {
         let sender = self.own(caller, sender).expect(Kind::Send)?;
         if intid >= INTERRUPTS {
             return Err(Status::BadArgument);
         }
         self.0.enable_interrupt(intid)?;
-        self.refer(sender.object());
+        self.refer(sender.object())?;
         let table = self.0.frame(self.0.core().interrupts().reference());
         table.word(intid).set(sender.object().address());
         Ok(0)

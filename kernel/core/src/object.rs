@@ -89,6 +89,16 @@ objects! {
         mailbox = 18,
         /// Its rank in the partition.
         rank = 19,
+        /// Page of the first core.
+        first = 21,
+        /// Cores of the partition, whose pages follow it.
+        count = 22,
+        /// Cycles in which each core becomes quiet once.
+        period = 23,
+        /// Until when it has last become quiet; alone on its line, for others read it.
+        quiet = 24,
+        /// When it becomes quiet next.
+        due = 32,
         /// End of its stack.
         stack = Self::STACK,
     }

@@ -89,7 +89,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(always)]
     fn arm(self, now: u64, time: Time<'h>) {
         let core = self.0.core();
-        let mut deadline = now.saturating_add(time.budget().get());
+        let end = now.saturating_add(time.budget().get());
+        let mut deadline = end.min(core.due().get());
         let mut scheduler = self.scheduler(self.current().scheduler().reference());
         for _ in 0..SCHEDULERS {
             deadline = deadline.min(scheduler.timeout().get());
@@ -111,6 +112,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         core.armed().set(NEVER);
         self.0.set_timer(NEVER);
         let now = self.charge();
+        self.quiesce(now);
         let time = self.time(core.time().reference());
         if time.budget().get() == 0 {
             self.expire();
@@ -165,8 +167,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
             }
             scheduler = self.scheduler(scheduler.parent().reference());
         }
-        self.0.core().armed().set(NEVER);
-        self.0.set_timer(NEVER);
+        let core = self.0.core();
+        core.armed().set(core.due().get());
+        self.0.set_timer(core.due().get());
     }
 
     /// Ends a wait: the answer is the number of notifications.
@@ -179,6 +182,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Puts a thread under a scheduler: `[scheduler, index, time]`.
+    #[inline(never)]
     pub(crate) fn bind(
         self,
         caller: Thread<'h>,
@@ -205,9 +209,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         thread.number().set(number(scheduler, index));
         thread.message(0).set(index);
         self.place_in(thread, self.component(thread.component().reference()));
-        self.set_time(thread, time.at());
-        self.refer(thread.at());
-        self.refer(scheduler.at());
+        self.set_time(thread, time.at())?;
+        self.refer(thread.at())?;
+        self.refer(scheduler.at())?;
         Ok(0)
     }
 
@@ -218,9 +222,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// The time on which notifications run a thread.
-    pub(crate) fn set_time(self, thread: Thread<'h>, time: Ref) {
-        self.refer(time);
+    pub(crate) fn set_time(self, thread: Thread<'h>, time: Ref) -> Result<(), Status> {
+        self.refer(time)?;
         thread.time().set(time.address());
+        Ok(())
     }
 }
 

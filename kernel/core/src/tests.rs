@@ -7,6 +7,7 @@ mod fuzz;
 mod invocation;
 mod notification;
 mod ownership;
+mod quiescence;
 mod scheduling;
 
 use crate::boot::Offer;
@@ -27,6 +28,8 @@ const CORES: u64 = 3;
 const MEMORY: u64 = BASE + CORES * PAGE;
 /// Pages of the archive, behind the cores' pages.
 const ARCHIVE: u64 = 2;
+/// Cycles within which each core becomes quiet.
+const PERIOD: u64 = 10_000;
 /// Pages that the frame table knows.
 pub(super) const PAGES: u64 = 104;
 const WINDOW: u64 = 0xffff_ff80_0c00_0000;
@@ -40,6 +43,8 @@ pub(super) struct Processor {
     pub(super) space: Cell<u64>,
     pub(super) floating_point: Cell<bool>,
     started: Cell<bool>,
+    /// How often it forgot its translations.
+    pub(super) forgotten: Cell<u64>,
     /// Interrupts by other cores that were sent, and how many there ever were.
     mail: Cell<bool>,
     pub(super) interrupts: Cell<u64>,
@@ -109,7 +114,12 @@ impl Hal for Machine {
         self.processor().space.set(root);
     }
 
-    fn forget_translations(&self) {}
+    fn settle(&self) {}
+
+    fn forget_translations(&self) {
+        let forgotten = &self.processor().forgotten;
+        forgotten.set(forgotten.get() + 1);
+    }
 
     fn publish_code(&self, _: Ref) {}
 
@@ -141,6 +151,11 @@ pub(super) struct Slots(Cell<u64>);
 
 impl Machine {
     pub(super) fn booted() -> Self {
+        Self::with_cores(CORES)
+    }
+
+    /// Booted, in a partition of so many cores.
+    pub(super) fn with_cores(cores: u64) -> Self {
         let machine = Self {
             memory: (0..CORES + PAGES).map(|_| Frame::new()).collect(),
             states: (0..PAGES).map(|_| State::new()).collect(),
@@ -153,9 +168,10 @@ impl Machine {
         let page = |number| Ref::offered(MEMORY + PAGE * number);
         for rank in 0..CORES {
             machine.core_of(rank).rank().set(rank);
+            machine.core_of(rank).period().set(PERIOD);
         }
         for number in 0..ARCHIVE {
-            machine.state(page(number)).unwrap().map().unwrap();
+            machine.state(page(number)).unwrap().keep();
         }
         let text = Segment {
             address: IMAGE,
@@ -176,7 +192,7 @@ impl Machine {
                 archive: (page(0), ARCHIVE),
                 component,
                 guest_page: 0x0c00_0000,
-                cores: (Ref::offered(BASE), CORES),
+                cores: (Ref::offered(BASE), cores),
             })
             .unwrap();
         machine.enter_user();

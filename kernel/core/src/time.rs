@@ -11,6 +11,7 @@ use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{ALL, Kind, Operation, SCHEDULERS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
+    #[inline(never)]
     pub(crate) fn time_operation(
         self,
         caller: Thread<'h>,
@@ -56,12 +57,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// The time behind the caller's capability at `index`.
+    #[inline(never)]
     pub(crate) fn own_time(self, caller: Thread<'h>, index: u64) -> Result<Time<'h>, Status> {
         let time = self.own(caller, index).expect(Kind::Time)?;
         self.local(self.time(time.object()))
     }
 
     /// Sets the priority that the caller's scheduler gives.
+    #[inline(never)]
     pub(crate) fn grade(self, caller: Thread<'h>, time: Time<'h>, priority: u64) {
         let place = self.scheduler(caller.scheduler().reference()).place().get();
         time.priority(place).set(priority);
@@ -69,6 +72,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Moves `cycles` (or [`ALL`]); with a grade, the giver's scheduler has a say from now on.
+    #[inline(never)]
     pub(crate) fn transfer(
         self,
         from: Time<'h>,

@@ -13,4 +13,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod assessment;
+pub mod binding;
 pub mod language;
+pub mod repository;
+pub mod solver;

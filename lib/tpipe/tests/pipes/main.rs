@@ -1,0 +1,4 @@
+//! Pipelines: the language, the paper's set-ups, random ones
+
+mod language;
+mod paper;
