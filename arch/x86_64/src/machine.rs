@@ -68,6 +68,10 @@ unsafe impl Machine for Hosted {
 
     fn grant(_: u64, _: Time) {}
 
+    fn left(_: u64) -> Option<Time> {
+        None
+    }
+
     fn take_back(_: u64) -> Option<Time> {
         None
     }

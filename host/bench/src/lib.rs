@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod budgets;
+mod communication;
 mod determinism;
 mod error;
 mod external;
@@ -69,6 +70,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(primitives::Primitives),
         Box::new(external::BUFFERS_HOST),
         Box::new(budgets::Budgets),
+        Box::new(communication::Communication),
         Box::new(external::SWITCH_HOST),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),

@@ -69,6 +69,8 @@ pub struct Scheduler<P, const N: usize> {
     threads: [Record; N],
     current: Option<ThreadId>,
     since: Time,
+    /// Whether the dispatcher says what the current thread used.
+    metered: bool,
 }
 
 impl<P: Policy, const N: usize> Scheduler<P, N> {
@@ -81,6 +83,7 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
             threads: [ABSENT; N],
             current: None,
             since: 0,
+            metered: false,
         }
     }
 
@@ -224,13 +227,24 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         }
     }
 
-    /// The running thread executed exactly `used` cycles until `now`, whatever the clock says: the rest
-    /// went to the dispatcher, or to who interrupted it.
+    /// The current thread executed exactly `used` cycles until `now` since this was last said, whatever
+    /// the clock says: the rest went to the dispatcher, or to who interrupted it. Said of a thread
+    /// dispatched by [`Scheduler::dispatched_on_account`], before anything else is.
     pub fn account(&mut self, used: Time, now: Time) {
         if let Some(thread) = self.current {
             self.policy.charge(thread, now.saturating_sub(used), now);
         }
-        self.since = self.since.max(now);
+    }
+
+    /// The decided thread runs from `now` on, and what it uses is said by [`Scheduler::account`].
+    pub fn dispatched_on_account(&mut self, thread: Option<ThreadId>, now: Time) {
+        self.dispatched(thread, now);
+        self.metered = true;
+    }
+
+    /// A thread that was activated from outside runs before its equals.
+    pub fn favour(&mut self, thread: ThreadId) {
+        self.policy.favour(thread);
     }
 
     /// So many cycles up to `now` were spent on behalf of a thread before it could run.
@@ -242,11 +256,13 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
     pub fn dispatched(&mut self, thread: Option<ThreadId>, now: Time) {
         self.charge(now);
         self.current = thread;
+        self.metered = false;
     }
 
     fn charge(&mut self, now: Time) {
         if let Some(thread) = self.current
             && now > self.since
+            && !self.metered
         {
             self.policy.charge(thread, self.since, now);
         }

@@ -56,9 +56,19 @@ impl<const N: usize> Accounts<N> {
         self.granted.is_some()
     }
 
-    /// Takes back what was granted last: the cycles used of it; `None` where nothing was granted.
+    /// The cycles used of what was granted last, since this was last asked; `None` where nothing was.
     #[inline(always)]
-    pub(crate) fn settle<M: Machine>(&mut self) -> Option<Time> {
+    pub(crate) fn used<M: Machine>(&mut self) -> Option<Time> {
+        let (server, granted) = self.granted?;
+        let left = M::left(self.time(server)?).unwrap_or(granted);
+        self.granted = Some((server, left));
+        Some(granted.saturating_sub(left))
+    }
+
+    /// Takes back what was granted last: the cycles used of it since this was last asked; `None` where
+    /// nothing was granted.
+    #[inline(always)]
+    pub(crate) fn take_back<M: Machine>(&mut self) -> Option<Time> {
         let (server, granted) = self.granted.take()?;
         let left = M::take_back(self.time(server)?).unwrap_or(granted);
         Some(granted.saturating_sub(left))

@@ -64,6 +64,9 @@ pub unsafe trait Machine: 'static {
     /// Grants `budget` ticks of the scheduler's own time.
     fn grant(time: u64, budget: Time);
 
+    /// What is left of it.
+    fn left(time: u64) -> Option<Time>;
+
     /// Takes back what is left; how much that was.
     fn take_back(time: u64) -> Option<Time>;
 

@@ -227,7 +227,6 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     pub fn with_policy<R>(&self, act: impl FnOnce(&mut P, Time) -> R) -> R {
         self.with(|state| {
             let now = M::now();
-            state.meter::<M>(now);
             act(state.scheduler.policy_mut(now), now)
         })
     }
@@ -253,12 +252,11 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// thread 0.
     pub fn run(&self, until: Time) {
         while M::now() < until {
-            let decided = self.decide(until);
-            let name = match decided.thread {
-                Some(thread) => self.with(|state| state.name(thread)),
-                None if decided.timer == NEVER && self.with(|state| state.listeners == 0) => return,
-                None => self.with(|state| state.idle),
-            };
+            let (decided, name) = self.decide(until);
+            let ends = decided.thread.is_none() && decided.timer == NEVER;
+            if ends && self.with(|state| state.listeners == 0) {
+                return;
+            }
             // Refused as stale: decide again.
             let _decided_again =
                 M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
@@ -273,45 +271,58 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// The refusal of `wait`.
     pub fn run_waiting<E>(&self, mut wait: impl FnMut() -> Result<(), E>) -> Result<Infallible, E> {
         loop {
-            let decided = self.decide(NEVER);
-            let Some(thread) = decided.thread else {
+            let (decided, name) = self.decide(NEVER);
+            if decided.thread.is_none() {
                 wait()?;
                 continue;
-            };
-            let name = self.with(|state| state.name(thread));
+            }
             let _decided_again =
                 M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
         }
     }
 
-    /// Thread 0's decision, its timer at most `until`.
-    fn decide(&self, until: Time) -> Decided {
-        self.with(|state| {
+    /// Thread 0's decision, its timer at most `until`, and the name of who is to run.
+    fn decide(&self, until: Time) -> (Decided, u64) {
+        let own = own_index::<M>();
+        loop {
+            self.take(own);
+            let state = self.state_locked();
+            state.settle::<M>();
             let mut decided = state.decide::<M>();
             decided.timer = decided.timer.min(until);
             (state.armed, state.armed_in) = (decided.timer, decided.epoch);
-            decided
-        })
+            let idle = state.idle;
+            let name = decided.thread.map_or(idle, |thread| state.name(thread));
+            // Who waited for the lock may have decided otherwise: this decision is none any more.
+            if !self.hand_back(own) {
+                return (decided, name);
+            }
+        }
     }
 
     /// Waits for notifications of the calling thread, of which `receive` is the receiving side; how
     /// many were merged. The kernel runs the notified thread at once, on the scheduler's time (the top
     /// half of an interrupt); from the return on it runs when the policy says so, on its own account,
-    /// which the way here is charged to (the bottom half; spec 30-scheduling §2).
+    /// which the way here is charged to, and before its equals (the bottom half; spec 30-scheduling §2).
     ///
     /// # Errors
     /// The machine's refusal.
     pub fn wait_notified(&self, receive: u64) -> Result<u64, M::Error> {
         let count = M::receive(receive)?;
         let began = M::now();
-        let own = own_index::<M>();
-        self.take(own);
+        let (own, epoch) = (own_index::<M>(), M::scb().epoch.load(Relaxed));
+        let alone = self.lock.try_take(own);
+        if !alone {
+            self.take(own);
+        }
         let state = self.state_locked();
         state.settle::<M>();
         state.hear::<M>();
         let now = M::now();
-        state.meter::<M>(now);
-        state.scheduler.surcharge(thread_of(own), now - began, now);
+        // Unless others ran meanwhile, who were not its business.
+        if alone && M::scb().epoch.load(Relaxed) == epoch {
+            state.scheduler.surcharge(thread_of(own), now - began, now);
+        }
         self.reschedule(own);
         Ok(count)
     }
@@ -449,7 +460,11 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             if sooner {
                 (state.armed, state.armed_in) = (timer, epoch);
             }
-            self.give_back(own);
+            if self.hand_back(own) {
+                // Somebody else decided in the meantime, and this decision is none any more.
+                self.take(own);
+                continue;
+            }
             let done = if sooner || time != M::SAME_TIME {
                 // The kernel keeps the time-out; to dispatch oneself is to set it, and the time, alone.
                 M::dispatch(name, time, sooner.then_some(timer), epoch)
@@ -548,9 +563,17 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
 
     #[inline(always)]
     pub(crate) fn give_back(&self, own: u64) {
-        if let Some(waiter) = self.lock.release() {
+        self.hand_back(own);
+    }
+
+    /// Gives the lock back; whether to somebody who waited for it.
+    #[inline(always)]
+    fn hand_back(&self, own: u64) -> bool {
+        let waiter = self.lock.release();
+        if let Some(waiter) = waiter {
             self.hand_over(own, waiter);
         }
+        waiter.is_some()
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut State<P, N>) -> R) -> R {
@@ -578,31 +601,29 @@ impl<P: Policy, const N: usize> State<P, N> {
     /// Hears what happened, charges who ran, decides, and grants the budget.
     #[inline(always)]
     fn decide<M: Machine>(&mut self) -> Decided {
+        let now = M::now();
+        if let Some(used) = self.accounts.take_back::<M>() {
+            self.scheduler.account(used, now);
+        }
         self.hear::<M>();
         let epoch = M::scb().epoch.load(Relaxed);
         let now = M::now();
-        self.meter::<M>(now);
         let Decision {
             thread,
             timer,
             account,
         } = self.scheduler.decide(now);
-        self.scheduler.dispatched(thread, now);
         let time = self.accounts.grant::<M>(account);
+        match self.accounts.is_granted() {
+            true => self.scheduler.dispatched_on_account(thread, now),
+            false => self.scheduler.dispatched(thread, now),
+        }
         let metered = account.filter(|_| self.accounts.is_granted());
         Decided {
             thread,
             timer: metered.map_or(timer, |account| account.timer),
             time,
             epoch,
-        }
-    }
-
-    /// Charges who ran on an account with what it used, to the cycle.
-    #[inline(always)]
-    fn meter<M: Machine>(&mut self, now: Time) {
-        if let Some(used) = self.accounts.settle::<M>() {
-            self.scheduler.account(used, now);
         }
     }
 
@@ -622,9 +643,13 @@ impl<P: Policy, const N: usize> State<P, N> {
         self.names.get(thread.index()).copied().unwrap_or(0)
     }
 
-    /// Somebody decides: who was handed over to is ready.
+    /// Something happens: who ran on an account is charged with what it used, to the cycle, and who was
+    /// handed over to is ready.
     #[inline(always)]
     fn settle<M: Machine>(&mut self) {
+        if let Some(used) = self.accounts.used::<M>() {
+            self.scheduler.account(used, M::now());
+        }
         if let Some(HandOver { consumer, .. }) = self.handed.take() {
             self.scheduler.wakeup(thread_of(consumer), M::now());
         }
@@ -652,6 +677,7 @@ impl<P: Policy, const N: usize> State<P, N> {
                 EventKind::Activated => {
                     self.outside.remove(thread_of(index));
                     self.scheduler.wakeup(thread_of(index), now);
+                    self.scheduler.favour(thread_of(index));
                 }
                 EventKind::Blocked => {
                     self.outside.insert(thread_of(index));

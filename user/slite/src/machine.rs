@@ -73,6 +73,11 @@ unsafe impl Machine for Kernel {
     }
 
     #[inline(always)]
+    fn left(time: u64) -> Option<Time> {
+        call(time, Operation::Budget, []).ok()
+    }
+
+    #[inline(always)]
     fn take_back(time: u64) -> Option<Time> {
         call(time, Operation::Transfer, [first::TIME, ALL]).ok()
     }

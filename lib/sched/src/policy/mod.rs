@@ -78,6 +78,9 @@ pub trait Policy {
     /// The thread, still ready, lets its equals run.
     fn yield_now(&mut self, thread: ThreadId, now: Time);
 
+    /// The thread, which was activated from outside, runs before its equals.
+    fn favour(&mut self, _thread: ThreadId) {}
+
     /// The thread executed in `from..until`.
     fn charge(&mut self, thread: ThreadId, from: Time, until: Time);
 

@@ -270,6 +270,10 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
         self.threads.rotate(thread);
     }
 
+    fn favour(&mut self, thread: ThreadId) {
+        self.threads.bring_forward(thread);
+    }
+
     fn charge(&mut self, thread: ThreadId, from: Time, until: Time) {
         if let Some(id) = self.server_of(thread)
             && self.running == Running::Foreground(id)

@@ -246,6 +246,10 @@ impl<const N: usize, const M: usize, const K: usize> Policy for Vcpus<N, M, K> {
         self.servers.yield_now(thread, now);
     }
 
+    fn favour(&mut self, thread: ThreadId) {
+        self.servers.favour(thread);
+    }
+
     fn charge(&mut self, thread: ThreadId, from: Time, until: Time) {
         self.servers.charge(thread, from, until);
     }
