@@ -1,12 +1,13 @@
 //! What happens to messages on their way through a pipeline of servers
 //!
-//! Stages run on servers (C, T) and are released by data: a job starts when a message is there and
-//! the budget is, reads its inputs once, and ends within the server's response R of its *virtual
-//! release* v(j) = max(arrival of j, v(j − m) + T), m messages being paid by one budget. Where messages enter
-//! a chain at least T/m apart for each of its stages, induction along the chain gives v ≤ entry + Σ R of the
-//! stages before, so that the delay is Σ R ≤ Σ T: the paper's bound (003 §3.1.4) with what the servers really take. Two things break
-//! the induction and cost a whole period T more: several producers, since a job for one of them may have begun
-//! just before the message of another, and, with four-slot buffers, a stage slower than its input.
+//! Stages run on servers (C, T) and are released by data, at most m jobs in a period: job j, which reads its inputs once, has its
+//! release at v(j) = max(arrival, v(j − m) + T), finds its budget there and ends within the server's response R. Where messages
+//! enter a chain at least T/m apart for each of its stages, induction along the chain gives v ≤ entry + Σ R of
+//! the stages before, so that the delay is Σ R ≤ Σ T: the paper's bound (003 §3.1.4) with what the servers
+//! really take. Two things break the induction and cost a whole period T more: several producers, since a job for one of them
+//! may have been released just before the message of another, and, with four-slot buffers, a stage slower than
+//! its input. Behind either, the induction starts anew with the releases of that stage; pacing by v and not by the budget alone is what bounds
+//! them, since a job that needs less than its WCET leaves budget for another.
 //!
 //! A stage that ran by the clock instead would read up to T + R after an arrival: Σ (T + R), which exceeds Σ T.
 
@@ -114,7 +115,11 @@ impl Stage {
                 } else {
                     period.max(input.distance)
                 },
-                since: self.response,
+                since: if waits > 0 {
+                    self.response
+                } else {
+                    input.since.checked_add(self.response)?
+                },
                 jitter: self.response,
             },
         })
@@ -152,6 +157,23 @@ impl Stage {
             waiting: spans.checked_mul(input.burst)?,
             output,
         })
+    }
+}
+
+impl Stream {
+    /// Longest time through a server that handles one message in each `period` within `response`, for this stream and
+    /// `sharers` − 1 others alike. Alone, a stream only has to be slow enough. With others each must be so slow
+    /// that, late as it may be, no two of its messages fall into one busy period; else `None`.
+    #[must_use]
+    pub fn through(self, period: Time, sharers: u64, response: Time) -> Option<Time> {
+        let ahead = sharers.checked_mul(self.burst)?;
+        let busy = ahead.checked_mul(period)?;
+        let slow_enough = match sharers {
+            1 => busy <= self.distance,
+            _ => busy.checked_add(self.since)? < self.distance,
+        };
+        let waits = (ahead - 1).checked_mul(period)?;
+        slow_enough.then(|| waits.checked_add(response))?
     }
 }
 

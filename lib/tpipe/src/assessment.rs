@@ -70,6 +70,12 @@ pub enum Violation {
         /// The stage.
         stage: usize,
     },
+    /// Messages come faster to a device pipe, or later and so closer together, than it and those who share it
+    /// allow.
+    Device {
+        /// The device.
+        device: usize,
+    },
     /// Times are too long to count.
     Overflow,
 }
@@ -370,17 +376,35 @@ impl<'a, const N: usize> Judge<'a, N> {
             .chain(direct.map(|stage| setting.period[stage]))
     }
 
-    /// Longest time that a message spends in a device pipe.
-    fn through_device(&self, device: usize, devices: &Devices) -> Option<Time> {
+    /// Longest time that the messages of a stream spend in a device pipe: the bottom half and then the
+    /// scattering Main VCPU on the way in, the gathering one and then the bottom half on the way out.
+    fn through_device(
+        &self,
+        device: usize,
+        devices: &Devices,
+        stream: Stream,
+        inwards: bool,
+    ) -> Result<Time, Violation> {
         let repository = self.bound.repository;
         let (io_sharers, sharers) = self.bound.sharers(device);
         let own = &repository.devices[device];
-        let behind = |sharers: u64, period: Time| (sharers - 1).checked_mul(period);
-        let io = behind(io_sharers, repository.ios[own.io].period())?;
-        let main = behind(sharers, own.main.map_or(0, |main| main.period))?;
-        io.checked_add(main)?
-            .checked_add(devices.io[device])?
-            .checked_add(devices.main[device])
+        let period = repository.ios[own.io].period();
+        let io = (period, io_sharers, devices.io[device]);
+        let main = own
+            .main
+            .map(|main| (main.period, sharers, devices.main[device]));
+        let order = if inwards {
+            [Some(io), main]
+        } else {
+            [main, Some(io)]
+        };
+        let mut servers = order.into_iter().flatten();
+        let spent = servers.try_fold(0, |spent: Time, (period, sharers, response)| {
+            let since = stream.since.checked_add(spent)?;
+            let through = Stream { since, ..stream }.through(period, sharers, response)?;
+            spent.checked_add(through)
+        });
+        spent.ok_or(Violation::Device { device })
     }
 
     /// Follows the messages.
@@ -394,12 +418,19 @@ impl<'a, const N: usize> Judge<'a, N> {
         let stages = bound.pipeline.stages();
         let mut junctions: [Option<Junction>; N] = [None; N];
         for (index, stage) in stages.iter().enumerate() {
-            let through = |device| self.through_device(device, devices);
-            let [before, after] = [bound.function(index).source, bound.function(index).sink]
-                .map(|device| device.map_or(Some(0), through));
-            let (before, after) = before.zip(after).ok_or(Violation::Overflow)?;
+            let function = bound.function(index);
+            let mut before = 0;
             let input = match stage.from {
-                SOURCE => self.entry(index, setting, result, before),
+                SOURCE => {
+                    let entry = self.entry(index, setting, result);
+                    if let Some(device) = function.source {
+                        before = self.through_device(device, devices, entry, true)?;
+                    }
+                    Junction {
+                        stream: Stream::source(entry.distance, before),
+                        kept: WHOLE,
+                    }
+                }
                 from => junctions[usize::from(from) - 1].ok_or(Violation::Overflow)?,
             };
             let server = Stage {
@@ -422,7 +453,11 @@ impl<'a, const N: usize> Judge<'a, N> {
             let kept = keep(input.kept, passage.loss);
             result.loss[index] = Fraction(WHOLE.0 - kept.0);
             result.buffer[index] = self.room(index, setting, &passage)?;
-            let ends = before.checked_add(after).ok_or(Violation::Overflow)?;
+            let after = match function.sink {
+                Some(device) => self.through_device(device, devices, passage.output, false)?,
+                None => 0,
+            };
+            let ends = before.saturating_add(after);
             result.delay[index] = passage.delay.checked_add(ends).ok_or(Violation::Overflow)?;
             let mut output = Junction {
                 stream: passage.output,
@@ -440,23 +475,14 @@ impl<'a, const N: usize> Judge<'a, N> {
     }
 
     /// What comes to a first stage: as often as its device says, or as the pipeline takes it.
-    fn entry(
-        &self,
-        stage: usize,
-        setting: &Setting<N>,
-        result: &Assessment<N>,
-        before: Time,
-    ) -> Junction {
+    fn entry(&self, stage: usize, setting: &Setting<N>, result: &Assessment<N>) -> Stream {
         let source = self.bound.function(stage).source;
         let given = source.and_then(|device| self.bound.repository.devices[device].distance);
         let taken = match self.bound.pipeline.buffering {
             Buffering::FourSlot => setting.period[stage],
             Buffering::Fifo => result.interval,
         };
-        Junction {
-            stream: Stream::source(given.unwrap_or(taken).max(1), before),
-            kept: WHOLE,
-        }
+        Stream::source(given.unwrap_or(taken).max(1), 0)
     }
 
     /// Room in the buffers before a stage, the one for its slowest consumer-producer pair.

@@ -42,8 +42,8 @@ impl<const N: usize> Solution<N> {
     /// Whether it is to be preferred: it holds and the other does not, or takes less of the processors.
     #[must_use]
     pub fn better_than(&self, other: &Self) -> bool {
-        let rank = |solution: &Self| (!solution.holds(), solution.assessment.utilisation);
-        rank(self) < rank(other)
+        let less = self.assessment.utilisation < other.assessment.utilisation;
+        self.holds() && (!other.holds() || less)
     }
 }
 

@@ -110,7 +110,12 @@ impl<const N: usize> Search<'_, '_, N> {
         let whole = self.fit(shape, self.required.delay_ns);
         let shorter = matches!(
             whole.assessment.violation,
-            Some(Violation::Delay { .. } | Violation::Loss { .. } | Violation::Overrun { .. })
+            Some(
+                Violation::Delay { .. }
+                    | Violation::Loss { .. }
+                    | Violation::Overrun { .. }
+                    | Violation::Device { .. }
+            )
         );
         if !shorter {
             return whole;

@@ -89,7 +89,11 @@ impl<const N: usize> Limits<N> {
     pub(super) fn most(&self, bound: &Bound<'_, N>, stage: usize) -> Time {
         match (self.required.flow, bound.pipeline.stages()[stage].from) {
             (Flow::Throughput(throughput), _) => throughput.interval_ns(),
-            (Flow::Loss(_), SOURCE) => Time::MAX,
+            (Flow::Loss(loss), SOURCE) => {
+                let source = bound.function(stage).source;
+                let distance = source.and_then(|device| bound.repository.devices[device].distance);
+                distance.map_or(Time::MAX, |distance| slower(distance, loss.0))
+            }
             (Flow::Loss(loss), from) => {
                 let (producer, first) = self.producers[usize::from(from) - 1];
                 slower(producer.min(first), loss.0)

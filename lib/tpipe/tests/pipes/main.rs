@@ -2,3 +2,5 @@
 
 mod language;
 mod paper;
+mod random;
+mod simulation;

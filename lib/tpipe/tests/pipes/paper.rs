@@ -1,14 +1,14 @@
 //! The set-ups of paper 003: Tables 1 to 4, 9 and Figure 15
 //!
 //! Core 0 runs the RTOS with both pipelines, the CAN driver's scatter and gather (`mhydra`) and the USB bottom half; core 1
-//! runs Linux, where the background of 20 % of §4 is. The kernel's threads for CAN1 to CAN3 are not in the tables.
+//! runs Linux, whose background is below SCHED_DEADLINE. The threads for CAN1 to CAN3 are not in the tables.
 
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_tpipe::assessment::{Judge, Setting, Violation};
 use bulkhead_tpipe::binding::{Bound, Misfit};
 use bulkhead_tpipe::language::Pipeline;
-use bulkhead_tpipe::repository::{Core, Device, Function, Io, Load, Policy, Repository};
+use bulkhead_tpipe::repository::{Core, Device, Function, Io, Policy, Repository};
 use bulkhead_tpipe::solver::{self, Answer, Solution, heuristic};
 
 const US: u64 = 1_000;
@@ -43,8 +43,8 @@ fn function(name: &'static str, core: usize, wcet: u64) -> Function<'static> {
     }
 }
 
-/// Devices 0 and 1 read CAN4 and CAN5, 2 and 3 write them; all by the same two threads, which stand here
-/// as one server each, and a second of no cost, for the other channel.
+/// Devices 0 and 1 are `mhydra_rx` and `mhydra_tx`, used by both pipelines. Packets arrive no closer than every 8 ms
+/// (§4.2.1: 100 and 125 a second).
 fn with<R>(use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
     let usb = Io {
         name: "usb",
@@ -61,10 +61,6 @@ fn with<R>(use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
         distance,
     };
     let devices = [device("rx", Some(8 * MS)), device("tx", None)];
-    let loads = [Load {
-        core: 1,
-        server: server(20 * MS, 100 * MS),
-    }];
     let (reads, writes) = (Some(0), Some(1));
     let functions = [
         Function {
@@ -109,7 +105,7 @@ fn with<R>(use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
     ];
     use_it(&Repository {
         cores: &CORES,
-        loads: &loads,
+        loads: &[],
         ios: &[usb],
         devices: &devices,
         functions: &functions,
@@ -235,12 +231,10 @@ fn figure_15() {
         bulkhead_tpipe::assessment::paths(&bound, of, |stage| stage == 2, arrive);
         assert_eq!(arrived.last(), Some(&(5, 8 * MS)), "C, D, F");
     });
-    let answer = solved("(A | B), C | D | E, F [0 %, 20 ms]");
-    assert!(
-        answer.best.holds(),
-        "{:?}",
-        answer.best.assessment.violation
-    );
+    // Four ends share one bottom half of 10 %: the paper's conditions hold, but two messages of a pipeline
+    // can meet there, which the analysis does not let pass.
+    let answer = solved("(A | B), C | D | E, F [0 %, 40 ms]");
+    assert!(answer.heuristic_content && !answer.best.holds());
 }
 
 #[test]
