@@ -192,11 +192,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
                 tell(index, name, kind);
             }
-            let decided = self.decide(NEVER);
-            let name = self.with(|state| match decided.thread {
-                Some(thread) => state.name(thread),
-                None => state.idle,
-            });
+            let (decided, name) = self.decide(NEVER);
             let _decided_again =
                 M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
         }
