@@ -35,8 +35,8 @@ const TABLE_4_2: [Case; 6] = [
     [[5, 100], [5, 130]],
     [[10, 200], [10, 200]],
 ];
-/// Slots exchanged in each case; short and long version.
-const EXCHANGES: [u64; 2] = [1_024, 10_240];
+/// Slots exchanged in each case.
+const EXCHANGES: u64 = 10_240;
 /// 16 ns per instruction: a decision of the scheduler is a seventh of the paper's millisecond. Cores hold their
 /// turns for no longer than they have something to do, which is far less than a slice.
 const TIMING: Timing = Timing::Virtual {
@@ -90,11 +90,10 @@ fn channel([sender, receiver]: &Case) -> Option<Channel> {
 
 fn row(context: &Context, number: usize, case: &Case, one_way: bool) -> Result<Row, BenchError> {
     let slots = TRANSFER / SLOT;
-    let exchanges = EXCHANGES[usize::from(context.long)];
     let exchanges = if one_way {
-        exchanges / slots
+        EXCHANGES / slots
     } else {
-        exchanges
+        EXCHANGES
     };
     let words = format!(
         "one_way={} slots={slots} exchanges={exchanges} delta_ns={DELTA_NS}",
