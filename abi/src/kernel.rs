@@ -7,6 +7,7 @@
 //! [`Kind::Invoke`] goes on in another component and [`Kind::Return`] comes back
 //! (`doc/interfaces/kernel.md`).
 
+use crate::component::{Interface, MAX_INTERFACES, Wiring};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Defines a closed, numbered enumeration with its way back from a number.
@@ -352,6 +353,12 @@ pub struct Archive {
     pub pages: u64,
     /// The components.
     pub components: [Packed; MAX_COMPONENTS],
+    /// First page and pages of the VCPUs and tasks ([`crate::timing`]); zeros = none.
+    pub timing: [u32; 2],
+    /// What each may have and needs, if the description says so; for the boot component.
+    pub wiring: [Wiring; MAX_COMPONENTS],
+    /// The interfaces among them; a name of zeros ends the list.
+    pub interfaces: [Interface; MAX_INTERFACES],
 }
 
 const _: () = assert!(size_of::<Archive>() <= crate::PAGE_SIZE as usize);

@@ -111,7 +111,7 @@ const NO_IDENTITIES: u64 = 0x4e4f_4944;
 /// Goes on in Rust; comes back when the first thread is ready to run.
 #[unsafe(no_mangle)]
 extern "C" fn bulkhead_start(info_address: u64) {
-    let window = info_address & !(PAGE_SIZE - 1);
+    let window = window_start(info_address);
     space::take_over([window, window + WINDOW_BYTES - 1], u64::MAX);
     if let Err(code) = start(info_address) {
         bulkhead_broken(code, 0);
@@ -193,7 +193,7 @@ fn start(info_address: u64) -> Result<(), u64> {
     registers::set_core_page(core_pages + LINEAR);
     prepare_core();
     interrupts::start_core(0);
-    let window = [info_address, window_end(info)];
+    let window = [window_start(info_address), window_end(info)];
     kernel()
         .boot(&Offer {
             memory: (Ref::offered(free + LINEAR), free_pages),
@@ -235,6 +235,11 @@ fn prepare_core() {
     registers::set_cycle_counter_filter(0);
     registers::enable_counters(1 << 31);
     registers::set_counter_control(1 | 1 << 6);
+}
+
+/// Start of the window in which the guest information page is: boards align it to its size.
+const fn window_start(info_address: u64) -> u64 {
+    info_address & !(WINDOW_BYTES - 1)
 }
 
 /// End of what the guest information page names in the window.

@@ -6,6 +6,7 @@
 mod headers;
 mod layers;
 mod licences;
+mod loops;
 mod sizes;
 mod suite;
 mod workspace;
@@ -29,6 +30,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// What runs at EL1 has no loop without a known bound, no recursion, no lock, no allocation, no panic.
+    Loops,
     /// Lines of files and functions; informational.
     Sizes,
     /// Runs all tests; the last line is `N passed, N failed`.
@@ -50,6 +53,7 @@ fn main() -> Result<()> {
         Chore::Licences => licences::check(&workspace),
         Chore::Headers { check: true } => headers::check(&workspace),
         Chore::Headers { check: false } => headers::write(&workspace),
+        Chore::Loops => loops::check(&workspace),
         Chore::Sizes => sizes::print(&workspace),
         Chore::Test { long, part } => suite::run(&workspace, long, part.as_deref()),
     }

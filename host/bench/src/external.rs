@@ -1,4 +1,4 @@
-//! Experiments of the OpenMP runtime: programs of their own that speak the same JSON
+//! Experiments that are programs of their own and speak the same JSON
 
 use bulkhead_run::figures::Kind;
 use serde::Deserialize;
@@ -6,32 +6,85 @@ use std::process::{Command, Stdio};
 
 use crate::{Bench, BenchError, Context, Report, Row};
 
-/// An experiment that `make -C FOLDER bench BENCH_FLAGS="ID --json"` runs.
+/// An experiment on the development machine that a command runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct External {
     id: &'static str,
-    folder: &'static str,
     reproduces: &'static str,
     promise: &'static str,
+    /// Program and arguments, run in the root of the checkout.
+    command: &'static [&'static str],
 }
 
 pub(crate) const OMP_MICRO: External = External {
     id: "omp-micro",
-    folder: "omp",
     reproduces: "004 figure 9",
     promise: "each construct at least as fast as in both peers",
+    command: &[
+        "make",
+        "-s",
+        "-C",
+        "omp",
+        "bench",
+        "BENCH_FLAGS=omp-micro --json",
+    ],
 };
 pub(crate) const OMP_BOTS: External = External {
     id: "omp-bots",
-    folder: "omp",
     reproduces: "004 figure 10",
     promise: "each task program at least as fast as with both peers",
+    command: &[
+        "make",
+        "-s",
+        "-C",
+        "omp",
+        "bench",
+        "BENCH_FLAGS=omp-bots --json",
+    ],
 };
 pub(crate) const OMP_CONSERVE: External = External {
     id: "omp-conserve",
-    folder: "omp",
     reproduces: "004 appendix A",
     promise: "the ideal time in all runs",
+    command: &[
+        "make",
+        "-s",
+        "-C",
+        "omp",
+        "bench",
+        "BENCH_FLAGS=omp-conserve --json",
+    ],
+};
+pub(crate) const BUFFERS_HOST: External = External {
+    id: "buffers-host",
+    reproduces: "-",
+    promise: "at least as fast as the fastest of the peers; four-slot write and read within 45 cycles",
+    command: &[
+        "cargo",
+        "run",
+        "--quiet",
+        "--release",
+        "--manifest-path",
+        "lib/buffers/compare/Cargo.toml",
+        "--target-dir",
+        "target/buffers-compare",
+    ],
+};
+
+pub(crate) const SWITCH_HOST: External = External {
+    id: "switch-host",
+    reproduces: "004 §V",
+    promise: "a thread switch in user mode, all checks included, within 25 cycles",
+    command: &[
+        "cargo",
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "bulkhead-hosted",
+        "--example",
+        "switch_host",
+    ],
 };
 
 /// What the program prints.
@@ -58,15 +111,16 @@ impl Bench for External {
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
-        let flags = format!("BENCH_FLAGS={} --json", self.id);
         let failed = |message: String| BenchError::Program {
-            program: format!("make -C {} bench '{flags}'", self.folder),
+            program: self.command.join(" "),
             message,
         };
-        let output = Command::new("make")
-            .args(["-s", "-C"])
-            .arg(context.root.join(self.folder))
-            .args(["bench", &flags])
+        let [program, arguments @ ..] = self.command else {
+            return Err(failed("names no program".into()));
+        };
+        let output = Command::new(program)
+            .args(arguments)
+            .current_dir(&context.root)
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
             .output()

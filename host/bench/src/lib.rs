@@ -5,6 +5,8 @@
 //! bound and whether the bound holds.
 #![forbid(unsafe_code)]
 
+mod budgets;
+mod communication;
 mod determinism;
 mod error;
 mod external;
@@ -12,6 +14,7 @@ mod footprint;
 mod guest_overhead;
 mod interrupt_log;
 mod load;
+mod measures;
 mod primitives;
 mod report;
 mod restart;
@@ -65,6 +68,10 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(restart::RestartShowcase),
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
+        Box::new(external::BUFFERS_HOST),
+        Box::new(budgets::Budgets),
+        Box::new(communication::Communication),
+        Box::new(external::SWITCH_HOST),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),

@@ -6,13 +6,9 @@
 
 use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
-use bulkhead_run::{RunOptions, run};
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
+use crate::measures::Measures;
 use crate::setting::Setting;
-use crate::until::UntilDone;
 use crate::{Bench, BenchError, Context, Report, Row};
 
 /// Systems that measure, and what they are built as: on one core, and across two.
@@ -146,57 +142,26 @@ impl Bench for Primitives {
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
-        let mut measures = BTreeMap::new();
-        let mut folder = context.out.clone();
-        for [name, system] in SYSTEMS {
-            let rounds = format!("rounds={}", ROUNDS[usize::from(context.long)]);
+        let rounds = format!("rounds={}", ROUNDS[usize::from(context.long)]);
+        let run = |[name, system]: [&str; 2]| {
             let setting = context.build(name, system, &[], &[(PARTITION, &rounds)])?;
-            measures.append(&mut measured(&setting)?);
-            folder = setting.run_folder();
-        }
+            let measures = setting.measure(PARTITION, TIMING)?;
+            Ok::<_, BenchError>((measures, setting))
+        };
+        let [one, across] = SYSTEMS;
+        let (mut measures, _) = run(one)?;
+        let (further, setting) = run(across)?;
+        measures.append(further);
         let rows = PROMISES
             .iter()
-            .map(|promise| row(promise, &measures, &folder));
+            .map(|promise| row(promise, &measures, &setting));
         Ok(self.report(rows.collect::<Result<_, _>>()?))
     }
 }
 
-fn measured(setting: &Setting) -> Result<BTreeMap<String, Measure>, BenchError> {
-    let over = AtomicBool::new(false);
-    let options = RunOptions {
-        timing: TIMING,
-        ..RunOptions::of_manifest(&setting.manifest)
-    };
-    let mut observer = UntilDone { over: &over };
-    run(
-        &setting.manifest,
-        &setting.out,
-        &options,
-        &mut observer,
-        &over,
-    )?;
-    Ok(measures(&setting.console(PARTITION)?))
-}
-
-#[derive(Debug, PartialEq)]
-struct Measure {
-    count: f64,
-    average: f64,
-    worst: f64,
-}
-
 /// Holds if average and spread do.
-fn row(
-    promise: &Promise,
-    measures: &BTreeMap<String, Measure>,
-    folder: &Path,
-) -> Result<Row, BenchError> {
-    let measure = measures
-        .get(promise.name)
-        .ok_or_else(|| BenchError::Incomplete {
-            what: promise.name.into(),
-            folder: folder.to_owned(),
-        })?;
+fn row(promise: &Promise, measures: &Measures, setting: &Setting) -> Result<Row, BenchError> {
+    let measure = measures.of(promise.name, setting)?;
     let mut figures = vec![
         ("average", measure.average),
         ("worst", measure.worst),
@@ -208,36 +173,4 @@ fn row(
         ok: row.ok && measure.worst <= SPREAD * measure.average,
         ..row
     })
-}
-
-fn measures(lines: &[String]) -> BTreeMap<String, Measure> {
-    let parse = |line: &String| {
-        let mut words = line.split_whitespace().skip_while(|&word| word != "bench");
-        let name = words.nth(1)?.to_owned();
-        let mut number = || words.next()?.parse::<f64>().ok();
-        let measure = Measure {
-            count: number()?,
-            average: number()? / 100.0,
-            worst: number()?,
-        };
-        Some((name, measure))
-    };
-    lines.iter().filter_map(parse).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_read() {
-        let lines = ["[    0.01] bench null-call 1000 7250 72", "bench done", "x"];
-        let found = measures(&lines.map(str::to_owned));
-        let measure = Measure {
-            count: 1000.0,
-            average: 72.5,
-            worst: 72.0,
-        };
-        assert_eq!(found, [("null-call".to_owned(), measure)].into());
-    }
 }

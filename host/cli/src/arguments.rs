@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Bench(Bench),
     /// Simulates the schedule of a system's VCPUs in virtual time, beside the bounds of the analysis.
     Sim(Sim),
-    /// Makes a folder with a commented description to start from.
+    /// Makes a folder to start from: a commented description, or an application that runs at once.
     New(New),
     /// Ends a running system in an orderly way; its report is still made.
     Stop(Stop),
@@ -273,6 +273,21 @@ pub(crate) struct Bench {
 pub(crate) struct New {
     /// Name of the system and of its folder, made in the current one.
     pub(crate) name: String,
+    /// Makes an application on SliteOS and a system that runs it.
+    #[arg(long)]
+    pub(crate) app: bool,
+    /// The application's language.
+    #[arg(long, requires = "app", default_value = "rust", value_enum)]
+    pub(crate) lang: Language,
+}
+
+/// Languages of applications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Language {
+    /// C, against `slite.h`.
+    C,
+    /// Rust, against `bulkhead_slite`.
+    Rust,
 }
 
 #[derive(Debug, Args)]

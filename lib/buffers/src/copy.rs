@@ -1,9 +1,10 @@
 //! Copies between private bytes and shared words
 //!
-//! Word by word with relaxed atomics: a racing peer yields nonsense, never undefined behaviour. The
-//! order against the control words is theirs to make; bytes lie in memory as in the message.
+//! Whole lines by [`line`], the rest word by word with relaxed atomics: a racing peer yields nonsense, never undefined
+//! behaviour. The order against the control words is theirs to make; bytes lie in memory as in the message.
 
 use crate::atomic::{AtomicU64, Ordering};
+use crate::line;
 use crate::region::{LINE_BYTES, LINE_WORDS, WORD_BYTES};
 
 /// Words that hold `bytes` bytes.
@@ -16,8 +17,8 @@ pub(crate) const fn words_for(bytes: usize) -> usize {
 pub(crate) fn store(words: &[AtomicU64], message: &[u8]) {
     let (lines, rest) = message.as_chunks::<LINE_BYTES>();
     let (word_lines, _) = words.as_chunks::<LINE_WORDS>();
-    for (words, line) in word_lines.iter().zip(lines) {
-        store_line(words, line);
+    for (words, bytes) in word_lines.iter().zip(lines) {
+        line::store(words, bytes);
     }
     if !rest.is_empty() {
         store_rest(
@@ -32,31 +33,14 @@ pub(crate) fn store(words: &[AtomicU64], message: &[u8]) {
 pub(crate) fn load(words: &[AtomicU64], message: &mut [u8]) {
     let (lines, rest) = message.as_chunks_mut::<LINE_BYTES>();
     let (word_lines, _) = words.as_chunks::<LINE_WORDS>();
-    for (words, line) in word_lines.iter().zip(lines.iter_mut()) {
-        load_line(words, line);
+    for (words, bytes) in word_lines.iter().zip(lines.iter_mut()) {
+        line::load(words, bytes);
     }
     if !rest.is_empty() {
         load_rest(
             words.get(lines.len() * LINE_WORDS..).unwrap_or_default(),
             rest,
         );
-    }
-}
-
-/// A line of known length, which the compiler unrolls.
-#[inline(always)]
-fn store_line(words: &[AtomicU64; LINE_WORDS], line: &[u8; LINE_BYTES]) {
-    let (whole, _) = line.as_chunks::<WORD_BYTES>();
-    for (word, bytes) in words.iter().zip(whole) {
-        word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
-    }
-}
-
-#[inline(always)]
-fn load_line(words: &[AtomicU64; LINE_WORDS], line: &mut [u8; LINE_BYTES]) {
-    let (whole, _) = line.as_chunks_mut::<WORD_BYTES>();
-    for (word, bytes) in words.iter().zip(whole) {
-        *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
     }
 }
 

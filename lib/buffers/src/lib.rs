@@ -28,6 +28,7 @@ mod atomic;
 mod copy;
 mod error;
 pub mod four_slot;
+mod line;
 pub mod mailbox;
 pub mod recorder;
 mod region;

@@ -33,6 +33,7 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
             &["fmt", "--all", "--check", "--", "--color", "never"],
         ),
         suite.cargo("rules", &["xtask", "check"]),
+        suite.cargo("loops", &["xtask", "loops"]),
         suite.lint_host(),
         suite.lint_bare("clippy-monitor", BARE[0]),
         suite.lint_bare("clippy-rtos", BARE[1]),

@@ -5,6 +5,7 @@
 
 mod board_keys;
 mod channel_keys;
+mod component_keys;
 mod image_keys;
 mod partition_keys;
 mod system_keys;
@@ -77,6 +78,7 @@ pub(crate) const DESCRIPTION: Registry = Registry {
         system_keys::KEYS,
         partition_keys::KEYS,
         image_keys::KEYS,
+        component_keys::KEYS,
         time_keys::KEYS,
         channel_keys::KEYS,
     ],

@@ -1,0 +1,193 @@
+//! Loops and recursion
+//!
+//! A strongly connected component of the flow within functions is a loop. Without its header, what is
+//! still connected are the loops in it, and so on: every cycle goes through the header of one of the
+//! loops that are found. A call within a component of the flow that follows calls is recursion, since
+//! the function reaches its own call before it has come back.
+
+use super::decode::{Exclusive, exclusive, is_plain};
+use super::graph::{Graph, Node};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Code that retries an exclusive pair must fit into so many bytes for its progress to be guaranteed
+/// (Arm ARM B2.9.5).
+const PROGRESS_SPAN: u64 = 128;
+
+/// A loop.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Loop {
+    /// The first of its instructions on the way in.
+    pub(super) header: u64,
+    /// Its instructions, those of loops in it left out.
+    pub(super) own: BTreeSet<u64>,
+}
+
+impl Loop {
+    /// Whether it retries a pair of a load- and a store-exclusive.
+    pub(super) fn retries(&self, graph: &Graph) -> bool {
+        self.exclusives(graph).next().is_some()
+    }
+
+    /// Whether the architecture guarantees that such a retry makes progress.
+    pub(super) fn progress_is_guaranteed(&self, graph: &Graph) -> bool {
+        let bases: BTreeSet<u32> = self
+            .exclusives(graph)
+            .map(|(Exclusive::Load(base) | Exclusive::Store(base))| base)
+            .collect();
+        let span = self
+            .own
+            .last()
+            .zip(self.own.first())
+            .map_or(0, |(last, first)| last + 4 - first);
+        let plain = |at: &u64| {
+            let word = graph.nodes[at].word;
+            exclusive(word).is_some() || is_plain(word)
+        };
+        bases.len() == 1 && span <= PROGRESS_SPAN && self.own.iter().all(plain)
+    }
+
+    fn exclusives<'g>(&'g self, graph: &'g Graph) -> impl Iterator<Item = Exclusive> + 'g {
+        self.own
+            .iter()
+            .filter_map(|at| exclusive(graph.nodes[at].word))
+    }
+}
+
+/// All loops, inner ones too, by the address of their headers.
+pub(super) fn loops(graph: &Graph) -> Vec<Loop> {
+    let mut found = Vec::new();
+    let mut open: Vec<BTreeSet<u64>> = vec![graph.nodes.keys().copied().collect()];
+    while let Some(part) = open.pop() {
+        for component in components(&part, |at| &graph.nodes[&at].next) {
+            let header = header(graph, &component);
+            let mut rest = component.clone();
+            rest.remove(&header);
+            let inner = components(&rest, |at| &graph.nodes[&at].next);
+            let mut own = component;
+            inner.iter().flatten().for_each(|at| {
+                own.remove(at);
+            });
+            found.push(Loop { header, own });
+            open.extend(inner);
+        }
+    }
+    found.sort_by_key(|one| one.header);
+    found
+}
+
+/// Calls by which a function comes to itself again.
+pub(super) fn recursions(graph: &Graph) -> Vec<u64> {
+    let all: BTreeSet<u64> = graph.nodes.keys().copied().collect();
+    let flow: BTreeMap<u64, Vec<u64>> = graph
+        .nodes
+        .iter()
+        .map(|(&at, Node { next, calls, .. })| (at, [&next[..], &calls[..]].concat()))
+        .collect();
+    let within = |component: BTreeSet<u64>| {
+        let calls_within = |at: &u64| {
+            graph.nodes[at]
+                .calls
+                .iter()
+                .any(|to| component.contains(to))
+        };
+        component
+            .iter()
+            .copied()
+            .filter(calls_within)
+            .collect::<Vec<_>>()
+    };
+    components(&all, |at| &flow[&at])
+        .into_iter()
+        .flat_map(within)
+        .collect()
+}
+
+/// Where a component is entered, its first instruction if at several places.
+fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
+    let from_outside: BTreeSet<u64> = graph
+        .nodes
+        .iter()
+        .filter(|(at, _)| !component.contains(at))
+        .flat_map(|(_, node)| node.next.iter().chain(&node.calls))
+        .copied()
+        .collect();
+    let entered = component.intersection(&from_outside).next();
+    *entered
+        .or(component.first())
+        .expect("a component has an instruction")
+}
+
+/// Strongly connected components with a cycle, within `part` (Tarjan, with the stack in memory).
+fn components<'g>(part: &BTreeSet<u64>, next: impl Fn(u64) -> &'g Vec<u64>) -> Vec<BTreeSet<u64>> {
+    let mut search = Search::default();
+    for &root in part {
+        if search.number.contains_key(&root) {
+            continue;
+        }
+        search.enter(root);
+        let mut path = vec![(root, 0)];
+        while let Some((at, child)) = path.pop() {
+            match next(at).get(child) {
+                Some(&to) => {
+                    path.push((at, child + 1));
+                    if part.contains(&to) && search.see(at, to) {
+                        search.enter(to);
+                        path.push((to, 0));
+                    }
+                }
+                None => search.leave(at, path.last().map(|(above, _)| *above)),
+            }
+        }
+    }
+    let has_cycle =
+        |found: &BTreeSet<u64>| found.len() > 1 || found.iter().any(|at| next(*at).contains(at));
+    search.found.into_iter().filter(has_cycle).collect()
+}
+
+#[derive(Default)]
+struct Search {
+    number: BTreeMap<u64, usize>,
+    lowest: BTreeMap<u64, usize>,
+    stack: Vec<u64>,
+    on_stack: BTreeSet<u64>,
+    found: Vec<BTreeSet<u64>>,
+}
+
+impl Search {
+    fn enter(&mut self, at: u64) {
+        let number = self.number.len();
+        self.number.insert(at, number);
+        self.lowest.insert(at, number);
+        self.stack.push(at);
+        self.on_stack.insert(at);
+    }
+
+    /// An edge; whether its end is new.
+    fn see(&mut self, at: u64, to: u64) -> bool {
+        let Some(&number) = self.number.get(&to) else {
+            return true;
+        };
+        if self.on_stack.contains(&to) {
+            self.lower(at, number);
+        }
+        false
+    }
+
+    fn lower(&mut self, at: u64, number: usize) {
+        let lowest = self.lowest.entry(at).or_insert(number);
+        *lowest = number.min(*lowest);
+    }
+
+    fn leave(&mut self, at: u64, above: Option<u64>) {
+        let lowest = self.lowest[&at];
+        if let Some(above) = above {
+            self.lower(above, lowest);
+        }
+        if lowest == self.number[&at] {
+            let start = self.stack.iter().rposition(|&one| one == at).unwrap_or(0);
+            let component: BTreeSet<u64> = self.stack.drain(start..).collect();
+            self.on_stack.retain(|one| !component.contains(one));
+            self.found.push(component);
+        }
+    }
+}
