@@ -133,7 +133,8 @@ numbered! {
         Budget = 24,
         /// Scheduler: fetches further events into the SCB. Answers how many threads still have some.
         Fetch = 25,
-        /// Interrupt: `x2` = INTID, `x3` = Send it becomes.
+        /// Interrupt: `x2` = INTID, `x3` = Send it becomes. Answers 1 where the line is a level: each
+        /// must then be completed.
         Listen = 26,
         /// Monitor: the partition is up.
         Up = 27,
@@ -147,6 +148,8 @@ numbered! {
         Prepare = 30,
         /// Core that was prepared: runs, the thread's `x1`–`x5` being `x2`–`x6`.
         Start = 31,
+        /// Interrupt: `x2` = INTID of a level that has been served, on the core that listens.
+        Complete = 32,
     }
 }
 
@@ -281,8 +284,10 @@ pub mod first {
     pub const MONITOR: u64 = 15;
     /// The cores, by rank; its own is the first.
     pub const CORES: u64 = 16;
+    /// Everything below memory, as devices; the monitor lets through what is the partition's.
+    pub const DEVICES: u64 = CORES + super::MAX_CORES as u64;
     /// From here on the table is empty.
-    pub const FREE: u64 = CORES + super::MAX_CORES as u64;
+    pub const FREE: u64 = DEVICES + 1;
 }
 
 /// Where components are linked: their address space from here to [`IMAGE_END`] is theirs.

@@ -14,6 +14,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 const GICD_CTLR: u64 = 0x0000;
 const GICD_ISENABLER: u64 = 0x0100;
 const GICD_IPRIORITYR: u64 = 0x0400;
+const GICD_ICFGR: u64 = 0x0c00;
 const GICD_IROUTER: u64 = 0x6000;
 const GICR_TYPER: u64 = 0x0008;
 const GICR_WAKER: u64 = 0x0014;
@@ -29,6 +30,10 @@ const CHILDREN_ASLEEP: u32 = 1 << 2;
 const POLLS: u32 = 1000;
 /// The middle of what guests may use.
 const PRIORITY: u8 = 0xa0;
+/// Of levels, which stay active while their threads serve them: everything else interrupts.
+const LEVEL_PRIORITY: u8 = 0xc0;
+/// GICD_ICFGR: the upper of an interrupt's two bits.
+const EDGE: u32 = 2;
 /// The software-generated interrupt by which other cores have this one attend to its mailbox.
 const MAIL: u64 = 0;
 /// INTID of the virtual timer (SBSA, PPI 11).
@@ -86,20 +91,23 @@ pub(crate) fn start_core(rank: u64) {
     registers::set_timer_control(1);
 }
 
-/// Lets a shared interrupt in, on the calling core.
-pub(crate) fn enable_shared(intid: u64) -> Result<(), Status> {
+/// Lets a shared interrupt in, on the calling core; whether it is a level, as the monitor has set it.
+pub(crate) fn enable_shared(intid: u64) -> Result<bool, Status> {
     if !(FIRST_SHARED..SPECIAL).contains(&intid) {
         return Err(Status::Refused);
     }
     let distributor = DISTRIBUTOR.load(Ordering::Relaxed);
-    write_byte(distributor + GICD_IPRIORITYR + intid, PRIORITY);
+    let triggers = read(distributor + GICD_ICFGR + intid / 16 * 4);
+    let level = triggers >> (intid % 16 * 2) & EDGE == 0;
+    let priority = if level { LEVEL_PRIORITY } else { PRIORITY };
+    write_byte(distributor + GICD_IPRIORITYR + intid, priority);
     let route = registers::affinity() & 0xff_00ff_ffff;
     write_double(distributor + GICD_IROUTER + 8 * intid, route);
     write(
         distributor + GICD_ISENABLER + intid / 32 * 4,
         1 << (intid % 32),
     );
-    Ok(())
+    Ok(level)
 }
 
 /// Serves what is pending.
@@ -111,7 +119,9 @@ pub(crate) fn serve(kernel: Kernel<'_, Machine>) {
     } else if intid == MAIL {
         kernel.attend();
     } else if intid < SPECIAL {
-        kernel.interrupt(intid);
+        if !kernel.interrupt(intid) {
+            return;
+        }
     } else {
         return;
     }

@@ -137,8 +137,12 @@ impl Hal for Machine {
         unsafe { bulkhead_exchange_fp(owner.map_or(0, registers_of), registers_of(next)) };
     }
 
-    fn enable_interrupt(&self, intid: u64) -> Result<(), Status> {
+    fn enable_interrupt(&self, intid: u64) -> Result<bool, Status> {
         interrupts::enable_shared(intid)
+    }
+
+    fn end_interrupt(&self, intid: u64) {
+        registers::end_interrupt(intid);
     }
 
     fn monitor(&self, call: MonitorCall) -> Result<(), Status> {

@@ -4,7 +4,7 @@
 //! [`bulkhead_abi::kernel::first`]; from there on everything is made by system calls.
 
 use crate::frame::{PAGE, Ref};
-use crate::memory::WINDOW;
+use crate::memory::{DEVICES, WINDOW};
 use crate::object::{Core, STARTED, Thread};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
@@ -12,6 +12,9 @@ use bulkhead_abi::kernel::{
     IMAGE, Kind, LEAST, MAX_CORES, Packed, Rights, SCB_ADDRESS, SCHEDULERS, STACK_PAGES, STACK_TOP,
     Segment, Status, first,
 };
+
+/// Pages below guest memory (1 GiB).
+const DEVICE_PAGES: u64 = (1 << 30) / PAGE;
 
 /// What the machine offers.
 #[derive(Clone, Copy, Debug)]
@@ -88,10 +91,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (first::MEMORY, (free.next, free.left), 0),
             (first::WINDOW, offer.window, WINDOW),
             (first::ARCHIVE, offer.archive, 0),
+            (first::DEVICES, (Ref(H::LINEAR), DEVICE_PAGES), DEVICES),
         ] {
             slot(place).put(Kind::Memory, at, pages, extra);
         }
-        for (place, rank) in (first::CORES..first::FREE).zip(0..count) {
+        for (place, rank) in (first::CORES..first::DEVICES).zip(0..count) {
             slot(place).put(Kind::Core, cores.plus(rank), 0, 0);
         }
         let core = self.0.core();

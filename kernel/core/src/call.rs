@@ -82,6 +82,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             }
             (_, Kind::Core) => self.core_operation(caller, slot, operation, arguments),
             (Operation::Listen, Kind::Interrupt) => self.listen(caller, first, second),
+            (Operation::Complete, Kind::Interrupt) => self.complete(first),
             (Operation::Up, Kind::Monitor) => self.ask(MonitorCall::Up),
             (Operation::Fail, Kind::Monitor) => self.ask(MonitorCall::Fail(first)),
             (Operation::Ring, Kind::Monitor) => self.ask(MonitorCall::Ring(first)),

@@ -78,11 +78,16 @@ pub trait Hal {
     /// Saves the FP registers to `owner`, if there is one, and loads those of `next`.
     fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Thread<'_>);
 
-    /// Lets an interrupt in on this core.
+    /// Lets an interrupt in on this core; whether it is a level.
     ///
     /// # Errors
     /// It is none of the partition's.
-    fn enable_interrupt(&self, intid: u64) -> Result<(), Status>;
+    fn enable_interrupt(&self, intid: u64) -> Result<bool, Status>;
+
+    /// Lets in again what [`Kernel::interrupt`] has left active.
+    ///
+    /// [`Kernel::interrupt`]: crate::Kernel::interrupt
+    fn end_interrupt(&self, intid: u64);
 
     /// Asks the monitor.
     ///

@@ -12,6 +12,8 @@ use bulkhead_abi::kernel::{Kind, Operation, Rights, SLOTS, Status};
 const LAST_LEVEL: u64 = 3;
 /// [`Slot::extra`] of memory that is no RAM: pages without an entry in the frame table.
 pub(crate) const WINDOW: u64 = 1;
+/// [`Slot::extra`] of devices: neither, and not cached.
+pub(crate) const DEVICES: u64 = 2;
 
 impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(never)]
@@ -147,7 +149,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if entry.get() != 0 {
             return Err(Status::Occupied);
         }
-        let state = if memory.extra() == WINDOW {
+        let device = memory.extra() == DEVICES;
+        if device && rights == Rights::Execute {
+            return Err(Status::BadArgument);
+        }
+        let state = if device || memory.extra() == WINDOW {
             None
         } else {
             Some(self.0.state(at).ok_or(Status::WrongPage)?)
@@ -160,7 +166,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if rights == Rights::Execute {
             self.0.publish_code(at);
         }
-        if !entry.exchange(0, page(at.address() - H::LINEAR, rights)) {
+        if !entry.exchange(0, page(at.address() - H::LINEAR, rights, device)) {
             if let Some(state) = state {
                 state.unmap(self.rest());
             }

@@ -35,6 +35,8 @@ impl Iterator for Bits {
     }
 }
 
+/// Beside the thread in the table of interrupts.
+const LEVEL: u64 = 1;
 /// INTIDs that the table of interrupts has room for.
 const INTERRUPTS: u64 = 512;
 
@@ -162,20 +164,48 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if intid >= INTERRUPTS {
             return Err(Status::BadArgument);
         }
-        self.0.enable_interrupt(intid)?;
         self.refer(sender.object())?;
+        let level = self
+            .0
+            .enable_interrupt(intid)
+            .inspect_err(|_| self.forget(sender.object()))?;
         let table = self.0.frame(self.0.core().interrupts().reference());
-        table.word(intid).set(sender.object().address());
-        Ok(0)
+        let word = sender.object().address() | u64::from(level);
+        table.word(intid).set(word);
+        Ok(level.into())
     }
 
-    /// An interrupt arrived.
-    pub fn interrupt(self, intid: u64) {
-        let table = self.0.frame(self.0.core().interrupts().reference());
-        let receiver = table.word(intid % INTERRUPTS).reference();
-        if receiver != self.void() {
-            let _always_taken = self.send(self.thread(receiver));
+    /// An interrupt arrived; whether it has been dealt with.
+    ///
+    /// A level stays active until its thread has served the device: the line would interrupt for ever.
+    /// Until then no other level interrupts this core, everything else does, having more priority; and
+    /// nothing is masked, which would enter the monitor.
+    #[must_use]
+    pub fn interrupt(self, intid: u64) -> bool {
+        let core = self.0.core();
+        let table = self.0.frame(core.interrupts().reference());
+        let word = table.word(intid % INTERRUPTS).get();
+        let receiver = Ref(word & !LEVEL);
+        if receiver == self.void() {
+            return true;
         }
+        let level = word & LEVEL != 0;
+        if level {
+            core.held().set(intid);
+        }
+        let _always_taken = self.send(self.thread(receiver));
+        !level
+    }
+
+    /// The level of that number has been served.
+    pub(crate) fn complete(self, intid: u64) -> Answer {
+        let held = self.0.core().held();
+        if intid == 0 || held.get() != intid {
+            return Err(Status::Nothing);
+        }
+        held.set(0);
+        self.0.end_interrupt(intid);
+        Ok(0)
     }
 }
 

@@ -78,8 +78,10 @@ objects! {
         void = 12,
         /// Bitmap of the address-space identities in use.
         identities = 13,
-        /// The thread that each interrupt notifies.
+        /// The thread that each interrupt notifies, and in bit 0 whether it is a level.
         interrupts = 14,
+        /// The level that is active until it is completed, or 0.
+        held = 15,
         // A line that is written at boot alone: other cores read it.
         /// [`OFF`], [`PREPARING`], [`PREPARED`] or [`STARTED`].
         stage = 16,

@@ -28,6 +28,8 @@ const CORES: u64 = 3;
 const MEMORY: u64 = BASE + CORES * PAGE;
 /// Pages of the archive, behind the cores' pages.
 const ARCHIVE: u64 = 2;
+/// The interrupt that is a level.
+const LEVEL: u64 = 50;
 /// Cycles within which each core becomes quiet.
 const PERIOD: u64 = 10_000;
 /// Pages that the frame table knows.
@@ -43,6 +45,8 @@ pub(super) struct Processor {
     pub(super) space: Cell<u64>,
     pub(super) floating_point: Cell<bool>,
     started: Cell<bool>,
+    /// The interrupt that is active.
+    pub(super) active: Cell<u64>,
     /// How often it forgot its translations.
     pub(super) forgotten: Cell<u64>,
     /// Interrupts by other cores that were sent, and how many there ever were.
@@ -132,12 +136,16 @@ impl Hal for Machine {
         self.exchanges.set(self.exchanges.get() + 1);
     }
 
-    fn enable_interrupt(&self, intid: u64) -> Result<(), Status> {
+    fn enable_interrupt(&self, intid: u64) -> Result<bool, Status> {
         if intid == 27 {
             Err(Status::Refused)
         } else {
-            Ok(())
+            Ok(intid == LEVEL)
         }
+    }
+
+    fn end_interrupt(&self, intid: u64) {
+        assert!(self.processor().active.replace(0) == intid, "in order");
     }
 
     fn monitor(&self, call: MonitorCall) -> Result<(), Status> {
@@ -323,7 +331,11 @@ impl Machine {
     }
 
     pub(super) fn interrupt(&self, intid: u64) {
-        self.interrupted(|| self.kernel().interrupt(intid));
+        self.interrupted(|| {
+            if !self.kernel().interrupt(intid) {
+                assert_eq!(self.processor().active.replace(intid), 0, "one at a time");
+            }
+        });
     }
 
     pub(super) fn tick(&self, now: u64) {

@@ -1,9 +1,13 @@
 //! Several cores: what is one core's, what all share, notifications across
 
+extern crate std;
+
 use super::{Machine, Workshop};
 use crate::Hal;
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{ALL, IMAGE, Kind, Operation, POLL, STACK_TOP, Status, WAIT, first};
+use std::collections::BTreeMap;
+use std::vec::Vec;
 
 const OTHER: u64 = first::CORES + 1;
 
@@ -283,6 +287,116 @@ fn time_that_pays_is_not_reclaimed() {
     );
     machine.dispatch(first::THREAD, first::TIME);
     machine.must(first::MEMORY, Operation::Reclaim, &[page]);
+}
+
+/// Words of a cache line.
+const LINE: usize = 8;
+
+/// Who has changed which line of kernel memory: the core's bit, by address.
+#[derive(Default)]
+struct Writers(BTreeMap<u64, u64>);
+
+impl Writers {
+    /// Notes what `step` changes, on the core that executes.
+    fn watch(&mut self, machine: &Machine, step: impl FnOnce()) {
+        let bit = 1 << machine.core().rank().get();
+        let before = words(machine);
+        step();
+        let after = words(machine);
+        let lines = before.chunks(LINE).zip(after.chunks(LINE));
+        for (number, _) in (0..).zip(lines).filter(|(_, (was, is))| was != is) {
+            *self
+                .0
+                .entry(super::BASE + number * 8 * LINE as u64)
+                .or_default() |= bit;
+        }
+    }
+
+    /// Lines that several cores have changed.
+    fn shared(&self) -> Vec<u64> {
+        let several = self.0.iter().filter(|(_, cores)| cores.count_ones() > 1);
+        several.map(|(&address, _)| address).collect()
+    }
+}
+
+fn words(machine: &Machine) -> Vec<u64> {
+    let pages = machine.memory.iter().flat_map(|frame| frame.words());
+    pages.map(|word| word.get()).collect()
+}
+
+/// One of each common path: a call, a switch and back, an invocation and back, a notification and the
+/// wait for it, a time-out, a device's interrupt.
+fn common_paths(
+    machine: &Machine,
+    entry: u64,
+    [_, sender, receive]: [u64; 3],
+    [low, time]: [u64; 2],
+) {
+    machine.ask(first::MEMORY, Operation::Identify, &[]);
+    machine.call(entry, 0, [0; 5]);
+    machine.call(first::RETURN, 0, [0; 5]);
+    machine.dispatch(low, time);
+    assert_eq!(machine.running().index().get(), 9);
+    machine.must(sender, Operation::Send, &[]);
+    machine.ask(receive, Operation::Receive, &[WAIT]);
+    assert_eq!(
+        machine.running().index().get(),
+        9,
+        "after notification and wait"
+    );
+    machine.interrupt(40);
+    machine.ask(receive, Operation::Receive, &[WAIT]);
+    machine.tick(machine.now.get() + 2 * super::PERIOD);
+    while machine.event().is_some() {}
+    machine.dispatch(low, time);
+    let root = machine.frame(machine.running().scheduler().reference());
+    root.word(8).set(machine.now.get());
+    machine.tick(machine.now.get());
+    assert_eq!(machine.running().index().get(), 0, "the time-out");
+    while machine.event().is_some() {}
+}
+
+#[test]
+fn no_line_is_written_by_two_cores_on_common_paths() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let other = start(&shop, 1);
+    let [server, _] = shop.component(2);
+    let entry = shop.entry(server, 0x40_0100, 7);
+    let sides = [MINE, other].map(|root| {
+        machine.on_core(u64::from(root.thread != MINE.thread));
+        let waiter = waiting(&shop, root, 3, 10);
+        let low = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
+        let time = shop.make(Operation::MakeTime, &[root.time, ALL, 50]);
+        machine.must(low, Operation::Bind, &[root.scheduler, 9, time]);
+        machine.must(first::INTERRUPT, Operation::Listen, &[40, waiter[1]]);
+        (waiter, low, time)
+    });
+    let mut writers = Writers::default();
+    for _ in 0..3 {
+        for (rank, (waiter, low, time)) in (0..).zip(sides) {
+            machine.on_core(rank);
+            writers.watch(&machine, || {
+                common_paths(&machine, entry, waiter, [low, time]);
+            });
+        }
+    }
+    for (address, cores) in &writers.0 {
+        std::println!("{address:#x} written by cores {cores:#b}");
+    }
+    assert!(
+        writers.0.len() > 20,
+        "each core has written what is its own"
+    );
+    assert_eq!(writers.shared(), [0; 0]);
+    // Across, it is one line of the receiver's and two of its core's mailbox.
+    machine.on_core(0);
+    let before = writers.0.len();
+    writers.watch(&machine, || {
+        machine.must(sides[1].0[1], Operation::Send, &[]);
+    });
+    machine.on_core(1);
+    assert!(writers.0.len() <= before + 3);
 }
 
 #[test]
