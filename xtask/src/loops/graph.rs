@@ -33,9 +33,14 @@ pub(super) struct Graph {
 
 /// Walks from `entries` again and again, until it is known which functions come back.
 pub(super) fn walk(image: &Image, entries: &[u64], told: &Told) -> Graph {
+    let ways = Ways {
+        image,
+        told,
+        tables: jump::tables(image),
+    };
     let mut coming_back = BTreeSet::new();
     loop {
-        let graph = walk_once(image, entries, told, &coming_back);
+        let graph = walk_once(&ways, entries, &coming_back);
         let called: BTreeSet<u64> = graph.nodes.values().flat_map(|n| n.calls.clone()).collect();
         let found: BTreeSet<u64> = called
             .into_iter()
@@ -48,14 +53,21 @@ pub(super) fn walk(image: &Image, entries: &[u64], told: &Told) -> Graph {
     }
 }
 
-fn walk_once(image: &Image, entries: &[u64], told: &Told, coming_back: &BTreeSet<u64>) -> Graph {
+/// What is known beforehand of where instructions go.
+struct Ways<'i> {
+    image: &'i Image,
+    told: &'i Told,
+    tables: BTreeSet<u64>,
+}
+
+fn walk_once(ways: &Ways<'_>, entries: &[u64], coming_back: &BTreeSet<u64>) -> Graph {
     let mut graph = Graph::default();
     let mut open = entries.to_vec();
     while let Some(at) = open.pop() {
         if graph.nodes.contains_key(&at) {
             continue;
         }
-        let node = graph.visit(image, at, told, coming_back);
+        let node = graph.visit(ways, at, coming_back);
         open.extend(node.next.iter().chain(&node.calls));
         graph.nodes.insert(at, node);
     }
@@ -63,7 +75,12 @@ fn walk_once(image: &Image, entries: &[u64], told: &Told, coming_back: &BTreeSet
 }
 
 impl Graph {
-    fn visit(&mut self, image: &Image, at: u64, told: &Told, coming_back: &BTreeSet<u64>) -> Node {
+    fn visit(&mut self, ways: &Ways<'_>, at: u64, coming_back: &BTreeSet<u64>) -> Node {
+        let Ways {
+            image,
+            told,
+            tables,
+        } = ways;
         let word = image.word(at).unwrap_or_default();
         let told = || told.get(&at).cloned();
         let (next, calls) = match flow(word, at) {
@@ -72,7 +89,10 @@ impl Graph {
             Flow::Branch(to) => (vec![to, at + 4], vec![]),
             Flow::Call(to) => (vec![], vec![to]),
             Flow::JumpTo(register) => (
-                self.or_lost(at, told().or_else(|| jump::targets(image, at, register))),
+                self.or_lost(
+                    at,
+                    told().or_else(|| jump::targets(image, tables, at, register)),
+                ),
                 vec![],
             ),
             Flow::CallTo(_) => (vec![], self.or_lost(at, told())),

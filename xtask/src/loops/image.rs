@@ -82,6 +82,15 @@ impl Image {
         })
     }
 
+    /// Where instructions can be.
+    pub(super) fn places(&self) -> impl Iterator<Item = u64> {
+        let ends = self
+            .pieces
+            .iter()
+            .map(|(start, bytes)| (*start, start + bytes.len() as u64));
+        ends.flat_map(|(start, end)| (start..end).step_by(4))
+    }
+
     /// The instruction at an address.
     pub(super) fn word(&self, address: u64) -> Option<u32> {
         self.bytes(address).map(u32::from_le_bytes)

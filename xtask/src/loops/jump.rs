@@ -1,12 +1,14 @@
 //! Where jumps through a register go: tables that a compiler made of a `match`
 //!
 //! The target is a base plus an entry of a table, and both addresses stand in the instructions before
-//! the jump. A table ends where an entry leaves the function or leads into the middle of the jump
-//! itself: none of its own does, and one of a neighbour taken for it adds a way that is not there,
-//! which hides nothing.
+//! the jump. A table ends where another one begins, or an entry leaves the function or leads into the
+//! middle of the jump itself: none of its own does, and what is taken for an entry beyond adds a way
+//! that is not there, which hides nothing.
 
-use super::decode::{Register, signed};
+use super::decode::{Flow, Register, flow, signed};
 use super::image::Image;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 /// Instructions before the jump among which its parts stand.
 const REACH: u64 = 24;
@@ -23,27 +25,65 @@ enum Entry {
     Unsigned8,
 }
 
+/// Where tables begin, by the jumps of the whole executable.
+pub(super) fn tables(image: &Image) -> BTreeSet<u64> {
+    let jump = |at| match flow(image.word(at)?, at) {
+        Flow::JumpTo(register) => Some(Parts::of(image, at, register)?.table),
+        _ => None,
+    };
+    image.places().filter_map(jump).collect()
+}
+
 /// Targets of `br register` at an address; `None` where it is no table's.
-pub(super) fn targets(image: &Image, at: u64, register: Register) -> Option<Vec<u64>> {
-    let back = Back { image, at };
-    let (sum, at_sum) = back.find(at, |word| is_sum(word) && word & 31 == register)?;
-    let sides = [sum >> 5 & 31, sum >> 16 & 31];
-    let (base, at_base, loaded) = [(sides[0], sides[1]), (sides[1], sides[0])]
-        .into_iter()
-        .find_map(|(base, loaded)| {
-            let (base, at_base) = back.address(at_sum, base)?;
-            Some((base, at_base, loaded))
-        })?;
-    let (load, at_load) = back.find(at_sum, |word| kind(word).is_some() && word & 31 == loaded)?;
-    let (table, _) = back.address(at_load, load >> 5 & 31)?;
-    let kind = kind(load)?;
-    let entries = (0..LARGEST).map_while(|index| entry(image, kind, table, index));
-    let found: Vec<u64> = entries
-        .map(|offset| base.wrapping_add_signed(offset))
+pub(super) fn targets(
+    image: &Image,
+    tables: &BTreeSet<u64>,
+    at: u64,
+    register: Register,
+) -> Option<Vec<u64>> {
+    let parts = Parts::of(image, at, register)?;
+    let found: Vec<u64> = (0..LARGEST)
+        .map(|index| parts.table + parts.kind.bytes() * index)
+        .take_while(|&entry| entry == parts.table || !tables.contains(&entry))
+        .map_while(|entry| parts.kind.offset(image, entry))
+        .map(|offset| parts.base.wrapping_add_signed(offset))
         .take_while(|&target| target % 4 == 0 && image.same_function(target, at))
-        .take_while(|target| !(at_sum - at_base <= TOGETHER && (at_base..=at_sum).contains(target)))
+        .take_while(|target| !parts.jump.contains(target))
         .collect();
     (!found.is_empty()).then_some(found)
+}
+
+/// What a jump through a table is made of.
+struct Parts {
+    table: u64,
+    kind: Entry,
+    base: u64,
+    /// The instructions that were made as one: no case begins among them.
+    jump: RangeInclusive<u64>,
+}
+
+impl Parts {
+    fn of(image: &Image, at: u64, register: Register) -> Option<Self> {
+        let back = Back { image, at };
+        let (sum, at_sum) = back.find(at, |word| is_sum(word) && word & 31 == register)?;
+        let sides = [sum >> 5 & 31, sum >> 16 & 31];
+        let (base, at_base, loaded) = [(sides[0], sides[1]), (sides[1], sides[0])]
+            .into_iter()
+            .find_map(|(base, loaded)| {
+                let (base, at_base) = back.address(at_sum, base)?;
+                Some((base, at_base, loaded))
+            })?;
+        let loads = |word| Entry::of(word).is_some() && word & 31 == loaded;
+        let (load, at_load) = back.find(at_sum, loads)?;
+        let (table, _) = back.address(at_load, load >> 5 & 31)?;
+        let together = at_sum - at_base <= TOGETHER;
+        Some(Self {
+            table,
+            kind: Entry::of(load)?,
+            base,
+            jump: if together { at_base } else { at_sum }..=at_sum,
+        })
+    }
 }
 
 struct Back<'i> {
@@ -89,22 +129,32 @@ fn is_sum(word: u32) -> bool {
     matches!(word & 0xffe0_fc00, 0x8b00_0000 | 0x8b00_0800)
 }
 
-fn kind(word: u32) -> Option<Entry> {
-    match word & 0xffe0_fc00 {
-        0xb8a0_7800 | 0xb8a0_5800 => Some(Entry::Signed32),
-        0x7860_7800 | 0x7860_5800 => Some(Entry::Unsigned16),
-        0x3860_6800 | 0x3860_4800 | 0x3860_7800 => Some(Entry::Unsigned8),
-        _ => None,
+impl Entry {
+    fn of(load: u32) -> Option<Self> {
+        match load & 0xffe0_fc00 {
+            0xb8a0_7800 | 0xb8a0_5800 => Some(Self::Signed32),
+            0x7860_7800 | 0x7860_5800 => Some(Self::Unsigned16),
+            0x3860_6800 | 0x3860_4800 | 0x3860_7800 => Some(Self::Unsigned8),
+            _ => None,
+        }
     }
-}
 
-/// Bytes from the base to the target; narrow entries count instructions.
-fn entry(image: &Image, kind: Entry, table: u64, index: u64) -> Option<i64> {
-    Some(match kind {
-        Entry::Signed32 => i64::from(i32::from_le_bytes(image.bytes(table + 4 * index)?)),
-        Entry::Unsigned16 => 4 * i64::from(u16::from_le_bytes(image.bytes(table + 2 * index)?)),
-        Entry::Unsigned8 => 4 * i64::from(u8::from_le_bytes(image.bytes(table + index)?)),
-    })
+    const fn bytes(self) -> u64 {
+        match self {
+            Self::Signed32 => 4,
+            Self::Unsigned16 => 2,
+            Self::Unsigned8 => 1,
+        }
+    }
+
+    /// Bytes from the base to the target; narrow entries count instructions.
+    fn offset(self, image: &Image, entry: u64) -> Option<i64> {
+        Some(match self {
+            Self::Signed32 => i64::from(i32::from_le_bytes(image.bytes(entry)?)),
+            Self::Unsigned16 => 4 * i64::from(u16::from_le_bytes(image.bytes(entry)?)),
+            Self::Unsigned8 => 4 * i64::from(u8::from_le_bytes(image.bytes(entry)?)),
+        })
+    }
 }
 
 /// What `adr` or `adrp` at an address computes.

@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use table::{Bounded, Table};
 
-const TABLES: [&str; 1] = ["kernel/loops.toml"];
+const TABLES: [&str; 2] = ["kernel/loops.toml", "monitor/loops.toml"];
 const TARGET: &str = "aarch64-unknown-none-softfloat";
 const PROFILE: &str = "bare";
 /// Exception vectors and the distance between them, bytes (Arm ARM D1.3).
@@ -157,10 +157,7 @@ fn walk_told(image: &Image, entries: &[u64], table: &Table) -> Result<Graph> {
         for &at in &graph.lost {
             let about = |jump: &&table::Jump| jump.function == image.function(at);
             if let Some(jump) = table.jumps.iter().find(about) {
-                let target = |name: &String| match &**name {
-                    "next" => Ok(at + 4),
-                    name => image.symbol(name),
-                };
+                let target = |name: &String| place(image, at, name);
                 told.insert(at, jump.to.iter().map(target).collect::<Result<_>>()?);
             }
         }
@@ -168,6 +165,21 @@ fn walk_told(image: &Image, entries: &[u64], table: &Table) -> Result<Graph> {
             return Ok(graph);
         }
     }
+}
+
+/// `next`, a symbol, or `SYMBOL-N`: so many instructions before it.
+fn place(image: &Image, at: u64, name: &str) -> Result<u64> {
+    let (symbol, before) = match name
+        .rsplit_once('-')
+        .map(|(name, n)| (name, n.parse::<u64>()))
+    {
+        Some((symbol, Ok(before))) => (symbol, before),
+        _ => (name, 0),
+    };
+    if symbol == "next" {
+        return Ok(at + 4);
+    }
+    Ok(image.symbol(symbol)? - 4 * before)
 }
 
 /// All that is wrong.

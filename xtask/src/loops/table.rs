@@ -28,7 +28,7 @@ pub(super) struct Table {
 pub(super) struct Jump {
     /// The symbol it is in.
     pub(super) function: String,
-    /// Symbols where it may go; `next` is the instruction behind it.
+    /// Symbols where it may go, `SYMBOL-N` so many instructions before; `next` is the one behind it.
     pub(super) to: Vec<String>,
     /// Why nowhere else.
     pub(super) why: String,
