@@ -39,7 +39,9 @@ impl Word {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Replaces `from` by `to`; whether it was `from`.
+    /// Replaces `from` by `to`; whether it was `from`. A function of its own, so that nothing but registers changes
+    /// between the halves of the pair it becomes, and some core always succeeds (Arm ARM B2.9.5).
+    #[inline(never)]
     pub(crate) fn exchange(&self, from: u64, to: u64) -> bool {
         self.0
             .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
