@@ -12,6 +12,7 @@ mod footprint;
 mod guest_overhead;
 mod interrupt_log;
 mod load;
+mod pipe_solve;
 mod primitives;
 mod report;
 mod restart;
@@ -65,6 +66,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(restart::RestartShowcase),
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
+        Box::new(pipe_solve::PipeSolve),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),

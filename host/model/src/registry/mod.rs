@@ -7,6 +7,7 @@ mod board_keys;
 mod channel_keys;
 mod image_keys;
 mod partition_keys;
+mod pipe_keys;
 mod system_keys;
 mod time_keys;
 
@@ -85,6 +86,11 @@ pub(crate) const DESCRIPTION: Registry = Registry {
 /// Keys of a board file.
 pub(crate) const BOARD: Registry = Registry {
     groups: &[board_keys::KEYS],
+};
+
+/// Keys of a file of pipe functions.
+pub(crate) const FUNCTIONS: Registry = Registry {
+    groups: &[pipe_keys::KEYS],
 };
 
 impl Registry {
