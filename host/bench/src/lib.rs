@@ -15,6 +15,7 @@ mod guest_overhead;
 mod interrupt_log;
 mod load;
 mod measures;
+mod pipe_solve;
 mod primitives;
 mod report;
 mod restart;
@@ -72,6 +73,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(budgets::Budgets),
         Box::new(communication::Communication),
         Box::new(external::SWITCH_HOST),
+        Box::new(pipe_solve::PipeSolve),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),

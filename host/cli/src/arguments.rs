@@ -52,6 +52,9 @@ pub(crate) enum Command {
     Bench(Bench),
     /// Simulates the schedule of a system's VCPUs in virtual time, beside the bounds of the analysis.
     Sim(Sim),
+    /// Works with pipelines of tuned pipes.
+    #[command(subcommand)]
+    Pipe(Pipe),
     /// Makes a folder to start from: a commented description, or an application that runs at once.
     New(New),
     /// Ends a running system in an orderly way; its report is still made.
@@ -115,6 +118,30 @@ impl Sim {
             Length::Forever => u64::MAX,
         }
     }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Pipe {
+    /// Computes budget, period and buffers of each stage, or says why nothing keeps the requirement.
+    Solve(PipeSolve),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PipeSolve {
+    /// The pipeline, e.g. `* (a | b), c | d | e, f [100/s, 10 ms]`.
+    pub(crate) pipeline: String,
+    /// The pipe functions, and what they run on.
+    #[arg(long, value_name = "FILE", conflicts_with = "system")]
+    pub(crate) functions: Option<PathBuf>,
+    /// The system whose `pipes.toml` has them.
+    #[arg(long)]
+    pub(crate) system: Option<PathBuf>,
+    /// Also how the bounds are computed, and where the formulas are from.
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// The result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -16,6 +16,7 @@ mod explain;
 mod image_file;
 mod load;
 mod overrides;
+pub mod pipes;
 mod quantity;
 mod reference;
 mod registry;

@@ -415,63 +415,80 @@ impl<'a, const N: usize> Judge<'a, N> {
         devices: &Devices,
     ) -> Result<(), Violation> {
         let bound = self.bound;
-        let stages = bound.pipeline.stages();
         let mut junctions: [Option<Junction>; N] = [None; N];
-        for (index, stage) in stages.iter().enumerate() {
-            let function = bound.function(index);
-            let mut before = 0;
-            let input = match stage.from {
-                SOURCE => {
-                    let entry = self.entry(index, setting, result);
-                    if let Some(device) = function.source {
-                        before = self.through_device(device, devices, entry, true)?;
-                    }
-                    Junction {
-                        stream: Stream::source(entry.distance, before),
-                        kept: WHOLE,
-                    }
+        for (index, stage) in bound.pipeline.stages().iter().enumerate() {
+            let (input, before) = match stage.from {
+                SOURCE => self.enter(index, setting, result, devices)?,
+                from => {
+                    let input = junctions[usize::from(from) - 1];
+                    (input.ok_or(Violation::Overflow)?, 0)
                 }
-                from => junctions[usize::from(from) - 1].ok_or(Violation::Overflow)?,
             };
-            let server = Stage {
-                server: Reservation::new(
-                    budget(bound, index, setting.messages[index]),
-                    setting.period[index],
-                )
-                .ok_or(Violation::Period { stage: index })?,
-                messages: setting.messages[index],
-                response: result.response[index],
-            };
-            let passage = match bound.pipeline.buffering {
-                Buffering::FourSlot => server.four_slot(input.stream),
-                Buffering::Fifo => server.fifo(input.stream),
-            };
-            let passage = passage.ok_or(Violation::Overflow)?;
-            if !passage.keeps_up {
-                return Err(Violation::Overrun { stage: index });
-            }
-            let kept = keep(input.kept, passage.loss);
-            result.loss[index] = Fraction(WHOLE.0 - kept.0);
-            result.buffer[index] = self.room(index, setting, &passage)?;
-            let after = match function.sink {
+            let passage = self.pass(index, setting, result.response[index], input.stream)?;
+            let after = match bound.function(index).sink {
                 Some(device) => self.through_device(device, devices, passage.output, false)?,
                 None => 0,
             };
             let ends = before.saturating_add(after);
-            result.delay[index] = passage.delay.checked_add(ends).ok_or(Violation::Overflow)?;
-            let mut output = Junction {
-                stream: passage.output,
-                kept,
-            };
-            let slot = &mut junctions[usize::from(stage.to) - 1];
-            if let Some(other) = slot {
-                output.stream = output.stream.beside(other.stream);
-                output.kept = output.kept.min(other.kept);
-            }
-            *slot = Some(output);
+            let delay = passage.delay.checked_add(ends);
+            let kept = keep(input.kept, passage.loss);
+            result.delay[index] = delay.ok_or(Violation::Overflow)?;
+            result.loss[index] = Fraction(WHOLE.0 - kept.0);
             result.worst_loss = result.worst_loss.max(result.loss[index]);
+            result.buffer[index] = self.room(index, setting, &passage)?;
+            let slot = &mut junctions[usize::from(stage.to) - 1];
+            *slot = Some(Junction {
+                stream: slot.map_or(passage.output, |other| other.stream.beside(passage.output)),
+                kept: slot.map_or(kept, |other| other.kept.min(kept)),
+            });
         }
         Ok(())
+    }
+
+    /// What comes to a first stage, and how long it takes to come.
+    fn enter(
+        &self,
+        index: usize,
+        setting: &Setting<N>,
+        result: &Assessment<N>,
+        devices: &Devices,
+    ) -> Result<(Junction, Time), Violation> {
+        let entry = self.entry(index, setting, result);
+        let before = match self.bound.function(index).source {
+            Some(device) => self.through_device(device, devices, entry, true)?,
+            None => 0,
+        };
+        let input = Junction {
+            stream: Stream::source(entry.distance, before),
+            kept: WHOLE,
+        };
+        Ok((input, before))
+    }
+
+    /// What a stage does to what comes to it.
+    fn pass(
+        &self,
+        index: usize,
+        setting: &Setting<N>,
+        response: Time,
+        input: Stream,
+    ) -> Result<Passage, Violation> {
+        let messages = setting.messages[index];
+        let server = Reservation::new(budget(self.bound, index, messages), setting.period[index]);
+        let stage = Stage {
+            server: server.ok_or(Violation::Period { stage: index })?,
+            messages,
+            response,
+        };
+        let passage = match self.bound.pipeline.buffering {
+            Buffering::FourSlot => stage.four_slot(input),
+            Buffering::Fifo => stage.fifo(input),
+        };
+        let passage = passage.ok_or(Violation::Overflow)?;
+        match passage.keeps_up {
+            true => Ok(passage),
+            false => Err(Violation::Overrun { stage: index }),
+        }
     }
 
     /// What comes to a first stage: as often as its device says, or as the pipeline takes it.

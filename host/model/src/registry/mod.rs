@@ -8,6 +8,7 @@ mod channel_keys;
 mod component_keys;
 mod image_keys;
 mod partition_keys;
+mod pipe_keys;
 mod system_keys;
 mod time_keys;
 
@@ -87,6 +88,11 @@ pub(crate) const DESCRIPTION: Registry = Registry {
 /// Keys of a board file.
 pub(crate) const BOARD: Registry = Registry {
     groups: &[board_keys::KEYS],
+};
+
+/// Keys of a file of pipe functions.
+pub(crate) const FUNCTIONS: Registry = Registry {
+    groups: &[pipe_keys::KEYS],
 };
 
 impl Registry {

@@ -43,26 +43,9 @@ fn function(name: &'static str, core: usize, wcet: u64) -> Function<'static> {
     }
 }
 
-/// Devices 0 and 1 are `mhydra_rx` and `mhydra_tx`, used by both pipelines. Packets arrive no closer than every 8 ms
-/// (§4.2.1: 100 and 125 a second).
-fn with<R>(use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
-    let usb = Io {
-        name: "usb",
-        core: 0,
-        wcet: 100 * US,
-        utilisation: Fraction::ratio(1, 10).expect("valid"),
-        sharers: 1,
-    };
-    let device = |name, distance| Device {
-        name,
-        io: 0,
-        main: Some(server(200 * US, MS)),
-        sharers: 1,
-        distance,
-    };
-    let devices = [device("rx", Some(8 * MS)), device("tx", None)];
+fn functions() -> [Function<'static>; 11] {
     let (reads, writes) = (Some(0), Some(1));
-    let functions = [
+    [
         Function {
             source: reads,
             ..function("CanRead", 0, 100 * US)
@@ -102,7 +85,28 @@ fn with<R>(use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
             sink: writes,
             ..function("F", 0, 100 * US)
         },
-    ];
+    ]
+}
+
+/// Devices 0 and 1 are `mhydra_rx` and `mhydra_tx`, used by both pipelines. Packets arrive no closer than every 8 ms
+/// (§4.2.1: 100 and 125 a second).
+fn with<R>(use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
+    let usb = Io {
+        name: "usb",
+        core: 0,
+        wcet: 100 * US,
+        utilisation: Fraction::ratio(1, 10).expect("valid"),
+        sharers: 1,
+    };
+    let device = |name, distance| Device {
+        name,
+        io: 0,
+        main: Some(server(200 * US, MS)),
+        sharers: 1,
+        distance,
+    };
+    let devices = [device("rx", Some(8 * MS)), device("tx", None)];
+    let functions = functions();
     use_it(&Repository {
         cores: &CORES,
         loads: &[],

@@ -156,14 +156,24 @@ impl<'a, 'b, 'r> World<'a, 'b, 'r> {
             now: 0,
             seen: Seen::default(),
         };
-        let repository = bound.repository;
+        world.occupy();
+        world.wire();
+        world.schedule_sources();
+        world.seen.written = vec![(0, 0); bound.len()];
+        world.seen.most_waiting = vec![0; bound.len()];
+        world
+    }
+
+    /// Servers of all there is.
+    fn occupy(&mut self) {
+        let repository = self.bound.repository;
         for load in repository.loads {
-            let server = world.serve(load.core, load.server.capacity, load.server.period);
-            let phase = match arrivals {
+            let server = self.serve(load.core, load.server.capacity, load.server.period);
+            let phase = match self.arrivals {
                 Arrivals::Worst => 0,
-                _ => world.random.below(load.server.period),
+                _ => self.random.below(load.server.period),
             };
-            let server = &mut world.servers[server];
+            let server = &mut self.servers[server];
             match &mut server.budget {
                 Budget::Sporadic(chunks) => chunks[0].0 = phase,
                 Budget::Bandwidth(_, deadline) | Budget::Io(deadline) => *deadline = phase,
@@ -174,29 +184,27 @@ impl<'a, 'b, 'r> World<'a, 'b, 'r> {
             let core = repository.ios[device.io].core;
             let main = device
                 .main
-                .map(|main| world.serve(core, main.capacity, main.period));
-            world.of_main.push(main);
+                .map(|main| self.serve(core, main.capacity, main.period));
+            self.of_main.push(main);
         }
-        for stage in 0..bound.len() {
-            let capacity =
-                bulkhead_tpipe::assessment::budget(bound, stage, solution.setting.messages[stage]);
-            let server = world.serve(
-                bound.function(stage).core,
-                capacity,
-                solution.setting.period[stage],
+        for stage in 0..self.bound.len() {
+            let capacity = bulkhead_tpipe::assessment::budget(
+                self.bound,
+                stage,
+                self.solution.setting.messages[stage],
             );
-            world.of_stage.push(server);
+            let server = self.serve(
+                self.bound.function(stage).core,
+                capacity,
+                self.solution.setting.period[stage],
+            );
+            self.of_stage.push(server);
         }
         for io in repository.ios {
-            let server = world.serve(io.core, io.wcet, io.period());
-            world.servers[server].budget = Budget::Io(0);
-            world.of_io.push(server);
+            let server = self.serve(io.core, io.wcet, io.period());
+            self.servers[server].budget = Budget::Io(0);
+            self.of_io.push(server);
         }
-        world.wire();
-        world.schedule_sources();
-        world.seen.written = vec![(0, 0); bound.len()];
-        world.seen.most_waiting = vec![0; bound.len()];
-        world
     }
 
     fn serve(&mut self, core: usize, capacity: u64, period: u64) -> usize {
