@@ -16,7 +16,10 @@ impl Fresh {
     /// The tool, called here.
     fn bulkhead(&self, arguments: &[&str]) -> Output {
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let tool = checkout.canonicalize().expect("the checkout").join("bulkhead");
+        let tool = checkout
+            .canonicalize()
+            .expect("the checkout")
+            .join("bulkhead");
         let mut command = Command::new(tool);
         command.args(arguments).current_dir(&self.0);
         command.output().expect("the launcher")

@@ -62,11 +62,13 @@ struct Wait {
 }
 
 impl Wait {
-    const NONE: Self = Self {
-        since: 0,
-        wish: Wish::any(0),
-        mutex: AtomicPtr::new(core::ptr::null_mut()),
-    };
+    const fn none() -> Self {
+        Self {
+            since: 0,
+            wish: Wish::any(0),
+            mutex: AtomicPtr::new(core::ptr::null_mut()),
+        }
+    }
 }
 
 /// A consumer that runs because a producer switched to it. The policy still takes the consumer for
@@ -106,7 +108,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 armed: NEVER,
                 armed_in: 0,
                 handed: None,
-                waits: [const { Wait::NONE }; N],
+                waits: [const { Wait::none() }; N],
                 tickets: 0,
                 outside: Waiters::new(),
                 accounts: Accounts::new(),

@@ -29,10 +29,6 @@ const CHUNKS: usize = 8;
 
 /// The policies there are.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one per core, and nowhere to put it aside"
-)]
 pub enum Chosen<const N: usize> {
     /// `fixed-priority`.
     FixedPriority(FixedPriority<Preemptive, N>),
