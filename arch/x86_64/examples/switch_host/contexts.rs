@@ -71,6 +71,10 @@ const LIBRARIES: [&CStr; 4] = [
     c"libboost_context.so.1.74.0",
 ];
 
+/// The other side.
+///
+/// # Safety
+/// Reached by a jump alone.
 unsafe extern "C" fn jump_back(transfer: Transfer) {
     let mut transfer = transfer;
     while let Some(jump) = JUMP.0.get() {
