@@ -5,12 +5,14 @@
 //! bound and whether the bound holds.
 #![forbid(unsafe_code)]
 
+mod alone;
 mod determinism;
 mod error;
 mod external;
 mod footprint;
 mod guest_overhead;
 mod interrupt_log;
+mod linux_peer;
 mod load;
 mod primitives;
 mod report;
