@@ -21,31 +21,17 @@ fn checked(result: i64) -> Result<i64> {
 
 /// The calling thread runs before all of lower priority, 1 to 99, until it waits.
 pub(crate) fn set_priority(priority: i32) -> Result<()> {
-    let parameters = libc::sched_param {
-        sched_priority: priority,
-        ..nothing()
-    };
     let policy = if priority == 0 {
         libc::SCHED_OTHER
     } else {
         libc::SCHED_FIFO
     };
-    // SAFETY: the parameters live as long as the call.
+    // The kernel's parameters are one number; the C library's have fields that it does not read.
+    // SAFETY: the number lives as long as the call.
     checked(unsafe {
-        libc::syscall(
-            libc::SYS_sched_setscheduler,
-            0,
-            policy,
-            &raw const parameters,
-        )
+        libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority)
     })?;
     Ok(())
-}
-
-/// A parameter block of zeros: the C library's has fields that the kernel does not read.
-fn nothing() -> libc::sched_param {
-    // SAFETY: integers only.
-    unsafe { zeroed() }
 }
 
 pub(crate) fn parent() {
