@@ -7,6 +7,7 @@
 //! [`Kind::Invoke`] goes on in another component and [`Kind::Return`] comes back
 //! (`doc/interfaces/kernel.md`).
 
+use crate::component::{Interface, MAX_INTERFACES, Wiring};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Defines a closed, numbered enumeration with its way back from a number.
@@ -66,6 +67,8 @@ numbered! {
         Interrupt = 12,
         /// The partition as the monitor sees it.
         Monitor = 13,
+        /// A core of the partition.
+        Core = 14,
     }
 }
 
@@ -94,7 +97,7 @@ numbered! {
         /// Table: `x2` = place in it, `x3` = caller's slot to copy; a root takes a leaf into `x2`
         /// (= place / [`SLOTS`]). Memory: narrowed to pages `x4`, `x4 + x5`.
         Copy = 9,
-        /// Table (leaf): empties place `x2`.
+        /// Table: empties place `x2`; of a root, takes the leaf off.
         Remove = 10,
         /// Pages: `x2` = index, `x3` = Pages of the next level.
         Attach = 11,
@@ -130,7 +133,8 @@ numbered! {
         Budget = 24,
         /// Scheduler: fetches further events into the SCB. Answers how many threads still have some.
         Fetch = 25,
-        /// Interrupt: `x2` = INTID, `x3` = Send it becomes.
+        /// Interrupt: `x2` = INTID, `x3` = Send it becomes. Answers 1 where the line is a level: each
+        /// must then be completed.
         Listen = 26,
         /// Monitor: the partition is up.
         Up = 27,
@@ -138,6 +142,14 @@ numbered! {
         Fail = 28,
         /// Monitor: rings doorbell `x2`.
         Ring = 29,
+        /// Core that does not run yet: `x2` = Memory, `x3` = first of four pages of it, which become
+        /// a thread, its root scheduler, time without end, and (untyped or mapped before) its SCB;
+        /// `x4` = dst of Thread, Scheduler and Time; `x5` = Component, `x6` = entry.
+        Prepare = 30,
+        /// Core that was prepared: runs, the thread's `x1`–`x5` being `x2`–`x6`.
+        Start = 31,
+        /// Interrupt: `x2` = INTID of a level that has been served, on the core that listens.
+        Complete = 32,
     }
 }
 
@@ -174,6 +186,10 @@ numbered! {
         Alone = 13,
         /// The monitor's refusal.
         Refused = 14,
+        /// The object belongs to another core.
+        OtherCore = 15,
+        /// A page or slot was given up so recently that another core may still hold what it was.
+        Resting = 16,
     }
 }
 
@@ -219,6 +235,8 @@ pub const LEAVES: u64 = 512;
 pub const DEPTH: usize = 16;
 /// Schedulers of one core that a temporal capability tells apart.
 pub const SCHEDULERS: usize = 16;
+/// Cores of a partition with a kernel.
+pub const MAX_CORES: usize = 8;
 /// Waits until there is something.
 pub const WAIT: u64 = 0;
 /// Answers [`Status::Nothing`] instead of waiting.
@@ -264,8 +282,12 @@ pub mod first {
     pub const INTERRUPT: u64 = 14;
     /// The monitor.
     pub const MONITOR: u64 = 15;
+    /// The cores, by rank; its own is the first.
+    pub const CORES: u64 = 16;
+    /// Everything below memory, as devices; the monitor lets through what is the partition's.
+    pub const DEVICES: u64 = CORES + super::MAX_CORES as u64;
     /// From here on the table is empty.
-    pub const FREE: u64 = 16;
+    pub const FREE: u64 = DEVICES + 1;
 }
 
 /// Where components are linked: their address space from here to [`IMAGE_END`] is theirs.
@@ -331,6 +353,12 @@ pub struct Archive {
     pub pages: u64,
     /// The components.
     pub components: [Packed; MAX_COMPONENTS],
+    /// First page and pages of the VCPUs and tasks ([`crate::timing`]); zeros = none.
+    pub timing: [u32; 2],
+    /// What each may have and needs, if the description says so; for the boot component.
+    pub wiring: [Wiring; MAX_COMPONENTS],
+    /// The interfaces among them; a name of zeros ends the list.
+    pub interfaces: [Interface; MAX_INTERFACES],
 }
 
 const _: () = assert!(size_of::<Archive>() <= crate::PAGE_SIZE as usize);

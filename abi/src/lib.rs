@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod boot;
+pub mod component;
 pub mod config;
 pub mod dispatch;
 pub mod guest;
@@ -15,6 +16,7 @@ pub mod hypercall;
 pub mod kernel;
 pub mod psci;
 pub mod status;
+pub mod timing;
 pub mod trace;
 
 /// Version of every layout in this crate; a mismatch is refused, never converted.

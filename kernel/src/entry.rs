@@ -22,7 +22,7 @@ global_asm!(
     resume = const 8 * Thread::RESUME,
 );
 
-fn kernel() -> Kernel<'static, Machine> {
+pub(crate) fn kernel() -> Kernel<'static, Machine> {
     Kernel::new(&Machine)
 }
 
@@ -57,7 +57,7 @@ extern "C" fn bulkhead_fault(syndrome: u64, address: u64) {
 /// An exception of the kernel itself, which it never causes: the partition has failed.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn bulkhead_broken(syndrome: u64, _address: u64) -> ! {
-    registers::hypervisor_call(FAIL, syndrome);
+    registers::hypervisor_call(FAIL, [syndrome]);
     loop {
         registers::wait_for_interrupt();
     }

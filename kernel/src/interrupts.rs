@@ -14,8 +14,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 const GICD_CTLR: u64 = 0x0000;
 const GICD_ISENABLER: u64 = 0x0100;
 const GICD_IPRIORITYR: u64 = 0x0400;
+const GICD_ICFGR: u64 = 0x0c00;
 const GICD_IROUTER: u64 = 0x6000;
+const GICR_TYPER: u64 = 0x0008;
 const GICR_WAKER: u64 = 0x0014;
+/// From a redistributor to the next.
+const STRIDE: u64 = 0x2_0000;
 /// The SGI frame of a redistributor; its offsets are those of the distributor.
 const SGI_FRAME: u64 = 0x1_0000;
 /// ARE and group 1.
@@ -26,6 +30,12 @@ const CHILDREN_ASLEEP: u32 = 1 << 2;
 const POLLS: u32 = 1000;
 /// The middle of what guests may use.
 const PRIORITY: u8 = 0xa0;
+/// Of levels, which stay active while their threads serve them: everything else interrupts.
+const LEVEL_PRIORITY: u8 = 0xc0;
+/// GICD_ICFGR: the upper of an interrupt's two bits.
+const EDGE: u32 = 2;
+/// The software-generated interrupt by which other cores have this one attend to its mailbox.
+const MAIL: u64 = 0;
 /// INTID of the virtual timer (SBSA, PPI 11).
 const TIMER: u64 = 27;
 const FIRST_SHARED: u64 = 32;
@@ -34,12 +44,35 @@ const SPECIAL: u64 = 1020;
 const INTID: u64 = 0xff_ffff;
 
 static DISTRIBUTOR: AtomicU64 = AtomicU64::new(0);
+static REDISTRIBUTORS: AtomicU64 = AtomicU64::new(0);
 
-/// Brings up the controller for the calling core, which is the first, and lets the timer through.
-pub(crate) fn start([distributor, redistributor]: [u64; 2]) {
-    let [distributor, redistributor] = [distributor + LINEAR, redistributor + LINEAR];
-    DISTRIBUTOR.store(distributor, Ordering::Relaxed);
-    write(distributor + GICD_CTLR, CONTROL);
+/// Brings up the distributor, on the first core.
+pub(crate) fn start([distributor, redistributors]: [u64; 2]) {
+    DISTRIBUTOR.store(distributor + LINEAR, Ordering::Relaxed);
+    REDISTRIBUTORS.store(redistributors + LINEAR, Ordering::Relaxed);
+    write(distributor + LINEAR + GICD_CTLR, CONTROL);
+}
+
+/// Affinity of the core of `rank`, as PSCI wants it.
+pub(crate) fn affinity(rank: u64) -> u64 {
+    let affinity = read_double(redistributor(rank) + GICR_TYPER) >> 32;
+    (affinity & 0xff00_0000) << 8 | affinity & 0x00ff_ffff
+}
+
+fn redistributor(rank: u64) -> u64 {
+    REDISTRIBUTORS.load(Ordering::Relaxed) + rank * STRIDE
+}
+
+/// Has the core of that affinity attend to its mailbox (IHI 0069, 12.2.22).
+pub(crate) fn interrupt_core(affinity: u64) {
+    let [aff0, aff1, aff2, aff3] = [0, 8, 16, 32].map(|shift| affinity >> shift & 0xff);
+    let place = aff3 << 48 | aff2 << 32 | aff1 << 16;
+    registers::send_interrupt(place | (aff0 >> 4) << 44 | MAIL << 24 | 1 << (aff0 & 0xf));
+}
+
+/// Brings up the interface of the calling core, of `rank`, and lets timer and mail through.
+pub(crate) fn start_core(rank: u64) {
+    let redistributor = redistributor(rank);
     let waker = read(redistributor + GICR_WAKER);
     write(redistributor + GICR_WAKER, waker & !PROCESSOR_SLEEP);
     let awake = |_: &u32| read(redistributor + GICR_WAKER) & CHILDREN_ASLEEP == 0;
@@ -50,26 +83,31 @@ pub(crate) fn start([distributor, redistributor]: [u64; 2]) {
     registers::set_interrupt_control(0);
     registers::enable_interrupt_group(1);
     let private = redistributor + SGI_FRAME;
-    write_byte(private + GICD_IPRIORITYR + TIMER, PRIORITY);
-    write(private + GICD_ISENABLER, 1 << TIMER);
+    for intid in [MAIL, TIMER] {
+        write_byte(private + GICD_IPRIORITYR + intid, PRIORITY);
+    }
+    write(private + GICD_ISENABLER, 1 << TIMER | 1 << MAIL);
     registers::set_timer_deadline(u64::MAX);
     registers::set_timer_control(1);
 }
 
-/// Lets a shared interrupt in, on the calling core.
-pub(crate) fn enable_shared(intid: u64) -> Result<(), Status> {
+/// Lets a shared interrupt in, on the calling core; whether it is a level, as the monitor has set it.
+pub(crate) fn enable_shared(intid: u64) -> Result<bool, Status> {
     if !(FIRST_SHARED..SPECIAL).contains(&intid) {
         return Err(Status::Refused);
     }
     let distributor = DISTRIBUTOR.load(Ordering::Relaxed);
-    write_byte(distributor + GICD_IPRIORITYR + intid, PRIORITY);
+    let triggers = read(distributor + GICD_ICFGR + intid / 16 * 4);
+    let level = triggers >> (intid % 16 * 2) & EDGE == 0;
+    let priority = if level { LEVEL_PRIORITY } else { PRIORITY };
+    write_byte(distributor + GICD_IPRIORITYR + intid, priority);
     let route = registers::affinity() & 0xff_00ff_ffff;
     write_double(distributor + GICD_IROUTER + 8 * intid, route);
     write(
         distributor + GICD_ISENABLER + intid / 32 * 4,
         1 << (intid % 32),
     );
-    Ok(())
+    Ok(level)
 }
 
 /// Serves what is pending.
@@ -78,8 +116,12 @@ pub(crate) fn serve(kernel: Kernel<'_, Machine>) {
     let intid = registers::acknowledge() & INTID;
     if intid == TIMER {
         kernel.tick();
+    } else if intid == MAIL {
+        kernel.attend();
     } else if intid < SPECIAL {
-        kernel.interrupt(intid);
+        if !kernel.interrupt(intid) {
+            return;
+        }
     } else {
         return;
     }
@@ -111,6 +153,7 @@ macro_rules! access {
 }
 
 access!(read, "ldr {1:w}, [{0}]", read u32);
+access!(read_double, "ldr {1}, [{0}]", read u64);
 access!(write, "str {1:w}, [{0}]", write u32);
 access!(write_double, "str {1}, [{0}]", write u64);
 access!(write_byte, "strb {1:w}, [{0}]", write u8);

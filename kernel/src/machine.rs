@@ -5,7 +5,7 @@
 //! while anything refers to them.
 #![expect(unsafe_code, reason = "kernel addresses become memory")]
 
-use crate::{interrupts, registers};
+use crate::{interrupts, registers, start};
 use bulkhead_abi::hypercall::{DOORBELL, FAIL, UP};
 use bulkhead_abi::kernel::Status;
 use bulkhead_kernel_core::frame::State;
@@ -76,6 +76,14 @@ impl Hal for Machine {
         Core::new(at, self.frame(at))
     }
 
+    fn start_core(&self, core: Core<'_>) -> Result<(), Status> {
+        start::start_core(core)
+    }
+
+    fn interrupt_core(&self, core: Core<'_>) {
+        interrupts::interrupt_core(core.name().get());
+    }
+
     #[inline(always)]
     fn now(&self) -> u64 {
         registers::counter()
@@ -102,6 +110,10 @@ impl Hal for Machine {
         registers::set_user_root(root);
     }
 
+    fn settle(&self) {
+        registers::synchronize();
+    }
+
     fn forget_translations(&self) {
         registers::forget_translations();
     }
@@ -125,8 +137,12 @@ impl Hal for Machine {
         unsafe { bulkhead_exchange_fp(owner.map_or(0, registers_of), registers_of(next)) };
     }
 
-    fn enable_interrupt(&self, intid: u64) -> Result<(), Status> {
+    fn enable_interrupt(&self, intid: u64) -> Result<bool, Status> {
         interrupts::enable_shared(intid)
+    }
+
+    fn end_interrupt(&self, intid: u64) {
+        registers::end_interrupt(intid);
     }
 
     fn monitor(&self, call: MonitorCall) -> Result<(), Status> {
@@ -135,7 +151,7 @@ impl Hal for Machine {
             MonitorCall::Fail(code) => (FAIL, code),
             MonitorCall::Ring(doorbell) => (DOORBELL, doorbell),
         };
-        match registers::hypervisor_call(function, argument) {
+        match registers::hypervisor_call(function, [argument]) {
             0 => Ok(()),
             _ => Err(Status::Refused),
         }

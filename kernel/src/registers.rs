@@ -46,6 +46,8 @@ readers! {
     acknowledge = "S3_0_C12_C12_0";
     /// Affinity of the core.
     affinity = "mpidr_el1";
+    /// Ticks of the counter in a second.
+    counter_frequency = "cntfrq_el0";
     /// What the memory system implements.
     memory_features = "id_aa64mmfr0_el1";
 }
@@ -103,6 +105,20 @@ pub(crate) fn forget_translations() {
     }
 }
 
+/// Sends a software-generated interrupt, `ICC_SGI1R_EL1`, after everything written before.
+pub(crate) fn send_interrupt(value: u64) {
+    // SAFETY: interrupts a core of the partition; the monitor sees to that.
+    unsafe {
+        asm!("dsb ishst", "msr S3_0_C12_C11_5, {}", in(reg) value, options(nostack, preserves_flags));
+    }
+}
+
+/// Everything written before can be read by other cores, before anything that follows.
+pub(crate) fn synchronize() {
+    // SAFETY: barriers.
+    unsafe { asm!("dsb ish", "isb", options(nostack, preserves_flags)) }
+}
+
 /// Writes back a line of data, so that instruction fetches find it.
 pub(crate) fn clean_line(address: u64) {
     // SAFETY: cache maintenance on an address of the linear map.
@@ -129,14 +145,15 @@ pub(crate) fn wait_for_interrupt() {
     unsafe { asm!("wfi", options(nostack, preserves_flags)) }
 }
 
-/// `hvc #0` with one argument; the result.
-pub(crate) fn hypervisor_call(function: u64, argument: u64) -> u64 {
+/// `hvc #0` with up to three arguments; the result.
+pub(crate) fn hypervisor_call<const N: usize>(function: u64, arguments: [u64; N]) -> u64 {
+    let argument = |number: usize| arguments.get(number).copied().unwrap_or(0);
     let result: u64;
     // SAFETY: the monitor keeps what the calling convention names; none of the functions used
     // remaps memory.
     unsafe {
-        asm!("hvc #0", inout("x0") function => result, inout("x1") argument => _,
-            out("x2") _, out("x3") _, out("x4") _, out("x5") _, out("x6") _, out("x7") _,
+        asm!("hvc #0", inout("x0") function => result, inout("x1") argument(0) => _,
+            inout("x2") argument(1) => _, inout("x3") argument(2) => _, out("x4") _, out("x5") _, out("x6") _, out("x7") _,
             out("x8") _, out("x9") _, out("x10") _, out("x11") _, out("x12") _, out("x13") _,
             out("x14") _, out("x15") _, out("x16") _, out("x17") _, options(nostack));
     }

@@ -69,7 +69,9 @@ impl Table {
 /// The tables of the first instructions, for both halves.
 #[unsafe(no_mangle)]
 static BOOT_TABLE: Table = Table::boot();
-static ROOT: Table = Table::new();
+/// The tables of the upper half, from [`take_over`] on.
+#[unsafe(no_mangle)]
+static ROOT_TABLE: Table = Table::new();
 static LOW: Table = Table::new();
 static MIDDLE: Table = Table::new();
 static IMAGE: Table = Table::new();
@@ -116,7 +118,7 @@ pub(crate) fn take_over(window: [u64; 2], end: u64) {
         };
         entry.store(data(number * BLOCK) | kind, Ordering::Relaxed);
     }
-    for (entry, number) in ROOT.entries() {
+    for (entry, number) in ROOT_TABLE.entries() {
         let value = match number {
             0 => LOW.physical() | TABLE_OR_PAGE | VALID,
             1 => MIDDLE.physical() | TABLE_OR_PAGE | VALID,
@@ -126,7 +128,12 @@ pub(crate) fn take_over(window: [u64; 2], end: u64) {
         entry.store(value, Ordering::Relaxed);
     }
     // SAFETY: the tables map the running image where it is, with the rights it needs.
-    unsafe { bulkhead_take_over(ROOT.physical(), TCR | UPPER_OFF) };
+    unsafe { bulkhead_take_over(ROOT_TABLE.physical(), TCR | UPPER_OFF) };
+    exclude_execution();
+}
+
+/// What is writable is not executed from here on, by the calling core.
+pub(crate) fn exclude_execution() {
     // SAFETY: nothing the kernel executes is writable.
     unsafe {
         asm!("mrs {control}, sctlr_el1", "orr {control}, {control}, {wxn}", "msr sctlr_el1, {control}",

@@ -1,51 +1,58 @@
 //! The first instructions, and the way to user space
 //!
-//! Entered at EL1 with everything off and x0 = guest-physical address of the guest information page.
-//! Behind the image lie the archive, then, made here, the core's page and the frame table; the rest
+//! Entered at EL1 with everything off and x0 = guest-physical address of the guest information page,
+//! or, on a further core, of the core's page in the linear map.
+//! Behind the image lie the archive, then, made here, the cores' stacks and pages and the frame table; the rest
 //! of the memory is what user space may have.
 #![expect(unsafe_code, reason = "assembly, and planned addresses become memory")]
 
-use crate::entry::bulkhead_broken;
+use crate::entry::{bulkhead_broken, kernel};
 use crate::machine::{FRAMES, LINEAR, Machine};
 use crate::space::{self, MAIR, TCR};
 use crate::{interrupts, registers};
 use bulkhead_abi::guest::{GUEST_MAGIC, GuestInfo};
-use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive};
-use bulkhead_abi::{PAGE_SIZE, VERSION};
+use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive, MAX_CORES, Status};
+use bulkhead_abi::{PAGE_SIZE, VERSION, psci};
 use bulkhead_kernel_core::boot::Offer;
 use bulkhead_kernel_core::frame::State;
-use bulkhead_kernel_core::{Hal, Kernel, Ref};
+use bulkhead_kernel_core::object::Core;
+use bulkhead_kernel_core::{Hal, Ref};
 use core::arch::global_asm;
 use core::sync::atomic::Ordering;
 
 /// SCTLR_EL1: RES1 bits of Armv8.0, M, C, SA, SA0, I; EL0 may use DC ZVA, CTR_EL0, WFI and WFE.
 const CONTROL: u64 = 0x30d0_181d | 1 << 14 | 1 << 15 | 1 << 16 | 1 << 18;
-const STACK_BYTES: usize = 8192;
+/// How often in a second a core becomes quiet (`bulkhead_kernel_core::quiet`): what was given up can be
+/// used again after so long, and no core is disturbed more often for it.
+const QUIET_RATE: u64 = 100;
+const STACK_BYTES: u64 = 8192;
 
 /// Stack of the first core.
 #[repr(C, align(4096))]
-struct Stack(core::cell::UnsafeCell<[u8; STACK_BYTES]>);
+struct Stack(core::cell::UnsafeCell<[u8; STACK_BYTES as usize]>);
 
 // SAFETY: nothing reads or writes it through this type; one core uses it as its stack.
 unsafe impl Sync for Stack {}
 
 #[unsafe(no_mangle)]
-static KERNEL_STACK: Stack = Stack(core::cell::UnsafeCell::new([0; STACK_BYTES]));
+static KERNEL_STACK: Stack = Stack(core::cell::UnsafeCell::new([0; STACK_BYTES as usize]));
 
 global_asm!(
     r#"
-.section .text.start, "ax"
-.global _start
-_start:
-    mov     x19, x0
-    adrp    x1, BOOT_TABLE
-    add     x1, x1, :lo12:BOOT_TABLE
+.macro address register, symbol
+    adrp    \register, \symbol
+    add     \register, \register, :lo12:\symbol
+.endm
+
+// Caches and translation on; x1 = root of the upper half. Goes on at the upper half's 1.
+.macro begin
+    address x6, BOOT_TABLE
     ldr     x2, ={mair}
     ldr     x3, ={tcr}
     ldr     x4, ={control}
     msr     mair_el1, x2
     msr     tcr_el1, x3
-    msr     ttbr0_el1, x1
+    msr     ttbr0_el1, x6
     msr     ttbr1_el1, x1
     isb
     tlbi    vmalle1
@@ -59,19 +66,40 @@ _start:
 1:  ldr     x2, =bulkhead_vectors
     msr     vbar_el1, x2
     msr     spsel, #1
-    ldr     x2, =KERNEL_STACK + {stack}
-    mov     sp, x2
     mov     x29, xzr
     mov     x30, xzr
+.endm
+
+.section .text.start, "ax"
+.global _start
+_start:
+    mov     x19, x0
+    address x1, BOOT_TABLE
+    begin
+    ldr     x2, =KERNEL_STACK + {stack}
+    mov     sp, x2
     mov     x0, x19
     bl      bulkhead_start
     // The first thread, as the way out of a call restores it.
+    b       resume
+
+// x0 = the core's page.
+.global _start_core
+_start_core:
+    mov     x19, x0
+    address x1, ROOT_TABLE
+    begin
+    ldr     x2, [x19, #{core_stack}]
+    mov     sp, x2
+    mov     x0, x19
+    bl      bulkhead_start_core
     b       resume
 "#,
     mair = const MAIR,
     tcr = const TCR,
     control = const CONTROL,
     stack = const STACK_BYTES,
+    core_stack = const 8 * Core::STACK,
 );
 
 /// What the monitor is told where there is nothing to start: the numbers are ASCII.
@@ -83,10 +111,36 @@ const NO_IDENTITIES: u64 = 0x4e4f_4944;
 /// Goes on in Rust; comes back when the first thread is ready to run.
 #[unsafe(no_mangle)]
 extern "C" fn bulkhead_start(info_address: u64) {
-    let window = info_address & !(PAGE_SIZE - 1);
+    let window = window_start(info_address);
     space::take_over([window, window + WINDOW_BYTES - 1], u64::MAX);
     if let Err(code) = start(info_address) {
         bulkhead_broken(code, 0);
+    }
+}
+
+/// Goes on in Rust on a further core.
+#[unsafe(no_mangle)]
+extern "C" fn bulkhead_start_core(page: u64) {
+    space::exclude_execution();
+    let at = Ref::offered(page);
+    registers::set_core_page(page);
+    prepare_core();
+    interrupts::start_core(Core::new(at, Machine.frame(at)).rank().get());
+    kernel().begin();
+}
+
+unsafe extern "C" {
+    safe static _start_core: u8;
+}
+
+/// Has a core that is off begin with its page.
+pub(crate) fn start_core(core: Core<'_>) -> Result<(), Status> {
+    let entry = (&raw const _start_core).addr() as u64 - LINEAR;
+    registers::synchronize();
+    let arguments = [core.name().get(), entry, core.at().address()];
+    match registers::hypervisor_call(psci::CPU_ON, arguments).cast_signed() {
+        psci::SUCCESS => Ok(()),
+        _ => Err(Status::Refused),
     }
 }
 
@@ -112,8 +166,11 @@ fn start(info_address: u64) -> Result<(), u64> {
     }
     let [first, ..] = archive.components;
     let memory_end = info.memory[0].saturating_add(info.memory[1]);
-    let core_page = archive_address + archive.pages * PAGE_SIZE;
-    let table = core_page + PAGE_SIZE;
+    // The cores' pages, the stacks of all but the first, the frame table.
+    let cores = u64::from(info.cores).clamp(1, MAX_CORES as u64);
+    let stacks = archive_address + archive.pages * PAGE_SIZE;
+    let core_pages = stacks + (cores - 1) * STACK_BYTES;
+    let table = core_pages + cores * PAGE_SIZE;
     let pages = memory_end.checked_sub(archive_address).ok_or(NO_MEMORY)? / PAGE_SIZE;
     let free = (table + 8 * pages).next_multiple_of(PAGE_SIZE);
     let free_pages = memory_end.checked_sub(free).ok_or(NO_MEMORY)? / PAGE_SIZE;
@@ -123,10 +180,21 @@ fn start(info_address: u64) -> Result<(), u64> {
         .store(archive_address + LINEAR, Ordering::Relaxed);
     FRAMES.count.store(pages, Ordering::Relaxed);
     keep_archive(archive_address, archive.pages);
-    prepare_core(core_page);
     interrupts::start(info.interrupt_controller);
-    let window = [info_address, window_end(info)];
-    Kernel::new(&Machine)
+    for rank in 0..cores {
+        let at = Ref::offered(core_pages + LINEAR + rank * PAGE_SIZE);
+        let core = Core::new(at, Machine.frame(at));
+        core.rank().set(rank);
+        core.period()
+            .set(registers::counter_frequency() / QUIET_RATE);
+        core.name().set(interrupts::affinity(rank));
+        core.stack().set(stacks + LINEAR + rank * STACK_BYTES);
+    }
+    registers::set_core_page(core_pages + LINEAR);
+    prepare_core();
+    interrupts::start_core(0);
+    let window = [window_start(info_address), window_end(info)];
+    kernel()
         .boot(&Offer {
             memory: (Ref::offered(free + LINEAR), free_pages),
             window: (
@@ -136,6 +204,7 @@ fn start(info_address: u64) -> Result<(), u64> {
             archive: (Ref::offered(archive_address + LINEAR), archive.pages),
             component: first,
             guest_page: info_address,
+            cores: (Ref::offered(core_pages + LINEAR), cores),
         })
         .map_err(|_| NO_MEMORY)
 }
@@ -159,14 +228,18 @@ fn keep_archive(address: u64, pages: u64) {
 }
 
 /// System registers that do not change again.
-fn prepare_core(page: u64) {
-    registers::set_core_page(page + LINEAR);
+fn prepare_core() {
     // EL0 reads CNTVCT_EL0 and the cycle counter, which counts at every level.
     registers::set_counter_access(1 << 1);
     registers::set_cycle_counter_access(1 << 2);
     registers::set_cycle_counter_filter(0);
     registers::enable_counters(1 << 31);
     registers::set_counter_control(1 | 1 << 6);
+}
+
+/// Start of the window in which the guest information page is: boards align it to its size.
+const fn window_start(info_address: u64) -> u64 {
+    info_address & !(WINDOW_BYTES - 1)
 }
 
 /// End of what the guest information page names in the window.

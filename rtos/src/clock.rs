@@ -38,12 +38,6 @@ pub fn ticks(micros: u64) -> u64 {
         .saturating_add(rest.saturating_mul(hz) / 1_000_000)
 }
 
-/// Ticks as seconds.
-#[must_use]
-pub fn seconds(ticks: u64) -> f64 {
-    ticks as f64 / frequency() as f64
-}
-
 /// Sleeps until `deadline_ticks` or the next interrupt, whichever is first; interrupts are taken
 /// before it returns. Nothing is missed in between: they are masked from the look at the clock to
 /// the wait, which a pending one ends all the same.

@@ -1,21 +1,14 @@
 //! The partition's console
 //!
 //! Output goes to a recorder of bytes in memory: it never waits, survives a hang, and is read by
-//! the host tool and by Linux. Input comes from a ring of single bytes.
+//! the host tool and by Linux.
 
 use crate::lock::Lock;
 use crate::{System, clock, shared};
 use bulkhead_buffers::recorder::stream;
-use bulkhead_buffers::ring;
-use bulkhead_rtos_core::line::Lines;
+use bulkhead_guest::line::Lines;
+use bulkhead_guest::recorders;
 use core::fmt::{Arguments, Write};
-
-/// Bytes of the recorder's control line.
-const OUTPUT_HEAD_BYTES: usize = 64;
-/// Bytes of the ring's two cursor lines.
-const INPUT_HEAD_BYTES: usize = 128;
-/// Bytes that one input byte takes in the ring.
-const INPUT_SLOT_BYTES: usize = 8;
 
 static OUTPUT: Lock<Option<stream::Writer<'static>>> = Lock::new(None);
 
@@ -59,59 +52,8 @@ fn show(output: &mut Option<stream::Writer<'static>>, micros: u64, text: Argumen
 
 pub(crate) fn open(system: &System) {
     let place = system.info().console_out;
-    let capacity = (place[1] as usize).saturating_sub(OUTPUT_HEAD_BYTES) & !7;
-    let (Ok(layout), Ok(region)) = (stream::Layout::for_bytes(capacity), shared::region(place))
-    else {
+    let Ok(region) = shared::region(place) else {
         return;
     };
-    OUTPUT.with(|output| *output = stream::Writer::attach(region, &layout).ok());
-}
-
-/// Longest line of input, bytes; what is longer is cut.
-const LINE_BYTES: usize = 120;
-
-/// Lines typed at the console.
-pub struct Input {
-    ring: ring::Consumer<'static>,
-    line: [u8; LINE_BYTES],
-    filled: usize,
-}
-
-impl Input {
-    /// The partition's input, if it has one.
-    #[must_use]
-    pub fn open(system: &System) -> Option<Self> {
-        let place = system.info().console_in;
-        let capacity = (place[1] as usize).saturating_sub(INPUT_HEAD_BYTES) / INPUT_SLOT_BYTES;
-        let layout = ring::Layout::for_messages(1, capacity).ok()?;
-        let ring = ring::Consumer::attach(shared::region(place).ok()?, &layout).ok()?;
-        Some(Self {
-            ring,
-            line: [0; LINE_BYTES],
-            filled: 0,
-        })
-    }
-
-    /// The next line if one is complete, without its end; never waits. Lines that are no UTF-8 come
-    /// as empty ones.
-    pub fn line(&mut self) -> Option<&str> {
-        let mut byte = [0];
-        while self.ring.try_pop(&mut byte).is_ok() {
-            match byte {
-                [b'\n' | b'\r'] => {
-                    let length = core::mem::take(&mut self.filled);
-                    return Some(core::str::from_utf8(self.line.get(..length)?).unwrap_or(""));
-                }
-                [other] => self.keep(other),
-            }
-        }
-        None
-    }
-
-    fn keep(&mut self, byte: u8) {
-        if let Some(place) = self.line.get_mut(self.filled) {
-            *place = byte;
-            self.filled += 1;
-        }
-    }
+    OUTPUT.with(|output| *output = recorders::console(region, place[1]));
 }

@@ -1,7 +1,7 @@
 //! Calls to the monitor
 
 use crate::registers::{hypervisor_call, relax, wait_for_interrupt};
-use bulkhead_abi::hypercall::{ATTACH, DETACH, DOORBELL, EXEC, FAIL, OK, UP, VERSION};
+use bulkhead_abi::hypercall::{ATTACH, DOORBELL, FAIL, OK, UP};
 
 /// Code of [`fail`]: `x0` named no guest information page of this version.
 pub const NO_GUEST_INFO: u64 = 0x4e4f_494e;
@@ -20,12 +20,6 @@ fn call(function: u64, arguments: [u64; 3]) -> Result<[u64; 3], Refused> {
         OK => Ok([x1, x2, x3]),
         refusal => Err(Refused(refusal)),
     }
-}
-
-/// The interface's version.
-#[must_use]
-pub fn version() -> u64 {
-    hypervisor_call(VERSION, [0; 3])[0]
 }
 
 /// Says that the partition is up: its link rises, its steady state begins.
@@ -52,25 +46,10 @@ pub fn attach(key: u64) -> Result<[u64; 2], Refused> {
     call(ATTACH, [key, 0, 0]).map(|[address, bytes, _]| [address, bytes])
 }
 
-/// Has the channel of `key` unmapped.
-///
-/// # Errors
-/// The partition has no such channel.
-pub fn detach(key: u64) -> Result<(), Refused> {
-    call(DETACH, [key, 0, 0]).map(|_| ())
-}
-
 /// Gives up with a `code` for the fault log; the partition's policy decides what follows.
 pub fn fail(code: u64) -> ! {
     hypervisor_call(FAIL, [code, 0, 0]);
     stop()
-}
-
-/// Starts the image that stands in the partition's memory, `argument` in its x0. What this program
-/// was ends; comes back only with a refusal.
-#[must_use]
-pub fn execute(entry: u64, argument: u64) -> Refused {
-    Refused(hypervisor_call(EXEC, [entry, argument, 0])[0].cast_signed())
 }
 
 /// Where a call that does not return returned.

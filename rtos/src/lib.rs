@@ -1,8 +1,9 @@
-//! Minimal EL1 runtime of real-time partitions
+//! Minimal EL1 runtime of programs that need a partition to themselves
 //!
-//! One program per partition, which owns its cores. The runtime gives it tables and vectors, the
-//! shared counter, periodic jobs, interrupts, a console, channels and their tracing, and stays out
-//! of the way: nothing it does in the steady state enters EL2.
+//! Real-time applications are components on the kernel; what attacks the monitor, or measures it, must
+//! stand where the kernel stands. One program per partition, which owns its cores: tables and vectors,
+//! the shared counter, periodic jobs, interrupts, a console, channels and their tracing. Nothing it
+//! does in the steady state enters EL2.
 //!
 //! ```ignore
 //! #![no_std]
@@ -29,7 +30,6 @@ pub mod exception;
 mod gic;
 pub mod hypercall;
 pub mod interrupt;
-mod link;
 mod lock;
 pub mod mmu;
 mod panic;
@@ -38,20 +38,14 @@ mod shared;
 mod stack;
 mod start;
 mod system;
-mod task;
 pub mod trace;
 
 pub use bulkhead_abi::status::LinkState;
-pub use bulkhead_rtos_core::release::Period;
-pub use channel::{
-    ChannelError, MailReceiver, MailSender, Message, Publisher, Received, Receiver, Recorder,
-    Sender, SharedMemory, Subscriber,
-};
-pub use link::Link;
+pub use bulkhead_guest::{ChannelError, Job, Link, Message, Period, Received};
+pub use channel::{Neighbour, Receiver, Sender, Subscriber};
 pub use lock::Lock;
 pub use stack::Stack;
 pub use system::System;
-pub use task::Job;
 
 /// Names the application's entry: `fn(&System) -> Result<Infallible, E>` with a displayable `E`.
 ///

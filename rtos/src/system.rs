@@ -2,13 +2,13 @@
 
 use crate::gic::Gic;
 use crate::hypercall::{self, Refused};
-use crate::link::Link;
-use crate::{clock, interrupt, mmu, shared};
+use crate::{channel, clock, interrupt, mmu, shared};
 use bulkhead_abi::guest::{ChannelEnd, GUEST_MAGIC, GuestInfo, HEARTBEAT_OFFSET};
 use bulkhead_abi::status::{CoreCounters, Status, TRAPS};
 use bulkhead_abi::{VERSION, name_text};
-use bulkhead_rtos_core::argument;
+use bulkhead_guest::{Job, Link, Period, argument, run_periodic};
 use core::mem::offset_of;
+use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The partition, as the host tool planned it.
@@ -113,7 +113,7 @@ impl System {
     /// Its own link: state and number of starts.
     #[must_use]
     pub fn link(&self) -> Link {
-        Link::at(self.info.link, 0)
+        channel::link(self.info.link, 0)
     }
 
     /// Says that the partition is up: its link rises and its steady state begins.
@@ -128,6 +128,16 @@ impl System {
     /// Shows life to whoever watches the partition's heartbeat.
     pub fn beat(&self) {
         self.heartbeat.store(clock::now(), Ordering::Release);
+    }
+
+    /// Runs `work` once per `period` until it says [`ControlFlow::Break`], whose value is given back.
+    pub fn run_periodic<R>(
+        &self,
+        name: &str,
+        period: Period,
+        work: impl FnMut(&Job) -> ControlFlow<R>,
+    ) -> R {
+        run_periodic(self, name, period, work)
     }
 
     /// Sleeps until `ticks`, with a beating heart.

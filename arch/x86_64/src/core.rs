@@ -17,7 +17,7 @@ use crate::stack::Stack;
 use crate::switch::{Outcome, dispatch, thread_start};
 
 /// A thread's first function; it must not return.
-pub type Entry = extern "C" fn(usize) -> !;
+pub type Entry = extern "C" fn(u64) -> !;
 
 /// What the kernel did for a request of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,33 +28,38 @@ pub enum Activation {
     Stale,
 }
 
-#[derive(Clone, Copy)]
+/// A system call: where it stands is in a register when the signal arrives, so that a thread that is
+/// preempted in the middle of one finds its own again.
 struct Request {
-    thread: usize,
+    thread: u64,
     epoch: u64,
+    /// Absolute, nanoseconds; `None` leaves the one that is set.
+    timeout: Option<u64>,
+    done: bool,
 }
 
 struct Kernel {
     current: usize,
+    exists: [bool; MAX_THREADS],
     saved: Vec<Option<Context>>,
     importance: [u64; MAX_THREADS],
     bindings: [Option<usize>; 65],
-    request: Option<Request>,
-    stale: bool,
-    lost_events: u32,
+    timer: Timer,
 }
 
 /// A core. It stays on the host thread that made it and must not move.
 pub struct Core {
     scb: Scb,
     dcbs: [Dcb; MAX_THREADS],
-    count: Cell<usize>,
     stacks: UnsafeCell<Vec<Stack>>,
     kernel: UnsafeCell<Kernel>,
+    process: u32,
 }
 
 /// Signal by which the scheduler enters the kernel.
 const CALL: i32 = libc::SIGUSR1;
+/// Signal of the scheduler's time-out.
+const TIMEOUT: i32 = libc::SIGVTALRM;
 
 thread_local! {
     static CORE: Cell<*const Core> = const { Cell::new(ptr::null()) };
@@ -74,53 +79,68 @@ impl Core {
                     sp: zero(),
                 }
             }; MAX_THREADS],
-            count: Cell::new(1),
             stacks: UnsafeCell::new(Vec::with_capacity(MAX_THREADS)),
             kernel: UnsafeCell::new(Kernel {
                 current: 0,
+                exists: std::array::from_fn(|thread| thread == 0),
                 saved: vec![None; MAX_THREADS],
                 importance: [u64::MAX; MAX_THREADS],
                 bindings: [None; 65],
-                request: None,
-                stale: false,
-                lost_events: 0,
+                timer: Timer::new(TIMEOUT)?,
             }),
+            process: std::process::id(),
         });
         CORE.set(&raw const *core);
         use_kernel_stack(Stack::new(64 * 1024)?)?;
         handle(CALL)?;
+        handle(TIMEOUT)?;
         Ok(core)
     }
 
+    /// The core of the calling host thread.
+    ///
+    /// # Panics
+    /// It is none.
+    #[inline(always)]
+    #[must_use]
+    pub fn here() -> &'static Self {
+        // SAFETY: null, or a core, which outlives all that runs on it.
+        unsafe { CORE.get().as_ref() }.expect("a core was made on this host thread")
+    }
+
     /// The control block that scheduler and kernel share.
+    #[inline(always)]
     #[must_use]
     pub const fn scb(&self) -> &Scb {
         &self.scb
     }
 
     /// A thread's dispatch block.
+    #[inline(always)]
     #[must_use]
     pub fn dcb(&self, thread: usize) -> &Dcb {
         &self.dcbs[thread]
     }
 
-    /// Creates a thread that will run `entry(argument)`; `None` where there is no room.
+    /// Creates thread `index`, which will run `entry(index)`.
     ///
     /// # Errors
-    /// What the operating system says about its stack.
-    pub fn spawn(&self, entry: Entry, argument: usize) -> io::Result<Option<usize>> {
-        let thread = self.count.get();
-        if thread == MAX_THREADS {
-            return Ok(None);
-        }
+    /// There is one of that index, or no such index; or what the operating system says about its stack.
+    pub fn spawn(&self, index: usize, entry: Entry) -> io::Result<()> {
         let stack = Stack::new(64 * 1024)?;
-        let sp = prepare(&stack, entry, argument);
+        let sp = prepare(&stack, entry, index);
+        let _masked = Masked::new();
+        // SAFETY: signals are masked, so the handler does not run.
+        let kernel = unsafe { &mut *self.kernel.get() };
+        match kernel.exists.get_mut(index) {
+            Some(exists) if !*exists => *exists = true,
+            _ => return Err(io::ErrorKind::AlreadyExists.into()),
+        }
         // SAFETY: only this host thread touches the list, and no signal handler does.
         unsafe { (*self.stacks.get()).push(stack) };
-        self.dcbs[thread].ip.store(thread_start(), Relaxed);
-        self.dcbs[thread].sp.store(sp, Release);
-        self.count.set(thread + 1);
-        Ok(Some(thread))
+        self.dcbs[index].ip.store(thread_start(), Relaxed);
+        self.dcbs[index].sp.store(sp, Release);
+        Ok(())
     }
 
     /// Binds a signal to a thread: it becomes that thread's interrupt. Smaller `importance` is
@@ -146,6 +166,7 @@ impl Core {
     ///
     /// # Safety
     /// Called by the running thread of this core, which is `own`; `next` is another thread.
+    #[inline(always)]
     pub unsafe fn switch(&self, own: usize, next: usize, epoch: u64) -> Activation {
         // SAFETY: the caller's contract; blocks of this core, `next` filled by its thread alone.
         let outcome =
@@ -153,23 +174,36 @@ impl Core {
         match outcome {
             Outcome::Resumed => Activation::Done,
             Outcome::Stale => Activation::Stale,
-            Outcome::NeedsKernel => self.call(next, epoch),
+            Outcome::NeedsKernel => self.dispatch(next, None, epoch),
         }
     }
 
-    /// Asks the kernel to switch: the system call.
-    fn call(&self, thread: usize, epoch: u64) -> Activation {
-        let kernel = self.kernel.get();
-        // SAFETY: the handler reads the request only in the call below, or finds it complete.
-        unsafe { (*kernel).request = Some(Request { thread, epoch }) };
-        // SAFETY: raises a signal that has a handler.
-        unsafe { libc::raise(CALL) };
-        // SAFETY: written by the handler for this thread's last call; a plain flag.
-        let stale = unsafe { std::mem::take(&mut (*kernel).stale) };
-        if stale {
-            Activation::Stale
-        } else {
+    /// Asks the kernel to run `thread`, and thread 0 at `timeout`, nanoseconds of the monotonic clock;
+    /// `None` keeps the one that is set.
+    #[cold]
+    pub fn dispatch(&self, thread: usize, timeout: Option<u64>, epoch: u64) -> Activation {
+        let thread = thread as u64;
+        let mut request = Request {
+            thread,
+            epoch,
+            timeout,
+            done: false,
+        };
+        // SAFETY: no arguments.
+        let host_thread = unsafe { libc::gettid() };
+        // SAFETY: raises a signal that has a handler, which reads and writes the request while this
+        // thread stands at the instruction behind the call.
+        unsafe {
+            ::core::arch::asm!("syscall",
+                inlateout("rax") libc::SYS_tgkill => _,
+                in("rdi") u64::from(self.process), in("rsi") i64::from(host_thread),
+                in("rdx") i64::from(CALL), in("r9") &raw mut request,
+                out("rcx") _, out("r11") _);
+        }
+        if request.done {
             Activation::Done
+        } else {
+            Activation::Stale
         }
     }
 
@@ -193,14 +227,16 @@ impl Core {
         // SAFETY: handlers of this core do not nest (all signals are masked in a handler).
         let kernel = unsafe { &mut *self.kernel.get() };
         let claimed = self.scb.current.load(Relaxed) as usize;
-        if claimed < self.count.get() {
+        if kernel.exists.get(claimed) == Some(&true) {
             kernel.current = claimed;
         }
-        let target = match kernel.request.take_if(|_| signal == CALL) {
-            Some(request) => self.decide_request(kernel, request),
-            None => self.decide_interrupt(kernel, signal),
+        let target = match signal {
+            // SAFETY: the frame is the handler's, and stands behind a system call.
+            CALL => unsafe { self.decide_request(kernel, frame) },
+            TIMEOUT => Some(self.activate(0)),
+            _ => self.decide_interrupt(kernel, signal),
         };
-        if let Some(target) = target {
+        if let Some(target) = target.filter(|&target| target != kernel.current) {
             // SAFETY: the frame is the handler's.
             kernel.saved[kernel.current] = Some(unsafe { Context::of(frame) });
             // SAFETY: likewise.
@@ -208,22 +244,41 @@ impl Core {
         }
     }
 
-    fn decide_request(&self, kernel: &mut Kernel, request: Request) -> Option<usize> {
-        kernel.stale = request.epoch != self.scb.epoch.load(Relaxed);
-        (!kernel.stale).then_some(request.thread)
+    /// # Safety
+    /// `frame` is the handler's, behind a system call.
+    unsafe fn decide_request(
+        &self,
+        kernel: &mut Kernel,
+        frame: *mut libc::ucontext_t,
+    ) -> Option<usize> {
+        // SAFETY: the kernel built the frame.
+        let place = unsafe { (*frame).uc_mcontext.gregs[libc::REG_R9 as usize] };
+        let request: *mut Request = ::core::ptr::with_exposed_provenance_mut(place as usize);
+        // SAFETY: on the stack of the thread that called.
+        let request = unsafe { &mut *request };
+        let known = kernel.exists.get(request.thread as usize) == Some(&true);
+        request.done = known && request.epoch == self.scb.epoch.load(Relaxed);
+        if !request.done {
+            return None;
+        }
+        if let Some(timeout) = request.timeout {
+            kernel.timer.set(timeout);
+        }
+        Some(request.thread as usize)
+    }
+
+    /// A thread runs without being asked.
+    fn activate(&self, thread: usize) -> usize {
+        self.scb.epoch.fetch_add(1, Relaxed);
+        thread
     }
 
     fn decide_interrupt(&self, kernel: &mut Kernel, signal: i32) -> Option<usize> {
         let thread = kernel.bindings[signal as usize]?;
-        if !self.push_event(thread, EventKind::Activated) {
-            kernel.lost_events += 1;
-        }
+        // One that finds no room is merged with those that wait to be read.
+        let _merged = self.push_event(thread, EventKind::Activated);
         let preempts = kernel.importance[thread] <= kernel.importance[kernel.current];
-        if !preempts || thread == kernel.current {
-            return None;
-        }
-        self.scb.epoch.fetch_add(1, Relaxed);
-        Some(thread)
+        (preempts && thread != kernel.current).then(|| self.activate(thread))
     }
 
     fn push_event(&self, thread: usize, kind: EventKind) -> bool {
@@ -264,13 +319,13 @@ const fn zero() -> std::sync::atomic::AtomicU64 {
     std::sync::atomic::AtomicU64::new(0)
 }
 
-/// Lays entry and argument on a new stack, aligned as the ABI wants it at a call.
-fn prepare(stack: &Stack, entry: Entry, argument: usize) -> u64 {
+/// Lays entry and index on a new stack, aligned as the ABI wants it at a call.
+fn prepare(stack: &Stack, entry: Entry, index: usize) -> u64 {
     let base = stack.top().wrapping_sub(4);
     // SAFETY: the topmost words of a stack nobody runs on yet.
     unsafe { base.write(entry as *const () as u64) };
     // SAFETY: likewise.
-    unsafe { base.wrapping_add(1).write(argument as u64) };
+    unsafe { base.wrapping_add(1).write(index as u64) };
     base as u64
 }
 
@@ -302,6 +357,55 @@ fn handle(signal: i32) -> io::Result<()> {
     match unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The timer of a core.
+struct Timer(libc::timer_t);
+
+impl Timer {
+    /// A timer that raises `signal` on the calling host thread.
+    fn new(signal: i32) -> io::Result<Self> {
+        // SAFETY: all-zero is a valid event description.
+        let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = signal;
+        // SAFETY: no arguments.
+        event.sigev_notify_thread_id = unsafe { libc::gettid() };
+        let mut timer: libc::timer_t = ptr::null_mut();
+        // SAFETY: valid pointers.
+        match unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) } {
+            0 => Ok(Self(timer)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Raises the signal at `at`, nanoseconds of the monotonic clock; `u64::MAX`: never.
+    fn set(&self, at: u64) {
+        const SECOND: u64 = 1_000_000_000;
+        // SAFETY: all-zero is a valid setting, which disarms.
+        let mut setting: libc::itimerspec = unsafe { std::mem::zeroed() };
+        if at != u64::MAX {
+            setting.it_value.tv_sec = (at / SECOND) as i64;
+            // Zero would disarm.
+            setting.it_value.tv_nsec = (at % SECOND).max(1) as i64;
+        }
+        // SAFETY: the timer is there; may be called in a signal handler (signal-safety(7)).
+        unsafe {
+            libc::timer_settime(
+                self.0,
+                libc::TIMER_ABSTIME,
+                &raw const setting,
+                ptr::null_mut(),
+            )
+        };
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`.
+        unsafe { libc::timer_delete(self.0) };
     }
 }
 

@@ -10,9 +10,11 @@
 
 mod context;
 mod core;
+mod machine;
 mod stack;
 mod switch;
 
 pub use crate::core::{Activation, Core, Entry};
+pub use machine::{Hosted, Threads};
 pub use stack::Stack;
 pub use switch::{Outcome, dispatch};

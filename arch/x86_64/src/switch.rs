@@ -26,6 +26,7 @@ pub enum Outcome {
 /// `own` is the running thread's block and `next` another thread's, both of the core whose SCB is
 /// `scb`; `next` holds zero in `sp` or what a thread stored there itself; the caller is not in a
 /// signal handler.
+#[inline(always)]
 pub unsafe fn dispatch(own: &Dcb, next: &Dcb, token: u64, scb: &Scb, epoch: u64) -> Outcome {
     // SAFETY: the contract is the caller's; the assembly keeps the C calling convention.
     let code = unsafe { dispatch_raw(own, next, token, scb, epoch) };

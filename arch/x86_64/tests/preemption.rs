@@ -1,4 +1,4 @@
-//! Threads switch among themselves while signals preempt them at random instructions
+//! Threads switch among themselves while signals preempt them: at random, and at every instruction
 //!
 //! Each thread keeps a pattern in callee-saved registers, in SSE registers and on its stack across
 //! every switch; a lost or foreign register shows as a wrong pattern.
@@ -6,8 +6,9 @@
 #![expect(unsafe_code, reason = "drives the switch")]
 
 use std::cell::Cell;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bulkhead_hosted::{Activation, Core};
 
@@ -24,7 +25,51 @@ struct Machine {
     interrupts: Cell<u64>,
     stale: Cell<u64>,
     wrong: Cell<u64>,
-    end: Cell<Option<Instant>>,
+    over: Cell<bool>,
+    /// Rounds in which the processor traps after so many instructions; 0: the timer's interrupts.
+    stepped: u64,
+}
+
+impl Machine {
+    /// Enough of both has happened.
+    fn is_done(&self) -> bool {
+        let wanted = if self.stepped > 0 {
+            self.stepped
+        } else {
+            4_000
+        };
+        self.switches.get() >= wanted && self.interrupts.get() >= wanted / 2
+    }
+}
+
+/// Longest way between two interrupts, instructions: more than a switch and its decision take.
+const SWEEP: u64 = 400;
+/// Instructions until the interrupt.
+static LEFT: AtomicU64 = AtomicU64::new(0);
+/// The processor's trap flag.
+const TRAP: i64 = 1 << 8;
+
+/// An instruction was executed: the last one of the countdown raises the interrupt.
+extern "C" fn on_trap(_: i32, _: *mut libc::siginfo_t, frame: *mut libc::ucontext_t) {
+    if LEFT.fetch_sub(1, Relaxed) > 1 {
+        return;
+    }
+    // SAFETY: the kernel built the frame.
+    unsafe { (*frame).uc_mcontext.gregs[libc::REG_EFL as usize] &= !TRAP };
+    // SAFETY: delivered when this handler is left, at the instruction that was reached.
+    unsafe { libc::raise(libc::SIGALRM) };
+}
+
+/// Has the processor trap after each instruction, or no longer.
+#[inline(always)]
+fn step(on: bool) {
+    if on {
+        // SAFETY: a handler is there.
+        unsafe { std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
+    } else {
+        // SAFETY: no traps any more.
+        unsafe { std::arch::asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq") };
+    }
 }
 
 fn machine() -> &'static Machine {
@@ -50,7 +95,8 @@ fn go_on(own: usize, mut next: usize) {
     }
 }
 
-extern "C" fn worker(own: usize) -> ! {
+extern "C" fn worker(index: u64) -> ! {
+    let own = index as usize;
     let mut integers = [0u64; 4];
     let mut float = own as f64;
     for round in 0u64.. {
@@ -58,23 +104,28 @@ extern "C" fn worker(own: usize) -> ! {
         let expected = integers;
         float += 0.5;
         let expected_float = float;
-        go_on(own, own % WORKERS + 1);
         let machine = machine();
+        if machine.stepped > 0 {
+            LEFT.store(1 + machine.switches.get() % SWEEP, Relaxed);
+            step(true);
+        }
+        go_on(own, own % WORKERS + 1);
+        step(false);
         if std::hint::black_box(integers) != expected
             || std::hint::black_box(float).to_bits() != expected_float.to_bits()
         {
             machine.wrong.set(machine.wrong.get() + 1);
         }
         machine.switches.set(machine.switches.get() + 1);
-        if round % 64 == 0 && machine.end.get().is_some_and(|end| Instant::now() > end) {
-            machine.end.set(None);
+        if machine.is_done() && !machine.over.replace(true) {
             go_on(own, 0);
         }
     }
     unreachable!("the range does not end")
 }
 
-extern "C" fn on_interrupt(own: usize) -> ! {
+extern "C" fn on_interrupt(index: u64) -> ! {
+    let own = index as usize;
     for round in 0usize.. {
         let machine = machine();
         machine.interrupts.set(machine.interrupts.get() + 1);
@@ -108,8 +159,8 @@ fn start_timer(period: Duration) -> libc::timer_t {
     timer
 }
 
-#[test]
-fn registers_survive_preemption_anywhere() {
+/// Runs until enough has happened, and checks that no register was lost.
+fn run(stepped: u64) {
     let core = Core::new().expect("a core");
     let machine = Box::new(Machine {
         core,
@@ -117,34 +168,53 @@ fn registers_survive_preemption_anywhere() {
         interrupts: Cell::new(0),
         stale: Cell::new(0),
         wrong: Cell::new(0),
-        end: Cell::new(Some(Instant::now() + Duration::from_secs(3))),
+        over: Cell::new(false),
+        stepped,
     });
     MACHINE.set(&raw const *machine);
     for worker_index in 1..=WORKERS {
-        let thread = machine.core.spawn(worker, worker_index).expect("a stack");
-        assert_eq!(thread, Some(worker_index));
+        machine.core.spawn(worker_index, worker).expect("a stack");
         machine.core.set_importance(worker_index, 10);
     }
-    let thread = machine
+    machine
         .core
-        .spawn(on_interrupt, INTERRUPT)
+        .spawn(INTERRUPT, on_interrupt)
         .expect("a stack");
-    assert_eq!(thread, Some(INTERRUPT));
     machine.core.set_importance(INTERRUPT, 1);
     machine
         .core
         .bind(libc::SIGALRM, INTERRUPT)
         .expect("a handler");
-    let timer = start_timer(Duration::from_micros(37));
+    let timer = (stepped == 0).then(|| start_timer(Duration::from_micros(67)));
     go_on(0, 1);
-    // SAFETY: the timer of this test.
-    unsafe { libc::timer_delete(timer) };
-    let (switches, interrupts) = (machine.switches.get(), machine.interrupts.get());
+    if let Some(timer) = timer {
+        // SAFETY: the timer of this test.
+        unsafe { libc::timer_delete(timer) };
+    }
     println!(
-        "{switches} switches, {interrupts} interrupts, {} stale",
+        "{} switches, {} interrupts, {} stale",
+        machine.switches.get(),
+        machine.interrupts.get(),
         machine.stale.get()
     );
     assert_eq!(machine.wrong.get(), 0, "registers changed across a switch");
-    assert!(switches > 100_000, "only {switches} switches");
-    assert!(interrupts > 1_000, "only {interrupts} interrupts");
+}
+
+#[test]
+fn registers_survive_preemption_by_a_timer() {
+    run(0);
+}
+
+#[test]
+fn registers_survive_preemption_at_every_instruction() {
+    // SAFETY: all-zero is a valid `sigaction`.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = on_trap as *const () as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    // SAFETY: a valid set to fill.
+    unsafe { libc::sigfillset(&raw mut action.sa_mask) };
+    // SAFETY: the handler has the signature that SA_SIGINFO asks for.
+    let set = unsafe { libc::sigaction(libc::SIGTRAP, &raw const action, std::ptr::null_mut()) };
+    assert_eq!(set, 0, "sigaction");
+    run(4 * SWEEP);
 }

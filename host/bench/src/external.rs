@@ -71,6 +71,22 @@ pub(crate) const BUFFERS_HOST: External = External {
     ],
 };
 
+pub(crate) const SWITCH_HOST: External = External {
+    id: "switch-host",
+    reproduces: "004 §V",
+    promise: "a thread switch in user mode, all checks included, within 25 cycles",
+    command: &[
+        "cargo",
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "bulkhead-hosted",
+        "--example",
+        "switch_host",
+    ],
+};
+
 /// What the program prints.
 #[derive(Debug, Deserialize)]
 struct Printed {

@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 mod alone;
+mod budgets;
+mod communication;
 mod determinism;
 mod error;
 mod external;
@@ -14,6 +16,8 @@ mod guest_overhead;
 mod interrupt_log;
 mod linux_peer;
 mod load;
+mod measures;
+mod pipe_solve;
 mod primitives;
 mod report;
 mod restart;
@@ -68,6 +72,10 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
         Box::new(external::BUFFERS_HOST),
+        Box::new(budgets::Budgets),
+        Box::new(communication::Communication),
+        Box::new(external::SWITCH_HOST),
+        Box::new(pipe_solve::PipeSolve),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),

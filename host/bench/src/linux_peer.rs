@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
-use crate::primitives::{Measure, TIMING, measures};
+use crate::measures::{Measure, measures};
+use crate::primitives::TIMING;
 use crate::{BenchError, Context, Row, alone};
 
 const SYSTEM: &str = "host/bench/systems/linux-alone";
@@ -81,7 +82,7 @@ pub(crate) fn measure(context: &Context, rounds: &str) -> Result<Linux, BenchErr
         };
         (name, measure)
     };
-    let found: BTreeMap<_, _> = measures(&said).into_iter().map(scaled).collect();
+    let found: BTreeMap<_, _> = measures(&said).0.into_iter().map(scaled).collect();
     match MEANS.iter().find(|(name, _)| !found.contains_key(*name)) {
         Some((_, what)) => Err(BenchError::Incomplete {
             what: (*what).into(),

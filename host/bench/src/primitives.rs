@@ -1,21 +1,22 @@
 //! `prims`: instructions on the kernel's paths
 //!
-//! One core, instructions counted, as the peers were measured (8 ns per instruction). The measuring
-//! component says a line `bench NAME N AVERAGE WORST` each, the average in hundredths. Worst figures
+//! Instructions counted, as the peers were measured (8 ns per instruction): of one core, or, across, of
+//! two, where the clock counts what either executes. The measuring component says a line `bench NAME N AVERAGE WORST` each, the average in hundredths. Worst figures
 //! of kernel paths show that no path has a hidden loop. Linux PREEMPT_RT is measured in the same run;
 //! figures of other peers are quoted.
 
 use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
-use bulkhead_run::{RunOptions, run};
-use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
+use crate::measures::Measures;
 use crate::setting::Setting;
-use crate::until::UntilDone;
 use crate::{Bench, BenchError, Context, Report, Row, linux_peer};
 
-const SYSTEM: &str = "host/bench/systems/primitives";
+/// Systems that measure, and what they are built as: on one core, and across two.
+const SYSTEMS: [[&str; 2]; 2] = [
+    ["prims", "host/bench/systems/primitives"],
+    ["prims-across", "host/bench/systems/primitives-across"],
+];
 const PARTITION: &str = "kernel";
 /// As the peers were measured.
 pub(crate) const TIMING: Timing = Timing::path(3);
@@ -47,7 +48,7 @@ const fn promise(
     }
 }
 
-const PROMISES: [Promise; 11] = [
+const PROMISES: [Promise; 12] = [
     promise(
         "null-call",
         "null system call",
@@ -89,6 +90,12 @@ const PROMISES: [Promise; 11] = [
             ("seL4 (quoted)", 657.0),
             ("FreeRTOS, unprotected (quoted)", 252.0),
         ],
+    ),
+    promise(
+        "notify-across",
+        "the same to another core and its wait, sum of both cores, half a round trip",
+        900.0,
+        &[("Linux RT, futex (quoted)", 9136.0)],
     ),
     promise(
         "timer-user",
@@ -150,21 +157,15 @@ impl Bench for Primitives {
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
         let rounds = format!("rounds={}", ROUNDS[usize::from(context.long)]);
         let linux = linux_peer::measure(context, &rounds)?;
-        let setting = context.build("prims", SYSTEM, &[], &[(PARTITION, &rounds)])?;
-        let over = AtomicBool::new(false);
-        let options = RunOptions {
-            timing: TIMING,
-            ..RunOptions::of_manifest(&setting.manifest)
+        let run = |[name, system]: [&str; 2]| {
+            let setting = context.build(name, system, &[], &[(PARTITION, &rounds)])?;
+            let measures = setting.measure(PARTITION, TIMING)?;
+            Ok::<_, BenchError>((measures, setting))
         };
-        let mut observer = UntilDone { over: &over };
-        run(
-            &setting.manifest,
-            &setting.out,
-            &options,
-            &mut observer,
-            &over,
-        )?;
-        let measures = measures(&setting.console(PARTITION)?);
+        let [one, across] = SYSTEMS;
+        let (mut measures, _) = run(one)?;
+        let (further, setting) = run(across)?;
+        measures.append(further);
         let rows = PROMISES.iter().map(|promise| {
             let row = row(promise, &measures, &setting)?;
             Ok(linux.beside(promise.name, row))
@@ -175,26 +176,9 @@ impl Bench for Primitives {
     }
 }
 
-/// A line of a measuring program.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Measure {
-    pub(crate) count: f64,
-    pub(crate) average: f64,
-    pub(crate) worst: f64,
-}
-
 /// Holds if average and spread do.
-fn row(
-    promise: &Promise,
-    measures: &BTreeMap<String, Measure>,
-    setting: &Setting,
-) -> Result<Row, BenchError> {
-    let measure = measures
-        .get(promise.name)
-        .ok_or_else(|| BenchError::Incomplete {
-            what: promise.name.into(),
-            folder: setting.run_folder(),
-        })?;
+fn row(promise: &Promise, measures: &Measures, setting: &Setting) -> Result<Row, BenchError> {
+    let measure = measures.of(promise.name, setting)?;
     let mut figures = vec![
         ("average", measure.average),
         ("worst", measure.worst),
@@ -206,37 +190,4 @@ fn row(
         ok: row.ok && measure.worst <= SPREAD * measure.average,
         ..row
     })
-}
-
-/// What a measuring program said, by name.
-pub(crate) fn measures(lines: &[String]) -> BTreeMap<String, Measure> {
-    let parse = |line: &String| {
-        let mut words = line.split_whitespace().skip_while(|&word| word != "bench");
-        let name = words.nth(1)?.to_owned();
-        let mut number = || words.next()?.parse::<f64>().ok();
-        let measure = Measure {
-            count: number()?,
-            average: number()? / 100.0,
-            worst: number()?,
-        };
-        Some((name, measure))
-    };
-    lines.iter().filter_map(parse).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_read() {
-        let lines = ["[    0.01] bench null-call 1000 7250 72", "bench done", "x"];
-        let found = measures(&lines.map(str::to_owned));
-        let measure = Measure {
-            count: 1000.0,
-            average: 72.5,
-            worst: 72.0,
-        };
-        assert_eq!(found, [("null-call".to_owned(), measure)].into());
-    }
 }

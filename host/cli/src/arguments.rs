@@ -52,7 +52,10 @@ pub(crate) enum Command {
     Bench(Bench),
     /// Simulates the schedule of a system's VCPUs in virtual time, beside the bounds of the analysis.
     Sim(Sim),
-    /// Makes a folder with a commented description to start from.
+    /// Works with pipelines of tuned pipes.
+    #[command(subcommand)]
+    Pipe(Pipe),
+    /// Makes a folder to start from: a commented description, or an application that runs at once.
     New(New),
     /// Ends a running system in an orderly way; its report is still made.
     Stop(Stop),
@@ -115,6 +118,30 @@ impl Sim {
             Length::Forever => u64::MAX,
         }
     }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Pipe {
+    /// Computes budget, period and buffers of each stage, or says why nothing keeps the requirement.
+    Solve(PipeSolve),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PipeSolve {
+    /// The pipeline, e.g. `* (a | b), c | d | e, f [100/s, 10 ms]`.
+    pub(crate) pipeline: String,
+    /// The pipe functions, and what they run on.
+    #[arg(long, value_name = "FILE", conflicts_with = "system")]
+    pub(crate) functions: Option<PathBuf>,
+    /// The system whose `pipes.toml` has them.
+    #[arg(long)]
+    pub(crate) system: Option<PathBuf>,
+    /// Also how the bounds are computed, and where the formulas are from.
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// The result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -273,6 +300,21 @@ pub(crate) struct Bench {
 pub(crate) struct New {
     /// Name of the system and of its folder, made in the current one.
     pub(crate) name: String,
+    /// Makes an application on SliteOS and a system that runs it.
+    #[arg(long)]
+    pub(crate) app: bool,
+    /// The application's language.
+    #[arg(long, requires = "app", default_value = "rust", value_enum)]
+    pub(crate) lang: Language,
+}
+
+/// Languages of applications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Language {
+    /// C, against `slite.h`.
+    C,
+    /// Rust, against `bulkhead_slite`.
+    Rust,
 }
 
 #[derive(Debug, Args)]

@@ -131,6 +131,56 @@ fn a_system_that_never_ran_has_no_report_and_no_console() {
     assert_eq!(status, 5, "{said}");
 }
 
+/// The paper's set-up in a file.
+const FUNCTIONS: &str = "tests/golden/pipes/paper.toml";
+
+#[test]
+fn a_pipeline_is_solved_for_people_and_programs() {
+    let line = "can-read | ml-process | can-write [0 %, 10 ms]";
+    let (status, said, _) = bulkhead(&root(), &["pipe", "solve", line, "--functions", FUNCTIONS]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("can-read -> can-write: within"), "{said}");
+    let arguments = ["pipe", "solve", line, "--functions", FUNCTIONS, "--json"];
+    let (status, said, _) = bulkhead(&root(), &arguments);
+    assert_eq!(status, 0);
+    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert!(
+        found["paths"][0]["bound_ns"].as_u64().unwrap() <= 10_000_000,
+        "{said}"
+    );
+    assert!(found["stages"].as_array().unwrap().len() == 3, "{said}");
+}
+
+#[test]
+fn a_pipeline_that_is_wrong_says_where_and_what_to_do() {
+    let cases = [
+        (
+            "can-read | | x",
+            "expected the name of a function or `(`, found `|`",
+        ),
+        ("can-raed | can-write", "did you mean `can-read`?"),
+        (
+            "* can-read | can-write [5 %, 10 ms]",
+            "a lossless pipeline has a throughput here",
+        ),
+        (
+            "can-read | ml-process | can-write [0 %, 4.5 ms]",
+            "what can be met: `[0 %, ",
+        ),
+    ];
+    for (line, expected) in cases {
+        let (status, _, said) =
+            bulkhead(&root(), &["pipe", "solve", line, "--functions", FUNCTIONS]);
+        assert_eq!(status, 3, "{line}: {said}");
+        let words = said
+            .replace("\n", " ")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(words.contains(expected), "{line}: {said}");
+    }
+}
+
 #[test]
 fn experiments_are_listed_with_their_promises() {
     let (status, json, _) = bulkhead(&root(), &["bench", "list", "--json"]);

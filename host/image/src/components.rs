@@ -3,52 +3,73 @@
 //! Behind the kernel's image, at the next page, lies the archive: a page that lists the components,
 //! then their segments as whole pages, zero-filled, so that they are mapped where they lie.
 
+use bulkhead_abi::component::{Interface, NO_THREAD, Wiring};
 use bulkhead_abi::kernel::{
     ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, MAX_SEGMENTS, Packed, Rights, SCB_ADDRESS,
     STACK_PAGES, STACK_TOP, Segment,
 };
 use bulkhead_abi::{PAGE_SIZE, VERSION, name_field};
 use bulkhead_formats::address::Ipa;
+use bulkhead_formats::archive::{Checked, Flaw};
+use bulkhead_model::system::{ChannelId, Component, PartitionId, System};
+use bulkhead_model::timing::Timing;
+use bulkhead_plan::ends;
+use bulkhead_plan::guest_page::ticks;
 use bulkhead_plan::load::{GuestImage, Piece};
-use zerocopy::IntoBytes;
+use zerocopy::{FromZeros, IntoBytes};
 
 use crate::elf::{self, Executable};
 use crate::error::BuildError;
+use crate::timing;
 
 /// Crate of the kernel.
 pub const KERNEL: &str = "bulkhead-kernel";
-/// What crates of this project are called; names of components leave it out.
-const PREFIX: &str = "bulkhead-";
 /// The last page that a segment may take, exclusively: the stack and its guard follow.
 const SEGMENTS_END: u64 = STACK_TOP - (STACK_PAGES + 1) * PAGE_SIZE;
 
 const _: () = assert!(SEGMENTS_END < SCB_ADDRESS);
 
-/// Packs `components` (crate and executable) behind `kernel`.
+/// What a description says of the components of a partition: their number in the order of the archive
+/// is their place in the list.
+#[derive(Clone, Copy, Debug)]
+pub struct Described<'a> {
+    /// The system.
+    pub system: &'a System,
+    /// The partition.
+    pub partition: PartitionId,
+    /// The components.
+    pub components: &'a [Component],
+}
+
+/// Packs the components, whose executables come in the same order, behind `kernel`.
 ///
 /// # Errors
-/// There are too many, or one is linked for another place.
+/// There are too many, one is linked for another place, or they do not fit into the partition.
 pub fn pack(
     mut kernel: GuestImage,
-    components: &[(&str, Executable)],
+    described: &Described<'_>,
+    executables: &[Executable],
 ) -> Result<GuestImage, BuildError> {
+    let components = described.components;
     if components.len() > MAX_COMPONENTS {
         let message = format!("{} components are too many", components.len());
         let help = format!("the kernel's archive holds {MAX_COMPONENTS}");
         return Err(BuildError::new("component-count", message, &help));
     }
-    let mut archive = Archive {
-        magic: ARCHIVE_MAGIC,
-        version: VERSION,
-        count: components.len() as u32,
-        pages: 0,
-        components: [Packed::default(); MAX_COMPONENTS],
-    };
+    let mut archive = Archive::new_zeroed();
+    archive.magic = ARCHIVE_MAGIC;
+    archive.version = VERSION;
+    archive.count = components.len() as u32;
     let mut bytes = vec![0; PAGE_SIZE as usize];
-    for (packed, (name, executable)) in archive.components.iter_mut().zip(components) {
-        *packed = component(name, executable, &mut bytes)?;
+    let both = components.iter().zip(executables);
+    for (packed, (component, executable)) in archive.components.iter_mut().zip(both) {
+        *packed = pack_one(component, executable, &mut bytes)?;
     }
+    let timing = &described.system.partition(described.partition).timing;
+    archive.timing = append_timing(timing, &mut bytes);
     archive.pages = bytes.len() as u64 / PAGE_SIZE;
+    wire(&mut archive, described);
+    check(&archive, described)?;
     bytes[..size_of::<Archive>()].copy_from_slice(archive.as_bytes());
     let ends = kernel.pieces.iter().map(|piece| piece.range().end);
     let end = ends.max().unwrap_or(0).next_multiple_of(PAGE_SIZE);
@@ -56,16 +77,90 @@ pub fn pack(
     Ok(kernel)
 }
 
-fn component(
-    name: &str,
+/// Names become numbers.
+fn wire(archive: &mut Archive, described: &Described<'_>) {
+    let components = described.components;
+    let provided = (0..).zip(components).flat_map(|(number, component)| {
+        let names = component.provides.iter();
+        names.map(move |name| (name.as_str(), number))
+    });
+    let interfaces: Vec<(&str, u32)> = provided.collect();
+    for (place, &(name, provider)) in archive.interfaces.iter_mut().zip(&interfaces) {
+        *place = Interface {
+            name: name_field(name),
+            provider,
+            reserved: 0,
+        };
+    }
+    let ends: Vec<ChannelId> = ends::channels(described.system, described.partition)
+        .map(|(id, _)| id)
+        .collect();
+    let bits = |found: &mut dyn Iterator<Item = usize>| found.fold(0, |bits, bit| bits | 1 << bit);
+    for (place, component) in archive.wiring.iter_mut().zip(components) {
+        let needs = component.needs.iter();
+        let channels = component.channels.iter();
+        let [budget, period] = component.budget_ns.unwrap_or_default();
+        *place = Wiring {
+            role: component.role as u32,
+            owns: component
+                .owns
+                .iter()
+                .fold(0, |bits, part| bits | part.bit()),
+            needs: bits(
+                &mut needs.filter_map(|need| interfaces.iter().position(|(name, _)| name == need)),
+            ),
+            channels: bits(&mut channels.filter_map(|id| ends.iter().position(|end| end == id))),
+            priority: component.priority.unwrap_or(NO_THREAD),
+            on_fault: component.on_fault as u32,
+            stack_pages: (component.stack / PAGE_SIZE) as u32,
+            memory_pages: (component.memory / PAGE_SIZE) as u32,
+            budget_ticks: ticks(described.system, budget),
+            period_ticks: ticks(described.system, period),
+        };
+    }
+}
+
+/// What the boot component will refuse is said here, in the user's names.
+fn check(archive: &Archive, described: &Described<'_>) -> Result<(), BuildError> {
+    let wired = described.components.iter().any(|one| one.span.is_some());
+    let Some(flaw) = wired.then(|| Checked::of(archive).err()).flatten() else {
+        return Ok(());
+    };
+    let named = |number: usize| described.components.get(number);
+    let Flaw::Segment(number) = flaw else {
+        return Err(BuildError::internal(format!(
+            "the archive has a flaw: {flaw:?}"
+        )));
+    };
+    let component = named(number);
+    let name = component.map_or("?", |component| component.name.as_str());
+    let partition = &described.system.partition(described.partition).name;
+    let message =
+        format!("`{partition}.{name}` does not fit into the 2 MiB of addresses of a component");
+    let error = BuildError::new(
+        "component-size",
+        message,
+        "image, `memory` and `stack` share them; make one of them smaller",
+    );
+    Err(
+        match component.and_then(|component| component.span.as_ref()) {
+            Some(span) => error.at(span),
+            None => error,
+        },
+    )
+}
+
+fn pack_one(
+    component: &Component,
     executable: &Executable,
     bytes: &mut Vec<u8>,
 ) -> Result<Packed, BuildError> {
+    let name = &component.name;
     if executable.segments.len() > MAX_SEGMENTS {
         return Err(misplaced(name, "has too many segments"));
     }
     let mut packed = Packed {
-        name: name_field(name.strip_prefix(PREFIX).unwrap_or(name)),
+        name: name_field(name),
         entry: executable.entry,
         ..Packed::default()
     };
@@ -73,6 +168,17 @@ fn component(
         *place = append(name, segment, bytes)?;
     }
     Ok(packed)
+}
+
+/// Appends the VCPUs and tasks, if there are any, as whole pages: first page and pages.
+fn append_timing(timing: &Timing, bytes: &mut Vec<u8>) -> [u32; 2] {
+    if timing.vcpus.is_empty() {
+        return [0; 2];
+    }
+    let page = bytes.len() as u64 / PAGE_SIZE;
+    bytes.extend(timing::pack(timing));
+    bytes.resize(bytes.len().next_multiple_of(PAGE_SIZE as usize), 0);
+    [page as u32, (bytes.len() as u64 / PAGE_SIZE - page) as u32]
 }
 
 /// Appends a segment as whole pages.
@@ -112,61 +218,37 @@ fn misplaced(name: &str, what: &str) -> BuildError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bulkhead_plan::load::Argument;
-    use zerocopy::FromBytes;
 
-    fn executable(address: u64, write: bool, execute: bool) -> Executable {
-        Executable {
-            segments: vec![elf::Segment {
-                address,
-                virtual_address: address,
-                bytes: vec![7; 100],
-                size: 5000,
-                write,
-                execute,
-            }],
-            entry: address,
-            sizes: [0; 3],
-        }
-    }
-
-    fn kernel() -> GuestImage {
-        GuestImage {
-            pieces: vec![Piece::new(Ipa(0x4000_0000), vec![1; 0x1801])],
-            entry: Ipa(0x4000_0000),
-            argument: Argument::GuestPage,
-            device_tree: None,
+    fn segment(address: u64, write: bool, execute: bool) -> elf::Segment {
+        elf::Segment {
+            address,
+            virtual_address: address,
+            bytes: vec![7; 100],
+            size: 5000,
+            write,
+            execute,
         }
     }
 
     #[test]
-    fn segments_are_whole_pages_behind_the_kernel() {
-        let components = [
-            ("bulkhead-first", executable(IMAGE, false, true)),
-            ("second", executable(IMAGE + 0x1000, true, false)),
-        ];
-        let image = pack(kernel(), &components).unwrap();
-        let piece = image.pieces.last().unwrap();
-        assert_eq!(piece.ipa, Ipa(0x4000_2000));
-        assert_eq!(piece.bytes.len() as u64, 5 * PAGE_SIZE);
-        let (archive, _) = Archive::read_from_prefix(&piece.bytes).unwrap();
-        assert_eq!((archive.count, archive.pages), (2, 5));
-        let [first, second, ..] = archive.components;
-        assert_eq!(bulkhead_abi::name_text(&first.name), "first");
-        assert_eq!((first.segments[0].page, first.segments[0].pages), (1, 2));
-        assert_eq!(second.segments[0].rights, Rights::Write as u64);
-        assert_eq!(piece.bytes[PAGE_SIZE as usize * 3 + 99..][..2], [7, 0]);
+    fn segments_are_whole_pages() {
+        let mut bytes = vec![0; PAGE_SIZE as usize];
+        let placed = append("first", &segment(IMAGE, false, true), &mut bytes).unwrap();
+        assert_eq!((placed.page, placed.pages), (1, 2));
+        assert_eq!(placed.rights, Rights::Execute as u64);
+        assert_eq!(bytes.len() as u64, 3 * PAGE_SIZE);
+        assert_eq!(bytes[PAGE_SIZE as usize + 99..][..2], [7, 0]);
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
         for bad in [
-            executable(IMAGE - PAGE_SIZE, false, true),
-            executable(IMAGE + 8, false, true),
-            executable(SEGMENTS_END - PAGE_SIZE, false, true),
-            executable(IMAGE, true, true),
+            segment(IMAGE - PAGE_SIZE, false, true),
+            segment(IMAGE + 8, false, true),
+            segment(SEGMENTS_END - PAGE_SIZE, false, true),
+            segment(IMAGE, true, true),
         ] {
-            assert!(pack(kernel(), &[("bad", bad)]).is_err());
+            assert!(append("bad", &bad, &mut Vec::new()).is_err());
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -51,6 +52,19 @@ struct Message {
     #[serde(default)]
     manifest_path: PathBuf,
     executable: Option<PathBuf>,
+    /// Everything that was made; of a library for C, its archive.
+    #[serde(default)]
+    filenames: Vec<PathBuf>,
+}
+
+impl Message {
+    /// The program, or the archive.
+    fn product(self) -> Option<PathBuf> {
+        let archive = |path: &PathBuf| path.extension().is_some_and(|name| name == "a");
+        let archives = self.filenames.into_iter();
+        self.executable
+            .or_else(|| archives.into_iter().find(archive))
+    }
 }
 
 /// Builds crates for one target; answers their executables.
@@ -77,17 +91,23 @@ pub fn build(
     executables(root, &String::from_utf8_lossy(&output.stdout))
 }
 
-fn command(root: &Path, target: Target, crates: &[String], load: u64) -> Command {
+/// `cargo build` from the checkout, which says what it built.
+fn cargo(root: &Path) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
     command
         .current_dir(root)
         .args(["build", "--message-format=json-render-diagnostics"]);
-    command.args(["--target", target.triple(), "--profile", target.profile()]);
     // Flags meant for the machine at hand would be wrong for another.
     command
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    command
+}
+
+fn command(root: &Path, target: Target, crates: &[String], load: u64) -> Command {
+    let mut command = cargo(root);
+    command.args(["--target", target.triple(), "--profile", target.profile()]);
     if target == Target::Linux {
         // Symbols are a third of a program, and the initial file system is copied at each start.
         command.args(["--config", "profile.release.strip=\"symbols\""]);
@@ -127,9 +147,13 @@ fn executables(root: &Path, messages: &str) -> Result<Executables, BuildError> {
         let Ok(message) = serde_json::from_str::<Message>(line) else {
             continue;
         };
-        if let (Some(executable), "compiler-artifact") = (message.executable, &*message.reason) {
-            let name = package_name(root, &message.manifest_path)?;
-            found.entry(name).or_default().push(executable);
+        if message.reason != "compiler-artifact" {
+            continue;
+        }
+        let manifest = message.manifest_path.clone();
+        if let Some(product) = message.product() {
+            let name = package_name(root, &manifest)?;
+            found.entry(name).or_default().push(product);
         }
     }
     found
@@ -138,9 +162,30 @@ fn executables(root: &Path, messages: &str) -> Result<Executables, BuildError> {
     Ok(found)
 }
 
+/// Builds the crate of a folder outside the workspace, for a partition; where its program is. Its
+/// `Cargo.toml` has a profile of its own.
+///
+/// # Errors
+/// As for [`build`]; or it has no program, or several.
+pub fn build_outside(root: &Path, folder: &Path) -> Result<PathBuf, BuildError> {
+    let manifest = folder.join("Cargo.toml");
+    let manifest =
+        fs::canonicalize(&manifest).map_err(|error| BuildError::unreadable(&manifest, &error))?;
+    let name = package_name(root, &manifest)?;
+    let mut command = cargo(root);
+    command.args(["--target", Target::Partition.triple(), "--release"]);
+    command.arg("--manifest-path").arg(&manifest);
+    let output = command.output().map_err(|error| no_cargo(&error))?;
+    if !output.status.success() {
+        return Err(failed(&[name], &output));
+    }
+    let built = executables(root, &String::from_utf8_lossy(&output.stdout))?;
+    only_executable(&built, &name).map(Path::to_path_buf)
+}
+
 /// The package of a manifest.
 fn package_name(root: &Path, manifest: &Path) -> Result<String, BuildError> {
-    let text = std::fs::read_to_string(root.join(manifest))
+    let text = fs::read_to_string(root.join(manifest))
         .map_err(|error| BuildError::unreadable(manifest, &error))?;
     let name = text
         .lines()

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use bulkhead_formats::address::Ipa;
-use bulkhead_model::system::{Image, Initrd, Kernel, Partition, System};
+use bulkhead_model::system::{
+    Component, Image, Initrd, Kernel, Partition, PartitionId, Program, System,
+};
 use bulkhead_plan::PartitionImages;
 use bulkhead_plan::load::{Argument, GuestImage};
 
@@ -13,7 +15,7 @@ use crate::error::BuildError;
 use crate::foreign::{self, Wishes};
 use crate::initrd::{self, Contents};
 use crate::progress::Progress;
-use crate::{BuildOptions, components, elf, linux, output};
+use crate::{BuildOptions, components, elf, linux, output, sources};
 
 /// Crate of the programs in the initial file system.
 const AGENT: &str = "bulkhead-agent";
@@ -51,11 +53,18 @@ fn images(system: &System) -> impl Iterator<Item = &Image> {
 }
 
 /// The crates for the bare machine that an image is made of.
-fn crates_of(image: &Image) -> &[String] {
+fn crates_of(image: &Image) -> Vec<String> {
     match image {
-        Image::Crate(name) => std::slice::from_ref(name),
-        Image::Components(names) => names,
-        _ => &[],
+        Image::Crate(name) => vec![name.clone()],
+        Image::Components(components) => {
+            let programs = components.iter().map(|component| &component.program);
+            let crates = programs.filter_map(|program| match program {
+                Program::Crate(name) => Some(name.clone()),
+                Program::File(_) | Program::Folder(_) => None,
+            });
+            crates.collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -70,7 +79,7 @@ impl<'a> Gatherer<'a> {
         options: &'a BuildOptions,
         progress: &Progress,
     ) -> Result<Self, BuildError> {
-        let mut names: Vec<String> = images(system).flat_map(crates_of).cloned().collect();
+        let mut names: Vec<String> = images(system).flat_map(crates_of).collect();
         names.sort();
         names.dedup();
         progress.doing(listed(&names));
@@ -130,7 +139,7 @@ impl<'a> Gatherer<'a> {
         let ram = self.system.board.guest.ram;
         match image {
             Image::Crate(name) => crate_image(only_executable(&self.built, name)?),
-            Image::Components(names) => self.components(names),
+            Image::Components(components) => self.components(partition, components),
             Image::File {
                 path,
                 load,
@@ -155,14 +164,31 @@ impl<'a> Gatherer<'a> {
     }
 
     /// The kernel, and its components as an archive behind it.
-    fn components(&self, names: &[String]) -> Result<GuestImage, BuildError> {
+    fn components(
+        &self,
+        partition: &Partition,
+        components: &[Component],
+    ) -> Result<GuestImage, BuildError> {
         let kernel = crate_image(only_executable(&self.kernel, components::KERNEL)?)?;
-        let mut components = Vec::new();
-        for name in names {
-            let path = only_executable(&self.built, name)?;
-            components.push((name.as_str(), executable(path)?));
+        let mut executables = Vec::new();
+        for component in components {
+            let path = match &component.program {
+                Program::Crate(name) => only_executable(&self.built, name)?.to_path_buf(),
+                Program::File(path) => path.clone(),
+                Program::Folder(path) => {
+                    sources::build(&self.options.root, path, &self.options.out_dir)?
+                }
+            };
+            executables.push(executable(&path)?);
         }
-        components::pack(kernel, &components)
+        let named = |other: &Partition| other.name == partition.name;
+        let id = self.system.partitions.iter().position(named);
+        let described = components::Described {
+            system: self.system,
+            partition: PartitionId(id.unwrap_or_default()),
+            components,
+        };
+        components::pack(kernel, &described, &executables)
     }
 
     /// The initial file system; one that is built is kept in the output folder for people to see.

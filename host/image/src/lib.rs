@@ -18,6 +18,8 @@ pub mod monitor;
 pub mod output;
 pub mod pack;
 pub mod progress;
+pub mod sources;
+pub mod timing;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

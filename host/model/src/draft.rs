@@ -4,11 +4,13 @@
 //! next. A field that was reported as wrong already is [`Field::Broken`]: nobody says more about it.
 
 mod channel;
+mod component;
 mod partition;
 mod section;
 mod time;
 
 pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
+pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, items, part};
 pub(crate) use partition::{CoresDraft, ImageDraft, PartitionDraft};
 pub(crate) use section::Section;
 pub(crate) use time::{KindDraft, TaskDraft, VcpuDraft};

@@ -3,7 +3,7 @@
 //! Told from the registry and the rules themselves, so it cannot say anything else than what is
 //! checked.
 
-use crate::registry::{BOARD, DESCRIPTION, Key, Presence};
+use crate::registry::{BOARD, DESCRIPTION, FUNCTIONS, Key, Presence, Registry};
 use crate::rules::{self, Rule};
 use crate::suggestion::nearest;
 
@@ -39,7 +39,10 @@ pub fn rule_ids() -> impl Iterator<Item = &'static str> {
 }
 
 fn keys() -> impl Iterator<Item = &'static Key> {
-    DESCRIPTION.keys().chain(BOARD.keys())
+    DESCRIPTION
+        .keys()
+        .chain(BOARD.keys())
+        .chain(FUNCTIONS.keys())
 }
 
 /// Whether people mean this key: its name, or its path with or without the given names.
@@ -62,11 +65,10 @@ fn matches_path(pattern: &str, path: &str) -> bool {
 
 fn explain_key(key: &Key) -> String {
     let expectation = key.shape.expectation();
-    let file = if BOARD.keys().any(|board| std::ptr::eq(board, key)) {
-        " (board file)"
-    } else {
-        ""
-    };
+    let within = |registry: Registry| registry.keys().any(|known| std::ptr::eq(known, key));
+    let files = [(BOARD, " (board file)"), (FUNCTIONS, " (pipe functions)")];
+    let file = files.into_iter().find(|(registry, _)| within(*registry));
+    let file = file.map_or("", |(_, name)| name);
     format!(
         "{}{file}\n  {expectation}\n  {}\n\n{}\n\n    {}\n",
         key.display(),
@@ -103,18 +105,17 @@ fn explain_rule(rule: &Rule) -> String {
 
 fn overview() -> String {
     let line = |name: &str, text: &str| format!("  {name:<34} {text}\n");
-    let mut text = String::from("Keys of a description\n");
-    text.extend(
-        DESCRIPTION
-            .keys()
-            .map(|key| line(&key.display(), &first_words(key.meaning))),
-    );
-    text.push_str("\nKeys of a board file\n");
-    text.extend(
-        BOARD
-            .keys()
-            .map(|key| line(&key.display(), &first_words(key.meaning))),
-    );
+    let files = [
+        ("Keys of a description", DESCRIPTION),
+        ("\nKeys of a board file", BOARD),
+        ("\nKeys of a file of pipe functions", FUNCTIONS),
+    ];
+    let mut text = String::new();
+    for (title, registry) in files {
+        text.push_str(&format!("{title}\n"));
+        let keys = registry.keys();
+        text.extend(keys.map(|key| line(&key.display(), &first_words(key.meaning))));
+    }
     for (group, rules) in rules::GROUPS {
         text.push_str(&format!("\nRules: {}\n", group.to_lowercase()));
         text.extend(

@@ -8,6 +8,7 @@
 pub mod board;
 mod board_file;
 mod channel_size;
+mod components_text;
 pub mod diagnostic;
 mod document;
 mod draft;
@@ -15,6 +16,7 @@ mod explain;
 mod image_file;
 mod load;
 mod overrides;
+pub mod pipes;
 mod quantity;
 mod reference;
 mod registry;
@@ -31,6 +33,7 @@ pub mod timing;
 mod workspace;
 
 pub use channel_size::channel_size;
+pub use components_text::components_text;
 pub use diagnostic::{Diagnostic, Severity};
 pub use explain::{explain, nearest_topic, rule_ids};
 pub use load::{Overrides, check, load};

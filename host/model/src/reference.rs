@@ -3,7 +3,7 @@
 //! `doc/reference/description.md` is this text; a test fails where it is not.
 
 use crate::explain::presence;
-use crate::registry::{BOARD, DESCRIPTION, Key, Registry, Shape};
+use crate::registry::{BOARD, DESCRIPTION, FUNCTIONS, Key, Registry, Shape};
 use crate::rules::{self, Rule};
 use std::fmt::Write;
 
@@ -40,6 +40,10 @@ pub fn reference() -> String {
         "\n## Keys of a board file\n\nA board is a file in `boards/`: facts, no policy.\n",
     );
     keys(&mut text, BOARD);
+    text.push_str(
+        "\n## Keys of a file of pipe functions\n\nWhat `bulkhead pipe solve` builds pipelines of.\n",
+    );
+    keys(&mut text, FUNCTIONS);
     text
 }
 

@@ -2,11 +2,15 @@
 
 use crate::board::Board;
 use crate::document::At;
-use crate::draft::{ChannelDraft, CoresDraft, Draft, HOST, ImageDraft, PartitionDraft, RateDraft};
-use crate::system::{
-    Channel, Clock, Console, Cores, DeviceId, End, Image, Initrd, Kernel, Kind, Partition,
-    PartitionId, Rate, Restart, Run, System, Trapping,
+use crate::draft::{
+    ChannelDraft, ComponentDraft, CoresDraft, Draft, Field, HOST, ImageDraft, PartitionDraft,
+    RateDraft, STACK_DEFAULT, items,
 };
+use crate::system::{
+    Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Image, Initrd, Kernel,
+    Kind, Partition, PartitionId, Program, Rate, Restart, Run, System, Trapping,
+};
+use bulkhead_abi::component::{OnFault, Role};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::{Action, CAUSES, Cause};
 
@@ -72,9 +76,12 @@ fn resolve_partition(
         cores: cores(partition)?,
         memory: partition.memory.value()?,
         colours: plain(&partition.colours.or(Vec::new())?, |&colour| colour as u32),
-        image: image(draft, &partition.image.value()?)?,
+        image: match partition.components.as_slice() {
+            [] => image(draft, partition, &partition.image.value()?)?,
+            _ => Image::Components(components(draft, partition)?),
+        },
         alternate: match partition.alternate.value() {
-            Some(alternate) => Some(image(draft, &alternate)?),
+            Some(alternate) => Some(image(draft, partition, &alternate)?),
             None => None,
         },
         console: console(board, partition, kind, &devices)?,
@@ -138,13 +145,95 @@ fn plain<T, U>(list: &[At<T>], of: impl Fn(&T) -> U) -> Vec<U> {
     list.iter().map(|item| of(&item.value)).collect()
 }
 
-fn image(draft: &Draft, image: &ImageDraft) -> Option<Image> {
+/// The boot component first, as the kernel wants it.
+fn components(draft: &Draft, partition: &PartitionDraft) -> Option<Vec<Component>> {
+    let mut components = all(&partition.components, |component| {
+        resolve_component(draft, partition, component)
+    })?;
+    components.sort_by_key(|component| component.role != Role::Boot);
+    Some(components)
+}
+
+fn resolve_component(
+    draft: &Draft,
+    partition: &PartitionDraft,
+    component: &ComponentDraft,
+) -> Option<Component> {
+    let names =
+        |list: &Field<Vec<At<String>>>| items(list).map(|name| name.value.clone()).collect();
+    let channel = |name: &At<String>| {
+        let named = |channel: &ChannelDraft| channel.name.value == name.value;
+        draft.channels.iter().position(named).map(ChannelId)
+    };
+    Some(Component {
+        name: component.name.value.clone(),
+        span: Some(component.name.span.clone()),
+        role: component.role()?,
+        program: match (component.built.value(), component.file.given()) {
+            (Some(name), _) => Program::Crate(name),
+            (None, file) => Program::File(draft.path(file?)),
+        },
+        provides: names(&component.provides),
+        needs: names(&component.needs),
+        channels: items(&component.channels)
+            .map(channel)
+            .collect::<Option<_>>()?,
+        owns: component.parts().map(|(part, _)| part).collect(),
+        memory: component.memory.or(0)?,
+        stack: component.stack.or(STACK_DEFAULT)?,
+        priority: match component.priority.value() {
+            Some(priority) => Some(u32::try_from(priority).ok()?),
+            None => None,
+        },
+        budget_ns: component
+            .budget
+            .value()
+            .zip(component.period.value())
+            .map(|(budget, period)| [budget, period]),
+        criticality: partition.criticality_of(component)?,
+        on_fault: component.on_fault.or(OnFault::Fail)?,
+    })
+}
+
+/// Whether what is listed as a component names a folder beside the description, not a crate.
+pub(crate) fn is_folder(name: &str) -> bool {
+    name.contains('/')
+}
+
+/// A component that is only listed: the first one builds the others as it sees fit.
+fn listed(draft: &Draft, partition: &PartitionDraft, given: &At<String>) -> Option<Component> {
+    let path = is_folder(&given.value).then(|| draft.path(given));
+    let name = match &path {
+        Some(path) => path.file_name()?.to_str()?,
+        None => &given.value,
+    };
+    Some(Component {
+        name: name.strip_prefix("bulkhead-").unwrap_or(name).to_owned(),
+        span: None,
+        role: Role::Application,
+        program: path
+            .clone()
+            .map_or_else(|| Program::Crate(name.to_owned()), Program::Folder),
+        provides: Vec::new(),
+        needs: Vec::new(),
+        channels: Vec::new(),
+        owns: Vec::new(),
+        memory: 0,
+        stack: STACK_DEFAULT,
+        priority: None,
+        budget_ns: None,
+        criticality: partition.criticality.value()?,
+        on_fault: OnFault::Fail,
+    })
+}
+
+fn image(draft: &Draft, partition: &PartitionDraft, image: &ImageDraft) -> Option<Image> {
     if let Some(name) = image.built.value() {
         return Some(Image::Crate(name));
     }
     if image.components.given().is_some() {
-        let crates = image.crates().map(|name| name.value.clone());
-        return Some(Image::Components(crates.collect()));
+        let crates = image.crates().map(|name| listed(draft, partition, name));
+        return Some(Image::Components(crates.collect::<Option<_>>()?));
     }
     if let Some(file) = image.file.given() {
         return Some(Image::File {

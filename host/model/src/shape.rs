@@ -235,7 +235,7 @@ fn join(path: &str, name: &str) -> String {
 mod tests {
     use super::*;
     use crate::document;
-    use crate::registry::{BOARD, DESCRIPTION};
+    use crate::registry::{BOARD, DESCRIPTION, FUNCTIONS};
 
     fn ids(text: &str) -> Vec<&'static str> {
         let (mut table, _) = document::parse(text, 0);
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn every_example_has_the_shape_of_its_key() {
-        for registry in [DESCRIPTION, BOARD] {
+        for registry in [DESCRIPTION, BOARD, FUNCTIONS] {
             for key in registry.keys() {
                 let (header, _) = key.path.rsplit_once('.').unwrap_or(("", ""));
                 let header = header.replace('*', "x");

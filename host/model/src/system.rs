@@ -4,6 +4,7 @@
 //! nanoseconds, defaults are filled in. Each item keeps the place in the description from which it
 //! came, for messages.
 
+use bulkhead_abi::component::{OnFault, Part, Role};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::{Action, CAUSES};
 use std::ops::Range;
@@ -174,8 +175,8 @@ pub enum Trapping {
 pub enum Image {
     /// A crate of the workspace, built for the bare machine.
     Crate(String),
-    /// The kernel, and crates of the workspace as its components; it starts the first.
-    Components(Vec<String>),
+    /// The kernel and its components; it starts the first.
+    Components(Vec<Component>),
     /// An ELF or arm64 `Image` or flat file; a flat one is placed at `load` and entered at `entry`.
     File {
         /// The file.
@@ -194,6 +195,50 @@ pub enum Image {
         /// The initial file system.
         initrd: Initrd,
     },
+}
+
+/// A component of a partition.
+#[derive(Clone, Debug)]
+pub struct Component {
+    /// Name, at most 15 characters.
+    pub name: String,
+    /// Where it is described; nothing where it is only listed.
+    pub span: Option<Span>,
+    /// What it is for.
+    pub role: Role,
+    /// Its program.
+    pub program: Program,
+    /// Interfaces that it provides.
+    pub provides: Vec<String>,
+    /// Interfaces that it invokes.
+    pub needs: Vec<String>,
+    /// Channels whose end it holds.
+    pub channels: Vec<ChannelId>,
+    /// Parts of the partition that are its own.
+    pub owns: Vec<Part>,
+    /// Bytes of memory beside image and stack.
+    pub memory: u64,
+    /// Bytes of its stack.
+    pub stack: u64,
+    /// Importance of its thread, 0 the most important; nothing without a thread.
+    pub priority: Option<u32>,
+    /// Budget and period of its thread, nanoseconds; nothing where it may have all there is.
+    pub budget_ns: Option<[u64; 2]>,
+    /// Criticality.
+    pub criticality: Criticality,
+    /// What a fault of its thread comes to.
+    pub on_fault: OnFault,
+}
+
+/// Where a component's program comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// A crate of the workspace.
+    Crate(String),
+    /// An ELF file.
+    File(PathBuf),
+    /// A folder with a crate or C files of one's own.
+    Folder(PathBuf),
 }
 
 /// A Linux kernel.

@@ -36,8 +36,8 @@ const PARTS: &[Part] = &[
     Part::Keys("run", &["for"]),
     Part::Text(
         "\n# A partition: cores, memory and devices that belong to one guest and to nobody else.\n\
-         [partition.control]\nkind = \"rtos\"\ncriticality = \"A\"\nmemory = \"256 KiB\"\n\
-         image = { crate = \"bulkhead-control\" }\nheartbeat = \"20 ms\"\ntrace = \"1 MiB\"\n",
+         [partition.control]\nkind = \"rtos\"\ncriticality = \"A\"\nmemory = \"1 MiB\"\n\
+         heartbeat = \"20 ms\"\ntrace = \"1 MiB\"\n",
     ),
     Part::Keys(
         "partition.*",
@@ -52,11 +52,41 @@ const PARTS: &[Part] = &[
         ],
     ),
     Part::Text(
-        "\n[partition.plant]\nkind = \"rtos\"\ncriticality = \"A\"\nmemory = \"256 KiB\"\n\
-         image = { crate = \"bulkhead-plant\" }\nheartbeat = \"20 ms\"\ntrace = \"1 MiB\"\n\
+        "\n# What it is made of: components on the kernel, each in an address space of its own with just\n\
+         # what is named here. This one builds the others.\n\
+         [partition.control.component.boot]\nrole = \"boot\"\nimage = { crate = \"bulkhead-boot\" }\n\
+         needs = [\"console\"]\n\
+         \n[partition.control.component.scheduler]\nrole = \"scheduler\"\n\
+         image = { crate = \"bulkhead-scheduler\" }\nprovides = [\"threads\"]\nneeds = [\"console\"]\n\
+         owns = [\"heartbeat\", \"monitor\"]\nmemory = \"32 KiB\"\n\
+         \n[partition.control.component.console]\nrole = \"driver\"\nimage = { crate = \"bulkhead-console\" }\n\
+         provides = [\"console\"]\nowns = [\"console\"]\n\
+         \n[partition.control.component.controller]\nimage = { crate = \"bulkhead-control\" }\n\
+         needs = [\"threads\", \"console\"]\nowns = [\"trace\"]\npriority = 1\n\
+         channels = [\"sensors\", \"actuators\", \"telemetry\", \"commands\"]\n",
+    ),
+    Part::Keys(
+        "partition.*.component.*",
+        &[
+            "role", "image", "provides", "needs", "trusts", "channels", "owns", "priority",
+        ],
+    ),
+    Part::Text(
+        "\n[partition.plant]\nkind = \"rtos\"\ncriticality = \"A\"\nmemory = \"1 MiB\"\n\
+         heartbeat = \"20 ms\"\ntrace = \"1 MiB\"\n\
          \n# An operator that looks on and gives commands could be a whole Linux:\n\
          # [partition.linux]\n# kind = \"linux\"\n# criticality = \"QM\"\n# memory = \"512 MiB\"\n\
-         # image = { kernel = \"debian\", initrd = \"agent\" }\n# devices = [\"uart0\"]\n",
+         # image = { kernel = \"debian\", initrd = \"agent\" }\n# devices = [\"uart0\"]\n\
+         \n[partition.plant.component.boot]\nrole = \"boot\"\nimage = { crate = \"bulkhead-boot\" }\n\
+         needs = [\"console\"]\n\
+         \n[partition.plant.component.scheduler]\nrole = \"scheduler\"\n\
+         image = { crate = \"bulkhead-scheduler\" }\nprovides = [\"threads\"]\nneeds = [\"console\"]\n\
+         owns = [\"heartbeat\", \"monitor\"]\nmemory = \"32 KiB\"\n\
+         \n[partition.plant.component.console]\nrole = \"driver\"\nimage = { crate = \"bulkhead-console\" }\n\
+         provides = [\"console\"]\nowns = [\"console\"]\n\
+         \n[partition.plant.component.vehicle]\nimage = { crate = \"bulkhead-plant\" }\n\
+         needs = [\"threads\", \"console\"]\nowns = [\"trace\"]\npriority = 1\n\
+         channels = [\"sensors\", \"actuators\"]\n",
     ),
     Part::Text(
         "\n# A channel: memory that is mapped into just the partitions named, with a buffer in it.\n\

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use bulkhead_model::size_text;
 use bulkhead_model::system::{PartitionId, System};
+use bulkhead_model::{components_text, size_text};
 
 use crate::Plan;
 use crate::manifest::Manifest;
@@ -161,7 +161,8 @@ fn partition(out: &mut String, system: &System, plan: &Plan, id: PartitionId) ->
     if !intids.is_empty() {
         writeln!(out, "  interrupts {}", intids.join(" "))?;
     }
-    writeln!(out, "  entry {}", view.start.entry)
+    writeln!(out, "  entry {}", view.start.entry)?;
+    out.write_str(&components_text(system, described))
 }
 
 fn line(out: &mut String, ipa: u64, size: u64, rights: &str, what: &str) -> std::fmt::Result {

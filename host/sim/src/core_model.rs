@@ -4,7 +4,7 @@ use crate::{Observer, Statistics, Stretch};
 use bulkhead_model::timing::{Timing, VcpuKind};
 use bulkhead_sched::budget::{Capacity, Utilisation};
 use bulkhead_sched::harness::Random;
-use bulkhead_sched::policy::{Binding, Priority, ServerId, Vcpus};
+use bulkhead_sched::policy::{Binding, ServerId, Vcpus};
 use bulkhead_sched::{Scheduler, ThreadId};
 use std::fmt;
 
@@ -106,18 +106,21 @@ fn policy(
 ) -> Result<(Vcpus<TASKS, VCPUS, CHUNKS>, Vec<Option<ServerId>>), SetUpError> {
     let mut policy = Vcpus::new(background);
     let mut servers = vec![None; timing.vcpus.len()];
-    for (rank, (index, main)) in timing.ranked(core).into_iter().enumerate() {
+    let ranked = timing.ranked(core);
+    for (index, main) in &ranked {
+        let index = *index;
         let limits = Capacity {
             capacity: main.capacity,
             period: main.period,
         };
-        let added = policy.add_main(limits, Priority(rank.min(VCPUS - 1) as u8), 0);
+        let added = policy.add_main(limits, 0);
         servers[index] = Some(added.map_err(|_| refused(&timing.vcpus[index].name))?);
     }
     for (index, io) in timing.io(core) {
         if let VcpuKind::Io { percent } = timing.vcpus[index].kind {
+            let shortest = ranked.get(io.rank).map_or(io.longest, |main| main.1.period);
             let added = Utilisation::ratio(percent, 100)
-                .and_then(|utilisation| policy.add_io(utilisation, io.longest, 0));
+                .and_then(|utilisation| policy.add_io(utilisation, [shortest, io.longest], 0));
             servers[index] = Some(added.map_err(|_| refused(&timing.vcpus[index].name))?);
         }
     }

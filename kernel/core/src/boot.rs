@@ -1,17 +1,20 @@
 //! The first component, its thread, its scheduler, all memory and all time
 //!
-//! Runs once per core before user space does. What it hands over is listed in
+//! Runs once, on the first core, before user space does; the others are started by system calls. What it hands over is listed in
 //! [`bulkhead_abi::kernel::first`]; from there on everything is made by system calls.
 
 use crate::frame::{PAGE, Ref};
-use crate::memory::WINDOW;
-use crate::object::Thread;
+use crate::memory::{DEVICES, WINDOW};
+use crate::object::{Core, STARTED, Thread};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{
-    ALL, IMAGE, Kind, LEAST, NEVER, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Segment,
-    Status, first,
+    IMAGE, Kind, LEAST, MAX_CORES, Packed, Rights, SCB_ADDRESS, SCHEDULERS, STACK_PAGES, STACK_TOP,
+    Segment, Status, first,
 };
+
+/// Pages below guest memory (1 GiB).
+const DEVICE_PAGES: u64 = (1 << 30) / PAGE;
 
 /// What the machine offers.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +29,8 @@ pub struct Offer {
     pub component: Packed,
     /// Guest-physical address of the guest page.
     pub guest_page: u64,
+    /// The pages of the cores, which have their names, ranks, periods and stacks; the first runs this.
+    pub cores: (Ref, u64),
 }
 
 /// Free pages, lowest first.
@@ -53,30 +58,50 @@ impl<'h, H: Hal> Kernel<'h, H> {
             next: offer.memory.0,
             left: offer.memory.1,
         };
-        self.prepare_core(&mut free)?;
+        let shared = [self.private(&mut free)?, self.private(&mut free)?];
+        let (cores, count) = offer.cores;
+        for rank in 0..count.min(MAX_CORES as u64) {
+            let at = cores.plus(rank);
+            let core = Core::new(at, self.0.frame(at));
+            core.first().set(cores.address());
+            core.count().set(count);
+            self.prepare_core(core, &mut free, shared)?;
+        }
         let leaf = self.first_table(&mut free)?;
         let slot = |place| Slot::of(self.0.frame(leaf), place);
         self.first_space(&mut free, leaf, offer)?;
         let component = free.take()?;
         let [table, pages] = [first::TABLE, first::PAGES[0]].map(|place| slot(place).object());
         self.new_component(component, [table, pages], 1)?;
-        self.enter_in(slot(first::COMPONENT), Kind::Component, component, 0)?;
+        self.enter_in(
+            self.vacant(slot(first::COMPONENT))?,
+            Kind::Component,
+            component,
+            0,
+        )?;
         let thread = self.first_thread(&mut free, leaf, offer)?;
         for (place, kind) in [
             (first::RETURN, Kind::Return),
             (first::INTERRUPT, Kind::Interrupt),
             (first::MONITOR, Kind::Monitor),
         ] {
-            slot(place).fill(kind as u64, self.void(), 0, 0);
+            slot(place).put(kind, self.void(), 0, 0);
         }
         for (place, (at, pages), extra) in [
             (first::MEMORY, (free.next, free.left), 0),
             (first::WINDOW, offer.window, WINDOW),
             (first::ARCHIVE, offer.archive, 0),
+            (first::DEVICES, (Ref(H::LINEAR), DEVICE_PAGES), DEVICES),
         ] {
-            slot(place).fill(Kind::Memory as u64, at, pages, extra);
+            slot(place).put(Kind::Memory, at, pages, extra);
         }
-        self.run_first(thread, slot(first::TIME).object());
+        for (place, rank) in (first::CORES..first::DEVICES).zip(0..count) {
+            slot(place).put(Kind::Core, cores.plus(rank), 0, 0);
+        }
+        let core = self.0.core();
+        core.stage().set(STARTED);
+        core.current().set(thread.at().address());
+        self.begin();
         Ok(())
     }
 
@@ -86,31 +111,33 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.claim(at, Kind::Empty, 0)
     }
 
-    fn prepare_core(self, free: &mut Free) -> Result<(), Status> {
-        let [void, identities, interrupts] = [
-            self.private(free)?,
-            self.private(free)?,
-            self.private(free)?,
-        ];
-        let core = self.0.core();
-        let nobody = self.0.frame(void);
-        // Its leaves, were it a root, are not read; as a leaf, scheduler or thread it is all zero,
-        // and its component is no component's page.
-        nobody.fill(0);
+    /// The page of a core, which shares the void and the identities with the others.
+    fn prepare_core(
+        self,
+        core: Core<'h>,
+        free: &mut Free,
+        [void, identities]: [Ref; 2],
+    ) -> Result<(), Status> {
+        let [interrupts, mailbox] = [self.private(free)?, self.private(free)?];
+        // Its leaves, were it a root, are not read; as a leaf, scheduler or thread the void is all
+        // zero, and its component is no component's page.
         self.0.frame(interrupts).fill(void.address());
         core.void().set(void.address());
         core.identities().set(identities.address());
         core.interrupts().set(interrupts.address());
+        core.mailbox().set(mailbox.address());
         for word in [
             core.fp_owner(),
             core.preempted(),
             core.preempted_time(),
             core.time(),
+            core.current(),
         ] {
             word.set(void.address());
         }
-        core.armed().set(NEVER);
-        core.since().set(self.0.now());
+        for place in 0..SCHEDULERS as u64 {
+            core.placed(place).set(void.address());
+        }
         Ok(())
     }
 
@@ -119,10 +146,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let [root, leaf] = [free.take()?, free.take()?];
         let slot = |place| Slot::of(self.0.frame(leaf), place);
         self.claim(leaf, Kind::Table, 0)?;
-        self.make_table(slot(first::TABLE), root, 0)?;
-        self.enter_in(slot(first::LEAF), Kind::Table, leaf, 1)?;
+        self.make_table(self.vacant(slot(first::TABLE))?, root, 0)?;
+        self.enter_in(self.vacant(slot(first::LEAF))?, Kind::Table, leaf, 1)?;
         self.0.frame(root).word(0).set(leaf.address());
-        self.refer(leaf);
+        self.refer(leaf)?;
         Ok(leaf)
     }
 
@@ -130,19 +157,19 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn first_space(self, free: &mut Free, leaf: Ref, offer: &Offer) -> Result<(), Status> {
         let slot = |place| Slot::of(self.0.frame(leaf), place);
         for (level, place) in (1..).zip(first::PAGES) {
-            self.make_pages(slot(place), free.take()?, level)?;
+            self.make_pages(self.vacant(slot(place))?, free.take()?, level)?;
         }
         let [root, middle, last] = first::PAGES.map(|place| slot(place).object());
         self.attach(root, IMAGE >> 30, middle)?;
         self.attach(middle, IMAGE >> 21, last)?;
         let memory = slot(first::ARCHIVE);
-        memory.fill(Kind::Memory as u64, offer.archive.0, offer.archive.1, 0);
+        memory.put(Kind::Memory, offer.archive.0, offer.archive.1, 0);
         for segment in &offer.component.segments {
             self.map_segment(last, memory, segment)?;
         }
         for page in 1..=STACK_PAGES {
             let stack = slot(first::MEMORY);
-            stack.fill(Kind::Memory as u64, free.take()?, 1, 0);
+            stack.put(Kind::Memory, free.take()?, 1, 0);
             let index = index_of(STACK_TOP - page * PAGE)?;
             self.map(last, index, stack, 0, Rights::Write)?;
         }
@@ -164,18 +191,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let slot = |place| Slot::of(self.0.frame(leaf), place);
         let component = slot(first::COMPONENT).object();
         let start = [offer.component.entry, STACK_TOP];
-        let thread = self.new_thread(free.take()?, component, start)?;
+        let core = self.0.core();
         let shared = slot(first::MEMORY);
-        shared.fill(Kind::Memory as u64, free.take()?, 1, 0);
+        shared.put(Kind::Memory, free.take()?, 1, 0);
         let last = slot(first::PAGES[2]).object();
         self.map(last, index_of(SCB_ADDRESS)?, shared, 0, Rights::Write)?;
-        let scheduler = self.new_scheduler(free.take()?, thread, shared.object())?;
-        let time = self.new_time(free.take()?)?;
-        time.budget().set(ALL);
-        time.owner().set(scheduler.at().address());
-        time.priority(scheduler.place().get()).set(0);
-        time.places().set(1);
-        self.set_time(thread, time.at());
+        let thread = self.new_thread(free.take()?, component, start)?;
+        let scheduler = self.new_scheduler(core, free.take()?, thread, shared.object())?;
+        let time = self.all_time(core, free.take()?, scheduler)?;
+        self.set_time(thread, time.at())?;
         thread.message(1).set(offer.guest_page);
         thread.message(2).set(offer.window.0.address() - H::LINEAR);
         for (place, kind, at) in [
@@ -184,21 +208,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (first::SCHEDULER, Kind::Scheduler, scheduler.at()),
             (first::TIME, Kind::Time, time.at()),
         ] {
-            self.enter_in(slot(place), kind, at, 0)?;
+            self.enter_in(self.vacant(slot(place))?, kind, at, 0)?;
         }
         Ok(thread)
-    }
-
-    fn run_first(self, thread: Thread<'h>, time: Ref) {
-        let core = self.0.core();
-        let component = self.component(thread.component().reference());
-        core.running().set(thread.at().address());
-        core.current().set(thread.at().address());
-        core.time().set(time.address());
-        core.space().set(component.space().get());
-        self.0.set_address_space(component.space().get());
-        self.0.lend_floating_point(false);
-        self.0.set_timer(NEVER);
     }
 }
 

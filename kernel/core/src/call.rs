@@ -3,15 +3,18 @@
 //! Invocations and returns come first; they are what must be fast. Everything else answers a status
 //! and a value in the caller's message registers, also when another thread runs afterwards.
 
-use crate::frame::Ref;
+use crate::frame::{Ref, State};
 use crate::hal::MonitorCall;
 use crate::object::{Component, Scheduler, Thread, Time};
-use crate::slot::Slot;
+use crate::slot::{Slot, Vacant};
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{Kind, LEAVES, Operation, POLL, SLOTS, Status, ThreadWord};
 
 /// `x2` to `x6`.
 pub type Arguments = [u64; 5];
+
+/// Kinds of capabilities that are there, from 1 on.
+const KINDS: u64 = Kind::ALL.len() as u64 - 1;
 
 /// What a call answers.
 pub(crate) type Answer = Result<u64, Status>;
@@ -33,7 +36,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 Ok(()) => return,
                 Err(status) => Err(status),
             }
-        } else if operation == Operation::Identify as u64 && kind != Kind::Empty as u64 {
+        } else if operation == Operation::Identify as u64 && kind.wrapping_sub(1) < KINDS {
             Ok(kind)
         } else {
             self.operate(caller, slot, operation)
@@ -61,7 +64,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (Operation::Dispatch, Kind::Thread) => {
                 self.dispatch(caller, self.thread(slot.object()), [first, second, third])
             }
-            (Operation::Fetch, Kind::Scheduler) => Ok(self.fetch(self.scheduler(slot.object()))),
+            (Operation::Fetch, Kind::Scheduler) => {
+                let scheduler = self.scheduler(slot.object());
+                if scheduler.core().reference() != self.0.core().at() {
+                    return Err(Status::OtherCore);
+                }
+                Ok(self.fetch(scheduler))
+            }
             (_, Kind::Thread) => self.thread_operation(caller, slot, operation, arguments),
             (_, Kind::Time) => self.time_operation(caller, slot, operation, arguments),
             (_, Kind::Memory) => self.memory_operation(caller, slot, operation, arguments),
@@ -69,11 +78,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (_, Kind::Pages) => self.pages_operation(caller, slot, operation, arguments),
             (Operation::Entry, Kind::Component) => {
                 let place = self.destination(caller, first)?;
-                place.fill(Kind::Invoke as u64, slot.object(), second, third);
-                self.refer(slot.object());
-                Ok(0)
+                self.name(place, Kind::Invoke, slot.object(), [second, third])
             }
+            (_, Kind::Core) => self.core_operation(caller, slot, operation, arguments),
             (Operation::Listen, Kind::Interrupt) => self.listen(caller, first, second),
+            (Operation::Complete, Kind::Interrupt) => self.complete(first),
             (Operation::Up, Kind::Monitor) => self.ask(MonitorCall::Up),
             (Operation::Fail, Kind::Monitor) => self.ask(MonitorCall::Fail(first)),
             (Operation::Ring, Kind::Monitor) => self.ask(MonitorCall::Ring(first)),
@@ -85,6 +94,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.0.monitor(call).map(|()| 0)
     }
 
+    #[inline(never)]
     fn thread_operation(
         self,
         caller: Thread<'h>,
@@ -101,9 +111,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             _ => return Err(Status::NoOperation),
         };
         let place = self.destination(caller, first)?;
-        place.fill(kind as u64, slot.object(), 0, 0);
-        self.refer(slot.object());
-        Ok(0)
+        self.name(place, kind, slot.object(), [0, 0])
     }
 
     fn inspect(self, thread: Thread<'h>, word: u64) -> Answer {
@@ -136,13 +144,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// An empty slot of the caller's own table, which has the leaf.
-    pub(crate) fn destination(self, caller: Thread<'h>, index: u64) -> Result<Slot<'h>, Status> {
+    #[inline(never)]
+    pub(crate) fn destination(self, caller: Thread<'h>, index: u64) -> Result<Vacant<'h>, Status> {
         let component = self.component(caller.component().reference());
         let root = self.0.frame(component.table().reference());
         if root.word(index / SLOTS % LEAVES).reference() == self.void() {
             return Err(Status::BadArgument);
         }
-        self.slot(component, index).vacant()
+        self.vacant(self.slot(component, index))
     }
 
     #[inline(always)]
@@ -176,10 +185,18 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.0.core().void().reference()
     }
 
-    /// One reference more to an object.
-    pub(crate) fn refer(self, object: Ref) {
+    /// One reference more to an object, unless another core has just reclaimed it.
+    #[inline(never)]
+    pub(crate) fn refer(self, object: Ref) -> Result<(), Status> {
+        let refers = self.0.state(object).is_none_or(State::refer);
+        refers.then_some(()).ok_or(Status::NoCapability)
+    }
+
+    /// One reference less.
+    #[inline(never)]
+    pub(crate) fn forget(self, object: Ref) {
         if let Some(state) = self.0.state(object) {
-            state.refer();
+            state.forget();
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Pages of words, what refers to them, and what they are used as
 //!
 //! The frame table has one entry per page of memory: untyped (0), user memory with the number of
-//! its mappings, or a kernel object of a kind with the number of capabilities and objects that refer
-//! to it. Entries change by single atomic instructions.
+//! its mappings, a kernel object of a kind with the number of capabilities and objects that refer
+//! to it, or at rest since some time: nobody has it, but another core may still hold a reference or a
+//! translation from before ([`crate::quiet`]). Entries change by single atomic instructions.
 
 use bulkhead_abi::kernel::{Kind, Status};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,8 @@ pub const PAGE: u64 = bulkhead_abi::PAGE_SIZE;
 /// Words of a page.
 pub const WORDS: usize = 512;
 
-/// A word of kernel memory. Cores share none on common paths, so loads and stores are plain ones.
+/// A word of kernel memory. On common paths each is written by one core alone, so loads and stores are
+/// plain ones; what another core may change is changed by the single atomic operations.
 #[repr(transparent)]
 #[derive(Debug, Default)]
 pub struct Word(AtomicU64);
@@ -35,6 +37,44 @@ impl Word {
     #[inline(always)]
     pub fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Replaces `from` by `to`; whether it was `from`. A function of its own, so that nothing but registers changes
+    /// between the halves of the pair it becomes, and some core always succeeds (Arm ARM B2.9.5).
+    #[inline(never)]
+    pub(crate) fn exchange(&self, from: u64, to: u64) -> bool {
+        self.0
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Adds; what it was.
+    #[inline(always)]
+    pub(crate) fn add(&self, value: u64) -> u64 {
+        self.0.fetch_add(value, Ordering::AcqRel)
+    }
+
+    /// Its value, before anything that is read afterwards.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Replaces its value, after anything that was written before.
+    pub(crate) fn publish(&self, value: u64) {
+        self.0.store(value, Ordering::Release);
+    }
+
+    /// Sets bits; what it was.
+    #[inline(always)]
+    pub(crate) fn mark(&self, bits: u64) -> u64 {
+        self.0.fetch_or(bits, Ordering::AcqRel)
+    }
+
+    /// Sets it to zero; what it was.
+    #[inline(always)]
+    pub(crate) fn take(&self) -> u64 {
+        self.0.swap(0, Ordering::AcqRel)
     }
 
     /// As a reference that the kernel stored.
@@ -117,8 +157,37 @@ impl Ref {
 const USER: u64 = 1 << 62;
 const KERNEL: u64 = 1 << 63;
 const KIND_SHIFT: u32 = 48;
+/// The rest is a [`Rest`].
+const RESTING: u64 = 1 << 61;
 /// Counts end here; 2^32 references cannot stand in any memory.
 const COUNT: u64 = (1 << 32) - 1;
+
+/// Since when something is at rest, in units that fit beside the marks of what rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rest(u64);
+
+impl Rest {
+    /// Cycles of the clock in a unit: 2^56 units are no number of cycles that passes.
+    const SHIFT: u32 = 8;
+
+    /// From `now` on.
+    pub(crate) const fn since(now: u64) -> Self {
+        Self(now >> Self::SHIFT)
+    }
+
+    /// Whether it had begun before `time`.
+    pub(crate) const fn is_before(self, time: u64) -> bool {
+        self.0 < time >> Self::SHIFT
+    }
+
+    pub(crate) const fn of_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    pub(crate) const fn word(self) -> u64 {
+        self.0
+    }
+}
 
 /// An entry of the frame table.
 #[repr(transparent)]
@@ -144,20 +213,31 @@ impl State {
         self.0.load(Ordering::Relaxed) & !COUNT == kernel(kind)
     }
 
-    /// Whether nobody has it.
+    /// Its value where nobody has it, and no core holds what it was.
+    pub(crate) fn free(&self, quiet: impl Fn(Rest) -> bool) -> Result<u64, Status> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Ok(0),
+            taken if taken & RESTING == 0 => Err(Status::WrongPage),
+            resting if quiet(Rest(resting & !RESTING)) => Ok(resting),
+            _ => Err(Status::Resting),
+        }
+    }
+
+    /// Whether it is no kernel object.
     #[must_use]
-    pub fn is_untyped(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0
+    pub fn is_memory(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & KERNEL == 0
     }
 
-    /// Makes an untyped page a kernel object that nobody refers to yet.
-    pub(crate) fn claim(&self, kind: Kind) -> Result<(), Status> {
-        self.exchange(0, kernel(kind))
+    /// Makes a page that was [`State::free`] a kernel object that nobody refers to yet.
+    pub(crate) fn claim(&self, free: u64, kind: Kind) -> Result<(), Status> {
+        self.exchange(free, kernel(kind))
     }
 
-    /// Makes a kernel object that nobody refers to untyped.
-    pub(crate) fn release(&self, kind: Kind) -> Result<(), Status> {
-        self.exchange(kernel(kind), 0).map_err(|_| Status::InUse)
+    /// Lays a kernel object that nobody refers to at rest.
+    pub(crate) fn release(&self, kind: Kind, rest: Rest) -> Result<(), Status> {
+        self.exchange(kernel(kind), RESTING | rest.0)
+            .map_err(|_| Status::InUse)
     }
 
     /// Makes the page user memory for good: the machine's own reference is never given back.
@@ -166,26 +246,28 @@ impl State {
     }
 
     /// One mapping more; `true` where the page was untyped.
-    pub(crate) fn map(&self) -> Result<bool, Status> {
+    pub(crate) fn map(&self, quiet: impl Fn(Rest) -> bool) -> Result<bool, Status> {
         let before = self.0.load(Ordering::Relaxed);
-        match before {
-            0 => self.exchange(0, USER | 1).map(|()| true),
-            used if used & USER != 0 => self.exchange(used, used + 1).map(|()| false),
-            _ => Err(Status::WrongPage),
+        if before & USER != 0 {
+            return self.exchange(before, before + 1).map(|()| false);
         }
+        self.exchange(self.free(quiet)?, USER | 1).map(|()| true)
     }
 
-    /// One mapping less; the last makes the page untyped.
-    pub(crate) fn unmap(&self) {
+    /// One mapping less; the last lays the page at rest.
+    pub(crate) fn unmap(&self, rest: Rest) {
         if self.0.fetch_sub(1, Ordering::Relaxed) == USER | 1 {
-            // Nobody can map it in between on this core; on another it fails and is tried again.
-            let _mapped_again = self.exchange(USER, 0);
+            let _mapped_again = self.exchange(USER, RESTING | rest.0);
         }
     }
 
-    /// One reference more to a kernel object.
-    pub(crate) fn refer(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    /// One reference more to a kernel object; `false` where it is none any more.
+    pub(crate) fn refer(&self) -> bool {
+        let refers = self.0.fetch_add(1, Ordering::Relaxed) & KERNEL != 0;
+        if !refers {
+            self.forget();
+        }
+        refers
     }
 
     /// One reference less.

@@ -35,6 +35,19 @@ pub trait Hal {
     /// The core's own page.
     fn core(&self) -> Core<'_>;
 
+    /// Has a core of the partition, which is off, enter [`Kernel::begin`].
+    ///
+    /// # Errors
+    /// The monitor's refusal.
+    ///
+    /// [`Kernel::begin`]: crate::Kernel::begin
+    fn start_core(&self, core: Core<'_>) -> Result<(), Status>;
+
+    /// Has another core enter [`Kernel::attend`], after everything written before.
+    ///
+    /// [`Kernel::attend`]: crate::Kernel::attend
+    fn interrupt_core(&self, core: Core<'_>);
+
     /// Cycles of the core's clock.
     fn now(&self) -> u64;
 
@@ -50,6 +63,9 @@ pub trait Hal {
     /// Walks user addresses from here on from this root, under its identity: `TTBR0_EL1`.
     fn set_address_space(&self, root: u64);
 
+    /// Orders everything written before in front of the clock's next reading, for all cores.
+    fn settle(&self);
+
     /// Forgets translations of addresses that are no longer mapped.
     fn forget_translations(&self);
 
@@ -62,11 +78,16 @@ pub trait Hal {
     /// Saves the FP registers to `owner`, if there is one, and loads those of `next`.
     fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Thread<'_>);
 
-    /// Lets an interrupt in on this core.
+    /// Lets an interrupt in on this core; whether it is a level.
     ///
     /// # Errors
     /// It is none of the partition's.
-    fn enable_interrupt(&self, intid: u64) -> Result<(), Status>;
+    fn enable_interrupt(&self, intid: u64) -> Result<bool, Status>;
+
+    /// Lets in again what [`Kernel::interrupt`] has left active.
+    ///
+    /// [`Kernel::interrupt`]: crate::Kernel::interrupt
+    fn end_interrupt(&self, intid: u64);
 
     /// Asks the monitor.
     ///

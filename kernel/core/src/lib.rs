@@ -15,6 +15,7 @@
 
 pub mod boot;
 mod call;
+mod cores;
 mod event;
 mod fault;
 pub mod frame;
@@ -24,6 +25,7 @@ mod make;
 mod memory;
 mod notify;
 pub mod object;
+pub mod quiet;
 mod run;
 mod slot;
 mod table;

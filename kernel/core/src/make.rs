@@ -5,8 +5,9 @@
 use crate::call::Answer;
 use crate::frame::Ref;
 use crate::memory::page_of;
-use crate::object::{Scheduler, Thread, Time};
-use crate::slot::Slot;
+use crate::object::{Core, Scheduler, Thread, Time};
+use crate::run::number;
+use crate::slot::Vacant;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::kernel::{Kind, LEAST, NEVER, SCHEDULERS, Status};
 
@@ -14,7 +15,7 @@ use bulkhead_abi::kernel::{Kind, LEAST, NEVER, SCHEDULERS, Status};
 const IDENTITIES: u64 = 8 * crate::frame::PAGE;
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    pub(crate) fn make_table(self, place: Slot<'h>, at: Ref, level: u64) -> Answer {
+    pub(crate) fn make_table(self, place: Vacant<'h>, at: Ref, level: u64) -> Answer {
         if level > 1 {
             return Err(Status::BadArgument);
         }
@@ -23,7 +24,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.enter_in(place, Kind::Table, at, level)
     }
 
-    pub(crate) fn make_pages(self, place: Slot<'h>, at: Ref, level: u64) -> Answer {
+    pub(crate) fn make_pages(self, place: Vacant<'h>, at: Ref, level: u64) -> Answer {
         if !(1..=3).contains(&level) {
             return Err(Status::BadArgument);
         }
@@ -34,7 +35,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn make_component(
         self,
         caller: Thread<'h>,
-        place: Slot<'h>,
+        place: Vacant<'h>,
         at: Ref,
         [table, pages, identity]: [u64; 3],
     ) -> Answer {
@@ -47,6 +48,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.enter_in(place, Kind::Component, at, 0)
     }
 
+    #[inline(never)]
     pub(crate) fn new_component(
         self,
         at: Ref,
@@ -63,9 +65,18 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::Occupied);
         }
         self.claim(at, Kind::Component, 0)?;
-        word.set(word.get() | bit);
-        self.refer(table);
-        self.refer(pages);
+        let given_back = || {
+            self.0
+                .state(at)
+                .map(|state| state.release(Kind::Component, self.rest()))
+        };
+        if word.mark(bit) & bit != 0 {
+            // Another core was faster; nobody has seen the page.
+            given_back();
+            return Err(Status::Occupied);
+        }
+        self.refer(table)?;
+        self.refer(pages)?;
         let component = self.component(at);
         component.table().set(table.address());
         component
@@ -77,7 +88,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn make_thread(
         self,
         caller: Thread<'h>,
-        place: Slot<'h>,
+        place: Vacant<'h>,
         at: Ref,
         [component, entry, sp]: [u64; 3],
     ) -> Answer {
@@ -86,6 +97,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.enter_in(place, Kind::Thread, at, 0)
     }
 
+    #[inline(never)]
     pub(crate) fn new_thread(
         self,
         at: Ref,
@@ -93,12 +105,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         [entry, sp]: [u64; 2],
     ) -> Result<Thread<'h>, Status> {
         self.claim(at, Kind::Thread, 0)?;
-        self.refer(component);
+        self.refer(component)?;
         let thread = self.thread(at);
         let void = self.void().address();
         thread.component().set(component.address());
         thread.fault_component().set(component.address());
         thread.scheduler().set(void);
+        thread.core().set(void);
         thread.time().set(void);
         thread.pc().set(entry);
         thread.sp().set(sp);
@@ -109,47 +122,63 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn make_scheduler(
         self,
         caller: Thread<'h>,
-        place: Slot<'h>,
+        place: Vacant<'h>,
         at: Ref,
         [thread, memory, number]: [u64; 3],
     ) -> Answer {
         let thread = self.own(caller, thread).expect(Kind::Thread)?;
         let memory = self.own(caller, memory).expect(Kind::Memory)?;
         let scb = page_of(memory, number)?;
-        self.new_scheduler(at, self.thread(thread.object()), scb)?;
+        self.new_scheduler(self.0.core(), at, self.thread(thread.object()), scb)?;
         self.enter_in(place, Kind::Scheduler, at, 0)
     }
 
-    /// Its thread leaves the scheduler it was under, which becomes the parent, and has index 0.
+    /// Its thread leaves the scheduler it was under, which becomes the parent, and has index 0. One
+    /// that was nobody's belongs to `core` from now on.
+    #[inline(never)]
     pub(crate) fn new_scheduler(
         self,
+        core: Core<'h>,
         at: Ref,
         thread: Thread<'h>,
         scb: Ref,
     ) -> Result<Scheduler<'h>, Status> {
-        let core = self.0.core();
-        let number = core.schedulers().get();
+        let place = core.schedulers().get();
         let parent = self.scheduler(thread.scheduler().reference());
         if parent.thread().reference() == thread.at() {
             return Err(Status::Occupied);
         }
-        if number >= SCHEDULERS as u64 {
+        if place >= SCHEDULERS as u64 {
             return Err(Status::BadArgument);
         }
+        let alone = thread.core().reference() == self.void();
+        if !alone && thread.core().reference() != core.at() {
+            return Err(Status::OtherCore);
+        }
         let state = self.0.state(scb).ok_or(Status::WrongPage)?;
-        let fresh = state.map()?;
+        let fresh = state.map(|rest| self.is_quiet(rest))?;
         self.claim(at, Kind::Scheduler, self.void().address())
-            .inspect_err(|_| state.unmap())?;
+            .inspect_err(|_| state.unmap(self.rest()))?;
+        if alone && !self.adopt(thread, core) {
+            // Another core was faster; nobody has seen the page.
+            state.unmap(self.rest());
+            self.0
+                .state(at)
+                .map(|state| state.release(Kind::Scheduler, self.rest()));
+            return Err(Status::OtherCore);
+        }
         if fresh {
             self.0.frame(scb).fill(0);
         }
-        core.schedulers().set(number + 1);
-        self.refer(thread.at());
+        core.schedulers().set(place + 1);
+        core.placed(place).set(at.address());
+        self.refer(thread.at())?;
         let scheduler = self.scheduler(at);
+        scheduler.core().set(core.at().address());
         scheduler.scb().set(scb.address());
         scheduler.thread().set(thread.at().address());
         scheduler.component().set(thread.component().get());
-        scheduler.place().set(number);
+        scheduler.place().set(place);
         scheduler.parent().set(parent.at().address());
         scheduler.parent_index().set(thread.index().get());
         scheduler.timeout().set(NEVER);
@@ -158,6 +187,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         scheduler.member(0).set(thread.at().address());
         thread.scheduler().set(at.address());
         thread.index().set(0);
+        if alone {
+            thread.number().set(number(scheduler, 0));
+        }
         self.place_in(thread, self.component(thread.component().reference()));
         Ok(scheduler)
     }
@@ -165,26 +197,28 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn make_time(
         self,
         caller: Thread<'h>,
-        place: Slot<'h>,
+        place: Vacant<'h>,
         at: Ref,
         [source, cycles, priority]: [u64; 3],
     ) -> Answer {
-        let source = self.time(self.own(caller, source).expect(Kind::Time)?.object());
+        let source = self.own_time(caller, source)?;
         self.charge();
         let had = source.budget().get();
         if cycles != bulkhead_abi::kernel::ALL && had < cycles {
             return Err(Status::NoTime);
         }
-        let time = self.new_time(at)?;
+        let time = self.new_time(self.0.core(), at)?;
         self.transfer(source, time, cycles, None)?;
         time.owner().set(caller.scheduler().get());
         self.grade(caller, time, priority);
         self.enter_in(place, Kind::Time, at, 0)
     }
 
-    pub(crate) fn new_time(self, at: Ref) -> Result<Time<'h>, Status> {
+    #[inline(never)]
+    pub(crate) fn new_time(self, core: Core<'h>, at: Ref) -> Result<Time<'h>, Status> {
         self.claim(at, Kind::Time, LEAST)?;
         let time = self.time(at);
+        time.core().set(core.at().address());
         time.budget().set(0);
         time.places().set(0);
         time.owner().set(self.void().address());
@@ -192,9 +226,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// The first capability to a new object.
-    pub(crate) fn enter_in(self, place: Slot<'h>, kind: Kind, at: Ref, detail: u64) -> Answer {
-        place.fill(kind as u64, at, detail, 0);
-        self.refer(at);
-        Ok(0)
+    pub(crate) fn enter_in(self, place: Vacant<'h>, kind: Kind, at: Ref, detail: u64) -> Answer {
+        self.name(place, kind, at, [detail, 0])
     }
 }

@@ -12,8 +12,11 @@ use bulkhead_abi::kernel::{Kind, Operation, Rights, SLOTS, Status};
 const LAST_LEVEL: u64 = 3;
 /// [`Slot::extra`] of memory that is no RAM: pages without an entry in the frame table.
 pub(crate) const WINDOW: u64 = 1;
+/// [`Slot::extra`] of devices: neither, and not cached.
+pub(crate) const DEVICES: u64 = 2;
 
 impl<'h, H: Hal> Kernel<'h, H> {
+    #[inline(never)]
     pub(crate) fn memory_operation(
         self,
         caller: Thread<'h>,
@@ -39,18 +42,21 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Makes an untyped page an object, full of `content`.
+    #[inline(never)]
     pub(crate) fn claim(self, at: Ref, kind: Kind, content: u64) -> Result<Ref, Status> {
-        self.0.state(at).ok_or(Status::WrongPage)?.claim(kind)?;
+        let state = self.0.state(at).ok_or(Status::WrongPage)?;
+        state.claim(self.free(state)?, kind)?;
         self.0.frame(at).fill(content);
         Ok(at)
     }
 
     /// Gives back a page: tables that are empty, time. Components, threads and schedulers keep their
     /// type, so that what a running thread refers to is always one of those.
+    #[inline(never)]
     fn reclaim(self, at: Ref) -> Answer {
         let state = self.0.state(at).ok_or(Status::WrongPage)?;
         if state.is(Kind::Time) {
-            return state.release(Kind::Time).map(|()| 0);
+            return self.reclaim_time(at).map(|()| 0);
         }
         let (kind, empty) = match () {
             () if state.is(Kind::Pages) => (Kind::Pages, 0),
@@ -62,14 +68,30 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let unused = if kind == Kind::Pages || is_root {
             frame.words().all(|word| word.get() == empty)
         } else {
-            (0..SLOTS).all(|index| Slot::of(frame, index).vacant().is_ok())
+            (0..SLOTS).all(|index| Slot::of(frame, index).is_empty())
         };
         if !unused {
             return Err(Status::InUse);
         }
-        state.release(kind).map(|()| 0)
+        state.release(kind, self.rest()).map(|()| 0)
     }
 
+    /// Time that is in force, or was when a notification preempted, is referred to without a count.
+    fn reclaim_time(self, at: Ref) -> Result<(), Status> {
+        let core = self.0.core();
+        let state = self.0.state(at).ok_or(Status::WrongPage)?;
+        if self.time(at).core().reference() != core.at() {
+            return Err(Status::OtherCore);
+        }
+        let preempted = core.preempted().reference() != self.void();
+        let pays_again = preempted && core.preempted_time().reference() == at;
+        if core.time().reference() == at || pays_again {
+            return Err(Status::InUse);
+        }
+        state.release(Kind::Time, self.rest())
+    }
+
+    #[inline(never)]
     pub(crate) fn pages_operation(
         self,
         caller: Thread<'h>,
@@ -99,16 +121,21 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn attach(self, tables: Ref, index: u64, next: Ref) -> Answer {
         let entry = self.0.frame(tables).word(index);
         if entry.get() != 0 {
             return Err(Status::Occupied);
         }
-        self.refer(next);
-        entry.set(table(next.address() - H::LINEAR));
+        self.refer(next)?;
+        if !entry.exchange(0, table(next.address() - H::LINEAR)) {
+            self.forget(next);
+            return Err(Status::Occupied);
+        }
         Ok(0)
     }
 
+    #[inline(never)]
     pub(crate) fn map(
         self,
         tables: Ref,
@@ -122,29 +149,46 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if entry.get() != 0 {
             return Err(Status::Occupied);
         }
-        if memory.extra() != WINDOW && self.0.state(at).ok_or(Status::WrongPage)?.map()? {
+        let device = memory.extra() == DEVICES;
+        if device && rights == Rights::Execute {
+            return Err(Status::BadArgument);
+        }
+        let state = if device || memory.extra() == WINDOW {
+            None
+        } else {
+            Some(self.0.state(at).ok_or(Status::WrongPage)?)
+        };
+        if let Some(state) = state
+            && state.map(|rest| self.is_quiet(rest))?
+        {
             self.0.frame(at).fill(0);
         }
         if rights == Rights::Execute {
             self.0.publish_code(at);
         }
-        entry.set(page(at.address() - H::LINEAR, rights));
+        if !entry.exchange(0, page(at.address() - H::LINEAR, rights, device)) {
+            if let Some(state) = state {
+                state.unmap(self.rest());
+            }
+            return Err(Status::Occupied);
+        }
         Ok(0)
     }
 
+    #[inline(never)]
     fn unmap(self, tables: Ref, index: u64, level: u64) -> Answer {
         let entry = self.0.frame(tables).word(index);
-        let at = Ref(physical(entry.get()) + H::LINEAR);
-        if entry.get() == 0 {
+        let was = entry.take();
+        let at = Ref(physical(was) + H::LINEAR);
+        if was == 0 {
             return Err(Status::Nothing);
         }
-        entry.set(0);
         self.0.forget_translations();
         if let Some(state) = self.0.state(at) {
             if level == LAST_LEVEL {
-                state.unmap()
+                state.unmap(self.rest());
             } else {
-                state.forget()
+                state.forget();
             }
         }
         Ok(0)

@@ -2,29 +2,105 @@
 //!
 //! Every thread has one end-point: a count of notifications. Sending adds one and touches no
 //! scheduler's structure; if the receiver waits, the temporal capabilities of running and receiving
-//! thread decide whether it runs at once or is left to its scheduler (spec 20-kernel §4).
+//! thread decide whether it runs at once or is left to its scheduler (spec 20-kernel §4). A thread of
+//! another core is notified by what both share, three words, and an interrupt.
 
 use crate::call::Answer;
-use crate::object::{READY, Thread, Time, WAITING};
+use crate::frame::Ref;
+use crate::object::{Core, READY, Thread, Time, WAITING};
 use crate::{Hal, Kernel};
-use bulkhead_abi::dispatch::EventKind;
-use bulkhead_abi::kernel::{Kind, Status};
+use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
+use bulkhead_abi::kernel::{Kind, SCHEDULERS, Status};
 
+/// Word of a mailbox that says which others are not zero.
+const MAIL: u64 = 0;
+/// First of the words of a mailbox with a bit per thread of the core; not on the line of the other.
+const FIRST_MAIL: u64 = 8;
+/// How many there are.
+const MAILS: u64 = (SCHEDULERS * MAX_THREADS / 64) as u64;
+
+const _: () = assert!(MAILS <= 64);
+
+/// The bits that are set, lowest first.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = u64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        let bit = u64::from(self.0.trailing_zeros());
+        self.0 &= self.0.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    }
+}
+
+/// Beside the thread in the table of interrupts.
+const LEVEL: u64 = 1;
 /// INTIDs that the table of interrupts has room for.
 const INTERRUPTS: u64 = 512;
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// One notification for `receiver`.
     pub(crate) fn send(self, receiver: Thread<'h>) -> Answer {
+        let core = receiver.core().reference();
+        if core != self.0.core().at() {
+            return self.post(receiver, core);
+        }
+        self.deliver(receiver, 1);
+        Ok(0)
+    }
+
+    #[inline(always)]
+    fn deliver(self, receiver: Thread<'h>, count: u64) {
         let pending = receiver.pending();
-        pending.set(pending.get().saturating_add(1));
+        pending.set(pending.get().saturating_add(count));
         if receiver.state().get() == WAITING {
             self.wake(receiver);
+        }
+    }
+
+    /// The same for a thread of another core: counted at the thread, marked in the core's mailbox.
+    ///
+    /// Who makes a word non-zero tells the next level, so however often it is notified, a thread is
+    /// marked once, and a core interrupted once until it has attended.
+    #[inline(never)]
+    fn post(self, receiver: Thread<'h>, core: Ref) -> Answer {
+        if core == self.void() {
+            return Err(Status::NotReady);
+        }
+        if receiver.posted().add(1) == 0 {
+            let core = Core::new(core, self.0.frame(core));
+            let mailbox = self.0.frame(core.mailbox().reference());
+            let number = receiver.number().get();
+            let (word, bit) = (number / 64 % MAILS, number % 64);
+            mailbox.word(FIRST_MAIL + word).mark(1 << bit);
+            if mailbox.word(MAIL).mark(1 << word) == 0 {
+                self.0.interrupt_core(core);
+            }
         }
         Ok(0)
     }
 
+    /// Other cores have posted: delivers, to each thread at most once.
+    pub fn attend(self) {
+        let core = self.0.core();
+        let mailbox = self.0.frame(core.mailbox().reference());
+        for word in Bits(mailbox.word(MAIL).take()) {
+            for bit in Bits(mailbox.word(FIRST_MAIL + word % MAILS).take()) {
+                let number = word * 64 + bit;
+                let place = number / MAX_THREADS as u64;
+                let scheduler = self.scheduler(core.placed(place).reference());
+                let receiver = self.thread(scheduler.member(number).reference());
+                if receiver.at() != self.void() {
+                    self.deliver(receiver, receiver.posted().take());
+                }
+            }
+        }
+    }
+
     /// Ends the wait of a thread that has been notified.
+    #[inline(never)]
     fn wake(self, receiver: Thread<'h>) {
         let core = self.0.core();
         self.ready(receiver);
@@ -82,25 +158,54 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Interrupt `intid` becomes a notification of the thread behind the caller's Send at `sender`.
+    #[inline(never)]
     pub(crate) fn listen(self, caller: Thread<'h>, intid: u64, sender: u64) -> Answer {
         let sender = self.own(caller, sender).expect(Kind::Send)?;
         if intid >= INTERRUPTS {
             return Err(Status::BadArgument);
         }
-        self.0.enable_interrupt(intid)?;
-        self.refer(sender.object());
+        self.refer(sender.object())?;
+        let level = self
+            .0
+            .enable_interrupt(intid)
+            .inspect_err(|_| self.forget(sender.object()))?;
         let table = self.0.frame(self.0.core().interrupts().reference());
-        table.word(intid).set(sender.object().address());
-        Ok(0)
+        let word = sender.object().address() | u64::from(level);
+        table.word(intid).set(word);
+        Ok(level.into())
     }
 
-    /// An interrupt arrived.
-    pub fn interrupt(self, intid: u64) {
-        let table = self.0.frame(self.0.core().interrupts().reference());
-        let receiver = table.word(intid % INTERRUPTS).reference();
-        if receiver != self.void() {
-            let _always_taken = self.send(self.thread(receiver));
+    /// An interrupt arrived; whether it has been dealt with.
+    ///
+    /// A level stays active until its thread has served the device: the line would interrupt for ever.
+    /// Until then no other level interrupts this core, everything else does, having more priority; and
+    /// nothing is masked, which would enter the monitor.
+    #[must_use]
+    pub fn interrupt(self, intid: u64) -> bool {
+        let core = self.0.core();
+        let table = self.0.frame(core.interrupts().reference());
+        let word = table.word(intid % INTERRUPTS).get();
+        let receiver = Ref(word & !LEVEL);
+        if receiver == self.void() {
+            return true;
         }
+        let level = word & LEVEL != 0;
+        if level {
+            core.held().set(intid);
+        }
+        let _always_taken = self.send(self.thread(receiver));
+        !level
+    }
+
+    /// The level of that number has been served.
+    pub(crate) fn complete(self, intid: u64) -> Answer {
+        let held = self.0.core().held();
+        if intid == 0 || held.get() != intid {
+            return Err(Status::Nothing);
+        }
+        held.set(0);
+        self.0.end_interrupt(intid);
+        Ok(0)
     }
 }
 

@@ -72,14 +72,37 @@ objects! {
         space = 9,
         /// What the timer is set to.
         armed = 10,
-        /// Schedulers made.
+        /// Schedulers made; see [`Core::placed`].
         schedulers = 11,
         /// A page of zeros whose slots are empty and whose leaves are itself: stands for "none".
         void = 12,
         /// Bitmap of the address-space identities in use.
         identities = 13,
-        /// The thread that each interrupt notifies.
+        /// The thread that each interrupt notifies, and in bit 0 whether it is a level.
         interrupts = 14,
+        /// The level that is active until it is completed, or 0.
+        held = 15,
+        // A line that is written at boot alone: other cores read it.
+        /// [`OFF`], [`PREPARING`], [`PREPARED`] or [`STARTED`].
+        stage = 16,
+        /// How the machine names it.
+        name = 17,
+        /// The page into which other cores post.
+        mailbox = 18,
+        /// Its rank in the partition.
+        rank = 19,
+        /// Page of the first core.
+        first = 21,
+        /// Cores of the partition, whose pages follow it.
+        count = 22,
+        /// Cycles in which each core becomes quiet once.
+        period = 23,
+        /// Until when it has last become quiet; alone on its line, for others read it.
+        quiet = 24,
+        /// When it becomes quiet next.
+        due = 32,
+        /// End of its stack.
+        stack = Self::STACK,
     }
 
     /// A thread.
@@ -123,6 +146,12 @@ objects! {
         fault_pc = 47,
         /// Component of its last fault.
         fault_component = 48,
+        /// The core it belongs to, or the void until it is bound.
+        core = 49,
+        /// Its number on the core: a bit of the mailbox.
+        number = 50,
+        /// Notifications that other cores posted; alone on its line, for they write it.
+        posted = 56,
     }
 
     /// A component.
@@ -153,6 +182,8 @@ objects! {
         overflow_high = 7,
         /// When it wants to run again at the latest.
         timeout = 8,
+        /// The core it belongs to.
+        core = 9,
     }
 
     /// A temporal capability.
@@ -163,8 +194,19 @@ objects! {
         owner = 1,
         /// Length of the vector in use.
         places = 2,
+        /// The core it belongs to.
+        core = 3,
     }
 }
+
+/// The core does not run.
+pub const OFF: u64 = 0;
+/// It is given a thread to run.
+pub const PREPARING: u64 = 1;
+/// It has it.
+pub const PREPARED: u64 = 2;
+/// It runs, or is about to.
+pub const STARTED: u64 = 3;
 
 /// Restored as a call that returns.
 pub const CALLED: u64 = 0;
@@ -186,9 +228,22 @@ pub const FLOATING_POINT: u64 = INVOCATIONS + 4 * DEPTH as u64;
 const THREADS: u64 = 128;
 /// First word of a priority vector.
 const VECTOR: u64 = 8;
+/// First word of the schedulers of a core, by place.
+const PLACED: u64 = 64;
 
 const _: () = assert!(THREADS as usize + MAX_THREADS <= crate::frame::WORDS);
 const _: () = assert!(VECTOR as usize + SCHEDULERS < THREADS as usize);
+
+impl<'h> Core<'h> {
+    /// Offset that entry code knows, in words: [`Core::stack`].
+    pub const STACK: u64 = 20;
+
+    /// The scheduler of that place.
+    #[inline(always)]
+    pub(crate) fn placed(self, place: u64) -> &'h Word {
+        self.frame.word(PLACED + place % SCHEDULERS as u64)
+    }
+}
 
 impl<'h> Thread<'h> {
     /// Offsets that entry code knows, in words: [`Thread::resume`], [`Thread::claim`] and

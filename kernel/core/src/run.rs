@@ -8,7 +8,7 @@
 
 use crate::call::Answer;
 use crate::frame::Ref;
-use crate::object::{READY, Scheduler, Thread, Time, WAITING};
+use crate::object::{Core, READY, Scheduler, Thread, Time, WAITING};
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{ALL, KEEP, Kind, NEVER, SAME_TIME, SCHEDULERS, Status};
@@ -26,14 +26,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if self.epoch(scheduler).get() != epoch {
             return Err(Status::Stale);
         }
-        let bound = next.scheduler().reference() != self.void();
-        if next.state().get() != READY || !bound {
+        // A thread that belongs to a core is bound.
+        if next.state().get() != READY || next.core().reference() != core.at() {
             return Err(Status::NotReady);
         }
         let time = if time == SAME_TIME {
             self.time(core.time().reference())
         } else {
-            self.time(self.own(caller, time).expect(Kind::Time)?.object())
+            self.own_time(caller, time)?
         };
         if timeout != KEEP {
             scheduler.timeout().set(timeout);
@@ -89,7 +89,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(always)]
     fn arm(self, now: u64, time: Time<'h>) {
         let core = self.0.core();
-        let mut deadline = now.saturating_add(time.budget().get());
+        let end = now.saturating_add(time.budget().get());
+        let mut deadline = end.min(core.due().get());
         let mut scheduler = self.scheduler(self.current().scheduler().reference());
         for _ in 0..SCHEDULERS {
             deadline = deadline.min(scheduler.timeout().get());
@@ -111,6 +112,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         core.armed().set(NEVER);
         self.0.set_timer(NEVER);
         let now = self.charge();
+        self.quiesce(now);
         let time = self.time(core.time().reference());
         if time.budget().get() == 0 {
             self.expire();
@@ -165,8 +167,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
             }
             scheduler = self.scheduler(scheduler.parent().reference());
         }
-        self.0.core().armed().set(NEVER);
-        self.0.set_timer(NEVER);
+        let core = self.0.core();
+        core.armed().set(core.due().get());
+        self.0.set_timer(core.due().get());
     }
 
     /// Ends a wait: the answer is the number of notifications.
@@ -179,6 +182,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Puts a thread under a scheduler: `[scheduler, index, time]`.
+    #[inline(never)]
     pub(crate) fn bind(
         self,
         caller: Thread<'h>,
@@ -186,29 +190,46 @@ impl<'h, H: Hal> Kernel<'h, H> {
         [scheduler, index, time]: [u64; 3],
     ) -> Answer {
         let scheduler = self.own(caller, scheduler).expect(Kind::Scheduler)?;
-        let time = self.own(caller, time).expect(Kind::Time)?;
+        let scheduler = self.scheduler(scheduler.object());
+        let core = self.0.core();
+        if scheduler.core().reference() != core.at() {
+            return Err(Status::OtherCore);
+        }
+        let time = self.own_time(caller, time)?;
         if index >= MAX_THREADS as u64 {
             return Err(Status::BadArgument);
         }
-        let scheduler = self.scheduler(scheduler.object());
         let member = scheduler.member(index);
-        if member.reference() != self.void() || thread.scheduler().reference() != self.void() {
+        if member.reference() != self.void() || !self.adopt(thread, core) {
             return Err(Status::Occupied);
         }
         member.set(thread.at().address());
         thread.scheduler().set(scheduler.at().address());
         thread.index().set(index);
+        thread.number().set(number(scheduler, index));
         thread.message(0).set(index);
         self.place_in(thread, self.component(thread.component().reference()));
-        self.set_time(thread, time.object());
-        self.refer(thread.at());
-        self.refer(scheduler.at());
+        self.set_time(thread, time.at())?;
+        self.refer(thread.at())?;
+        self.refer(scheduler.at())?;
         Ok(0)
     }
 
-    /// The time on which notifications run a thread.
-    pub(crate) fn set_time(self, thread: Thread<'h>, time: Ref) {
-        self.refer(time);
-        thread.time().set(time.address());
+    /// Has a thread that is nobody's belong to a core. Of several cores that try, one succeeds.
+    pub(crate) fn adopt(self, thread: Thread<'h>, core: Core<'h>) -> bool {
+        let void = self.void().address();
+        thread.core().exchange(void, core.at().address())
     }
+
+    /// The time on which notifications run a thread.
+    pub(crate) fn set_time(self, thread: Thread<'h>, time: Ref) -> Result<(), Status> {
+        self.refer(time)?;
+        thread.time().set(time.address());
+        Ok(())
+    }
+}
+
+/// What a thread at `index` of a scheduler is called on its core.
+pub(crate) fn number(scheduler: Scheduler<'_>, index: u64) -> u64 {
+    scheduler.place().get() * MAX_THREADS as u64 + index
 }

@@ -2,13 +2,43 @@
 //!
 //! | word | |
 //! |---|---|
-//! | 0 | a [`Kind`] |
+//! | 0 | a [`Kind`]; or [`RESTING`] since when; or [`FILLING`] |
 //! | 1 | the object's page; for memory its first page |
 //! | 2 | entry · level · pages |
 //! | 3 | token · whether memory is the window |
 
-use crate::frame::{Frame, Ref, Word};
+//!
+//! Who reads a kind reads what belongs to it: it is written last, and an emptied slot keeps the rest until
+//! no core can be reading it ([`crate::quiet`]).
+
+use crate::frame::{Frame, Ref, Rest, Word};
 use bulkhead_abi::kernel::{Kind, SLOTS, Status};
+
+/// Was emptied; the time in the bits below.
+const RESTING: u64 = 1 << 63;
+/// A core is filling it.
+const FILLING: u64 = 1 << 62;
+
+/// A slot that can be filled, and what its first word was then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vacant<'h> {
+    slot: Slot<'h>,
+    seen: u64,
+}
+
+impl Vacant<'_> {
+    /// Fills it; the kind last, which makes it valid. `false` where another core was faster.
+    pub(crate) fn fill(self, kind: Kind, object: Ref, detail: u64, extra: u64) -> bool {
+        let taken = self.slot.word(0).exchange(self.seen, FILLING);
+        if taken {
+            self.slot.word(1).set(object.address());
+            self.slot.word(2).set(detail);
+            self.slot.word(3).set(extra);
+            self.slot.word(0).publish(kind as u64);
+        }
+        taken
+    }
+}
 
 /// A slot.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +63,7 @@ impl<'h> Slot<'h> {
 
     #[inline(always)]
     pub(crate) fn kind(self) -> u64 {
-        self.word(0).get()
+        self.word(0).first()
     }
 
     #[inline(always)]
@@ -61,17 +91,37 @@ impl<'h> Slot<'h> {
         }
     }
 
-    /// The slot, if it is empty.
-    pub(crate) fn vacant(self) -> Result<Self, Status> {
-        self.expect(Kind::Empty).map_err(|_| Status::Occupied)
+    /// Fills it before anybody else runs.
+    pub(crate) fn put(self, kind: Kind, object: Ref, detail: u64, extra: u64) {
+        let _free = Vacant {
+            slot: self,
+            seen: self.kind(),
+        }
+        .fill(kind, object, detail, extra);
     }
 
-    /// Fills it; the kind last, which makes it valid.
-    pub(crate) fn fill(self, kind: u64, object: Ref, detail: u64, extra: u64) {
-        self.word(1).set(object.address());
-        self.word(2).set(detail);
-        self.word(3).set(extra);
-        self.word(0).set(kind);
+    /// The slot, if it is empty and no core can be reading what it was.
+    pub(crate) fn vacant(self, quiet: impl Fn(Rest) -> bool) -> Result<Vacant<'h>, Status> {
+        let seen = self.kind();
+        let rest = Rest::of_word(seen & !RESTING);
+        match seen {
+            0 => {}
+            resting if resting & RESTING != 0 && quiet(rest) => {}
+            resting if resting & RESTING != 0 => return Err(Status::Resting),
+            _ => return Err(Status::Occupied),
+        }
+        Ok(Vacant { slot: self, seen })
+    }
+
+    /// Whether there is no capability in it.
+    pub(crate) fn is_empty(self) -> bool {
+        let kind = self.kind();
+        kind == 0 || kind & RESTING != 0
+    }
+
+    /// Empties it, if it still is of that kind. What it says besides stays.
+    pub(crate) fn empty(self, kind: u64, rest: Rest) -> bool {
+        self.word(0).exchange(kind, RESTING | rest.word())
     }
 
     /// Whether the slot holds a reference to an object that is counted.

@@ -4,8 +4,9 @@
 //! call touches one slot.
 
 use crate::call::{Answer, Arguments};
+use crate::frame::Ref;
 use crate::object::Thread;
-use crate::slot::Slot;
+use crate::slot::{Slot, Vacant};
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{Kind, LEAVES, Operation, SLOTS, Status};
 
@@ -13,6 +14,7 @@ use bulkhead_abi::kernel::{Kind, LEAVES, Operation, SLOTS, Status};
 const LEAF: u64 = 1;
 
 impl<'h, H: Hal> Kernel<'h, H> {
+    #[inline(never)]
     pub(crate) fn table_operation(
         self,
         caller: Thread<'h>,
@@ -23,11 +25,19 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let node = self.0.frame(table.object());
         match (operation, table.detail() == LEAF) {
             (Operation::Copy, true) if place < SLOTS => {
-                let target = Slot::of(node, place).vacant()?;
+                let target = self.vacant(Slot::of(node, place))?;
                 self.copy(self.own(caller, from), target, [first, pages])
             }
             (Operation::Remove, true) if place < SLOTS => {
                 self.remove(Slot::of(node, place));
+                Ok(0)
+            }
+            (Operation::Remove, false) if place < LEAVES => {
+                let entry = node.word(place);
+                let leaf = entry.reference();
+                if leaf != self.void() && entry.exchange(leaf.address(), self.void().address()) {
+                    self.forget(leaf);
+                }
                 Ok(0)
             }
             (Operation::Copy, false) if place < LEAVES => {
@@ -39,8 +49,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 if entry.reference() != self.void() {
                     return Err(Status::Occupied);
                 }
-                self.refer(leaf.object());
-                entry.set(leaf.object().address());
+                self.refer(leaf.object())?;
+                if !entry.exchange(self.void().address(), leaf.object().address()) {
+                    self.forget(leaf.object());
+                    return Err(Status::Occupied);
+                }
                 Ok(0)
             }
             (Operation::Copy | Operation::Remove, _) => Err(Status::BadArgument),
@@ -48,31 +61,52 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    fn copy(self, from: Slot<'h>, to: Slot<'h>, [first, pages]: [u64; 2]) -> Answer {
-        match Kind::of(from.kind()) {
+    #[inline(never)]
+    fn copy(self, from: Slot<'h>, to: Vacant<'h>, [first, pages]: [u64; 2]) -> Answer {
+        let kind = match Kind::of(from.kind()) {
             None | Some(Kind::Empty) => return Err(Status::NoCapability),
-            Some(Kind::Memory) => {
-                let end = first.checked_add(pages).ok_or(Status::BadArgument)?;
-                if pages == 0 || end > from.detail() {
-                    return Err(Status::BadArgument);
-                }
-                let object = from.object().plus(first);
-                to.fill(from.kind(), object, pages, from.extra());
+            Some(kind) => kind,
+        };
+        if kind == Kind::Memory {
+            let end = first.checked_add(pages).ok_or(Status::BadArgument)?;
+            if pages == 0 || end > from.detail() {
+                return Err(Status::BadArgument);
             }
-            Some(_) => to.fill(from.kind(), from.object(), from.detail(), from.extra()),
+            let object = from.object().plus(first);
+            return filled(to.fill(kind, object, pages, from.extra()));
         }
-        if from.counts() {
-            self.refer(from.object());
+        if !from.counts() {
+            return filled(to.fill(kind, from.object(), from.detail(), from.extra()));
         }
-        Ok(0)
+        self.name(to, kind, from.object(), [from.detail(), from.extra()])
     }
 
-    fn remove(self, slot: Slot<'h>) {
-        if slot.counts()
-            && let Some(state) = self.0.state(slot.object())
-        {
-            state.forget();
-        }
-        slot.fill(Kind::Empty as u64, self.void(), 0, 0);
+    /// A capability to an object that is counted.
+    #[inline(never)]
+    pub(crate) fn name(
+        self,
+        place: Vacant<'h>,
+        kind: Kind,
+        object: Ref,
+        [detail, extra]: [u64; 2],
+    ) -> Answer {
+        self.refer(object)?;
+        filled(place.fill(kind, object, detail, extra)).inspect_err(|_| self.forget(object))
     }
+
+    #[inline(never)]
+    fn remove(self, slot: Slot<'h>) {
+        let kind = slot.kind();
+        let counted = slot.counts().then(|| slot.object());
+        if !slot.is_empty()
+            && slot.empty(kind, self.rest())
+            && let Some(object) = counted
+        {
+            self.forget(object);
+        }
+    }
+}
+
+fn filled(it_was: bool) -> Answer {
+    if it_was { Ok(0) } else { Err(Status::Occupied) }
 }

@@ -2,10 +2,12 @@
 
 extern crate std;
 
+mod cores;
 mod fuzz;
 mod invocation;
 mod notification;
 mod ownership;
+mod quiescence;
 mod scheduling;
 
 use crate::boot::Offer;
@@ -18,22 +20,47 @@ use bulkhead_abi::kernel::{
 use std::cell::{Cell, RefCell};
 use std::vec::Vec;
 
-/// Kernel address of the first page.
+/// Kernel address of the first page, which is the first core's.
 const BASE: u64 = 0xffff_ff80_4000_0000;
-/// Pages of the archive, behind the core's page.
+/// Cores; their pages come first.
+const CORES: u64 = 3;
+/// Kernel address of the first page that the frame table knows.
+const MEMORY: u64 = BASE + CORES * PAGE;
+/// Pages of the archive, behind the cores' pages.
 const ARCHIVE: u64 = 2;
-pub(super) const PAGES: u64 = 96;
+/// The interrupt that is a level.
+const LEVEL: u64 = 50;
+/// Cycles within which each core becomes quiet.
+const PERIOD: u64 = 10_000;
+/// Pages that the frame table knows.
+pub(super) const PAGES: u64 = 104;
 const WINDOW: u64 = 0xffff_ff80_0c00_0000;
 
-pub(super) struct Machine {
-    memory: Vec<Frame>,
-    states: Vec<State>,
-    pub(super) now: Cell<u64>,
+/// What the machine has once per core.
+#[derive(Default)]
+pub(super) struct Processor {
     pub(super) timer: Cell<u64>,
     /// PC and SP of who executes.
     pub(super) context: Cell<[u64; 2]>,
     pub(super) space: Cell<u64>,
     pub(super) floating_point: Cell<bool>,
+    started: Cell<bool>,
+    /// The interrupt that is active.
+    pub(super) active: Cell<u64>,
+    /// How often it forgot its translations.
+    pub(super) forgotten: Cell<u64>,
+    /// Interrupts by other cores that were sent, and how many there ever were.
+    mail: Cell<bool>,
+    pub(super) interrupts: Cell<u64>,
+}
+
+pub(super) struct Machine {
+    memory: Vec<Frame>,
+    states: Vec<State>,
+    pub(super) now: Cell<u64>,
+    processors: [Processor; CORES as usize],
+    /// The core that executes: the tests interleave them.
+    core: Cell<u64>,
     pub(super) exchanges: Cell<u64>,
     pub(super) asked: RefCell<Vec<MonitorCall>>,
 }
@@ -51,12 +78,24 @@ impl Hal for Machine {
     }
 
     fn state(&self, at: Ref) -> Option<&State> {
-        let number = at.address().checked_sub(BASE + PAGE)? / PAGE;
+        let number = at.address().checked_sub(MEMORY)? / PAGE;
         self.states.get(number as usize)
     }
 
     fn core(&self) -> Core<'_> {
-        Core::new(Ref::offered(BASE), &self.memory[0])
+        self.core_of(self.core.get())
+    }
+
+    fn start_core(&self, core: Core<'_>) -> Result<(), Status> {
+        let started = &self.processors[core.rank().get() as usize].started;
+        assert!(!started.replace(true), "the kernel starts a core once");
+        Ok(())
+    }
+
+    fn interrupt_core(&self, core: Core<'_>) {
+        let processor = &self.processors[core.rank().get() as usize];
+        assert!(!processor.mail.replace(true), "one is on its way");
+        processor.interrupts.set(processor.interrupts.get() + 1);
     }
 
     fn now(&self) -> u64 {
@@ -64,27 +103,32 @@ impl Hal for Machine {
     }
 
     fn set_timer(&self, deadline: u64) {
-        self.timer.set(deadline);
+        self.processor().timer.set(deadline);
     }
 
     fn context(&self) -> [u64; 2] {
-        self.context.get()
+        self.processor().context.get()
     }
 
     fn set_context(&self, pc: u64, sp: u64) {
-        self.context.set([pc, sp]);
+        self.processor().context.set([pc, sp]);
     }
 
     fn set_address_space(&self, root: u64) {
-        self.space.set(root);
+        self.processor().space.set(root);
     }
 
-    fn forget_translations(&self) {}
+    fn settle(&self) {}
+
+    fn forget_translations(&self) {
+        let forgotten = &self.processor().forgotten;
+        forgotten.set(forgotten.get() + 1);
+    }
 
     fn publish_code(&self, _: Ref) {}
 
     fn lend_floating_point(&self, lend: bool) {
-        self.floating_point.set(lend);
+        self.processor().floating_point.set(lend);
     }
 
     fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Thread<'_>) {
@@ -92,12 +136,16 @@ impl Hal for Machine {
         self.exchanges.set(self.exchanges.get() + 1);
     }
 
-    fn enable_interrupt(&self, intid: u64) -> Result<(), Status> {
+    fn enable_interrupt(&self, intid: u64) -> Result<bool, Status> {
         if intid == 27 {
             Err(Status::Refused)
         } else {
-            Ok(())
+            Ok(intid == LEVEL)
         }
+    }
+
+    fn end_interrupt(&self, intid: u64) {
+        assert!(self.processor().active.replace(0) == intid, "in order");
     }
 
     fn monitor(&self, call: MonitorCall) -> Result<(), Status> {
@@ -111,20 +159,27 @@ pub(super) struct Slots(Cell<u64>);
 
 impl Machine {
     pub(super) fn booted() -> Self {
+        Self::with_cores(CORES)
+    }
+
+    /// Booted, in a partition of so many cores.
+    pub(super) fn with_cores(cores: u64) -> Self {
         let machine = Self {
-            memory: (0..=PAGES).map(|_| Frame::new()).collect(),
+            memory: (0..CORES + PAGES).map(|_| Frame::new()).collect(),
             states: (0..PAGES).map(|_| State::new()).collect(),
             now: Cell::new(1000),
-            timer: Cell::new(0),
-            context: Cell::new([0; 2]),
-            space: Cell::new(0),
-            floating_point: Cell::new(true),
+            processors: Default::default(),
+            core: Cell::new(0),
             exchanges: Cell::new(0),
             asked: RefCell::default(),
         };
-        let page = |number| Ref::offered(BASE + PAGE * number);
-        for number in 1..=ARCHIVE {
-            machine.state(page(number)).unwrap().map().unwrap();
+        let page = |number| Ref::offered(MEMORY + PAGE * number);
+        for rank in 0..CORES {
+            machine.core_of(rank).rank().set(rank);
+            machine.core_of(rank).period().set(PERIOD);
+        }
+        for number in 0..ARCHIVE {
+            machine.state(page(number)).unwrap().keep();
         }
         let text = Segment {
             address: IMAGE,
@@ -140,15 +195,39 @@ impl Machine {
         machine
             .kernel()
             .boot(&Offer {
-                memory: (page(ARCHIVE + 1), PAGES - ARCHIVE),
+                memory: (page(ARCHIVE), PAGES - ARCHIVE),
                 window: (Ref::offered(WINDOW), 16),
-                archive: (page(1), ARCHIVE),
+                archive: (page(0), ARCHIVE),
                 component,
                 guest_page: 0x0c00_0000,
+                cores: (Ref::offered(BASE), cores),
             })
             .unwrap();
         machine.enter_user();
         machine
+    }
+
+    fn core_of(&self, rank: u64) -> Core<'_> {
+        let at = Ref::offered(BASE + PAGE * rank);
+        Core::new(at, self.frame(at))
+    }
+
+    /// The one of the core that executes.
+    pub(super) fn processor(&self) -> &Processor {
+        &self.processors[self.core.get() as usize]
+    }
+
+    /// Goes on with another core: what it was started for, and interrupts that it was sent, first.
+    pub(super) fn on_core(&self, rank: u64) {
+        self.core.set(rank);
+        assert!(rank == 0 || self.processor().started.get(), "it is off");
+        if self.core().running().get() == 0 {
+            self.kernel().begin();
+            self.enter_user();
+        }
+        if self.processor().mail.take() {
+            self.interrupted(|| self.kernel().attend());
+        }
     }
 
     fn number(&self, at: Ref) -> usize {
@@ -171,7 +250,7 @@ impl Machine {
         let current = self.core().current().reference();
         if running.at() != current {
             if how == CALLED {
-                let [pc, sp] = self.context.get();
+                let [pc, sp] = self.processor().context.get();
                 running.pc().set(pc);
                 running.sp().set(sp);
                 running.resume().set(CALLED);
@@ -186,7 +265,9 @@ impl Machine {
         let current = self.core().current().get();
         self.core().running().set(current);
         let thread = self.running();
-        self.context.set([thread.pc().get(), thread.sp().get()]);
+        self.processor()
+            .context
+            .set([thread.pc().get(), thread.sp().get()]);
     }
 
     /// Enters the kernel as the entry code does.
@@ -250,7 +331,11 @@ impl Machine {
     }
 
     pub(super) fn interrupt(&self, intid: u64) {
-        self.interrupted(|| self.kernel().interrupt(intid));
+        self.interrupted(|| {
+            if !self.kernel().interrupt(intid) {
+                assert_eq!(self.processor().active.replace(intid), 0, "one at a time");
+            }
+        });
     }
 
     pub(super) fn tick(&self, now: u64) {
@@ -261,7 +346,7 @@ impl Machine {
     fn interrupted(&self, serve: impl Fn()) {
         self.cohere();
         let running = self.running();
-        let [pc, sp] = self.context.get();
+        let [pc, sp] = self.processor().context.get();
         running.pc().set(pc);
         running.sp().set(sp);
         running.resume().set(INTERRUPTED);
@@ -388,7 +473,7 @@ impl<'m> Workshop<'m> {
 #[test]
 fn boot_hands_over_what_is_promised() {
     let machine = Machine::booted();
-    assert_eq!(machine.context.get(), [IMAGE + 8, STACK_TOP]);
+    assert_eq!(machine.processor().context.get(), [IMAGE + 8, STACK_TOP]);
     for kind in bulkhead_abi::kernel::Kind::ALL {
         let held = (0..first::FREE)
             .any(|slot| machine.ask(slot, Operation::Identify, &[]) == [0, *kind as u64]);

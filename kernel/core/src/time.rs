@@ -11,6 +11,7 @@ use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{ALL, Kind, Operation, SCHEDULERS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
+    #[inline(never)]
     pub(crate) fn time_operation(
         self,
         caller: Thread<'h>,
@@ -18,7 +19,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         operation: Operation,
         [first, second, third, fourth, _]: Arguments,
     ) -> Answer {
-        let time = self.time(slot.object());
+        let time = self.local(self.time(slot.object()))?;
         self.charge();
         match operation {
             Operation::Budget => Ok(time.budget().get()),
@@ -27,13 +28,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 Ok(0)
             }
             Operation::Transfer => {
-                let into = self.own(caller, first).expect(Kind::Time)?;
-                self.transfer(time, self.time(into.object()), second, None)
+                let into = self.own_time(caller, first)?;
+                self.transfer(time, into, second, None)
             }
             Operation::Delegate => {
                 let receiver = self.own(caller, first).expect(Kind::Send)?;
                 let receiver = self.thread(receiver.object());
-                let into = self.time(receiver.time().reference());
+                let into = self.local(self.time(receiver.time().reference()))?;
                 let place = self.scheduler(caller.scheduler().reference()).place().get();
                 self.transfer(time, into, second, Some((place, third)))?;
                 if fourth != 0 {
@@ -46,7 +47,24 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
+    /// Time, if it belongs to this core: budgets are counted without atomic operations.
+    fn local(self, time: Time<'h>) -> Result<Time<'h>, Status> {
+        if time.core().reference() == self.0.core().at() {
+            Ok(time)
+        } else {
+            Err(Status::OtherCore)
+        }
+    }
+
+    /// The time behind the caller's capability at `index`.
+    #[inline(never)]
+    pub(crate) fn own_time(self, caller: Thread<'h>, index: u64) -> Result<Time<'h>, Status> {
+        let time = self.own(caller, index).expect(Kind::Time)?;
+        self.local(self.time(time.object()))
+    }
+
     /// Sets the priority that the caller's scheduler gives.
+    #[inline(never)]
     pub(crate) fn grade(self, caller: Thread<'h>, time: Time<'h>, priority: u64) {
         let place = self.scheduler(caller.scheduler().reference()).place().get();
         time.priority(place).set(priority);
@@ -54,6 +72,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Moves `cycles` (or [`ALL`]); with a grade, the giver's scheduler has a say from now on.
+    #[inline(never)]
     pub(crate) fn transfer(
         self,
         from: Time<'h>,

@@ -14,6 +14,8 @@ const ADDRESS: u64 = ((1 << 48) - 1) & !(crate::frame::PAGE - 1);
 
 const VALID: u64 = 1;
 const TABLE_OR_PAGE: u64 = 1 << 1;
+/// Attribute 1 of MAIR_EL1.
+const DEVICE: u64 = 1 << 2;
 const USER: u64 = 1 << 6;
 const READ_ONLY: u64 = 1 << 7;
 const INNER_SHAREABLE: u64 = 3 << 8;
@@ -28,16 +30,17 @@ pub const fn table(physical: u64) -> u64 {
     physical & ADDRESS | TABLE_OR_PAGE | VALID
 }
 
-/// Entry of level 3 that maps a page.
+/// Entry of level 3 that maps a page of memory, or of a device.
 #[must_use]
-pub const fn page(physical: u64, rights: Rights) -> u64 {
+pub const fn page(physical: u64, rights: Rights, device: bool) -> u64 {
+    let kind = if device { DEVICE } else { 0 };
     let common = VALID | TABLE_OR_PAGE | USER | INNER_SHAREABLE | ACCESSED | NOT_GLOBAL;
     let rights = match rights {
         Rights::Read => READ_ONLY | USER_NEVER_EXECUTES,
         Rights::Write => USER_NEVER_EXECUTES,
         Rights::Execute => READ_ONLY,
     };
-    physical & ADDRESS | common | PRIVILEGED_NEVER_EXECUTES | rights
+    physical & ADDRESS | kind | common | PRIVILEGED_NEVER_EXECUTES | rights
 }
 
 /// Physical address in an entry.
@@ -64,12 +67,21 @@ mod tests {
 
     #[test]
     fn entries_are_those_of_the_manual() {
-        assert_eq!(page(0x4000_1000, Rights::Execute), 0x0020_0000_4000_1fc3);
-        assert_eq!(page(0x4000_1000, Rights::Write), 0x0060_0000_4000_1f43);
-        assert_eq!(page(0x4000_1000, Rights::Read), 0x0060_0000_4000_1fc3);
+        assert_eq!(
+            page(0x4000_1000, Rights::Execute, false),
+            0x0020_0000_4000_1fc3
+        );
+        assert_eq!(
+            page(0x4000_1000, Rights::Write, false),
+            0x0060_0000_4000_1f43
+        );
+        assert_eq!(
+            page(0x4000_1000, Rights::Read, false),
+            0x0060_0000_4000_1fc3
+        );
         assert_eq!(table(0x4000_3000), 0x4000_3003);
         assert_eq!(
-            physical(page(0x12_3456_7000, Rights::Write)),
+            physical(page(0x12_3456_7000, Rights::Write, true)),
             0x12_3456_7000
         );
         assert_eq!(identity(space(0x4000_2000, 7)), 7);
@@ -78,7 +90,7 @@ mod tests {
     #[test]
     fn nothing_is_writable_and_executable() {
         for &rights in Rights::ALL {
-            let entry = page(0, rights);
+            let entry = page(0, rights, false);
             let writable = entry & READ_ONLY == 0;
             let executable = entry & USER_NEVER_EXECUTES == 0;
             assert!(!(writable && executable));

@@ -8,9 +8,11 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod admission;
 pub mod communication;
 pub mod fixed_priority;
 pub mod migration;
+pub mod pipeline;
 pub mod utilisation;
 pub mod vcpu;
 

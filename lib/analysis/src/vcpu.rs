@@ -43,7 +43,18 @@ pub fn response<'a>(
     io: impl Iterator<Item = &'a Io> + Clone,
     limit: Time,
 ) -> Option<Time> {
-    let mut window = own;
+    response_from(own, own, higher, io, limit)
+}
+
+/// The same for a caller who knows that it is at least `least`.
+fn response_from<'a>(
+    least: Time,
+    own: Time,
+    higher: &[Reservation],
+    io: impl Iterator<Item = &'a Io> + Clone,
+    limit: Time,
+) -> Option<Time> {
+    let mut window = least.max(own);
     loop {
         let mains = higher.iter().try_fold(own, |sum, vcpu| {
             let releases = window.div_ceil(vcpu.period);
@@ -71,6 +82,19 @@ pub fn main_response(mains: &[Reservation], io: &[Io], rank: usize) -> Option<Ti
     response(own.capacity, mains.get(..rank)?, before, own.period)
 }
 
+/// Responses of all of them at once, as [`main_response`] gives them one by one; `None` in `found` where it exceeds
+/// T. A VCPU responds no sooner than the one before it and its own C on top, which saves most of the
+/// iteration.
+pub fn main_responses(mains: &[Reservation], io: &[Io], found: &mut [Option<Time>]) {
+    let mut before = 0;
+    for (rank, (own, found)) in mains.iter().zip(found).enumerate() {
+        let io = io.iter().filter(|io| io.rank <= rank);
+        let least = own.capacity.saturating_add(before);
+        *found = response_from(least, own.capacity, &mains[..rank], io, own.period);
+        before = found.unwrap_or(0);
+    }
+}
+
 /// Response of work that comes to a Main VCPU whose own response is `vcpu_response`, with
 /// `work` the most that can be waiting, itself included. Work that never exceeds what a whole budget
 /// gives, at least a period apart, finds a whole budget; other work finds it used up at the worst:
@@ -91,7 +115,11 @@ pub fn work_response(
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
     use super::*;
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
 
     fn vcpu(capacity: Time, period: Time) -> Reservation {
         Reservation::new(capacity, period).expect("valid")
@@ -121,6 +149,31 @@ mod tests {
             main_response(&[vcpu(49, 50)], &[Io { longest: 50, ..io }], 0),
             None
         );
+    }
+
+    proptest! {
+        #[test]
+        fn all_at_once_is_one_by_one(
+            mut shapes in prop::collection::vec((1u64..9, 1u64..200), 1..12),
+            io in prop::collection::vec((1u64..30, 0usize..12), 0..3),
+        ) {
+            shapes.sort_by_key(|&(_, period)| period);
+            let mains: Vec<_> = shapes.iter().map(|&(c, t)| vcpu(c.min(t), t)).collect();
+            let longest = mains.last().map_or(0, |main| main.period);
+            let io: Vec<_> = io
+                .iter()
+                .map(|&(percent, rank)| Io {
+                    utilisation: Fraction::ratio(percent, 100).expect("valid"),
+                    longest,
+                    rank,
+                })
+                .collect();
+            let mut found = vec![None; mains.len()];
+            main_responses(&mains, &io, &mut found);
+            for (rank, found) in found.iter().enumerate() {
+                prop_assert_eq!(*found, main_response(&mains, &io, rank));
+            }
+        }
     }
 
     #[test]

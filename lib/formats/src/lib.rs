@@ -10,11 +10,16 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[cfg(test)]
+extern crate std;
+
 pub mod address;
+pub mod archive;
 pub mod el2;
 pub mod gicv3;
 pub mod image_header;
 #[cfg(feature = "alloc")]
 pub mod region;
 pub mod stage2;
+pub mod syndrome;
 pub mod tables;

@@ -192,9 +192,9 @@ mod tests {
     use super::*;
     use crate::budget::{Capacity, Deferrable, Polling, Sporadic, Utilisation};
     use crate::policy::{
-        Binding, Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive, Place,
-        Preemptive, Priority, Reservations, RoundRobin, ServerId, Servers, Slot, TimePartitions,
-        Vcpus,
+        Binding, Chosen, Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive,
+        Place, Preemptive, Priority, Reservations, RoundRobin, ServerId, Servers, Slot, Task,
+        TimePartitions, Vcpus,
     };
 
     const STEPS: usize = 20_000;
@@ -255,6 +255,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_policy_by_its_name() {
+        assert!(!Chosen::<12>::new().choose("fair", 1));
+        for (name, seed) in Chosen::<12>::NAMES.into_iter().cycle().zip(1..60) {
+            let mut policy = Chosen::<12>::new();
+            assert!(policy.choose(name, 20), "{name}");
+            let promise = Promise {
+                work_conserving: !["deferrable", "sporadic"].contains(&name),
+                preemptive: name != "non-preemptive",
+            };
+            put_through::<_, 12>(policy, promise, seed, STEPS, |random| Task {
+                priority: random.below(5) as u8,
+                deadline: 1 + random.below(300),
+                budget: 1 + random.below(20),
+                period: 20 + random.below(200),
+            });
+        }
+    }
+
     fn servers<B: crate::budget::Budget + Copy>(
         background: bool,
         budget: impl Fn(Capacity) -> B,
@@ -307,12 +326,11 @@ mod tests {
         for seed in 1..20 {
             for background in [false, true] {
                 let mut policy = Vcpus::<12, 4, 4>::new(background);
-                for (rank, pair) in LIMITS.into_iter().enumerate() {
-                    let added = policy.add_main(limits(pair), Priority(rank as u8), 0);
-                    added.expect("room");
+                for pair in LIMITS {
+                    policy.add_main(limits(pair), 0).expect("room");
                 }
                 let tenth = Utilisation::ratio(1, 10).expect("valid");
-                policy.add_io(tenth, 60, 0).expect("room");
+                policy.add_io(tenth, [40, 60], 0).expect("room");
                 let promise = Promise {
                     work_conserving: background,
                     ..BUDGETED

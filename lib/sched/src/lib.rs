@@ -16,11 +16,12 @@ pub mod budget;
 pub mod harness;
 pub mod policy;
 mod queue;
+mod replenishments;
 mod scheduler;
 mod timeouts;
 
 pub use queue::ReadyQueue;
-pub use scheduler::{Decision, Scheduler, Wakeup};
+pub use scheduler::{Account, Decision, Scheduler, Wakeup};
 pub use timeouts::Timeouts;
 
 /// Instants and spans, in cycles of the core's clock; spans of half the range never occur.

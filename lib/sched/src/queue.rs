@@ -52,6 +52,13 @@ impl<const N: usize> ReadyQueue<N> {
         }
     }
 
+    /// The level on which the thread is queued.
+    #[must_use]
+    pub fn level_of(&self, thread: ThreadId) -> Option<u8> {
+        let links = self.links[thread.index()];
+        links.queued.then_some(links.level)
+    }
+
     /// Whether the thread is queued.
     #[must_use]
     pub fn contains(&self, thread: ThreadId) -> bool {
@@ -76,6 +83,26 @@ impl<const N: usize> ReadyQueue<N> {
         }
         self.tails[usize::from(level)] = thread.0;
         self.occupied |= 1 << level;
+    }
+
+    /// Puts a queued thread before its equals.
+    pub fn bring_forward(&mut self, thread: ThreadId) {
+        let Some(level) = self.level_of(thread) else {
+            return;
+        };
+        let first = self.heads[usize::from(level)];
+        if first == thread.0 {
+            return;
+        }
+        self.remove(thread);
+        self.links[thread.index()] = Links {
+            next: first,
+            previous: NONE,
+            level,
+            queued: true,
+        };
+        self.links[usize::from(first)].previous = thread.0;
+        self.heads[usize::from(level)] = thread.0;
     }
 
     /// Takes the thread out, if it is queued.
@@ -174,6 +201,12 @@ mod tests {
                         queue.rotate(id);
                     }
                     (1, None) => queue.remove(id),
+                    (3, Some(at)) => {
+                        let (level, _) = model.remove(at);
+                        let to = model.iter().position(|&(l, _)| l >= level).unwrap_or(model.len());
+                        model.insert(to, (level, thread));
+                        queue.bring_forward(id);
+                    }
                     _ => {}
                 }
                 prop_assert_eq!(queue.first(), model.first().map(|&(_, t)| ThreadId(t)));

@@ -4,7 +4,7 @@
 //! among ready threads to its policy. A wake-up that comes before the block it answers is kept, so
 //! that "check, then block" loses nothing.
 
-use crate::policy::Policy;
+use crate::policy::{Policy, ServerId};
 use crate::{NEVER, Refusal, ThreadId, Time, Timeouts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,20 @@ pub struct Decision {
     /// The next instant at which the answer may change by itself: a time-out, the end of a budget
     /// or quantum, a replenishment; [`NEVER`] where there is none.
     pub timer: Time,
+    /// Whose budget it runs on; `None` where none limits it.
+    pub account: Option<Account>,
+}
+
+/// The budget on which a thread runs. A dispatcher that meters execution itself, as the kernel's
+/// temporal capabilities do, grants it and reports what was used by [`Scheduler::account`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Whose it is.
+    pub server: ServerId,
+    /// What is left of it, cycles.
+    pub budget: Time,
+    /// As [`Decision::timer`], but for the end of this budget.
+    pub timer: Time,
 }
 
 /// Scheduler of one core for up to `N` threads under policy `P`.
@@ -55,6 +69,8 @@ pub struct Scheduler<P, const N: usize> {
     threads: [Record; N],
     current: Option<ThreadId>,
     since: Time,
+    /// Whether the dispatcher says what the current thread used.
+    metered: bool,
 }
 
 impl<P: Policy, const N: usize> Scheduler<P, N> {
@@ -67,6 +83,7 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
             threads: [ABSENT; N],
             current: None,
             since: 0,
+            metered: false,
         }
     }
 
@@ -195,21 +212,57 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         let pick = self.policy.pick(now);
         let timeout = self.timeouts.earliest().unwrap_or(NEVER);
         let until = pick.map_or(NEVER, |pick| pick.until);
+        let timer = timeout.min(self.policy.next_event(now));
+        let account = pick.and_then(|pick| {
+            Some(Account {
+                server: pick.server?,
+                budget: until - now,
+                timer,
+            })
+        });
         Decision {
             thread: pick.map(|pick| pick.thread),
-            timer: timeout.min(until).min(self.policy.next_event(now)),
+            timer: timer.min(until),
+            account,
         }
+    }
+
+    /// The current thread executed exactly `used` cycles until `now` since this was last said, whatever
+    /// the clock says: the rest went to the dispatcher, or to who interrupted it. Said of a thread
+    /// dispatched by [`Scheduler::dispatched_on_account`], before anything else is.
+    pub fn account(&mut self, used: Time, now: Time) {
+        if let Some(thread) = self.current {
+            self.policy.charge(thread, now.saturating_sub(used), now);
+        }
+    }
+
+    /// The decided thread runs from `now` on, and what it uses is said by [`Scheduler::account`].
+    pub fn dispatched_on_account(&mut self, thread: Option<ThreadId>, now: Time) {
+        self.dispatched(thread, now);
+        self.metered = true;
+    }
+
+    /// A thread that was activated from outside runs before its equals.
+    pub fn favour(&mut self, thread: ThreadId) {
+        self.policy.favour(thread);
+    }
+
+    /// So many cycles up to `now` were spent on behalf of a thread before it could run.
+    pub fn surcharge(&mut self, thread: ThreadId, cycles: Time, now: Time) {
+        self.policy.surcharge(thread, cycles, now);
     }
 
     /// The decided thread runs from `now` on.
     pub fn dispatched(&mut self, thread: Option<ThreadId>, now: Time) {
         self.charge(now);
         self.current = thread;
+        self.metered = false;
     }
 
     fn charge(&mut self, now: Time) {
         if let Some(thread) = self.current
             && now > self.since
+            && !self.metered
         {
             self.policy.charge(thread, self.since, now);
         }

@@ -22,6 +22,12 @@ pub fn frequency() -> u64 {
     value.max(1)
 }
 
+/// Ticks as seconds.
+#[must_use]
+pub fn seconds(ticks: u64) -> f64 {
+    ticks as f64 / frequency() as f64
+}
+
 /// Cycles of the core.
 #[inline(always)]
 #[must_use]

@@ -1,25 +1,33 @@
-//! The partition's console: lines into a recorder in memory
+//! The console: stamped lines, to the partition's recorder or through who owns it
 //!
-//! One writer: the component that opened it. Threads of one component must not print at once.
+//! Threads of one component must not print at once.
 #![expect(unsafe_code, reason = "one writer, by the promise of `open`")]
 
 use crate::clock;
+use crate::invocation::invoke_keeping_fp;
+use bulkhead_abi::component::console::{BYTES, PRINT};
 use bulkhead_buffers::Region;
 use bulkhead_buffers::recorder::stream;
+use bulkhead_guest::line::Lines;
+use bulkhead_guest::recorders;
 use core::cell::UnsafeCell;
 use core::fmt::{Arguments, Write};
 
-/// Bytes of the recorder's control line.
-const HEAD_BYTES: usize = 64;
-/// Longest line, bytes; what is longer is cut.
-const LINE_BYTES: usize = 200;
+enum Way {
+    /// Nobody hears.
+    Closed,
+    /// Its own.
+    Recorder(stream::Writer<'static>),
+    /// By invocations of the capability in that slot.
+    Interface(u64),
+}
 
-struct Output(UnsafeCell<Option<stream::Writer<'static>>>);
+struct Output(UnsafeCell<Way>);
 
 // SAFETY: threads of a component run on one core and print in turn, as the module says.
 unsafe impl Sync for Output {}
 
-static OUTPUT: Output = Output(UnsafeCell::new(None));
+static OUTPUT: Output = Output(UnsafeCell::new(Way::Closed));
 
 /// Prints a line, stamped with the time since power-on.
 #[macro_export]
@@ -31,45 +39,47 @@ macro_rules! println {
 
 /// Opens the console in `region`; without it nothing is printed.
 pub fn open(region: Region<'static>, bytes: u64) {
-    let capacity = (bytes as usize).saturating_sub(HEAD_BYTES) & !7;
-    let writer = stream::Layout::for_bytes(capacity)
-        .ok()
-        .and_then(|layout| stream::Writer::attach(region, &layout).ok());
+    if let Some(writer) = recorders::console(region, bytes) {
+        set(Way::Recorder(writer));
+    }
+}
+
+/// Prints from now on through the interface behind the capability at `slot`.
+pub fn open_through(slot: u64) {
+    set(Way::Interface(slot));
+}
+
+fn set(way: Way) {
     // SAFETY: nobody prints yet.
-    unsafe { *OUTPUT.0.get() = writer };
+    unsafe { *OUTPUT.0.get() = way };
 }
 
-/// Prints `text` as one line.
+/// Prints `text` as one or more lines.
 pub fn print(text: Arguments<'_>) {
-    // SAFETY: one thread prints at a time.
-    let Some(output) = (unsafe { (*OUTPUT.0.get()).as_mut() }) else {
-        return;
-    };
-    let mut line = Line {
-        bytes: [0; LINE_BYTES],
-        filled: 0,
-    };
     let micros = clock::now() / (clock::frequency() / 1_000_000).max(1);
-    let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
-    let _cut = write!(line, "[{seconds:5}.{rest:06}] {text}");
-    let end = line.filled.min(LINE_BYTES - 1);
-    if let Some(place) = line.bytes.get_mut(end) {
-        *place = b'\n';
-    }
-    output.write(line.bytes.get(..=end).unwrap_or(b"\n"));
+    let mut lines = Lines::new(micros, write);
+    let _unbounded = lines.write_fmt(text);
+    lines.finish();
 }
 
-struct Line {
-    bytes: [u8; LINE_BYTES],
-    filled: usize,
+/// Shows a whole line, newline included.
+pub fn write(line: &[u8]) {
+    // SAFETY: one thread prints at a time.
+    match unsafe { &mut *OUTPUT.0.get() } {
+        Way::Closed => {}
+        Way::Recorder(writer) => writer.write(line),
+        Way::Interface(slot) => line.chunks(BYTES).for_each(|part| pass(*slot, part)),
+    }
 }
 
-impl Write for Line {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        for &byte in text.as_bytes() {
-            *self.bytes.get_mut(self.filled).ok_or(core::fmt::Error)? = byte;
-            self.filled += 1;
-        }
-        Ok(())
+/// A part of a line; where nobody takes it, it is lost.
+fn pass(slot: u64, part: &[u8]) {
+    let mut bytes = [0; BYTES];
+    for (place, byte) in bytes.iter_mut().zip(part) {
+        *place = *byte;
     }
+    let (words, _) = bytes.as_chunks();
+    let word = |index: usize| words.get(index).copied().map_or(0, u64::from_le_bytes);
+    let message = [PRINT, part.len() as u64, word(0), word(1), word(2)];
+    let _taken = invoke_keeping_fp(slot, message);
 }

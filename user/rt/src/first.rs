@@ -9,10 +9,13 @@ use crate::start::INVOKED;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::GuestInfo;
 use bulkhead_abi::kernel::{
-    Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Status, first,
+    Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, SLOTS, STACK_PAGES, STACK_TOP, Status,
+    first,
 };
+use bulkhead_abi::timing;
 use bulkhead_buffers::Region;
 use core::sync::atomic::AtomicU64;
+use zerocopy::FromBytes;
 
 /// End of the addresses that are handed out: the guard of the stack.
 const END: u64 = STACK_TOP - (STACK_PAGES + 1) * PAGE_SIZE;
@@ -26,9 +29,15 @@ unsafe extern "C" {
 /// The number of the argument word `key=number`.
 #[must_use]
 pub fn argument(info: &GuestInfo, key: &str) -> Option<u64> {
+    argument_text(info, key)?.parse().ok()
+}
+
+/// The text of the argument word `key=text`.
+#[must_use]
+pub fn argument_text<'a>(info: &'a GuestInfo, key: &str) -> Option<&'a str> {
     let text = info.argument.get(..info.argument_len as usize)?;
     let mut words = core::str::from_utf8(text).ok()?.split_whitespace();
-    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
+    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
 /// Where a subsystem finds the page that it shares with who started it.
@@ -83,6 +92,28 @@ fn map_in(last: u64, address: u64, number: u64) -> Answer {
     )
 }
 
+/// The VCPUs and tasks of a partition.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timing {
+    /// In the order of the description.
+    pub vcpus: &'static [timing::Vcpu],
+    /// In the order of the description.
+    pub tasks: &'static [timing::Task],
+}
+
+impl Timing {
+    fn read(bytes: &'static [u8]) -> Option<Self> {
+        let (head, rest) = timing::Head::ref_from_prefix(bytes).ok()?;
+        if head.magic != timing::TIMING_MAGIC {
+            return None;
+        }
+        let counts = [head.vcpus, head.tasks].map(|count| count as usize);
+        let (vcpus, rest) = <[timing::Vcpu]>::ref_from_prefix_with_elems(rest, counts[0]).ok()?;
+        let (tasks, _) = <[timing::Task]>::ref_from_prefix_with_elems(rest, counts[1]).ok()?;
+        Some(Self { vcpus, tasks })
+    }
+}
+
 /// The first component's means.
 #[derive(Debug)]
 pub struct First {
@@ -106,6 +137,25 @@ impl First {
         }
     }
 
+    /// The same, in a component whose table has more in it: slots from `slot` on are empty.
+    #[must_use]
+    pub const fn with_slots_from(mut self, slot: u64) -> Self {
+        self.slot = slot;
+        self
+    }
+
+    /// Empties its slots from `slot` on, which it handed out last.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn release(&mut self, slot: u64) -> Result<(), Status> {
+        for used in slot..self.slot {
+            call(first::LEAF, Operation::Remove, [used])?;
+        }
+        self.slot = slot;
+        Ok(())
+    }
+
     /// Index of the thread that started here; the others' means are only the first component's.
     #[must_use]
     pub const fn index(&self) -> u64 {
@@ -118,8 +168,16 @@ impl First {
         self.page - 1
     }
 
-    /// The next empty slot of its table.
+    /// The next empty slot of its table. The last one of a leaf holds the next leaf; where that
+    /// cannot be made, what is put into its slots is refused.
     pub fn slot(&mut self) -> u64 {
+        if self.slot % SLOTS == SLOTS - 1 {
+            let (page, leaf) = (self.page(), self.slot);
+            let made = call(first::MEMORY, Operation::MakeTable, [page, leaf, 1]);
+            let _refused_later =
+                made.and_then(|_| call(first::TABLE, Operation::Copy, [leaf / SLOTS + 1, leaf]));
+            self.slot += 1;
+        }
         self.slot += 1;
         self.slot - 1
     }
@@ -169,11 +227,25 @@ impl First {
     /// # Errors
     /// The kernel's refusal.
     pub fn thread(&mut self, entry: extern "C" fn(u64) -> !, index: u64, time: u64) -> Answer {
-        let stack = self.memory(THREAD_STACK_PAGES)? + THREAD_STACK_PAGES * PAGE_SIZE;
-        let entry = entry as *const () as u64;
-        let thread = self.make(Operation::MakeThread, [first::COMPONENT, entry, stack])?;
+        let thread = self.unbound_thread(entry)?;
         call(thread, Operation::Bind, [first::SCHEDULER, index, time])?;
         Ok(thread)
+    }
+
+    /// A thread of this component that is nobody's yet: its function, which must not return, gets the
+    /// index at which it is bound. Its slot.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn unbound_thread(&mut self, entry: extern "C" fn(u64) -> !) -> Answer {
+        let stack = self.stack(THREAD_STACK_PAGES)?;
+        let entry = entry as *const () as u64;
+        self.make(Operation::MakeThread, [first::COMPONENT, entry, stack])
+    }
+
+    /// A stack; its upper end.
+    pub(crate) fn stack(&mut self, pages: u64) -> Answer {
+        Ok(self.memory(pages)? + pages * PAGE_SIZE)
     }
 
     /// Time split off its own: `cycles` (or [`bulkhead_abi::kernel::ALL`]) of `priority`.
@@ -190,6 +262,19 @@ impl First {
     /// # Errors
     /// The kernel's refusal.
     pub fn component(&mut self, packed: &Packed, identity: u64) -> Result<Component, Status> {
+        self.component_with(packed, identity, STACK_PAGES)
+    }
+
+    /// The same with a stack of so many pages.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn component_with(
+        &mut self,
+        packed: &Packed,
+        identity: u64,
+        stack_pages: u64,
+    ) -> Result<Component, Status> {
         let mut pages = [0; 3];
         for (level, slot) in (1..).zip(&mut pages) {
             *slot = self.make(Operation::MakePages, [level])?;
@@ -205,7 +290,7 @@ impl First {
                 call(last, Operation::Map, words)?;
             }
         }
-        for page in 1..=STACK_PAGES {
+        for page in 1..=stack_pages {
             let number = self.page();
             map_in(last, STACK_TOP - page * PAGE_SIZE, number)?;
         }
@@ -235,10 +320,31 @@ impl First {
     ) -> Result<Subsystem, Status> {
         let made = self.component(packed, identity)?;
         let [.., last] = made.pages;
-        let [shared, scb] = [self.page(), self.page()];
+        let shared = self.page();
         map_in(last, SHARED_ADDRESS, shared)?;
-        map_in(last, SCB_ADDRESS, scb)?;
         let address = self.map(first::MEMORY, shared, 1, Rights::Write)?;
+        let [thread, sender, _] = self.schedule(&made, packed, [index, time, pages])?;
+        Ok(Subsystem {
+            thread,
+            sender,
+            shared: shared_page(address),
+        })
+    }
+
+    /// Gives a component that was made a scheduler of its own, as [`First::subsystem`] says, but for
+    /// the shared page: slots of its thread, of the sending side of that, of the scheduler.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn schedule(
+        &mut self,
+        made: &Component,
+        packed: &Packed,
+        [index, time, pages]: [u64; 3],
+    ) -> Result<[u64; 3], Status> {
+        let [.., last] = made.pages;
+        let scb = self.page();
+        map_in(last, SCB_ADDRESS, scb)?;
         let start = [made.component, packed.entry, STACK_TOP];
         let thread = self.make(Operation::MakeThread, start)?;
         call(thread, Operation::Bind, [first::SCHEDULER, index, time])?;
@@ -264,11 +370,7 @@ impl First {
         let memory = [first::MEMORY, first::MEMORY, self.page, pages];
         self.page += pages;
         call(made.leaf, Operation::Copy, memory)?;
-        Ok(Subsystem {
-            thread,
-            sender,
-            shared: shared_page(address),
-        })
+        Ok([thread, sender, scheduler])
     }
 
     /// A capability to invoke `component`, which was made from `packed`.
@@ -277,8 +379,31 @@ impl First {
     /// The kernel's refusal.
     pub fn invocation(&mut self, packed: &Packed, component: u64, token: u64) -> Answer {
         let slot = self.slot();
+        self.invocation_at(slot, packed, component, token)
+    }
+
+    /// The same in a slot that it handed out.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn invocation_at(&self, slot: u64, packed: &Packed, component: u64, token: u64) -> Answer {
         let words = [slot, packed.entry + INVOKED, token];
         call(component, Operation::Entry, words).map(|_| slot)
+    }
+
+    /// Writes `bytes` to the start of page `number` of its memory, which another component has mapped.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn fill(&mut self, number: u64, bytes: &[u8]) -> Result<(), Status> {
+        let address = self.map(first::MEMORY, number, 1, Rights::Write)?;
+        let length = bytes.len().min(PAGE_SIZE as usize);
+        let page = core::ptr::with_exposed_provenance_mut::<u8>(address as usize);
+        // SAFETY: mapped above, of at least that length; who has the page has not started.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), page, length) };
+        self.address = address;
+        let index = (address - IMAGE) / PAGE_SIZE;
+        call(first::PAGES[2], Operation::Unmap, [index]).map(|_| ())
     }
 
     /// A copy of the guest information page.
@@ -293,6 +418,21 @@ impl First {
         Ok(unsafe { info.read() })
     }
 
+    /// The number of the page at a guest-physical address of the window.
+    ///
+    /// # Errors
+    /// It lies before the window.
+    pub fn window_page(&self, at: u64) -> Answer {
+        let offset = at.checked_sub(self.window).ok_or(Status::BadArgument)?;
+        Ok(offset / PAGE_SIZE)
+    }
+
+    /// Guest-physical address of the guest page.
+    #[must_use]
+    pub const fn guest_page(&self) -> u64 {
+        self.guest_page
+    }
+
     /// The archive of components.
     ///
     /// # Errors
@@ -304,12 +444,28 @@ impl First {
         Ok(unsafe { &*archive })
     }
 
+    /// The VCPUs and tasks that the description gives the partition; empty where it gives none.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn timing(&mut self, archive: &Archive) -> Result<Timing, Status> {
+        let [page, pages] = archive.timing.map(u64::from);
+        if pages == 0 {
+            return Ok(Timing::default());
+        }
+        let address = self.map(first::ARCHIVE, page, pages, Rights::Read)?;
+        let bytes: *const u8 = core::ptr::with_exposed_provenance(address as usize);
+        // SAFETY: mapped above for good; nobody writes it.
+        let bytes = unsafe { core::slice::from_raw_parts(bytes, (pages * PAGE_SIZE) as usize) };
+        Timing::read(bytes).ok_or(Status::BadArgument)
+    }
+
     /// Shared memory of the window, `[guest-physical address, bytes]`.
     ///
     /// # Errors
     /// As for [`First::map`].
     pub fn window(&mut self, [at, bytes]: [u64; 2]) -> Result<Region<'static>, Status> {
-        let number = at.checked_sub(self.window).ok_or(Status::BadArgument)? / PAGE_SIZE;
+        let number = self.window_page(at)?;
         let pages = bytes.div_ceil(PAGE_SIZE);
         let address = self.map(first::WINDOW, number, pages, Rights::Write)?;
         let base = core::ptr::with_exposed_provenance_mut(address as usize);

@@ -19,13 +19,34 @@ pub mod call;
 pub mod clock;
 #[macro_use]
 pub mod console;
+pub mod cores;
 pub mod dispatch;
+pub mod figure;
 pub mod first;
 pub mod invocation;
+pub mod own;
 mod panic;
 mod start;
 
 pub use first::First;
+pub use own::Own;
+
+/// Names the entry of an application that a description wires:
+/// `fn(&Own) -> Result<Infallible, E>` with a displayable `E`.
+///
+/// A program that ends has failed: its reason goes to the console, and it faults.
+#[macro_export]
+macro_rules! application {
+    ($main:path) => {
+        $crate::component!(bulkhead_application);
+
+        fn bulkhead_application(_: $crate::First) -> ! {
+            let own = $crate::Own::open();
+            let Err(error) = $main(&own);
+            panic!("{}: stopped: {error}", own.name())
+        }
+    };
+}
 
 /// Names the component's entry: `fn(First) -> !`.
 #[macro_export]

@@ -1,19 +1,21 @@
-//! Threads of a component: a policy of `lib/sched` over the user-level switch
+//! `SliteOS`: threads of a component and what they wait for
 //!
-//! [`Threads`] joins the state machine that decides (`bulkhead_sched::Scheduler`) with the switch
-//! that does (`bulkhead_component::dispatch`) for the first component of a partition. Thread 0 is the
-//! scheduler's own: the kernel runs it at time-outs, and it runs when nobody else is ready. Thread
-//! `n` of the policy has index `n + 1`.
+//! [`bulkhead_threads`] over the kernel: threads, periodic tasks, timers, queues, mutexes,
+//! semaphores and events; and threads on VCPUs.
 //!
-//! Source: paper 004 §III-B (`SchedLib`) and §VI (`SliteOS` queues and mutexes).
+//! Source: paper 004 §VI, spec 20-kernel §10.
 
 #![no_std]
 
-mod lock;
-mod mutex;
-mod queue;
-mod threads;
+mod machine;
+mod vcpus;
 
-pub use mutex::Mutex;
-pub use queue::{Full, Queue};
-pub use threads::Threads;
+pub use bulkhead_threads::{
+    Events, Expiry, Full, Guard, LockError, Mutex, NEVER, Periodic, Queue, Semaphore, Time,
+    TimedOut, Timers, Wish,
+};
+pub use machine::{Kernel, run_nested};
+pub use vcpus::{Refused, VcpuThreads};
+
+/// Threads of a component under policy `P`, at most `N`.
+pub type Threads<P, const N: usize> = bulkhead_threads::Threads<Kernel, P, N>;

@@ -1,6 +1,6 @@
 //! `bulkhead check`
 
-use bulkhead_model::render;
+use bulkhead_model::{components_text, render};
 use std::process::ExitCode;
 
 use crate::arguments::Check;
@@ -24,6 +24,10 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
         system.board.name
     );
     for partition in &system.partitions {
+        let components = components_text(&system, partition);
+        if !components.is_empty() {
+            print!("{}:\n{components}", partition.name);
+        }
         if !partition.timing.vcpus.is_empty() {
             print!(
                 "{}:\n{}",

@@ -6,6 +6,7 @@ mod check;
 mod console;
 mod explain;
 mod new;
+mod pipe;
 mod run;
 mod shown;
 mod sim;
@@ -42,6 +43,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Report(arguments) => shown::report(&arguments),
         Command::Bench(arguments) => bench::execute(&arguments),
         Command::New(arguments) => new::execute(&arguments),
+        Command::Pipe(arguments) => pipe::execute(&arguments),
         Command::Sim(arguments) => sim::execute(&arguments),
         Command::Stop(arguments) => stop::execute(&arguments),
     }

@@ -21,6 +21,8 @@ const BROKEN: u8 = 1;
 const INTERRUPTED: u8 = 130;
 /// Shortest heartbeat in real time, nanoseconds.
 const PATIENT_NS: u64 = 5_000_000_000;
+/// In a run this long a fault has come, Linux's boot before it included; nanoseconds.
+const FAULT_BY_NS: u64 = 8_000_000_000;
 
 pub(super) fn execute(arguments: &Run) -> Result<ExitCode, Failure> {
     let checkout = Checkout::find()?;
@@ -35,6 +37,7 @@ pub(super) fn execute(arguments: &Run) -> Result<ExitCode, Failure> {
     let out = checkout.out(&system.name);
     let manifest = super::build::build(&checkout, &system, &arguments.changes, quiet)?.manifest;
     let options = options(arguments, real, RunOptions::of_manifest(&manifest))?;
+    warn_of_short(arguments.changes.fault.as_deref(), options.for_ns);
     let names: Vec<_> = manifest.partitions.iter().map(|p| p.name.clone()).collect();
     let mut display = Display::new(&names, !quiet);
     let interrupted = interruption()?;
@@ -57,6 +60,17 @@ fn be_patient(system: &mut System) {
                 ns / 1_000_000,
             );
         }
+    }
+}
+
+/// Says that a fault asked for may not come within the run.
+fn warn_of_short(fault: Option<&str>, for_ns: Option<u64>) {
+    let short = for_ns.filter(|&ns| ns < FAULT_BY_NS);
+    if let (Some(fault), Some(ns)) = (fault, short) {
+        eprintln!(
+            "bulkhead: `{fault}` strikes some five seconds after its partition is up; a run of {} s may end before it",
+            ns as f64 / 1e9,
+        );
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::Field;
 use super::section::{Section, list, number};
-use super::{TaskDraft, VcpuDraft};
+use super::{ComponentDraft, TaskDraft, VcpuDraft};
 use crate::document::{At, Value};
 use crate::system::{Criticality, Kind, Span, Trapping};
 use bulkhead_abi::status::{Action, CAUSES, Cause};
 
 const KINDS: [Kind; 3] = [Kind::Rtos, Kind::Linux, Kind::Image];
-const CRITICALITIES: [Criticality; 5] = [
+pub(super) const CRITICALITIES: [Criticality; 5] = [
     Criticality::A,
     Criticality::B,
     Criticality::C,
@@ -61,6 +61,7 @@ pub(crate) struct PartitionDraft {
     pub(crate) actions: [Field<Action>; CAUSES],
     pub(crate) restart: RestartDraft,
     pub(crate) standby: Field<String>,
+    pub(crate) components: Vec<ComponentDraft>,
     pub(crate) vcpus: Vec<VcpuDraft>,
     pub(crate) tasks: Vec<TaskDraft>,
 }
@@ -119,6 +120,7 @@ impl PartitionDraft {
             actions: ACTION_KEYS.map(|key| section.choice(key, &ACTIONS)),
             restart: RestartDraft::read(&section.section("restart")),
             standby: section.text("standby"),
+            components: section.all("component").map(ComponentDraft::read).collect(),
             vcpus: section.all("vcpu").map(VcpuDraft::read).collect(),
             tasks: section.all("task").map(TaskDraft::read).collect(),
             name: section.name,

@@ -15,9 +15,10 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.image.components",
         shape: Shape::Texts,
         presence: Default("not on the kernel"),
-        meaning: "Crates of this workspace that run as components on the kernel, each in an address \
-                  space of its own. The kernel starts the first one, which starts the others. For kind \
-                  `\"rtos\"`.",
+        meaning: "Programs that run as components on the kernel, each in an address space of its own: \
+                  crates of this workspace, or folders beside the description (`./app`) with a crate \
+                  or C files of your own. The kernel starts the first one, which starts the others. \
+                  For kind `\"rtos\"`.",
         example: "image.components = [\"bulkhead-primitives\"]",
     },
     Key {

@@ -5,8 +5,10 @@
 
 mod board_keys;
 mod channel_keys;
+mod component_keys;
 mod image_keys;
 mod partition_keys;
+mod pipe_keys;
 mod system_keys;
 mod time_keys;
 
@@ -77,6 +79,7 @@ pub(crate) const DESCRIPTION: Registry = Registry {
         system_keys::KEYS,
         partition_keys::KEYS,
         image_keys::KEYS,
+        component_keys::KEYS,
         time_keys::KEYS,
         channel_keys::KEYS,
     ],
@@ -85,6 +88,11 @@ pub(crate) const DESCRIPTION: Registry = Registry {
 /// Keys of a board file.
 pub(crate) const BOARD: Registry = Registry {
     groups: &[board_keys::KEYS],
+};
+
+/// Keys of a file of pipe functions.
+pub(crate) const FUNCTIONS: Registry = Registry {
+    groups: &[pipe_keys::KEYS],
 };
 
 impl Registry {

@@ -81,9 +81,9 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         path: "partition.*.image",
         shape: Shape::Section,
-        presence: Required,
+        presence: RequiredByRule,
         meaning: "The image that is started: `{ crate = … }`, `{ file = … }` or `{ kernel = …, initrd \
-                  = … }`.",
+                  = … }`. A partition of components has none.",
         example: "image = { crate = \"bulkhead-control\" }",
     },
     Key {

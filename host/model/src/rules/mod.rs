@@ -10,6 +10,7 @@ use crate::system::Span;
 
 mod channels;
 mod colours;
+mod components;
 mod cores;
 mod devices;
 mod freedom;
@@ -98,6 +99,7 @@ pub(crate) const GROUPS: &[(&str, &[&Rule])] = &[
     ("Memory", memory::RULES),
     ("Devices and consoles", devices::RULES),
     ("Images", images::RULES),
+    ("Components", components::RULES),
     ("Channels", channels::RULES),
     ("Page colours", colours::RULES),
     ("Policies", policy::RULES),

@@ -49,11 +49,14 @@ impl Dice {
     }
 }
 
-/// A thread in a component of its own, with everything a component may be given.
+/// Cores on which it runs.
+const ATTACKED: u64 = 2;
+
+/// Threads in a component of their own, one per core, with everything a component may be given.
 struct Arena<'m> {
     machine: &'m Machine,
-    thread: u64,
-    time: u64,
+    /// Slots of each core's thread and its time.
+    threads: [[u64; 2]; ATTACKED as usize],
 }
 
 fn arena(machine: &Machine) -> Arena<'_> {
@@ -71,6 +74,7 @@ fn arena(machine: &Machine) -> Arena<'_> {
     let slice = shop.make(Operation::MakeTime, &[first::TIME, 1 << 40, 9]);
     let receive = shop.slots.next();
     machine.must(thread, Operation::Receiver, &[receive]);
+    let there = further(&shop, component, leaf);
     let first_page = shop.page();
     let words = [MEMORY, first::MEMORY, first_page, OWN_PAGES];
     machine.must(leaf, Operation::Copy, &words);
@@ -91,15 +95,40 @@ fn arena(machine: &Machine) -> Arena<'_> {
         machine.must(leaf, Operation::Copy, &[place, from]);
     }
     // Its translation tables, one of each level.
+    // The core that is off.
+    machine.must(leaf, Operation::Copy, &[19, first::CORES + ATTACKED]);
     for (place, level) in [(20, 2), (21, 3)] {
         let pages = shop.make(Operation::MakePages, &[level]);
         machine.must(leaf, Operation::Copy, &[place, pages]);
     }
     Arena {
         machine,
-        thread,
-        time,
+        threads: [[thread, time], there],
     }
+}
+
+/// Starts the second core, on which a thread of `component` runs under the root; its slot and its time's.
+fn further(shop: &Workshop<'_>, component: u64, leaf: u64) -> [u64; 2] {
+    let machine = shop.machine;
+    let page = [(); 4].map(|()| shop.page())[0];
+    let [root, scheduler, all] = [(); 3].map(|()| shop.slots.next());
+    let words = [first::MEMORY, page, root, first::COMPONENT, 0x40_0000];
+    machine.must(first::CORES + 1, Operation::Prepare, &words);
+    machine.must(first::CORES + 1, Operation::Start, &[]);
+    machine.on_core(1);
+    let thread = shop.make(Operation::MakeThread, &[component, 0x40_6000, 0]);
+    let time = shop.make(Operation::MakeTime, &[all, u64::MAX, 9]);
+    machine.must(thread, Operation::Bind, &[scheduler, 1, time]);
+    let [sender, receive] = [shop.slots.next(), shop.slots.next()];
+    machine.must(thread, Operation::Sender, &[sender]);
+    machine.must(thread, Operation::Receiver, &[receive]);
+    let nested = shop.page();
+    let nested = shop.make(Operation::MakeScheduler, &[thread, first::MEMORY, nested]);
+    for (place, from) in (13..).zip([thread, sender, receive, nested, time]) {
+        machine.must(leaf, Operation::Copy, &[place, from]);
+    }
+    machine.on_core(0);
+    [thread, time]
 }
 
 impl Arena<'_> {
@@ -112,7 +141,8 @@ impl Arena<'_> {
         // The root reads its events and lets the attacker run, as long as it can.
         while self.machine.event().is_some() {}
         self.machine.scb(0).set(0);
-        self.machine.dispatch(self.thread, self.time);
+        let [thread, time] = self.threads[self.machine.core().rank().get() as usize];
+        self.machine.dispatch(thread, time);
         !self.is_root()
     }
 
@@ -133,10 +163,10 @@ impl Arena<'_> {
                 word.set(dice.word());
             }
             1 => machine.fault(dice.roll()),
-            2 => machine.interrupt(dice.below(60)),
+            2 => machine.interrupt(dice.below(super::LEVEL)),
             3 => machine.tick(machine.now.get() + dice.below(1000)),
             4 => machine.kernel().lend_floating_point(),
-            5 => machine.context.set([dice.roll(), dice.roll()]),
+            5 => machine.processor().context.set([dice.roll(), dice.roll()]),
             _ => {
                 machine.now.set(machine.now.get() + dice.below(50));
                 let operation = dice.below(1 + Operation::ALL.len() as u64);
@@ -171,11 +201,11 @@ fn recount(machine: &Machine) -> Vec<u64> {
     let void = machine.core().void().reference();
     let mut count = |at: Ref| {
         if at != void && machine.state(at).is_some() {
-            counts[machine.number(at) - 1] += 1;
+            counts[machine.number(at) - super::CORES as usize] += 1;
         }
     };
     for number in 0..PAGES {
-        let at = Ref::offered(super::BASE + PAGE * (1 + number));
+        let at = Ref::offered(super::MEMORY + PAGE * number);
         let state = machine.state(at).unwrap();
         let frame = machine.frame(at);
         if state.is(Kind::Pages) {
@@ -222,7 +252,7 @@ fn check(machine: &Machine, root: Thread<'_>, before: &[u64]) {
     assert!(bystanders(machine, root) == before, "a bystander changed");
     let counts = recount(machine);
     for number in 0..PAGES {
-        let at = Ref::offered(super::BASE + PAGE * (1 + number));
+        let at = Ref::offered(super::MEMORY + PAGE * number);
         let state = machine.state(at).unwrap();
         let kernel = Kind::ALL.iter().find(|&&kind| state.is(kind));
         match kernel {
@@ -247,7 +277,7 @@ fn check(machine: &Machine, root: Thread<'_>, before: &[u64]) {
 
 fn assert_no_object_is_mapped(machine: &Machine) {
     for number in 0..PAGES {
-        let at = Ref::offered(super::BASE + PAGE * (1 + number));
+        let at = Ref::offered(super::MEMORY + PAGE * number);
         if !machine.state(at).unwrap().is(Kind::Pages) {
             continue;
         }
@@ -274,9 +304,16 @@ fn attack(seed: u64, steps: u64) -> u64 {
     let before = bystanders(&machine, root);
     let mut dice = Dice(seed);
     let mut done = 0;
+    let mut ruined = [false; ATTACKED as usize];
     for step in 0..steps {
+        let rank = dice.below(ATTACKED);
+        machine.on_core(rank);
         if !arena.enter() {
-            break;
+            ruined[rank as usize] = true;
+            if ruined.iter().all(|&ruined| ruined) {
+                break;
+            }
+            continue;
         }
         done = step;
         arena.step(&mut dice);

@@ -11,12 +11,12 @@ fn the_same_thread_goes_on_in_the_server_and_comes_back() {
     let shop = Workshop::new(&machine);
     let [server, _] = shop.component(2);
     let entry = shop.entry(server, 0x40_0100, 0xfeed);
-    machine.context.set([0x1234, 0x5678]);
+    machine.processor().context.set([0x1234, 0x5678]);
     let thread = machine.running();
     machine.call(entry, 11, [22, 33, 44, 55, 66]);
     assert!(machine.running().is(thread));
-    assert_eq!(machine.context.get(), [0x40_0100, 0]);
-    assert_eq!(identity(machine.space.get()), 2);
+    assert_eq!(machine.processor().context.get(), [0x40_0100, 0]);
+    assert_eq!(identity(machine.processor().space.get()), 2);
     let message = [0, 1, 2, 3, 4, 5, 6].map(|register| thread.message(register).get());
     assert_eq!(
         message,
@@ -24,8 +24,8 @@ fn the_same_thread_goes_on_in_the_server_and_comes_back() {
         "token, message, thread"
     );
     machine.call(0, 0, [77, 0, 0, 0, 0]);
-    assert_eq!(machine.context.get(), [0x1234, 0x5678]);
-    assert_eq!(identity(machine.space.get()), 1);
+    assert_eq!(machine.processor().context.get(), [0x1234, 0x5678]);
+    assert_eq!(identity(machine.processor().space.get()), 1);
     assert_eq!(
         [0, 2].map(|register| thread.message(register).get()),
         [0, 77]
@@ -70,10 +70,10 @@ fn a_fault_in_the_server_is_an_error_for_the_client() {
     let shop = Workshop::new(&machine);
     let [server, _] = shop.component(2);
     let entry = shop.entry(server, 0x40_0100, 0);
-    machine.context.set([0x1234, 0x5678]);
+    machine.processor().context.set([0x1234, 0x5678]);
     machine.call(entry, 0, [0; 5]);
     machine.fault(0x9200_0000);
-    assert_eq!(machine.context.get(), [0x1234, 0x5678]);
+    assert_eq!(machine.processor().context.get(), [0x1234, 0x5678]);
     assert_eq!(machine.answer()[0], Status::Faulted as u64);
     let inspect = |word: u64| machine.must(first::THREAD, Operation::Inspect, &[word]);
     assert_eq!(

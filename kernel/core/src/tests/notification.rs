@@ -2,7 +2,7 @@
 
 use super::{Machine, Workshop};
 use bulkhead_abi::dispatch::EventKind;
-use bulkhead_abi::kernel::{Operation, POLL, SAME_TIME, Status, first};
+use bulkhead_abi::kernel::{Operation, POLL, Rights, SAME_TIME, Status, first};
 
 const ACTIVATED: u64 = EventKind::Activated as u64;
 const BLOCKED: u64 = EventKind::Blocked as u64;
@@ -62,7 +62,7 @@ fn interrupts_are_notifications() {
     let [low, low_time, _] = shop.thread(first::COMPONENT, 2, 20);
     machine.must(first::INTERRUPT, Operation::Listen, &[40, handler]);
     machine.dispatch(low, low_time);
-    machine.context.set([0xabc, 0xdef]);
+    machine.processor().context.set([0xabc, 0xdef]);
     machine.interrupt(41);
     assert_eq!(machine.running().index().get(), 2, "nobody listens");
     machine.interrupt(40);
@@ -76,7 +76,7 @@ fn interrupts_are_notifications() {
     machine.ask(first::FREE + 3, Operation::Receive, &[0]);
     assert_eq!(machine.running().index().get(), 2);
     assert_eq!(
-        machine.context.get(),
+        machine.processor().context.get(),
         [0xabc, 0xdef],
         "interrupted where it was"
     );
@@ -106,4 +106,53 @@ fn only_the_thread_itself_receives() {
     machine.must(thread, Operation::Receiver, &[receive]);
     let refused = machine.refused(receive, Operation::Receive, &[0]);
     assert_eq!(refused, Status::BadArgument);
+}
+
+#[test]
+fn a_level_stays_active_until_it_has_been_served() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [_, _, handler] = shop.waiting(1, 5);
+    let words = [super::LEVEL, handler];
+    assert_eq!(
+        machine.must(first::INTERRUPT, Operation::Listen, &words),
+        1,
+        "a level"
+    );
+    let [low, low_time, _] = shop.thread(first::COMPONENT, 2, 20);
+    machine.dispatch(low, low_time);
+    machine.interrupt(super::LEVEL);
+    assert_eq!(machine.running().index().get(), 1);
+    assert_eq!(machine.processor().active.get(), super::LEVEL);
+    for wrong in [0, 40, super::LEVEL + 1] {
+        let refused = machine.refused(first::INTERRUPT, Operation::Complete, &[wrong]);
+        assert_eq!(refused, Status::Nothing);
+    }
+    machine.must(first::INTERRUPT, Operation::Complete, &[super::LEVEL]);
+    assert_eq!(machine.processor().active.get(), 0);
+    let again = machine.refused(first::INTERRUPT, Operation::Complete, &[super::LEVEL]);
+    assert_eq!(again, Status::Nothing);
+}
+
+#[test]
+fn devices_are_mapped_uncached_and_never_executed() {
+    let machine = Machine::booted();
+    let map = |index, page, rights: Rights| {
+        let words = [index, first::DEVICES, page, rights as u64];
+        machine.ask(first::PAGES[2], Operation::Map, &words)[0]
+    };
+    assert_eq!(
+        map(300, 0x9000, Rights::Execute),
+        Status::BadArgument as u64
+    );
+    assert_eq!(
+        map(300, 0x4_0000, Rights::Write),
+        Status::BadArgument as u64
+    );
+    assert_eq!(map(300, 0x9000, Rights::Write), 0);
+    for operation in [Operation::MakeTable, Operation::MakeThread] {
+        let refused = machine.refused(first::DEVICES, operation, &[0, first::FREE]);
+        assert_ne!(refused, Status::Occupied);
+    }
+    machine.must(first::PAGES[2], Operation::Unmap, &[300]);
 }

@@ -31,17 +31,17 @@ fn the_kernel_follows_a_switch_in_user_mode_and_resumes_from_the_block() {
     machine.scb(block(0)).set(0x40_0200);
     machine.scb(block(0) + 1).set(0x40_7000);
     machine.scb(0).set(1);
-    machine.context.set([0x40_0300, 0x40_6000]);
+    machine.processor().context.set([0x40_0300, 0x40_6000]);
     assert_eq!(machine.ask(first::TIME, Operation::Budget, &[]), [0, ALL]);
     assert_eq!(machine.running().index().get(), 1, "the call is thread 1's");
     assert_ne!(scheduler.message(1).get(), ALL, "and so is its answer");
     machine.dispatch(first::THREAD, SAME_TIME);
     assert_eq!(machine.running().index().get(), 0);
-    assert_eq!(machine.context.get(), [0x40_0208, 0x40_7000]);
+    assert_eq!(machine.processor().context.get(), [0x40_0208, 0x40_7000]);
     assert_eq!(machine.scb(block(0) + 1).get(), 0, "invariant 4");
     assert_eq!(machine.scb(0).get(), 0);
     machine.dispatch(thread, SAME_TIME);
-    assert_eq!(machine.context.get(), [0x40_0300, 0x40_6000]);
+    assert_eq!(machine.processor().context.get(), [0x40_0300, 0x40_6000]);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_hostile_scheduler_gets_no_thread_that_is_elsewhere() {
     machine.scb(block(1)).set(0xbad);
     machine.scb(block(1) + 1).set(0xbad0);
     machine.dispatch(elsewhere, time);
-    assert_eq!(machine.context.get(), [0x40_1000, 0x40_8000]);
+    assert_eq!(machine.processor().context.get(), [0x40_1000, 0x40_8000]);
     // Nor is what the SCB says while the current thread is elsewhere.
     machine.core_claims(2);
     machine.fault(1);
@@ -82,7 +82,7 @@ fn the_end_of_a_budget_activates_the_scheduler() {
     let [thread, ..] = shop.thread(first::COMPONENT, 1, 5);
     let slice = shop.make(Operation::MakeTime, &[first::TIME, 500, 5]);
     machine.dispatch(thread, slice);
-    assert_eq!(machine.timer.get(), 1500);
+    assert_eq!(machine.processor().timer.get(), 1500);
     machine.tick(1300);
     assert_eq!(machine.running().index().get(), 1, "not yet");
     machine.tick(1500);
@@ -100,7 +100,7 @@ fn a_time_out_activates_who_asked_for_it() {
     let [thread, time, _] = shop.thread(first::COMPONENT, 1, 5);
     let epoch = machine.epoch();
     machine.ask(thread, Operation::Dispatch, &[time, 2000, epoch]);
-    assert_eq!(machine.timer.get(), 2000);
+    assert_eq!(machine.processor().timer.get(), 2000);
     machine.tick(2000);
     assert_eq!(machine.running().index().get(), 0);
     assert_eq!(machine.epoch(), epoch + 1);
@@ -153,12 +153,12 @@ fn a_nested_scheduler_runs_on_delegated_time_and_gives_way() {
     let grandchild = shop.make(Operation::MakeThread, &[first::COMPONENT, 0x40_3000, 0]);
     machine.must(grandchild, Operation::Bind, &[nested, 1, time]);
     machine.dispatch(child, time);
-    assert_eq!(machine.context.get(), [0x40_2000, 0x40_9000]);
+    assert_eq!(machine.processor().context.get(), [0x40_2000, 0x40_9000]);
     machine.dispatch(grandchild, time);
-    assert_eq!(machine.context.get()[0], 0x40_3000);
+    assert_eq!(machine.processor().context.get()[0], 0x40_3000);
     machine.tick(machine.now.get() + 400);
     assert_eq!(
-        machine.context.get()[0] & !0xf,
+        machine.processor().context.get()[0] & !0xf,
         0x40_0000,
         "the nested one has no time either"
     );
@@ -191,17 +191,25 @@ fn a_nested_scheduler_cannot_put_off_the_time_out_of_its_parent() {
     machine.ask(child, Operation::Dispatch, &[time, 5000, epoch]);
     let epoch = machine.epoch();
     machine.ask(inner, Operation::Dispatch, &[time, ALL, epoch]);
-    assert_eq!(machine.context.get()[0], 0x40_3000);
-    assert_eq!(machine.timer.get(), 5000, "the parent's");
+    assert_eq!(machine.processor().context.get()[0], 0x40_3000);
+    assert_eq!(machine.processor().timer.get(), 5000, "the parent's");
     machine.ask(inner, Operation::Dispatch, &[time, 3000, epoch]);
-    assert_eq!(machine.timer.get(), 3000, "its own, sooner");
+    assert_eq!(machine.processor().timer.get(), 3000, "its own, sooner");
     machine.ask(inner, Operation::Dispatch, &[time, KEEP, epoch]);
-    assert_eq!(machine.timer.get(), 3000, "kept");
+    assert_eq!(machine.processor().timer.get(), 3000, "kept");
     machine.tick(3000);
-    assert_eq!(machine.context.get()[0], 0x40_2000, "its own scheduler");
-    assert_eq!(machine.timer.get(), 5000);
+    assert_eq!(
+        machine.processor().context.get()[0],
+        0x40_2000,
+        "its own scheduler"
+    );
+    assert_eq!(machine.processor().timer.get(), 5000);
     machine.tick(5000);
-    assert_eq!(machine.context.get()[0] & !0xfff, 0x40_0000, "the root");
+    assert_eq!(
+        machine.processor().context.get()[0] & !0xfff,
+        0x40_0000,
+        "the root"
+    );
 }
 
 #[test]
@@ -232,10 +240,10 @@ fn floating_point_is_lent_when_it_is_used() {
     let shop = Workshop::new(&machine);
     let [thread, time, _] = shop.thread(first::COMPONENT, 1, 5);
     machine.kernel().lend_floating_point();
-    assert!(machine.floating_point.get());
+    assert!(machine.processor().floating_point.get());
     machine.dispatch(thread, time);
-    assert!(!machine.floating_point.get());
+    assert!(!machine.processor().floating_point.get());
     machine.dispatch(first::THREAD, time);
-    assert!(machine.floating_point.get(), "still its own");
+    assert!(machine.processor().floating_point.get(), "still its own");
     assert_eq!(machine.exchanges.get(), 1);
 }

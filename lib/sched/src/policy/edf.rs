@@ -93,6 +93,7 @@ impl<const N: usize> Policy for EarliestDeadlineFirst<N> {
         self.ready.first().map(|thread| Pick {
             thread,
             until: NEVER,
+            server: None,
         })
     }
 }

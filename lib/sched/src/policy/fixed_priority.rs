@@ -79,6 +79,14 @@ impl<R: Rule, const N: usize> FixedPriority<R, N> {
         }
     }
 
+    /// Changes the rule.
+    pub const fn set_rule(&mut self, rule: R)
+    where
+        R: Copy,
+    {
+        self.rule = rule;
+    }
+
     /// Priority of a thread.
     #[must_use]
     pub fn priority(&self, thread: ThreadId) -> Priority {
@@ -179,6 +187,7 @@ impl<R: Rule, const N: usize> Policy for FixedPriority<R, N> {
                 } else {
                     NEVER
                 },
+                server: None,
             }
         })
     }
@@ -213,7 +222,8 @@ mod tests {
             run(&mut scheduler, 10),
             Decision {
                 thread: Some(ThreadId(0)),
-                timer: 100
+                timer: 100,
+                account: None,
             }
         );
         assert_eq!(run(&mut scheduler, 100).thread, Some(ThreadId(1)));
@@ -237,21 +247,24 @@ mod tests {
             run(&mut scheduler, 0),
             Decision {
                 thread: Some(ThreadId(0)),
-                timer: 10
+                timer: 10,
+                account: None,
             }
         );
         assert_eq!(
             run(&mut scheduler, 10),
             Decision {
                 thread: Some(ThreadId(1)),
-                timer: 20
+                timer: 20,
+                account: None,
             }
         );
         assert_eq!(
             run(&mut scheduler, 15),
             Decision {
                 thread: Some(ThreadId(1)),
-                timer: 20
+                timer: 20,
+                account: None,
             }
         );
         assert_eq!(run(&mut scheduler, 20).thread, Some(ThreadId(0)));
@@ -260,7 +273,8 @@ mod tests {
             run(&mut scheduler, 22),
             Decision {
                 thread: Some(ThreadId(1)),
-                timer: NEVER
+                timer: NEVER,
+                account: None,
             }
         );
     }

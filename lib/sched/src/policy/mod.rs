@@ -4,6 +4,7 @@
 //! wake-ups, and say who runs and when that answer expires. `doc/tutorial/policy.md` writes one step
 //! by step; [`crate::harness`] is the test every policy must pass.
 
+mod chosen;
 mod edf;
 mod fixed_priority;
 mod reservations;
@@ -11,6 +12,7 @@ mod server;
 mod time_partitions;
 mod vcpus;
 
+pub use chosen::{Chosen, Task};
 pub use edf::{Deadline, EarliestDeadlineFirst};
 pub use fixed_priority::{FixedPriority, NonPreemptive, Preemptive, Priority, RoundRobin, Rule};
 pub use reservations::Reservations;
@@ -27,6 +29,8 @@ pub struct Pick {
     pub thread: ThreadId,
     /// Until when at most, if nothing else happens ([`NEVER`]: no limit).
     pub until: Time,
+    /// Whose budget ends it then; `None` where no budget does.
+    pub server: Option<ServerId>,
 }
 
 /// A scheduling policy of one core.
@@ -74,8 +78,15 @@ pub trait Policy {
     /// The thread, still ready, lets its equals run.
     fn yield_now(&mut self, thread: ThreadId, now: Time);
 
+    /// The thread, which was activated from outside, runs before its equals.
+    fn favour(&mut self, _thread: ThreadId) {}
+
     /// The thread executed in `from..until`.
     fn charge(&mut self, thread: ThreadId, from: Time, until: Time);
+
+    /// So many cycles up to `now` were spent on the thread's behalf before it could run (the top half
+    /// of an interrupt): whoever pays for it pays for them, too.
+    fn surcharge(&mut self, _thread: ThreadId, _cycles: Time, _now: Time) {}
 
     /// Who runs now.
     fn pick(&mut self, now: Time) -> Option<Pick>;

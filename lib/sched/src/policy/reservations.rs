@@ -196,6 +196,7 @@ impl<const N: usize, const R: usize> Policy for Reservations<N, R> {
         Some(Pick {
             thread,
             until: now.saturating_add(left),
+            server: Some(id),
         })
     }
 

@@ -2,14 +2,15 @@
 //!
 //! A thread belongs to one server; a server runs its threads first in, first out, at its own
 //! priority, while its budget lasts. With [`crate::budget::Sporadic`] budgets and priorities by
-//! period this is the Main VCPU of paper 001 §4.1. Decisions are O(1) in the number of threads and
-//! O(log m) in the number of servers: eligible servers wait in a bitmap queue, exhausted ones in a
-//! heap by their replenishment.
+//! period this is the Main VCPU of paper 001 §4.1. Decisions take as long among many threads and
+//! servers as among few: eligible servers wait in a bitmap queue, exhausted ones by level and
+//! replenishment. Who gets a budget back and is less important than who runs causes no decision.
 
 use super::{Pick, Policy, Priority};
 use crate::budget::Budget;
 use crate::queue::LEVELS;
-use crate::{NEVER, ReadyQueue, Refusal, ThreadId, Time, Timeouts};
+use crate::replenishments::Replenishments;
+use crate::{NEVER, ReadyQueue, Refusal, ThreadId, Time};
 
 /// A server: an index below the policy's capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,8 +43,8 @@ pub struct Servers<B, const N: usize, const M: usize> {
     threads: ReadyQueue<N>,
     /// Servers with ready threads and budget, by priority.
     eligible: ReadyQueue<M>,
-    /// Servers with ready threads and no budget, by replenishment.
-    exhausted: Timeouts<M>,
+    /// Servers with ready threads and no budget, or not looked at since they have it again.
+    exhausted: Replenishments<M>,
     running: Running,
     background: bool,
 }
@@ -62,7 +63,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
             membership: [None; N],
             threads: ReadyQueue::new(),
             eligible: ReadyQueue::new(),
-            exhausted: Timeouts::new(),
+            exhausted: Replenishments::new(),
             running: Running::Nobody,
             background,
         }
@@ -76,13 +77,16 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
         if usize::from(priority.0) >= LEVELS {
             return Err(Refusal::BadParameters);
         }
-        let free = self
-            .servers
-            .iter()
-            .position(Option::is_none)
-            .ok_or(Refusal::Full)?;
-        self.servers[free] = Some(Server { budget, priority });
-        Ok(ServerId(free as u16))
+        let id = self.next().ok_or(Refusal::Full)?;
+        self.servers[usize::from(id.0)] = Some(Server { budget, priority });
+        Ok(id)
+    }
+
+    /// What the next server added will be; `None` where there is no room.
+    #[must_use]
+    pub fn next(&self) -> Option<ServerId> {
+        let free = self.servers.iter().position(Option::is_none);
+        free.map(|free| ServerId(free as u16))
     }
 
     /// The server's budget, to read its state.
@@ -148,9 +152,14 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
         if budget.available(now) > 0 {
             self.eligible.push_back(as_thread(id), priority.0);
         } else {
-            self.exhausted
-                .arm(as_thread(id), budget.next_replenishment(now));
+            let when = budget.next_replenishment(now);
+            self.exhausted.arm(as_thread(id), priority.0, when);
         }
+    }
+
+    fn level(&self, server: ThreadId) -> usize {
+        self.priority(ServerId(server.0))
+            .map_or(LEVELS, |priority| usize::from(priority.0))
     }
 
     fn withdraw(&mut self, id: ServerId) {
@@ -169,11 +178,15 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
     }
 
     fn first_eligible(&mut self, now: Time) -> Option<(ServerId, Time)> {
-        while let Some(thread) = self.exhausted.expire(now) {
-            self.place(ServerId(thread.0), now);
-        }
-        for _ in 0..M {
-            let id = ServerId(self.eligible.first()?.0);
+        for _ in 0..2 * M {
+            let best = self.eligible.first();
+            let level = best.map_or(LEVELS, |best| self.level(best));
+            let due = self.exhausted.due(now);
+            if let Some((_, due)) = due.filter(|&(due, _)| usize::from(due) < level) {
+                self.place(ServerId(due.0), now);
+                continue;
+            }
+            let id = ServerId(best?.0);
             let available = self.server_mut(id)?.budget.available(now);
             if available > 0 {
                 return Some((id, available));
@@ -189,6 +202,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
         Some(Pick {
             thread,
             until: NEVER,
+            server: None,
         })
     }
 }
@@ -256,12 +270,23 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
         self.threads.rotate(thread);
     }
 
+    fn favour(&mut self, thread: ThreadId) {
+        self.threads.bring_forward(thread);
+    }
+
     fn charge(&mut self, thread: ThreadId, from: Time, until: Time) {
         if let Some(id) = self.server_of(thread)
             && self.running == Running::Foreground(id)
             && let Some(server) = self.server_mut(id)
         {
             server.budget.charge(from, until);
+        }
+    }
+
+    fn surcharge(&mut self, thread: ThreadId, cycles: Time, now: Time) {
+        let server = self.server_of(thread).and_then(|id| self.server_mut(id));
+        if let Some(server) = server {
+            server.budget.charge(now.saturating_sub(cycles), now);
         }
     }
 
@@ -273,6 +298,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
                 Some(Pick {
                     thread,
                     until: now.saturating_add(available),
+                    server: Some(id),
                 })
             }
             None => {
@@ -283,7 +309,11 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
     }
 
     fn next_event(&self, _now: Time) -> Time {
-        self.exhausted.earliest().unwrap_or(NEVER)
+        let level = match self.running {
+            Running::Foreground(id) => self.level(as_thread(id)),
+            Running::Background | Running::Nobody => LEVELS,
+        };
+        self.exhausted.earliest_before(level)
     }
 }
 

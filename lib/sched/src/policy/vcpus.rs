@@ -67,13 +67,17 @@ impl Binding {
     }
 }
 
+/// Of an I/O VCPU that works for nobody.
+const LEAST: Priority = Priority(LEVELS as u8 - 1);
+
 /// Policy of up to `M` VCPUs (at most 128) for up to `N` threads, with up to `K` chunks of budget
 /// per Main VCPU.
 #[derive(Clone, Debug)]
 pub struct Vcpus<const N: usize, const M: usize, const K: usize> {
     servers: Servers<VcpuBudget<K>, N, M>,
-    /// Of Main VCPUs.
-    periods: [Time; M],
+    /// Of Main VCPUs: the period, twice. Of I/O VCPUs: the shortest and the longest of those that they
+    /// may work for.
+    periods: [[Time; 2]; M],
     bindings: [Option<Binding>; N],
 }
 
@@ -83,40 +87,66 @@ impl<const N: usize, const M: usize, const K: usize> Vcpus<N, M, K> {
     pub const fn new(background: bool) -> Self {
         Self {
             servers: Servers::new(background),
-            periods: [0; M],
+            periods: [[0; 2]; M],
             bindings: [None; N],
         }
     }
 
-    /// Adds a Main VCPU; rate-monotonic where the caller ranks priorities by period.
+    /// Adds a Main VCPU: rate-monotonic, of equals the first added is the more important. Who is
+    /// less important moves down a rank; budgets stay as they are.
     ///
     /// # Errors
-    /// [`Refusal`]: C, T or the priority are bad, or there is no room.
-    pub fn add_main(
-        &mut self,
-        limits: Capacity,
-        priority: Priority,
-        now: Time,
-    ) -> Result<ServerId, Refusal> {
+    /// [`Refusal`]: C or T are bad, or there is no room.
+    pub fn add_main(&mut self, limits: Capacity, now: Time) -> Result<ServerId, Refusal> {
         let budget = VcpuBudget::Main(Sporadic::new(limits, now)?);
-        let id = self.servers.add_server(budget, priority)?;
-        self.periods[usize::from(id.0)] = limits.period;
+        let id = self.servers.add_server(budget, LEAST)?;
+        self.periods[usize::from(id.0)] = [limits.period; 2];
+        self.rank(now);
         Ok(id)
     }
 
-    /// Adds an I/O VCPU; it is least important until it works for somebody. `longest` is the longest
-    /// period of the Main VCPUs it will work for.
+    /// Gives Main VCPUs their priorities, and I/O VCPUs those of whom they work for.
+    fn rank(&mut self, now: Time) {
+        let main = |id: &u16| {
+            matches!(
+                self.servers.budget(ServerId(*id)),
+                Some(VcpuBudget::Main(_))
+            )
+        };
+        let mut mains = [ServerId(0); M];
+        let mut count = 0;
+        for (place, id) in mains.iter_mut().zip((0..M as u16).filter(main)) {
+            *place = ServerId(id);
+            count += 1;
+        }
+        let Some(mains) = mains.get_mut(..count) else {
+            return;
+        };
+        mains.sort_unstable_by_key(|id| (self.periods[usize::from(id.0)], *id));
+        for (rank, &id) in mains.iter().enumerate() {
+            let priority = Priority(rank.min(LEVELS - 1) as u8);
+            self.servers.change(id, priority, |_| {}, now);
+        }
+        for id in (0..M as u16).map(ServerId) {
+            self.inherit(id, None, now);
+        }
+    }
+
+    /// Adds an I/O VCPU; it is least important until it works for somebody. `periods` are the shortest
+    /// and the longest of the Main VCPUs that it may work for.
     ///
     /// # Errors
     /// [`Refusal`]: U·T is nothing, or there is no room.
     pub fn add_io(
         &mut self,
         utilisation: Utilisation,
-        longest: Time,
+        periods: [Time; 2],
         now: Time,
     ) -> Result<ServerId, Refusal> {
-        let budget = VcpuBudget::Io(BandwidthPreserving::new(utilisation, longest, now)?);
-        self.servers.add_server(budget, Priority(LEVELS as u8 - 1))
+        let budget = VcpuBudget::Io(BandwidthPreserving::new(utilisation, periods[1], now)?);
+        let id = self.servers.add_server(budget, LEAST)?;
+        self.periods[usize::from(id.0)] = periods;
+        Ok(id)
     }
 
     /// The servers, to read their state.
@@ -129,7 +159,12 @@ impl<const N: usize, const M: usize, const K: usize> Vcpus<N, M, K> {
         let is_main = |id| matches!(self.servers.budget(id), Some(VcpuBudget::Main(_)));
         let fits = match self.servers.budget(binding.vcpu) {
             Some(VcpuBudget::Main(_)) => binding.cause == binding.vcpu,
-            Some(VcpuBudget::Io(_)) => is_main(binding.cause),
+            Some(VcpuBudget::Io(_)) => {
+                let [shortest, longest] = self.periods[usize::from(binding.vcpu.0)];
+                let within = |period: &[Time; 2]| (shortest..=longest).contains(&period[0]);
+                let period = self.periods.get(usize::from(binding.cause.0));
+                is_main(binding.cause) && period.is_some_and(within)
+            }
             None => false,
         };
         if fits {
@@ -151,7 +186,7 @@ impl<const N: usize, const M: usize, const K: usize> Vcpus<N, M, K> {
         let Some((priority, main)) = ranked.min_by_key(|&(priority, _)| priority) else {
             return;
         };
-        let period = self.periods[usize::from(main.0)];
+        let [period, _] = self.periods[usize::from(main.0)];
         let adopt = |budget: &mut VcpuBudget<K>| {
             if let VcpuBudget::Io(budget) = budget {
                 budget.work_for(period);
@@ -211,8 +246,16 @@ impl<const N: usize, const M: usize, const K: usize> Policy for Vcpus<N, M, K> {
         self.servers.yield_now(thread, now);
     }
 
+    fn favour(&mut self, thread: ThreadId) {
+        self.servers.favour(thread);
+    }
+
     fn charge(&mut self, thread: ThreadId, from: Time, until: Time) {
         self.servers.charge(thread, from, until);
+    }
+
+    fn surcharge(&mut self, thread: ThreadId, cycles: Time, now: Time) {
+        self.servers.surcharge(thread, cycles, now);
     }
 
     fn pick(&mut self, now: Time) -> Option<Pick> {
@@ -229,9 +272,9 @@ mod tests {
     use super::*;
     use crate::{NEVER, Scheduler};
 
-    fn main(policy: &mut Vcpus<8, 4, 8>, capacity: Time, period: Time, rank: u8) -> ServerId {
+    fn main(policy: &mut Vcpus<8, 4, 8>, capacity: Time, period: Time) -> ServerId {
         policy
-            .add_main(Capacity { capacity, period }, Priority(rank), 0)
+            .add_main(Capacity { capacity, period }, 0)
             .expect("room")
     }
 
@@ -240,10 +283,10 @@ mod tests {
     #[test]
     fn an_interrupt_storm_is_paid_by_its_cause() {
         let mut policy = Vcpus::<8, 4, 8>::new(false);
-        let fast = main(&mut policy, 4, 10, 0);
-        let slow = main(&mut policy, 10, 40, 1);
+        let fast = main(&mut policy, 4, 10);
+        let slow = main(&mut policy, 10, 40);
         let eighth = Utilisation::ratio(1, 8).expect("valid");
-        let io = policy.add_io(eighth, 40, 0).expect("room");
+        let io = policy.add_io(eighth, [40, 40], 0).expect("room");
         let mut scheduler = Scheduler::<_, 8>::new(policy);
         let storm = Binding {
             vcpu: io,
@@ -272,10 +315,10 @@ mod tests {
     #[test]
     fn a_more_important_request_raises_the_priority_at_once() {
         let mut policy = Vcpus::<8, 4, 8>::new(false);
-        let fast = main(&mut policy, 4, 10, 0);
-        let slow = main(&mut policy, 10, 40, 2);
+        let fast = main(&mut policy, 4, 10);
+        let slow = main(&mut policy, 10, 40);
         let half = Utilisation::ratio(1, 2).expect("valid");
-        let io = policy.add_io(half, 40, 0).expect("room");
+        let io = policy.add_io(half, [10, 40], 0).expect("room");
         let mut scheduler = Scheduler::<_, 8>::new(policy);
         let bind = |cause| Binding { vcpu: io, cause };
         let for_slow = scheduler.add(bind(slow), 0).expect("room");
@@ -283,11 +326,11 @@ mod tests {
         scheduler.wakeup(for_slow, 0);
         let priority =
             |scheduler: &Scheduler<Vcpus<8, 4, 8>, 8>| scheduler.policy().servers().priority(io);
-        assert_eq!(priority(&scheduler), Some(Priority(2)));
+        assert_eq!(priority(&scheduler), Some(Priority(1)));
         scheduler.wakeup(for_fast, 1);
         assert_eq!(priority(&scheduler), Some(Priority(0)));
         scheduler.block(for_fast, NEVER, 2);
-        assert_eq!(priority(&scheduler), Some(Priority(2)));
+        assert_eq!(priority(&scheduler), Some(Priority(1)));
         let lost = Binding {
             vcpu: fast,
             cause: slow,

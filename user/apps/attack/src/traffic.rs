@@ -11,7 +11,7 @@
 
 use bulkhead_abi::trace::Stamp;
 use bulkhead_rtos::interrupt::Interrupt;
-use bulkhead_rtos::{Link, LinkState, Receiver, Sender, Subscriber, System, println};
+use bulkhead_rtos::{Link, LinkState, Neighbour, Receiver, Sender, Subscriber, System, println};
 use core::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -52,13 +52,13 @@ impl Traffic {
         let bait = Receiver::open(system, "bait").ok();
         let stream_out = Sender::open(system, "stream").ok();
         let stream_in = Receiver::open(system, "stream").ok();
-        let peer = stream_out.as_ref().and_then(Sender::peer_link);
+        let peer = stream_out.as_ref().and_then(Neighbour::peer_link);
         Self {
-            peer: peer.or_else(|| stream_in.as_ref().and_then(Receiver::peer_link)),
+            peer: peer.or_else(|| stream_in.as_ref().and_then(Neighbour::peer_link)),
             peer_was: LinkState::NEVER,
             stream_out,
             stream_in,
-            doorbell: bait.as_ref().and_then(Receiver::enable_doorbell),
+            doorbell: bait.as_ref().and_then(Neighbour::enable_doorbell),
             bait,
             noise: Subscriber::open(system, "noise").ok(),
             sent: 0,

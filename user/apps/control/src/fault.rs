@@ -1,10 +1,11 @@
-//! The fault of the showcase: a write outside the partition's memory
+//! The fault of the showcase: a write outside of the component's memory
 //!
 //! `faults=NUMBER` makes it happen in so many lives of the partition instead of the first alone,
 //! `fault_after_ms=NUMBER` after so much of each instead of 5 s.
 #![expect(unsafe_code, reason = "the fault is the point")]
 
-use bulkhead_rtos::{Job, System, println};
+use bulkhead_component::{Own, println};
+use bulkhead_guest::Job;
 use core::arch::asm;
 
 /// Jobs before the fault where the argument does not say: 5 s of the partition's own life.
@@ -17,14 +18,14 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// As the arguments say: a write just behind the partition's memory.
-    pub(crate) fn of(system: &System) -> Self {
-        let named = system.argument("fault") == Some("control-wild-write");
-        let armed = named && u64::from(system.link().read().epoch) <= number(system, "faults", 1);
-        let [start, bytes] = system.memory();
+    /// As the arguments say: a write just behind the component's memory.
+    pub(crate) fn of(own: &Own) -> Self {
+        let named = own.argument("fault") == Some("control-wild-write");
+        let armed = named && u64::from(own.link().read().epoch) <= own.number("faults", 1);
+        let [start, bytes] = own.memory();
         Self {
             target: armed.then_some(start + bytes),
-            after_jobs: number(system, "fault_after_ms", AFTER_JOBS),
+            after_jobs: own.number("fault_after_ms", AFTER_JOBS),
         }
     }
 
@@ -38,14 +39,8 @@ impl Fault {
     }
 }
 
-/// An argument, or what is usual.
-fn number(system: &System, key: &str, usual: u64) -> u64 {
-    let given = system.argument(key).and_then(|text| text.parse().ok());
-    given.unwrap_or(usual)
-}
-
 fn store(address: u64) {
-    // SAFETY: nothing of this program lies there; if anything of anybody's did, the monitor would
-    // have failed, which is what the fault is to show.
+    // SAFETY: nothing of this component lies there; if anything of anybody's did, the boot component
+    // would have failed, which is what the fault is to show.
     unsafe { asm!("str xzr, [{}]", in(reg) address, options(nostack, preserves_flags)) }
 }

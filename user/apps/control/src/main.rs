@@ -1,4 +1,4 @@
-//! The speed controller of the showcase, 1 kHz
+//! The speed controller of the showcase, 1 kHz: a component
 //!
 //! Half a millisecond after the vehicle: take the newest sensor values and, if one came, a new
 //! trajectory; decide; publish the demand; report every 10 ms. The telemetry's doorbell is left
@@ -11,31 +11,32 @@
 
 mod fault;
 
+use bulkhead_component::{Own, clock, println};
 use bulkhead_drive_model::STEP_S;
 use bulkhead_drive_model::message::{Actuators, Sensors, Telemetry, Trajectory};
 use bulkhead_drive_model::pilot::{Decision, Mode, Pilot};
 use bulkhead_drive_model::vehicle::Parameters;
-use bulkhead_rtos::{
-    ChannelError, Job, MailReceiver, Period, Publisher, Received, Sender, Subscriber, System,
-    clock, println, trace,
+use bulkhead_guest::{
+    ChannelError, Ended, Job, Link, MailReceiver, Period, Publisher, Received, Sender, Subscriber,
+    run_periodic, trace,
 };
 use core::convert::Infallible;
 use core::ops::ControlFlow;
 
-bulkhead_rtos::application!(run);
+bulkhead_component::application!(run);
 
 /// Skipped milliseconds that the controller's integrals take into account.
 const MOST_SKIPPED: u64 = 100;
 /// Jobs from one telemetry message to the next.
 const REPORT_EVERY: u64 = 10;
 
-fn run(system: &System) -> Result<Infallible, ChannelError> {
-    let mut control = Control::open(system)?;
+fn run(own: &Own) -> Result<Infallible, ChannelError> {
+    let mut control = Control::open(own)?;
     println!("controller ready");
-    let mut fault = fault::Fault::of(system);
-    let _counted_from_here = system.announce_up();
+    let mut fault = fault::Fault::of(own);
+    let _counted_from_here = own.ready();
     let period = Period::from_micros(1000).with_offset_micros(500);
-    system.run_periodic("control", period, |job| {
+    run_periodic(own, "control", period, |job| {
         fault.strike(job);
         control.step(job);
         ControlFlow::Continue(())
@@ -44,20 +45,23 @@ fn run(system: &System) -> Result<Infallible, ChannelError> {
 
 struct Control {
     pilot: Pilot,
-    sensors: Subscriber<Sensors>,
-    actuators: Publisher<Actuators>,
-    commands: MailReceiver<Trajectory>,
-    telemetry: Sender<Telemetry>,
+    sensors: Subscriber<Sensors, Own>,
+    actuators: Publisher<Actuators, Own>,
+    commands: MailReceiver<Trajectory, Own>,
+    telemetry: Sender<Telemetry, Own>,
+    plant: Option<Link>,
 }
 
 impl Control {
-    fn open(system: &System) -> Result<Self, ChannelError> {
+    fn open(own: &Own) -> Result<Self, ChannelError> {
+        let sensors = Subscriber::open(own, "sensors")?;
         Ok(Self {
+            plant: own.peer_link(sensors.described()),
             pilot: Pilot::new(Parameters::MID_SIZE, clock::frequency()),
-            sensors: Subscriber::open(system, "sensors")?,
-            actuators: Publisher::open(system, "actuators")?,
-            commands: MailReceiver::open(system, "commands")?,
-            telemetry: Sender::open(system, "telemetry")?,
+            sensors,
+            actuators: Publisher::open(own, "actuators")?,
+            commands: MailReceiver::open(own, "commands")?,
+            telemetry: Sender::open(own, "telemetry")?,
         })
     }
 
@@ -94,12 +98,11 @@ impl Control {
     fn report(&mut self, job: &Job, decision: &Decision, sensors: Option<&Received<Sensors>>) {
         let seen = sensors.map(|sensors| sensors.message).unwrap_or_default();
         if decision.mode != Mode::Blind {
-            trace::signal("speed", job.release, seen.speed_mps);
-            trace::signal("setpoint", job.release, decision.setpoint.speed_mps);
+            trace::signal::<Own>("speed", job.release, seen.speed_mps);
+            trace::signal::<Own>("setpoint", job.release, decision.setpoint.speed_mps);
         }
         let force_n = decision.demand.drive_n - decision.demand.brake_n;
-        trace::signal("force", job.release, force_n);
-        let link = self.sensors.peer_link();
+        trace::signal::<Own>("force", job.release, force_n);
         let mut message = Telemetry {
             speed_mps: seen.speed_mps,
             setpoint_mps: decision.setpoint.speed_mps,
@@ -114,7 +117,7 @@ impl Control {
             start_delay_ticks: job.start - job.release,
             jobs: job.number,
             mode: decision.mode as u32,
-            plant_epoch: link.map_or(0, |link| link.read().epoch),
+            plant_epoch: self.plant.map_or(0, |link| link.read().epoch),
             accepted: self.pilot.accepted,
             refused: self.pilot.refused,
             ..Telemetry::default()

@@ -1,11 +1,13 @@
-//! The fault of the showcase: a hang with all interrupts masked
+//! The fault of the showcase: a loop without end
 //!
-//! `faults=NUMBER` makes it happen in so many lives of the partition instead of the first alone,
-//! `fault_after_ms=NUMBER` after so much of each instead of 5 s.
-#![expect(unsafe_code, reason = "the fault is the point")]
+//! A component cannot mask interrupts; what it can do is keep the core from all that is less
+//! important, the heart of the partition among it. `faults=NUMBER` makes it happen in so many lives
+//! of the partition instead of the first alone, `fault_after_ms=NUMBER` after so much of each instead
+//! of 5 s.
 
-use bulkhead_rtos::{Job, System, println};
-use core::arch::asm;
+use bulkhead_component::{Own, clock, println};
+use bulkhead_guest::Job;
+use core::hint::black_box;
 
 /// Jobs before the fault where the argument does not say: 5 s of the partition's own life.
 const AFTER_JOBS: u64 = 5000;
@@ -17,29 +19,20 @@ pub(crate) struct Fault {
 
 impl Fault {
     /// As the arguments say.
-    pub(crate) fn of(system: &System) -> Self {
-        let named = system.argument("fault") == Some("plant-hang");
-        let armed = named && u64::from(system.link().read().epoch) <= number(system, "faults", 1);
+    pub(crate) fn of(own: &Own) -> Self {
+        let named = own.argument("fault") == Some("plant-hang");
+        let armed = named && u64::from(own.link().read().epoch) <= own.number("faults", 1);
         Self {
-            at_job: armed.then(|| number(system, "fault_after_ms", AFTER_JOBS)),
+            at_job: armed.then(|| own.number("fault_after_ms", AFTER_JOBS)),
         }
     }
 
     pub(crate) fn strike(&self, job: &Job) {
         if self.at_job == Some(job.number) {
-            println!("fault: hanging with all interrupts masked");
-            hang();
+            println!("fault: looping for ever");
+            loop {
+                black_box(clock::now());
+            }
         }
     }
-}
-
-/// An argument, or what is usual.
-fn number(system: &System, key: &str, usual: u64) -> u64 {
-    let given = system.argument(key).and_then(|text| text.parse().ok());
-    given.unwrap_or(usual)
-}
-
-fn hang() -> ! {
-    // SAFETY: nothing runs after it on this core, which is what a hang is.
-    unsafe { asm!("msr daifset, #15", "1:", "b 1b", options(noreturn)) }
 }

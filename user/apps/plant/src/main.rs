@@ -1,4 +1,4 @@
-//! The vehicle of the showcase: longitudinal dynamics at 1 kHz
+//! The vehicle of the showcase: longitudinal dynamics at 1 kHz, a component
 //!
 //! At each whole millisecond of the common counter: take the newest demand, integrate one
 //! millisecond, publish what the sensors would show. Restarted, it goes on from the state it had
@@ -12,35 +12,36 @@
 
 mod fault;
 
+use bulkhead_component::{Own, clock, println};
 use bulkhead_drive_model::STEP_S;
 use bulkhead_drive_model::actuator::{Actuator, TIMEOUT_S};
 use bulkhead_drive_model::message::{Actuators, Sensors};
 use bulkhead_drive_model::road::Road;
 use bulkhead_drive_model::vehicle::{Demand, Parameters, State, Vehicle};
-use bulkhead_rtos::{
-    ChannelError, Job, Period, Publisher, Received, Subscriber, System, clock, println, trace,
+use bulkhead_guest::{
+    ChannelError, Job, Period, Publisher, Received, Subscriber, run_periodic, trace,
 };
 use core::convert::Infallible;
 use core::ops::ControlFlow;
 
-bulkhead_rtos::application!(run);
+bulkhead_component::application!(run);
 
 /// Skipped milliseconds that are made up for; after more the vehicle has stood still for a while.
 const MOST_SKIPPED: u64 = 100;
 /// Jobs from one traced sample of the state to the next.
 const TRACED_EVERY: u64 = 10;
 
-fn run(system: &System) -> Result<Infallible, ChannelError> {
-    let mut plant = Plant::open(system)?;
+fn run(own: &Own) -> Result<Infallible, ChannelError> {
+    let mut plant = Plant::open(own)?;
     let millis = |value: f64| (value * 1000.0) as u64;
     println!(
         "vehicle at {} mm, {} mm/s",
         millis(plant.state.distance_m),
         millis(plant.state.speed_mps)
     );
-    let fault = fault::Fault::of(system);
-    let _counted_from_here = system.announce_up();
-    system.run_periodic("plant", Period::from_micros(1000), |job| {
+    let fault = fault::Fault::of(own);
+    let _counted_from_here = own.ready();
+    run_periodic(own, "plant", Period::from_micros(1000), |job| {
         fault.strike(job);
         plant.step(job);
         ControlFlow::Continue(())
@@ -51,13 +52,13 @@ struct Plant {
     vehicle: Vehicle<'static>,
     state: State,
     actuator: Actuator,
-    sensors: Publisher<Sensors>,
-    actuators: Subscriber<Actuators>,
+    sensors: Publisher<Sensors, Own>,
+    actuators: Subscriber<Actuators, Own>,
 }
 
 impl Plant {
-    fn open(system: &System) -> Result<Self, ChannelError> {
-        let road = match system.argument("road") {
+    fn open(own: &Own) -> Result<Self, ChannelError> {
+        let road = match own.argument("road") {
             Some("hills") => Road::HILLS,
             _ => Road::LEVEL,
         };
@@ -65,8 +66,8 @@ impl Plant {
             parameters: Parameters::MID_SIZE,
             road,
         };
-        let sensors = Publisher::<Sensors>::open(system, "sensors")?;
-        let actuators = Subscriber::open(system, "actuators")?;
+        let sensors = Publisher::<Sensors, Own>::open(own, "sensors")?;
+        let actuators = Subscriber::open(own, "actuators")?;
         let state = sensors.last().map(|last| state_of(&last));
         let state = state.filter(|state| state.is_plausible(&vehicle.parameters));
         Ok(Self {
@@ -93,8 +94,8 @@ impl Plant {
         }
         self.publish();
         if job.number.is_multiple_of(TRACED_EVERY) {
-            trace::signal("vehicle-speed", job.release, self.state.speed_mps);
-            trace::signal("distance", job.release, self.state.distance_m);
+            trace::signal::<Own>("vehicle-speed", job.release, self.state.speed_mps);
+            trace::signal::<Own>("distance", job.release, self.state.distance_m);
         }
     }
 

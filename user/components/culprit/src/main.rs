@@ -13,7 +13,7 @@ use core::hint::black_box;
 bulkhead_component::component!(run);
 
 /// What threads of index 1, 2, … do.
-const MISDEEDS: [fn() -> !; 8] = [
+const MISDEEDS: [fn() -> !; 9] = [
     overflow_the_stack,
     jump_nowhere,
     read_the_kernel,
@@ -22,6 +22,7 @@ const MISDEEDS: [fn() -> !; 8] = [
     privileged_instruction,
     loop_for_ever,
     call_anything,
+    divide_by_nothing,
 ];
 
 /// Of the linear map of the kernel.
@@ -82,6 +83,12 @@ fn loop_for_ever() -> ! {
     loop {
         black_box(clock::now());
     }
+}
+
+/// The processor answers 0; what traps is the language's check.
+fn divide_by_nothing() -> ! {
+    black_box(black_box(1) / black_box(0));
+    loop_for_ever()
 }
 
 /// Any operation of any capability with any words, mostly plausible ones.

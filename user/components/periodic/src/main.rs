@@ -8,7 +8,7 @@
 
 use bulkhead_component::{First, clock, first};
 use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
-use bulkhead_slite::Threads;
+use bulkhead_slite::{Threads, run_nested};
 use core::hint::black_box;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -25,7 +25,7 @@ fn run(mut first: First) -> ! {
     let Ok(()) = start(&mut first) else {
         panic!("no threads")
     };
-    let Err(status) = THREADS.run_nested();
+    let Err(status) = run_nested(&THREADS);
     panic!("{status:?}")
 }
 
@@ -46,7 +46,7 @@ extern "C" fn task(index: u64) -> ! {
     // the period in which the subsystem itself started.
     let mut release = clock::now().next_multiple_of(period) + period;
     loop {
-        THREADS.block(release);
+        THREADS.sleep_until(release);
         for step in 0..steps {
             black_box(step);
         }

@@ -7,19 +7,18 @@
 #![no_main]
 #![expect(unsafe_code, reason = "user-level switches between its own threads")]
 
-mod figure;
 mod one_way;
 mod slite;
 
 use bulkhead_abi::kernel::{ALL, Operation, SAME_TIME, Status, WAIT, first};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{self, Target, consume_events, dcb, scb, switch};
+use bulkhead_component::figure::{Counter, Figure};
 use bulkhead_component::first::argument;
 use bulkhead_component::invocation::{invoke, invoke_keeping_fp};
 use bulkhead_component::{First, clock, console, println};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64};
-use figure::{Counter, Figure};
 use one_way::primitives_timed_switch;
 
 bulkhead_component::component!(run);

@@ -1,14 +1,13 @@
 //! Queues and mutexes within one component: no kernel at all
 
 use bulkhead_abi::kernel::Status;
+use bulkhead_component::figure::{Counter, Figure};
 use bulkhead_component::{First, clock, println};
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
 use bulkhead_slite::{Mutex, Queue, Threads};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-
-use crate::figure::{Counter, Figure};
 
 const CAPACITY: usize = 8;
 static THREADS: Threads<FixedPriority<Preemptive, CAPACITY>, CAPACITY> =
@@ -69,7 +68,7 @@ extern "C" fn produce(_: u64) -> ! {
     let mut figure = Figure::new();
     for _ in 0..ROUNDS.load(Relaxed) {
         let start = clock::cycles();
-        MUTEX.with(&THREADS, |value| *value += 1);
+        let _free = MUTEX.with(&THREADS, |value| *value += 1);
         figure.add(counter().since(start));
     }
     figure.print("mutex");
@@ -82,7 +81,7 @@ fn contend() -> ! {
     for round in 0..ROUNDS.load(Relaxed) + 2 {
         THREADS.block(NEVER);
         let start = clock::cycles();
-        MUTEX.with(&THREADS, |value| *value += 1);
+        let _taken = MUTEX.with(&THREADS, |value| *value += 1);
         let instructions = counter().since(start);
         if round > 1 {
             figure.add(instructions);
@@ -97,12 +96,15 @@ fn contend() -> ! {
 fn contend_low() -> ! {
     const CONSUMER: u64 = 1;
     for _ in 0..ROUNDS.load(Relaxed) + 2 {
-        MUTEX.with(&THREADS, |value| {
+        let _free = MUTEX.with(&THREADS, |value| {
             THREADS.wakeup(CONSUMER);
             *value += 1;
         });
     }
-    println!("mutex taken {} times", MUTEX.with(&THREADS, |value| *value));
+    println!(
+        "mutex taken {} times",
+        MUTEX.with(&THREADS, |value| *value).unwrap_or(0)
+    );
     loop {
         THREADS.block(NEVER);
     }

@@ -1,0 +1,187 @@
+//! How the components of a partition are wired, and what each of them is told
+//!
+//! [`crate::kernel::Archive`] says for every component what it may have ([`Wiring`]) and who provides
+//! which interface; the boot component builds the others from it. A component built so finds one page
+//! about itself at [`INFO_ADDRESS`]. `doc/interfaces/kernel.md` has the same in words.
+
+use crate::NAME_LEN;
+use crate::guest::GuestInfo;
+use crate::kernel::{MAX_COMPONENTS, STACK_TOP, first};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Interfaces of a partition.
+pub const MAX_INTERFACES: usize = 16;
+/// Where a component finds its [`ComponentInfo`], read-only.
+pub const INFO_ADDRESS: u64 = STACK_TOP;
+/// [`Wiring::priority`] of a component without a thread.
+pub const NO_THREAD: u32 = u32::MAX;
+/// Lowest importance that a description may give; below are the runtime's own threads.
+pub const LEAST_PRIORITY: u32 = 60;
+
+/// What a component is for.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Does the partition's work.
+    Application = 0,
+    /// Serves others, perhaps with a part of the machine of its own.
+    Driver = 1,
+    /// Decides who runs: has the threads of all others, time and memory.
+    Scheduler = 2,
+    /// Is started by the kernel with every capability, and builds the others.
+    Boot = 3,
+}
+
+impl Role {
+    /// All of them, by number.
+    pub const ALL: [Self; 4] = [Self::Application, Self::Driver, Self::Scheduler, Self::Boot];
+}
+
+/// A part of the partition that one component has to itself; its number is a bit of [`Wiring::owns`].
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The console's recorder and its input.
+    Console = 0,
+    /// The trace.
+    Trace = 1,
+    /// The heartbeat's word.
+    Heartbeat = 2,
+    /// The capability to the monitor.
+    Monitor = 3,
+    /// The interrupt lines.
+    Interrupts = 4,
+}
+
+impl Part {
+    /// All of them, by number.
+    pub const ALL: [Self; 5] = [
+        Self::Console,
+        Self::Trace,
+        Self::Heartbeat,
+        Self::Monitor,
+        Self::Interrupts,
+    ];
+
+    /// Its bit.
+    #[must_use]
+    pub const fn bit(self) -> u32 {
+        1 << self as u32
+    }
+}
+
+/// What a fault of a component's thread at home comes to.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFault {
+    /// The partition fails; its policy for panics decides.
+    Fail = 0,
+    /// The thread stays stopped, the others go on.
+    Stop = 1,
+}
+
+/// An interface that somebody provides.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Interface {
+    /// Its name.
+    pub name: [u8; NAME_LEN],
+    /// Number of the component that provides it.
+    pub provider: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// What a component may have and needs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Wiring {
+    /// A [`Role`].
+    pub role: u32,
+    /// Bits of [`Part`]s.
+    pub owns: u32,
+    /// Interfaces it invokes: bit i is [`crate::kernel::Archive::interfaces`] i.
+    pub needs: u32,
+    /// Channel ends it holds: bit i is [`GuestInfo::channels`] i of the partition.
+    pub channels: u32,
+    /// Importance of its thread, 0 the most important, or [`NO_THREAD`].
+    pub priority: u32,
+    /// An [`OnFault`].
+    pub on_fault: u32,
+    /// Pages of its stack.
+    pub stack_pages: u32,
+    /// Pages of memory behind its image.
+    pub memory_pages: u32,
+    /// Ticks that its thread may run in every [`Wiring::period_ticks`]; 0 = as much as there is.
+    pub budget_ticks: u64,
+    /// Ticks of the period; 0 without a budget.
+    pub period_ticks: u64,
+}
+
+const _: () = assert!(MAX_INTERFACES <= 32 && MAX_COMPONENTS <= 16);
+
+/// Slot of the capability to invoke interface `number`.
+#[must_use]
+pub const fn interface_slot(number: usize) -> u64 {
+    first::FREE + number as u64
+}
+
+/// Slot, in the scheduler's table, of the thread of that index.
+#[must_use]
+pub const fn thread_slot(index: u64) -> u64 {
+    first::FREE + MAX_INTERFACES as u64 + index
+}
+
+/// First slot of the scheduler's table that is empty.
+pub const SCHEDULER_FREE: u64 = thread_slot(MAX_COMPONENTS as u64);
+
+/// Token by which a provider knows who invokes what: the interface's number above the client's.
+#[must_use]
+pub const fn token(interface: usize, client: usize) -> u64 {
+    (interface as u64) << 32 | client as u64
+}
+
+/// A component's page about itself. Addresses in it are of its own space.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct ComponentInfo {
+    /// As the partition's own, but it names what the component has and nothing else: its channel ends,
+    /// console and trace if it owns them, its memory.
+    pub guest: GuestInfo,
+    /// Its name.
+    pub name: [u8; NAME_LEN],
+    /// Address of the partition's guest page if it owns the heartbeat, or 0.
+    pub guest_page: u64,
+    /// Address of the archive's first page in the scheduler, or 0.
+    pub archive: u64,
+    /// Its number.
+    pub number: u32,
+    /// As in its [`Wiring`].
+    pub needs: u32,
+    /// Names of the interfaces; number i is invoked by the capability at [`interface_slot`]`(i)`.
+    pub interfaces: [[u8; NAME_LEN]; MAX_INTERFACES],
+}
+
+const _: () = assert!(size_of::<ComponentInfo>() <= crate::PAGE_SIZE as usize);
+
+/// Interface `threads`, which the scheduler provides: first word of a message.
+pub mod threads {
+    /// The interface's name.
+    pub const NAME: &str = "threads";
+    /// The caller sleeps until tick `x2`.
+    pub const SLEEP: u64 = 0;
+    /// The caller lets its equals run.
+    pub const YIELD: u64 = 1;
+    /// The caller works: once all threads of applications do, the partition is up.
+    pub const READY: u64 = 2;
+}
+
+/// Interface `console`, which the console's driver provides: first word of a message.
+pub mod console {
+    /// The interface's name.
+    pub const NAME: &str = "console";
+    /// Appends `x2` bytes (at most [`BYTES`]) of `x3` to `x5` to the caller's line; a newline shows it.
+    pub const PRINT: u64 = 0;
+    /// Most bytes of one message.
+    pub const BYTES: usize = 24;
+}

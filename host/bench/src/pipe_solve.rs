@@ -1,0 +1,168 @@
+//! `pipe-solve`: how long the solver of pipelines takes, and how much better than the paper's it is
+//!
+//! Made-up pipelines from a fixed seed, on four cores; each is solved with a requirement that can be
+//! met and with one that cannot, for which the nearest is looked for, too.
+
+use bulkhead_analysis::utilisation::Fraction;
+use bulkhead_run::figures::Kind;
+use bulkhead_tpipe::binding::Bound;
+use bulkhead_tpipe::language::Pipeline;
+use bulkhead_tpipe::repository::{Core, Function, Policy, Repository};
+use bulkhead_tpipe::solver::{Answer, saved, solve};
+use std::time::Instant;
+
+use crate::{Bench, BenchError, Context, Report, Row};
+
+const ROOM: usize = 1_024;
+/// Stages, pipelines of that many, delay of each stage in microseconds on average, bound in milliseconds.
+const SIZES: [(usize, u64, u64, f64); 2] = [(20, 50, 2_000, 10.0), (1_000, 3, 60_000, 2_000.0)];
+/// What part of the delay cannot be met by anything.
+const IMPOSSIBLE: u64 = 50;
+const CORES: [Core<'static>; 4] = [
+    core("rtos-0", Policy::RateMonotonic),
+    core("rtos-1", Policy::RateMonotonic),
+    core("rtos-2", Policy::Edf),
+    core("linux", Policy::Deadline),
+];
+
+const fn core(name: &'static str, policy: Policy) -> Core<'static> {
+    Core { name, policy }
+}
+
+pub(crate) struct PipeSolve;
+
+impl Bench for PipeSolve {
+    fn id(&self) -> &'static str {
+        "pipe-solve"
+    }
+
+    fn reproduces(&self) -> &'static str {
+        "003 §3.1.4"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Host
+    }
+
+    fn promise(&self) -> &'static str {
+        "20 stages within 10 ms, 1,000 within 2 s, never worse than the paper's heuristic"
+    }
+
+    fn run(&self, _context: &Context) -> Result<Report, BenchError> {
+        let rows = SIZES.map(|(stages, count, delay, bound)| measure(stages, count, delay, bound));
+        Ok(self.report(rows.into_iter().flatten().collect()))
+    }
+}
+
+/// What pipelines of one size showed.
+#[derive(Default)]
+struct Seen {
+    met_ms: f64,
+    unmet_ms: f64,
+    met: u64,
+    heuristic: u64,
+    worse: u64,
+    saved: f64,
+}
+
+fn measure(stages: usize, count: u64, delay: u64, bound: f64) -> [Row; 3] {
+    let mut seen = Seen::default();
+    for seed in 1..=count {
+        let mut random = Random(seed);
+        let (line, functions) = pipeline(stages, &mut random);
+        let delay = delay * stages as u64;
+        let (answer, ms) = timed(&format!("{line} [10 %, {delay} us]"), &functions);
+        seen.met_ms = seen.met_ms.max(ms);
+        seen.met += u64::from(answer.best.holds());
+        seen.heuristic += u64::from(answer.heuristic.holds());
+        seen.worse += u64::from(answer.heuristic.better_than(&answer.best));
+        seen.saved += saved(&answer).map_or(0.0, Fraction::percent);
+        let impossible = format!("{line} [10 %, {} us]", delay / IMPOSSIBLE);
+        seen.unmet_ms = seen.unmet_ms.max(timed(&impossible, &functions).1);
+    }
+    let figures = |ms| [("slowest", ms), ("pipelines", count as f64)];
+    let mean = seen.saved / (seen.heuristic.max(1) as f64);
+    let better = [
+        ("worse", seen.worse as f64),
+        ("met", seen.met as f64),
+        ("met by the heuristic", seen.heuristic as f64),
+        ("saved where both meet it, %", mean),
+    ];
+    [
+        Row::at_most(
+            &format!("{stages} stages"),
+            &figures(seen.met_ms),
+            "ms",
+            bound,
+        ),
+        Row::at_most(
+            &format!("{stages} stages, out of reach"),
+            &figures(seen.unmet_ms),
+            "ms",
+            bound,
+        ),
+        Row::at_most(
+            &format!("{stages} stages, beside the heuristic"),
+            &better,
+            "pipelines",
+            0.0,
+        ),
+    ]
+}
+
+/// Numbers from a seed (Lehmer).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0 * 48_271 % 0x7fff_ffff;
+        self.0 % end
+    }
+}
+
+/// Core and WCET of each function; the pipeline goes through them in order, some side by side.
+fn pipeline(stages: usize, random: &mut Random) -> (String, Vec<(String, usize, u64)>) {
+    let functions: Vec<_> = (0..stages)
+        .map(|index| {
+            (
+                format!("f{index}"),
+                index % CORES.len(),
+                1_000 + random.below(49_000),
+            )
+        })
+        .collect();
+    let mut line = functions[0].0.clone();
+    for (index, (name, ..)) in functions.iter().enumerate().skip(1) {
+        let beside = index > 1 && random.below(5) == 0;
+        line += if beside { ", " } else { " | " };
+        line += name;
+    }
+    (line, functions)
+}
+
+fn timed(line: &str, functions: &[(String, usize, u64)]) -> (Answer<ROOM>, f64) {
+    let functions: Vec<_> = functions
+        .iter()
+        .map(|&(ref name, core, wcet)| Function {
+            name,
+            core,
+            wcet,
+            inputs: u32::from(name != "f0") * 64,
+            outputs: 64,
+            buffering: None,
+            source: None,
+            sink: None,
+            period: 10_000_000,
+        })
+        .collect();
+    let repository = Repository {
+        cores: &CORES,
+        functions: &functions,
+        ..Repository::default()
+    };
+    let began = Instant::now();
+    let pipeline: Pipeline<'_, ROOM> = Pipeline::parse(line).expect("made up correctly");
+    let bound = Bound::new(&pipeline, &repository).expect("made up to fit");
+    let answer = solve(&bound);
+    (answer, began.elapsed().as_secs_f64() * 1e3)
+}

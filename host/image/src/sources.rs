@@ -1,0 +1,143 @@
+//! Components built from a folder of one's own: a Rust crate, or C files
+//!
+//! A folder with a `Cargo.toml` is a crate outside the workspace; it is built by the checkout's
+//! toolchain. One with C files is compiled against `user/c/include/slite.h` and linked with the runtime
+//! of C programs.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::crates::{self, Target};
+use crate::error::BuildError;
+
+/// The runtime of C programs: a static library.
+const RUNTIME: &str = "bulkhead-slite-c";
+/// Names of the cross compiler, in the order of preference.
+const COMPILERS: [&str; 6] = [
+    "aarch64-linux-gnu-gcc",
+    "aarch64-linux-gnu-gcc-14",
+    "aarch64-linux-gnu-gcc-13",
+    "aarch64-linux-gnu-gcc-12",
+    "aarch64-linux-gnu-gcc-11",
+    "aarch64-linux-gnu-gcc-10",
+];
+/// For the bare machine: what it lacks is not called, and every function can be left out.
+const FLAGS: &[&str] = &[
+    "-std=gnu11",
+    "-O2",
+    "-g1",
+    "-Wall",
+    "-Wextra",
+    "-ffreestanding",
+    "-fno-pic",
+    "-fno-stack-protector",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-mno-outline-atomics",
+    "-nostdlib",
+    "-static",
+    "-no-pie",
+    "-Wl,--gc-sections,--build-id=none,-z,max-page-size=4096,--no-warn-rwx-segments,-u,_start",
+];
+
+/// Builds the program of `folder`; where it is. C programs are left in `out`.
+///
+/// # Errors
+/// There is no program, no compiler, or it failed: its messages are the error's detail.
+pub fn build(root: &Path, folder: &Path, out: &Path) -> Result<PathBuf, BuildError> {
+    if folder.join("Cargo.toml").is_file() {
+        return crates::build_outside(root, folder);
+    }
+    let files = c_files(folder)?;
+    if files.is_empty() {
+        let message = format!("`{}` has no program", folder.display());
+        let help = "a folder holds either a crate, with its Cargo.toml, or C files";
+        return Err(BuildError::new("source-empty", message, help));
+    }
+    let built = crates::build(root, Target::Partition, &[RUNTIME.to_owned()], 0)?;
+    let runtime = crates::only_executable(&built, RUNTIME)?;
+    fs::create_dir_all(out).map_err(|error| BuildError::unreadable(out, &error))?;
+    let name = folder.file_name().unwrap_or("program".as_ref());
+    let program = out.join(name).with_extension("elf");
+    compile(root, folder, &files, runtime, &program)?;
+    Ok(program)
+}
+
+fn c_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    let entries = fs::read_dir(folder).map_err(|error| BuildError::unreadable(folder, &error))?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut files: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+fn compile(
+    root: &Path,
+    folder: &Path,
+    files: &[PathBuf],
+    runtime: &Path,
+    program: &Path,
+) -> Result<(), BuildError> {
+    let user = root.join("user");
+    let output = Command::new(compiler()?)
+        .args(FLAGS)
+        .arg("-I")
+        .arg(user.join("c/include"))
+        .arg("-I")
+        .arg(folder)
+        .arg("-T")
+        .arg(user.join("rt/bulkhead-component.ld"))
+        .args(files)
+        .arg(user.join("c/libc/printf.c"))
+        .arg(runtime)
+        .arg("-o")
+        .arg(program)
+        .output();
+    let output = output.map_err(|_| no_compiler())?;
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() {
+        // Warnings are for who writes the program.
+        eprint!("{messages}");
+        return Ok(());
+    }
+    let message = format!("compiling `{}` failed", folder.display());
+    let help = "the compiler's messages are above; slite.h says what there is";
+    Err(BuildError::new("source-build", message, help).detail(messages))
+}
+
+/// The cross compiler: what `BULKHEAD_CC` names, or the first that there is.
+fn compiler() -> Result<OsString, BuildError> {
+    if let Some(named) = std::env::var_os("BULKHEAD_CC") {
+        return Ok(named);
+    }
+    let there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let native = cfg!(target_arch = "aarch64").then_some("gcc");
+    let mut names = native.into_iter().chain(COMPILERS);
+    names.find(there).map(Into::into).ok_or_else(no_compiler)
+}
+
+fn no_compiler() -> BuildError {
+    BuildError::new(
+        "no-compiler",
+        "there is no C compiler for the board's processor".into(),
+        "run `make setup`, which installs one, or name one in the environment variable BULKHEAD_CC",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_a_program_is_refused() {
+        let folder = std::env::temp_dir().join(format!("bulkhead-sources-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let refused = build(Path::new("."), &folder, &folder).expect_err("nothing there");
+        assert_eq!(refused.id, "source-empty");
+        fs::remove_dir_all(&folder).expect("its own");
+    }
+}

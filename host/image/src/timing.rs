@@ -1,0 +1,64 @@
+//! VCPUs and tasks in the form in which schedulers read them
+
+use bulkhead_abi::name_field;
+use bulkhead_abi::timing as abi;
+use bulkhead_model::timing::{Task, Timing, Vcpu, VcpuKind};
+use zerocopy::IntoBytes;
+
+/// Head, VCPUs and tasks with their bounds; see [`bulkhead_abi::timing`].
+#[must_use]
+pub fn pack(timing: &Timing) -> Vec<u8> {
+    let head = abi::Head {
+        magic: abi::TIMING_MAGIC,
+        vcpus: timing.vcpus.len() as u32,
+        tasks: timing.tasks.len() as u32,
+    };
+    let mut bytes = head.as_bytes().to_vec();
+    for vcpu in &timing.vcpus {
+        bytes.extend(vcpu_of(vcpu).as_bytes());
+    }
+    let mut bounds = vec![0; timing.tasks.len()];
+    for (index, bound) in timing.analyse().into_iter().flat_map(|core| core.tasks) {
+        bounds[index] = bound.unwrap_or(0);
+    }
+    for (task, bound_ns) in timing.tasks.iter().zip(bounds) {
+        bytes.extend(task_of(task, bound_ns).as_bytes());
+    }
+    bytes
+}
+
+fn vcpu_of(vcpu: &Vcpu) -> abi::Vcpu {
+    let common = abi::Vcpu {
+        name: name_field(&vcpu.name),
+        core: vcpu.core as u32,
+        ..abi::Vcpu::default()
+    };
+    match vcpu.kind {
+        VcpuKind::Main {
+            capacity_ns,
+            period_ns,
+        } => abi::Vcpu {
+            kind: abi::VcpuKind::Main as u32,
+            capacity_ns,
+            period_ns,
+            ..common
+        },
+        VcpuKind::Io { percent } => abi::Vcpu {
+            kind: abi::VcpuKind::Io as u32,
+            percent,
+            ..common
+        },
+    }
+}
+
+fn task_of(task: &Task, bound_ns: u64) -> abi::Task {
+    abi::Task {
+        name: name_field(&task.name),
+        vcpu: task.vcpu as u32,
+        cause: task.cause as u32,
+        wcet_ns: task.wcet_ns,
+        period_ns: task.period_ns,
+        deadline_ns: task.deadline_ns,
+        bound_ns,
+    }
+}

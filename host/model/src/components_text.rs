@@ -1,0 +1,66 @@
+//! Who owns what among the components of a partition
+
+use crate::draft::PART_NAMES;
+use crate::quantity::{size_text, time_text};
+use crate::system::{ChannelId, Component, Criticality, Image, Partition, System};
+use bulkhead_abi::component::{Part, Role};
+use std::fmt::Write;
+
+/// For each component what it is, provides, needs and owns; nothing of those that are only listed,
+/// about which the first one decides.
+#[must_use]
+pub fn components_text(system: &System, partition: &Partition) -> String {
+    let mut text = String::new();
+    if let Image::Components(components) = &partition.image {
+        let described = components
+            .iter()
+            .filter(|component| component.span.is_some());
+        // Writing to a string cannot fail.
+        let _ = described
+            .into_iter()
+            .try_for_each(|one| write_one(&mut text, system, one));
+    }
+    text
+}
+
+fn write_one(out: &mut String, system: &System, component: &Component) -> std::fmt::Result {
+    let role = match component.role {
+        Role::Application => "application",
+        Role::Driver => "driver",
+        Role::Scheduler => "scheduler",
+        Role::Boot => "boot",
+    };
+    let criticality = match component.criticality {
+        Criticality::Qm => "QM".to_owned(),
+        level => format!("{level:?}"),
+    };
+    let name = &component.name;
+    write!(
+        out,
+        "  component {name:<15}  {role}, criticality {criticality}"
+    )?;
+    if let Some(priority) = component.priority {
+        write!(out, ", priority {priority}")?;
+    }
+    if let Some([budget, period]) = component.budget_ns {
+        write!(out, ", {} in {}", time_text(budget), time_text(period))?;
+    }
+    write!(out, ", stack {}", size_text(component.stack))?;
+    if component.memory > 0 {
+        write!(out, ", memory {}", size_text(component.memory))?;
+    }
+    writeln!(out)?;
+    let channel = |id: &ChannelId| system.channels[id.0].name.clone();
+    let part = |part: &Part| PART_NAMES[*part as usize].to_owned();
+    for (what, names) in [
+        ("provides", component.provides.clone()),
+        ("needs", component.needs.clone()),
+        ("channels", component.channels.iter().map(channel).collect()),
+        ("owns", component.owns.iter().map(part).collect()),
+    ] {
+        if !names.is_empty() {
+            writeln!(out, "    {what:<9} {}", names.join(", "))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! A component of a partition as written
+
+use super::{Field, PartitionDraft, Section};
+use crate::document::At;
+use crate::system::{Criticality, Span};
+use bulkhead_abi::component::{OnFault, Part, Role};
+
+const CRITICALITIES: [Criticality; 5] = super::partition::CRITICALITIES;
+const ON_FAULT: [OnFault; 2] = [OnFault::Fail, OnFault::Stop];
+
+/// A component.
+#[derive(Clone, Debug)]
+pub(crate) struct ComponentDraft {
+    pub(crate) name: At<String>,
+    pub(crate) role: Field<Role>,
+    pub(crate) built: Field<String>,
+    pub(crate) file: Field<String>,
+    pub(crate) provides: Field<Vec<At<String>>>,
+    pub(crate) needs: Field<Vec<At<String>>>,
+    pub(crate) trusts: Field<Vec<At<String>>>,
+    pub(crate) channels: Field<Vec<At<String>>>,
+    /// Numbers of parts.
+    pub(crate) owns: Field<Vec<At<String>>>,
+    pub(crate) memory: Field<u64>,
+    pub(crate) stack: Field<u64>,
+    pub(crate) priority: Field<u64>,
+    pub(crate) budget: Field<u64>,
+    pub(crate) period: Field<u64>,
+    pub(crate) criticality: Field<Criticality>,
+    pub(crate) on_fault: Field<OnFault>,
+}
+
+/// Names of the parts of a partition that one component can own, in the order of [`Part`].
+pub(crate) const PART_NAMES: [&str; Part::ALL.len()] =
+    ["console", "trace", "heartbeat", "monitor", "interrupts"];
+
+/// Bytes of a stack where the description is silent.
+pub(crate) const STACK_DEFAULT: u64 = 16 << 10;
+
+impl ComponentDraft {
+    pub(super) fn read(section: Section<'_>) -> Self {
+        let image = section.section("image");
+        Self {
+            role: section.choice("role", &Role::ALL),
+            built: image.text("crate"),
+            file: image.text("file"),
+            provides: section.texts("provides"),
+            needs: section.texts("needs"),
+            trusts: section.texts("trusts"),
+            channels: section.texts("channels"),
+            owns: section.texts("owns"),
+            memory: section.number("memory"),
+            stack: section.number("stack"),
+            priority: section.number("priority"),
+            budget: section.number("budget"),
+            period: section.number("period"),
+            criticality: section.choice("criticality", &CRITICALITIES),
+            on_fault: section.choice("on_fault", &ON_FAULT),
+            name: section.name,
+        }
+    }
+
+    /// Place of a field, or of the component's name.
+    pub(crate) fn place<T>(&self, field: &Field<T>) -> Span {
+        field.span().unwrap_or(&self.name.span).clone()
+    }
+
+    /// What it is for; nothing where that is broken.
+    pub(crate) fn role(&self) -> Option<Role> {
+        self.role.or(Role::Application)
+    }
+
+    /// Whether it is for that.
+    pub(crate) fn is(&self, role: Role) -> bool {
+        self.role() == Some(role)
+    }
+
+    /// Its name as people address it: `control.driver`.
+    pub(crate) fn path(&self, partition: &PartitionDraft) -> String {
+        format!("{}.{}", partition.name.value, self.name.value)
+    }
+
+    /// The parts it owns, as far as they are known, and where that is written.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (Part, &Span)> {
+        items(&self.owns).filter_map(|item| Some((part(&item.value)?, &item.span)))
+    }
+}
+
+/// The part of that name.
+pub(crate) fn part(name: &str) -> Option<Part> {
+    let named = PART_NAMES.iter().position(|known| *known == name)?;
+    Part::ALL.get(named).copied()
+}
+
+/// The items of a list that may be missing.
+pub(crate) fn items<T>(list: &Field<Vec<At<T>>>) -> impl Iterator<Item = &At<T>> {
+    list.given().into_iter().flat_map(|list| &list.value)
+}
+
+impl PartitionDraft {
+    /// The component that provides an interface.
+    pub(crate) fn provider(&self, interface: &str) -> Option<&ComponentDraft> {
+        self.components
+            .iter()
+            .find(|component| items(&component.provides).any(|name| name.value == interface))
+    }
+
+    /// Criticality of one of its components; its own where that says nothing.
+    pub(crate) fn criticality_of(&self, component: &ComponentDraft) -> Option<Criticality> {
+        match component.criticality {
+            Field::Absent => self.criticality.value(),
+            _ => component.criticality.value(),
+        }
+    }
+}

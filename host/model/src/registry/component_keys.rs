@@ -1,0 +1,145 @@
+//! Keys of `[partition.NAME.component.NAME]`
+
+use super::{Key, Presence::Default, Presence::RequiredByRule, Shape};
+use bulkhead_abi::component::LEAST_PRIORITY;
+
+/// Values of `role`, in the order of `Role`.
+const ROLES: &[&str] = &["application", "driver", "scheduler", "boot"];
+/// Values of `on_fault`, in the order of `OnFault`.
+const ON_FAULT: &[&str] = &["fail", "stop"];
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        path: "partition.*.component",
+        shape: Shape::Named,
+        presence: Default("an image of one's own"),
+        meaning: "Components of an rtos partition, `[partition.NAME.component.NAME]` each, in place of \
+                  `image`: programs on the kernel, each in an address space of its own with just the \
+                  capabilities that are named here. Addresses, slots and identities are derived.",
+        example: "[partition.control.component.controller]",
+    },
+    Key {
+        path: "partition.*.component.*.role",
+        shape: Shape::Choice(ROLES),
+        presence: Default("`\"application\"`"),
+        meaning: "What it is for. `\"boot\"` (just one): the kernel starts it, it builds the others and \
+                  looks after the scheduler. `\"scheduler\"` (at most one): decides who runs. \
+                  `\"driver\"`: serves the others. `\"application\"`: does the work; once all of them \
+                  say that they do, the partition is up.",
+        example: "role = \"driver\"",
+    },
+    Key {
+        path: "partition.*.component.*.image",
+        shape: Shape::Section,
+        presence: RequiredByRule,
+        meaning: "Its program: `{ crate = … }` or `{ file = … }`.",
+        example: "image = { crate = \"bulkhead-control\" }",
+    },
+    Key {
+        path: "partition.*.component.*.image.crate",
+        shape: Shape::Text,
+        presence: Default("not built from source"),
+        meaning: "A crate of this workspace that links as a component.",
+        example: "image.crate = \"bulkhead-control\"",
+    },
+    Key {
+        path: "partition.*.component.*.image.file",
+        shape: Shape::Text,
+        presence: Default("no file of your own"),
+        meaning: "An ELF file, linked by the script of `user/rt`, relative to the description.",
+        example: "image.file = \"controller.elf\"",
+    },
+    Key {
+        path: "partition.*.component.*.provides",
+        shape: Shape::Texts,
+        presence: Default("nothing"),
+        meaning: "Interfaces that others of the partition may invoke it by; names of your choice. The \
+                  runtime knows `threads` (of the scheduler) and `console`.",
+        example: "provides = [\"console\"]",
+    },
+    Key {
+        path: "partition.*.component.*.needs",
+        shape: Shape::Texts,
+        presence: Default("nothing"),
+        meaning: "Interfaces that it invokes. It gets the capabilities for these and for no other.",
+        example: "needs = [\"threads\", \"console\"]",
+    },
+    Key {
+        path: "partition.*.component.*.trusts",
+        shape: Shape::Texts,
+        presence: Default("nothing"),
+        meaning: "Among `needs`: interfaces of less critical components that it uses all the same, \
+                  because it works without their answers.",
+        example: "trusts = [\"console\"]",
+    },
+    Key {
+        path: "partition.*.component.*.channels",
+        shape: Shape::Texts,
+        presence: Default("none"),
+        meaning: "Channels of the partition whose end is mapped into it, and into no other component.",
+        example: "channels = [\"sensors\", \"actuators\"]",
+    },
+    Key {
+        path: "partition.*.component.*.owns",
+        shape: Shape::Texts,
+        presence: Default("nothing"),
+        meaning: "Parts of the partition that are its own: `console`, `trace`, `heartbeat`, `monitor`, \
+                  `interrupts`.",
+        example: "owns = [\"trace\"]",
+    },
+    Key {
+        path: "partition.*.component.*.memory",
+        shape: Shape::Size,
+        presence: Default("0"),
+        meaning: "Memory of its own beside image and stack, mapped from the start; for the scheduler, \
+                  pages for the objects that it makes.",
+        example: "memory = \"64 KiB\"",
+    },
+    Key {
+        path: "partition.*.component.*.stack",
+        shape: Shape::Size,
+        presence: Default("16 KiB"),
+        meaning: "Stack of its thread; that of the boot component is always 16 KiB. The page below is not \
+                  mapped.",
+        example: "stack = \"8 KiB\"",
+    },
+    Key {
+        path: "partition.*.component.*.priority",
+        shape: Shape::Number(0, LEAST_PRIORITY as u64),
+        presence: Default("no thread: it only answers invocations"),
+        meaning: "Gives it a thread of that priority, 0 the most important.",
+        example: "priority = 1",
+    },
+    Key {
+        path: "partition.*.component.*.budget",
+        shape: Shape::Time,
+        presence: Default("as much as there is"),
+        meaning: "Processor time that its thread may use in every `period`, whatever it does: the kernel \
+                  ends it, and the less important ones run. Goes with `period`.",
+        example: "budget = \"200 us\"",
+    },
+    Key {
+        path: "partition.*.component.*.period",
+        shape: Shape::Time,
+        presence: Default("no budget"),
+        meaning: "Period of the `budget`.",
+        example: "period = \"1 ms\"",
+    },
+    Key {
+        path: "partition.*.component.*.criticality",
+        shape: Shape::Choice(&["A", "B", "C", "D", "QM"]),
+        presence: Default("the partition's"),
+        meaning: "Its criticality, not above the partition's. What is more critical needs nothing of \
+                  what is less, unless it says so (`trusts`).",
+        example: "criticality = \"C\"",
+    },
+    Key {
+        path: "partition.*.component.*.on_fault",
+        shape: Shape::Choice(ON_FAULT),
+        presence: Default("`\"fail\"`"),
+        meaning: "What a fault of its thread comes to. `\"fail\"`: the partition fails, and `on_panic` \
+                  decides. `\"stop\"`: the thread stays stopped, the others go on. Who invoked it is \
+                  told in either case.",
+        example: "on_fault = \"stop\"",
+    },
+];

@@ -1,0 +1,63 @@
+//! What components ask for is there
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, STACK_DEFAULT};
+use crate::quantity::size_text;
+use bulkhead_abi::PAGE_SIZE;
+
+crate::rules::rule! {
+    Error, "component-memory",
+    "stacks and memory of components are whole pages that fit into the partition's memory",
+    "They are taken from it when the partition starts, after the kernel and the components' images.",
+    check
+}
+
+/// Most that one stack may have: it shares 2 MiB of addresses with the image.
+const LARGEST_STACK: u64 = 256 << 10;
+
+fn check(draft: &Draft, report: &mut Report) {
+    for (_, component) in super::all(draft) {
+        for (field, most) in [
+            (&component.stack, LARGEST_STACK),
+            (&component.memory, 1 << 20),
+        ] {
+            let Some(size) = field.given() else { continue };
+            let least = if most == LARGEST_STACK { PAGE_SIZE } else { 0 };
+            if !size.value.is_multiple_of(PAGE_SIZE) || !(least..=most).contains(&size.value) {
+                let message = format!("{} cannot be given", size_text(size.value));
+                let range = format!("whole pages of 4 KiB, at most {}", size_text(most));
+                report.add(
+                    RULE.at(&size.span, message)
+                        .here("no such size")
+                        .help(range),
+                );
+            }
+        }
+    }
+    for partition in draft
+        .partitions
+        .iter()
+        .filter(|one| !one.components.is_empty())
+    {
+        let Some(memory) = partition.memory.given() else {
+            continue;
+        };
+        let wanted = partition.components.iter().flat_map(|component| {
+            let stack = component.stack.or(STACK_DEFAULT);
+            [stack, component.memory.or(0)].into_iter().flatten()
+        });
+        let wanted = wanted.fold(0, u64::saturating_add);
+        if wanted > memory.value {
+            let message = format!(
+                "the components of `{}` need {}, images and tables aside",
+                partition.name.value,
+                size_text(wanted)
+            );
+            report.add(
+                RULE.at(&memory.span, message)
+                    .here("less than that")
+                    .help("give the partition more memory, or components smaller stacks"),
+            );
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Parts of the partition, and who can own them
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, PART_NAMES, items, part};
+use crate::suggestion::advice;
+use bulkhead_abi::component::{Part, Role};
+
+crate::rules::rule! {
+    Error, "component-part",
+    "a component owns parts that its partition has, and that its role may have",
+    "The heartbeat and the capability to the monitor speak for the partition as a whole: they are the \
+     scheduler's, who says that the partition is up. The boot component is given everything and owns nothing.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for (partition, component) in super::all(draft) {
+        let path = component.path(partition);
+        for name in items(&component.owns).filter(|name| part(&name.value).is_none()) {
+            report.add(
+                RULE.at(
+                    &name.span,
+                    format!("a partition has no part `{}`", name.value),
+                )
+                .here("unknown part")
+                .help(advice(&name.value, "part", &PART_NAMES)),
+            );
+        }
+        let announces = component.parts().any(|(part, _)| part == Part::Monitor);
+        if component.is(Role::Scheduler) && !announces {
+            report.add(
+                RULE.at(
+                    &component.name.span,
+                    format!("scheduler `{path}` does not own the monitor"),
+                )
+                .here("nobody would say that the partition is up")
+                .help("write `owns = [\"monitor\"]`"),
+            );
+        }
+        for (part, span) in component.parts() {
+            let whole = matches!(part, Part::Heartbeat | Part::Monitor);
+            let wrong = match component.role() {
+                Some(Role::Boot) => Some("leave it to the others"),
+                Some(role) if whole && role != Role::Scheduler => Some("leave it to the scheduler"),
+                _ if part == Part::Trace && partition.trace.is_absent() => {
+                    Some("give the partition a `trace`")
+                }
+                _ => None,
+            };
+            if let Some(help) = wrong {
+                let message = format!("`{path}` cannot own the {}", PART_NAMES[part as usize]);
+                report.add(
+                    RULE.at(span, message)
+                        .here("not for this component")
+                        .help(help),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Components and interfaces have room
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, items};
+use bulkhead_abi::component::MAX_INTERFACES;
+use bulkhead_abi::kernel::MAX_COMPONENTS;
+
+crate::rules::rule! {
+    Error, "components-count",
+    "a partition has at most 16 components and 16 interfaces among them",
+    "They are listed in one page, which boot and scheduler read.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for partition in &draft.partitions {
+        if let Some(component) = partition.components.get(MAX_COMPONENTS) {
+            let message = format!(
+                "`{}` has more than {MAX_COMPONENTS} components",
+                partition.name.value
+            );
+            report.add(
+                RULE.at(&component.name.span, message)
+                    .here("the first too many")
+                    .help("put some of them together, or in another partition"),
+            );
+        }
+        let provided = partition.components.iter();
+        let mut interfaces = provided.flat_map(|component| items(&component.provides));
+        if let Some(interface) = interfaces.nth(MAX_INTERFACES) {
+            let message = format!(
+                "`{}` has more than {MAX_INTERFACES} interfaces",
+                partition.name.value
+            );
+            report.add(
+                RULE.at(&interface.span, message)
+                    .here("the first too many")
+                    .help("one interface may have many operations"),
+            );
+        }
+    }
+}

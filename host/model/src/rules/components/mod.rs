@@ -1,0 +1,69 @@
+//! Rules about components
+
+pub(crate) mod component_budget;
+pub(crate) mod component_criticality;
+pub(crate) mod component_cycle;
+pub(crate) mod component_for_kind;
+pub(crate) mod component_image;
+pub(crate) mod component_memory;
+pub(crate) mod component_part;
+pub(crate) mod component_roles;
+pub(crate) mod component_thread;
+pub(crate) mod components_count;
+pub(crate) mod heartbeat_unowned;
+pub(crate) mod interface_twice;
+pub(crate) mod interface_unprovided;
+pub(crate) mod part_twice;
+pub(crate) mod trust_unused;
+pub(crate) mod unknown_end;
+
+use crate::document::At;
+use crate::draft::{ChannelDraft, ComponentDraft, Draft, PartitionDraft, items};
+use crate::rules::Rule;
+
+/// In the order of the reference.
+pub(super) const RULES: &[&Rule] = &[
+    &component_for_kind::RULE,
+    &components_count::RULE,
+    &component_roles::RULE,
+    &component_image::RULE,
+    &component_thread::RULE,
+    &component_budget::RULE,
+    &component_memory::RULE,
+    &interface_unprovided::RULE,
+    &interface_twice::RULE,
+    &component_cycle::RULE,
+    &component_criticality::RULE,
+    &trust_unused::RULE,
+    &unknown_end::RULE,
+    &component_part::RULE,
+    &part_twice::RULE,
+    &heartbeat_unowned::RULE,
+];
+
+/// All components of a system, with their partitions.
+fn all(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, &ComponentDraft)> {
+    draft.partitions.iter().flat_map(|partition| {
+        let components = partition.components.iter();
+        components.map(move |component| (partition, component))
+    })
+}
+
+/// The interfaces that a component needs, with who provides them.
+fn providers<'a>(
+    partition: &'a PartitionDraft,
+    component: &'a ComponentDraft,
+) -> impl Iterator<Item = (&'a At<String>, &'a ComponentDraft)> {
+    items(&component.needs).filter_map(|name| Some((name, partition.provider(&name.value)?)))
+}
+
+/// The channels of which a partition has an end; a standby has those that it takes over.
+fn ends<'a>(
+    draft: &'a Draft,
+    partition: &'a PartitionDraft,
+) -> impl Iterator<Item = &'a ChannelDraft> {
+    let holder = draft.primary_of(partition).unwrap_or(partition);
+    let name = holder.name.value.as_str();
+    let channels = draft.channels.iter();
+    channels.filter(move |channel| channel.ends().any(|end| end.value == name))
+}

@@ -1,0 +1,60 @@
+//! Quiescence in time: when what was given up may be used again
+//!
+//! A page, a slot or an address that one core gives up may still be held by another: as a translation in
+//! its TLB, or as a reference that a path of its kernel has loaded. No core is told. Instead each enters
+//! its kernel at least once in a period, forgets its translations there, and notes the time before: of
+//! what was given up until then it holds nothing, since no path of the kernel is interrupted. Whoever
+//! wants to use something again is refused until all other cores that run have noted a later time than
+//! that at which it was given up. A partition that runs on one core never waits.
+
+use crate::frame::{Rest, State};
+use crate::object::{Core, STARTED};
+use crate::slot::{Slot, Vacant};
+use crate::{Hal, Kernel};
+use bulkhead_abi::kernel::{MAX_CORES, NEVER, Status};
+
+impl<'h, H: Hal> Kernel<'h, H> {
+    /// From now on nobody finds what has been given up.
+    #[inline(never)]
+    pub(crate) fn rest(self) -> Rest {
+        self.0.settle();
+        Rest::since(self.0.now())
+    }
+
+    /// Whether no core holds what rests so long.
+    #[inline(never)]
+    pub(crate) fn is_quiet(self, rest: Rest) -> bool {
+        let own = self.0.core();
+        (0..own.count().get().min(MAX_CORES as u64)).all(|rank| {
+            let at = own.first().reference().plus(rank);
+            let core = Core::new(at, self.0.frame(at));
+            at == own.at() || core.stage().get() != STARTED || rest.is_before(core.quiet().first())
+        })
+    }
+
+    /// A page that can be made something.
+    #[inline(never)]
+    pub(crate) fn free(self, state: &State) -> Result<u64, Status> {
+        state.free(|rest| self.is_quiet(rest))
+    }
+
+    /// A slot that can be filled.
+    #[inline(never)]
+    pub(crate) fn vacant(self, slot: Slot<'h>) -> Result<Vacant<'h>, Status> {
+        slot.vacant(|rest| self.is_quiet(rest))
+    }
+
+    /// Where it is due: the calling core holds nothing that was given up before `now`.
+    #[inline(never)]
+    pub(crate) fn quiesce(self, now: u64) {
+        let core = self.0.core();
+        if now < core.due().get() {
+            return;
+        }
+        self.0.forget_translations();
+        core.quiet().publish(now);
+        let alone = core.count().get() == 1;
+        let next = now.saturating_add(core.period().get());
+        core.due().set(if alone { NEVER } else { next });
+    }
+}

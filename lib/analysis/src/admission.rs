@@ -1,0 +1,235 @@
+//! Admission: whether another VCPU fits beside those of a core
+//!
+//! Exact response times under rate-monotonic priorities with what I/O VCPUs take ([`crate::vcpu`]).
+//! The host tool asks before anything is built, a scheduler on target before it creates a VCPU: the
+//! same code, the same answer. It names the first VCPU that would not get its C in every T, and how
+//! much of it would be missing.
+
+use crate::utilisation::Fraction;
+use crate::vcpu::{Io, main_response, response};
+use crate::{Reservation, Time};
+
+/// A VCPU that does not get its C in every T.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// Its place among those asked about; in [`Admission`], its identity.
+    pub vcpu: usize,
+    /// How much of its C cannot be promised, time.
+    pub lacks: Time,
+}
+
+/// The most important of `mains`, which are ordered by rank, that does not fit beside `io`.
+#[must_use]
+pub fn misfit(mains: &[Reservation], io: &[Io]) -> Option<Misfit> {
+    let vcpu = (0..mains.len()).find(|&rank| main_response(mains, io, rank).is_none())?;
+    let Reservation { capacity, period } = *mains.get(vcpu)?;
+    let before = io.iter().filter(|io| io.rank <= vcpu);
+    let fits = |own| response(own, mains.get(..vcpu)?, before.clone(), period);
+    let (mut fitting, mut lacking) = (0, capacity);
+    while lacking - fitting > 1 {
+        let middle = fitting + (lacking - fitting) / 2;
+        match fits(middle) {
+            Some(_) => fitting = middle,
+            None => lacking = middle,
+        }
+    }
+    Some(Misfit {
+        vcpu,
+        lacks: capacity - fitting,
+    })
+}
+
+/// Why a VCPU is not admitted; what was admitted before stays as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// C and T are no budget: C = 0, or C > T.
+    BadBudget,
+    /// No room for another VCPU.
+    Full,
+    /// A VCPU, the new one or one that is there, would not get its C.
+    Misfit(Misfit),
+}
+
+/// The VCPUs of a core, at most `M` of each kind.
+#[derive(Clone, Debug)]
+pub struct Admission<const M: usize> {
+    /// By rank.
+    mains: [Reservation; M],
+    identities: [usize; M],
+    count: usize,
+    io: [Io; M],
+    /// Shortest period of the main VCPUs that each may work for.
+    shortest: [Time; M],
+    io_count: usize,
+}
+
+const NOBODY: Reservation = Reservation {
+    capacity: 0,
+    period: 0,
+};
+
+const NOTHING: Io = Io {
+    utilisation: Fraction(0),
+    longest: 0,
+    rank: 0,
+};
+
+impl<const M: usize> Default for Admission<M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const M: usize> Admission<M> {
+    /// A core without VCPUs.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            mains: [NOBODY; M],
+            identities: [0; M],
+            count: 0,
+            io: [NOTHING; M],
+            shortest: [0; M],
+            io_count: 0,
+        }
+    }
+
+    /// Admits a main VCPU of that identity.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn main(&mut self, identity: usize, limits: Reservation) -> Result<(), Refused> {
+        let Reservation { capacity, period } = limits;
+        let limits = Reservation::new(capacity, period).ok_or(Refused::BadBudget)?;
+        if self.count >= M {
+            return Err(Refused::Full);
+        }
+        let known = self.mains.iter().take(self.count);
+        let rank = known.filter(|main| main.period <= limits.period).count();
+        self.insert(rank, identity, limits);
+        let answer = self.check();
+        if answer.is_err() {
+            self.remove(rank);
+        }
+        answer
+    }
+
+    /// Admits an I/O VCPU of that utilisation, which works for main VCPUs whose periods are between
+    /// `shortest` and `longest`.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn io(
+        &mut self,
+        utilisation: Fraction,
+        [shortest, longest]: [Time; 2],
+    ) -> Result<(), Refused> {
+        let place = self.io.get_mut(self.io_count).ok_or(Refused::Full)?;
+        *place = Io {
+            utilisation,
+            longest,
+            rank: 0,
+        };
+        if let Some(place) = self.shortest.get_mut(self.io_count) {
+            *place = shortest;
+        }
+        self.io_count += 1;
+        let answer = self.check();
+        if answer.is_err() {
+            self.io_count -= 1;
+        }
+        answer
+    }
+
+    fn insert(&mut self, rank: usize, identity: usize, limits: Reservation) {
+        self.mains.copy_within(rank..self.count, rank + 1);
+        self.identities.copy_within(rank..self.count, rank + 1);
+        if let (Some(main), Some(name)) = (self.mains.get_mut(rank), self.identities.get_mut(rank))
+        {
+            (*main, *name) = (limits, identity);
+            self.count += 1;
+        }
+    }
+
+    fn remove(&mut self, rank: usize) {
+        self.mains.copy_within(rank + 1..self.count, rank);
+        self.identities.copy_within(rank + 1..self.count, rank);
+        self.count -= 1;
+    }
+
+    fn check(&mut self) -> Result<(), Refused> {
+        let mains = self.mains.get(..self.count).unwrap_or(&[]);
+        for (io, shortest) in self.io.iter_mut().zip(&self.shortest) {
+            io.rank = mains.iter().filter(|main| main.period < *shortest).count();
+        }
+        let io = self.io.get(..self.io_count).unwrap_or(&[]);
+        match misfit(mains, io) {
+            None => Ok(()),
+            Some(found) => Err(Refused::Misfit(Misfit {
+                vcpu: self.identities.get(found.vcpu).copied().unwrap_or(0),
+                ..found
+            })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    fn limits(capacity: Time, period: Time) -> Reservation {
+        Reservation { capacity, period }
+    }
+
+    #[test]
+    fn the_first_that_does_not_fit_is_named_with_what_it_lacks() {
+        let mut core = Admission::<4>::new();
+        assert_eq!(core.main(7, limits(20, 50)), Ok(()));
+        assert_eq!(core.main(8, limits(25, 100)), Ok(()));
+        // Beside 20/50 and the newcomer 20/60, 25/100 gets 100 − 2·20 − 2·20 = 20.
+        let refused = Refused::Misfit(Misfit { vcpu: 8, lacks: 5 });
+        assert_eq!(core.main(9, limits(20, 60)), Err(refused));
+        let newcomer = Refused::Misfit(Misfit { vcpu: 9, lacks: 10 });
+        assert_eq!(core.main(9, limits(45, 101)), Err(newcomer));
+        assert_eq!(core.main(9, limits(9, 101)), Ok(()));
+        assert_eq!(core.main(9, limits(5, 4)), Err(Refused::BadBudget));
+        assert_eq!(core.main(9, limits(0, 4)), Err(Refused::BadBudget));
+        assert_eq!(core.main(9, limits(1, 1000)), Ok(()));
+        assert_eq!(core.main(9, limits(1, 1000)), Err(Refused::Full));
+    }
+
+    #[test]
+    fn an_io_vcpu_can_push_out_who_is_there() {
+        let mut core = Admission::<4>::new();
+        core.main(1, limits(10_000, 40_000)).expect("fits");
+        core.main(2, limits(20_000, 50_000)).expect("fits");
+        let io = |percent| Fraction::ratio(percent, 100).expect("valid");
+        let both = [40_000, 50_000];
+        let Err(Refused::Misfit(Misfit { vcpu: 2, lacks })) = core.io(io(20), both) else {
+            panic!("20 % do not fit beside VCPU 2");
+        };
+        assert!(lacks > 0 && lacks < 20_000, "{lacks}");
+        assert_eq!(core.io(io(4), both), Ok(()));
+    }
+
+    proptest! {
+        /// What is lacking, taken off, makes it fit; one less does not.
+        #[test]
+        fn lacks_is_exact(shapes in prop::collection::vec((1u64..40, 10u64..100), 1..6)) {
+            let mut mains: Vec<_> = shapes.iter().map(|&(c, t)| limits(c.min(t), t)).collect();
+            mains.sort_by_key(|main| main.period);
+            if let Some(Misfit { vcpu, lacks }) = misfit(&mains, &[]) {
+                let fits = |lacks| {
+                    let mut less = mains[..=vcpu].to_vec();
+                    less[vcpu].capacity -= lacks;
+                    less[vcpu].capacity == 0 || misfit(&less, &[]).is_none()
+                };
+                prop_assert!(fits(lacks));
+                prop_assert!(lacks == 0 || !fits(lacks - 1));
+            }
+        }
+    }
+}

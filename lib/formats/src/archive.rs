@@ -1,0 +1,323 @@
+//! The archive of components, checked
+//!
+//! What the boot component relies on when it builds the others: every number that an archive names is
+//! in range, so that decoding may fail and acting on it may not. The host tool holds its own archives
+//! against the same check. Source: `doc/interfaces/kernel.md`.
+
+use bulkhead_abi::component::{
+    Interface, LEAST_PRIORITY, MAX_INTERFACES, NO_THREAD, OnFault, Part, Role, Wiring,
+};
+use bulkhead_abi::guest::MAX_CHANNELS;
+use bulkhead_abi::kernel::{
+    ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, Packed, Rights, STACK_TOP, Segment,
+};
+use bulkhead_abi::{PAGE_SIZE, VERSION, name_text};
+
+/// Why an archive is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// No archive, or of another version.
+    Header,
+    /// More components than there is room for, or none.
+    Count,
+    /// A component has no name, or one of another.
+    Name(usize),
+    /// A segment is outside of the archive, or not where components are linked, or two overlap.
+    Segment(usize),
+    /// The image is entered outside of itself.
+    Entry(usize),
+    /// A component's numbers are out of range.
+    Wiring(usize),
+    /// An interface is provided by nobody or twice.
+    Interface(usize),
+    /// Not one boot component, the first; or several schedulers.
+    Roles,
+}
+
+/// A component of a checked archive.
+#[derive(Clone, Copy, Debug)]
+pub struct Component<'a> {
+    /// Its place in the archive.
+    pub number: usize,
+    /// Its image.
+    pub packed: &'a Packed,
+    /// Its rights and needs.
+    pub wiring: &'a Wiring,
+}
+
+impl<'a> Component<'a> {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        name_text(&self.packed.name)
+    }
+
+    /// Whether it is for that.
+    #[must_use]
+    pub const fn is(&self, role: Role) -> bool {
+        self.wiring.role == role as u32
+    }
+
+    /// Whether that part of the partition is its own.
+    #[must_use]
+    pub const fn owns(&self, part: Part) -> bool {
+        self.wiring.owns & part.bit() != 0
+    }
+
+    /// End of its image, rounded up to a page.
+    #[must_use]
+    pub fn image_end(&self) -> u64 {
+        let ends = self.packed.segments.iter().map(segment_end);
+        ends.max().unwrap_or(IMAGE).max(IMAGE)
+    }
+}
+
+/// An archive whose numbers are in range.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked<'a>(&'a Archive);
+
+impl<'a> Checked<'a> {
+    /// Checks an archive.
+    ///
+    /// # Errors
+    /// The first flaw.
+    pub fn of(archive: &'a Archive) -> Result<Self, Flaw> {
+        if archive.magic != ARCHIVE_MAGIC || archive.version != VERSION {
+            return Err(Flaw::Header);
+        }
+        if archive.count == 0 || archive.count as usize > MAX_COMPONENTS {
+            return Err(Flaw::Count);
+        }
+        let checked = Self(archive);
+        for component in checked.components() {
+            checked.check(&component)?;
+        }
+        for (number, interface) in checked.interfaces() {
+            checked.check_interface(number, interface)?;
+        }
+        let boots = checked
+            .components()
+            .map(|component| component.is(Role::Boot));
+        let schedulers = checked.components().filter(|c| c.is(Role::Scheduler));
+        if !boots
+            .enumerate()
+            .all(|(number, boot)| boot == (number == 0))
+            || schedulers.count() > 1
+        {
+            return Err(Flaw::Roles);
+        }
+        Ok(checked)
+    }
+
+    /// Its components, the boot component first.
+    pub fn components(self) -> impl Iterator<Item = Component<'a>> {
+        let both = self.0.components.iter().zip(&self.0.wiring).enumerate();
+        both.take(self.0.count as usize)
+            .map(|(number, (packed, wiring))| Component {
+                number,
+                packed,
+                wiring,
+            })
+    }
+
+    /// The component of that role; the first one where several have it.
+    #[must_use]
+    pub fn of_role(self, role: Role) -> Option<Component<'a>> {
+        self.components().find(|component| component.is(role))
+    }
+
+    /// Components with a thread, and its index under the scheduler: from 1, in order.
+    pub fn threads(self) -> impl Iterator<Item = (u64, Component<'a>)> {
+        let with = |component: &Component<'a>| component.wiring.priority != NO_THREAD;
+        (1..).zip(self.components().filter(with))
+    }
+
+    /// Its interfaces and their numbers.
+    pub fn interfaces(self) -> impl Iterator<Item = (usize, &'a Interface)> {
+        let named = |(_, interface): &(usize, &Interface)| interface.name != [0; 16];
+        self.0.interfaces.iter().enumerate().take_while(named)
+    }
+
+    fn check(self, component: &Component<'a>) -> Result<(), Flaw> {
+        let number = component.number;
+        let name = &component.packed.name;
+        let again = self.components().take(number);
+        if name_text(name).is_empty() || again.into_iter().any(|other| other.packed.name == *name) {
+            return Err(Flaw::Name(number));
+        }
+        if !self.segments_fit(component) {
+            return Err(Flaw::Segment(number));
+        }
+        if !(IMAGE..component.image_end()).contains(&component.packed.entry) {
+            return Err(Flaw::Entry(number));
+        }
+        if self.wiring_fits(component.wiring) {
+            Ok(())
+        } else {
+            Err(Flaw::Wiring(number))
+        }
+    }
+
+    /// Segments lie in the archive, behind its first page, and one after the other below the stack.
+    fn segments_fit(self, component: &Component<'a>) -> bool {
+        let memory = u64::from(component.wiring.memory_pages);
+        let stack = u64::from(component.wiring.stack_pages);
+        let reserved = (memory + stack + 1).saturating_mul(PAGE_SIZE);
+        let room = STACK_TOP.saturating_sub(reserved);
+        let mut end = IMAGE;
+        let used = component.packed.segments.iter();
+        used.filter(|segment| segment.pages != 0).all(|segment| {
+            let behind = u64::from(segment.page) + u64::from(segment.pages);
+            let placed = segment.address >= end && segment.address.is_multiple_of(PAGE_SIZE);
+            end = segment_end(segment);
+            let rights = Rights::of(segment.rights).is_some();
+            placed && rights && segment.page >= 1 && behind <= self.0.pages && end <= room
+        })
+    }
+
+    fn wiring_fits(self, wiring: &Wiring) -> bool {
+        let interfaces = self.interfaces().count();
+        let within = |bits: u32, count: usize| u64::from(bits) >> count == 0;
+        Role::ALL.iter().any(|&role| role as u32 == wiring.role)
+            && within(wiring.owns, Part::ALL.len())
+            && within(wiring.needs, interfaces)
+            && within(wiring.channels, MAX_CHANNELS)
+            && (wiring.priority <= LEAST_PRIORITY || wiring.priority == NO_THREAD)
+            && wiring.on_fault <= OnFault::Stop as u32
+            && wiring.budget_ticks <= wiring.period_ticks
+            && wiring.period_ticks <= u64::MAX >> 2
+    }
+
+    fn check_interface(self, number: usize, interface: &Interface) -> Result<(), Flaw> {
+        let again = self.interfaces().take(number);
+        let twice = again
+            .into_iter()
+            .any(|(_, other)| other.name == interface.name);
+        let provided = interface.provider < self.0.count;
+        if provided && !twice && number < MAX_INTERFACES {
+            Ok(())
+        } else {
+            Err(Flaw::Interface(number))
+        }
+    }
+}
+
+fn segment_end(segment: &Segment) -> u64 {
+    let bytes = u64::from(segment.pages) * PAGE_SIZE;
+    segment.address.saturating_add(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_abi::name_field;
+    use proptest::prelude::{any, prop_assert, proptest};
+    use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+    fn sound() -> Archive {
+        let mut archive = Archive::new_zeroed();
+        archive.magic = ARCHIVE_MAGIC;
+        archive.version = VERSION;
+        archive.count = 3;
+        archive.pages = 10;
+        for (number, name) in ["boot", "scheduler", "work"].into_iter().enumerate() {
+            let packed = &mut archive.components[number];
+            packed.name = name_field(name);
+            packed.entry = IMAGE;
+            packed.segments[0] = Segment {
+                address: IMAGE,
+                page: 1 + 3 * number as u32,
+                pages: 3,
+                rights: Rights::Execute as u64,
+            };
+            archive.wiring[number].priority = NO_THREAD;
+            archive.wiring[number].stack_pages = 4;
+        }
+        archive.wiring[0].role = Role::Boot as u32;
+        archive.wiring[1].role = Role::Scheduler as u32;
+        archive.wiring[2].priority = 1;
+        archive.wiring[2].needs = 1;
+        archive.interfaces[0] = Interface {
+            name: name_field("threads"),
+            provider: 1,
+            reserved: 0,
+        };
+        archive
+    }
+
+    #[test]
+    fn a_sound_archive_is_taken() {
+        let archive = sound();
+        let checked = Checked::of(&archive).expect("sound");
+        assert_eq!(checked.components().count(), 3);
+        let scheduler = checked.of_role(Role::Scheduler).expect("there is one");
+        assert_eq!(scheduler.name(), "scheduler");
+        let threads: [_; 1] = [checked.threads().next().expect("one")];
+        assert_eq!((threads[0].0, threads[0].1.number), (1, 2));
+        assert_eq!(threads[0].1.image_end(), IMAGE + 3 * PAGE_SIZE);
+    }
+
+    #[test]
+    fn each_flaw_is_found() {
+        type Damage = fn(&mut Archive);
+        let cases: [(Damage, Flaw); 14] = [
+            (|a| a.magic ^= 1, Flaw::Header),
+            (|a| a.count = 17, Flaw::Count),
+            (|a| a.count = 0, Flaw::Count),
+            (
+                |a| a.components[2].name = a.components[1].name,
+                Flaw::Name(2),
+            ),
+            (|a| a.components[1].segments[0].page = 8, Flaw::Segment(1)),
+            (|a| a.components[1].segments[0].page = 0, Flaw::Segment(1)),
+            (|a| a.components[1].segments[0].rights = 3, Flaw::Segment(1)),
+            (
+                |a| a.components[1].segments[0].address = STACK_TOP,
+                Flaw::Segment(1),
+            ),
+            (|a| a.components[2].entry = 0, Flaw::Entry(2)),
+            (|a| a.wiring[2].needs = 2, Flaw::Wiring(2)),
+            (
+                |a| a.wiring[2].priority = LEAST_PRIORITY + 1,
+                Flaw::Wiring(2),
+            ),
+            (|a| a.interfaces[0].provider = 3, Flaw::Interface(0)),
+            (|a| a.wiring[2].role = Role::Boot as u32, Flaw::Roles),
+            (|a| a.wiring[2].role = Role::Scheduler as u32, Flaw::Roles),
+        ];
+        for (damage, flaw) in cases {
+            let mut archive = sound();
+            damage(&mut archive);
+            assert_eq!(Checked::of(&archive).err(), Some(flaw));
+        }
+    }
+
+    proptest! {
+        /// Whatever stands in the page: it is refused, or all that is done with it stays in range.
+        #[test]
+        fn any_page_is_refused_or_safe(at in 0..size_of::<Archive>(), bytes in any::<[u8; 64]>(),
+                                       bit in 0u32..8) {
+            let mut image = sound().as_bytes().to_vec();
+            for (place, byte) in image.iter_mut().skip(at).zip(bytes) {
+                *place = byte;
+            }
+            if let Some(place) = image.get_mut(at) {
+                *place ^= 1 << bit;
+            }
+            let archive = Archive::read_from_bytes(&image).expect("the size of one");
+            if let Ok(checked) = Checked::of(&archive) {
+                for component in checked.components() {
+                    for segment in &component.packed.segments {
+                        let last = u64::from(segment.page) + u64::from(segment.pages);
+                        prop_assert!(segment.pages == 0 || last <= archive.pages);
+                    }
+                    let end = component.image_end() + u64::from(component.wiring.memory_pages) * PAGE_SIZE;
+                    prop_assert!(end <= STACK_TOP);
+                }
+                for (_, interface) in checked.interfaces() {
+                    prop_assert!(interface.provider < archive.count);
+                }
+            }
+        }
+    }
+}

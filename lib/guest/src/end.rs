@@ -1,0 +1,132 @@
+//! What all channel ends have
+//!
+//! An end is opened by the channel's name; kind, role and message size must be those of the
+//! description. Each message starts with a [`Stamp`], which sending fills in: that, and the trace
+//! events of sending, receiving and losing, is all that these types add to the buffers.
+//!
+//! A restarted partition opens its ends anew and goes on where it stood; its peers see a gap in
+//! time, not in the sequence (`lib/buffers` says why for each kind).
+
+use crate::Home;
+use bulkhead_abi::guest::{ChannelEnd, ChannelKind, Role};
+use bulkhead_abi::trace::Stamp;
+use bulkhead_abi::{NAME_LEN, name_field, name_text};
+use bulkhead_buffers::{AttachError, LayoutError, Region};
+use core::fmt;
+
+/// Why an end could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelError {
+    channel: [u8; NAME_LEN],
+    reason: Reason,
+}
+
+/// Why the memory of an end is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmapped {
+    /// The monitor's refusal, as it numbers it ([`bulkhead_abi::hypercall`]).
+    Refused(i64),
+    /// It is not fit for a buffer.
+    Unfit(AttachError),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    Unknown,
+    Kind,
+    Role,
+    Size { message: usize, described: u32 },
+    Unmapped(Unmapped),
+    Layout(LayoutError),
+    Attach(AttachError),
+}
+
+impl fmt::Display for ChannelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "channel `{}`: ", name_text(&self.channel))?;
+        match self.reason {
+            Reason::Unknown => f.write_str("the description gives this program no such channel"),
+            Reason::Kind => f.write_str("the description says another kind"),
+            Reason::Role => f.write_str("the description gives this partition the other end"),
+            Reason::Size { message, described } => {
+                write!(
+                    f,
+                    "messages have {message} bytes but are described with {described}"
+                )
+            }
+            Reason::Unmapped(Unmapped::Refused(code)) => {
+                write!(f, "the monitor refuses it ({code})")
+            }
+            Reason::Layout(error) => error.fmt(f),
+            Reason::Attach(error) | Reason::Unmapped(Unmapped::Unfit(error)) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ChannelError {}
+
+/// What all ends have: their place and what the description says of them.
+pub(crate) struct End {
+    pub(crate) described: ChannelEnd,
+    pub(crate) region: Region<'static>,
+}
+
+impl End {
+    pub(crate) fn open<H: Home>(
+        home: &H,
+        name: &str,
+        kind: ChannelKind,
+        role: Option<Role>,
+    ) -> Result<Self, ChannelError> {
+        let channel = name_field(name);
+        let fail = |reason| ChannelError { channel, reason };
+        let described = *home
+            .channels()
+            .iter()
+            .find(|end| end.name == channel)
+            .ok_or(fail(Reason::Unknown))?;
+        if described.kind != kind as u32 {
+            return Err(fail(Reason::Kind));
+        }
+        if role.is_some_and(|role| described.role != role as u32) {
+            return Err(fail(Reason::Role));
+        }
+        let region = home
+            .memory(&described)
+            .map_err(|error| fail(Reason::Unmapped(error)))?;
+        Ok(Self { described, region })
+    }
+
+    pub(crate) fn fail(&self, reason: Reason) -> ChannelError {
+        ChannelError {
+            channel: self.described.name,
+            reason,
+        }
+    }
+
+    /// The described size of a message, which `T` must have and which must hold a stamp.
+    pub(crate) fn size_of_message<T>(&self) -> Result<usize, ChannelError> {
+        let (message, described) = (size_of::<T>(), self.described.message_size);
+        if message != described as usize || message < size_of::<Stamp>() {
+            return Err(self.fail(Reason::Size { message, described }));
+        }
+        Ok(message)
+    }
+}
+
+/// A channel end of any kind.
+pub trait Ended {
+    /// What the description says of it: its peer, link pages, doorbells.
+    fn described(&self) -> &ChannelEnd;
+}
+
+macro_rules! ended {
+    ($type:ident) => {
+        impl<T, H> crate::Ended for $type<T, H> {
+            fn described(&self) -> &bulkhead_abi::guest::ChannelEnd {
+                &self.end.described
+            }
+        }
+    };
+}
+pub(crate) use ended;

@@ -1,0 +1,107 @@
+//! Stamps, and the events that follow a message
+
+use crate::Home;
+use crate::trace::Name;
+use bulkhead_abi::trace::{Event, EventKind, Stamp};
+use bulkhead_buffers::sequence::{Arrival, Sequence};
+use core::marker::PhantomData;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Plain data whose first field is a [`Stamp`].
+pub trait Message: FromBytes + IntoBytes + Immutable + KnownLayout {}
+
+impl<T: FromBytes + IntoBytes + Immutable + KnownLayout> Message for T {}
+
+/// A message that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<T> {
+    /// The message.
+    pub message: T,
+    /// Its stamp.
+    pub stamp: Stamp,
+    /// It was not received before.
+    pub fresh: bool,
+    /// Messages between the last one received and this, which never will be.
+    pub missed: u64,
+}
+
+/// Writes number and time into the head of `message`; gives the time.
+pub(crate) fn stamp<T: Message, H: Home>(message: &mut T, sequence: u64) -> u64 {
+    let stamp = Stamp {
+        sequence,
+        ticks: H::now(),
+    };
+    if let Some(head) = message.as_mut_bytes().get_mut(..size_of::<Stamp>()) {
+        head.copy_from_slice(stamp.as_bytes());
+    }
+    stamp.ticks
+}
+
+/// Events of one channel.
+pub(crate) struct Log<H> {
+    name: Name,
+    seen: Sequence,
+    home: PhantomData<fn() -> H>,
+}
+
+impl<H: Home> Log<H> {
+    pub(crate) fn of(name: Name) -> Self {
+        Self {
+            name,
+            seen: Sequence::default(),
+            home: PhantomData,
+        }
+    }
+
+    pub(crate) fn sent(&self, sequence: u64, ticks: u64) {
+        self.emit(EventKind::Sent, sequence, ticks, 0);
+    }
+
+    /// A message that found no room.
+    pub(crate) fn refused(&self, sequence: u64) {
+        self.emit(EventKind::Lost, sequence, H::now(), 1);
+    }
+
+    /// Takes note of a message that was read.
+    pub(crate) fn received<T: Message>(&mut self, message: T) -> Received<T> {
+        let stamp = head(&message);
+        match self.seen.note(stamp.sequence) {
+            Arrival::Again => Received {
+                message,
+                stamp,
+                fresh: false,
+                missed: 0,
+            },
+            Arrival::New { missed } => {
+                let now = H::now();
+                if missed > 0 {
+                    self.emit(EventKind::Lost, stamp.sequence, now, missed);
+                }
+                self.emit(EventKind::Received, stamp.sequence, now, stamp.ticks);
+                Received {
+                    message,
+                    stamp,
+                    fresh: true,
+                    missed,
+                }
+            }
+        }
+    }
+
+    fn emit(&self, kind: EventKind, sequence: u64, ticks: u64, a: u64) {
+        let kind = kind as u32;
+        H::record(&Event {
+            ticks,
+            kind,
+            sequence: sequence as u32,
+            a,
+            b: 0,
+            name: self.name,
+        });
+    }
+}
+
+fn head<T: Message>(message: &T) -> Stamp {
+    Stamp::read_from_prefix(message.as_bytes())
+        .map_or_else(|_| Stamp::default(), |(stamp, _)| stamp)
+}

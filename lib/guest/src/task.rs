@@ -1,0 +1,74 @@
+//! A periodic task
+//!
+//! The core is the task's own: it runs each job to its end and sleeps until the next release. Start,
+//! finish and lateness of every job are traced.
+
+use crate::Home;
+use crate::release::{Period, Releases};
+use crate::trace::Name;
+use bulkhead_abi::name_field;
+use bulkhead_abi::trace::{Event, EventKind};
+use core::ops::ControlFlow;
+
+/// One execution of a periodic task.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// Number of the job since the task started, from 0.
+    pub number: u64,
+    /// When it was released, ticks.
+    pub release: u64,
+    /// When it started, ticks.
+    pub start: u64,
+    /// Releases before it that nobody served.
+    pub skipped: u64,
+}
+
+/// Runs `work` once per `period` until it says [`ControlFlow::Break`], whose value is given back.
+pub fn run_periodic<H: Home, R>(
+    home: &H,
+    name: &str,
+    period: Period,
+    mut work: impl FnMut(&Job) -> ControlFlow<R>,
+) -> R {
+    let name = name_field(name);
+    let mut releases = Releases::after(H::now(), period, H::frequency());
+    let mut number = 0;
+    loop {
+        home.sleep_until(releases.next_ticks());
+        let start = H::now();
+        let release = releases.take(start);
+        let job = Job {
+            number,
+            release: release.ticks,
+            start,
+            skipped: release.skipped,
+        };
+        let flow = work(&job);
+        record::<H>(&job, name);
+        if let ControlFlow::Break(result) = flow {
+            return result;
+        }
+        number += 1;
+    }
+}
+
+fn record<H: Home>(job: &Job, name: Name) {
+    let sequence = job.number as u32;
+    let event = Event {
+        ticks: job.start,
+        kind: EventKind::Job as u32,
+        sequence,
+        a: job.release,
+        b: H::now(),
+        name,
+    };
+    if job.skipped > 0 {
+        H::record(&Event {
+            kind: EventKind::Overrun as u32,
+            a: job.skipped,
+            b: 0,
+            ..event
+        });
+    }
+    H::record(&event);
+}

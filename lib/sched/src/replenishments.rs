@@ -1,0 +1,124 @@
+//! When exhausted servers get their budgets back, by importance
+//!
+//! A decision needs two answers: who has a budget again and is more important than whom it would
+//! pick, and when that will next be so. What is less important can wait for the next decision, however
+//! long ago its time came. A tree over the levels, each node with the earliest time below it, answers
+//! both in as many steps as levels have bits, whatever the number of servers.
+
+use crate::queue::LEVELS;
+use crate::{NEVER, ReadyQueue, ThreadId, Time};
+
+/// Times of up to `M` servers, in lists by level.
+#[derive(Clone, Debug)]
+pub(crate) struct Replenishments<const M: usize> {
+    waiting: ReadyQueue<M>,
+    when: [Time; M],
+    /// Node `n` has the children 2n and 2n + 1; level l is node `LEVELS` + l.
+    earliest: [Time; 2 * LEVELS],
+}
+
+impl<const M: usize> Replenishments<M> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            waiting: ReadyQueue::new(),
+            when: [NEVER; M],
+            earliest: [NEVER; 2 * LEVELS],
+        }
+    }
+
+    /// The server, which does not wait, waits on its level until `when`.
+    pub(crate) fn arm(&mut self, server: ThreadId, level: u8, when: Time) {
+        self.waiting.push_back(server, level);
+        self.when[server.index()] = when;
+        self.update(level);
+    }
+
+    /// The server no longer waits, if it did.
+    pub(crate) fn disarm(&mut self, server: ThreadId) {
+        if let Some(level) = self.waiting.level_of(server) {
+            self.waiting.remove(server);
+            self.update(level);
+        }
+    }
+
+    /// The most important server whose time has come; of equals, one.
+    pub(crate) fn due(&self, now: Time) -> Option<(u8, ThreadId)> {
+        let mut node = 1;
+        if self.earliest[node] > now {
+            return None;
+        }
+        while node < LEVELS {
+            node = 2 * node + usize::from(self.earliest[2 * node] > now);
+        }
+        let level = (node - LEVELS) as u8;
+        let mut equals = self.waiting.of(level);
+        let server = equals.find(|server| self.when[server.index()] <= now)?;
+        Some((level, server))
+    }
+
+    /// The earliest time of who is more important than `level`; of all, where that is [`LEVELS`].
+    pub(crate) fn earliest_before(&self, level: usize) -> Time {
+        let mut node = LEVELS + level.min(LEVELS - 1);
+        let mut earliest = if level < LEVELS {
+            NEVER
+        } else {
+            self.earliest[node]
+        };
+        while node > 1 {
+            if node % 2 == 1 {
+                earliest = earliest.min(self.earliest[node - 1]);
+            }
+            node /= 2;
+        }
+        earliest
+    }
+
+    /// The most important one that waits.
+    pub(crate) fn first(&self) -> Option<ThreadId> {
+        self.waiting.first()
+    }
+
+    fn update(&mut self, level: u8) {
+        let equals = self.waiting.of(level);
+        let own = equals.map(|server| self.when[server.index()]).min();
+        let mut node = LEVELS + usize::from(level);
+        self.earliest[node] = own.unwrap_or(NEVER);
+        while node > 1 {
+            node /= 2;
+            self.earliest[node] = self.earliest[2 * node].min(self.earliest[2 * node + 1]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_list(steps in prop::collection::vec((0u8..2, 0u16..16, 0u8..128, 0u64..100), 0..200)) {
+            let mut times = Replenishments::<16>::new();
+            let mut model: BTreeMap<u16, (u8, Time)> = BTreeMap::new();
+            for (step, server, level, when) in steps {
+                times.disarm(ThreadId(server));
+                model.remove(&server);
+                if step == 0 {
+                    times.arm(ThreadId(server), level, when);
+                    model.insert(server, (level, when));
+                }
+                let due = model.values().filter(|&&(_, time)| time <= when);
+                prop_assert_eq!(times.due(when).map(|(level, _)| level), due.map(|&(level, _)| level).min());
+                for bound in [usize::from(level), LEVELS] {
+                    let before = model.values().filter(|&&(level, _)| usize::from(level) < bound);
+                    prop_assert_eq!(
+                        times.earliest_before(bound),
+                        before.map(|&(_, time)| time).min().unwrap_or(NEVER)
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Event flags
+#![expect(
+    unsafe_code,
+    reason = "the flags are reached under the scheduler's lock"
+)]
+
+use crate::threads::{State, own_index, thread_of};
+use crate::wait::{TimedOut, Waiters};
+use crate::{Machine, Threads, Time};
+use bulkhead_sched::policy::Policy;
+use core::cell::Cell;
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The flags that matter; not 0.
+    pub flags: u32,
+    /// All of them must be set, not just one.
+    pub all: bool,
+    /// They are cleared for who is served.
+    pub clear: bool,
+}
+
+impl Wish {
+    /// Any of `flags`, which are cleared.
+    #[must_use]
+    pub const fn any(flags: u32) -> Self {
+        Self {
+            flags,
+            all: false,
+            clear: true,
+        }
+    }
+
+    /// All of `flags`, which are cleared.
+    #[must_use]
+    pub const fn all(flags: u32) -> Self {
+        Self {
+            all: true,
+            ..Self::any(flags)
+        }
+    }
+
+    /// The same, leaving the flags as they are.
+    #[must_use]
+    pub const fn keeping(self) -> Self {
+        Self {
+            clear: false,
+            ..self
+        }
+    }
+
+    /// The flags of the wish that are set, where they satisfy it.
+    pub(crate) const fn of(self, set: u32) -> Option<u32> {
+        let found = set & self.flags;
+        let satisfied = if self.all {
+            found == self.flags
+        } else {
+            found != 0
+        };
+        if satisfied { Some(found) } else { None }
+    }
+}
+
+/// 32 flags that threads set and wait for. A set serves all whose wishes it satisfies, and only then
+/// clears what they wanted cleared.
+#[derive(Debug)]
+pub struct Events {
+    flags: Cell<u32>,
+    waiters: Waiters,
+}
+
+// SAFETY: the cells are reached under the scheduler's lock.
+unsafe impl Sync for Events {}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Events {
+    /// No flag set.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            flags: Cell::new(0),
+            waiters: Waiters::new(),
+        }
+    }
+
+    /// Waits until `wish` is satisfied or `until` comes ([`Time`] 0: does not wait); the flags of the
+    /// wish that were set.
+    ///
+    /// # Errors
+    /// [`TimedOut`].
+    pub fn wait<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        wish: Wish,
+        until: Time,
+    ) -> Result<u32, TimedOut> {
+        let own = own_index::<M>();
+        threads.take(own);
+        let found = match wish.of(self.flags.get()) {
+            Some(found) => {
+                self.clear_for(wish);
+                Ok(found)
+            }
+            None if until == 0 => Err(TimedOut),
+            None => {
+                let thread = thread_of(own);
+                threads.state_locked().wish(thread, wish);
+                threads
+                    .wait_in(own, &self.waiters, until)
+                    .map(|()| threads.state_locked().wished(thread).flags)
+            }
+        };
+        threads.give_back(own);
+        found
+    }
+
+    /// Sets `flags`; whom that serves runs if the policy says so.
+    pub fn set<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        flags: u32,
+    ) {
+        let own = own_index::<M>();
+        threads.take(own);
+        self.flags.set(self.flags.get() | flags);
+        if self.waiters.is_empty() {
+            threads.give_back(own);
+        } else {
+            self.serve::<M, P, N>(threads.state_locked());
+            threads.reschedule(own);
+        }
+    }
+
+    fn serve<M: Machine, P: Policy, const N: usize>(&self, state: &mut State<P, N>) {
+        let set = self.flags.get();
+        for thread in self.waiters.iter() {
+            let wish = state.wished(thread);
+            if let Some(found) = wish.of(set) {
+                self.clear_for(wish);
+                // What it is answered.
+                state.wish(
+                    thread,
+                    Wish {
+                        flags: found,
+                        ..wish
+                    },
+                );
+                self.waiters.remove(thread);
+                state.rouse::<M>(thread);
+            }
+        }
+    }
+
+    fn clear_for(&self, wish: Wish) {
+        if wish.clear {
+            self.flags.set(self.flags.get() & !wish.flags);
+        }
+    }
+
+    /// Clears `flags`; those that were set.
+    pub fn clear<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        flags: u32,
+    ) -> u32 {
+        let own = own_index::<M>();
+        threads.take(own);
+        let set = self.flags.get();
+        self.flags.set(set & !flags);
+        threads.give_back(own);
+        set & flags
+    }
+}

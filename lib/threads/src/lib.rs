@@ -1,0 +1,38 @@
+//! Threads of one core, and what they wait for
+//!
+//! [`Threads`] joins the state machine that decides (`bulkhead_sched::Scheduler`) with a [`Machine`]
+//! that switches: the kernel of a partition, or a process on Linux whose signals play the interrupts.
+//! Thread 0 is the scheduler's own: the machine runs it at time-outs, and it runs when nobody else is
+//! ready. Thread `n` of the policy has index `n + 1`.
+//!
+//! Everything that waits takes the instant at which it gives up, in ticks of [`Machine::now`]
+//! ([`NEVER`]: it does not). Who is granted what it waited for has it, even if its time came before
+//! it ran. Among several that wait the most important is served first, then the one that waits
+//! longest.
+//!
+//! Source: paper 004 §III-B (`SchedLib`) and §VI (`SliteOS`), spec 20-kernel §8 and §10.
+
+#![no_std]
+
+mod accounts;
+mod events;
+mod lock;
+mod machine;
+mod mutex;
+mod periodic;
+mod queue;
+mod semaphore;
+mod threads;
+mod timers;
+mod wait;
+
+pub use bulkhead_sched::{NEVER, Time};
+pub use events::{Events, Wish};
+pub use machine::Machine;
+pub use mutex::{Guard, LockError, Mutex};
+pub use periodic::Periodic;
+pub use queue::{Full, Queue};
+pub use semaphore::Semaphore;
+pub use threads::Threads;
+pub use timers::{Expiry, Timers};
+pub use wait::TimedOut;

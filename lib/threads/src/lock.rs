@@ -1,0 +1,60 @@
+//! Locks by user-level dispatch
+//!
+//! One word: who has it, and who wants it. A thread that finds it taken switches to the owner, which
+//! thereby inherits its turn, and is switched back to by the release: priority inheritance without a
+//! policy (paper 004 §III-B). Whoever is picked instead of the waiter and wants it, too, helps the
+//! same owner. Threads of one core only, so orderings are relaxed: the switch itself is sequential.
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+const WAITER_SHIFT: u32 = 32;
+const OWNER: u64 = (1 << WAITER_SHIFT) - 1;
+
+/// The word: owner's index + 1 below, waiter's above; 0 = free.
+#[derive(Debug, Default)]
+pub(crate) struct Lock(AtomicU64);
+
+impl Lock {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Takes it if it is free.
+    #[inline(always)]
+    pub(crate) fn try_take(&self, own: u64) -> bool {
+        self.0
+            .compare_exchange(0, own + 1, Relaxed, Relaxed)
+            .is_ok()
+    }
+
+    /// Notes that thread `own` wants it; the owner's index, or `None` where it is free by now.
+    pub(crate) fn ask(&self, own: u64) -> Option<u64> {
+        let ask = |word: u64| {
+            let owner = word & OWNER;
+            (owner != 0).then_some(owner | (own + 1) << WAITER_SHIFT)
+        };
+        let asked = self.0.fetch_update(Relaxed, Relaxed, ask);
+        asked.ok().map(|word| (word & OWNER) - 1)
+    }
+
+    /// Who has it.
+    pub(crate) fn owner(&self) -> Option<u64> {
+        (self.0.load(Relaxed) & OWNER).checked_sub(1)
+    }
+
+    /// Whether thread `own` has it.
+    #[inline(always)]
+    pub(crate) fn is_owned_by(&self, own: u64) -> bool {
+        self.0.load(Relaxed) & OWNER == own + 1
+    }
+
+    /// Gives it back; the index of the thread that wants it.
+    #[inline(always)]
+    pub(crate) fn release(&self) -> Option<u64> {
+        self.0
+            .swap(0, Relaxed)
+            .checked_shr(WAITER_SHIFT)?
+            .checked_sub(1)
+    }
+}

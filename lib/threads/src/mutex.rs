@@ -1,0 +1,249 @@
+//! Mutexes with priority inheritance
+//!
+//! Uncontended it is two atomic instructions. A thread that finds it taken lends its turn to the
+//! owner, by switching to it: whatever importance the policy knows is inherited, through as many
+//! mutexes as the owner itself waits for. Where the owner waits for something else, so does the
+//! thread, until the owner lets go.
+#![expect(unsafe_code, reason = "the value is reached by the owner of the lock")]
+
+use crate::lock::Lock;
+use crate::threads::{OWN, own_index, thread_of};
+use crate::wait::Waiters;
+use crate::{Machine, NEVER, Threads, Time};
+use bulkhead_sched::policy::Policy;
+use core::cell::UnsafeCell;
+use core::ops::{Deref, DerefMut};
+
+/// A value that one thread at a time uses.
+#[derive(Debug)]
+pub struct Mutex<T> {
+    lock: Lock,
+    /// Who waits since the owner itself waits; reached under the scheduler's lock.
+    waiters: Waiters,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached under the lock, the waiters under the scheduler's.
+unsafe impl<T: Send> Sync for Mutex<T> {}
+
+/// Why a mutex was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockError {
+    /// The time to give up came first.
+    TimedOut,
+    /// The owner waits, by way of other mutexes, for one that the caller has; or it is the caller.
+    Deadlock,
+}
+
+impl<T> Mutex<T> {
+    /// A mutex around `value`.
+    pub const fn new(value: T) -> Self {
+        Self {
+            lock: Lock::new(),
+            waiters: Waiters::new(),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Takes it, waiting until `until`; it is given back when the guard goes.
+    ///
+    /// # Errors
+    /// [`LockError`].
+    #[inline(always)]
+    pub fn lock<'a, M: Machine, P: Policy, const N: usize>(
+        &'a self,
+        threads: &'a Threads<M, P, N>,
+        until: Time,
+    ) -> Result<Guard<'a, T, M, P, N>, LockError> {
+        self.acquire(threads, until)?;
+        Ok(Guard {
+            mutex: self,
+            threads,
+        })
+    }
+
+    /// Takes it without a guard: who calls this calls [`Mutex::release`].
+    ///
+    /// # Errors
+    /// [`LockError`].
+    #[inline(always)]
+    pub fn acquire<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        until: Time,
+    ) -> Result<(), LockError> {
+        let own = own_index::<M>();
+        if self.lock.try_take(own) {
+            Ok(())
+        } else {
+            self.wait(threads, own, until)
+        }
+    }
+
+    /// Gives back what [`Mutex::acquire`] took. Whether the caller had it; nothing is done where not.
+    #[inline(always)]
+    pub fn release<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+    ) -> bool {
+        let own = own_index::<M>();
+        if !self.lock.is_owned_by(own) {
+            return false;
+        }
+        if let Some(waiter) = self.lock.release() {
+            self.pass_on(threads, own, waiter);
+        }
+        true
+    }
+
+    /// Lets `act` use the value; other threads of `threads` wait.
+    ///
+    /// # Errors
+    /// [`LockError::Deadlock`].
+    #[inline(always)]
+    pub fn with<R, M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        act: impl FnOnce(&mut T) -> R,
+    ) -> Result<R, LockError> {
+        let mut guard = self.lock(threads, NEVER)?;
+        Ok(act(&mut guard))
+    }
+
+    #[cold]
+    fn wait<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        own: u64,
+        until: Time,
+    ) -> Result<(), LockError> {
+        threads.want(own, &raw const self.lock);
+        threads.take(own);
+        let taken = loop {
+            // Here the scheduler's lock is held.
+            if self.lock.try_take(own) {
+                break Ok(());
+            }
+            if until != NEVER && M::now() >= until {
+                break Err(LockError::TimedOut);
+            }
+            let Some(owner) = self.lock.ask(own) else {
+                continue;
+            };
+            if self.waits_for_itself(threads, own, owner) {
+                break Err(LockError::Deadlock);
+            }
+            if threads
+                .state_locked()
+                .scheduler
+                .is_blocked(thread_of(owner))
+            {
+                let _looks_again = threads.wait_in(own, &self.waiters, until);
+                continue;
+            }
+            threads.give_back(own);
+            if until == NEVER {
+                threads.hand_over(own, owner);
+            } else {
+                threads.hand_over_until(own, owner, until);
+            }
+            if self.lock.try_take(own) {
+                threads.want(own, core::ptr::null());
+                return Ok(());
+            }
+            threads.take(own);
+        };
+        threads.give_back(own);
+        threads.want(own, core::ptr::null());
+        taken
+    }
+
+    /// Whether `owner` waits for a mutex of `own`, or is it, by way of any mutexes. The scheduler's lock
+    /// is held: who wants a mutex does so until it runs.
+    fn waits_for_itself<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        own: u64,
+        owner: u64,
+    ) -> bool {
+        let state = threads.state_locked();
+        let mut owner = owner;
+        for _ in 0..N {
+            if owner == own {
+                return true;
+            }
+            let wanted = state.wants(thread_of(owner));
+            if wanted.is_null() {
+                return false;
+            }
+            // SAFETY: its owner, in the middle of a wait for it, borrows the mutex.
+            match unsafe { (*wanted).owner() } {
+                // It has what it wanted and has not run since.
+                Some(next) if next != owner => owner = next,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// `waiter` asked last. It runs at once where the policy cannot but pick it.
+    #[cold]
+    fn pass_on<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        own: u64,
+        waiter: u64,
+    ) {
+        threads.take(own);
+        let state = threads.state_locked();
+        if self.waiters.is_empty() {
+            let thread = thread_of(waiter);
+            let here = state.wants(thread) == &raw const self.lock;
+            let ready = here && !state.scheduler.is_blocked(thread);
+            if own != OWN && ready && state.scheduler.policy().outranks(thread, thread_of(own)) {
+                threads.give_back(own);
+                threads.hand_over(own, waiter);
+                return;
+            }
+        } else {
+            // They look again, in the order of the policy.
+            for thread in self.waiters.iter() {
+                self.waiters.remove(thread);
+                state.rouse::<M>(thread);
+            }
+        }
+        threads.reschedule(own);
+    }
+}
+
+/// The value, while it is taken.
+pub struct Guard<'a, T, M: Machine, P: Policy, const N: usize> {
+    mutex: &'a Mutex<T>,
+    threads: &'a Threads<M, P, N>,
+}
+
+impl<T, M: Machine, P: Policy, const N: usize> Deref for Guard<'_, T, M, P, N> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is held.
+        unsafe { &*self.mutex.value.get() }
+    }
+}
+
+impl<T, M: Machine, P: Policy, const N: usize> DerefMut for Guard<'_, T, M, P, N> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is held, and the guard is borrowed as exclusive.
+        unsafe { &mut *self.mutex.value.get() }
+    }
+}
+
+impl<T, M: Machine, P: Policy, const N: usize> Drop for Guard<'_, T, M, P, N> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let own = own_index::<M>();
+        if let Some(waiter) = self.mutex.lock.release() {
+            self.mutex.pass_on(self.threads, own, waiter);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! One-shot and periodic timers
+//!
+//! One thread of the application serves them all, at the priority it was given: what an expiry does
+//! runs there, so it may wait for nothing for long.
+#![expect(
+    unsafe_code,
+    reason = "the timers are reached under the scheduler's lock"
+)]
+
+use crate::threads::{index_of, own_index};
+use crate::wait::Waiters;
+use crate::{Machine, NEVER, Threads, Time};
+use bulkhead_sched::policy::Policy;
+use bulkhead_sched::{ThreadId, Timeouts};
+use core::cell::UnsafeCell;
+
+/// What happens when a timer expires.
+#[derive(Clone, Copy, Debug)]
+pub struct Expiry {
+    /// Ticks from one expiry to the next; 0 = it expires once.
+    pub period: Time,
+    /// Called with `argument` and the instant for which it was set.
+    pub action: fn(argument: u64, due: Time),
+    /// What `action` is for.
+    pub argument: u64,
+}
+
+struct Content<const K: usize> {
+    /// The heap of time-outs serves timers as it serves threads.
+    due: Timeouts<K>,
+    when: [Time; K],
+    expiries: [Option<Expiry>; K],
+}
+
+/// Up to `K` timers, named 0 to `K - 1`.
+pub struct Timers<const K: usize> {
+    content: UnsafeCell<Content<K>>,
+    /// The serving thread, while it waits.
+    server: Waiters,
+}
+
+// SAFETY: the content is reached under the scheduler's lock.
+unsafe impl<const K: usize> Sync for Timers<K> {}
+
+impl<const K: usize> Default for Timers<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const K: usize> Timers<K> {
+    /// None started.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            content: UnsafeCell::new(Content {
+                due: Timeouts::new(),
+                when: [NEVER; K],
+                expiries: [None; K],
+            }),
+            server: Waiters::new(),
+        }
+    }
+
+    /// Starts a timer, or sets it anew: it expires at `due`, and then by its period. Whether there is a
+    /// timer of that number.
+    pub fn start<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        timer: usize,
+        due: Time,
+        expiry: Expiry,
+    ) -> bool {
+        let own = own_index::<M>();
+        threads.take(own);
+        // SAFETY: the scheduler's lock is held.
+        let content = unsafe { &mut *self.content.get() };
+        let known = timer < K;
+        if known {
+            content.expiries[timer] = Some(expiry);
+            content.arm(timer, due);
+        }
+        match self.server.iter().next() {
+            // It waits for what came first until now.
+            Some(server) if content.due.earliest() == Some(due) => {
+                self.server.remove(server);
+                threads.rouse(own, index_of(server));
+            }
+            _ => threads.give_back(own),
+        }
+        known
+    }
+
+    /// Stops a timer; whether it was started and had not expired for good.
+    pub fn stop<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        timer: usize,
+    ) -> bool {
+        let own = own_index::<M>();
+        threads.take(own);
+        // SAFETY: the scheduler's lock is held.
+        let content = unsafe { &mut *self.content.get() };
+        let running = timer < K && content.expiries[timer].take().is_some();
+        if running {
+            content.due.disarm(ThreadId(timer as u16));
+        }
+        threads.give_back(own);
+        running
+    }
+
+    /// Serves the timers: the whole work of a thread.
+    pub fn serve<M: Machine, P: Policy, const N: usize>(&self, threads: &Threads<M, P, N>) -> ! {
+        let own = own_index::<M>();
+        loop {
+            threads.take(own);
+            // SAFETY: the scheduler's lock is held.
+            let content = unsafe { &mut *self.content.get() };
+            if let Some((expiry, due)) = content.expire(M::now()) {
+                threads.give_back(own);
+                (expiry.action)(expiry.argument, due);
+                continue;
+            }
+            let until = content.due.earliest().unwrap_or(NEVER);
+            // Started anew or come: either way it looks again.
+            let _looks_again = threads.wait_in(own, &self.server, until);
+            threads.give_back(own);
+        }
+    }
+}
+
+impl<const K: usize> Content<K> {
+    fn arm(&mut self, timer: usize, due: Time) {
+        self.when[timer] = due;
+        self.due.arm(ThreadId(timer as u16), due);
+    }
+
+    /// A timer whose time has come; a periodic one is set to its next.
+    fn expire(&mut self, now: Time) -> Option<(Expiry, Time)> {
+        let timer = self.due.expire(now)?.index();
+        let (expiry, due) = (self.expiries[timer]?, self.when[timer]);
+        if expiry.period == 0 {
+            self.expiries[timer] = None;
+        } else {
+            self.arm(timer, due.saturating_add(expiry.period));
+        }
+        Some((expiry, due))
+    }
+}

@@ -1,0 +1,121 @@
+//! Periods in given proportions, as long as the requirement lets them be
+
+use crate::assessment::{Setting, fixed_periods, longest, period_limits};
+use crate::binding::Bound;
+use crate::language::{Flow, MILLION, Requirement, SOURCE};
+use bulkhead_analysis::Time;
+
+/// Bits after the point of a scale.
+const POINT: u32 = 20;
+
+/// Proportions of periods by stage; at most 2^32 each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape<const N: usize> {
+    pub(super) weight: [u64; N],
+}
+
+impl<const N: usize> Shape<N> {
+    /// All alike.
+    pub(super) const fn uniform() -> Self {
+        Self {
+            weight: [1 << 16; N],
+        }
+    }
+
+    /// The setting of these proportions, one message a period, whose longest path is as near below
+    /// `delay` as can be. Limits of the requirement, the cores and the devices bend the proportions.
+    pub(super) fn fit(
+        &self,
+        bound: &Bound<'_, N>,
+        required: Requirement,
+        delay: Time,
+    ) -> Setting<N> {
+        let (mut low, mut high) = (0, delay << POINT.min(delay.leading_zeros()));
+        let mut best = self.at(bound, required, low);
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            let setting = self.at(bound, required, middle);
+            let length = longest(bound, |stage| {
+                setting.period[stage].saturating_add(fixed_periods(bound, stage))
+            });
+            if length <= delay {
+                (low, best) = (middle, setting);
+            } else {
+                high = middle - 1;
+            }
+            // Nanoseconds do not change any more.
+            if high - low < 1 << 4 {
+                break;
+            }
+        }
+        best
+    }
+
+    /// The setting at a scale; no period falls where the scale rises.
+    fn at(&self, bound: &Bound<'_, N>, required: Requirement, scale: u64) -> Setting<N> {
+        let mut setting = Setting {
+            period: [1; N],
+            messages: [1; N],
+        };
+        let mut limits = Limits::new(required);
+        for stage in 0..bound.len() {
+            let scaled = (u128::from(scale) * u128::from(self.weight[stage])) >> (POINT + 16);
+            let (least, most) = period_limits(bound, stage);
+            let period = u64::try_from(scaled).unwrap_or(most).min(most);
+            let most = limits.most(bound, stage);
+            setting.period[stage] = period.min(most).max(least);
+            limits.settle(bound, stage, setting.period[stage]);
+        }
+        setting
+    }
+}
+
+/// How long the requirement lets periods be, stage after stage.
+pub(super) struct Limits<const N: usize> {
+    required: Requirement,
+    /// At each junction: shortest period of the producers, and of the first stages before them.
+    producers: [(Time, Time); N],
+}
+
+impl<const N: usize> Limits<N> {
+    pub(super) const fn new(required: Requirement) -> Self {
+        Self {
+            required,
+            producers: [(Time::MAX, Time::MAX); N],
+        }
+    }
+
+    /// The longest period of a stage, given those before it.
+    pub(super) fn most(&self, bound: &Bound<'_, N>, stage: usize) -> Time {
+        match (self.required.flow, bound.pipeline.stages()[stage].from) {
+            (Flow::Throughput(throughput), _) => throughput.interval_ns(),
+            (Flow::Loss(loss), SOURCE) => {
+                let source = bound.function(stage).source;
+                let distance = source.and_then(|device| bound.repository.devices[device].distance);
+                distance.map_or(Time::MAX, |distance| slower(distance, loss.0))
+            }
+            (Flow::Loss(loss), from) => {
+                let (producer, first) = self.producers[usize::from(from) - 1];
+                slower(producer.min(first), loss.0)
+            }
+        }
+    }
+
+    /// Goes on behind a stage.
+    pub(super) fn settle(&mut self, bound: &Bound<'_, N>, stage: usize, period: Time) {
+        let stage = &bound.pipeline.stages()[stage];
+        let first = match stage.from {
+            SOURCE => period,
+            from => self.producers[usize::from(from) - 1].1,
+        };
+        let slot = &mut self.producers[usize::from(stage.to) - 1];
+        *slot = (slot.0.min(period), slot.1.min(first));
+    }
+}
+
+/// The longest period behind another at a loss: T/(1 − loss), rounded down.
+pub(super) fn slower(period: Time, loss: u32) -> Time {
+    let kept = u128::from(MILLION - u64::from(loss));
+    let slower = u128::from(period) * u128::from(MILLION) / kept;
+    u64::try_from(slower).unwrap_or(Time::MAX)
+}

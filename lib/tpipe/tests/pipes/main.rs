@@ -1,0 +1,6 @@
+//! Pipelines: the language, the paper's set-ups, random ones
+
+mod language;
+mod paper;
+mod random;
+mod simulation;

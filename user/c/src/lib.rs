@@ -1,0 +1,93 @@
+//! `SliteOS` for C programs
+//!
+//! What `include/slite.h` declares, over [`bulkhead_slite`]: numbers become types and errors become
+//! numbers, and nothing else happens here. The header says what each function does.
+
+#![no_std]
+#![expect(
+    unsafe_code,
+    reason = "C calls by name, and hands over pointers that its header explains"
+)]
+#![expect(
+    clippy::missing_safety_doc,
+    reason = "the contract of each function is in slite.h"
+)]
+
+mod objects;
+mod program;
+
+use bulkhead_sched::policy::{Chosen, Task};
+use bulkhead_sched::{Refusal, Wakeup};
+use bulkhead_slite::{Full, LockError, Threads, TimedOut};
+
+/// As in the header.
+const THREAD_COUNT: usize = 16;
+const TIMER_COUNT: usize = 16;
+const MESSAGE_WORDS: usize = 4;
+const QUEUE_MESSAGES: usize = 16;
+
+/// All threads of the program.
+static THREADS: Threads<Chosen<THREAD_COUNT>, THREAD_COUNT> = Threads::new(Chosen::new());
+
+const OK: i32 = 0;
+const TIMED_OUT: i32 = -1;
+const FULL: i32 = -2;
+const DEADLOCK: i32 = -3;
+const NOT_OWNER: i32 = -4;
+const REFUSED: i32 = -5;
+const NO_MEMORY: i32 = -6;
+
+/// An error as C knows it.
+trait Number {
+    fn number(self) -> i32;
+}
+
+impl Number for TimedOut {
+    fn number(self) -> i32 {
+        TIMED_OUT
+    }
+}
+
+impl Number for Full {
+    fn number(self) -> i32 {
+        FULL
+    }
+}
+
+impl Number for LockError {
+    fn number(self) -> i32 {
+        match self {
+            Self::TimedOut => TIMED_OUT,
+            Self::Deadlock => DEADLOCK,
+        }
+    }
+}
+
+impl Number for Refusal {
+    fn number(self) -> i32 {
+        match self {
+            Self::Full => NO_MEMORY,
+            Self::NoSuchThread | Self::BadParameters => REFUSED,
+        }
+    }
+}
+
+fn answer<E: Number>(result: Result<(), E>) -> i32 {
+    result.map_or_else(Number::number, |()| OK)
+}
+
+const fn woken(how: Wakeup) -> i32 {
+    match how {
+        Wakeup::Woken => OK,
+        Wakeup::TimedOut => TIMED_OUT,
+    }
+}
+
+/// What C says of a thread.
+///
+/// # Safety
+/// `task` points to one.
+unsafe fn task_of(task: *const Task) -> Task {
+    // SAFETY: the caller's promise.
+    unsafe { task.read() }
+}

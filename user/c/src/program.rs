@@ -1,0 +1,302 @@
+//! Start, time, threads, timers, notifications, output
+
+use bulkhead_abi::kernel::{Operation, Status, first};
+use bulkhead_component::call::call;
+use bulkhead_component::first::argument_text;
+use bulkhead_component::{First, clock, console};
+use bulkhead_sched::policy::{Chosen, Task};
+use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, Timers};
+use core::ffi::{CStr, c_char, c_void};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicUsize};
+
+use crate::{NO_MEMORY, OK, REFUSED, THREAD_COUNT, THREADS, TIMER_COUNT, task_of, woken};
+
+type Body = extern "C" fn(*mut c_void);
+type Action = extern "C" fn(*mut c_void, u64);
+
+unsafe extern "C" {
+    fn slite_main() -> i32;
+}
+
+/// What the component was given; nothing while it is made.
+static MEANS: Mutex<Option<First>> = Mutex::new(None);
+/// What each thread runs: its function and the argument. Written before the thread exists.
+static BODIES: [[AtomicPtr<c_void>; 2]; THREAD_COUNT] =
+    [const { [const { AtomicPtr::new(core::ptr::null_mut()) }; 2] }; THREAD_COUNT];
+/// Threads made so far.
+static MADE: AtomicUsize = AtomicUsize::new(0);
+/// Actions of the timers and their arguments.
+static ACTIONS: [[AtomicPtr<c_void>; 2]; TIMER_COUNT] =
+    [const { [const { AtomicPtr::new(core::ptr::null_mut()) }; 2] }; TIMER_COUNT];
+static TIMERS: Timers<TIMER_COUNT> = Timers::new();
+
+bulkhead_component::component!(run);
+
+fn run(mut first: First) -> ! {
+    let started = start(&mut first);
+    let _kept = MEANS.with(&THREADS, |means| *means = Some(first));
+    let code = match started {
+        // SAFETY: the program's own.
+        Ok(()) => unsafe { slite_main() },
+        Err(status) => status as i32,
+    };
+    if code == OK {
+        THREADS.run(NEVER);
+    } else {
+        console::print(format_args!("stopped: {code}"));
+        let _gone = call(first::MONITOR, Operation::Fail, [code as u64]);
+    }
+    loop {
+        clock::wait_for_interrupt();
+    }
+}
+
+fn start(first: &mut First) -> Result<(), Status> {
+    let info = first.guest_info()?;
+    let output = first.window(info.console_out)?;
+    console::open(output, info.console_out[1]);
+    THREADS.prepare(first)?;
+    if let Some(name) = argument_text(&info, "policy") {
+        if !THREADS.with_policy(|policy, _| policy.choose(name, quantum(0))) {
+            return Err(Status::BadArgument);
+        }
+        NAMED.store(1, Relaxed);
+    }
+    Ok(())
+}
+
+/// Whether the description says the policy.
+static NAMED: AtomicUsize = AtomicUsize::new(0);
+
+/// A quantum of that many ticks; 0 stands for a millisecond.
+fn quantum(ticks: u64) -> u64 {
+    match ticks {
+        0 => clock::frequency() / 1000,
+        ticks => ticks,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_policy(name: *const c_char, ticks: u64) -> i32 {
+    // SAFETY: a string of the caller's.
+    let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("");
+    if MADE.load(Relaxed) != 0 || !Chosen::<THREAD_COUNT>::NAMES.contains(&name) {
+        return REFUSED;
+    }
+    if NAMED.load(Relaxed) == 0 {
+        THREADS.with_policy(|policy, _| policy.choose(name, quantum(ticks)));
+    }
+    OK
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_now() -> u64 {
+    clock::now()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_frequency() -> u64 {
+    clock::frequency()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_after_us(us: u64) -> u64 {
+    clock::now().saturating_add(us.saturating_mul(clock::frequency()) / 1_000_000)
+}
+
+/// Runs what was noted for the thread.
+extern "C" fn body(index: u64) -> ! {
+    if let Some([function, argument]) = BODIES.get(index as usize - 1) {
+        // SAFETY: `spawn` stored a function.
+        let function: Body = unsafe { core::mem::transmute(function.load(Relaxed)) };
+        function(argument.load(Relaxed));
+    }
+    THREADS.exit()
+}
+
+extern "C" fn serve_timers(_: u64) -> ! {
+    TIMERS.serve(&THREADS)
+}
+
+/// Makes a thread; its index, or an error.
+fn spawn(entry: extern "C" fn(u64) -> !, words: [*mut c_void; 2], task: Task) -> i32 {
+    let made = MEANS.with(&THREADS, |means| {
+        let first = means.as_mut().ok_or(NO_MEMORY)?;
+        // Threads have the indices in the order in which they are made: none is ever given back.
+        let place = BODIES.get(MADE.load(Relaxed)).ok_or(NO_MEMORY)?;
+        for (word, value) in place.iter().zip(words) {
+            word.store(value, Relaxed);
+        }
+        let index = THREADS.spawn(first, entry, task);
+        let index = index.map_err(|status| match status {
+            Status::BadArgument => REFUSED,
+            _ => NO_MEMORY,
+        })?;
+        MADE.store(index as usize, Relaxed);
+        Ok(index as i32)
+    });
+    made.unwrap_or(Err(REFUSED)).unwrap_or_else(|error| error)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_thread(function: Body, argument: *mut c_void, task: *const Task) -> i32 {
+    // SAFETY: the caller's.
+    let task = unsafe { task_of(task) };
+    spawn(body, [function as *mut c_void, argument], task)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_thread_self() -> i32 {
+    THREADS.own() as i32
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_thread_task(thread: i32, task: *const Task) -> i32 {
+    // SAFETY: the caller's.
+    let task = unsafe { task_of(task) };
+    if THREADS.set_parameters(thread as u64, task) {
+        OK
+    } else {
+        REFUSED
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_thread_exit() -> ! {
+    THREADS.exit()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_yield() {
+    THREADS.yield_now();
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_block(until: u64) -> i32 {
+    woken(THREADS.block(until))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_wakeup(thread: i32) {
+    THREADS.wakeup(thread as u64);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_sleep_until(until: u64) {
+    THREADS.sleep_until(until);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_periodic_wait(task: *mut Periodic) -> u64 {
+    // SAFETY: the caller's own.
+    unsafe { &mut *task }.wait(&THREADS)
+}
+
+/// Calls what C set the timer for.
+fn expire(timer: u64, due: u64) {
+    if let Some([action, argument]) = ACTIONS.get(timer as usize) {
+        // SAFETY: `slite_timer_start` stored a function.
+        let action: Action = unsafe { core::mem::transmute(action.load(Relaxed)) };
+        action(argument.load(Relaxed), due);
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_timers(task: *const Task) -> i32 {
+    // SAFETY: the caller's.
+    let task = unsafe { task_of(task) };
+    spawn(serve_timers, [core::ptr::null_mut(); 2], task)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_timer_start(
+    timer: i32,
+    due: u64,
+    period: u64,
+    action: Action,
+    argument: *mut c_void,
+) -> i32 {
+    let Some(place) = ACTIONS.get(timer as usize) else {
+        return REFUSED;
+    };
+    TIMERS.stop(&THREADS, timer as usize);
+    place[0].store(action as *mut c_void, Relaxed);
+    place[1].store(argument, Relaxed);
+    let expiry = Expiry {
+        period,
+        action: expire,
+        argument: timer as u64,
+    };
+    TIMERS.start(&THREADS, timer as usize, due, expiry);
+    OK
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_timer_stop(timer: i32) -> i32 {
+    if TIMERS.stop(&THREADS, timer as usize) {
+        OK
+    } else {
+        REFUSED
+    }
+}
+
+/// As in the header.
+#[repr(C)]
+struct EndPoint {
+    receive: u64,
+    send: u64,
+}
+
+fn status(result: Result<u64, Status>) -> i32 {
+    result.map_or(REFUSED, |value| value as i32)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_end_point(thread: i32, place: *mut EndPoint) -> i32 {
+    let sides = MEANS.with(&THREADS, |means| {
+        let first = means.as_mut()?;
+        THREADS.end_point(first, thread as u64).ok()
+    });
+    let Ok(Some([receive, send])) = sides else {
+        return REFUSED;
+    };
+    // SAFETY: the caller's own.
+    unsafe { place.write(EndPoint { receive, send }) };
+    OK
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_wait_notified(place: *const EndPoint) -> i32 {
+    // SAFETY: the caller's own.
+    let receive = unsafe { (*place).receive };
+    status(THREADS.wait_notified(receive))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_notify(place: *const EndPoint) -> i32 {
+    // SAFETY: the caller's own.
+    let send = unsafe { (*place).send };
+    status(call(send, Operation::Send, []))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_listen(place: *const EndPoint, intid: u64) -> i32 {
+    // SAFETY: the caller's own.
+    let send = unsafe { (*place).send };
+    status(call(first::INTERRUPT, Operation::Listen, [intid, send]))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_print(text: *const u8, length: usize) {
+    // SAFETY: the caller's.
+    let bytes = unsafe { core::slice::from_raw_parts(text, length) };
+    let text = core::str::from_utf8(bytes).unwrap_or("(no text)");
+    static LINE: Mutex<()> = Mutex::new(());
+    let _in_turn = LINE.with(&THREADS, |()| console::print(format_args!("{text}")));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_up() {
+    let _refused_never = call(first::MONITOR, Operation::Up, []);
+}

@@ -1,0 +1,90 @@
+//! Builds the components of a partition, then looks after their scheduler
+//!
+//! The kernel starts it with every capability there is. It gives each component what the archive's
+//! wiring says and nothing else, runs the scheduler, and from there on is not heard of unless that
+//! one faults: then the partition has failed.
+#![no_std]
+#![no_main]
+
+mod build;
+mod space;
+
+use build::{Built, Refusal};
+use bulkhead_abi::component::{Role, interface_slot};
+use bulkhead_abi::dispatch::EventKind;
+use bulkhead_abi::kernel::{NEVER, Operation, STACK_TOP, Status, ThreadWord, first};
+use bulkhead_abi::{PAGE_SIZE, name_text};
+use bulkhead_component::call::call;
+use bulkhead_component::dispatch::{next_event, scb};
+use bulkhead_component::{First, clock, console, println};
+use bulkhead_formats::archive::{Checked, Component};
+use bulkhead_formats::syndrome::deed;
+use core::convert::Infallible;
+use core::sync::atomic::Ordering::Relaxed;
+
+bulkhead_component::component!(run);
+
+fn run(mut first: First) -> ! {
+    let Err(refusal) = build_and_watch(&mut first);
+    println!("boot: {refusal}");
+    let _gone = call(first::MONITOR, Operation::Fail, [refusal.code()]);
+    loop {
+        clock::wait_for_interrupt();
+    }
+}
+
+fn build_and_watch(first: &mut First) -> Result<Infallible, Refusal> {
+    let archive = Checked::of(first.archive()?).map_err(Refusal::Archive)?;
+    let info = first.guest_info()?;
+    let built = build::all(first, archive, &info)?;
+    let own = archive.of_role(Role::Boot);
+    if let Some(console) = own.and_then(|own| console_of(archive, &own)) {
+        console::open_through(console);
+    }
+    let scheduler = archive
+        .of_role(Role::Scheduler)
+        .ok_or(Refusal::NoScheduler)?;
+    let syndrome = watch(&built, name_text(&info.name), &scheduler)?;
+    Err(Refusal::Faulted(syndrome))
+}
+
+/// Slot of the interface by which lines are shown, if this component needs it.
+fn console_of(archive: Checked<'_>, own: &Component<'_>) -> Option<u64> {
+    let named = |name: &[u8; 16]| name_text(name) == bulkhead_abi::component::console::NAME;
+    let (number, _) = archive.interfaces().find(|(_, one)| named(&one.name))?;
+    (own.wiring.needs & 1 << number != 0).then_some(interface_slot(number))
+}
+
+/// Runs the scheduler until it faults; how.
+fn watch(built: &Built, partition: &str, scheduler: &Component<'_>) -> Result<u64, Status> {
+    loop {
+        let mut faulted = false;
+        while let Some((_, kind)) = next_event(scb()) {
+            faulted |= kind == EventKind::Faulted;
+        }
+        if faulted {
+            break;
+        }
+        let words = [built.time, NEVER, scb().epoch.load(Relaxed)];
+        match call(built.scheduler_thread, Operation::Dispatch, words) {
+            Ok(_) | Err(Status::Stale) => {}
+            // It waits, though it has a thread to idle with: nothing will come.
+            Err(Status::NotReady) => clock::wait_for_interrupt(),
+            Err(status) => return Err(status),
+        }
+    }
+    let word = |word: ThreadWord| call(built.scheduler_thread, Operation::Inspect, [word as u64]);
+    let syndrome = word(ThreadWord::FaultSyndrome)?;
+    let stack = STACK_TOP - u64::from(scheduler.wiring.stack_pages) * PAGE_SIZE;
+    println!(
+        "{partition}.{}: {} at {:#x}",
+        scheduler.name(),
+        deed(
+            syndrome,
+            word(ThreadWord::FaultAddress)?,
+            &(stack - PAGE_SIZE..stack)
+        ),
+        word(ThreadWord::FaultPc)?,
+    );
+    Ok(syndrome)
+}

@@ -1,0 +1,102 @@
+//! Shows the lines of all components of a partition
+//!
+//! A server without a thread: clients come with parts of lines. Each client has a line of its own; a
+//! whole one is shown by who has the recorder. A client that comes while a less important one, which
+//! it preempted, has the recorder leaves its line to that one and goes on: nobody waits.
+#![no_std]
+#![no_main]
+#![expect(
+    unsafe_code,
+    reason = "a client's line is touched by that client, or by who shows it"
+)]
+
+use bulkhead_abi::component::console::{BYTES, PRINT};
+use bulkhead_abi::kernel::{MAX_COMPONENTS, Status};
+use bulkhead_component::{First, Own, clock, console};
+use bulkhead_guest::line::MAX_BYTES;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+bulkhead_component::component!(run);
+bulkhead_component::serve!(answer, threads: 16, stack: 1024);
+
+/// A line of one client, who has one thread.
+struct Line {
+    /// It is whole and waits to be shown: its client leaves it alone.
+    whole: AtomicBool,
+    content: UnsafeCell<Content>,
+}
+
+struct Content {
+    bytes: [u8; MAX_BYTES],
+    filled: usize,
+}
+
+// SAFETY: the content belongs to the client while the line is not whole, else to who has the recorder.
+unsafe impl Sync for Line {}
+
+static LINES: [Line; MAX_COMPONENTS] = [const {
+    Line {
+        whole: AtomicBool::new(false),
+        content: UnsafeCell::new(Content {
+            bytes: [0; MAX_BYTES],
+            filled: 0,
+        }),
+    }
+}; MAX_COMPONENTS];
+
+/// The recorder is open.
+static OPEN: AtomicBool = AtomicBool::new(false);
+/// Somebody has it.
+static HELD: AtomicBool = AtomicBool::new(false);
+
+/// No thread starts here.
+fn run(_: First) -> ! {
+    loop {
+        clock::wait_for_interrupt();
+    }
+}
+
+fn answer(token: u64, [what, count, words @ ..]: [u64; 5]) -> u64 {
+    let client = token as u32 as usize;
+    let Some(line) = LINES.get(client).filter(|_| what == PRINT) else {
+        return Status::NoOperation as u64;
+    };
+    if line.whole.load(Ordering::Acquire) {
+        // Its last line still waits: this one is lost.
+        return Status::Occupied as u64;
+    }
+    // SAFETY: not whole, so the client's, which is the thread that runs this.
+    let content = unsafe { &mut *line.content.get() };
+    let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+    for byte in bytes.take((count as usize).min(BYTES)) {
+        if let Some(place) = content.bytes.get_mut(content.filled) {
+            *place = byte;
+            content.filled += 1;
+        }
+        if byte == b'\n' {
+            line.whole.store(true, Ordering::Release);
+            show();
+            break;
+        }
+    }
+    0
+}
+
+/// Shows whole lines until there are none, unless somebody does already.
+fn show() {
+    let waits = |line: &&Line| line.whole.load(Ordering::Acquire);
+    while LINES.iter().any(|line| waits(&line)) && !HELD.swap(true, Ordering::Acquire) {
+        if !OPEN.swap(true, Ordering::Relaxed) {
+            let _opens_the_recorder = Own::open();
+        }
+        for line in LINES.iter().filter(waits) {
+            // SAFETY: whole, and the recorder is held.
+            let content = unsafe { &mut *line.content.get() };
+            console::write(content.bytes.get(..content.filled).unwrap_or_default());
+            content.filled = 0;
+            line.whole.store(false, Ordering::Release);
+        }
+        HELD.store(false, Ordering::Release);
+    }
+}

@@ -1,0 +1,181 @@
+//! Schedules the threads of all components of a partition
+//!
+//! Fixed priorities over the threads that the boot component made, each within its budget if the
+//! description gives it one, which the kernel enforces. A thread that sleeps comes here by
+//! an invocation and waits here, so that going on from one to the other is a switch in user mode
+//! where both are here. A thread that faults is named; whether the partition goes on without it says
+//! the description. The least important thread beats the heart: what loops for ever silences it.
+#![no_std]
+#![no_main]
+#![expect(unsafe_code, reason = "the archive is mapped memory")]
+
+use bulkhead_abi::component::{OnFault, Role, SCHEDULER_FREE, Wiring, thread_slot, threads};
+use bulkhead_abi::dispatch::EventKind;
+use bulkhead_abi::kernel::{Archive, Operation, STACK_TOP, Status, ThreadWord, first};
+use bulkhead_abi::{PAGE_SIZE, name_text};
+use bulkhead_component::call::{Answer, call};
+use bulkhead_component::{First, Own, clock, own, println};
+use bulkhead_formats::archive::{Checked, Component};
+use bulkhead_formats::syndrome::deed;
+use bulkhead_sched::budget::Capacity;
+use bulkhead_sched::policy::{Membership, Priority, Servers};
+use bulkhead_slite::Threads;
+use core::sync::atomic::{AtomicU64, Ordering};
+use share::Share;
+
+mod share;
+
+bulkhead_component::component!(run);
+bulkhead_component::serve!(answer, threads: 16, stack: 1024);
+
+const CAPACITY: usize = 16;
+/// Each thread has a server of its own.
+static THREADS: Threads<Servers<Share, CAPACITY, CAPACITY>, CAPACITY> =
+    Threads::new(Servers::new(false));
+/// Below everything that a description can ask for.
+const HEART: Priority = Priority(63);
+
+/// Components with a thread that have not said yet that they work, by bit of their number.
+static AWAITED: AtomicU64 = AtomicU64::new(0);
+/// Address of the heartbeat's word and ticks between two beats; 0 = none.
+static HEARTBEAT: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+fn run(first: First) -> ! {
+    let own = Own::open();
+    let archive: *const Archive = core::ptr::with_exposed_provenance(own.info().archive as usize);
+    // SAFETY: mapped for good before the component started; any content is a value; nobody writes it.
+    let archive = unsafe { &*archive };
+    let Ok(archive) = Checked::of(archive) else {
+        panic!("no archive")
+    };
+    let partition = name_text(&own.info().guest.name);
+    if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &own, archive) {
+        panic!("{partition}: threads cannot be started: {status:?}")
+    }
+    let mut overdrawn = 0_u64;
+    THREADS.run_telling(|index, thread, how| {
+        let stopped = archive.threads().find(|(number, _)| *number == index);
+        let Some((_, component)) = stopped else {
+            return;
+        };
+        if how == EventKind::Expired {
+            // Told once: a loop without end uses up every budget.
+            if overdrawn & 1 << component.number == 0 {
+                println!("{partition}.{}: out of budget", component.name());
+            }
+            overdrawn |= 1 << component.number;
+            return;
+        }
+        let syndrome = report(partition, &component, thread).unwrap_or_default();
+        if component.wiring.on_fault == OnFault::Fail as u32 {
+            let _does_not_return = own::fail(first::MONITOR, syndrome);
+        }
+    })
+}
+
+fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status> {
+    THREADS.prepare(&mut first)?;
+    for (index, component) in archive.threads() {
+        if component.is(Role::Application) {
+            AWAITED.fetch_or(1 << component.number, Ordering::Relaxed);
+        }
+        let membership = server(&mut first, component.wiring)?;
+        THREADS.adopt(index, thread_slot(index), membership)?;
+    }
+    if let Some(word) = own.heartbeat() {
+        let period = own.info().guest.heartbeat_period_ticks / 2;
+        let pause = if period == 0 {
+            clock::frequency()
+        } else {
+            period
+        };
+        HEARTBEAT[0].store(core::ptr::from_ref(word).addr() as u64, Ordering::Relaxed);
+        HEARTBEAT[1].store(pause, Ordering::Relaxed);
+        let membership = add(Share::Whole, HEART)?;
+        THREADS.spawn(&mut first, beat, membership)?;
+    }
+    Ok(())
+}
+
+/// The server of a component's thread, with its budget behind a temporal capability.
+fn server(first: &mut First, wiring: &Wiring) -> Result<Membership, Status> {
+    let priority = Priority(wiring.priority as u8);
+    if wiring.budget_ticks == 0 {
+        return add(Share::Whole, priority);
+    }
+    let capacity = Capacity {
+        capacity: wiring.budget_ticks,
+        period: wiring.period_ticks,
+    };
+    let share = Share::limited(capacity, clock::now()).ok_or(Status::BadArgument)?;
+    let membership = add(share, priority)?;
+    THREADS.enforce(first, membership.0)?;
+    Ok(membership)
+}
+
+fn add(share: Share, priority: Priority) -> Result<Membership, Status> {
+    let server = THREADS.with_policy(|policy, _| policy.add_server(share, priority));
+    server.map(Membership).map_err(|_| Status::BadArgument)
+}
+
+extern "C" fn beat(_: u64) -> ! {
+    let [word, pause] = HEARTBEAT
+        .each_ref()
+        .map(|place| place.load(Ordering::Relaxed));
+    let word = core::ptr::with_exposed_provenance_mut(word as usize);
+    // SAFETY: the word that `start` was given, mapped for good; others only read it.
+    let word = unsafe { AtomicU64::from_ptr(word) };
+    loop {
+        let now = clock::now();
+        word.store(now, Ordering::Release);
+        THREADS.sleep_until(now + pause);
+    }
+}
+
+/// What other components ask.
+fn answer(token: u64, [what, word, ..]: [u64; 5]) -> u64 {
+    match what {
+        threads::SLEEP => THREADS.sleep_until(word),
+        threads::YIELD => THREADS.yield_now(),
+        threads::READY => return ready(token as u32),
+        _ => return Status::NoOperation as u64,
+    }
+    0
+}
+
+/// A component works; with the last application the partition is up.
+fn ready(client: u32) -> u64 {
+    let bit = 1 << (client % 64);
+    let before = AWAITED.fetch_and(!bit, Ordering::Relaxed);
+    if before & bit == 0 || before != bit {
+        return 0;
+    }
+    let beaten = HEARTBEAT[0].load(Ordering::Relaxed);
+    if beaten != 0 {
+        let word = core::ptr::with_exposed_provenance_mut(beaten as usize);
+        // SAFETY: as in `beat`.
+        unsafe { AtomicU64::from_ptr(word) }.store(clock::now(), Ordering::Release);
+    }
+    match call(first::MONITOR, Operation::Up, []) {
+        Ok(_) => 0,
+        Err(status) => status as u64,
+    }
+}
+
+/// Names who faulted and how; the syndrome.
+fn report(partition: &str, component: &Component<'_>, thread: u64) -> Answer {
+    let word = |word: ThreadWord| call(thread, Operation::Inspect, [word as u64]);
+    let syndrome = word(ThreadWord::FaultSyndrome)?;
+    let stack = STACK_TOP - u64::from(component.wiring.stack_pages) * PAGE_SIZE;
+    println!(
+        "{partition}.{}: {} at {:#x}",
+        component.name(),
+        deed(
+            syndrome,
+            word(ThreadWord::FaultAddress)?,
+            &(stack - PAGE_SIZE..stack)
+        ),
+        word(ThreadWord::FaultPc)?,
+    );
+    Ok(syndrome)
+}

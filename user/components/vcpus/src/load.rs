@@ -1,0 +1,51 @@
+//! Work of a known length
+
+use bulkhead_component::clock;
+use core::hint::black_box;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Rounds of the loop that are timed.
+const ROUNDS: u64 = 100_000;
+
+/// Ticks of the clock in so many nanoseconds.
+pub(crate) fn ticks(ns: u64) -> u64 {
+    (u128::from(ns) * u128::from(clock::frequency()) / 1_000_000_000) as u64
+}
+
+/// Nanoseconds of so many ticks.
+pub(crate) fn nanoseconds(ticks: u64) -> u64 {
+    (u128::from(ticks) * 1_000_000_000 / u128::from(clock::frequency())) as u64
+}
+
+/// A loop that takes a time known before, however often it is interrupted.
+pub(crate) struct Load {
+    /// Ticks of [`ROUNDS`].
+    ticks: AtomicU64,
+}
+
+impl Load {
+    pub(crate) const fn new() -> Self {
+        Self {
+            ticks: AtomicU64::new(1),
+        }
+    }
+
+    /// Times the loop, where nothing interrupts it.
+    pub(crate) fn calibrate(&self) {
+        let start = clock::now();
+        rounds(ROUNDS);
+        self.ticks.store((clock::now() - start).max(1), Relaxed);
+    }
+
+    /// Computes for `ns`, rounded down.
+    pub(crate) fn compute(&self, ns: u64) {
+        rounds(ticks(ns) * ROUNDS / self.ticks.load(Relaxed));
+    }
+}
+
+fn rounds(count: u64) {
+    for round in 0..count {
+        black_box(round);
+    }
+}

@@ -1,0 +1,277 @@
+//! The described VCPUs, with tasks that compute for as long as they may
+//!
+//! Each job of a task takes its WCET; the longest response is kept beside the bound that the analysis
+//! gave. Where a doorbell arrives, it is the device of the tasks on I/O VCPUs: each interrupt asks for a
+//! job, and they come as they like. A VCPU of its own, created at run time and less important than all others, reports once a
+//! second, so that reporting makes nobody late.
+#![no_std]
+#![no_main]
+
+mod load;
+
+use bulkhead_abi::guest::NONE;
+use bulkhead_abi::kernel::{Operation, Status, first};
+use bulkhead_abi::name_text;
+use bulkhead_abi::timing::{Task, Vcpu, VcpuKind};
+use bulkhead_analysis::admission;
+use bulkhead_component::call::call;
+use bulkhead_component::first::{Timing, argument};
+use bulkhead_component::{First, clock, console, println};
+use bulkhead_sched::NEVER;
+use bulkhead_sched::budget::Capacity;
+use bulkhead_sched::policy::{Binding, ServerId};
+use bulkhead_slite::{Mutex, Refused, VcpuThreads};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+use load::{Load, nanoseconds, ticks};
+
+bulkhead_component::component!(run);
+
+/// Threads and VCPUs there may be, and chunks of budget per VCPU.
+const TASKS: usize = 16;
+const VCPUS: usize = 16;
+const CHUNKS: usize = 8;
+/// The reporter's budget, nanoseconds.
+const REPORTER: [u64; 2] = [2_000_000, 1_000_000_000];
+
+static CORE: VcpuThreads<TASKS, VCPUS, CHUNKS> = VcpuThreads::new(false);
+
+/// What a thread knows of its task, by number, and what it found out.
+struct Job {
+    wcet_ns: AtomicU64,
+    period_ns: AtomicU64,
+    jobs: AtomicU64,
+    worst: AtomicU64,
+    /// Capability by which it waits for interrupts, or 0, and how many came.
+    receive: AtomicU64,
+    interrupts: AtomicU64,
+}
+
+static JOBS: [Job; TASKS] = [const {
+    Job {
+        wcet_ns: AtomicU64::new(0),
+        period_ns: AtomicU64::new(0),
+        jobs: AtomicU64::new(0),
+        worst: AtomicU64::new(0),
+        receive: AtomicU64::new(0),
+        interrupts: AtomicU64::new(0),
+    }
+}; TASKS];
+static TIMING: Mutex<Timing> = Mutex::new(Timing {
+    vcpus: &[],
+    tasks: &[],
+});
+static LOAD: Load = Load::new();
+/// First release of all tasks, ticks: the critical instant.
+static START: AtomicU64 = AtomicU64::new(0);
+
+/// The component's means, once it runs, and C and T of a VCPU to ask for then, microseconds.
+static MEANS: Mutex<Option<First>> = Mutex::new(None);
+static ASKED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// Why there is nothing to run.
+enum Failure {
+    Kernel(Status),
+    Vcpu(Refused),
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Self::Kernel(status)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Self::Vcpu(refused)
+    }
+}
+
+fn run(mut first: First) -> ! {
+    let started = start(&mut first);
+    let _kept = MEANS.with(&CORE.threads, |means| *means = Some(first));
+    if let Err(failure) = started {
+        match failure {
+            Failure::Kernel(status) => println!("stopped: {status:?}"),
+            Failure::Vcpu(refused) => println!("stopped: {refused:?}"),
+        }
+        let _gone = call(first::MONITOR, Operation::Fail, [1]);
+    }
+    loop {
+        CORE.threads.run(NEVER);
+    }
+}
+
+fn start(first: &mut First) -> Result<(), Failure> {
+    let info = first.guest_info()?;
+    let output = first.window(info.console_out)?;
+    console::open(output, info.console_out[1]);
+    let archive = first.archive()?;
+    let timing = first.timing(archive)?;
+    for (place, key) in ASKED.iter().zip(["ask_c_us", "ask_t_us"]) {
+        place.store(argument(&info, key).unwrap_or(0), Relaxed);
+    }
+    let ends = info.channels.iter().take(info.channel_count as usize);
+    let mut doorbells = ends
+        .map(|end| end.doorbell_in)
+        .filter(|&intid| intid != NONE);
+    let doorbell = doorbells.next().map(u64::from);
+    CORE.threads.prepare(first)?;
+    LOAD.calibrate();
+    let mut servers = [ServerId(0); VCPUS];
+    for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
+        *place = create(first, number, vcpu, timing)?;
+    }
+    for (task, job) in timing.tasks.iter().zip(&JOBS) {
+        job.wcet_ns.store(task.wcet_ns, Relaxed);
+        job.period_ns.store(task.period_ns, Relaxed);
+        let server = |number: u32| servers.get(number as usize).copied();
+        let (Some(vcpu), Some(cause)) = (server(task.vcpu), server(task.cause)) else {
+            return Err(Status::BadArgument.into());
+        };
+        let of_io = task.vcpu != task.cause;
+        let entry = match doorbell.filter(|_| of_io) {
+            Some(_) => serve,
+            None => work,
+        };
+        let index = CORE.threads.spawn(first, entry, Binding { vcpu, cause })?;
+        if let Some(doorbell) = doorbell.filter(|_| of_io) {
+            let [receive, send] = CORE.threads.end_point(first, index)?;
+            job.receive.store(receive, Relaxed);
+            call(first::INTERRUPT, Operation::Listen, [doorbell, send])?;
+        }
+    }
+    let [capacity, period] = REPORTER.map(ticks);
+    // Whether what is not described fits is found out here.
+    let reporter = match CORE.create_main(first, Capacity { capacity, period }) {
+        Err(Refused::Admission(admission::Refused::Misfit(misfit))) => {
+            println!(
+                "no room for reports: VCPU {} would lack {} ticks",
+                misfit.vcpu, misfit.lacks
+            );
+            None
+        }
+        answer => Some(answer?),
+    };
+    let _kept = TIMING.with(&CORE.threads, |known| *known = timing);
+    if let Some(reporter) = reporter {
+        CORE.threads.spawn(first, report, Binding::main(reporter))?;
+    }
+    call(first::MONITOR, Operation::Up, [])?;
+    START.store(clock::now() + ticks(1_000_000), Relaxed);
+    Ok(())
+}
+
+fn create(
+    first: &mut First,
+    number: u32,
+    vcpu: &Vcpu,
+    timing: Timing,
+) -> Result<ServerId, Refused> {
+    let answer = if vcpu.kind == VcpuKind::Io as u32 {
+        let tasks = timing.tasks.iter().filter(|task| task.vcpu == number);
+        let cause = |task: &Task| Some(timing.vcpus.get(task.cause as usize)?.period_ns);
+        let causes = tasks.filter_map(cause);
+        let [shortest, longest] = [causes.clone().min(), causes.max()];
+        let periods = [shortest, longest].map(|period| ticks(period.unwrap_or(0)));
+        CORE.create_io(first, vcpu.percent, periods)
+    } else {
+        let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
+        CORE.create_main(first, Capacity { capacity, period })
+    };
+    if let Err(refused) = answer {
+        println!("VCPU {} is refused: {refused:?}", name_text(&vcpu.name));
+    }
+    answer
+}
+
+/// A task: each period a job that needs all it may.
+extern "C" fn work(index: u64) -> ! {
+    let Some(job) = JOBS.get(index as usize - 1) else {
+        panic!("no such task")
+    };
+    let period = ticks(job.period_ns.load(Relaxed));
+    let mut release = START.load(Relaxed);
+    loop {
+        CORE.threads.block(release);
+        LOAD.compute(job.wcet_ns.load(Relaxed));
+        let response = clock::now() - release;
+        job.worst.fetch_max(response, Relaxed);
+        job.jobs.fetch_add(1, Relaxed);
+        release += period;
+    }
+}
+
+/// A task of an I/O VCPU: the bottom half of its device's interrupts.
+extern "C" fn serve(index: u64) -> ! {
+    let Some(job) = JOBS.get(index as usize - 1) else {
+        panic!("no such task")
+    };
+    loop {
+        if let Ok(count) = CORE.threads.wait_notified(job.receive.load(Relaxed)) {
+            job.interrupts.fetch_add(count, Relaxed);
+            LOAD.compute(job.wcet_ns.load(Relaxed));
+            job.jobs.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// Asks for another VCPU while everything runs, once, and says the answer.
+fn ask(timing: Timing) {
+    let [capacity_us, period_us] = [0, 1].map(|place: usize| ASKED[place].swap(0, Relaxed));
+    if period_us == 0 {
+        return;
+    }
+    let [capacity, period] = [capacity_us, period_us].map(|us| ticks(us * 1000));
+    let limits = Capacity { capacity, period };
+    let answer = MEANS.with(&CORE.threads, |means| {
+        means.as_mut().map(|first| CORE.create_main(first, limits))
+    });
+    match answer.ok().flatten() {
+        Some(Ok(_)) => println!("a VCPU of {capacity_us} us in {period_us} us: created"),
+        Some(Err(Refused::Admission(admission::Refused::Misfit(misfit)))) => println!(
+            "a VCPU of {capacity_us} us in {period_us} us: refused, `{}` would lack {} us of its C",
+            timing
+                .vcpus
+                .get(misfit.vcpu)
+                .map_or("the new one", |vcpu| name_text(&vcpu.name)),
+            nanoseconds(misfit.lacks) / 1000
+        ),
+        other => println!("a VCPU of {capacity_us} us in {period_us} us: {other:?}"),
+    }
+}
+
+/// Says once a second how the tasks responded, in the time of the least important VCPU.
+extern "C" fn report(_: u64) -> ! {
+    let timing = TIMING
+        .with(&CORE.threads, |timing| *timing)
+        .expect("nobody keeps it");
+    let mut next = START.load(Relaxed);
+    loop {
+        next += clock::frequency();
+        CORE.threads.block(next);
+        ask(timing);
+        for (task, job) in timing.tasks.iter().zip(&JOBS) {
+            let jobs = job.jobs.load(Relaxed);
+            if job.receive.load(Relaxed) != 0 {
+                println!(
+                    "task {} jobs={jobs} for {} interrupts",
+                    name_text(&task.name),
+                    job.interrupts.load(Relaxed)
+                );
+                continue;
+            }
+            let longest = nanoseconds(job.worst.load(Relaxed));
+            println!(
+                "task {} jobs={jobs} longest_ns={longest} bound_ns={} {}",
+                name_text(&task.name),
+                task.bound_ns,
+                if longest <= task.bound_ns {
+                    "ok"
+                } else {
+                    "LATE"
+                }
+            );
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! A periodic application that notices what others do to it
+//!
+//! Each millisecond it looks whether its own memory holds what it wrote there; each tenth of a second
+//! it says so.
+#![no_std]
+#![no_main]
+
+use bulkhead_component::{Own, println};
+use bulkhead_guest::{ChannelError, Period, run_periodic};
+use core::convert::Infallible;
+use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+bulkhead_component::application!(run);
+
+/// Jobs from one line to the next.
+const REPORT_EVERY: u64 = 100;
+const WORDS: usize = 256;
+static MEMORY: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
+
+fn run(own: &Own) -> Result<Infallible, ChannelError> {
+    for (word, number) in MEMORY.iter().zip(0..) {
+        word.store(content(number), Ordering::Relaxed);
+    }
+    println!("witness: start {}", own.link().read().epoch);
+    let _counted_from_here = own.ready();
+    run_periodic(own, "witness", Period::from_micros(1000), |job| {
+        let words = MEMORY.iter().zip(0..);
+        let damaged = words
+            .filter(|(word, number)| word.load(Ordering::Relaxed) != content(*number))
+            .count();
+        if job.number.is_multiple_of(REPORT_EVERY) {
+            println!("witness: jobs={} damaged={damaged}", job.number);
+        }
+        ControlFlow::Continue(())
+    })
+}
+
+const fn content(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}

@@ -1,0 +1,220 @@
+//! What a component was given by the description
+//!
+//! The boot component maps a page about it at [`INFO_ADDRESS`]: name, argument words, channel ends,
+//! interfaces. Addresses there are of this component's own space, and what it was not given is not
+//! mapped.
+#![expect(
+    unsafe_code,
+    reason = "mapped addresses become memory; one thread records events"
+)]
+
+use crate::call::{Answer, call};
+use crate::invocation::invoke;
+use crate::{clock, console};
+use bulkhead_abi::component::{ComponentInfo, INFO_ADDRESS, interface_slot, threads};
+use bulkhead_abi::guest::{ChannelEnd, HEARTBEAT_OFFSET};
+use bulkhead_abi::kernel::{Operation, Status};
+use bulkhead_abi::trace::Event;
+use bulkhead_abi::{name_field, name_text};
+use bulkhead_buffers::recorder::records::Writer;
+use bulkhead_buffers::{AttachError, Region};
+use bulkhead_guest::{Home, Link, LinkWords, Unmapped, argument, recorders};
+use core::cell::UnsafeCell;
+use core::sync::atomic::AtomicU64;
+use zerocopy::IntoBytes;
+
+struct Trace(UnsafeCell<Option<Writer<'static>>>);
+
+// SAFETY: one thread of a component records, as `Own::open` says.
+unsafe impl Sync for Trace {}
+
+static TRACE: Trace = Trace(UnsafeCell::new(None));
+
+/// The component itself.
+pub struct Own {
+    info: &'static ComponentInfo,
+    threads: Option<u64>,
+}
+
+impl Own {
+    /// Reads the page, and opens console and trace as far as they are given. Called by a component's
+    /// first thread before it starts others; its threads print and record in turn.
+    #[must_use]
+    pub fn open() -> Self {
+        let info: *const ComponentInfo = core::ptr::with_exposed_provenance(INFO_ADDRESS as usize);
+        // SAFETY: mapped read-only before the component starts; any content is a value; nobody
+        // writes it while the component runs.
+        let info = unsafe { &*info };
+        let mut own = Self {
+            info,
+            threads: None,
+        };
+        own.threads = own.interface(threads::NAME);
+        match own.interface(bulkhead_abi::component::console::NAME) {
+            Some(slot) => console::open_through(slot),
+            None => own.open_console(),
+        }
+        if let Ok(region) = region(info.guest.trace) {
+            let writer = recorders::trace(region, info.guest.trace[1]);
+            // SAFETY: nobody records yet.
+            unsafe { *TRACE.0.get() = writer };
+        }
+        own
+    }
+
+    fn open_console(&self) {
+        let place = self.info.guest.console_out;
+        if let Ok(region) = region(place) {
+            console::open(region, place[1]);
+        }
+    }
+
+    /// The page itself.
+    #[must_use]
+    pub const fn info(&self) -> &'static ComponentInfo {
+        self.info
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        name_text(&self.info.name)
+    }
+
+    /// The value of the argument word `key=value`; `""` for the bare word.
+    #[must_use]
+    pub fn argument(&self, key: &str) -> Option<&str> {
+        let guest = &self.info.guest;
+        let text = guest.argument.get(..guest.argument_len as usize)?;
+        argument::value(core::str::from_utf8(text).ok()?, key)
+    }
+
+    /// The number in an argument word, or what is usual.
+    #[must_use]
+    pub fn number(&self, key: &str, usual: u64) -> u64 {
+        let given = self.argument(key).and_then(|text| text.parse().ok());
+        given.unwrap_or(usual)
+    }
+
+    /// Slot of the capability to invoke an interface, where the description says that it is needed.
+    #[must_use]
+    pub fn interface(&self, name: &str) -> Option<u64> {
+        let name = name_field(name);
+        let number = self.info.interfaces.iter().position(|one| *one == name)?;
+        (self.info.needs & 1 << number != 0).then_some(interface_slot(number))
+    }
+
+    /// Address and bytes of its memory beside image and stack.
+    #[must_use]
+    pub const fn memory(&self) -> [u64; 2] {
+        self.info.guest.memory
+    }
+
+    /// The partition's own link: state and number of starts.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        link(self.info.guest.link, 0)
+    }
+
+    /// The link of the partition at the other end of a channel; after a failover, of its standby.
+    #[must_use]
+    pub fn peer_link(&self, end: &ChannelEnd) -> Option<Link> {
+        (end.link != 0).then(|| link(end.link, end.standby_link))
+    }
+
+    /// The heartbeat's word, if it is its own.
+    #[must_use]
+    pub fn heartbeat(&self) -> Option<&'static AtomicU64> {
+        let page = self.info.guest_page;
+        (page != 0).then(|| word(page + HEARTBEAT_OFFSET))
+    }
+
+    /// Says that it works: once all applications do, the partition is up.
+    ///
+    /// # Errors
+    /// It has no scheduler, or that one's refusal.
+    pub fn ready(&self) -> Result<(), Status> {
+        match Status::of(self.ask(threads::READY, 0)?) {
+            Some(Status::Ok) => Ok(()),
+            status => Err(status.unwrap_or(Status::BadArgument)),
+        }
+    }
+
+    fn ask(&self, what: u64, word: u64) -> Answer {
+        let slot = self.threads.ok_or(Status::NoCapability)?;
+        let reply = invoke(slot, [what, word, 0, 0, 0]);
+        match Status::of(reply.status) {
+            Some(Status::Ok) => Ok(reply.value),
+            status => Err(status.unwrap_or(Status::BadArgument)),
+        }
+    }
+}
+
+impl Home for Own {
+    fn channels(&self) -> &[ChannelEnd] {
+        let guest = &self.info.guest;
+        let held = guest.channels.get(..guest.channel_count as usize);
+        held.unwrap_or(&guest.channels)
+    }
+
+    fn memory(&self, end: &ChannelEnd) -> Result<Region<'static>, Unmapped> {
+        region([end.ipa, end.size]).map_err(Unmapped::Unfit)
+    }
+
+    fn sleep_until(&self, ticks: u64) {
+        while clock::now() < ticks {
+            let _slept = self.ask(threads::SLEEP, ticks);
+        }
+    }
+
+    fn now() -> u64 {
+        clock::now()
+    }
+
+    fn frequency() -> u64 {
+        clock::frequency()
+    }
+
+    fn record(event: &Event) {
+        // SAFETY: one thread of the component records.
+        if let Some(writer) = unsafe { (*TRACE.0.get()).as_mut() } {
+            let _whole = writer.write(event.as_bytes());
+        }
+    }
+}
+
+/// Memory that the boot component mapped.
+fn region([address, bytes]: [u64; 2]) -> Result<Region<'static>, AttachError> {
+    if address == 0 {
+        return Err(AttachError::TooSmall {
+            needed: 1,
+            given: 0,
+        });
+    }
+    let base = core::ptr::with_exposed_provenance_mut(address as usize);
+    // SAFETY: the page about the component names mapped memory, for good; it is reached through
+    // regions alone.
+    unsafe { Region::from_raw(base, bytes as usize) }
+}
+
+fn word(address: u64) -> &'static AtomicU64 {
+    let pointer = core::ptr::with_exposed_provenance_mut(address as usize & !7);
+    // SAFETY: in a page that the page about the component names; aligned; others write it whole.
+    unsafe { AtomicU64::from_ptr(pointer) }
+}
+
+fn link(address: u64, standby: u64) -> Link {
+    let words = |address| LinkWords::at(address, word);
+    Link {
+        page: words(address),
+        standby: (standby != 0).then(|| words(standby)),
+    }
+}
+
+/// Says to the monitor that the partition gives up with `code`; for who has the capability.
+///
+/// # Errors
+/// The kernel's refusal: there is none at `slot`.
+pub fn fail(slot: u64, code: u64) -> Answer {
+    call(slot, Operation::Fail, [code])
+}

@@ -1,0 +1,114 @@
+//! The kernel as the machine under threads
+#![expect(unsafe_code, reason = "switches")]
+
+use bulkhead_abi::dispatch::Scb;
+use bulkhead_abi::kernel::{ALL, KEEP, Operation, SAME_TIME, Status, WAIT, first};
+use bulkhead_component::call::call;
+use bulkhead_component::dispatch::{self, Switched, Target, dcb};
+use bulkhead_component::{First, clock};
+use bulkhead_sched::policy::Policy;
+use bulkhead_threads::{Machine, Time};
+use core::convert::Infallible;
+
+use crate::Threads;
+
+/// The kernel of a partition, seen from a component that has a scheduler.
+#[derive(Debug)]
+pub struct Kernel;
+
+// SAFETY: `bulkhead_component::dispatch` and the kernel keep the discipline.
+unsafe impl Machine for Kernel {
+    type Maker = First;
+    type Error = Status;
+
+    const REFUSED: Status = Status::BadArgument;
+    const OWN: u64 = first::THREAD;
+    const SAME_TIME: u64 = SAME_TIME;
+    const OWN_TIME: u64 = first::TIME;
+
+    #[inline(always)]
+    fn now() -> Time {
+        clock::now()
+    }
+
+    fn frequency() -> u64 {
+        clock::frequency()
+    }
+
+    #[inline(always)]
+    fn scb() -> &'static Scb {
+        dispatch::scb()
+    }
+
+    fn make(first: &mut First, entry: extern "C" fn(u64) -> !, index: u64) -> Result<u64, Status> {
+        first.thread(entry, index, first::TIME)
+    }
+
+    #[inline(always)]
+    unsafe fn switch(own: u64, next: u64, name: u64, epoch: u64) -> bool {
+        let target = Target {
+            dcb: dcb(next as usize),
+            index: next,
+            thread: name,
+        };
+        // SAFETY: the caller's contract is the same.
+        let switched = unsafe { dispatch::switch(dcb(own as usize), target, Self::scb(), epoch) };
+        switched == Switched::Resumed
+    }
+
+    #[inline(always)]
+    fn dispatch(name: u64, time: u64, timeout: Option<Time>, epoch: u64) -> bool {
+        let words = [time, timeout.unwrap_or(KEEP), epoch];
+        call(name, Operation::Dispatch, words).is_ok()
+    }
+
+    fn time(first: &mut First) -> Result<u64, Status> {
+        first.time(0, 0)
+    }
+
+    #[inline(always)]
+    fn grant(time: u64, budget: Time) {
+        // The scheduler's time has no end, so that it gives what is asked of it.
+        let _always_given = call(first::TIME, Operation::Transfer, [time, budget]);
+    }
+
+    #[inline(always)]
+    fn left(time: u64) -> Option<Time> {
+        call(time, Operation::Budget, []).ok()
+    }
+
+    #[inline(always)]
+    fn take_back(time: u64) -> Option<Time> {
+        call(time, Operation::Transfer, [first::TIME, ALL]).ok()
+    }
+
+    fn end_point(first: &mut First, name: u64) -> Result<[u64; 2], Status> {
+        let sides = [first.slot(), first.slot()];
+        call(name, Operation::Receiver, [sides[0]])?;
+        call(name, Operation::Sender, [sides[1]])?;
+        Ok(sides)
+    }
+
+    fn receive(receive: u64) -> Result<u64, Status> {
+        call(receive, Operation::Receive, [WAIT])
+    }
+
+    #[cold]
+    fn fetch() {
+        let _left = call(first::SCHEDULER, Operation::Fetch, []);
+    }
+
+    fn sleep() {
+        clock::wait_for_interrupt();
+    }
+}
+
+/// Runs the threads of a subsystem: where none is ready it waits until its parent notifies it.
+///
+/// # Errors
+/// The kernel's refusal to wait.
+pub fn run_nested<P: Policy, const N: usize>(
+    threads: &Threads<P, N>,
+) -> Result<Infallible, Status> {
+    threads.run_waiting(|| Kernel::receive(first::RECEIVE).map(|_| ()))
+}
