@@ -24,6 +24,9 @@ tools = root=. && . setup/tools.sh
 run:
 	@setup/run.sh
 
+# One experiment measures Linux PREEMPT_RT.
+test test-long: FLAVOURS = debian debian-rt
+
 test: setup
 	@$(tools) && cargo xtask test
 

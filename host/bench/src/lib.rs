@@ -5,6 +5,7 @@
 //! bound and whether the bound holds.
 #![forbid(unsafe_code)]
 
+mod alone;
 mod budgets;
 mod communication;
 mod determinism;
@@ -13,6 +14,7 @@ mod external;
 mod footprint;
 mod guest_overhead;
 mod interrupt_log;
+mod linux_peer;
 mod load;
 mod measures;
 mod pipe_solve;

@@ -8,7 +8,7 @@ use bulkhead_run::{RunOptions, run};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measure {
     pub(crate) count: f64,
     pub(crate) average: f64,
@@ -17,7 +17,7 @@ pub(crate) struct Measure {
 
 /// By name.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Measures(BTreeMap<String, Measure>);
+pub(crate) struct Measures(pub(crate) BTreeMap<String, Measure>);
 
 impl Measures {
     /// Takes what another program measured.
@@ -48,7 +48,8 @@ impl Setting {
     }
 }
 
-fn measures(lines: &[String]) -> Measures {
+/// What a measuring program said.
+pub(crate) fn measures(lines: &[String]) -> Measures {
     let parse = |line: &String| {
         let mut words = line.split_whitespace().skip_while(|&word| word != "bench");
         let name = words.nth(1)?.to_owned();

@@ -1,14 +1,18 @@
-//! What Linux pays for its everyday operations, for `bulkhead bench guest-overhead`
+//! What Linux pays for its everyday operations, for `bulkhead bench guest-overhead` and `prims`
 //!
-//! Prints lines `bench NAME ITERATIONS TICKS`, ticks of the machine's counter for all iterations
-//! together, after a warm-up. Runs the same in a partition and on the bare machine.
-#![forbid(unsafe_code)]
+//! Without arguments prints lines `bench NAME ITERATIONS TICKS`, ticks of the machine's counter for all
+//! iterations together, after a warm-up. Runs the same in a partition and on the bare machine. With
+//! `primitives ROUNDS` measures what real-time systems are compared by.
+
+mod primitives;
+mod system;
 
 use bulkhead_linux::ticks;
 use nix::unistd::getppid;
 use std::hint::black_box;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::panic;
+use std::process::{Command, exit};
 
 const PAGE: usize = 4096;
 
@@ -22,14 +26,30 @@ const MEASURES: [Measure; 4] = [
     ("cpu-loop", 20_000_000, cpu_loop),
 ];
 
-fn main() {
+fn main() -> std::io::Result<()> {
+    // A thread that cannot go on would otherwise be waited for by the others.
+    let report = panic::take_hook();
+    panic::set_hook(Box::new(move |what| {
+        report(what);
+        exit(1);
+    }));
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [primitives::ECHO] => return primitives::echo(),
+        ["primitives", rounds] => primitives::measure(rounds.parse().unwrap_or(1000))?,
+        _ => everyday(),
+    }
+    println!("bench done");
+    Ok(())
+}
+
+fn everyday() {
     for (name, iterations, act) in MEASURES {
         act(iterations / 10);
         let begin = ticks();
         act(iterations);
         println!("bench {name} {iterations} {}", ticks() - begin);
     }
-    println!("bench done");
 }
 
 /// With a user id set, the library forks instead of spawning.

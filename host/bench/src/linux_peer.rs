@@ -1,0 +1,176 @@
+//! Linux PREEMPT_RT beside the kernel: its nearest means to the same ends, measured in the same run
+//!
+//! The packaged kernel alone on the same machine model, counted the same way, with what can be left
+//! out left out: no mitigations, no randomised stacks. All that is measured runs under `SCHED_FIFO`.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+use crate::measures::{Measure, measures};
+use crate::primitives::TIMING;
+use crate::{BenchError, Context, Row, alone};
+
+const SYSTEM: &str = "host/bench/systems/linux-alone";
+const FLAVOUR: &str = "debian-rt";
+const LEAN: &str = "nokaslr loglevel=4 mitigations=off randomize_kstack_offset=off";
+/// Nanoseconds of an instruction, see [`TIMING`].
+const INSTRUCTION_NS: f64 = 8.0;
+
+/// Which of Linux's figures stands beside which of the kernel's.
+const NEAREST: [(&str, &str); 11] = [
+    ("null-call", "null-call"),
+    ("invoke-return", "pipe-round-trip"),
+    ("invoke-return-fp", "pipe-round-trip"),
+    ("switch-kernel", "switch"),
+    ("switch-user", "switch"),
+    ("notify-low-high", "wake-low-high"),
+    ("timer-user", "timer-user"),
+    ("queue-low-high", "message-low-high"),
+    ("queue-local", "message-local"),
+    ("mutex", "mutex-pi"),
+    ("mutex-contended", "mutex-contended"),
+];
+/// Linux's figures and what they are of; some stand beside nothing.
+const MEANS: [(&str, &str); 11] = [
+    ("null-call", "getppid"),
+    ("switch", "sched_yield between threads, one way"),
+    ("futex-round-trip", "futex round trip between threads"),
+    (
+        "pipe-round-trip",
+        "pipe round trip between processes, one byte",
+    ),
+    ("wake-low-high", "futex wake of a more important thread"),
+    (
+        "message-low-high",
+        "mq_send of 32 bytes to a more important thread",
+    ),
+    ("message-local", "mq_send and mq_receive without a switch"),
+    ("mutex", "pthread mutex, uncontended"),
+    (
+        "mutex-pi",
+        "pthread mutex with priority inheritance, uncontended",
+    ),
+    ("mutex-contended", "the same, contended, two switches"),
+    ("timer-user", "clock_nanosleep, busy core"),
+];
+
+/// Figures by name, instructions.
+#[derive(Debug)]
+pub(crate) struct Linux(BTreeMap<String, Measure>);
+
+/// Measures, with the argument `rounds=N`.
+///
+/// # Errors
+/// The kernel cannot be fetched or run, or did not measure everything.
+pub(crate) fn measure(context: &Context, rounds: &str) -> Result<Linux, BenchError> {
+    fetch(context)?;
+    let changes = [
+        format!("partition.linux.image.kernel={FLAVOUR}"),
+        format!("partition.linux.command_line={LEAN}"),
+    ];
+    let words = format!("bench=primitives {rounds}");
+    let arguments = [("linux", &*words)];
+    let changes = changes.each_ref().map(String::as_str);
+    let setting = context.build("prims-linux", SYSTEM, &changes, &arguments)?;
+    let (said, folder) = alone::run(context, &setting, TIMING)?;
+    let tick = 1e9 / setting.manifest.machine.counter_hz as f64 / INSTRUCTION_NS;
+    let scaled = |(name, measure): (String, Measure)| {
+        let measure = Measure {
+            average: measure.average * tick,
+            worst: measure.worst * tick,
+            ..measure
+        };
+        (name, measure)
+    };
+    let found: BTreeMap<_, _> = measures(&said).0.into_iter().map(scaled).collect();
+    match MEANS.iter().find(|(name, _)| !found.contains_key(*name)) {
+        Some((_, what)) => Err(BenchError::Incomplete {
+            what: (*what).into(),
+            folder,
+        }),
+        None => Ok(Linux(found)),
+    }
+}
+
+/// The set-up knows how to get the kernel; silent where it is there.
+fn fetch(context: &Context) -> Result<(), BenchError> {
+    let failed = |message: String| BenchError::Program {
+        program: "setup/setup.sh".into(),
+        message,
+    };
+    let status = Command::new(context.root.join("setup/setup.sh"))
+        .args(["debian", FLAVOUR])
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|error| failed(error.to_string()))?;
+    if !status.success() {
+        return Err(failed(format!("the kernel {FLAVOUR} is not there")));
+    }
+    Ok(())
+}
+
+impl Linux {
+    /// The row of `name` with Linux's figure, which may not be smaller.
+    pub(crate) fn beside(&self, name: &str, row: Row) -> Row {
+        let mut row = row;
+        let nearest = NEAREST.iter().find(|(of, _)| *of == name);
+        let Some(measure) = nearest.and_then(|(_, linux)| self.0.get(*linux)) else {
+            return row;
+        };
+        let own = row.figures.0.first().map_or(f64::NAN, |(_, value)| *value);
+        row.ok &= own <= measure.average;
+        let figures = [
+            ("Linux PREEMPT_RT", measure.average),
+            ("its worst", measure.worst),
+        ];
+        let figures = figures.map(|(name, value)| (name.to_owned(), value));
+        row.figures.0.extend(figures);
+        row
+    }
+
+    /// All of Linux's figures, by what they are of.
+    pub(crate) fn others(&self) -> impl Iterator<Item = Row> {
+        MEANS.iter().filter_map(|(name, what)| {
+            let measure = self.0.get(*name)?;
+            let figures = [
+                ("average", measure.average),
+                ("worst", measure.worst),
+                ("rounds", measure.count),
+            ];
+            let name = format!("Linux PREEMPT_RT: {what}");
+            Some(Row::shown(&name, &figures, "instructions"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn linux(average: f64) -> Linux {
+        let (count, worst) = (1.0, 2.0 * average);
+        let measure = Measure {
+            count,
+            average,
+            worst,
+        };
+        Linux([("switch".to_owned(), measure)].into())
+    }
+
+    #[test]
+    fn a_peer_stands_beside_and_must_not_be_faster() {
+        let row = || Row::at_most("x", &[("average", 30.0)], "instructions", 40.0);
+        let beside = linux(31.0).beside("switch-user", row());
+        assert!(beside.ok);
+        assert_eq!(beside.figures.0[1], ("Linux PREEMPT_RT".to_owned(), 31.0));
+        assert!(!linux(29.0).beside("switch-user", row()).ok);
+        assert!(linux(29.0).beside("unknown", row()).figures == row().figures);
+    }
+
+    #[test]
+    fn every_figure_that_stands_beside_one_is_measured() {
+        for (_, linux) in NEAREST {
+            assert!(MEANS.iter().any(|(name, _)| *name == linux), "{linux}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! System calls that the standard library has no words for
+//!
+//! Each is the bare call of the C library or, where that hides it, of the kernel: what is measured is
+//! the kernel's path, not a wrapper's.
+#![expect(unsafe_code, reason = "calls of the C library and the kernel")]
+
+use nix::libc;
+use std::cell::UnsafeCell;
+use std::io::{Error, Result};
+use std::mem::zeroed;
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicU32;
+
+fn checked(result: i64) -> Result<i64> {
+    if result < 0 {
+        Err(Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+/// The calling thread runs before all of lower priority, 1 to 99, until it waits.
+pub(crate) fn set_priority(priority: i32) -> Result<()> {
+    let policy = if priority == 0 {
+        libc::SCHED_OTHER
+    } else {
+        libc::SCHED_FIFO
+    };
+    // The kernel's parameters are one number; the C library's have fields that it does not read.
+    // SAFETY: the number lives as long as the call.
+    checked(unsafe {
+        libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority)
+    })?;
+    Ok(())
+}
+
+pub(crate) fn parent() {
+    // SAFETY: no arguments, no failure.
+    std::hint::black_box(unsafe { libc::getppid() });
+}
+
+pub(crate) fn yield_now() {
+    // SAFETY: no arguments, no failure.
+    unsafe { libc::sched_yield() };
+}
+
+/// Waits while the word is `value`, perhaps less long.
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32) {
+    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    let no_end = null_mut::<libc::timespec>();
+    // SAFETY: the word outlives the call; that it has changed, or a signal, is no failure here.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_end) };
+}
+
+/// Wakes one that waits.
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word outlives the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 1) };
+}
+
+/// A queue of messages of 32 bytes.
+pub(crate) struct Queue(libc::mqd_t);
+
+pub(crate) type Message = [u8; 32];
+
+impl Queue {
+    pub(crate) fn new() -> Result<Self> {
+        // SAFETY: integers only.
+        let mut attributes: libc::mq_attr = unsafe { zeroed() };
+        attributes.mq_maxmsg = 4;
+        attributes.mq_msgsize = size_of::<Message>() as i64;
+        let name = c"/bench".as_ptr();
+        let flags = libc::O_CREAT | libc::O_RDWR;
+        // SAFETY: name and attributes outlive the call.
+        let queue = unsafe { libc::mq_open(name, flags, 0o600, &raw const attributes) };
+        checked(i64::from(queue))?;
+        Ok(Self(queue))
+    }
+
+    pub(crate) fn send(&self, message: &Message) -> Result<()> {
+        // SAFETY: so many bytes can be read there.
+        let sent = unsafe { libc::mq_send(self.0, message.as_ptr().cast(), message.len(), 0) };
+        checked(i64::from(sent))?;
+        Ok(())
+    }
+
+    pub(crate) fn receive(&self) -> Result<Message> {
+        let mut message = [0; 32];
+        let room = message.as_mut_ptr().cast();
+        // SAFETY: so many bytes can be written there.
+        checked(unsafe { libc::mq_receive(self.0, room, message.len(), null_mut()) } as i64)?;
+        Ok(message)
+    }
+}
+
+/// A mutex of the C library.
+pub(crate) struct Mutex(Box<UnsafeCell<libc::pthread_mutex_t>>);
+
+// SAFETY: made to be shared; nothing else reaches the object behind it.
+unsafe impl Sync for Mutex {}
+
+impl Mutex {
+    /// With `PTHREAD_PRIO_NONE` or `PTHREAD_PRIO_INHERIT`.
+    pub(crate) fn new(protocol: i32) -> Result<Self> {
+        // SAFETY: integers only.
+        let mut attributes: libc::pthread_mutexattr_t = unsafe { zeroed() };
+        // SAFETY: a mutex is integers and pointers, all of which may be zero.
+        let mutex = Self(Box::new(UnsafeCell::new(unsafe { zeroed() })));
+        // SAFETY: nobody else has them.
+        done(unsafe { libc::pthread_mutexattr_init(&raw mut attributes) })?;
+        // SAFETY: initialised.
+        done(unsafe { libc::pthread_mutexattr_setprotocol(&raw mut attributes, protocol) })?;
+        // SAFETY: nobody else has them; the attributes are initialised.
+        done(unsafe { libc::pthread_mutex_init(mutex.0.get(), &raw const attributes) })?;
+        Ok(mutex)
+    }
+
+    pub(crate) fn lock(&self) {
+        // SAFETY: initialised, and never moved.
+        unsafe { libc::pthread_mutex_lock(self.0.get()) };
+    }
+
+    pub(crate) fn unlock(&self) {
+        // SAFETY: initialised, never moved; the callers hold it.
+        unsafe { libc::pthread_mutex_unlock(self.0.get()) };
+    }
+}
+
+/// Of functions that answer the error's number.
+fn done(number: i32) -> Result<()> {
+    if number == 0 {
+        Ok(())
+    } else {
+        Err(Error::from_raw_os_error(number))
+    }
+}
+
+/// Waits until the monotonic clock is there, nanoseconds.
+pub(crate) fn sleep_until(time_ns: i64) {
+    let time = libc::timespec {
+        tv_sec: time_ns / NANOSECONDS,
+        tv_nsec: time_ns % NANOSECONDS,
+    };
+    // SAFETY: the time outlives the call. Signals do not come.
+    unsafe {
+        libc::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &raw const time,
+            null_mut(),
+        )
+    };
+}
+
+/// The monotonic clock, nanoseconds.
+pub(crate) fn now_ns() -> i64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the time outlives the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec * NANOSECONDS + time.tv_nsec
+}
+
+const NANOSECONDS: i64 = 1_000_000_000;
