@@ -257,6 +257,12 @@ impl Reader<'_> {
 }
 
 impl Pipes {
+    /// Main VCPUs that are there besides those of pipelines.
+    #[must_use]
+    pub fn vcpus(&self) -> usize {
+        self.loads.len() + self.devices.len()
+    }
+
     /// The repository, as the library sees it.
     pub fn with<R>(&self, use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
         let name = |what: What, index: usize| self.names[what as usize][index].value.as_str();

@@ -48,7 +48,7 @@ fn keeps_flow<const N: usize>(
     setting: &Setting<N>,
     required: Requirement,
 ) -> bool {
-    let mut limits: Limits<N> = Limits::new(required);
+    let mut limits: Limits<N> = Limits::new(required, false);
     (0..bound.len()).all(|stage| {
         let period = setting.period[stage];
         let most = limits

@@ -102,10 +102,10 @@ pub fn solve<const N: usize>(bound: &Bound<'_, N>) -> Answer<N> {
     }
 }
 
-/// Steps of a bisection: a part in 4,096 of the first interval.
-const STEPS: u32 = 12;
+/// Steps of a bisection: a part in 256 of the first interval.
+const STEPS: u32 = 8;
 /// Doublings of a delay before it counts as out of reach.
-const DOUBLINGS: u32 = 16;
+const DOUBLINGS: u32 = 10;
 
 /// Whether a requirement can be met by a quick search.
 fn met<const N: usize>(bound: &Bound<'_, N>, requirement: Requirement) -> bool {

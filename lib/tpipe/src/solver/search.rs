@@ -14,11 +14,11 @@ use crate::language::{Requirement, SOURCE};
 use bulkhead_analysis::Time;
 
 /// Rounds in which overloaded cores are relieved.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 8;
 /// The same in a quick search.
-const QUICK_ROUNDS: usize = 4;
-/// Steps by which the length may be shortened, and their number.
-const PARTS: (u64, u64) = (16, 10);
+const QUICK_ROUNDS: usize = 3;
+/// By which parts of 16 the length may be shortened.
+const PARTS: [u64; 4] = [1, 3, 6, 10];
 
 /// The best that is found from `start` on.
 pub(super) fn improve<const N: usize>(
@@ -33,7 +33,7 @@ pub(super) fn improve<const N: usize>(
         judge,
         required,
     };
-    for shape in [Shape::uniform(), root_shape(bound)] {
+    for shape in shapes(bound) {
         let found = search.relieve(shape, ROUNDS);
         // Where neither holds, the search's own last try tells best why.
         if found.better_than(&best) || !best.holds() {
@@ -58,16 +58,27 @@ pub(super) fn quick<const N: usize>(
         judge,
         required,
     };
-    let shapes = [Shape::uniform(), root_shape(bound)];
-    let mut found = shapes
+    let mut found = shapes(bound)
         .into_iter()
         .map(|shape| search.relieve(shape, QUICK_ROUNDS));
     found.find(Solution::holds)
 }
 
+/// All alike, and by √c.
+fn shapes<const N: usize>(bound: &Bound<'_, N>) -> [Shape<N>; 2] {
+    let alike = Shape {
+        cautious: true,
+        ..Shape::uniform()
+    };
+    [alike, root_shape(bound)]
+}
+
 /// Weights ∝ √c.
 fn root_shape<const N: usize>(bound: &Bound<'_, N>) -> Shape<N> {
-    let mut shape = Shape::uniform();
+    let mut shape = Shape {
+        cautious: true,
+        ..Shape::uniform()
+    };
     let longest = (0..bound.len())
         .map(|stage| bound.function(stage).wcet)
         .max()
@@ -121,7 +132,7 @@ impl<const N: usize> Search<'_, '_, N> {
             return whole;
         }
         let delay = self.required.delay_ns;
-        let tries = (1..=PARTS.1).map(|part| delay - part * (delay / PARTS.0));
+        let tries = PARTS.map(|part| delay - part * (delay / 16));
         for delay in tries {
             let found = self.fit(shape, delay);
             if found.holds() {
@@ -168,7 +179,7 @@ impl<const N: usize> Search<'_, '_, N> {
                 *slot = (*slot).max(rest[index] + periods(bound, setting, index));
             }
         }
-        let mut limits: Limits<N> = Limits::new(self.required);
+        let mut limits: Limits<N> = Limits::new(self.required, true);
         let mut reached = [0; N];
         for (index, stage) in stages.iter().enumerate() {
             let before = match stage.from {

@@ -12,6 +12,8 @@ const POINT: u32 = 20;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape<const N: usize> {
     pub(super) weight: [u64; N],
+    /// Whether stages with several producers are kept fast enough to read each of them in time.
+    pub(super) cautious: bool,
 }
 
 impl<const N: usize> Shape<N> {
@@ -19,6 +21,7 @@ impl<const N: usize> Shape<N> {
     pub(super) const fn uniform() -> Self {
         Self {
             weight: [1 << 16; N],
+            cautious: false,
         }
     }
 
@@ -57,7 +60,7 @@ impl<const N: usize> Shape<N> {
             period: [1; N],
             messages: [1; N],
         };
-        let mut limits = Limits::new(required);
+        let mut limits = Limits::new(required, self.cautious);
         for stage in 0..bound.len() {
             let scaled = (u128::from(scale) * u128::from(self.weight[stage])) >> (POINT + 16);
             let (least, most) = period_limits(bound, stage);
@@ -73,15 +76,21 @@ impl<const N: usize> Shape<N> {
 /// How long the requirement lets periods be, stage after stage.
 pub(super) struct Limits<const N: usize> {
     required: Requirement,
-    /// At each junction: shortest period of the producers, and of the first stages before them.
-    producers: [(Time, Time); N],
+    cautious: bool,
+    junctions: [Producers; N],
 }
 
 impl<const N: usize> Limits<N> {
-    pub(super) const fn new(required: Requirement) -> Self {
+    pub(super) const fn new(required: Requirement, cautious: bool) -> Self {
         Self {
             required,
-            producers: [(Time::MAX, Time::MAX); N],
+            cautious,
+            junctions: [Producers {
+                count: 0,
+                shortest: Time::MAX,
+                first: Time::MAX,
+                joined: false,
+            }; N],
         }
     }
 
@@ -95,8 +104,15 @@ impl<const N: usize> Limits<N> {
                 distance.map_or(Time::MAX, |distance| slower(distance, loss.0))
             }
             (Flow::Loss(loss), from) => {
-                let (producer, first) = self.producers[usize::from(from) - 1];
-                slower(producer.min(first), loss.0)
+                let before = self.junctions[usize::from(from) - 1];
+                match (self.cautious, before.count, before.joined) {
+                    // A job for one producer may begin just before the message of another: half a
+                    // period is left for lateness.
+                    (true, 2.., _) => before.shortest / 2,
+                    // Behind that stage rates start anew, but the loss allowed may be spent.
+                    (true, _, true) => before.shortest,
+                    _ => slower(before.shortest.min(before.first), loss.0),
+                }
             }
         }
     }
@@ -104,13 +120,31 @@ impl<const N: usize> Limits<N> {
     /// Goes on behind a stage.
     pub(super) fn settle(&mut self, bound: &Bound<'_, N>, stage: usize, period: Time) {
         let stage = &bound.pipeline.stages()[stage];
-        let first = match stage.from {
-            SOURCE => period,
-            from => self.producers[usize::from(from) - 1].1,
+        let (first, joined) = match stage.from {
+            SOURCE => (period, false),
+            from => {
+                let before = self.junctions[usize::from(from) - 1];
+                (before.first, before.joined || before.count > 1)
+            }
         };
-        let slot = &mut self.producers[usize::from(stage.to) - 1];
-        *slot = (slot.0.min(period), slot.1.min(first));
+        let slot = &mut self.junctions[usize::from(stage.to) - 1];
+        slot.count += 1;
+        slot.shortest = slot.shortest.min(period);
+        slot.first = slot.first.min(first);
+        slot.joined |= joined;
     }
+}
+
+/// The stages that feed a junction.
+#[derive(Clone, Copy, Debug)]
+struct Producers {
+    count: u32,
+    /// Shortest period among them.
+    shortest: Time,
+    /// Shortest period among the first stages before them.
+    first: Time,
+    /// Whether a stage with several producers is among them or before them.
+    joined: bool,
 }
 
 /// The longest period behind another at a loss: T/(1 − loss), rounded down.
