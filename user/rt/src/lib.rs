@@ -21,6 +21,7 @@ pub mod clock;
 pub mod console;
 pub mod cores;
 pub mod dispatch;
+pub mod fault;
 pub mod figure;
 pub mod first;
 pub mod invocation;

@@ -12,13 +12,12 @@ mod space;
 use build::{Built, Refusal};
 use bulkhead_abi::component::{Role, interface_slot};
 use bulkhead_abi::dispatch::EventKind;
-use bulkhead_abi::kernel::{NEVER, Operation, STACK_TOP, Status, ThreadWord, first};
-use bulkhead_abi::{PAGE_SIZE, name_text};
+use bulkhead_abi::kernel::{NEVER, Operation, Status, first};
+use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{next_event, scb};
-use bulkhead_component::{First, clock, console, println};
+use bulkhead_component::{First, clock, console, fault, println};
 use bulkhead_formats::archive::{Checked, Component};
-use bulkhead_formats::syndrome::deed;
 use core::convert::Infallible;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -73,18 +72,5 @@ fn watch(built: &Built, partition: &str, scheduler: &Component<'_>) -> Result<u6
             Err(status) => return Err(status),
         }
     }
-    let word = |word: ThreadWord| call(built.scheduler_thread, Operation::Inspect, [word as u64]);
-    let syndrome = word(ThreadWord::FaultSyndrome)?;
-    let stack = STACK_TOP - u64::from(scheduler.wiring.stack_pages) * PAGE_SIZE;
-    println!(
-        "{partition}.{}: {} at {:#x}",
-        scheduler.name(),
-        deed(
-            syndrome,
-            word(ThreadWord::FaultAddress)?,
-            &(stack - PAGE_SIZE..stack)
-        ),
-        word(ThreadWord::FaultPc)?,
-    );
-    Ok(syndrome)
+    fault::report(partition, scheduler, built.scheduler_thread)
 }

@@ -11,12 +11,11 @@
 
 use bulkhead_abi::component::{OnFault, Role, SCHEDULER_FREE, Wiring, thread_slot, threads};
 use bulkhead_abi::dispatch::EventKind;
-use bulkhead_abi::kernel::{Archive, Operation, STACK_TOP, Status, ThreadWord, first};
-use bulkhead_abi::{PAGE_SIZE, name_text};
-use bulkhead_component::call::{Answer, call};
-use bulkhead_component::{First, Own, clock, own, println};
-use bulkhead_formats::archive::{Checked, Component};
-use bulkhead_formats::syndrome::deed;
+use bulkhead_abi::kernel::{Archive, Operation, Status, first};
+use bulkhead_abi::name_text;
+use bulkhead_component::call::call;
+use bulkhead_component::{First, Own, clock, fault, own, println};
+use bulkhead_formats::archive::Checked;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Membership, Priority, Servers};
 use bulkhead_slite::Threads;
@@ -66,7 +65,7 @@ fn run(first: First) -> ! {
             overdrawn |= 1 << component.number;
             return;
         }
-        let syndrome = report(partition, &component, thread).unwrap_or_default();
+        let syndrome = fault::report(partition, &component, thread).unwrap_or_default();
         if component.wiring.on_fault == OnFault::Fail as u32 {
             let _does_not_return = own::fail(first::MONITOR, syndrome);
         }
@@ -160,22 +159,4 @@ fn ready(client: u32) -> u64 {
         Ok(_) => 0,
         Err(status) => status as u64,
     }
-}
-
-/// Names who faulted and how; the syndrome.
-fn report(partition: &str, component: &Component<'_>, thread: u64) -> Answer {
-    let word = |word: ThreadWord| call(thread, Operation::Inspect, [word as u64]);
-    let syndrome = word(ThreadWord::FaultSyndrome)?;
-    let stack = STACK_TOP - u64::from(component.wiring.stack_pages) * PAGE_SIZE;
-    println!(
-        "{partition}.{}: {} at {:#x}",
-        component.name(),
-        deed(
-            syndrome,
-            word(ThreadWord::FaultAddress)?,
-            &(stack - PAGE_SIZE..stack)
-        ),
-        word(ThreadWord::FaultPc)?,
-    );
-    Ok(syndrome)
 }
