@@ -78,6 +78,8 @@ pub enum OnFault {
     Fail = 0,
     /// The thread stays stopped, the others go on.
     Stop = 1,
+    /// The component is built anew, the others go on.
+    Restart = 2,
 }
 
 /// An interface that somebody provides.
@@ -116,6 +118,10 @@ pub struct Wiring {
     pub budget_ticks: u64,
     /// Ticks of the period; 0 without a budget.
     pub period_ticks: u64,
+    /// How often it is restarted in every [`Wiring::restart_ticks`]; afterwards it stays stopped.
+    pub restart_limit: u64,
+    /// Ticks in which the restarts are counted.
+    pub restart_ticks: u64,
 }
 
 const _: () = assert!(MAX_INTERFACES <= 32 && MAX_COMPONENTS <= 16);
@@ -132,8 +138,13 @@ pub const fn thread_slot(index: u64) -> u64 {
     first::FREE + MAX_INTERFACES as u64 + index
 }
 
+/// Slot, in the scheduler's table, of the capability to have the boot component restart a component
+/// whose thread has been retired: the first word is its number, the answer's value a status, `Resting`
+/// and `InUse` where it is to be asked again.
+pub const RESTART: u64 = thread_slot(MAX_COMPONENTS as u64);
+
 /// First slot of the scheduler's table that is empty.
-pub const SCHEDULER_FREE: u64 = thread_slot(MAX_COMPONENTS as u64);
+pub const SCHEDULER_FREE: u64 = RESTART + 1;
 
 /// Token by which a provider knows who invokes what: the interface's number above the client's.
 #[must_use]
