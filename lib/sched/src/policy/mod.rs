@@ -9,6 +9,7 @@ mod edf;
 mod fixed_priority;
 mod reservations;
 mod server;
+mod standing;
 mod time_partitions;
 mod vcpus;
 

@@ -6,10 +6,10 @@
 //! servers as among few: eligible servers wait in a bitmap queue, exhausted ones by level and
 //! replenishment. Who gets a budget back and is less important than who runs causes no decision.
 
+use super::standing::Standing;
 use super::{Pick, Policy, Priority};
 use crate::budget::Budget;
 use crate::queue::LEVELS;
-use crate::replenishments::Replenishments;
 use crate::{NEVER, ReadyQueue, Refusal, ThreadId, Time};
 
 /// A server: an index below the policy's capacity.
@@ -41,29 +41,21 @@ pub struct Servers<B, const N: usize, const M: usize> {
     membership: [Option<ServerId>; N],
     /// Ready threads by server.
     threads: ReadyQueue<N>,
-    /// Servers with ready threads and budget, by priority.
-    eligible: ReadyQueue<M>,
-    /// Servers with ready threads and no budget, or not looked at since they have it again.
-    exhausted: Replenishments<M>,
+    /// Servers with ready threads.
+    standing: Standing<M>,
     running: Running,
     background: bool,
-}
-
-const fn as_thread(server: ServerId) -> ThreadId {
-    ThreadId(server.0)
 }
 
 impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
     /// A policy without servers. With `background`, exhausted servers run when nobody else would.
     #[must_use]
     pub const fn new(background: bool) -> Self {
-        const { assert!(M <= LEVELS, "one queue level per server") };
         Self {
             servers: [None; M],
             membership: [None; N],
             threads: ReadyQueue::new(),
-            eligible: ReadyQueue::new(),
-            exhausted: Replenishments::new(),
+            standing: Standing::new(),
             running: Running::Nobody,
             background,
         }
@@ -145,26 +137,14 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
 
     /// Puts a server with ready threads where its budget says.
     fn place(&mut self, id: ServerId, now: Time) {
-        let Some(&mut Server { budget, priority }) = self.server_mut(id) else {
-            return;
-        };
-        self.withdraw(id);
-        if budget.available(now) > 0 {
-            self.eligible.push_back(as_thread(id), priority.0);
-        } else {
-            let when = budget.next_replenishment(now);
-            self.exhausted.arm(as_thread(id), priority.0, when);
+        if let Some(Some(Server { budget, priority })) = self.servers.get(usize::from(id.0)) {
+            self.standing.place(id, *priority, budget, now);
         }
     }
 
-    fn level(&self, server: ThreadId) -> usize {
-        self.priority(ServerId(server.0))
+    fn level(&self, server: ServerId) -> usize {
+        self.priority(server)
             .map_or(LEVELS, |priority| usize::from(priority.0))
-    }
-
-    fn withdraw(&mut self, id: ServerId) {
-        self.eligible.remove(as_thread(id));
-        self.exhausted.disarm(as_thread(id));
     }
 
     fn run(&mut self, next: Running, now: Time) {
@@ -179,14 +159,13 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
 
     fn first_eligible(&mut self, now: Time) -> Option<(ServerId, Time)> {
         for _ in 0..2 * M {
-            let best = self.eligible.first();
+            let best = self.standing.eligible();
             let level = best.map_or(LEVELS, |best| self.level(best));
-            let due = self.exhausted.due(now);
-            if let Some((_, due)) = due.filter(|&(due, _)| usize::from(due) < level) {
-                self.place(ServerId(due.0), now);
+            if let Some(due) = self.standing.due_before(level, now) {
+                self.place(due, now);
                 continue;
             }
-            let id = ServerId(best?.0);
+            let id = best?;
             let available = self.server_mut(id)?.budget.available(now);
             if available > 0 {
                 return Some((id, available));
@@ -197,7 +176,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
     }
 
     fn background_pick(&self) -> Option<Pick> {
-        let server = self.exhausted.first().filter(|_| self.background)?;
+        let server = self.standing.exhausted().filter(|_| self.background)?;
         let thread = self.threads.first_of(server.0 as u8)?;
         Some(Pick {
             thread,
@@ -259,7 +238,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
             if let Some(server) = self.server_mut(id) {
                 server.budget.idle(now);
             }
-            self.withdraw(id);
+            self.standing.withdraw(id);
             if self.running == Running::Foreground(id) {
                 self.running = Running::Nobody;
             }
@@ -310,10 +289,10 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
 
     fn next_event(&self, _now: Time) -> Time {
         let level = match self.running {
-            Running::Foreground(id) => self.level(as_thread(id)),
+            Running::Foreground(id) => self.level(id),
             Running::Background | Running::Nobody => LEVELS,
         };
-        self.exhausted.earliest_before(level)
+        self.standing.next_before(level)
     }
 }
 
