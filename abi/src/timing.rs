@@ -2,7 +2,8 @@
 //!
 //! Whole pages of the archive behind the components' ([`crate::kernel::Archive::timing`]): [`Head`],
 //! then its VCPUs, then its tasks, each in the order of the description. Absent where the partition
-//! describes none.
+//! describes none. Where VCPUs are not ordered by rate alone, [`Schedule`] and its slots follow; zeros
+//! do otherwise.
 
 use crate::NAME_LEN;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -30,6 +31,8 @@ pub enum VcpuKind {
     Main = 0,
     /// Bandwidth-preserving server of a utilisation.
     Io = 1,
+    /// As [`Self::Main`], in the EDF band of its priority.
+    Reservation = 2,
 }
 
 /// A VCPU.
@@ -44,8 +47,8 @@ pub struct Vcpu {
     pub percent: u32,
     /// Core of the partition, from 0.
     pub core: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// Under [`Order::FixedPriority`]: the priority, and the time partition above its eight bits.
+    pub place: u32,
     /// C of a main VCPU, nanoseconds.
     pub capacity_ns: u64,
     /// T of a main VCPU, nanoseconds.
@@ -72,5 +75,62 @@ pub struct Task {
     pub bound_ns: u64,
 }
 
+/// `SCHEDULE` in ASCII.
+pub const SCHEDULE_MAGIC: u64 = u64::from_le_bytes(*b"SCHEDULE");
+/// Time partitions there may be, TP0 among them.
+pub const MAX_TIME_PARTITIONS: usize = 8;
+/// Slots of a core, gaps between them among them.
+pub const MAX_SLOTS: usize = 16;
+
+/// What orders main VCPUs.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The shorter T.
+    #[default]
+    RateMonotonic = 0,
+    /// The earlier deadline.
+    EarliestDeadline = 1,
+    /// Their priorities, in time partitions.
+    FixedPriority = 2,
+}
+
+/// How VCPUs are ordered, and where it is set, the time table.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Schedule {
+    /// [`SCHEDULE_MAGIC`].
+    pub magic: u64,
+    /// An [`Order`].
+    pub order: u32,
+    /// 1: VCPUs without budget run when nobody else would.
+    pub background: u32,
+    /// Longest turn among equals, nanoseconds; 0 = no end.
+    pub quantum_ns: u64,
+    /// Frame of the slots, nanoseconds.
+    pub frame_ns: u64,
+    /// Priorities of TP0 that are EDF bands, by bit.
+    pub bands: u64,
+    /// Slots that follow, those of a core in order of time.
+    pub slots: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// A slot of the time table.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Slot {
+    /// Core of the partition, from 0.
+    pub core: u32,
+    /// Time partition, from 1.
+    pub partition: u32,
+    /// From the start of the frame, nanoseconds.
+    pub start_ns: u64,
+    /// Nanoseconds.
+    pub length_ns: u64,
+}
+
+const _: () = assert!(size_of::<Schedule>() == 48 && size_of::<Slot>() == 24);
 const _: () =
     assert!(size_of::<Head>() == 16 && size_of::<Vcpu>() == 48 && size_of::<Task>() == 56);

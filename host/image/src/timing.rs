@@ -2,7 +2,7 @@
 
 use bulkhead_abi::name_field;
 use bulkhead_abi::timing as abi;
-use bulkhead_model::timing::{Task, Timing, Vcpu, VcpuKind};
+use bulkhead_model::timing::{Schedule, Task, Timing, Vcpu, VcpuKind};
 use zerocopy::IntoBytes;
 
 /// Head, VCPUs and tasks with their bounds; see [`bulkhead_abi::timing`].
@@ -24,21 +24,59 @@ pub fn pack(timing: &Timing) -> Vec<u8> {
     for (task, bound_ns) in timing.tasks.iter().zip(bounds) {
         bytes.extend(task_of(task, bound_ns).as_bytes());
     }
+    // Strictly opt-in: who asks for nothing of it gets the bytes that there were before.
+    if timing.schedule != Schedule::default() {
+        append_schedule(&timing.schedule, &mut bytes);
+    }
     bytes
+}
+
+fn append_schedule(schedule: &Schedule, bytes: &mut Vec<u8>) {
+    let head = abi::Schedule {
+        magic: abi::SCHEDULE_MAGIC,
+        order: schedule.order as u32,
+        background: schedule.background.into(),
+        quantum_ns: schedule.quantum_ns.unwrap_or(0),
+        frame_ns: schedule.frame_ns,
+        bands: schedule
+            .bands
+            .iter()
+            .fold(0, |bits, &band| bits | 1 << band),
+        slots: schedule.slots.len() as u32,
+        reserved: 0,
+    };
+    bytes.extend(head.as_bytes());
+    for slot in &schedule.slots {
+        let slot = abi::Slot {
+            core: slot.core as u32,
+            partition: slot.partition.into(),
+            start_ns: slot.start_ns,
+            length_ns: slot.length_ns,
+        };
+        bytes.extend(slot.as_bytes());
+    }
 }
 
 fn vcpu_of(vcpu: &Vcpu) -> abi::Vcpu {
     let common = abi::Vcpu {
         name: name_field(&vcpu.name),
         core: vcpu.core as u32,
+        place: u32::from(vcpu.place.partition) << 8 | u32::from(vcpu.place.priority),
         ..abi::Vcpu::default()
     };
     match vcpu.kind {
         VcpuKind::Main {
             capacity_ns,
             period_ns,
+        }
+        | VcpuKind::Reservation {
+            capacity_ns,
+            period_ns,
         } => abi::Vcpu {
-            kind: abi::VcpuKind::Main as u32,
+            kind: match vcpu.kind {
+                VcpuKind::Reservation { .. } => abi::VcpuKind::Reservation as u32,
+                _ => abi::VcpuKind::Main as u32,
+            },
             capacity_ns,
             period_ns,
             ..common

@@ -13,7 +13,7 @@ pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
 pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, items, part};
 pub(crate) use partition::{CoresDraft, ImageDraft, PartitionDraft};
 pub(crate) use section::Section;
-pub(crate) use time::{KindDraft, TaskDraft, VcpuDraft};
+pub(crate) use time::{KindDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft};
 
 use crate::board::{Board, Device};
 use crate::document::{At, Table, Value};

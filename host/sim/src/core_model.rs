@@ -1,19 +1,14 @@
 //! One core: the scheduler of the target, driven from event to event
 
+use crate::policy::{Policy, TASKS, VCPUS, policy, refused};
 use crate::{Observer, Statistics, Stretch};
-use bulkhead_model::timing::{Timing, VcpuKind};
-use bulkhead_sched::budget::{Capacity, Utilisation};
+use bulkhead_model::timing::Timing;
 use bulkhead_sched::harness::Random;
-use bulkhead_sched::policy::{Binding, ServerId, Vcpus};
+use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_sched::{Scheduler, ThreadId};
 use std::fmt;
 
-/// Tasks, VCPUs and chunks of budget that a core's scheduler takes here.
-const TASKS: usize = 256;
-const VCPUS: usize = 128;
-const CHUNKS: usize = 16;
-
-type CoreScheduler = Scheduler<Vcpus<TASKS, VCPUS, CHUNKS>, TASKS>;
+type CoreScheduler = Scheduler<Policy, TASKS>;
 
 /// How to simulate.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +20,7 @@ pub struct Options {
     /// Whether every job needs its WCET and all tasks are released at 0: the critical instant. Else
     /// phases are random, and half of the jobs need less.
     pub critical: bool,
-    /// Whether VCPUs without budget run when nobody else would.
+    /// Whether VCPUs without budget run when nobody else would, also where the description does not say so.
     pub background: bool,
 }
 
@@ -40,7 +35,8 @@ impl fmt::Display for SetUpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` cannot be simulated: a core takes up to {VCPUS} VCPUs and {TASKS} tasks, with 0 < C ≤ T",
+            "`{}` cannot be simulated: a core takes up to {VCPUS} VCPUs and {TASKS} tasks, with 0 < C ≤ T, in \
+             slots that do not overlap",
             self.name
         )
     }
@@ -78,12 +74,13 @@ pub fn simulate_core(
     statistics: &mut [Statistics],
     observer: &mut impl Observer,
 ) -> Result<u64, SetUpError> {
-    let (policy, servers) = policy(timing, number, options.background)?;
+    let background = options.background || timing.schedule.background;
+    let (policy, servers) = policy(timing, number, background)?;
     let mut core = Core {
         timing,
         number,
         options,
-        scheduler: Box::new(Scheduler::new(policy)),
+        scheduler: Box::new(Scheduler::new(*policy)),
         jobs: Vec::new(),
         random: Random::new(
             options
@@ -96,39 +93,6 @@ pub fn simulate_core(
     };
     core.start(&servers)?;
     Ok(core.run())
-}
-
-/// VCPUs by rate, and their servers by the index of the VCPU.
-fn policy(
-    timing: &Timing,
-    core: usize,
-    background: bool,
-) -> Result<(Vcpus<TASKS, VCPUS, CHUNKS>, Vec<Option<ServerId>>), SetUpError> {
-    let mut policy = Vcpus::new(background);
-    let mut servers = vec![None; timing.vcpus.len()];
-    let ranked = timing.ranked(core);
-    for (index, main) in &ranked {
-        let index = *index;
-        let limits = Capacity {
-            capacity: main.capacity,
-            period: main.period,
-        };
-        let added = policy.add_main(limits, 0);
-        servers[index] = Some(added.map_err(|_| refused(&timing.vcpus[index].name))?);
-    }
-    for (index, io) in timing.io(core) {
-        if let VcpuKind::Io { percent } = timing.vcpus[index].kind {
-            let shortest = ranked.get(io.rank).map_or(io.longest, |main| main.1.period);
-            let added = Utilisation::ratio(percent, 100)
-                .and_then(|utilisation| policy.add_io(utilisation, [shortest, io.longest], 0));
-            servers[index] = Some(added.map_err(|_| refused(&timing.vcpus[index].name))?);
-        }
-    }
-    Ok((policy, servers))
-}
-
-fn refused(name: &str) -> SetUpError {
-    SetUpError { name: name.into() }
 }
 
 impl<O: Observer> Core<'_, O> {

@@ -8,6 +8,7 @@
 
 mod core_model;
 pub mod gantt;
+mod policy;
 mod statistics;
 
 pub use core_model::{Options, SetUpError, simulate_core};

@@ -5,7 +5,7 @@
 //! same code, the same answer. It names the first VCPU that would not get its C in every T, and how
 //! much of it would be missing.
 
-use crate::utilisation::Fraction;
+use crate::utilisation::{Fraction, WHOLE, demand};
 use crate::vcpu::{Io, main_response, response};
 use crate::{Reservation, Time};
 
@@ -39,6 +39,21 @@ pub fn misfit(mains: &[Reservation], io: &[Io]) -> Option<Misfit> {
     })
 }
 
+/// Under earliest deadline first, with `demand` that of all of them and of I/O VCPUs: the one with the
+/// longest period, where they demand more than the processor.
+#[must_use]
+pub fn misfit_by_deadline(mains: &[Reservation], demand: Fraction) -> Option<Misfit> {
+    let excess = demand.0.checked_sub(WHOLE.0).filter(|&excess| excess > 0)?;
+    let longest = mains.iter().enumerate().max_by_key(|(_, main)| main.period);
+    let (vcpu, main) = longest?;
+    let lacks = (u128::from(excess) * u128::from(main.period)).div_ceil(u128::from(WHOLE.0));
+    let lacks = Time::try_from(lacks).unwrap_or(Time::MAX);
+    Some(Misfit {
+        vcpu,
+        lacks: lacks.min(main.capacity),
+    })
+}
+
 /// Why a VCPU is not admitted; what was admitted before stays as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
@@ -61,6 +76,7 @@ pub struct Admission<const M: usize> {
     /// Shortest period of the main VCPUs that each may work for.
     shortest: [Time; M],
     io_count: usize,
+    by_deadline: bool,
 }
 
 const NOBODY: Reservation = Reservation {
@@ -91,7 +107,13 @@ impl<const M: usize> Admission<M> {
             io: [NOTHING; M],
             shortest: [0; M],
             io_count: 0,
+            by_deadline: false,
         }
+    }
+
+    /// Has deadlines decide instead of rates.
+    pub const fn by_deadline(&mut self) {
+        self.by_deadline = true;
     }
 
     /// Admits a main VCPU of that identity.
@@ -163,7 +185,13 @@ impl<const M: usize> Admission<M> {
             io.rank = mains.iter().filter(|main| main.period < *shortest).count();
         }
         let io = self.io.get(..self.io_count).unwrap_or(&[]);
-        match misfit(mains, io) {
+        let found = if self.by_deadline {
+            let all = io.iter().map(|io| io.utilisation);
+            misfit_by_deadline(mains, demand(mains, all).unwrap_or(Fraction(u64::MAX)))
+        } else {
+            misfit(mains, io)
+        };
+        match found {
             None => Ok(()),
             Some(found) => Err(Refused::Misfit(Misfit {
                 vcpu: self.identities.get(found.vcpu).copied().unwrap_or(0),
@@ -213,6 +241,17 @@ mod tests {
         };
         assert!(lacks > 0 && lacks < 20_000, "{lacks}");
         assert_eq!(core.io(io(4), both), Ok(()));
+    }
+
+    #[test]
+    fn by_deadline_the_whole_core_fits() {
+        let mut core = Admission::<4>::new();
+        core.by_deadline();
+        assert_eq!(core.main(1, limits(2, 4)), Ok(()));
+        assert_eq!(core.main(2, limits(3, 8)), Ok(()));
+        let refused = Refused::Misfit(Misfit { vcpu: 3, lacks: 2 });
+        assert_eq!(core.main(3, limits(4, 16)), Err(refused));
+        assert_eq!(core.main(3, limits(2, 16)), Ok(()));
     }
 
     proptest! {

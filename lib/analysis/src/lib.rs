@@ -13,6 +13,8 @@ pub mod communication;
 pub mod fixed_priority;
 pub mod migration;
 pub mod pipeline;
+pub mod placement;
+pub mod time_partitions;
 pub mod utilisation;
 pub mod vcpu;
 

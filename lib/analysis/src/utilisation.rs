@@ -46,12 +46,12 @@ pub fn io_share(utilisation: Fraction) -> Option<Fraction> {
 
 /// Left side of both tests.
 #[must_use]
-pub fn demand(main: &[Reservation], io: &[Fraction]) -> Option<Fraction> {
+pub fn demand(main: &[Reservation], io: impl IntoIterator<Item = Fraction>) -> Option<Fraction> {
     let mains = main.iter().try_fold(Fraction(0), |sum, vcpu| {
         sum.plus(Fraction::ratio(vcpu.capacity, vcpu.period)?)
     })?;
-    io.iter()
-        .try_fold(mains, |sum, &utilisation| sum.plus(io_share(utilisation)?))
+    io.into_iter()
+        .try_fold(mains, |sum, utilisation| sum.plus(io_share(utilisation)?))
 }
 
 /// n(2^{1/n} − 1), rounded down; the whole processor for n = 0.
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn figure_4_3_is_admitted() {
         let io = Fraction::ratio(4, 100).expect("valid");
-        let demand = demand(&[vcpu(10, 40), vcpu(20, 50)], &[io]).expect("fits");
+        let demand = demand(&[vcpu(10, 40), vcpu(20, 50)], [io]).expect("fits");
         // 0.25 + 0.4 + (2 - 0.04)·0.04 = 0.7284
         assert!((demand.percent() - 72.84).abs() < 1e-6);
         assert!(demand <= rate_monotonic_bound(2));
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn nothing_is_rounded_into_fitting() {
         let thirds = [vcpu(1, 3), vcpu(1, 3), vcpu(1, 3)];
-        assert!(demand(&thirds, &[]).expect("fits") >= WHOLE);
+        assert!(demand(&thirds, []).expect("fits") >= WHOLE);
         assert_eq!(Fraction::ratio(1, 0), None);
         assert_eq!(io_share(Fraction(3 * WHOLE.0)), None);
     }

@@ -190,11 +190,11 @@ impl<P: Policy, F: FnMut(&mut Random) -> P::Parameters, const N: usize> Life<P, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Capacity, Deferrable, Polling, Sporadic, Utilisation};
+    use crate::budget::{Capacity, ConstantBandwidth, Deferrable, Polling, Sporadic, Utilisation};
     use crate::policy::{
         Binding, Chosen, Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive,
-        Place, Preemptive, Priority, Reservations, RoundRobin, ServerId, Servers, Slot, Task,
-        TimePartitions, Vcpus,
+        Order, Place, Preemptive, Priority, RoundRobin, ServerId, Servers, Slot, Task, TimeTable,
+        Vcpus,
     };
 
     const STEPS: usize = 20_000;
@@ -262,7 +262,7 @@ mod tests {
             let mut policy = Chosen::<12>::new();
             assert!(policy.choose(name, 20), "{name}");
             let promise = Promise {
-                work_conserving: !["deferrable", "sporadic"].contains(&name),
+                work_conserving: !["deferrable", "sporadic", "constant-bandwidth"].contains(&name),
                 preemptive: name != "non-preemptive",
             };
             put_through::<_, 12>(policy, promise, seed, STEPS, |random| Task {
@@ -344,27 +344,51 @@ mod tests {
         }
     }
 
+    /// VCPUs by deadline; and in time partitions, with a band and turns.
     #[test]
-    fn reservations_and_time_partitions() {
+    fn deadlines_bands_and_time_partitions() {
         for seed in 1..20 {
-            let mut inner = Reservations::<12, 2>::new();
+            let mut by_deadline = Vcpus::<12, 2, 4>::new(false);
+            by_deadline.set_order(Order::EarliestDeadline).expect("new");
+            let mut table = Vcpus::<12, 8, 4, 3, 3>::new(false);
+            table.set_order(Order::FixedPriority).expect("new");
             let slots = [(30, 1), (50, 0), (90, 2)].map(|(end, partition)| Slot { end, partition });
-            let mut outer = TimePartitions::<12, 3, 4, 1, 2>::new(&slots, 20).expect("valid");
-            let band = outer.add_band(Priority(2)).expect("room");
+            let servers = table.servers_mut();
+            let slots = TimeTable::of(&slots).expect("valid");
+            servers.set_table(slots).expect("partitions are there");
+            servers.set_quantum(20);
+            servers.add_band(Priority(2)).expect("no band yet");
             for pair in LIMITS {
-                inner.add_reservation(limits(pair)).expect("room");
-                outer.add_reservation(band, limits(pair)).expect("room");
-            }
-            put_through::<_, 12>(inner, BUDGETED, seed, STEPS, |random| {
-                Membership(ServerId(random.below(2) as u16))
-            });
-            let mut threads = 0;
-            put_through::<_, 12>(outer, BUDGETED, seed, STEPS, |random| {
-                threads += 1;
-                match threads % 2 {
-                    0 => Place::Band(band, ServerId(random.below(2) as u16)),
-                    _ => Place::Partition(random.below(3) as u8, Priority(3)),
+                by_deadline.add_main(limits(pair), 0).expect("room");
+                for place in [
+                    Place::Band(Priority(2)),
+                    Place::Partition(0, Priority(3)),
+                    Place::Partition(1, Priority(3)),
+                    Place::Partition(2, Priority(1)),
+                ] {
+                    table.add_placed(limits(pair), place, 0).expect("room");
                 }
+            }
+            put_through::<_, 12>(by_deadline, BUDGETED, seed, STEPS, |random| {
+                Binding::main(ServerId(random.below(2) as u16))
+            });
+            put_through::<_, 12>(table, BUDGETED, seed, STEPS, |random| {
+                Binding::main(ServerId(random.below(8) as u16))
+            });
+        }
+    }
+
+    #[test]
+    fn constant_bandwidth() {
+        for seed in 1..20 {
+            let mut policy = Servers::<_, 12, 2>::new(false);
+            policy.add_band(Priority(0)).expect("no band yet");
+            for pair in LIMITS {
+                let budget = ConstantBandwidth::new(limits(pair), 0).expect("valid");
+                policy.add_server(budget, Priority(0)).expect("room");
+            }
+            put_through::<_, 12>(policy, BUDGETED, seed, STEPS, |random| {
+                Membership(ServerId(random.below(2) as u16))
             });
         }
     }

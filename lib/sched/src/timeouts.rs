@@ -1,7 +1,7 @@
 //! Time-outs: a heap of threads by time
 //!
 //! Each thread has at most one. A binary heap with back-pointers: arming, disarming and expiry are
-//! O(log n), without allocation.
+//! O(log n), without allocation. What is ordered is a time, or anything else that has an order.
 
 use crate::{ThreadId, Time};
 
@@ -9,10 +9,10 @@ const NONE: u16 = u16::MAX;
 
 /// Pending time-outs of up to `N` threads.
 #[derive(Clone, Debug)]
-pub struct Timeouts<const N: usize> {
+pub struct Timeouts<const N: usize, K = Time> {
     heap: [u16; N],
     len: usize,
-    when: [Time; N],
+    when: [K; N],
     place: [u16; N],
 }
 
@@ -26,17 +26,31 @@ impl<const N: usize> Timeouts<N> {
     /// None pending.
     #[must_use]
     pub const fn new() -> Self {
+        Self::filled(0)
+    }
+}
+
+impl<const N: usize, K: Copy + Ord> Timeouts<N, K> {
+    /// None pending; `nothing` fills the places, and is never looked at.
+    #[must_use]
+    pub const fn filled(nothing: K) -> Self {
         Self {
             heap: [NONE; N],
             len: 0,
-            when: [0; N],
+            when: [nothing; N],
             place: [NONE; N],
         }
     }
 
+    /// Whether the thread's time-out is armed.
+    #[must_use]
+    pub fn is_armed(&self, thread: ThreadId) -> bool {
+        self.place[thread.index()] != NONE
+    }
+
     /// The earliest time-out.
     #[must_use]
-    pub fn earliest(&self) -> Option<Time> {
+    pub fn earliest(&self) -> Option<K> {
         (self.len > 0).then(|| self.time_at(0))
     }
 
@@ -48,7 +62,7 @@ impl<const N: usize> Timeouts<N> {
     }
 
     /// Arms, or moves, the thread's time-out.
-    pub fn arm(&mut self, thread: ThreadId, when: Time) {
+    pub fn arm(&mut self, thread: ThreadId, when: K) {
         self.when[thread.index()] = when;
         if self.place[thread.index()] == NONE {
             self.put(self.len, thread.0);
@@ -72,7 +86,7 @@ impl<const N: usize> Timeouts<N> {
     }
 
     /// Takes one thread whose time has come.
-    pub fn expire(&mut self, now: Time) -> Option<ThreadId> {
+    pub fn expire(&mut self, now: K) -> Option<ThreadId> {
         if self.earliest()? > now {
             return None;
         }
@@ -81,7 +95,7 @@ impl<const N: usize> Timeouts<N> {
         Some(thread)
     }
 
-    fn time_at(&self, place: usize) -> Time {
+    fn time_at(&self, place: usize) -> K {
         self.when[usize::from(self.heap[place])]
     }
 

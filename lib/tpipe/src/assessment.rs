@@ -223,7 +223,8 @@ impl<'a, const N: usize> Judge<'a, N> {
         let mut shares = [Fraction(0); IOS];
         let numbered = shares.iter_mut().zip(ios);
         numbered.for_each(|(share, (_, io))| *share = io.utilisation);
-        let demand = utilisation::demand(mains, &shares[..here]).ok_or(Violation::Overflow)?;
+        let demand = utilisation::demand(mains, shares[..here].iter().copied())
+            .ok_or(Violation::Overflow)?;
         if demand > policy.capacity() {
             return Err(Violation::Core { core, demand });
         }

@@ -49,7 +49,7 @@ uint64_t slite_after_us(uint64_t us);   /* the instant so many microseconds from
 /* --- Policy --------------------------------------------------------------------------------------- */
 
 /* By name: "fixed-priority" (the default), "non-preemptive", "round-robin", "edf", "deferrable",
- * "sporadic"; `quantum` is in ticks and for "round-robin". Before the first thread is made; SLITE_REFUSED
+ * "sporadic", "constant-bandwidth"; `quantum` is in ticks and for "round-robin". Before the first thread is made; SLITE_REFUSED
  * where it is not, or the name is unknown. An argument word `policy=NAME` of the partition wins. */
 int slite_policy(const char *name, uint64_t quantum);
 
@@ -59,8 +59,8 @@ int slite_policy(const char *name, uint64_t quantum);
 struct slite_task {
     uint8_t priority;  /* importance, 0 the most important, below 64 */
     uint64_t deadline; /* edf: ticks from a wake-up to its deadline */
-    uint64_t budget;   /* deferrable, sporadic: ticks of budget in each period */
-    uint64_t period;   /* deferrable, sporadic: ticks */
+    uint64_t budget;   /* deferrable, sporadic, constant-bandwidth: ticks of budget in each period */
+    uint64_t period;   /* the same: ticks */
 };
 
 /* Makes a thread, ready to run `body(argument)`, which may return. Its index, from 1, or an error. */
@@ -138,6 +138,14 @@ int slite_end_point(int thread, struct slite_end_point *end_point);
 int slite_wait_notified(const struct slite_end_point *end_point); /* how many were merged, or an error */
 int slite_notify(const struct slite_end_point *end_point);
 int slite_listen(const struct slite_end_point *end_point, uint64_t intid); /* an interrupt notifies */
+
+/* --- Doorbells of channels -------------------------------------------------------------------------- */
+
+/* By the channel's name in the description. The interrupt by which its peer rings, for `slite_listen`; 0
+ * where there is no such channel or it has no doorbell for this end. */
+uint64_t slite_doorbell(const char *channel);
+/* Rings the peer's, within the limit that the description gives. */
+int slite_ring(const char *channel);
 
 /* --- Output ---------------------------------------------------------------------------------------- */
 

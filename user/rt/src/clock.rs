@@ -22,6 +22,12 @@ pub fn frequency() -> u64 {
     value.max(1)
 }
 
+/// Ticks in so many nanoseconds, rounded down.
+#[must_use]
+pub fn ticks(ns: u64) -> u64 {
+    (u128::from(ns) * u128::from(frequency()) / 1_000_000_000) as u64
+}
+
 /// Ticks as seconds.
 #[must_use]
 pub fn seconds(ticks: u64) -> f64 {

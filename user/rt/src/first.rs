@@ -99,6 +99,10 @@ pub struct Timing {
     pub vcpus: &'static [timing::Vcpu],
     /// In the order of the description.
     pub tasks: &'static [timing::Task],
+    /// How VCPUs are ordered, unless by rate.
+    pub schedule: Option<&'static timing::Schedule>,
+    /// Slots of all cores.
+    pub slots: &'static [timing::Slot],
 }
 
 impl Timing {
@@ -109,8 +113,23 @@ impl Timing {
         }
         let counts = [head.vcpus, head.tasks].map(|count| count as usize);
         let (vcpus, rest) = <[timing::Vcpu]>::ref_from_prefix_with_elems(rest, counts[0]).ok()?;
-        let (tasks, _) = <[timing::Task]>::ref_from_prefix_with_elems(rest, counts[1]).ok()?;
-        Some(Self { vcpus, tasks })
+        let (tasks, rest) = <[timing::Task]>::ref_from_prefix_with_elems(rest, counts[1]).ok()?;
+        let found = timing::Schedule::ref_from_prefix(rest).ok();
+        let found = found.filter(|(schedule, _)| schedule.magic == timing::SCHEDULE_MAGIC);
+        let (schedule, slots) = match found {
+            Some((schedule, rest)) => {
+                let count = schedule.slots as usize;
+                let slots = <[timing::Slot]>::ref_from_prefix_with_elems(rest, count).ok()?;
+                (Some(schedule), slots.0)
+            }
+            None => (None, &[][..]),
+        };
+        Some(Self {
+            vcpus,
+            tasks,
+            schedule,
+            slots,
+        })
     }
 }
 

@@ -6,13 +6,17 @@
 
 use crate::{Mutex, Threads};
 use bulkhead_abi::kernel::Status;
+use bulkhead_abi::timing;
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::admission::{self, Admission};
+use bulkhead_analysis::placement::Placement;
+use bulkhead_analysis::time_partitions::{self, Placed};
 use bulkhead_analysis::utilisation::Fraction;
-use bulkhead_component::First;
+use bulkhead_analysis::vcpu::Io;
+use bulkhead_component::{First, clock};
 use bulkhead_sched::Time;
 use bulkhead_sched::budget::{Capacity, Utilisation};
-use bulkhead_sched::policy::{ServerId, Vcpus};
+use bulkhead_sched::policy::{Order, Place, Priority, ServerId, Slot, TimeTable, Vcpus};
 
 /// Why a VCPU is not created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,20 +27,144 @@ pub enum Refused {
     Kernel(Status),
 }
 
-/// Threads of one core on up to `M` VCPUs, with up to `K` chunks of budget per Main VCPU.
-pub struct VcpuThreads<const N: usize, const M: usize, const K: usize> {
+/// Threads of one core on up to `M` VCPUs, with up to `K` chunks of budget per Main VCPU, in up to `P` time
+/// partitions under a table of up to `S` slots.
+pub struct VcpuThreads<
+    const N: usize,
+    const M: usize,
+    const K: usize,
+    const P: usize = 1,
+    const S: usize = 0,
+> {
     /// The threads; their parameters say on which VCPU each runs.
-    pub threads: Threads<Vcpus<N, M, K>, N>,
+    pub threads: Threads<Vcpus<N, M, K, P, S>, N>,
     admission: Mutex<Admission<M>>,
+    /// In place of `admission` where priorities are given.
+    placement: Mutex<Placement<M, S>>,
 }
 
-impl<const N: usize, const M: usize, const K: usize> VcpuThreads<N, M, K> {
-    /// Without VCPUs. With `background`, those without budget run when nobody else would.
+impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: usize>
+    VcpuThreads<N, M, K, P, S>
+{
+    /// Without VCPUs, by rate. With `background`, those without budget run when nobody else would.
     pub const fn new(background: bool) -> Self {
         Self {
             threads: Threads::new(Vcpus::new(background)),
             admission: Mutex::new(Admission::new()),
+            placement: Mutex::new(Placement::new()),
         }
+    }
+
+    /// Orders VCPUs as the description says, on that core of the partition; before there are any.
+    ///
+    /// # Errors
+    /// [`Refused`]: more time partitions or slots than there is room for, or what is no time table.
+    pub fn configure(
+        &self,
+        schedule: &timing::Schedule,
+        slots: &[timing::Slot],
+        core: u32,
+    ) -> Result<(), Refused> {
+        let bad = Refused::Kernel(Status::BadArgument);
+        let order = match schedule.order {
+            order if order == timing::Order::EarliestDeadline as u32 => Order::EarliestDeadline,
+            order if order == timing::Order::FixedPriority as u32 => Order::FixedPriority,
+            _ => Order::RateMonotonic,
+        };
+        if order == Order::EarliestDeadline {
+            let asked = self.admission.with(&self.threads, Admission::by_deadline);
+            asked.map_err(|_| bad)?;
+        }
+        let slots = slots.iter().filter(|slot| slot.core == core);
+        let table = self.table(slots, clock::ticks(schedule.frame_ns))?;
+        let configured = self.threads.with_policy(|policy, _| {
+            policy.set_order(order)?;
+            let servers = policy.servers_mut();
+            servers.set_background(schedule.background != 0);
+            if schedule.quantum_ns != 0 {
+                servers.set_quantum(clock::ticks(schedule.quantum_ns));
+            }
+            let bands = (0..u64::BITS as u8).filter(|band| schedule.bands >> band & 1 != 0);
+            for band in bands {
+                servers.add_band(Priority(band))?;
+            }
+            servers.set_table(table)
+        });
+        configured.map_err(|_| bad)
+    }
+
+    /// Slots, with the gaps between them, where TP0 is alone.
+    fn table<'a>(
+        &self,
+        slots: impl Iterator<Item = &'a timing::Slot>,
+        frame: Time,
+    ) -> Result<TimeTable<S>, Refused> {
+        let bad = Refused::Kernel(Status::BadArgument);
+        let mut table = [Slot {
+            end: 0,
+            partition: 0,
+        }; S];
+        let (mut count, mut end) = (0, 0);
+        let mut enter = |until: Time, partition: u8| {
+            if until > end {
+                end = until;
+                *table.get_mut(count).ok_or(bad)? = Slot {
+                    end: until,
+                    partition,
+                };
+                count += 1;
+            }
+            Ok(())
+        };
+        for slot in slots {
+            let start = clock::ticks(slot.start_ns);
+            let until = clock::ticks(slot.start_ns.saturating_add(slot.length_ns));
+            enter(start, 0)?;
+            enter(until, slot.partition as u8)?;
+            let known = time_partitions::Slot {
+                start,
+                length: until.saturating_sub(start),
+                partition: slot.partition as u8,
+            };
+            let kept = self
+                .placement
+                .with(&self.threads, |placement| placement.slot(frame, known));
+            kept.map_err(|_| bad)?.map_err(Refused::Admission)?;
+        }
+        enter(frame, 0)?;
+        let table = table.get(..count).unwrap_or(&[]);
+        TimeTable::of(table).map_err(|_| bad)
+    }
+
+    /// Creates a Main VCPU of C in T, in ticks of the clock, where priorities are given.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn create_placed(
+        &self,
+        first: &mut First,
+        limits: Capacity,
+        place: Place,
+    ) -> Result<ServerId, Refused> {
+        let Capacity { capacity, period } = limits;
+        let (partition, Priority(priority), reservation) = match place {
+            Place::Partition(number, priority) => (number, priority, false),
+            Place::Band(priority) => (0, priority, true),
+        };
+        let asked = Placed {
+            limits: Reservation { capacity, period },
+            partition,
+            priority,
+            reservation,
+        };
+        self.create(
+            first,
+            |id| {
+                let admit = |known: &mut Placement<M, S>| known.vcpu(usize::from(id.0), asked);
+                self.placement.with(&self.threads, admit).ok()
+            },
+            |policy, now| policy.add_placed(limits, place, now),
+        )
     }
 
     /// Creates a Main VCPU of C in T, in ticks of the clock.
@@ -48,13 +176,16 @@ impl<const N: usize, const M: usize, const K: usize> VcpuThreads<N, M, K> {
         let asked = Reservation { capacity, period };
         self.create(
             first,
-            |admission, id| admission.main(usize::from(id.0), asked),
+            |id| {
+                let admit = |known: &mut Admission<M>| known.main(usize::from(id.0), asked);
+                self.admission.with(&self.threads, admit).ok()
+            },
             |policy, now| policy.add_main(limits, now),
         )
     }
 
     /// Creates an I/O VCPU of so many percent that may work for Main VCPUs whose periods, in ticks, are
-    /// between the two.
+    /// between the two. Where priorities are given, `most` is that of the most important of them.
     ///
     /// # Errors
     /// [`Refused`].
@@ -63,34 +194,48 @@ impl<const N: usize, const M: usize, const K: usize> VcpuThreads<N, M, K> {
         first: &mut First,
         percent: u32,
         periods: [Time; 2],
+        most: Option<Priority>,
     ) -> Result<ServerId, Refused> {
         let bad = Refused::Admission(admission::Refused::BadBudget);
         let utilisation = Utilisation::ratio(percent, 100).map_err(|_| bad)?;
         let share = Fraction::ratio(percent.into(), 100).ok_or(bad)?;
         self.create(
             first,
-            |admission, _| admission.io(share, periods),
+            |_| match most {
+                None => {
+                    let admit = |known: &mut Admission<M>| known.io(share, periods);
+                    self.admission.with(&self.threads, admit).ok()
+                }
+                Some(Priority(most)) => {
+                    let io = Io {
+                        utilisation: share,
+                        longest: periods[1],
+                        rank: most.into(),
+                    };
+                    let admit = |known: &mut Placement<M, S>| known.io(io);
+                    self.placement.with(&self.threads, admit).ok()
+                }
+            },
             |policy, now| policy.add_io(utilisation, periods, now),
         )
     }
 
+    /// Creates what `admit` lets in, who answers nothing where it could not be asked.
     fn create(
         &self,
         first: &mut First,
-        admit: impl FnOnce(&mut Admission<M>, ServerId) -> Result<(), admission::Refused>,
-        add: impl FnOnce(&mut Vcpus<N, M, K>, Time) -> Result<ServerId, bulkhead_sched::Refusal>,
+        admit: impl FnOnce(ServerId) -> Option<Result<(), admission::Refused>>,
+        add: impl FnOnce(&mut Vcpus<N, M, K, P, S>, Time) -> Result<ServerId, bulkhead_sched::Refusal>,
     ) -> Result<ServerId, Refused> {
-        let created = self.admission.with(&self.threads, |admission| {
-            let id = self
-                .threads
-                .with_policy(|policy, _| policy.servers().next());
-            let id = id.ok_or(Refused::Admission(admission::Refused::Full))?;
-            // First what can fail and leaves nothing behind that anybody runs on.
-            self.threads.enforce(first, id).map_err(Refused::Kernel)?;
-            admit(admission, id).map_err(Refused::Admission)?;
-            let added = self.threads.with_policy(add);
-            added.map_err(|_| Refused::Admission(admission::Refused::BadBudget))
-        });
-        created.unwrap_or(Err(Refused::Kernel(Status::BadArgument)))
+        let id = self
+            .threads
+            .with_policy(|policy, _| policy.servers().next());
+        let id = id.ok_or(Refused::Admission(admission::Refused::Full))?;
+        // First what can fail and leaves nothing behind that anybody runs on.
+        self.threads.enforce(first, id).map_err(Refused::Kernel)?;
+        let answer = admit(id).ok_or(Refused::Kernel(Status::BadArgument))?;
+        answer.map_err(Refused::Admission)?;
+        let added = self.threads.with_policy(add);
+        added.map_err(|_| Refused::Admission(admission::Refused::BadBudget))
     }
 }

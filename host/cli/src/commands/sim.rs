@@ -2,7 +2,7 @@
 
 use bulkhead_model::time_text;
 use bulkhead_model::timing::Timing;
-use bulkhead_sim::gantt::Beginning;
+use bulkhead_sim::gantt::{self, Beginning, Drawn};
 use bulkhead_sim::{Options, Outcome, simulate};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -154,16 +154,27 @@ fn as_json(all: &[Simulated<'_>], options: Options, seconds: f64) -> Value {
            "partitions": all.iter().map(partition).collect::<Vec<_>>()})
 }
 
-/// Writes the pictures asked for; of several partitions, the first is shown.
+/// Writes the pictures asked for.
 fn pictures(arguments: &Sim, all: &[Simulated<'_>]) -> Result<(), Failure> {
-    let Some(first) = all.first() else {
-        return Ok(());
+    let drawn = |simulated| {
+        let Simulated {
+            name,
+            timing,
+            beginning,
+            ..
+        } = simulated;
+        Drawn {
+            name,
+            timing,
+            beginning,
+        }
     };
+    let drawn: Vec<_> = all.iter().map(drawn).collect();
     if let Some(path) = &arguments.svg {
-        write(path, &first.beginning.svg(first.timing))?;
+        write(path, &gantt::svg(&drawn))?;
     }
     if let Some(path) = &arguments.perfetto {
-        write(path, &first.beginning.perfetto(first.timing).to_string())?;
+        write(path, &gantt::perfetto(&drawn).to_string())?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::Field;
 use super::section::{Section, list, number};
-use super::{ComponentDraft, TaskDraft, VcpuDraft};
+use super::{ComponentDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft};
 use crate::document::{At, Value};
 use crate::system::{Criticality, Kind, Span, Trapping};
 use bulkhead_abi::status::{Action, CAUSES, Cause};
@@ -64,6 +64,8 @@ pub(crate) struct PartitionDraft {
     pub(crate) components: Vec<ComponentDraft>,
     pub(crate) vcpus: Vec<VcpuDraft>,
     pub(crate) tasks: Vec<TaskDraft>,
+    pub(crate) schedule: ScheduleDraft,
+    pub(crate) slots: Vec<SlotDraft>,
 }
 
 /// Cores as written.
@@ -123,6 +125,8 @@ impl PartitionDraft {
             components: section.all("component").map(ComponentDraft::read).collect(),
             vcpus: section.all("vcpu").map(VcpuDraft::read).collect(),
             tasks: section.all("task").map(TaskDraft::read).collect(),
+            schedule: ScheduleDraft::read(&section.section("schedule")),
+            slots: section.all("slot").map(SlotDraft::read).collect(),
             name: section.name,
         }
     }

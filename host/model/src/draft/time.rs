@@ -1,14 +1,41 @@
-//! VCPUs and tasks as written
+//! VCPUs, tasks and time tables as written
 
 use super::{Field, PartitionDraft, Section};
 use crate::document::At;
-use crate::timing::{Task, Timing, Vcpu, VcpuKind};
+use crate::timing::{Order, Place, Schedule, Slot, Task, Timing, Vcpu, VcpuKind};
 
 /// Kinds of VCPUs, in the order of the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KindDraft {
     Main,
     Io,
+    Reservation,
+}
+
+const ORDERS: [Order; 3] = [
+    Order::RateMonotonic,
+    Order::EarliestDeadline,
+    Order::FixedPriority,
+];
+
+/// How VCPUs are scheduled.
+#[derive(Clone, Debug)]
+pub(crate) struct ScheduleDraft {
+    pub(crate) order: Field<Order>,
+    pub(crate) background: Field<bool>,
+    pub(crate) quantum: Field<u64>,
+    pub(crate) frame: Field<u64>,
+    pub(crate) bands: Field<Vec<At<u64>>>,
+}
+
+/// A slot.
+#[derive(Clone, Debug)]
+pub(crate) struct SlotDraft {
+    pub(crate) name: At<String>,
+    pub(crate) time_partition: Field<u64>,
+    pub(crate) start: Field<u64>,
+    pub(crate) length: Field<u64>,
+    pub(crate) core: Field<u64>,
 }
 
 /// A VCPU.
@@ -19,6 +46,8 @@ pub(crate) struct VcpuDraft {
     pub(crate) capacity: Field<u64>,
     pub(crate) period: Field<u64>,
     pub(crate) utilisation: Field<u64>,
+    pub(crate) priority: Field<u64>,
+    pub(crate) time_partition: Field<u64>,
     pub(crate) core: Field<u64>,
 }
 
@@ -36,10 +65,15 @@ pub(crate) struct TaskDraft {
 impl VcpuDraft {
     pub(super) fn read(section: Section<'_>) -> Self {
         Self {
-            kind: section.choice("kind", &[KindDraft::Main, KindDraft::Io]),
+            kind: section.choice(
+                "kind",
+                &[KindDraft::Main, KindDraft::Io, KindDraft::Reservation],
+            ),
             capacity: section.number("C"),
             period: section.number("T"),
             utilisation: section.number("utilisation"),
+            priority: section.number("priority"),
+            time_partition: section.number("time_partition"),
             core: section.number("core"),
             name: section.name,
         }
@@ -56,6 +90,10 @@ impl VcpuDraft {
                 capacity_ns: self.capacity.value()?,
                 period_ns: self.period.value()?,
             },
+            KindDraft::Reservation => VcpuKind::Reservation {
+                capacity_ns: self.capacity.value()?,
+                period_ns: self.period.value()?,
+            },
             KindDraft::Io => VcpuKind::Io {
                 percent: u32::try_from(self.utilisation.value()?).ok()?,
             },
@@ -64,7 +102,72 @@ impl VcpuDraft {
             name: self.name.value.clone(),
             span: self.name.span.clone(),
             kind,
+            place: Place {
+                partition: self.time_partition.or(0)? as u8,
+                priority: self.priority.or(0)? as u8,
+            },
             core: self.core.or(0)? as usize,
+        })
+    }
+}
+
+impl ScheduleDraft {
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        Self {
+            order: section.choice("order", &ORDERS),
+            background: section.flag("background"),
+            quantum: section.number("quantum"),
+            frame: section.number("frame"),
+            bands: section.numbers("bands"),
+        }
+    }
+
+    /// Whether priorities are given; nothing where that cannot be read.
+    pub(crate) fn by_priority(&self) -> Option<bool> {
+        Some(self.order.or(Order::default())? == Order::FixedPriority)
+    }
+
+    /// Priorities that are bands.
+    pub(crate) fn bands(&self) -> impl Iterator<Item = &At<u64>> {
+        self.bands
+            .given()
+            .into_iter()
+            .flat_map(|bands| &bands.value)
+    }
+
+    fn resolve(&self, slots: &[SlotDraft]) -> Option<Schedule> {
+        let slots: Option<Vec<_>> = slots.iter().map(SlotDraft::resolve).collect();
+        let mut slots = slots?;
+        slots.sort_by_key(|slot| (slot.start_ns, slot.core));
+        Some(Schedule {
+            order: self.order.or(Order::default())?,
+            background: self.background.or(false)?,
+            quantum_ns: self.quantum.given().map(|quantum| quantum.value),
+            frame_ns: self.frame.or(0)?,
+            bands: self.bands().map(|band| band.value as u8).collect(),
+            slots,
+        })
+    }
+}
+
+impl SlotDraft {
+    pub(super) fn read(section: Section<'_>) -> Self {
+        Self {
+            time_partition: section.number("time_partition"),
+            start: section.number("start"),
+            length: section.number("length"),
+            core: section.number("core"),
+            name: section.name,
+        }
+    }
+
+    fn resolve(&self) -> Option<Slot> {
+        Some(Slot {
+            name: self.name.value.clone(),
+            core: self.core.or(0)? as usize,
+            partition: self.time_partition.value()? as u8,
+            start_ns: self.start.value()?,
+            length_ns: self.length.value()?,
         })
     }
 }
@@ -111,6 +214,7 @@ impl PartitionDraft {
         let vcpus: Option<_> = self.vcpus.iter().map(VcpuDraft::resolve).collect();
         let tasks = self.tasks.iter().map(|task| task.resolve(&self.vcpus));
         Some(Timing {
+            schedule: self.schedule.resolve(&self.slots)?,
             vcpus: vcpus?,
             tasks: tasks.collect::<Option<_>>()?,
         })

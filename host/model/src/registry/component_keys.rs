@@ -147,7 +147,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.restart",
         shape: Shape::Section,
         presence: Default("10 per 10 s"),
-        meaning: "Budget of restarts, with `on_fault = \"restart\"`. When it is used up the component \
+        meaning: "Budget of restarts after faults. When it is used up the component \
                   stays stopped.",
         example: "restart = { limit = 3, per = \"1 s\" }",
     },

@@ -1,8 +1,8 @@
 //! The analysis in words and numbers
 
-use super::{CoreAnalysis, Timing, VcpuKind};
+use super::{CoreAnalysis, Order, Place, Timing, Vcpu, VcpuKind};
 use crate::quantity::time_text;
-use bulkhead_analysis::Time;
+use bulkhead_analysis::{Reservation, Time};
 use std::fmt::{self, Write};
 
 impl Timing {
@@ -19,47 +19,91 @@ impl Timing {
     }
 
     fn core_table(&self, text: &mut String, core: &CoreAnalysis, formulas: bool) -> fmt::Result {
-        writeln!(
+        write!(
             text,
-            "  core {}: {:.2} % demanded, {:.2} % always fits",
+            "  core {}: {:.2} % demanded",
             core.core,
-            core.demand.percent(),
-            core.rate_monotonic.percent()
+            core.demand.percent()
         )?;
+        match core.always_fits {
+            Some(fits) => writeln!(text, ", {:.2} % always fits", fits.percent())?,
+            None => writeln!(text)?,
+        }
         if formulas {
             let terms = self.terms(core).join(" + ");
-            writeln!(
-                text,
-                "    Σ C/T + Σ (2 − U)·U = {terms}; n(2^(1/n) − 1), n = {} (Liu and Layland 1973; 001 §4.1)",
-                core.mains.len()
-            )?;
+            let fits = match self.schedule.order {
+                Order::RateMonotonic => {
+                    format!(
+                        "; n(2^(1/n) − 1), n = {} (Liu and Layland 1973; 001 §4.1)",
+                        core.mains.len()
+                    )
+                }
+                Order::EarliestDeadline => " ≤ 1 (Liu and Layland 1973)".into(),
+                Order::FixedPriority => String::new(),
+            };
+            writeln!(text, "    Σ C/T + Σ (2 − U)·U = {terms}{fits}")?;
         }
+        self.slot_lines(text, core, formulas)?;
         self.vcpu_lines(text, core, formulas)?;
         self.task_lines(text, core, formulas)
     }
 
-    fn vcpu_lines(&self, text: &mut String, core: &CoreAnalysis, formulas: bool) -> fmt::Result {
-        for &(index, response) in &core.mains {
-            let vcpu = &self.vcpus[index];
-            let VcpuKind::Main {
-                capacity_ns,
-                period_ns,
-            } = vcpu.kind
-            else {
-                continue;
+    /// The time table, and how much longer bands need its slots to be.
+    fn slot_lines(&self, text: &mut String, core: &CoreAnalysis, formulas: bool) -> fmt::Result {
+        for &(index, longer) in &core.slots {
+            let slot = &self.schedule.slots[index];
+            let end = time_text(slot.start_ns + slot.length_ns);
+            let share = format!(
+                "TP{}, {} to {end}",
+                slot.partition,
+                time_text(slot.start_ns)
+            );
+            let longer = match longer {
+                Some(0) => "as it is".into(),
+                Some(longer) => format!("inflate by {} for the bands", time_text(longer)),
+                None => "no length is enough for the bands".into(),
             };
-            let budget = format!("{} in {}", time_text(capacity_ns), time_text(period_ns));
-            line(text, "vcpu", &vcpu.name, &budget, response, period_ns)?;
+            writeln!(
+                text,
+                "    {:<5} {:<16} {share:<22} {longer}",
+                "slot", slot.name
+            )?;
             if formulas {
                 writeln!(
                     text,
-                    "      R = C + Σ ⌈R/Tj⌉·Cj over {} more important + Σ (U·R + (2 − U)·U·T) over {} I/O (Joseph and Pandya 1986; 001 §4.1.3)",
-                    core.mains
-                        .iter()
-                        .take_while(|(other, _)| *other != index)
-                        .count(),
-                    core.io.len()
+                    "      S' = S + Σ ⌈(S' + R − C)/T⌉·C over reservations of bands that are as important (002; spec §5)"
                 )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn vcpu_lines(&self, text: &mut String, core: &CoreAnalysis, formulas: bool) -> fmt::Result {
+        let by_priority = self.schedule.order == Order::FixedPriority;
+        for (rank, &(index, response)) in core.mains.iter().enumerate() {
+            let vcpu = &self.vcpus[index];
+            let Some(Reservation { capacity, period }) = vcpu.budget() else {
+                continue;
+            };
+            let budget = format!("{} in {}", time_text(capacity), time_text(period));
+            let what = match vcpu.kind {
+                VcpuKind::Reservation { .. } => "edf",
+                _ => "vcpu",
+            };
+            line(text, what, &vcpu.name, &budget, response, period)?;
+            if by_priority {
+                let Place {
+                    partition,
+                    priority,
+                } = vcpu.place;
+                let inflated = match core.inflation.get(rank).copied().flatten() {
+                    Some(0) | None => String::new(),
+                    Some(more) => format!(", inflated by {} for the bands", time_text(more)),
+                };
+                writeln!(text, "      TP{partition}, priority {priority}{inflated}")?;
+            }
+            if formulas {
+                self.formula(text, core, rank, vcpu)?;
             }
         }
         for (index, io) in &core.io {
@@ -69,6 +113,40 @@ impl Timing {
             writeln!(text, "    {:<5} {:<16} {share}", "i/o", vcpu.name)?;
         }
         Ok(())
+    }
+
+    fn formula(
+        &self,
+        text: &mut String,
+        core: &CoreAnalysis,
+        rank: usize,
+        vcpu: &Vcpu,
+    ) -> fmt::Result {
+        let io = core.io.len();
+        match (self.schedule.order, vcpu.kind, vcpu.place.partition) {
+            (Order::RateMonotonic, ..) => writeln!(
+                text,
+                "      R = C + Σ ⌈R/Tj⌉·Cj over {rank} more important + Σ (U·R + (2 − U)·U·T) over {io} I/O (Joseph and Pandya 1986; 001 §4.1.3)"
+            ),
+            (Order::EarliestDeadline, ..) => {
+                writeln!(
+                    text,
+                    "      R = T where Σ C/T + Σ (2 − U)·U ≤ 1 (Liu and Layland 1973)"
+                )
+            }
+            (_, VcpuKind::Reservation { .. }, _) => writeln!(
+                text,
+                "      R = C + Σ ⌈(R + J)/T⌉·C over all of the band and what is more important; else T where h(t) ≤ t at all deadlines (Baruah, Mok, Rosier 1990)"
+            ),
+            (_, _, 0) => writeln!(
+                text,
+                "      R = C + Σ ⌈(R + J)/T⌉·C over what is as important, J = T − C of other time partitions (Audsley et al. 1993)"
+            ),
+            _ => writeln!(
+                text,
+                "      R: every window of R has slots for C + Σ ⌈R/T⌉·C over TP0 and its own partition, what is as important (002; ARINC 653)"
+            ),
+        }
     }
 
     fn task_lines(&self, text: &mut String, core: &CoreAnalysis, formulas: bool) -> fmt::Result {
@@ -92,20 +170,10 @@ impl Timing {
     }
 
     fn terms(&self, core: &CoreAnalysis) -> Vec<String> {
-        let mains = core
-            .mains
-            .iter()
-            .filter_map(|(index, _)| match self.vcpus[*index].kind {
-                VcpuKind::Main {
-                    capacity_ns,
-                    period_ns,
-                } => Some(format!(
-                    "{}/{}",
-                    time_text(capacity_ns),
-                    time_text(period_ns)
-                )),
-                VcpuKind::Io { .. } => None,
-            });
+        let mains = core.mains.iter().filter_map(|(index, _)| {
+            let Reservation { capacity, period } = self.vcpus[*index].budget()?;
+            Some(format!("{}/{}", time_text(capacity), time_text(period)))
+        });
         let io = core.io.iter().map(|(_, io)| {
             let share = io.utilisation.percent() / 100.0;
             format!("(2 − {share:.2})·{share:.2}")

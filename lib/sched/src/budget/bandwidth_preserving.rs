@@ -45,7 +45,8 @@ impl Utilisation {
 #[derive(Clone, Copy, Debug)]
 pub struct BandwidthPreserving {
     utilisation: Utilisation,
-    /// U·T of the Main VCPU it works for.
+    /// T of the Main VCPU it works for, and U·T.
+    period: Time,
     capacity: Time,
     /// Start of what is accounted; in the future, the time from which it is eligible again.
     start: Time,
@@ -64,6 +65,7 @@ impl BandwidthPreserving {
         }
         Ok(Self {
             utilisation,
+            period,
             capacity,
             start: now,
             used: 0,
@@ -74,6 +76,7 @@ impl BandwidthPreserving {
     /// accounted to its end as it began.
     pub fn work_for(&mut self, period: Time) {
         if self.used == 0 {
+            self.period = period;
             self.capacity = self.utilisation.of(period).max(1);
         }
     }
@@ -114,6 +117,10 @@ impl Budget for BandwidthPreserving {
 
     fn next_replenishment(&self, now: Time) -> Time {
         if self.start > now { self.start } else { NEVER }
+    }
+
+    fn deadline(&self) -> Time {
+        self.start.saturating_add(self.period)
     }
 }
 

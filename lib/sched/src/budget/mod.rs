@@ -4,18 +4,20 @@
 //! and stopped running, and answers whether it may run and for how long.
 
 mod bandwidth_preserving;
+mod constant_bandwidth;
 mod deferrable;
 mod polling;
 mod posix_sporadic;
 mod sporadic;
 
 pub use bandwidth_preserving::{BandwidthPreserving, Utilisation};
+pub use constant_bandwidth::ConstantBandwidth;
 pub use deferrable::Deferrable;
 pub use polling::Polling;
 pub use posix_sporadic::PosixSporadic;
 pub use sporadic::{Chunk, Sporadic};
 
-use crate::{Refusal, Time};
+use crate::{NEVER, Refusal, Time};
 
 /// A capacity of `capacity` cycles in every `period` cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,4 +64,9 @@ pub trait Budget {
 
     /// When an exhausted budget becomes available again.
     fn next_replenishment(&self, now: Time) -> Time;
+
+    /// By when what is available is due, in an EDF band; [`NEVER`] where the budget has no deadlines.
+    fn deadline(&self) -> Time {
+        NEVER
+    }
 }

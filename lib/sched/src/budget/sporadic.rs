@@ -155,6 +155,11 @@ impl<const K: usize> Budget for Sporadic<K> {
         let Chunk { usable, .. } = self.first();
         if usable > now { usable } else { NEVER }
     }
+
+    /// A chunk is a job of the sporadic task that the server is: released when it is usable.
+    fn deadline(&self) -> Time {
+        self.first().usable.saturating_add(self.limits.period)
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::{
     Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive, Pick, Policy,
     Preemptive, Priority, RoundRobin, ServerId, Servers,
 };
-use crate::budget::{Budget, Capacity, Deferrable, Sporadic};
+use crate::budget::{Budget, Capacity, ConstantBandwidth, Deferrable, Sporadic};
 use crate::{Refusal, ThreadId, Time};
 
 /// What a thread brings, whatever the policy.
@@ -23,6 +23,9 @@ pub struct Task {
     /// Servers: ticks of a period.
     pub period: Time,
 }
+
+/// Where servers with deadlines are.
+const BAND: Priority = Priority(0);
 
 /// Chunks that a sporadic server keeps apart.
 const CHUNKS: usize = 8;
@@ -42,17 +45,20 @@ pub enum Chosen<const N: usize> {
     Deferrable(Servers<Deferrable, N, N>),
     /// `sporadic`: each thread has a sporadic server of its own.
     Sporadic(Servers<Sporadic<CHUNKS>, N, N>),
+    /// `constant-bandwidth`: the same with constant-bandwidth servers, by deadline.
+    ConstantBandwidth(Servers<ConstantBandwidth, N, N>),
 }
 
 impl<const N: usize> Chosen<N> {
     /// Names of the policies.
-    pub const NAMES: [&str; 6] = [
+    pub const NAMES: [&str; 7] = [
         "fixed-priority",
         "non-preemptive",
         "round-robin",
         "edf",
         "deferrable",
         "sporadic",
+        "constant-bandwidth",
     ];
 
     /// Preemptive fixed priorities.
@@ -75,10 +81,17 @@ impl<const N: usize> Chosen<N> {
             "edf" => *self = const { Self::Edf(EarliestDeadlineFirst::new()) },
             "deferrable" => *self = const { Self::Deferrable(Servers::new(false)) },
             "sporadic" => *self = const { Self::Sporadic(Servers::new(false)) },
+            "constant-bandwidth" => {
+                *self = const { Self::ConstantBandwidth(Servers::new(false)) };
+            }
             _ => return false,
         }
-        if let Self::RoundRobin(policy) = self {
-            policy.set_rule(RoundRobin(quantum.max(1)));
+        match self {
+            Self::RoundRobin(policy) => policy.set_rule(RoundRobin(quantum.max(1))),
+            Self::ConstantBandwidth(policy) => {
+                let _new = policy.add_band(BAND);
+            }
+            _ => {}
         }
         true
     }
@@ -100,6 +113,7 @@ macro_rules! ask {
             Self::Edf($policy) => $call,
             Self::Deferrable($policy) => $call,
             Self::Sporadic($policy) => $call,
+            Self::ConstantBandwidth($policy) => $call,
         }
     };
 }
@@ -126,6 +140,11 @@ macro_rules! with_parameters {
             Self::Sporadic(policy) => {
                 let budget = Sporadic::new(limits, $now).map_err(bad)?;
                 let membership = own_server(policy, $thread, budget, priority, $now)?;
+                policy.$call($thread, membership, $now)
+            }
+            Self::ConstantBandwidth(policy) => {
+                let budget = ConstantBandwidth::new(limits, $now).map_err(bad)?;
+                let membership = own_server(policy, $thread, budget, BAND, $now)?;
                 policy.$call($thread, membership, $now)
             }
         }

@@ -7,18 +7,16 @@
 mod chosen;
 mod edf;
 mod fixed_priority;
-mod reservations;
 mod server;
-mod time_partitions;
+mod time_table;
 mod vcpus;
 
 pub use chosen::{Chosen, Task};
 pub use edf::{Deadline, EarliestDeadlineFirst};
 pub use fixed_priority::{FixedPriority, NonPreemptive, Preemptive, Priority, RoundRobin, Rule};
-pub use reservations::Reservations;
 pub use server::{Membership, ServerId, Servers};
-pub use time_partitions::{Place, Slot, TimePartitions};
-pub use vcpus::{Binding, VcpuBudget, Vcpus};
+pub use time_table::{Slot, TimeTable};
+pub use vcpus::{Binding, Order, Place, VcpuBudget, Vcpus};
 
 use crate::{NEVER, Refusal, ThreadId, Time};
 

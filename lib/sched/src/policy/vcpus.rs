@@ -5,6 +5,10 @@
 //! threads are ready it has the priority and, from its next start, the period of the most important
 //! Main VCPU among theirs. An interrupt is thereby paid for by its device class and never runs
 //! before what matters more than its cause.
+//!
+//! Main VCPUs are ordered by rate; on choice by deadline, or by priorities that are given, in time
+//! partitions, with EDF bands (spec 30-scheduling §5). A reservation of a band is a Main VCPU, too: what it
+//! takes from who is less important is never more than C in T (`doc/design/0012`).
 
 use super::{Membership, Pick, Policy, Priority, ServerId, Servers};
 use crate::budget::{BandwidthPreserving, Budget, Capacity, Sporadic, Utilisation};
@@ -48,6 +52,30 @@ impl<const K: usize> Budget for VcpuBudget<K> {
     fn next_replenishment(&self, now: Time) -> Time {
         either!(self, budget => budget.next_replenishment(now))
     }
+    fn deadline(&self) -> Time {
+        either!(self, budget => budget.deadline())
+    }
+}
+
+/// What makes a Main VCPU more important than another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// A shorter period.
+    #[default]
+    RateMonotonic,
+    /// An earlier deadline: T after what it has of its budget was there.
+    EarliestDeadline,
+    /// What is said of it: a [`Place`].
+    FixedPriority,
+}
+
+/// Where a Main VCPU stands under [`Order::FixedPriority`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a time partition, 0 = TP0, at a priority that is no band of it.
+    Partition(u8, Priority),
+    /// A reservation: in the EDF band of this priority.
+    Band(Priority),
 }
 
 /// Where a thread runs, and for whom.
@@ -69,39 +97,106 @@ impl Binding {
 
 /// Of an I/O VCPU that works for nobody.
 const LEAST: Priority = Priority(LEVELS as u8 - 1);
+/// Of all Main VCPUs, where deadlines order them: a band.
+const SAME: Priority = Priority(0);
 
 /// Policy of up to `M` VCPUs (at most 128) for up to `N` threads, with up to `K` chunks of budget
-/// per Main VCPU.
+/// per Main VCPU, in up to `P` time partitions under a table of up to `S` slots.
 #[derive(Clone, Debug)]
-pub struct Vcpus<const N: usize, const M: usize, const K: usize> {
-    servers: Servers<VcpuBudget<K>, N, M>,
+pub struct Vcpus<
+    const N: usize,
+    const M: usize,
+    const K: usize,
+    const P: usize = 1,
+    const S: usize = 0,
+> {
+    servers: Servers<VcpuBudget<K>, N, M, P, S>,
+    order: Order,
     /// Of Main VCPUs: the period, twice. Of I/O VCPUs: the shortest and the longest of those that they
     /// may work for.
     periods: [[Time; 2]; M],
     bindings: [Option<Binding>; N],
 }
 
-impl<const N: usize, const M: usize, const K: usize> Vcpus<N, M, K> {
-    /// A policy without VCPUs. With `background`, those without budget run when nobody else would.
+impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: usize>
+    Vcpus<N, M, K, P, S>
+{
+    /// A policy without VCPUs, by rate. With `background`, those without budget run when nobody else would.
     #[must_use]
     pub const fn new(background: bool) -> Self {
         Self {
             servers: Servers::new(background),
+            order: Order::RateMonotonic,
             periods: [[0; 2]; M],
             bindings: [None; N],
         }
     }
 
-    /// Adds a Main VCPU: rate-monotonic, of equals the first added is the more important. Who is
+    /// Orders Main VCPUs; before there are any.
+    ///
+    /// # Errors
+    /// [`Refusal::BadParameters`] where there are.
+    pub fn set_order(&mut self, order: Order) -> Result<(), Refusal> {
+        if self.servers.next() != Some(ServerId(0)) {
+            return Err(Refusal::BadParameters);
+        }
+        if order == Order::EarliestDeadline && self.order != order {
+            self.servers.add_band(SAME)?;
+        }
+        self.order = order;
+        Ok(())
+    }
+
+    /// Adds a Main VCPU by rate, of equals the first added is the more important; or by deadline. Who is
     /// less important moves down a rank; budgets stay as they are.
     ///
     /// # Errors
-    /// [`Refusal`]: C or T are bad, or there is no room.
+    /// [`Refusal`]: C or T are bad, there is no room, or priorities are given.
     pub fn add_main(&mut self, limits: Capacity, now: Time) -> Result<ServerId, Refusal> {
+        let priority = match self.order {
+            Order::RateMonotonic => LEAST,
+            Order::EarliestDeadline => SAME,
+            Order::FixedPriority => return Err(Refusal::BadParameters),
+        };
+        let id = self.add(0, priority, limits, now)?;
+        if self.order == Order::RateMonotonic {
+            self.rank(now);
+        }
+        Ok(id)
+    }
+
+    /// Adds a Main VCPU where priorities are given.
+    ///
+    /// # Errors
+    /// [`Refusal`]: C or T are bad, there is no room, priorities are not given, it is a reservation where no
+    /// band is, or none where one is.
+    pub fn add_placed(
+        &mut self,
+        limits: Capacity,
+        place: Place,
+        now: Time,
+    ) -> Result<ServerId, Refusal> {
+        let (partition, priority, reservation) = match place {
+            Place::Partition(number, priority) => (number, priority, false),
+            Place::Band(priority) => (0, priority, true),
+        };
+        let fits = priority < LEAST && self.servers.is_band(partition, priority) == reservation;
+        if self.order != Order::FixedPriority || !fits {
+            return Err(Refusal::BadParameters);
+        }
+        self.add(partition, priority, limits, now)
+    }
+
+    fn add(
+        &mut self,
+        partition: u8,
+        priority: Priority,
+        limits: Capacity,
+        now: Time,
+    ) -> Result<ServerId, Refusal> {
         let budget = VcpuBudget::Main(Sporadic::new(limits, now)?);
-        let id = self.servers.add_server(budget, LEAST)?;
+        let id = self.servers.add_server_to(partition, budget, priority)?;
         self.periods[usize::from(id.0)] = [limits.period; 2];
-        self.rank(now);
         Ok(id)
     }
 
@@ -151,8 +246,23 @@ impl<const N: usize, const M: usize, const K: usize> Vcpus<N, M, K> {
 
     /// The servers, to read their state.
     #[must_use]
-    pub const fn servers(&self) -> &Servers<VcpuBudget<K>, N, M> {
+    pub const fn servers(&self) -> &Servers<VcpuBudget<K>, N, M, P, S> {
         &self.servers
+    }
+
+    /// The same, to set what is opt-in there.
+    pub const fn servers_mut(&mut self) -> &mut Servers<VcpuBudget<K>, N, M, P, S> {
+        &mut self.servers
+    }
+
+    /// Whether an I/O VCPU may work for it: that is always eligible, and has no deadline among others'.
+    fn may_wait(&self, id: ServerId) -> bool {
+        let Some((partition, priority)) = self.servers.partition(id).zip(self.servers.priority(id))
+        else {
+            return false;
+        };
+        let by_deadline = self.order == Order::EarliestDeadline;
+        partition == 0 && (by_deadline || !self.servers.is_band(partition, priority))
     }
 
     fn checked(&self, binding: Binding) -> Result<Binding, Refusal> {
@@ -163,7 +273,7 @@ impl<const N: usize, const M: usize, const K: usize> Vcpus<N, M, K> {
                 let [shortest, longest] = self.periods[usize::from(binding.vcpu.0)];
                 let within = |period: &[Time; 2]| (shortest..=longest).contains(&period[0]);
                 let period = self.periods.get(usize::from(binding.cause.0));
-                is_main(binding.cause) && period.is_some_and(within)
+                is_main(binding.cause) && self.may_wait(binding.cause) && period.is_some_and(within)
             }
             None => false,
         };
@@ -182,11 +292,11 @@ impl<const N: usize, const M: usize, const K: usize> Vcpus<N, M, K> {
         }
         let cause = |thread: ThreadId| Some(self.bindings[thread.index()]?.cause);
         let causes = self.servers.ready(vcpu).filter_map(cause).chain(newcomer);
-        let ranked = causes.filter_map(|id| Some((self.servers.priority(id)?, id)));
-        let Some((priority, main)) = ranked.min_by_key(|&(priority, _)| priority) else {
+        let period = |id: ServerId| self.periods[usize::from(id.0)][0];
+        let ranked = causes.filter_map(|id| Some((self.servers.priority(id)?, period(id))));
+        let Some((priority, period)) = ranked.min() else {
             return;
         };
-        let [period, _] = self.periods[usize::from(main.0)];
         let adopt = |budget: &mut VcpuBudget<K>| {
             if let VcpuBudget::Io(budget) = budget {
                 budget.work_for(period);
@@ -196,7 +306,9 @@ impl<const N: usize, const M: usize, const K: usize> Vcpus<N, M, K> {
     }
 }
 
-impl<const N: usize, const M: usize, const K: usize> Policy for Vcpus<N, M, K> {
+impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: usize> Policy
+    for Vcpus<N, M, K, P, S>
+{
     type Parameters = Binding;
 
     fn add(&mut self, thread: ThreadId, binding: Binding, now: Time) -> Result<(), Refusal> {
@@ -268,74 +380,4 @@ impl<const N: usize, const M: usize, const K: usize> Policy for Vcpus<N, M, K> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{NEVER, Scheduler};
-
-    fn main(policy: &mut Vcpus<8, 4, 8>, capacity: Time, period: Time) -> ServerId {
-        policy
-            .add_main(Capacity { capacity, period }, 0)
-            .expect("room")
-    }
-
-    /// A storm on the device of the less important VCPU: the more important one keeps its C in T, and
-    /// the storm gets its share and no more.
-    #[test]
-    fn an_interrupt_storm_is_paid_by_its_cause() {
-        let mut policy = Vcpus::<8, 4, 8>::new(false);
-        let fast = main(&mut policy, 4, 10);
-        let slow = main(&mut policy, 10, 40);
-        let eighth = Utilisation::ratio(1, 8).expect("valid");
-        let io = policy.add_io(eighth, [40, 40], 0).expect("room");
-        let mut scheduler = Scheduler::<_, 8>::new(policy);
-        let storm = Binding {
-            vcpu: io,
-            cause: slow,
-        };
-        let threads = [Binding::main(fast), Binding::main(slow), storm]
-            .map(|binding| scheduler.add(binding, 0).expect("room"));
-        for thread in threads {
-            scheduler.wakeup(thread, 0);
-        }
-        let (mut ran, mut now) = ([0; 3], 0);
-        while now < 4000 {
-            let decision = scheduler.decide(now);
-            scheduler.dispatched(decision.thread, now);
-            let next = decision.timer.min(4000);
-            if let Some(thread) = decision.thread {
-                ran[thread.index()] += next - now;
-            }
-            now = next;
-        }
-        assert_eq!(ran[0], 1600);
-        assert!(ran[1] >= 1000 - 10, "{ran:?}");
-        assert!((495..=505).contains(&ran[2]), "{ran:?}");
-    }
-
-    #[test]
-    fn a_more_important_request_raises_the_priority_at_once() {
-        let mut policy = Vcpus::<8, 4, 8>::new(false);
-        let fast = main(&mut policy, 4, 10);
-        let slow = main(&mut policy, 10, 40);
-        let half = Utilisation::ratio(1, 2).expect("valid");
-        let io = policy.add_io(half, [10, 40], 0).expect("room");
-        let mut scheduler = Scheduler::<_, 8>::new(policy);
-        let bind = |cause| Binding { vcpu: io, cause };
-        let for_slow = scheduler.add(bind(slow), 0).expect("room");
-        let for_fast = scheduler.add(bind(fast), 0).expect("room");
-        scheduler.wakeup(for_slow, 0);
-        let priority =
-            |scheduler: &Scheduler<Vcpus<8, 4, 8>, 8>| scheduler.policy().servers().priority(io);
-        assert_eq!(priority(&scheduler), Some(Priority(1)));
-        scheduler.wakeup(for_fast, 1);
-        assert_eq!(priority(&scheduler), Some(Priority(0)));
-        scheduler.block(for_fast, NEVER, 2);
-        assert_eq!(priority(&scheduler), Some(Priority(1)));
-        let lost = Binding {
-            vcpu: fast,
-            cause: slow,
-        };
-        assert_eq!(scheduler.add(lost, 2), Err(Refusal::BadParameters));
-        assert_eq!(scheduler.add(bind(io), 2), Err(Refusal::BadParameters));
-    }
-}
+mod tests;

@@ -1,11 +1,12 @@
 //! What the two ends do
 
-use crate::{CORE, RECEIVE, Settings, ticks};
+use crate::{CORE, RECEIVE, Settings};
 use bulkhead_abi::guest::{ChannelEnd, Role};
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_buffers::mailbox::{Flags, Layout, Mailbox, Side};
 use bulkhead_buffers::{Error, Region};
 use bulkhead_component::call::call;
+use bulkhead_component::clock::ticks;
 use bulkhead_component::figure::Figure;
 use bulkhead_component::{clock, println};
 use bulkhead_sched::harness::Random;

@@ -61,10 +61,6 @@ fn run(mut first: First) -> ! {
     }
 }
 
-fn ticks(ns: u64) -> u64 {
-    (u128::from(ns) * u128::from(clock::frequency()) / 1_000_000_000) as u64
-}
-
 fn start(first: &mut First) -> Result<(), Status> {
     let info = first.guest_info()?;
     let output = first.window(info.console_out)?;
@@ -74,7 +70,7 @@ fn start(first: &mut First) -> Result<(), Status> {
     let word = |key, usual| argument(&info, key).unwrap_or(usual);
     CORE.threads.prepare(first)?;
     let vcpu = timing.vcpus.first().ok_or(Status::Nothing)?;
-    let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
+    let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(clock::ticks);
     let settings = Settings {
         one_way: word("one_way", 0) != 0,
         exchanges: word("exchanges", 100),

@@ -1,17 +1,12 @@
 //! Work of a known length
 
-use bulkhead_component::clock;
+use bulkhead_component::clock::{self, ticks};
 use core::hint::black_box;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Rounds of the loop that are timed.
 const ROUNDS: u64 = 100_000;
-
-/// Ticks of the clock in so many nanoseconds.
-pub(crate) fn ticks(ns: u64) -> u64 {
-    (u128::from(ns) * u128::from(clock::frequency()) / 1_000_000_000) as u64
-}
 
 /// Nanoseconds of so many ticks.
 pub(crate) fn nanoseconds(ticks: u64) -> u64 {

@@ -12,18 +12,19 @@ mod load;
 use bulkhead_abi::guest::NONE;
 use bulkhead_abi::kernel::{Operation, Status, first};
 use bulkhead_abi::name_text;
-use bulkhead_abi::timing::{Task, Vcpu, VcpuKind};
+use bulkhead_abi::timing::{MAX_SLOTS, MAX_TIME_PARTITIONS, Order, Task, Vcpu, VcpuKind};
 use bulkhead_analysis::admission;
 use bulkhead_component::call::call;
+use bulkhead_component::clock::ticks;
 use bulkhead_component::first::{Timing, argument};
 use bulkhead_component::{First, clock, console, println};
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
-use bulkhead_sched::policy::{Binding, ServerId};
+use bulkhead_sched::policy::{Binding, Place, Priority, ServerId};
 use bulkhead_slite::{Mutex, Refused, VcpuThreads};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use load::{Load, nanoseconds, ticks};
+use load::{Load, nanoseconds};
 
 bulkhead_component::component!(run);
 
@@ -34,7 +35,11 @@ const CHUNKS: usize = 8;
 /// The reporter's budget, nanoseconds.
 const REPORTER: [u64; 2] = [2_000_000, 1_000_000_000];
 
-static CORE: VcpuThreads<TASKS, VCPUS, CHUNKS> = VcpuThreads::new(false);
+/// Below everything that a description can ask for.
+const LEAST: Priority = Priority(61);
+
+static CORE: VcpuThreads<TASKS, VCPUS, CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS> =
+    VcpuThreads::new(false);
 
 /// What a thread knows of its task, by number, and what it found out.
 struct Job {
@@ -60,6 +65,8 @@ static JOBS: [Job; TASKS] = [const {
 static TIMING: Mutex<Timing> = Mutex::new(Timing {
     vcpus: &[],
     tasks: &[],
+    schedule: None,
+    slots: &[],
 });
 static LOAD: Load = Load::new();
 /// First release of all tasks, ticks: the critical instant.
@@ -117,6 +124,9 @@ fn start(first: &mut First) -> Result<(), Failure> {
         .filter(|&intid| intid != NONE);
     let doorbell = doorbells.next().map(u64::from);
     CORE.threads.prepare(first)?;
+    if let Some(schedule) = timing.schedule {
+        CORE.configure(schedule, timing.slots, 0)?;
+    }
     LOAD.calibrate();
     let mut servers = [ServerId(0); VCPUS];
     for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
@@ -141,18 +151,7 @@ fn start(first: &mut First) -> Result<(), Failure> {
             call(first::INTERRUPT, Operation::Listen, [doorbell, send])?;
         }
     }
-    let [capacity, period] = REPORTER.map(ticks);
-    // Whether what is not described fits is found out here.
-    let reporter = match CORE.create_main(first, Capacity { capacity, period }) {
-        Err(Refused::Admission(admission::Refused::Misfit(misfit))) => {
-            println!(
-                "no room for reports: VCPU {} would lack {} ticks",
-                misfit.vcpu, misfit.lacks
-            );
-            None
-        }
-        answer => Some(answer?),
-    };
+    let reporter = reporter(first, timing)?;
     let _kept = TIMING.with(&CORE.threads, |known| *known = timing);
     if let Some(reporter) = reporter {
         CORE.threads.spawn(first, report, Binding::main(reporter))?;
@@ -160,6 +159,43 @@ fn start(first: &mut First) -> Result<(), Failure> {
     call(first::MONITOR, Operation::Up, [])?;
     START.store(clock::now() + ticks(1_000_000), Relaxed);
     Ok(())
+}
+
+/// The VCPU for reports, if there is room for one.
+fn reporter(first: &mut First, timing: Timing) -> Result<Option<ServerId>, Failure> {
+    let [capacity, period] = REPORTER.map(ticks);
+    // Whether what is not described fits is found out here.
+    let limits = Capacity { capacity, period };
+    let created = match placed(timing) {
+        true => CORE.create_placed(first, limits, Place::Partition(0, LEAST)),
+        false => CORE.create_main(first, limits),
+    };
+    match created {
+        Err(Refused::Admission(admission::Refused::Misfit(misfit))) => {
+            println!(
+                "no room for reports: VCPU {} would lack {} ticks",
+                misfit.vcpu, misfit.lacks
+            );
+            Ok(None)
+        }
+        answer => Ok(Some(answer?)),
+    }
+}
+
+/// Whether priorities order VCPUs.
+fn placed(timing: Timing) -> bool {
+    let by_priority =
+        |schedule: &bulkhead_abi::timing::Schedule| schedule.order == Order::FixedPriority as u32;
+    timing.schedule.is_some_and(by_priority)
+}
+
+/// Priority and time partition of a VCPU.
+fn place(vcpu: &Vcpu) -> Place {
+    let priority = Priority(vcpu.place as u8);
+    match vcpu.kind == VcpuKind::Reservation as u32 {
+        true => Place::Band(priority),
+        false => Place::Partition((vcpu.place >> 8) as u8, priority),
+    }
 }
 
 fn create(
@@ -170,14 +206,24 @@ fn create(
 ) -> Result<ServerId, Refused> {
     let answer = if vcpu.kind == VcpuKind::Io as u32 {
         let tasks = timing.tasks.iter().filter(|task| task.vcpu == number);
-        let cause = |task: &Task| Some(timing.vcpus.get(task.cause as usize)?.period_ns);
-        let causes = tasks.filter_map(cause);
-        let [shortest, longest] = [causes.clone().min(), causes.max()];
+        let causes = tasks.filter_map(|task: &Task| timing.vcpus.get(task.cause as usize));
+        let of = causes.clone().map(|vcpu| vcpu.period_ns);
+        let [shortest, longest] = [of.clone().min(), of.max()];
         let periods = [shortest, longest].map(|period| ticks(period.unwrap_or(0)));
-        CORE.create_io(first, vcpu.percent, periods)
+        let most = causes.map(|vcpu| Priority(vcpu.place as u8)).min();
+        CORE.create_io(
+            first,
+            vcpu.percent,
+            periods,
+            most.filter(|_| placed(timing)),
+        )
     } else {
         let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
-        CORE.create_main(first, Capacity { capacity, period })
+        let limits = Capacity { capacity, period };
+        match placed(timing) {
+            true => CORE.create_placed(first, limits, place(vcpu)),
+            false => CORE.create_main(first, limits),
+        }
     };
     if let Err(refused) = answer {
         println!("VCPU {} is refused: {refused:?}", name_text(&vcpu.name));

@@ -1,8 +1,16 @@
-//! Rules about VCPUs and tasks
+//! Rules about VCPUs, tasks and time tables
 
+pub(crate) mod band_of_reservation;
+pub(crate) mod schedule_keys;
+pub(crate) mod slot_beyond_frame;
+pub(crate) mod slot_overlap;
+pub(crate) mod slot_times;
+pub(crate) mod slots_count;
 pub(crate) mod task_cause;
 pub(crate) mod task_late;
 pub(crate) mod task_times;
+pub(crate) mod time_partition_slot;
+mod time_table;
 pub(crate) mod unknown_vcpu;
 pub(crate) mod vcpu_budget;
 pub(crate) mod vcpu_core;
@@ -21,6 +29,13 @@ pub(super) const RULES: &[&Rule] = &[
     &vcpu_keys::RULE,
     &vcpu_budget::RULE,
     &vcpu_core::RULE,
+    &schedule_keys::RULE,
+    &slot_times::RULE,
+    &slot_beyond_frame::RULE,
+    &slot_overlap::RULE,
+    &slots_count::RULE,
+    &band_of_reservation::RULE,
+    &time_partition_slot::RULE,
     &unknown_vcpu::RULE,
     &task_cause::RULE,
     &task_times::RULE,
@@ -40,6 +55,7 @@ fn sound(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, Timing)> {
             .vcpus
             .iter()
             .all(|vcpu| vcpu_budget::problem(vcpu).is_none() && vcpu_core::fits(partition, vcpu))
+            && time_table::is_sound(partition)
             && partition.tasks.iter().all(|task| {
                 task_times::problem(task).is_none()
                     && task_cause::problem(partition, task).is_none()
@@ -49,5 +65,5 @@ fn sound(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, Timing)> {
 
 /// Whether the main VCPUs of the core ask for no more than there is, so that responses exist at all.
 fn within_core(core: &crate::timing::CoreAnalysis) -> bool {
-    core.demand <= WHOLE && core.mains.iter().all(|(_, response)| response.is_some())
+    core.demand <= WHOLE && core.misfit.is_none()
 }

@@ -29,9 +29,9 @@ fn check(draft: &Draft, report: &mut Report) {
 /// What is wrong with a task's `for`.
 pub(super) fn problem(partition: &PartitionDraft, task: &TaskDraft) -> Option<&'static str> {
     let vcpu = partition.vcpu(&task.vcpu.value()?)?;
-    if vcpu.is(KindDraft::Main) {
+    if vcpu.is(KindDraft::Main) || vcpu.is(KindDraft::Reservation) {
         let needless = task.cause.given().is_some();
-        return needless.then_some("is on a main VCPU, and works for nobody else");
+        return needless.then_some("is on a VCPU of its own, and works for nobody else");
     }
     if !vcpu.is(KindDraft::Io) {
         return None;
@@ -42,6 +42,8 @@ pub(super) fn problem(partition: &PartitionDraft, task: &TaskDraft) -> Option<&'
     let cause = partition.vcpu(&task.cause.value()?)?;
     if cause.is(KindDraft::Io) {
         Some("works for an I/O VCPU, which has no priority of its own")
+    } else if cause.is(KindDraft::Reservation) || cause.time_partition.or(0)? != 0 {
+        Some("works for a VCPU that is not always eligible, or stands in a band")
     } else if cause.core.or(0)? != vcpu.core.or(0)? {
         Some("works for a VCPU on another core")
     } else {

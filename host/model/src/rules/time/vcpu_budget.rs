@@ -7,7 +7,7 @@ use crate::quantity::time_text;
 
 crate::rules::rule! {
     Error, "vcpu-budget",
-    "the budget of a main VCPU is more than 0 and at most its period, and the period at most a day",
+    "the budget of a main VCPU or a reservation is more than 0 and at most its period, and the period at most a day",
     "A VCPU gives its tasks C in every T. It cannot give more time than passes, and one that gives \
      none runs nothing.",
     check
@@ -42,9 +42,10 @@ pub(super) fn problem(vcpu: &VcpuDraft) -> Option<String> {
     } else if capacity == 0 {
         Some("its budget is 0".into())
     } else if capacity > period {
+        let excess = time_text(capacity - period);
         let (capacity, period) = (time_text(capacity), time_text(period));
         Some(format!(
-            "a budget of {capacity} does not fit into a period of {period}"
+            "a budget of {capacity} does not fit into a period of {period}: {excess} too much"
         ))
     } else if period > LONGEST_NS {
         Some("its period is more than a day".into())

@@ -3,43 +3,44 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::quantity::time_text;
-use crate::timing::VcpuKind;
 
 crate::rules::rule! {
     Error, "vcpu-overload",
-    "every main VCPU of a core gets its C in every T",
-    "Exact response times under rate-monotonic priorities, with what I/O VCPUs take at most. The VCPU \
-     named is the first, the most important first, whose budget does not fit into its period.",
+    "every main VCPU and every reservation of a core gets its C in every T",
+    "Exact response times under rate-monotonic priorities, with what I/O VCPUs take at most; by deadline, the \
+     sum of what all demand; under priorities that are given, response times in the slots of the VCPU's time \
+     partition. The VCPU named is the first, the most important first, whose budget does not fit into its period, \
+     and lacks what would have to be taken off its C.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, timing) in super::sound(draft) {
         for core in timing.analyse() {
-            let Some(&(first, _)) = core.mains.iter().find(|(_, response)| response.is_none())
-            else {
+            let Some((first, lacks)) = core.misfit else {
                 continue;
             };
             let vcpu = &timing.vcpus[first];
-            let VcpuKind::Main {
-                capacity_ns,
-                period_ns,
-            } = vcpu.kind
-            else {
+            let Some(budget) = vcpu.budget() else {
                 continue;
             };
             let message = format!(
-                "VCPU `{}` does not get its {} in every {} on core {} of `{}`",
+                "VCPU `{}` does not get its {} in every {} on core {} of `{}`: it lacks {}",
                 vcpu.name,
-                time_text(capacity_ns),
-                time_text(period_ns),
+                time_text(budget.capacity),
+                time_text(budget.period),
                 core.core,
-                partition.name.value
+                partition.name.value,
+                // Sums of fractions are rounded up.
+                time_text(lacks.next_multiple_of(1_000))
             );
+            let fits = core
+                .always_fits
+                .map(|fits| format!(", {:.2} % always fits", fits.percent()));
             let demand = format!(
-                "the core's VCPUs demand {:.2} %, {:.2} % always fits; give C away, or move a VCPU to another core",
+                "the core's VCPUs demand {:.2} %{}; give C away, or move a VCPU to another core",
                 core.demand.percent(),
-                core.rate_monotonic.percent()
+                fits.unwrap_or_default()
             );
             report.add(
                 RULE.at(&vcpu.span, message)

@@ -5,12 +5,20 @@
 //! period this is the Main VCPU of paper 001 §4.1. Decisions take as long among many threads and
 //! servers as among few: eligible servers wait in a bitmap queue, exhausted ones by level and
 //! replenishment. Who gets a budget back and is less important than who runs causes no decision.
+//!
+//! Three things are opt-in (spec 30-scheduling §5). *Time partitions*: a server may belong to one of
+//! `P`, and is then eligible in the slots that the table gives it; 0 (TP0) is always eligible and comes
+//! first at equal priority. *EDF bands*: on a priority of TP0 that is a band servers are ordered by the
+//! deadlines of their budgets. *Round robin*: equals take turns of a quantum. Without a table, a band
+//! and a quantum none of it costs or changes anything: `P` is 1, `S` is 0.
 
-use super::{Pick, Policy, Priority};
+mod eligible;
+
+use super::{Pick, Policy, Priority, TimeTable};
 use crate::budget::Budget;
 use crate::queue::LEVELS;
 use crate::replenishments::Replenishments;
-use crate::{NEVER, ReadyQueue, Refusal, ThreadId, Time};
+use crate::{NEVER, ReadyQueue, Refusal, ThreadId, Time, Timeouts};
 
 /// A server: an index below the policy's capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +32,7 @@ pub struct Membership(pub ServerId);
 struct Server<B> {
     budget: B,
     priority: Priority,
+    partition: u8,
 }
 
 /// Who runs, and on whose account.
@@ -34,17 +43,33 @@ enum Running {
     Background,
 }
 
-/// Policy of up to `M` servers (at most 128) for up to `N` threads.
+/// The servers of a time partition that have ready threads, those of bands aside.
 #[derive(Clone, Debug)]
-pub struct Servers<B, const N: usize, const M: usize> {
+struct Lane<const M: usize> {
+    /// With budget, by priority.
+    eligible: ReadyQueue<M>,
+    /// With no budget, or not looked at since they have it again.
+    exhausted: Replenishments<M>,
+}
+
+/// Policy of up to `M` servers (at most 128) for up to `N` threads, in TP0 and TP1 to TP(P − 1) under a
+/// table of up to `S` slots.
+#[derive(Clone, Debug)]
+pub struct Servers<B, const N: usize, const M: usize, const P: usize = 1, const S: usize = 0> {
     servers: [Option<Server<B>>; M],
     membership: [Option<ServerId>; N],
     /// Ready threads by server.
     threads: ReadyQueue<N>,
-    /// Servers with ready threads and budget, by priority.
-    eligible: ReadyQueue<M>,
-    /// Servers with ready threads and no budget, or not looked at since they have it again.
-    exhausted: Replenishments<M>,
+    lanes: [Lane<M>; P],
+    /// Servers of bands that have ready threads and budget, by priority and deadline.
+    band: Timeouts<M, (u8, Time)>,
+    /// Priorities of TP0 that are bands, by bit.
+    bands: u128,
+    table: TimeTable<S>,
+    /// Longest turn among equals.
+    quantum: Time,
+    /// What who runs has used of its turn.
+    turn: Time,
     running: Running,
     background: bool,
 }
@@ -53,20 +78,73 @@ const fn as_thread(server: ServerId) -> ThreadId {
     ThreadId(server.0)
 }
 
-impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
+impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: usize>
+    Servers<B, N, M, P, S>
+{
     /// A policy without servers. With `background`, exhausted servers run when nobody else would.
     #[must_use]
     pub const fn new(background: bool) -> Self {
         const { assert!(M <= LEVELS, "one queue level per server") };
+        const { assert!(P > 0, "TP0 is always there") };
         Self {
             servers: [None; M],
             membership: [None; N],
             threads: ReadyQueue::new(),
-            eligible: ReadyQueue::new(),
-            exhausted: Replenishments::new(),
+            lanes: [const {
+                Lane {
+                    eligible: ReadyQueue::new(),
+                    exhausted: Replenishments::new(),
+                }
+            }; P],
+            band: Timeouts::filled((0, 0)),
+            bands: 0,
+            table: TimeTable::new(),
+            quantum: NEVER,
+            turn: 0,
             running: Running::Nobody,
             background,
         }
+    }
+
+    /// Whether exhausted servers run when nobody else would.
+    pub const fn set_background(&mut self, background: bool) {
+        self.background = background;
+    }
+
+    /// Has equals take turns of so many cycles; [`NEVER`]: they do not.
+    pub const fn set_quantum(&mut self, quantum: Time) {
+        self.quantum = quantum;
+    }
+
+    /// Puts time partitions under a table.
+    ///
+    /// # Errors
+    /// [`Refusal::BadParameters`]: it has a slot of a partition that there cannot be.
+    pub fn set_table(&mut self, table: TimeTable<S>) -> Result<(), Refusal> {
+        if usize::from(table.partitions()) >= P {
+            return Err(Refusal::BadParameters);
+        }
+        self.table = table;
+        Ok(())
+    }
+
+    /// Makes a priority of TP0 an EDF band. Before there are servers.
+    ///
+    /// # Errors
+    /// [`Refusal::BadParameters`] where it is one already, or is out of range.
+    pub fn add_band(&mut self, priority: Priority) -> Result<(), Refusal> {
+        if usize::from(priority.0) >= LEVELS || self.is_band(0, priority) {
+            return Err(Refusal::BadParameters);
+        }
+        self.bands |= 1 << priority.0;
+        Ok(())
+    }
+
+    /// Whether servers of that time partition and priority are ordered by deadline.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_band(&self, partition: u8, priority: Priority) -> bool {
+        partition == 0 && self.bands >> priority.0 & 1 != 0
     }
 
     /// Adds a server.
@@ -74,11 +152,28 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
     /// # Errors
     /// [`Refusal`] where there is no room or the priority is out of range.
     pub fn add_server(&mut self, budget: B, priority: Priority) -> Result<ServerId, Refusal> {
-        if usize::from(priority.0) >= LEVELS {
+        self.add_server_to(0, budget, priority)
+    }
+
+    /// Adds a server to a time partition.
+    ///
+    /// # Errors
+    /// [`Refusal`] where there is no room, or priority or partition are out of range.
+    pub fn add_server_to(
+        &mut self,
+        partition: u8,
+        budget: B,
+        priority: Priority,
+    ) -> Result<ServerId, Refusal> {
+        if usize::from(priority.0) >= LEVELS || usize::from(partition) >= P {
             return Err(Refusal::BadParameters);
         }
         let id = self.next().ok_or(Refusal::Full)?;
-        self.servers[usize::from(id.0)] = Some(Server { budget, priority });
+        self.servers[usize::from(id.0)] = Some(Server {
+            budget,
+            priority,
+            partition,
+        });
         Ok(id)
     }
 
@@ -92,17 +187,19 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
     /// The server's budget, to read its state.
     #[must_use]
     pub fn budget(&self, server: ServerId) -> Option<&B> {
-        self.servers
-            .get(usize::from(server.0))?
-            .as_ref()
-            .map(|server| &server.budget)
+        self.server(server).map(|server| &server.budget)
     }
 
     /// The server's priority.
     #[must_use]
     pub fn priority(&self, server: ServerId) -> Option<Priority> {
-        let server = self.servers.get(usize::from(server.0))?.as_ref()?;
-        Some(server.priority)
+        self.server(server).map(|server| server.priority)
+    }
+
+    /// The server's time partition.
+    #[must_use]
+    pub fn partition(&self, server: ServerId) -> Option<u8> {
+        self.server(server).map(|server| server.partition)
     }
 
     /// Gives the server another priority, eligible or not, and changes its budget.
@@ -122,6 +219,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
         if moved && self.is_ready(id) {
             self.place(id, now);
         }
+        self.reorder(id);
     }
 
     /// Whether the server has ready threads.
@@ -139,75 +237,32 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Servers<B, N, M> {
         self.membership.get(thread.index()).copied().flatten()
     }
 
+    fn server(&self, server: ServerId) -> Option<&Server<B>> {
+        self.servers.get(usize::from(server.0))?.as_ref()
+    }
+
     fn server_mut(&mut self, server: ServerId) -> Option<&mut Server<B>> {
         self.servers.get_mut(usize::from(server.0))?.as_mut()
     }
 
-    /// Puts a server with ready threads where its budget says.
-    fn place(&mut self, id: ServerId, now: Time) {
-        let Some(&mut Server { budget, priority }) = self.server_mut(id) else {
-            return;
-        };
-        self.withdraw(id);
-        if budget.available(now) > 0 {
-            self.eligible.push_back(as_thread(id), priority.0);
-        } else {
-            let when = budget.next_replenishment(now);
-            self.exhausted.arm(as_thread(id), priority.0, when);
-        }
-    }
-
-    fn level(&self, server: ThreadId) -> usize {
-        self.priority(ServerId(server.0))
-            .map_or(LEVELS, |priority| usize::from(priority.0))
-    }
-
-    fn withdraw(&mut self, id: ServerId) {
-        self.eligible.remove(as_thread(id));
-        self.exhausted.disarm(as_thread(id));
-    }
-
     fn run(&mut self, next: Running, now: Time) {
+        if next == self.running {
+            return;
+        }
         if let Running::Foreground(old) = self.running
-            && next != self.running
             && let Some(server) = self.server_mut(old)
         {
             server.budget.stop(now);
+            self.reorder(old);
         }
+        self.turn = 0;
         self.running = next;
-    }
-
-    fn first_eligible(&mut self, now: Time) -> Option<(ServerId, Time)> {
-        for _ in 0..2 * M {
-            let best = self.eligible.first();
-            let level = best.map_or(LEVELS, |best| self.level(best));
-            let due = self.exhausted.due(now);
-            if let Some((_, due)) = due.filter(|&(due, _)| usize::from(due) < level) {
-                self.place(ServerId(due.0), now);
-                continue;
-            }
-            let id = ServerId(best?.0);
-            let available = self.server_mut(id)?.budget.available(now);
-            if available > 0 {
-                return Some((id, available));
-            }
-            self.place(id, now);
-        }
-        None
-    }
-
-    fn background_pick(&self) -> Option<Pick> {
-        let server = self.exhausted.first().filter(|_| self.background)?;
-        let thread = self.threads.first_of(server.0 as u8)?;
-        Some(Pick {
-            thread,
-            until: NEVER,
-            server: None,
-        })
     }
 }
 
-impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, M> {
+impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: usize> Policy
+    for Servers<B, N, M, P, S>
+{
     type Parameters = Membership;
 
     fn add(&mut self, thread: ThreadId, parameters: Membership, _now: Time) -> Result<(), Refusal> {
@@ -262,6 +317,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
             self.withdraw(id);
             if self.running == Running::Foreground(id) {
                 self.running = Running::Nobody;
+                self.turn = 0;
             }
         }
     }
@@ -280,13 +336,18 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
             && let Some(server) = self.server_mut(id)
         {
             server.budget.charge(from, until);
+            self.reorder(id);
+            self.end_turn(id, until - from);
         }
     }
 
     fn surcharge(&mut self, thread: ThreadId, cycles: Time, now: Time) {
-        let server = self.server_of(thread).and_then(|id| self.server_mut(id));
-        if let Some(server) = server {
+        let Some(id) = self.server_of(thread) else {
+            return;
+        };
+        if let Some(server) = self.server_mut(id) {
             server.budget.charge(now.saturating_sub(cycles), now);
+            self.reorder(id);
         }
     }
 
@@ -297,62 +358,22 @@ impl<B: Budget + Copy, const N: usize, const M: usize> Policy for Servers<B, N, 
                 let thread = self.threads.first_of(id.0 as u8)?;
                 Some(Pick {
                     thread,
-                    until: now.saturating_add(available),
+                    until: now.saturating_add(available.min(self.turn_left(id))),
                     server: Some(id),
                 })
             }
             None => {
                 self.run(Running::Background, now);
-                self.background_pick()
+                self.background_pick(now)
             }
         }
     }
 
-    fn next_event(&self, _now: Time) -> Time {
-        let level = match self.running {
-            Running::Foreground(id) => self.level(as_thread(id)),
-            Running::Background | Running::Nobody => LEVELS,
-        };
-        self.exhausted.earliest_before(level)
+    fn next_event(&self, now: Time) -> Time {
+        let (partition, end) = self.table.at(now);
+        self.next_replenishment(partition).min(end)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Scheduler;
-    use crate::budget::{Capacity, Deferrable};
-
-    #[test]
-    fn an_exhausted_server_gives_way_and_comes_back() {
-        let mut policy = Servers::<Deferrable, 4, 2>::new(false);
-        let budget =
-            |capacity, period| Deferrable::new(Capacity { capacity, period }, 0).expect("valid");
-        let fast = policy.add_server(budget(3, 10), Priority(0)).expect("room");
-        let slow = policy
-            .add_server(budget(20, 40), Priority(1))
-            .expect("room");
-        let mut scheduler = Scheduler::<_, 4>::new(policy);
-        let a = scheduler.add(Membership(fast), 0).expect("room");
-        let b = scheduler.add(Membership(slow), 0).expect("room");
-        scheduler.wakeup(a, 0);
-        scheduler.wakeup(b, 0);
-        let mut run = |now, thread, timer| {
-            let decision = scheduler.decide(now);
-            assert_eq!(
-                (decision.thread, decision.timer),
-                (thread, timer),
-                "at {now}"
-            );
-            scheduler.dispatched(decision.thread, now);
-        };
-        run(0, Some(a), 3);
-        run(3, Some(b), 10);
-        run(10, Some(a), 13);
-        run(13, Some(b), 20);
-        run(20, Some(a), 23);
-        run(23, Some(b), 29);
-        run(29, None, 30);
-        run(30, Some(a), 33);
-    }
-}
+mod tests;

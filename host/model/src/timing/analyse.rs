@@ -1,0 +1,305 @@
+//! The analysis of `bulkhead-analysis`, core by core
+
+use super::{Order, Task, Timing, Vcpu, VcpuKind};
+use bulkhead_analysis::time_partitions::{Core, Placed, Slot, Table};
+use bulkhead_analysis::utilisation::{self, Fraction, WHOLE};
+use bulkhead_analysis::vcpu::{self, Io};
+use bulkhead_analysis::{Reservation, Time, admission};
+use bulkhead_sched::budget::Utilisation;
+
+/// The answer for one core.
+#[derive(Clone, Debug)]
+pub struct CoreAnalysis {
+    /// Core of the partition, from 0.
+    pub core: usize,
+    /// Main VCPUs and reservations, most important first: index, and the response of a whole budget,
+    /// `None` where it does not fit into T.
+    pub mains: Vec<(usize, Option<Time>)>,
+    /// The first that does not fit: index, and how much of its C it lacks.
+    pub misfit: Option<(usize, Time)>,
+    /// By how much bands prolong the responses of `mains`; `None` without a response.
+    pub inflation: Vec<Option<Time>>,
+    /// The core's slots: index among all, and by how much bands need it to be longer.
+    pub slots: Vec<(usize, Option<Time>)>,
+    /// I/O VCPUs: index, and as others see it.
+    pub io: Vec<(usize, Io)>,
+    /// Σ C/T + Σ (2 − U)·U.
+    pub demand: Fraction,
+    /// What always fits: n(2^{1/n} − 1) by rate, all by deadline; `None` where priorities are given.
+    pub always_fits: Option<Fraction>,
+    /// Tasks: index and bound of the response, `None` where there is none within the period.
+    pub tasks: Vec<(usize, Option<Time>)>,
+}
+
+impl Timing {
+    /// The cores that have VCPUs, in order, each analysed. Expects C and T that are valid, and
+    /// tasks whose VCPUs fit them; others count for nothing.
+    #[must_use]
+    pub fn analyse(&self) -> Vec<CoreAnalysis> {
+        let mut cores: Vec<_> = self.vcpus.iter().map(|vcpu| vcpu.core).collect();
+        cores.sort_unstable();
+        cores.dedup();
+        cores
+            .into_iter()
+            .map(|core| self.analyse_core(core))
+            .collect()
+    }
+
+    fn on(&self, core: usize) -> impl Iterator<Item = (usize, &Vcpu)> {
+        let all = self.vcpus.iter().enumerate();
+        all.filter(move |(_, vcpu)| vcpu.core == core)
+    }
+
+    /// Main VCPUs and reservations of a core, by period or as their priorities say; of equals, the first
+    /// described is the more important.
+    #[must_use]
+    pub fn ranked(&self, core: usize) -> Vec<(usize, Reservation)> {
+        let budgets = self
+            .on(core)
+            .filter_map(|(index, vcpu)| Some((index, vcpu.budget()?)));
+        let mut mains: Vec<_> = budgets.collect();
+        mains.sort_by_key(|&(index, main)| match self.schedule.order {
+            Order::FixedPriority => {
+                let place = self.vcpus[index].place;
+                (place.priority.into(), place.partition)
+            }
+            _ => (main.period, 0),
+        });
+        mains
+    }
+
+    /// How many of `ranked` are more important than what waits for a task's bottom half.
+    fn rank(&self, ranked: &[(usize, Reservation)], cause: usize) -> Option<usize> {
+        match self.schedule.order {
+            Order::FixedPriority => Some(self.vcpus.get(cause)?.place.priority.into()),
+            _ => ranked.iter().position(|(main, _)| *main == cause),
+        }
+    }
+
+    /// I/O VCPUs of a core that work for somebody, as others see them.
+    #[must_use]
+    pub fn io(&self, core: usize) -> Vec<(usize, Io)> {
+        let ranked = self.ranked(core);
+        let io = |(index, vcpu): (usize, &Vcpu)| {
+            let VcpuKind::Io { percent } = vcpu.kind else {
+                return None;
+            };
+            let causes = || self.tasks.iter().filter(|task| task.vcpu == index);
+            let periods = causes().filter_map(|task| Some(self.vcpus[task.cause].budget()?.period));
+            let ranks = causes().filter_map(|task| self.rank(&ranked, task.cause));
+            Some((
+                index,
+                Io {
+                    utilisation: Fraction::ratio(percent.into(), 100)?,
+                    longest: periods.max()?,
+                    rank: ranks.min()?,
+                },
+            ))
+        };
+        self.on(core).filter_map(io).collect()
+    }
+
+    /// The core as its time partitions see it.
+    fn placed(&self, ranked: &[(usize, Reservation)]) -> Vec<Placed> {
+        let placed = |&(index, limits): &(usize, Reservation)| {
+            let vcpu = &self.vcpus[index];
+            Placed {
+                limits,
+                partition: vcpu.place.partition,
+                priority: vcpu.place.priority,
+                reservation: matches!(vcpu.kind, VcpuKind::Reservation { .. }),
+            }
+        };
+        ranked.iter().map(placed).collect()
+    }
+
+    fn slots(&self, core: usize) -> Vec<(usize, Slot)> {
+        let slots = self.schedule.slots.iter().enumerate();
+        let slots = slots.filter(|(_, slot)| slot.core == core);
+        let slot = |(index, slot): (usize, &super::Slot)| {
+            let placed = Slot {
+                start: slot.start_ns,
+                length: slot.length_ns,
+                partition: slot.partition,
+            };
+            (index, placed)
+        };
+        slots.map(slot).collect()
+    }
+
+    fn analyse_core(&self, core: usize) -> CoreAnalysis {
+        let ranked = self.ranked(core);
+        let mains: Vec<_> = ranked.iter().map(|(_, main)| *main).collect();
+        let numbered = self.io(core);
+        let io: Vec<_> = numbered.iter().map(|(_, io)| *io).collect();
+        let shares = io.iter().map(|io| io.utilisation);
+        let demand = utilisation::demand(&mains, shares).unwrap_or(Fraction(u64::MAX));
+        let placed = self.placed(&ranked);
+        let slots = self.slots(core);
+        let table: Vec<_> = slots.iter().map(|(_, slot)| *slot).collect();
+        let partitioned = Core {
+            vcpus: &placed,
+            io: &io,
+            table: Table {
+                frame: self.schedule.frame_ns,
+                slots: &table,
+            },
+        };
+        let (responses, misfit) = self.responses(&mains, &io, demand, &partitioned);
+        let by_priority = self.schedule.order == Order::FixedPriority;
+        let inflation = |index| match by_priority {
+            true => partitioned.inflation(index),
+            false => Some(0),
+        };
+        let least = |partition| {
+            let own = placed.iter().filter(|vcpu| vcpu.partition == partition);
+            own.map(|vcpu| vcpu.priority).max().unwrap_or(u8::MAX)
+        };
+        let longer = |slot: &Slot| partitioned.slot_inflation(slot, least(slot.partition));
+        let parts = Parts {
+            timing: self,
+            ranked: &ranked,
+            mains: &mains,
+            responses: &responses,
+            io: &numbered,
+            fits: misfit.is_none(),
+            partitioned,
+        };
+        let tasks = self.tasks.iter().enumerate();
+        let tasks = tasks.filter(|(_, task)| self.vcpus[task.vcpu].core == core);
+        CoreAnalysis {
+            core,
+            demand,
+            always_fits: match self.schedule.order {
+                Order::RateMonotonic => Some(utilisation::rate_monotonic_bound(mains.len())),
+                Order::EarliestDeadline => Some(WHOLE),
+                Order::FixedPriority => None,
+            },
+            tasks: tasks
+                .map(|(index, task)| (index, parts.bound(task).filter(|&b| b <= task.period_ns)))
+                .collect(),
+            inflation: (0..mains.len()).map(inflation).collect(),
+            slots: slots
+                .iter()
+                .map(|(index, slot)| (*index, longer(slot)))
+                .collect(),
+            misfit: misfit.map(|(rank, lacks)| (ranked[rank].0, lacks)),
+            mains: ranked
+                .iter()
+                .map(|(index, _)| *index)
+                .zip(responses)
+                .collect(),
+            io: numbered,
+        }
+    }
+
+    /// Responses of whole budgets, and the rank of the first that does not fit, with what it lacks.
+    fn responses(
+        &self,
+        mains: &[Reservation],
+        io: &[Io],
+        demand: Fraction,
+        partitioned: &Core<'_>,
+    ) -> (Vec<Option<Time>>, Option<(usize, Time)>) {
+        let all = 0..mains.len();
+        match self.schedule.order {
+            Order::RateMonotonic => {
+                let responses = all.map(|rank| vcpu::main_response(mains, io, rank));
+                let misfit = admission::misfit(mains, io);
+                let misfit = misfit.map(|misfit| (misfit.vcpu, misfit.lacks));
+                (responses.collect(), misfit)
+            }
+            Order::EarliestDeadline => {
+                let misfit = admission::misfit_by_deadline(mains, demand);
+                let misfit = misfit.map(|misfit| (misfit.vcpu, misfit.lacks));
+                let fits = |main: &Reservation| misfit.is_none().then_some(main.period);
+                (mains.iter().map(fits).collect(), misfit)
+            }
+            Order::FixedPriority => {
+                let responses = all.map(|index| partitioned.response(index));
+                (responses.collect(), partitioned.misfit())
+            }
+        }
+    }
+}
+
+/// What the bounds of a core's tasks are made of.
+struct Parts<'a> {
+    timing: &'a Timing,
+    ranked: &'a [(usize, Reservation)],
+    mains: &'a [Reservation],
+    responses: &'a [Option<Time>],
+    io: &'a [(usize, Io)],
+    fits: bool,
+    partitioned: Core<'a>,
+}
+
+impl Parts<'_> {
+    fn bound(&self, task: &Task) -> Option<Time> {
+        if let VcpuKind::Io { percent } = self.timing.vcpus[task.vcpu].kind {
+            return self.bottom_half_bound(task, percent);
+        }
+        let own = |(index, _): &(usize, Reservation)| *index == task.vcpu;
+        let rank = self.ranked.iter().position(own)?;
+        let (work, distance) = self.work_on(task.vcpu)?;
+        vcpu::work_response(self.mains[rank], self.responses[rank]?, work, distance)
+    }
+
+    /// All that can wait on a VCPU at once, one job of each task, and the shortest period among them.
+    fn work_on(&self, vcpu: usize) -> Option<(Time, Time)> {
+        let mut tasks = self.timing.tasks.iter().filter(|task| task.vcpu == vcpu);
+        tasks.try_fold((0, Time::MAX), |(work, distance), task| {
+            let work: Time = task.wcet_ns.checked_add(work)?;
+            Some((work, distance.min(task.period_ns)))
+        })
+    }
+
+    /// An I/O VCPU gives U·T in T, T the shortest and the longest period it works for.
+    fn bottom_half_bound(&self, task: &Task, percent: u32) -> Option<Time> {
+        let (_, own) = self.io.iter().find(|(index, _)| *index == task.vcpu)?;
+        let tasks = &self.timing.tasks;
+        let same = || tasks.iter().filter(|other| other.vcpu == task.vcpu);
+        let period_of = |task: &Task| Some(self.timing.vcpus[task.cause].budget()?.period);
+        let shortest = same().filter_map(period_of).min()?;
+        let share = Utilisation::ratio(percent, 100).ok()?;
+        let response = self.share_response(task, share.of(own.longest), own.longest)?;
+        let server = Reservation::new(share.of(shortest), own.longest)?;
+        let (work, distance) = self.work_on(task.vcpu)?;
+        // With one replenishment and no list, who comes second waits until the first has been paid for.
+        let alone = same().count() == 1;
+        vcpu::work_response(server, response, work, if alone { distance } else { 0 })
+    }
+
+    /// Response of `share` at the importance of whom the bottom half works for.
+    fn share_response(&self, task: &Task, share: Time, longest: Time) -> Option<Time> {
+        let others = self.io.iter().filter(|(index, _)| *index != task.vcpu);
+        let cause = &self.timing.vcpus[task.cause];
+        match self.timing.schedule.order {
+            Order::RateMonotonic => {
+                let least = cause.budget()?.period;
+                let mains = self.mains.iter();
+                let rank = mains.take_while(|main| main.period <= least).count();
+                let others = others.filter(|(_, other)| other.rank < rank);
+                let others = others.map(|(_, other)| other);
+                vcpu::response(share, &self.mains[..rank], others, longest)
+            }
+            Order::EarliestDeadline => self.fits.then_some(longest),
+            Order::FixedPriority => {
+                let mut vcpus = self.partitioned.vcpus.to_vec();
+                vcpus.push(Placed {
+                    limits: Reservation::new(share, longest)?,
+                    partition: 0,
+                    priority: cause.place.priority,
+                    reservation: false,
+                });
+                let io: Vec<_> = others.map(|(_, other)| *other).collect();
+                let core = Core {
+                    vcpus: &vcpus,
+                    io: &io,
+                    ..self.partitioned
+                };
+                core.response(vcpus.len() - 1)
+            }
+        }
+    }
+}

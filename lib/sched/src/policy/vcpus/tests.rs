@@ -1,0 +1,203 @@
+use super::*;
+use crate::policy::{Slot, TimeTable};
+use crate::{NEVER, Scheduler};
+
+fn main(policy: &mut Vcpus<8, 4, 8>, capacity: Time, period: Time) -> ServerId {
+    policy
+        .add_main(Capacity { capacity, period }, 0)
+        .expect("room")
+}
+
+/// A storm on the device of the less important VCPU: the more important one keeps its C in T, and
+/// the storm gets its share and no more.
+#[test]
+fn an_interrupt_storm_is_paid_by_its_cause() {
+    let mut policy = Vcpus::<8, 4, 8>::new(false);
+    let fast = main(&mut policy, 4, 10);
+    let slow = main(&mut policy, 10, 40);
+    let eighth = Utilisation::ratio(1, 8).expect("valid");
+    let io = policy.add_io(eighth, [40, 40], 0).expect("room");
+    let mut scheduler = Scheduler::<_, 8>::new(policy);
+    let storm = Binding {
+        vcpu: io,
+        cause: slow,
+    };
+    let threads = [Binding::main(fast), Binding::main(slow), storm]
+        .map(|binding| scheduler.add(binding, 0).expect("room"));
+    for thread in threads {
+        scheduler.wakeup(thread, 0);
+    }
+    let (mut ran, mut now) = ([0; 3], 0);
+    while now < 4000 {
+        let decision = scheduler.decide(now);
+        scheduler.dispatched(decision.thread, now);
+        let next = decision.timer.min(4000);
+        if let Some(thread) = decision.thread {
+            ran[thread.index()] += next - now;
+        }
+        now = next;
+    }
+    assert_eq!(ran[0], 1600);
+    assert!(ran[1] >= 1000 - 10, "{ran:?}");
+    assert!((495..=505).contains(&ran[2]), "{ran:?}");
+}
+
+#[test]
+fn a_more_important_request_raises_the_priority_at_once() {
+    let mut policy = Vcpus::<8, 4, 8>::new(false);
+    let fast = main(&mut policy, 4, 10);
+    let slow = main(&mut policy, 10, 40);
+    let half = Utilisation::ratio(1, 2).expect("valid");
+    let io = policy.add_io(half, [10, 40], 0).expect("room");
+    let mut scheduler = Scheduler::<_, 8>::new(policy);
+    let bind = |cause| Binding { vcpu: io, cause };
+    let for_slow = scheduler.add(bind(slow), 0).expect("room");
+    let for_fast = scheduler.add(bind(fast), 0).expect("room");
+    scheduler.wakeup(for_slow, 0);
+    let priority =
+        |scheduler: &Scheduler<Vcpus<8, 4, 8>, 8>| scheduler.policy().servers().priority(io);
+    assert_eq!(priority(&scheduler), Some(Priority(1)));
+    scheduler.wakeup(for_fast, 1);
+    assert_eq!(priority(&scheduler), Some(Priority(0)));
+    scheduler.block(for_fast, NEVER, 2);
+    assert_eq!(priority(&scheduler), Some(Priority(1)));
+    let lost = Binding {
+        vcpu: fast,
+        cause: slow,
+    };
+    assert_eq!(scheduler.add(lost, 2), Err(Refusal::BadParameters));
+    assert_eq!(scheduler.add(bind(io), 2), Err(Refusal::BadParameters));
+}
+
+type Placed = Vcpus<8, 8, 8, 3, 4>;
+
+fn placed(slots: &[Slot]) -> Placed {
+    let mut policy = Placed::new(false);
+    policy.set_order(Order::FixedPriority).expect("new");
+    let table = TimeTable::of(slots).expect("valid");
+    policy.servers_mut().set_table(table).expect("valid");
+    policy
+}
+
+fn run(scheduler: &mut Scheduler<Placed, 8>, now: Time, thread: Option<ThreadId>, timer: Time) {
+    let decision = scheduler.decide(now);
+    assert_eq!(
+        (decision.thread, decision.timer),
+        (thread, timer),
+        "at {now}"
+    );
+    scheduler.dispatched(decision.thread, now);
+}
+
+/// An L3C task in a band above two time partitions and TP0.
+#[test]
+fn slots_tp0_and_a_band() {
+    let slot = |end, partition| Slot { end, partition };
+    let mut policy = placed(&[slot(50, 1), slot(100, 2)]);
+    policy
+        .servers_mut()
+        .add_band(Priority(3))
+        .expect("no band yet");
+    let whole = Capacity {
+        capacity: 1000,
+        period: 1000,
+    };
+    let echo = Capacity {
+        capacity: 5,
+        period: 40,
+    };
+    let places = [
+        (whole, Place::Partition(1, Priority(4))),
+        (whole, Place::Partition(2, Priority(4))),
+        (whole, Place::Partition(0, Priority(4))),
+        (echo, Place::Band(Priority(3))),
+    ];
+    let vcpus = places.map(|(limits, place)| policy.add_placed(limits, place, 0).expect("room"));
+    let mut scheduler = Scheduler::<_, 8>::new(policy);
+    let [one, two, tp0, l3c] =
+        vcpus.map(|vcpu| scheduler.add(Binding::main(vcpu), 0).expect("room"));
+    for thread in [one, two, l3c] {
+        scheduler.wakeup(thread, 0);
+    }
+    run(&mut scheduler, 0, Some(l3c), 5);
+    run(&mut scheduler, 5, Some(one), 40);
+    run(&mut scheduler, 40, Some(l3c), 45);
+    run(&mut scheduler, 45, Some(one), 50);
+    run(&mut scheduler, 50, Some(two), 80);
+    scheduler.wakeup(tp0, 60);
+    run(&mut scheduler, 60, Some(tp0), 80);
+    scheduler.block(tp0, NEVER, 70);
+    run(&mut scheduler, 70, Some(two), 80);
+    run(&mut scheduler, 80, Some(l3c), 85);
+}
+
+#[test]
+fn what_is_wrong_is_refused_and_disturbs_nothing() {
+    let mut policy = placed(&[]);
+    policy
+        .servers_mut()
+        .add_band(Priority(3))
+        .expect("no band yet");
+    let limits = |capacity, period| Capacity { capacity, period };
+    let mut refused = |limits, place| {
+        assert_eq!(
+            policy.add_placed(limits, place, 0).err(),
+            Some(Refusal::BadParameters)
+        );
+    };
+    for bad in [
+        limits(0, 1),
+        limits(2, 1),
+        limits(0, 0),
+        limits(1, Time::MAX),
+    ] {
+        refused(bad, Place::Band(Priority(3)));
+    }
+    refused(limits(1, 2), Place::Band(Priority(4)));
+    refused(limits(1, 2), Place::Partition(0, Priority(3)));
+    refused(limits(1, 2), Place::Partition(3, Priority(4)));
+    assert_eq!(
+        policy.add_main(limits(1, 2), 0),
+        Err(Refusal::BadParameters)
+    );
+    assert!(
+        policy
+            .add_placed(limits(1, 2), Place::Partition(1, Priority(3)), 0)
+            .is_ok()
+    );
+    assert_eq!(
+        policy.set_order(Order::RateMonotonic),
+        Err(Refusal::BadParameters)
+    );
+}
+
+/// 3/6 and 4/9 do not fit by rate, and fit by deadline: together they need 17/18.
+#[test]
+fn by_deadline_more_fits() {
+    for order in [Order::RateMonotonic, Order::EarliestDeadline] {
+        let mut policy = Vcpus::<2, 2, 8>::new(false);
+        policy.set_order(order).expect("new");
+        let vcpus = [(3, 6), (4, 9)].map(|(capacity, period)| {
+            policy
+                .add_main(Capacity { capacity, period }, 0)
+                .expect("room")
+        });
+        let mut scheduler = Scheduler::<_, 2>::new(policy);
+        let threads = vcpus.map(|vcpu| scheduler.add(Binding::main(vcpu), 0).expect("room"));
+        for thread in threads {
+            scheduler.wakeup(thread, 0);
+        }
+        let (mut now, mut ran) = (0, 0);
+        while now < 9 {
+            let decision = scheduler.decide(now);
+            scheduler.dispatched(decision.thread, now);
+            let next = decision.timer.min(9);
+            if decision.thread == Some(threads[1]) {
+                ran += next - now;
+            }
+            now = next;
+        }
+        let expected = if order == Order::RateMonotonic { 3 } else { 4 };
+        assert_eq!(ran, expected, "{order:?}");
+    }
+}
