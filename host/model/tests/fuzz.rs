@@ -249,9 +249,10 @@ fn nothing_makes_the_check_fall() {
             .map(|thread| thread.join().unwrap())
             .sum()
     });
-    // The mutations are neither all harmless nor all fatal, or they would test little.
+    // The mutations are neither all harmless nor all fatal, or they would test little. Most of what they
+    // begin with is a rejecting example, more with every rule.
     assert!(
-        (CASES / 100..CASES / 2).contains(&sound),
+        (CASES / 500..CASES / 2).contains(&sound),
         "{sound} of {CASES} are sound"
     );
 }
