@@ -44,6 +44,13 @@ pub fn cycles() -> u64 {
     value
 }
 
+/// Hints that others may run: on an emulator whose cores take turns, another core does.
+#[inline(always)]
+pub fn let_others_run() {
+    // SAFETY: a hint.
+    unsafe { asm!("yield", options(nostack)) };
+}
+
 /// Waits for an interrupt.
 #[inline(always)]
 pub fn wait_for_interrupt() {
