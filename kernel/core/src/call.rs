@@ -126,6 +126,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             ThreadWord::State => thread.state().get(),
             ThreadWord::Component => identity(thread.component().reference()),
             ThreadWord::FaultComponent => identity(thread.fault_component().reference()),
+            ThreadWord::Served => thread.served().get(),
         })
     }
 
