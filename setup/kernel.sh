@@ -55,18 +55,38 @@ unpack_kernel() {
     rm -rf "$folder.part" "$folder"
     mkdir -p "$folder.part/tree"
     case $1 in
-        *.deb) dpkg-deb --fsys-tarfile "$1" | tar -x -C "$folder.part/tree" --no-same-owner ;;
-        *) fetch_package "$(kernel_package "$1"):arm64" "$folder.part/tree" ;;
+        *.deb) unpack_kernel_files "$1" "$folder.part/tree" ;;
+        *) unpack_kernel_packages "$(kernel_package "$1")" "$folder.part/tree" ;;
     esac || return 1
     keep_kernel "$folder.part" && mv "$folder.part" "$folder"
 }
 
-# From the unpacked package in FOLDER/tree to what is kept of it.
+# Releases from Debian 14 on divide a linux-image package: image and modules lie in packages on which it depends.
+kernel_parts() { tr ',|' '\n\n' | sed -n 's/^ *\(linux-\(binary\|modules\)-[^ ]*\).*/\1/p'; }
+
+unpack_kernel_packages() {
+    for package in "$1" $(field "$1:arm64" Depends | kernel_parts); do
+        fetch_package "$package:arm64" "$2" || return 1
+    done
+}
+
+unpack_kernel_files() {
+    for part in $(dpkg-deb --field "$1" Depends | kernel_parts); do
+        file=$(ls "$(dirname "$1")/${part}"_*.deb 2>/dev/null | head -n 1)
+        [ -n "$file" ] || die "$(basename "$1") holds no kernel: that is in $part, on which it depends." \
+            "Put that package's .deb file into the same folder."
+        dpkg-deb --fsys-tarfile "$file" | tar -x -C "$2" --no-same-owner || return 1
+    done
+    dpkg-deb --fsys-tarfile "$1" | tar -x -C "$2" --no-same-owner
+}
+
+# From the unpacked packages in FOLDER/tree to what is kept of them.
 keep_kernel() {
-    image=$(ls "$1/tree/boot/"vmlinu[xz]-* | head -n 1)
     modules=$(ls -d "$1"/tree/lib/modules/* "$1"/tree/usr/lib/modules/* 2>/dev/null | head -n 1)
+    image=$(ls "$1"/tree/boot/vmlinu[xz]-* "$modules"/vmlinu[xz] 2>/dev/null | head -n 1)
+    [ -n "$modules" ] && [ -n "$image" ] || { echo "this is no package of a Linux kernel with its modules"; return 1; }
     is_arm64_image "$image" &&
-        echo "${image##*/vmlinu?-}" >"$1/release" &&
+        basename "$modules" >"$1/release" &&
         mv "$image" "$1/Image" &&
         mv "$modules" "$1/modules" &&
         rm -rf "$1/tree"

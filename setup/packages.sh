@@ -25,6 +25,9 @@ compiler_version() { [ "$VERSION_ID" = 12 ] && echo 12 || echo 14; }
 
 llvm_version() { [ "$VERSION_ID" = 12 ] && echo 14 || echo 19; }
 
+# The release's Boost, whose library `bulkhead bench switch-host` measures where it is there.
+boost_version() { [ "$VERSION_ID" = 12 ] && echo 1.74.0 || echo 1.83.0; }
+
 # Lines of `package reason`.
 wanted_packages() {
     sed -e 's/#.*//' -e '/^ *$/d' "$ROOT/setup/packages.txt"
@@ -32,7 +35,10 @@ wanted_packages() {
         -e "s/@GCC@/$(compiler_version)/" -e "s/@LLVM@/$(llvm_version)/" "$ROOT/omp/packages.txt"
     case $NATIVE in
         arm64) echo "gcc-$(compiler_version) compiles the Linux kernel module" ;;
-        *) echo "gcc-$(compiler_version)-aarch64-linux-gnu compiles the Linux kernel module" ;;
+        *)
+            echo "gcc-$(compiler_version)-aarch64-linux-gnu compiles the Linux kernel module"
+            echo "libboost-context$(boost_version) is measured beside thread switches in user mode"
+            ;;
     esac
 }
 

@@ -78,6 +78,8 @@ pub enum OnFault {
     Fail = 0,
     /// The thread stays stopped, the others go on.
     Stop = 1,
+    /// The component is built anew, the others go on.
+    Restart = 2,
 }
 
 /// An interface that somebody provides.
@@ -116,6 +118,10 @@ pub struct Wiring {
     pub budget_ticks: u64,
     /// Ticks of the period; 0 without a budget.
     pub period_ticks: u64,
+    /// How often it is restarted in every [`Wiring::restart_ticks`]; afterwards it stays stopped.
+    pub restart_limit: u64,
+    /// Ticks in which the restarts are counted.
+    pub restart_ticks: u64,
 }
 
 const _: () = assert!(MAX_INTERFACES <= 32 && MAX_COMPONENTS <= 16);
@@ -132,8 +138,13 @@ pub const fn thread_slot(index: u64) -> u64 {
     first::FREE + MAX_INTERFACES as u64 + index
 }
 
+/// Slot, in the scheduler's table, of the capability to have the boot component restart a component
+/// whose thread has been retired: the first word is its number, the answer's value a status, `Resting`
+/// and `InUse` where it is to be asked again.
+pub const RESTART: u64 = thread_slot(MAX_COMPONENTS as u64);
+
 /// First slot of the scheduler's table that is empty.
-pub const SCHEDULER_FREE: u64 = thread_slot(MAX_COMPONENTS as u64);
+pub const SCHEDULER_FREE: u64 = RESTART + 1;
 
 /// Token by which a provider knows who invokes what: the interface's number above the client's.
 #[must_use]
@@ -162,7 +173,7 @@ pub struct ComponentInfo {
     pub interfaces: [[u8; NAME_LEN]; MAX_INTERFACES],
 }
 
-const _: () = assert!(size_of::<ComponentInfo>() <= crate::PAGE_SIZE as usize);
+const _: () = assert!(size_of::<ComponentInfo>() <= 8 * stages::SHARED_FROM);
 
 /// Interface `threads`, which the scheduler provides: first word of a message.
 pub mod threads {
@@ -174,6 +185,64 @@ pub mod threads {
     pub const YIELD: u64 = 1;
     /// The caller works: once all threads of applications do, the partition is up.
     pub const READY: u64 = 2;
+}
+
+/// Interface `stages`, which the scheduler of a pipeline provides, and the words in which it tells a
+/// parent what became of messages.
+pub mod stages {
+    use core::sync::atomic::AtomicU64;
+
+    /// The interface's name.
+    pub const NAME: &str = "stages";
+    /// First word of a message: the caller's next message, which it waits for, is the answer.
+    pub const TAKE: u64 = 0;
+    /// The caller passes message `x2` on.
+    pub const PASS: u64 = 1;
+
+    /// Most stages.
+    pub const MOST: usize = 16;
+    /// Lengths that are measured.
+    pub const LENGTHS: [u64; 5] = [1, 2, 4, 8, 16];
+    /// Messages before those that are measured: what runs for the first time is not what is promised.
+    pub const WARM_UP: u64 = 5;
+    /// What lines about it begin with.
+    pub const LINE: &str = "pipeline";
+    /// A message: the tick of its release above the number of stages that had it.
+    pub const HOPS_BITS: u32 = 8;
+
+    /// The message, one stage later.
+    #[must_use]
+    pub const fn counted(message: u64) -> u64 {
+        message + 1
+    }
+
+    /// How many stages had the message.
+    #[must_use]
+    pub const fn hops(message: u64) -> u64 {
+        message & ((1 << HOPS_BITS) - 1)
+    }
+
+    /// Where [`Words`] begin, counted in words, in the page that a nested pipeline shares with its parent:
+    /// at its end, since it lies where a component finds the page about itself.
+    pub const SHARED_FROM: usize = crate::PAGE_SIZE as usize / 8 - WORDS;
+    /// Results and settings.
+    pub type Words = [AtomicU64; WORDS];
+    /// Their number.
+    pub const WORDS: usize = 8;
+    /// Messages that are through.
+    pub const EVENTS: usize = 0;
+    /// Sum of their responses, ticks.
+    pub const SUM: usize = 1;
+    /// Longest of them.
+    pub const WORST: usize = 2;
+    /// Messages that found no room in a queue.
+    pub const REFUSED: usize = 3;
+    /// Messages that not every stage had.
+    pub const WRONG: usize = 4;
+    /// Stages in use; the parent's to say.
+    pub const STAGES: usize = 5;
+    /// Microseconds between two releases; the parent's to say, before it starts.
+    pub const PERIOD_US: usize = 6;
 }
 
 /// Interface `console`, which the console's driver provides: first word of a message.

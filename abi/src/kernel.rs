@@ -120,7 +120,7 @@ numbered! {
         /// Memory: page `x2` becomes a temporal capability; `x3` = dst, `x4` = Time to split,
         /// `x5` = cycles, `x6` = priority.
         MakeTime = 19,
-        /// Memory: page `x2`, a kernel object nobody refers to, becomes untyped again.
+        /// Memory: page `x2`, a kernel object nobody refers to or a page at rest, becomes untyped again.
         Reclaim = 20,
         /// Time: `x2` = Time that receives, `x3` = cycles or [`ALL`].
         Transfer = 21,
@@ -150,6 +150,11 @@ numbered! {
         Start = 31,
         /// Interrupt: `x2` = INTID of a level that has been served, on the core that listens.
         Complete = 32,
+        /// Thread: never runs again, wherever it is, and is its scheduler's no more. Scheduler without
+        /// threads but its own: that one is its parent's again. On the core they belong to.
+        Retire = 33,
+        /// Interrupt: `x2` = INTID that the calling core no longer listens to.
+        Ignore = 34,
     }
 }
 
@@ -206,7 +211,7 @@ numbered! {
         FaultPc = 3,
         /// Invocations it is in.
         Depth = 4,
-        /// Its state: 0 ready, 1 waiting, 2 faulted.
+        /// Its state: 0 ready, 1 waiting, 2 faulted, 3 retired.
         State = 5,
         /// Identity (ASID) of the component it executes in.
         Component = 6,

@@ -15,6 +15,7 @@ const FLOATING_POINT: u64 = 0x07;
 global_asm!(
     include_str!("entry.s"),
     class_call = const CALL,
+    asks = const !cfg!(feature = "trusting") as u64,
     running = const 0,
     current = const 8,
     claim = const 8 * Thread::CLAIM,

@@ -19,11 +19,13 @@
 .macro who_runs incoherent
     mrs     x18, tpidr_el1
     ldr     x16, [x18, #{running}]
+    .if     {asks}
     ldr     x17, [x16, #{claim}]
     ldr     x18, [x16, #{index}]
     ldr     x17, [x17]
     cmp     x17, x18
     b.ne    \incoherent
+    .endif
 .endm
 
 // Room below SP that nothing uses: the kernel is not interrupted.

@@ -13,6 +13,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 const GICD_CTLR: u64 = 0x0000;
 const GICD_ISENABLER: u64 = 0x0100;
+const GICD_ICENABLER: u64 = 0x0180;
 const GICD_IPRIORITYR: u64 = 0x0400;
 const GICD_ICFGR: u64 = 0x0c00;
 const GICD_IROUTER: u64 = 0x6000;
@@ -108,6 +109,13 @@ pub(crate) fn enable_shared(intid: u64) -> Result<bool, Status> {
         1 << (intid % 32),
     );
     Ok(level)
+}
+
+/// Lets a shared interrupt that was let in no longer in.
+pub(crate) fn disable_shared(intid: u64) {
+    let distributor = DISTRIBUTOR.load(Ordering::Relaxed);
+    let register = distributor + GICD_ICENABLER + intid / 32 * 4;
+    write(register, 1 << (intid % 32));
 }
 
 /// Serves what is pending.

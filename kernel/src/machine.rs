@@ -141,6 +141,10 @@ impl Hal for Machine {
         interrupts::enable_shared(intid)
     }
 
+    fn disable_interrupt(&self, intid: u64) {
+        interrupts::disable_shared(intid);
+    }
+
     fn end_interrupt(&self, intid: u64) {
         registers::end_interrupt(intid);
     }

@@ -18,7 +18,7 @@ use workspace::Workspace;
 /// Chores of the repository.
 #[derive(Parser)]
 enum Chore {
-    /// Layers, licences and generated files are as they should be.
+    /// Layers, licences, generated files and sizes of policies are as they should be.
     Check,
     /// Every dependency is one that layers.toml allows.
     Layers,
@@ -63,5 +63,6 @@ fn check(workspace: &Workspace) -> Result<()> {
     layers::check(workspace)?;
     licences::check(workspace)?;
     headers::check(workspace)?;
+    sizes::check_policies(workspace)?;
     sizes::print(workspace)
 }

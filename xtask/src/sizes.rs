@@ -1,7 +1,7 @@
-//! Lines of files and functions, beside what the house aims at
+//! Lines of files and functions, beside what the house aims at; what a policy may have
 
 use crate::workspace::Workspace;
-use miette::{IntoDiagnostic, Result};
+use miette::{IntoDiagnostic, Result, miette};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use syn::spanned::Spanned;
@@ -10,6 +10,12 @@ use syn::visit::{self, Visit};
 /// Nearly all functions and files stay below these, lines.
 const FUNCTION_AIM: usize = 30;
 const FILE_AIM: usize = 400;
+
+/// Where policies are, and lines that each stays below, its tests aside.
+const POLICIES: &str = "lib/sched/src/policy/";
+const POLICY_LIMIT: usize = 300;
+/// House style: the test module is the last item of its file.
+const TESTS: &str = "#[cfg(test)]";
 
 /// Something with a size.
 struct Item {
@@ -34,6 +40,23 @@ pub(crate) fn print(workspace: &Workspace) -> Result<()> {
     }
     report("functions", functions.found, FUNCTION_AIM);
     report("files", files, FILE_AIM);
+    Ok(())
+}
+
+/// Whether every scheduling policy is small enough to be read at a sitting.
+pub(crate) fn check_policies(workspace: &Workspace) -> Result<()> {
+    let policies = sources(&workspace.root)?;
+    for path in policies.iter().filter(|path| path.starts_with(POLICIES)) {
+        let text = std::fs::read_to_string(workspace.root.join(path)).into_diagnostic()?;
+        let lines = text.lines().take_while(|line| *line != TESTS).count();
+        if lines >= POLICY_LIMIT {
+            let path = path.display();
+            return Err(miette!(
+                "{path} has {lines} lines without its tests; a policy has fewer than {POLICY_LIMIT}: \
+                 take out what has a name of its own"
+            ));
+        }
+    }
     Ok(())
 }
 

@@ -18,6 +18,7 @@ mod linux_peer;
 mod load;
 mod measures;
 mod pipe_solve;
+mod pipeline_isolation;
 mod primitives;
 mod report;
 mod restart;
@@ -71,6 +72,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(restart::RestartShowcase),
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
+        Box::new(pipeline_isolation::PipelineIsolation),
         Box::new(external::BUFFERS_HOST),
         Box::new(budgets::Budgets),
         Box::new(communication::Communication),

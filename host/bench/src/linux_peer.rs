@@ -3,10 +3,12 @@
 //! The packaged kernel alone on the same machine model, counted the same way, with what can be left
 //! out left out: no mitigations, no randomised stacks. All that is measured runs under `SCHED_FIFO`.
 
+use bulkhead_run::machine::Timing;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::measures::{Measure, measures};
+use crate::measures::{Measure, Measures, measures};
 use crate::primitives::TIMING;
 use crate::{BenchError, Context, Row, alone};
 
@@ -63,17 +65,15 @@ pub(crate) struct Linux(BTreeMap<String, Measure>);
 /// # Errors
 /// The kernel cannot be fetched or run, or did not measure everything.
 pub(crate) fn measure(context: &Context, rounds: &str) -> Result<Linux, BenchError> {
-    fetch(context)?;
-    let changes = [
-        format!("partition.linux.image.kernel={FLAVOUR}"),
-        format!("partition.linux.command_line={LEAN}"),
-    ];
     let words = format!("bench=primitives {rounds}");
-    let arguments = [("linux", &*words)];
-    let changes = changes.each_ref().map(String::as_str);
-    let setting = context.build("prims-linux", SYSTEM, &changes, &arguments)?;
-    let (said, folder) = alone::run(context, &setting, TIMING)?;
-    let tick = 1e9 / setting.manifest.machine.counter_hz as f64 / INSTRUCTION_NS;
+    let said = Peer {
+        flavour: FLAVOUR,
+        changes: &[],
+        command_line: "",
+        words: &words,
+    }
+    .run(context, "prims-linux", TIMING)?;
+    let tick = 1e9 / said.counter_hz / INSTRUCTION_NS;
     let scaled = |(name, measure): (String, Measure)| {
         let measure = Measure {
             average: measure.average * tick,
@@ -82,29 +82,74 @@ pub(crate) fn measure(context: &Context, rounds: &str) -> Result<Linux, BenchErr
         };
         (name, measure)
     };
-    let found: BTreeMap<_, _> = measures(&said).0.into_iter().map(scaled).collect();
+    let found: BTreeMap<_, _> = said.measures.0.into_iter().map(scaled).collect();
     match MEANS.iter().find(|(name, _)| !found.contains_key(*name)) {
         Some((_, what)) => Err(BenchError::Incomplete {
             what: (*what).into(),
-            folder,
+            folder: said.folder,
         }),
         None => Ok(Linux(found)),
     }
 }
 
+/// A Linux alone on the machine, what can be left out of it left out, that measures.
+pub(crate) struct Peer<'a> {
+    /// The packaged kernel.
+    pub(crate) flavour: &'a str,
+    /// Of the description.
+    pub(crate) changes: &'a [&'a str],
+    /// Added to the kernel's command line.
+    pub(crate) command_line: &'a str,
+    /// Argument words: what is measured.
+    pub(crate) words: &'a str,
+}
+
+/// What it said.
+pub(crate) struct Said {
+    pub(crate) measures: Measures,
+    pub(crate) counter_hz: f64,
+    pub(crate) folder: PathBuf,
+}
+
+impl Peer<'_> {
+    /// Builds and runs it as `name`.
+    ///
+    /// # Errors
+    /// The kernel cannot be fetched or run.
+    pub(crate) fn run(
+        &self,
+        context: &Context,
+        name: &str,
+        timing: Timing,
+    ) -> Result<Said, BenchError> {
+        fetch(context, self.flavour)?;
+        let kernel = format!("partition.linux.image.kernel={}", self.flavour);
+        let line = format!("partition.linux.command_line={LEAN} {}", self.command_line);
+        let mut changes = vec![kernel.as_str(), line.as_str()];
+        changes.extend(self.changes);
+        let setting = context.build(name, SYSTEM, &changes, &[("linux", self.words)])?;
+        let (said, folder) = alone::run(context, &setting, timing)?;
+        Ok(Said {
+            measures: measures(&said),
+            counter_hz: setting.manifest.machine.counter_hz as f64,
+            folder,
+        })
+    }
+}
+
 /// The set-up knows how to get the kernel; silent where it is there.
-fn fetch(context: &Context) -> Result<(), BenchError> {
+fn fetch(context: &Context, flavour: &str) -> Result<(), BenchError> {
     let failed = |message: String| BenchError::Program {
         program: "setup/setup.sh".into(),
         message,
     };
     let status = Command::new(context.root.join("setup/setup.sh"))
-        .args(["debian", FLAVOUR])
+        .args(["debian", flavour])
         .stdin(Stdio::null())
         .status()
         .map_err(|error| failed(error.to_string()))?;
     if !status.success() {
-        return Err(failed(format!("the kernel {FLAVOUR} is not there")));
+        return Err(failed(format!("the kernel {flavour} is not there")));
     }
     Ok(())
 }

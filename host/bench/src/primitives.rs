@@ -22,6 +22,14 @@ const PARTITION: &str = "kernel";
 pub(crate) const TIMING: Timing = Timing::path(3);
 /// Rounds of each, short and long version.
 const ROUNDS: [u64; 2] = [10_000, 100_000];
+/// Feature of a kernel that takes for granted that it knows who runs.
+const TRUSTING: &str = "trusting";
+/// Instructions that asking may add to an invocation (paper 004 §VII: 7 cycles).
+const CHECK_BOUND: f64 = 10.0;
+/// Entries into the kernel of an invocation and its return.
+const WAYS: f64 = 2.0;
+/// Where the row of the check stands: behind those of invocations.
+const CHECK_ROW: usize = 3;
 /// Largest worst case of a kernel path, times its average.
 const SPREAD: f64 = 1.5;
 
@@ -165,15 +173,49 @@ impl Bench for Primitives {
         let [one, across] = SYSTEMS;
         let (mut measures, _) = run(one)?;
         let (further, setting) = run(across)?;
+        let trusting = context.build_on(
+            &[TRUSTING],
+            "prims-trusting",
+            one[1],
+            &[],
+            &[(PARTITION, &rounds)],
+        )?;
+        let check = check_row(&measures, &trusting.measure(PARTITION, TIMING)?, &trusting)?;
         measures.append(further);
         let rows = PROMISES.iter().map(|promise| {
             let row = row(promise, &measures, &setting)?;
             Ok(linux.beside(promise.name, row))
         });
         let mut rows: Vec<Row> = rows.collect::<Result<_, BenchError>>()?;
+        rows.insert(CHECK_ROW, check);
         rows.extend(linux.others());
         Ok(self.report(rows))
     }
+}
+
+/// What asking who really runs adds to one way of an invocation: the same is measured on a kernel that
+/// does not ask.
+fn check_row(
+    checking: &Measures,
+    trusting: &Measures,
+    setting: &Setting,
+) -> Result<Row, BenchError> {
+    const OF: &str = "invoke-return";
+    let with = checking.of(OF, setting)?;
+    let without = trusting.of(OF, setting)?;
+    let figures = [
+        ("average", (with.average - without.average) / WAYS),
+        ("worst", (with.worst - without.worst) / WAYS),
+        ("round trip with it", with.average),
+        ("round trip without", without.average),
+        ("rounds", without.count),
+    ];
+    Ok(Row::at_most(
+        "incoherence check, of an invocation one way",
+        &figures,
+        "instructions",
+        CHECK_BOUND,
+    ))
 }
 
 /// Holds if average and spread do.

@@ -42,6 +42,18 @@ impl Context {
         changes: &[&str],
         arguments: &[(&str, &str)],
     ) -> Result<Setting, BenchError> {
+        self.build_on(&[], name, system, changes, arguments)
+    }
+
+    /// The same on a kernel that is compiled with these features.
+    pub(crate) fn build_on(
+        &self,
+        kernel_features: &[&str],
+        name: &str,
+        system: &str,
+        changes: &[&str],
+        arguments: &[(&str, &str)],
+    ) -> Result<Setting, BenchError> {
         let system = self.load(system, changes)?;
         let out = self.out.join(name);
         let argument = |(name, words): &(&str, &str)| ((*name).to_owned(), (*words).to_owned());
@@ -49,6 +61,7 @@ impl Context {
             root: self.root.clone(),
             out_dir: out.clone(),
             arguments: arguments.iter().map(argument).collect(),
+            kernel_features: kernel_features.iter().map(ToString::to_string).collect(),
             quiet: true,
         };
         let built = bulkhead_image::build(&system, &options)

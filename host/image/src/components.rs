@@ -100,6 +100,7 @@ fn wire(archive: &mut Archive, described: &Described<'_>) {
         let needs = component.needs.iter();
         let channels = component.channels.iter();
         let [budget, period] = component.budget_ns.unwrap_or_default();
+        let [restart_limit, restart_ns] = component.restart;
         *place = Wiring {
             role: component.role as u32,
             owns: component
@@ -116,6 +117,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>) {
             memory_pages: (component.memory / PAGE_SIZE) as u32,
             budget_ticks: ticks(described.system, budget),
             period_ticks: ticks(described.system, period),
+            restart_limit,
+            restart_ticks: ticks(described.system, restart_ns),
         };
     }
 }

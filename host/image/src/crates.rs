@@ -82,9 +82,35 @@ pub fn build(
     if crates.is_empty() {
         return Ok(Executables::new());
     }
-    let output = command(root, target, crates, load)
-        .output()
-        .map_err(|error| no_cargo(&error))?;
+    run(root, command(root, target, crates, load), crates)
+}
+
+/// The same for a variant: with features of theirs, in a folder of its own, so that it replaces nothing.
+///
+/// # Errors
+/// As for [`build`].
+pub fn build_variant(
+    root: &Path,
+    target: Target,
+    crates: &[String],
+    features: &[String],
+) -> Result<Executables, BuildError> {
+    if crates.is_empty() || features.is_empty() {
+        return build(root, target, crates, 0);
+    }
+    let mut command = command(root, target, crates, 0);
+    let folder =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let features = features.join(",");
+    command.args(["--features", &features]);
+    command
+        .arg("--target-dir")
+        .arg(folder.join("variants").join(&features));
+    run(root, command, crates)
+}
+
+fn run(root: &Path, mut command: Command, crates: &[String]) -> Result<Executables, BuildError> {
+    let output = command.output().map_err(|error| no_cargo(&error))?;
     if !output.status.success() {
         return Err(failed(crates, &output));
     }

@@ -90,7 +90,12 @@ impl<'a> Gatherer<'a> {
             false => vec![],
         };
         progress.doing(listed(&kernel));
-        let kernel = crates::build(&options.root, Target::Kernel, &kernel, 0)?;
+        let kernel = crates::build_variant(
+            &options.root,
+            Target::Kernel,
+            &kernel,
+            &options.kernel_features,
+        )?;
         let wants_agent = |image: &Image| {
             matches!(
                 image,

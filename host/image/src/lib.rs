@@ -46,6 +46,8 @@ pub struct BuildOptions {
     pub out_dir: PathBuf,
     /// Argument words of this build, by partition name.
     pub arguments: BTreeMap<String, String>,
+    /// Features that the kernel of partitions is compiled with: variants for experiments.
+    pub kernel_features: Vec<String>,
     /// Show nothing.
     pub quiet: bool,
 }

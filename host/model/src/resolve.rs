@@ -192,8 +192,15 @@ fn resolve_component(
             .map(|(budget, period)| [budget, period]),
         criticality: partition.criticality_of(component)?,
         on_fault: component.on_fault.or(OnFault::Fail)?,
+        restart: [
+            component.restart_limit.or(RESTARTS[0])?,
+            component.restart_per.or(RESTARTS[1])?,
+        ],
     })
 }
+
+/// Restarts of a component, and in how many nanoseconds, where the description is silent.
+const RESTARTS: [u64; 2] = [10, 10_000_000_000];
 
 /// Whether what is listed as a component names a folder beside the description, not a crate.
 pub(crate) fn is_folder(name: &str) -> bool {
@@ -224,6 +231,7 @@ fn listed(draft: &Draft, partition: &PartitionDraft, given: &At<String>) -> Opti
         budget_ns: None,
         criticality: partition.criticality.value()?,
         on_fault: OnFault::Fail,
+        restart: RESTARTS,
     })
 }
 

@@ -228,6 +228,8 @@ pub struct Component {
     pub criticality: Criticality,
     /// What a fault of its thread comes to.
     pub on_fault: OnFault,
+    /// Restarts admitted, and in how many nanoseconds.
+    pub restart: [u64; 2],
 }
 
 /// Where a component's program comes from.

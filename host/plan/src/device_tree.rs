@@ -30,6 +30,8 @@ const LEVEL_HIGH: u32 = 4;
 /// Bytes of a redistributor: RD and SGI frame.
 const REDISTRIBUTOR_SIZE: u64 = 0x2_0000;
 const DISTRIBUTOR_SIZE: u64 = 0x1_0000;
+/// Bytes of a word of flash: two chips of 16 bits side by side, as on qemu-virt.
+const FLASH_BANK_WIDTH: u32 = 4;
 
 /// What a tree is made of.
 pub struct Facts<'a> {
@@ -349,15 +351,18 @@ fn device_node(fdt: &mut FdtWriter, device: &Device, ipa: u64, real: bool) -> Fd
     if device.compatible.is_empty() {
         return Ok(());
     }
-    let name = if device.kind == "pl011" {
-        "serial"
-    } else {
-        device.kind.as_str()
+    let name = match device.kind.as_str() {
+        "pl011" => "serial",
+        "cfi-flash" => "flash",
+        kind => kind,
     };
     let node = fdt.begin_node(&format!("{name}@{ipa:x}"))?;
     fdt.property_string_list("compatible", device.compatible.clone())?;
     registers(fdt, &[[ipa, device.size]])?;
-    if real {
+    if device.kind == "cfi-flash" {
+        fdt.property_u32("bank-width", FLASH_BANK_WIDTH)?;
+    }
+    if real && !device.spis.is_empty() {
         let trigger = if device.edge { EDGE_RISING } else { LEVEL_HIGH };
         let cells: Vec<u32> = device
             .spis

@@ -80,9 +80,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 let place = self.destination(caller, first)?;
                 self.name(place, Kind::Invoke, slot.object(), [second, third])
             }
+            (Operation::Retire, Kind::Scheduler) => {
+                self.retire_scheduler(self.scheduler(slot.object()))
+            }
             (_, Kind::Core) => self.core_operation(caller, slot, operation, arguments),
             (Operation::Listen, Kind::Interrupt) => self.listen(caller, first, second),
             (Operation::Complete, Kind::Interrupt) => self.complete(first),
+            (Operation::Ignore, Kind::Interrupt) => self.ignore(first),
             (Operation::Up, Kind::Monitor) => self.ask(MonitorCall::Up),
             (Operation::Fail, Kind::Monitor) => self.ask(MonitorCall::Fail(first)),
             (Operation::Ring, Kind::Monitor) => self.ask(MonitorCall::Ring(first)),
@@ -104,6 +108,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     ) -> Answer {
         let thread = self.thread(slot.object());
         let kind = match operation {
+            Operation::Retire => return self.retire(thread),
             Operation::Bind => return self.bind(caller, thread, [first, second, third]),
             Operation::Inspect => return self.inspect(thread, first),
             Operation::Sender => Kind::Send,
@@ -125,7 +130,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             ThreadWord::Depth => thread.depth().get(),
             ThreadWord::State => thread.state().get(),
             ThreadWord::Component => identity(thread.component().reference()),
-            ThreadWord::FaultComponent => identity(thread.fault_component().reference()),
+            ThreadWord::FaultComponent => thread.fault_component().get(),
             ThreadWord::Served => thread.served().get(),
         })
     }
@@ -191,6 +196,16 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn refer(self, object: Ref) -> Result<(), Status> {
         let refers = self.0.state(object).is_none_or(State::refer);
         refers.then_some(()).ok_or(Status::NoCapability)
+    }
+
+    /// The same to both or none.
+    pub(crate) fn refer_both(self, [one, other]: [Ref; 2]) -> Result<(), Status> {
+        self.refer(one)?;
+        self.refer(other).inspect_err(|_| self.forget(one))
+    }
+
+    pub(crate) fn forget_both(self, objects: [Ref; 2]) {
+        objects.into_iter().for_each(|object| self.forget(object));
     }
 
     /// One reference less.

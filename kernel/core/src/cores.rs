@@ -98,8 +98,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
     ) -> Result<Time<'h>, Status> {
         let time = self.new_time(core, at)?;
         time.budget().set(ALL);
-        time.owner().set(scheduler.at().address());
-        time.priority(scheduler.place().get()).set(0);
+        self.set_owner(time, scheduler);
+        self.prioritise(time, scheduler.place().get(), 0);
         time.places().set(1);
         Ok(time)
     }

@@ -26,7 +26,9 @@ impl<H: Hal> Kernel<'_, H> {
         thread.fault_syndrome().set(fault.syndrome);
         thread.fault_address().set(fault.address);
         thread.fault_pc().set(thread.pc().get());
-        thread.fault_component().set(thread.component().get());
+        let component = self.component(thread.component().reference());
+        let identity = crate::translation::identity(component.space().get());
+        thread.fault_component().set(identity);
         if let Ok([pc, sp]) = self.unwind(thread) {
             thread.pc().set(pc);
             thread.sp().set(sp);

@@ -71,6 +71,11 @@ impl Word {
         self.0.fetch_or(bits, Ordering::AcqRel)
     }
 
+    /// Clears bits that are set.
+    pub(crate) fn unmark(&self, bits: u64) {
+        self.0.fetch_and(!bits, Ordering::AcqRel);
+    }
+
     /// Sets it to zero; what it was.
     #[inline(always)]
     pub(crate) fn take(&self) -> u64 {
@@ -159,6 +164,11 @@ const KERNEL: u64 = 1 << 63;
 const KIND_SHIFT: u32 = 48;
 /// The rest is a [`Rest`].
 const RESTING: u64 = 1 << 61;
+/// A component that nobody has a capability to, with a [`Rest`]: some may be inside or come in until then.
+const CLOSING: u64 = 1 << 60;
+/// A component that nobody is inside of any more, with a [`Rest`].
+const DESERTED: u64 = 1 << 59;
+const REST: u64 = (1 << 56) - 1;
 /// Counts end here; 2^32 references cannot stand in any memory.
 const COUNT: u64 = (1 << 32) - 1;
 
@@ -218,7 +228,7 @@ impl State {
         match self.0.load(Ordering::Relaxed) {
             0 => Ok(0),
             taken if taken & RESTING == 0 => Err(Status::WrongPage),
-            resting if quiet(Rest(resting & !RESTING)) => Ok(resting),
+            resting if quiet(Rest(resting & REST)) => Ok(resting),
             _ => Err(Status::Resting),
         }
     }
@@ -238,6 +248,60 @@ impl State {
     pub(crate) fn release(&self, kind: Kind, rest: Rest) -> Result<(), Status> {
         self.exchange(kernel(kind), RESTING | rest.0)
             .map_err(|_| Status::InUse)
+    }
+
+    /// The kind of kernel object that it is.
+    pub(crate) fn object(&self) -> Option<Kind> {
+        let value = self.0.load(Ordering::Acquire);
+        let kind = (value & !KERNEL) >> KIND_SHIFT;
+        (value & KERNEL != 0).then(|| Kind::of(kind)).flatten()
+    }
+
+    /// Whether it is a component on its way to be none.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.0.load(Ordering::Acquire) & (CLOSING | DESERTED) != 0
+    }
+
+    /// Begins to give up a component that no capability and no thread's home refers to.
+    pub(crate) fn close(&self, rest: Rest) -> Result<(), Status> {
+        self.exchange(kernel(Kind::Component), CLOSING | rest.0)
+            .map_err(|_| Status::InUse)
+    }
+
+    /// A component that nobody can come into any more is deserted when nobody is inside.
+    pub(crate) fn desert(
+        &self,
+        quiet: impl Fn(Rest) -> bool,
+        deserted: impl Fn() -> bool,
+        rest: impl Fn() -> Rest,
+    ) -> Result<(), Status> {
+        let value = self.0.load(Ordering::Acquire);
+        if value & CLOSING == 0 {
+            return Ok(());
+        }
+        if !quiet(Rest(value & REST)) {
+            return Err(Status::Resting);
+        }
+        if !deserted() {
+            return Err(Status::InUse);
+        }
+        self.exchange(value, DESERTED | rest().0)
+            .map_err(|_| Status::Resting)
+    }
+
+    /// A deserted component becomes untyped; of several cores that try, one succeeds.
+    pub(crate) fn leave(&self, quiet: impl Fn(Rest) -> bool) -> Result<(), Status> {
+        let value = self.0.load(Ordering::Acquire);
+        if value & DESERTED == 0 || !quiet(Rest(value & REST)) {
+            return Err(Status::Resting);
+        }
+        self.exchange(value, 0).map_err(|_| Status::Resting)
+    }
+
+    /// A page at rest becomes untyped, where no core holds what it was.
+    pub(crate) fn settle(&self, quiet: impl Fn(Rest) -> bool) -> Result<(), Status> {
+        let resting = self.free(quiet)?;
+        self.exchange(resting, 0)
     }
 
     /// Makes the page user memory for good: the machine's own reference is never given back.

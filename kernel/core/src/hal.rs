@@ -84,6 +84,9 @@ pub trait Hal {
     /// It is none of the partition's.
     fn enable_interrupt(&self, intid: u64) -> Result<bool, Status>;
 
+    /// Lets an interrupt in no more.
+    fn disable_interrupt(&self, intid: u64);
+
     /// Lets in again what [`Kernel::interrupt`] has left active.
     ///
     /// [`Kernel::interrupt`]: crate::Kernel::interrupt

@@ -24,6 +24,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         pc.set(client_pc);
         sp.set(client_sp);
         thread.depth().set(depth + 1);
+        let inside = server.inside(self.0.core().rank().get());
+        inside.set(inside.get().wrapping_add(1));
         self.enter(thread, server);
         thread.message(0).set(slot.extra());
         thread.message(6).set(thread.index().get());
@@ -49,6 +51,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         let [component, pc, sp] = thread.invocation(depth - 1);
         thread.depth().set(depth - 1);
+        let inside = self
+            .component(thread.component().reference())
+            .inside(self.0.core().rank().get());
+        inside.set(inside.get().wrapping_sub(1));
         self.enter(thread, self.component(component.reference()));
         Ok([pc.get(), sp.get()])
     }
@@ -72,6 +78,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
             thread.at().at(Thread::INDEX)
         };
         thread.component().set(component.at().address());
-        thread.claim().set(claim.address());
+        if !cfg!(feature = "trusting") {
+            thread.claim().set(claim.address());
+        }
     }
 }

@@ -26,6 +26,7 @@ mod memory;
 mod notify;
 pub mod object;
 pub mod quiet;
+mod reclaim;
 mod run;
 mod slot;
 mod table;

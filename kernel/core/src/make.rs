@@ -5,7 +5,7 @@
 use crate::call::Answer;
 use crate::frame::Ref;
 use crate::memory::page_of;
-use crate::object::{Core, Scheduler, Thread, Time};
+use crate::object::{Core, RETIRED, Scheduler, Thread, Time};
 use crate::run::number;
 use crate::slot::Vacant;
 use crate::{Hal, Kernel, translation};
@@ -64,25 +64,28 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if word.get() & bit != 0 {
             return Err(Status::Occupied);
         }
-        self.claim(at, Kind::Component, 0)?;
-        let given_back = || {
-            self.0
-                .state(at)
-                .map(|state| state.release(Kind::Component, self.rest()))
-        };
+        let held = [table, pages];
+        self.refer_both(held)?;
+        self.claim(at, Kind::Component, 0)
+            .inspect_err(|_| self.forget_both(held))?;
         if word.mark(bit) & bit != 0 {
             // Another core was faster; nobody has seen the page.
-            given_back();
+            self.abandon(at, Kind::Component);
+            self.forget_both(held);
             return Err(Status::Occupied);
         }
-        self.refer(table)?;
-        self.refer(pages)?;
         let component = self.component(at);
         component.table().set(table.address());
         component
             .space()
             .set(translation::space(pages.address() - H::LINEAR, identity));
         Ok(())
+    }
+
+    /// Gives back a page that was claimed in vain.
+    fn abandon(self, at: Ref, kind: Kind) {
+        let state = self.0.state(at);
+        let _nobody_has_seen_it = state.map(|state| state.release(kind, self.rest()));
     }
 
     pub(crate) fn make_thread(
@@ -104,12 +107,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
         component: Ref,
         [entry, sp]: [u64; 2],
     ) -> Result<Thread<'h>, Status> {
-        self.claim(at, Kind::Thread, 0)?;
         self.refer(component)?;
+        self.claim(at, Kind::Thread, 0)
+            .inspect_err(|_| self.forget(component))?;
         let thread = self.thread(at);
         let void = self.void().address();
         thread.component().set(component.address());
-        thread.fault_component().set(component.address());
         thread.scheduler().set(void);
         thread.core().set(void);
         thread.time().set(void);
@@ -143,36 +146,42 @@ impl<'h, H: Hal> Kernel<'h, H> {
         thread: Thread<'h>,
         scb: Ref,
     ) -> Result<Scheduler<'h>, Status> {
-        let place = core.schedulers().get();
         let parent = self.scheduler(thread.scheduler().reference());
-        if parent.thread().reference() == thread.at() {
+        if parent.thread().reference() == thread.at() || thread.state().get() == RETIRED {
             return Err(Status::Occupied);
         }
-        if place >= SCHEDULERS as u64 {
-            return Err(Status::BadArgument);
-        }
+        // What a scheduler has graded keeps its place: nobody else's say may be read there.
+        let free = |&place: &u64| {
+            core.placed(place).reference() == self.void() && core.graded(place).get() == 0
+        };
+        let mut places = 0..SCHEDULERS as u64;
+        let place = places.find(free).ok_or(Status::BadArgument)?;
         let alone = thread.core().reference() == self.void();
         if !alone && thread.core().reference() != core.at() {
             return Err(Status::OtherCore);
         }
         let state = self.0.state(scb).ok_or(Status::WrongPage)?;
-        let fresh = state.map(|rest| self.is_quiet(rest))?;
-        self.claim(at, Kind::Scheduler, self.void().address())
-            .inspect_err(|_| state.unmap(self.rest()))?;
-        if alone && !self.adopt(thread, core) {
-            // Another core was faster; nobody has seen the page.
+        let held = [thread.at(), thread.component().reference()];
+        self.refer_both(held)?;
+        let fresh = state
+            .map(|rest| self.is_quiet(rest))
+            .inspect_err(|_| self.forget_both(held))?;
+        let undo = || {
             state.unmap(self.rest());
-            self.0
-                .state(at)
-                .map(|state| state.release(Kind::Scheduler, self.rest()));
+            self.forget_both(held);
+        };
+        self.claim(at, Kind::Scheduler, self.void().address())
+            .inspect_err(|_| undo())?;
+        if alone && !self.adopt(thread, core) {
+            // Another core was faster.
+            self.abandon(at, Kind::Scheduler);
+            undo();
             return Err(Status::OtherCore);
         }
         if fresh {
             self.0.frame(scb).fill(0);
         }
-        core.schedulers().set(place + 1);
         core.placed(place).set(at.address());
-        self.refer(thread.at())?;
         let scheduler = self.scheduler(at);
         scheduler.core().set(core.at().address());
         scheduler.scb().set(scb.address());
@@ -182,6 +191,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         scheduler.parent().set(parent.at().address());
         scheduler.parent_index().set(thread.index().get());
         scheduler.timeout().set(NEVER);
+        scheduler.owned().set(0);
         scheduler.overflow().set(0);
         scheduler.overflow_high().set(0);
         scheduler.member(0).set(thread.at().address());
@@ -209,7 +219,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         let time = self.new_time(self.0.core(), at)?;
         self.transfer(source, time, cycles, None)?;
-        time.owner().set(caller.scheduler().get());
+        self.set_owner(time, self.scheduler(caller.scheduler().reference()));
         self.grade(caller, time, priority);
         self.enter_in(place, Kind::Time, at, 0)
     }
@@ -223,6 +233,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
         time.places().set(0);
         time.owner().set(self.void().address());
         Ok(time)
+    }
+
+    /// Has a scheduler be told when time that nobody owned ends.
+    pub(crate) fn set_owner(self, time: Time<'h>, owner: Scheduler<'h>) {
+        time.owner().set(owner.at().address());
+        owner.owned().set(owner.owned().get().wrapping_add(1));
     }
 
     /// The first capability to a new object.

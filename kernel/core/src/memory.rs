@@ -6,7 +6,7 @@ use crate::object::Thread;
 use crate::slot::Slot;
 use crate::translation::{page, physical, table};
 use crate::{Hal, Kernel};
-use bulkhead_abi::kernel::{Kind, Operation, Rights, SLOTS, Status};
+use bulkhead_abi::kernel::{Kind, Operation, Rights, Status};
 
 /// Level of the tables that map pages.
 const LAST_LEVEL: u64 = 3;
@@ -48,47 +48,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
         state.claim(self.free(state)?, kind)?;
         self.0.frame(at).fill(content);
         Ok(at)
-    }
-
-    /// Gives back a page: tables that are empty, time. Components, threads and schedulers keep their
-    /// type, so that what a running thread refers to is always one of those.
-    #[inline(never)]
-    fn reclaim(self, at: Ref) -> Answer {
-        let state = self.0.state(at).ok_or(Status::WrongPage)?;
-        if state.is(Kind::Time) {
-            return self.reclaim_time(at).map(|()| 0);
-        }
-        let (kind, empty) = match () {
-            () if state.is(Kind::Pages) => (Kind::Pages, 0),
-            () if state.is(Kind::Table) => (Kind::Table, self.void().address()),
-            () => return Err(Status::WrongPage),
-        };
-        let frame = self.0.frame(at);
-        let is_root = kind == Kind::Table && frame.word(0).get() == empty;
-        let unused = if kind == Kind::Pages || is_root {
-            frame.words().all(|word| word.get() == empty)
-        } else {
-            (0..SLOTS).all(|index| Slot::of(frame, index).is_empty())
-        };
-        if !unused {
-            return Err(Status::InUse);
-        }
-        state.release(kind, self.rest()).map(|()| 0)
-    }
-
-    /// Time that is in force, or was when a notification preempted, is referred to without a count.
-    fn reclaim_time(self, at: Ref) -> Result<(), Status> {
-        let core = self.0.core();
-        let state = self.0.state(at).ok_or(Status::WrongPage)?;
-        if self.time(at).core().reference() != core.at() {
-            return Err(Status::OtherCore);
-        }
-        let preempted = core.preempted().reference() != self.void();
-        let pays_again = preempted && core.preempted_time().reference() == at;
-        if core.time().reference() == at || pays_again {
-            return Err(Status::InUse);
-        }
-        state.release(Kind::Time, self.rest())
     }
 
     #[inline(never)]

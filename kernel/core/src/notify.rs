@@ -84,6 +84,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// Other cores have posted: delivers, to each thread at most once.
     pub fn attend(self) {
+        self.quiesce_in_passing();
         let core = self.0.core();
         let mailbox = self.0.frame(core.mailbox().reference());
         for word in Bits(mailbox.word(MAIL).take()) {
@@ -93,7 +94,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 let scheduler = self.scheduler(core.placed(place).reference());
                 let receiver = self.thread(scheduler.member(number).reference());
                 if receiver.at() != self.void() {
-                    self.deliver(receiver, receiver.posted().take());
+                    let count = receiver.posted().take();
+                    // It may have been meant for one that was retired.
+                    if count != 0 {
+                        self.deliver(receiver, count);
+                    }
                 }
             }
         }
@@ -169,10 +174,41 @@ impl<'h, H: Hal> Kernel<'h, H> {
             .0
             .enable_interrupt(intid)
             .inspect_err(|_| self.forget(sender.object()))?;
-        let table = self.0.frame(self.0.core().interrupts().reference());
-        let word = sender.object().address() | u64::from(level);
-        table.word(intid).set(word);
+        self.notify_of(intid, sender.object().address() | u64::from(level));
         Ok(level.into())
+    }
+
+    /// Interrupt `intid` of this core is nobody's business any more.
+    #[inline(never)]
+    pub(crate) fn ignore(self, intid: u64) -> Answer {
+        let table = self.0.frame(self.0.core().interrupts().reference());
+        if intid >= INTERRUPTS || table.word(intid).reference() == self.void() {
+            return Err(Status::Nothing);
+        }
+        self.0.disable_interrupt(intid);
+        let _no_longer_active = self.complete(intid);
+        self.notify_of(intid, self.void().address());
+        Ok(0)
+    }
+
+    /// No interrupt of this core is a thread's business any more.
+    pub(crate) fn ignore_all(self, thread: Thread<'h>) {
+        let table = self.0.frame(self.0.core().interrupts().reference());
+        for intid in 0..INTERRUPTS {
+            if table.word(intid).get() & !LEVEL == thread.at().address() {
+                let _it_was = self.ignore(intid);
+            }
+        }
+    }
+
+    /// Replaces who is notified of an interrupt, to whom the table refers.
+    fn notify_of(self, intid: u64, word: u64) {
+        let table = self.0.frame(self.0.core().interrupts().reference());
+        let before = Ref(table.word(intid).get() & !LEVEL);
+        table.word(intid).set(word);
+        if before != self.void() {
+            self.forget(before);
+        }
     }
 
     /// An interrupt arrived; whether it has been dealt with.
@@ -182,6 +218,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// nothing is masked, which would enter the monitor.
     #[must_use]
     pub fn interrupt(self, intid: u64) -> bool {
+        self.quiesce_in_passing();
         let core = self.0.core();
         let table = self.0.frame(core.interrupts().reference());
         let word = table.word(intid % INTERRUPTS).get();

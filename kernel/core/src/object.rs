@@ -4,7 +4,7 @@
 
 use crate::frame::{Frame, Ref, Word};
 use bulkhead_abi::dispatch::MAX_THREADS;
-use bulkhead_abi::kernel::{DEPTH, SCHEDULERS};
+use bulkhead_abi::kernel::{DEPTH, MAX_CORES, SCHEDULERS};
 
 macro_rules! objects {
     ($($(#[$doc:meta])* $name:ident {
@@ -72,8 +72,6 @@ objects! {
         space = 9,
         /// What the timer is set to.
         armed = 10,
-        /// Schedulers made; see [`Core::placed`].
-        schedulers = 11,
         /// A page of zeros whose slots are empty and whose leaves are itself: stands for "none".
         void = 12,
         /// Bitmap of the address-space identities in use.
@@ -99,8 +97,10 @@ objects! {
         period = 23,
         /// Until when it has last become quiet; alone on its line, for others read it.
         quiet = 24,
-        /// When it becomes quiet next.
+        /// When it becomes quiet next, if nothing else has it enter the kernel before.
         due = 32,
+        /// From when on it becomes quiet in passing.
+        early = 33,
         /// End of its stack.
         stack = Self::STACK,
     }
@@ -122,7 +122,7 @@ objects! {
         claim = Self::CLAIM,
         /// Its index in the SCB.
         index = Self::INDEX,
-        /// [`READY`], [`WAITING`] or [`FAULTED`].
+        /// [`READY`], [`WAITING`], [`FAULTED`] or [`RETIRED`].
         state = 37,
         /// Component it executes in.
         component = 38,
@@ -144,7 +144,7 @@ objects! {
         fault_address = 46,
         /// PC of its last fault.
         fault_pc = 47,
-        /// Component of its last fault.
+        /// Identity of the component of its last fault.
         fault_component = 48,
         /// The core it belongs to, or the void until it is bound.
         core = 49,
@@ -184,8 +184,10 @@ objects! {
         overflow_high = 7,
         /// When it wants to run again at the latest.
         timeout = 8,
-        /// The core it belongs to.
+        /// The core it belongs to; the void once it is retired.
         core = 9,
+        /// Temporal capabilities that it owns.
+        owned = 10,
     }
 
     /// A temporal capability.
@@ -221,6 +223,8 @@ pub const READY: u64 = 0;
 pub const WAITING: u64 = 1;
 /// It faulted.
 pub const FAULTED: u64 = 2;
+/// It never runs again.
+pub const RETIRED: u64 = 3;
 
 /// First word of the invocation stack: component, PC, SP and a spare word each.
 const INVOCATIONS: u64 = 64;
@@ -232,6 +236,12 @@ const THREADS: u64 = 128;
 const VECTOR: u64 = 8;
 /// First word of the schedulers of a core, by place.
 const PLACED: u64 = 64;
+/// First word of the numbers of temporal capabilities in whose vectors they have a say, by place.
+const GRADED: u64 = 80;
+/// First word of the threads that have been invoked into a component, by the rank of their core: a line each.
+const INSIDE: u64 = 8;
+/// Words of a line.
+const LINE: u64 = 8;
 
 const _: () = assert!(THREADS as usize + MAX_THREADS <= crate::frame::WORDS);
 const _: () = assert!(VECTOR as usize + SCHEDULERS < THREADS as usize);
@@ -244,6 +254,19 @@ impl<'h> Core<'h> {
     #[inline(always)]
     pub(crate) fn placed(self, place: u64) -> &'h Word {
         self.frame.word(PLACED + place % SCHEDULERS as u64)
+    }
+
+    /// Temporal capabilities of the core that the scheduler of that place has graded.
+    pub(crate) fn graded(self, place: u64) -> &'h Word {
+        self.frame.word(GRADED + place % SCHEDULERS as u64)
+    }
+}
+
+impl<'h> Component<'h> {
+    /// Invocations into it that threads of the core of that rank have not returned from.
+    #[inline(always)]
+    pub(crate) fn inside(self, rank: u64) -> &'h Word {
+        self.frame.word(INSIDE + LINE * (rank % MAX_CORES as u64))
     }
 }
 

@@ -45,16 +45,37 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Where it is due: the calling core holds nothing that was given up before `now`.
-    #[inline(never)]
     pub(crate) fn quiesce(self, now: u64) {
-        let core = self.0.core();
-        if now < core.due().get() {
-            return;
+        if now >= self.0.core().due().get() {
+            self.note(now);
         }
+    }
+
+    /// The same half a period before it is due: a core that enters the kernel anyway need not be
+    /// interrupted for it. To be called before a path has loaded anything that can be given up.
+    #[inline(always)]
+    pub(crate) fn quiesce_in_passing(self) {
+        let now = self.0.now();
+        if now >= self.0.core().early().get() {
+            self.note(now);
+        }
+    }
+
+    #[inline(never)]
+    fn note(self, now: u64) {
+        let core = self.0.core();
         self.0.forget_translations();
         core.quiet().publish(now);
+        let period = core.period().get();
         let alone = core.count().get() == 1;
-        let next = now.saturating_add(core.period().get());
-        core.due().set(if alone { NEVER } else { next });
+        let next = |after| {
+            if alone {
+                NEVER
+            } else {
+                now.saturating_add(after)
+            }
+        };
+        core.due().set(next(period));
+        core.early().set(next(period / 2));
     }
 }

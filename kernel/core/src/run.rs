@@ -200,7 +200,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::BadArgument);
         }
         let member = scheduler.member(index);
+        let held = [thread.at(), scheduler.at()];
+        self.refer_both(held)?;
+        self.refer(time.at())
+            .inspect_err(|_| self.forget_both(held))?;
+        // A retired thread keeps its core.
         if member.reference() != self.void() || !self.adopt(thread, core) {
+            self.forget_both(held);
+            self.forget(time.at());
             return Err(Status::Occupied);
         }
         member.set(thread.at().address());
@@ -209,9 +216,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         thread.number().set(number(scheduler, index));
         thread.message(0).set(index);
         self.place_in(thread, self.component(thread.component().reference()));
-        self.set_time(thread, time.at())?;
-        self.refer(thread.at())?;
-        self.refer(scheduler.at())?;
+        thread.time().set(time.at().address());
         Ok(0)
     }
 

@@ -8,6 +8,7 @@ mod invocation;
 mod notification;
 mod ownership;
 mod quiescence;
+mod reclaim;
 mod scheduling;
 
 use crate::boot::Offer;
@@ -147,6 +148,8 @@ impl Hal for Machine {
         }
     }
 
+    fn disable_interrupt(&self, _: u64) {}
+
     fn end_interrupt(&self, intid: u64) {
         assert!(self.processor().active.replace(0) == intid, "in order");
     }
@@ -211,7 +214,7 @@ impl Machine {
         machine
     }
 
-    fn core_of(&self, rank: u64) -> Core<'_> {
+    pub(super) fn core_of(&self, rank: u64) -> Core<'_> {
         let at = Ref::offered(BASE + PAGE * rank);
         Core::new(at, self.frame(at))
     }
@@ -234,7 +237,7 @@ impl Machine {
         }
     }
 
-    fn number(&self, at: Ref) -> usize {
+    pub(super) fn number(&self, at: Ref) -> usize {
         (at.address().checked_sub(BASE).expect("below all memory") / PAGE) as usize
     }
 
@@ -418,6 +421,23 @@ impl<'m> Workshop<'m> {
         let page = self.page.get();
         self.page.set(page + 1);
         page
+    }
+
+    /// The page that was handed out last.
+    pub(super) fn last_page(&self) -> u64 {
+        self.page.get() - 1
+    }
+
+    /// Hands out the last pages and slots again.
+    pub(super) fn step_back(&self, objects: u64) {
+        self.page.set(self.page.get() - objects);
+        self.slots.0.set(self.slots.0.get() - objects);
+    }
+
+    /// Hands out all pages and slots again.
+    pub(super) fn rewind(&self) {
+        self.page.set(0);
+        self.slots.0.set(first::FREE);
     }
 
     /// Makes an object; its slot.

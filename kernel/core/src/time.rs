@@ -5,10 +5,10 @@
 //! time runs more importantly than it granted (spec 20-kernel, details).
 
 use crate::call::{Answer, Arguments};
-use crate::object::{Thread, Time};
+use crate::object::{Core, Thread, Time};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
-use bulkhead_abi::kernel::{ALL, Kind, Operation, SCHEDULERS, Status};
+use bulkhead_abi::kernel::{ALL, Kind, LEAST, Operation, SCHEDULERS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(never)]
@@ -67,8 +67,20 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(never)]
     pub(crate) fn grade(self, caller: Thread<'h>, time: Time<'h>, priority: u64) {
         let place = self.scheduler(caller.scheduler().reference()).place().get();
-        time.priority(place).set(priority);
+        self.prioritise(time, place, priority);
         time.places().set(time.places().get().max(place + 1));
+    }
+
+    /// Writes a place of a vector; its core counts in how many each place says something.
+    #[inline(always)]
+    pub(crate) fn prioritise(self, time: Time<'h>, place: u64, priority: u64) {
+        let at = time.core().reference();
+        let graded = Core::new(at, self.0.frame(at)).graded(place);
+        let word = time.priority(place);
+        let said = |priority| u64::from(priority != LEAST);
+        let more = said(priority).wrapping_sub(said(word.get()));
+        graded.set(graded.get().wrapping_add(more));
+        word.set(priority);
     }
 
     /// Moves `cycles` (or [`ALL`]); with a grade, the giver's scheduler has a say from now on.
@@ -99,7 +111,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             } else {
                 into.priority(place).get()
             };
-            into.priority(place).set(given.max(kept));
+            self.prioritise(into, place, given.max(kept));
         }
         let graded = grade.map_or(0, |(place, _)| place + 1);
         let places = into.places().get().max(from.places().get()).max(graded);

@@ -45,6 +45,25 @@ pub struct Component<'a> {
     pub wiring: &'a Wiring,
 }
 
+/// A component invokes an interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    /// The interface's number.
+    pub interface: usize,
+    /// Who provides it.
+    pub provider: Component<'a>,
+    /// Number of who needs it.
+    pub client: usize,
+}
+
+impl Invocation<'_> {
+    /// Whether the component of that number is one of the two.
+    #[must_use]
+    pub const fn involves(&self, number: usize) -> bool {
+        self.client == number || self.provider.number == number
+    }
+}
+
 impl<'a> Component<'a> {
     /// Its name.
     #[must_use]
@@ -138,6 +157,21 @@ impl<'a> Checked<'a> {
         self.0.interfaces.iter().enumerate().take_while(named)
     }
 
+    /// Who invokes whom.
+    pub fn invocations(self) -> impl Iterator<Item = Invocation<'a>> {
+        self.components().flat_map(move |client| {
+            let needed = move |(number, _): &(usize, _)| client.wiring.needs & 1 << number != 0;
+            let providers = self.interfaces().filter(needed);
+            providers.filter_map(move |(interface, one)| {
+                Some(Invocation {
+                    interface,
+                    provider: self.components().nth(one.provider as usize)?,
+                    client: client.number,
+                })
+            })
+        })
+    }
+
     fn check(self, component: &Component<'a>) -> Result<(), Flaw> {
         let number = component.number;
         let name = &component.packed.name;
@@ -183,7 +217,7 @@ impl<'a> Checked<'a> {
             && within(wiring.needs, interfaces)
             && within(wiring.channels, MAX_CHANNELS)
             && (wiring.priority <= LEAST_PRIORITY || wiring.priority == NO_THREAD)
-            && wiring.on_fault <= OnFault::Stop as u32
+            && wiring.on_fault <= OnFault::Restart as u32
             && wiring.budget_ticks <= wiring.period_ticks
             && wiring.period_ticks <= u64::MAX >> 2
     }

@@ -121,12 +121,29 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
             .iter()
             .position(|record| record.state == State::Absent);
         let thread = ThreadId(free.ok_or(Refusal::Full)? as u16);
+        self.insert(thread, parameters, now)?;
+        Ok(thread)
+    }
+
+    /// Admits a thread under a name that is free, blocked.
+    ///
+    /// # Errors
+    /// [`Refusal`] where the name is taken or the policy refuses the parameters.
+    pub fn insert(
+        &mut self,
+        thread: ThreadId,
+        parameters: P::Parameters,
+        now: Time,
+    ) -> Result<(), Refusal> {
+        let record = self.threads.get_mut(thread.index());
+        let free = record.filter(|record| record.state == State::Absent);
+        let record = free.ok_or(Refusal::Full)?;
         self.policy.add(thread, parameters, now)?;
-        self.threads[thread.index()] = Record {
+        *record = Record {
             state: State::Blocked,
             ..ABSENT
         };
-        Ok(thread)
+        Ok(())
     }
 
     /// Removes a thread, whatever its state.

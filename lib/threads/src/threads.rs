@@ -168,19 +168,17 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         Ok(index)
     }
 
-    /// Takes a thread that somebody else made, under this scheduler at `index`; ready to run.
+    /// Takes a thread that somebody else made, under this scheduler at `index`, which is free or that of
+    /// one that faulted; ready to run.
     ///
     /// # Errors
-    /// The policy's refusal, or an index that is not the next one, as [`Machine::REFUSED`].
+    /// The policy's refusal, or an index that is taken, as [`Machine::REFUSED`].
     pub fn adopt(&self, index: u64, name: u64, parameters: P::Parameters) -> Result<(), M::Error> {
         let now = M::now();
         self.with(|state| {
-            let thread = state.scheduler.add(parameters, now);
-            let thread = thread.map_err(|_| M::REFUSED)?;
-            if thread != thread_of(index) {
-                let _was_there = state.scheduler.remove(thread, now);
-                return Err(M::REFUSED);
-            }
+            let thread = thread_of(index);
+            let added = state.scheduler.insert(thread, parameters, now);
+            added.map_err(|_| M::REFUSED)?;
             if let Some(place) = state.names.get_mut(thread.index()) {
                 *place = name;
             }

@@ -14,7 +14,7 @@ static struct slite_queue queue;
 static struct slite_mutex mutex, other;
 static struct slite_semaphore units, done;
 static struct slite_events events;
-static struct slite_end_point line;
+static struct slite_end_point line, bell;
 static int notified;
 static uint64_t expiries;
 
@@ -23,7 +23,18 @@ static uint64_t after_ms(unsigned ms)
     return slite_after_us(1000 * ms);
 }
 
-/* An interrupt thread: waits in the kernel, tells the others. */
+/* What the peer's doorbell sets among the events. */
+enum { RUNG = 8 };
+
+/* An interrupt thread: the peer's doorbell runs it at once; it tells the others. */
+static void serve_interrupts(void *argument)
+{
+    (void)argument;
+    while (slite_wait_notified(&bell) > 0)
+        slite_events_set(&events, RUNG);
+}
+
+/* The same for what a thread of its own sends. */
 static void driver(void *argument)
 {
     (void)argument;
@@ -126,6 +137,15 @@ static void low(void *argument)
         ;
     slite_periodic_wait(&task);
     printf("periodic: in time %d, overruns %lu\n", worst < slite_frequency() / 50000, task.overruns);
+
+    /* Rings the peer until it has rung back, and once more, since it may have come later. */
+    uint32_t heard = 0;
+    for (int turn = 0; turn < 100 && !heard; turn++) {
+        slite_ring("bell");
+        slite_events_wait(&events, RUNG, SLITE_ALL, after_ms(1), &heard);
+    }
+    slite_ring("bell");
+    printf("interrupts: heard %u, no channel %d\n", heard, slite_ring("gong"));
     printf("the tour ends\n");
 }
 
@@ -139,6 +159,9 @@ int slite_main(void)
             && slite_thread(low, NULL, &importance[LOW]) == LOW
             && slite_timers(&importance[DRIVER]) > 0
             && slite_end_point(first, &line) == SLITE_OK;
+    int server = slite_thread(serve_interrupts, NULL, &importance[DRIVER]);
+    made = made && slite_end_point(server, &bell) == SLITE_OK
+            && slite_listen(&bell, slite_doorbell("bell")) == SLITE_OK;
     if (!made)
         return SLITE_NO_MEMORY;
     slite_up();

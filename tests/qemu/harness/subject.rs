@@ -115,6 +115,7 @@ fn build(case: &Case, root: &Path, out: &Path) -> Result<Manifest, String> {
         out_dir: out.into(),
         arguments: case.expectation.arguments.clone(),
         quiet: true,
+        ..BuildOptions::default()
     };
     let built = bulkhead_image::build(&system, &options);
     built.map(|built| built.manifest).map_err(|error| {

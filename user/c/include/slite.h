@@ -139,6 +139,14 @@ int slite_wait_notified(const struct slite_end_point *end_point); /* how many we
 int slite_notify(const struct slite_end_point *end_point);
 int slite_listen(const struct slite_end_point *end_point, uint64_t intid); /* an interrupt notifies */
 
+/* --- Doorbells of channels -------------------------------------------------------------------------- */
+
+/* By the channel's name in the description. The interrupt by which its peer rings, for `slite_listen`; 0
+ * where there is no such channel or it has no doorbell for this end. */
+uint64_t slite_doorbell(const char *channel);
+/* Rings the peer's, within the limit that the description gives. */
+int slite_ring(const char *channel);
+
 /* --- Output ---------------------------------------------------------------------------------------- */
 
 /* Prints a line on the partition's console, stamped with the time. Knows %d %i %u %x %c %s %p %%, the

@@ -1,6 +1,8 @@
 //! Start, time, threads, timers, notifications, output
 
+use bulkhead_abi::guest::{ChannelEnd, GuestInfo, NONE};
 use bulkhead_abi::kernel::{Operation, Status, first};
+use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
 use bulkhead_component::first::argument_text;
 use bulkhead_component::{First, clock, console};
@@ -21,6 +23,8 @@ unsafe extern "C" {
 
 /// What the component was given; nothing while it is made.
 static MEANS: Mutex<Option<First>> = Mutex::new(None);
+/// What the partition was given, channels among it.
+static INFO: Mutex<Option<GuestInfo>> = Mutex::new(None);
 /// What each thread runs: its function and the argument. Written before the thread exists.
 static BODIES: [[AtomicPtr<c_void>; 2]; THREAD_COUNT] =
     [const { [const { AtomicPtr::new(core::ptr::null_mut()) }; 2] }; THREAD_COUNT];
@@ -63,6 +67,7 @@ fn start(first: &mut First) -> Result<(), Status> {
         }
         NAMED.store(1, Relaxed);
     }
+    let _kept = INFO.with(&THREADS, |known| *known = Some(info));
     Ok(())
 }
 
@@ -285,6 +290,33 @@ unsafe extern "C" fn slite_listen(place: *const EndPoint, intid: u64) -> i32 {
     // SAFETY: the caller's own.
     let send = unsafe { (*place).send };
     status(call(first::INTERRUPT, Operation::Listen, [intid, send]))
+}
+
+/// A number that this partition's end of a channel has; nothing where it has none.
+fn of_channel(name: *const c_char, number: impl FnOnce(&ChannelEnd) -> u32) -> Option<u64> {
+    // SAFETY: a string of the caller's.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let found = INFO.with(&THREADS, |info| {
+        let ends = &info.as_ref()?.channels;
+        let end = ends
+            .iter()
+            .find(|end| name_text(&end.name).as_bytes() == name);
+        end.map(number).filter(|number| *number != NONE)
+    });
+    found.ok().flatten().map(u64::from)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_doorbell(channel: *const c_char) -> u64 {
+    of_channel(channel, |end| end.doorbell_in).unwrap_or(0)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_ring(channel: *const c_char) -> i32 {
+    let Some(doorbell) = of_channel(channel, |end| end.doorbell_out) else {
+        return REFUSED;
+    };
+    status(call(first::MONITOR, Operation::Ring, [doorbell]).map(|_| 0))
 }
 
 #[unsafe(no_mangle)]

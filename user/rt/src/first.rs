@@ -15,7 +15,7 @@ use bulkhead_abi::kernel::{
 use bulkhead_abi::timing;
 use bulkhead_buffers::Region;
 use core::sync::atomic::AtomicU64;
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, FromZeros};
 
 /// End of the addresses that are handed out: the guard of the stack.
 const END: u64 = STACK_TOP - (STACK_PAGES + 1) * PAGE_SIZE;
@@ -133,6 +133,15 @@ impl Timing {
     }
 }
 
+/// A page of [`first::MEMORY`] and a slot: what the first component hands out next.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Position {
+    /// Number of the page.
+    pub page: u64,
+    /// The slot.
+    pub slot: u64,
+}
+
 /// The first component's means.
 #[derive(Debug)]
 pub struct First {
@@ -161,6 +170,28 @@ impl First {
     pub const fn with_slots_from(mut self, slot: u64) -> Self {
         self.slot = slot;
         self
+    }
+
+    /// Has the next `slots` slots lie in one leaf.
+    pub fn keep_together(&mut self, slots: u64) {
+        while self.slot % SLOTS + slots >= SLOTS {
+            self.slot();
+        }
+    }
+
+    /// What it hands out next.
+    #[must_use]
+    pub const fn position(&self) -> Position {
+        Position {
+            page: self.page,
+            slot: self.slot,
+        }
+    }
+
+    /// Hands out from there on, what was handed out before, too: it was given up since.
+    pub const fn go_to(&mut self, position: Position) {
+        self.page = position.page;
+        self.slot = position.slot;
     }
 
     /// Empties its slots from `slot` on, which it handed out last.
@@ -420,9 +451,7 @@ impl First {
         let page = core::ptr::with_exposed_provenance_mut::<u8>(address as usize);
         // SAFETY: mapped above, of at least that length; who has the page has not started.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), page, length) };
-        self.address = address;
-        let index = (address - IMAGE) / PAGE_SIZE;
-        call(first::PAGES[2], Operation::Unmap, [index]).map(|_| ())
+        self.unmap_last(address)
     }
 
     /// A copy of the guest information page.
@@ -430,11 +459,29 @@ impl First {
     /// # Errors
     /// As for [`First::map`].
     pub fn guest_info(&mut self) -> Result<GuestInfo, Status> {
+        let mut info = GuestInfo::new_zeroed();
+        self.copy_guest_info(&mut info)?;
+        Ok(info)
+    }
+
+    /// Copies the guest information page to a place, for who has not the stack for it.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn copy_guest_info(&mut self, place: &mut GuestInfo) -> Result<(), Status> {
         let number = (self.guest_page - self.window) / PAGE_SIZE;
         let address = self.map(first::WINDOW, number, 1, Rights::Read)?;
         let info: *const GuestInfo = core::ptr::with_exposed_provenance(address as usize);
         // SAFETY: mapped above; every bit pattern is a value; nobody else writes it.
-        Ok(unsafe { info.read() })
+        unsafe { core::ptr::copy_nonoverlapping(info, place, 1) };
+        self.unmap_last(address)
+    }
+
+    /// Unmaps the page that was mapped last; its address is free again.
+    fn unmap_last(&mut self, address: u64) -> Result<(), Status> {
+        self.address = address;
+        let index = (address - IMAGE) / PAGE_SIZE;
+        call(first::PAGES[2], Operation::Unmap, [index]).map(|_| ())
     }
 
     /// The number of the page at a guest-physical address of the window.

@@ -88,9 +88,17 @@ pub fn invoke_keeping_fp(index: u64, words: [u64; 5]) -> Reply {
 
 /// Has invocations of the component run `$handler(token, message) -> value`, on stacks of `$bytes`
 /// bytes for `$threads` threads.
+///
+/// Without `threads` there is one stack: for a component that one thread alone invokes.
 #[macro_export]
 macro_rules! serve {
+    ($handler:ident, stack: $bytes:literal) => {
+        $crate::serve!($handler, threads: 1, stack: $bytes, apart: 0);
+    };
     ($handler:ident, threads: $threads:literal, stack: $bytes:literal) => {
+        $crate::serve!($handler, threads: $threads, stack: $bytes, apart: $bytes);
+    };
+    ($handler:ident, threads: $threads:literal, stack: $bytes:literal, apart: $apart:literal) => {
         mod served {
             #![expect(unsafe_code, reason = "an entry is assembly")]
 
@@ -112,7 +120,7 @@ macro_rules! serve {
                 core::arch::naked_asm!(
                     "adrp x7, {stacks}",
                     "add x7, x7, :lo12:{stacks}",
-                    "mov x8, #{bytes}",
+                    "mov x8, #{apart}",
                     "madd x7, x6, x8, x7",
                     "add sp, x7, #{bytes}",
                     "bl {handle}",
@@ -122,6 +130,7 @@ macro_rules! serve {
                     "udf #2",
                     stacks = sym STACKS,
                     handle = sym handle,
+                    apart = const $apart,
                     bytes = const $bytes,
                 );
             }

@@ -77,7 +77,7 @@ fn main() {
     if missing {
         // The name is all that it says: there is no figure.
         rows.push(json!({
-            "name": "boost.context: not installed (apt-get install libboost-context-dev)",
+            "name": "boost.context: not installed (`make setup` does, or apt-get install libboost-context-dev)",
             "figures": {}, "unit": "TSC cycles", "bound": null, "ok": true,
         }));
     }

@@ -35,6 +35,7 @@ pub(super) fn build(
         out_dir: checkout.out(&system.name),
         arguments: super::arguments(system, changes)?,
         quiet,
+        ..BuildOptions::default()
     };
     bulkhead_image::build(system, &options).map_err(|error| Failure::Build {
         finding: Box::new(error.diagnostic(system)),

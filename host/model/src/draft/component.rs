@@ -6,7 +6,7 @@ use crate::system::{Criticality, Span};
 use bulkhead_abi::component::{OnFault, Part, Role};
 
 const CRITICALITIES: [Criticality; 5] = super::partition::CRITICALITIES;
-const ON_FAULT: [OnFault; 2] = [OnFault::Fail, OnFault::Stop];
+const ON_FAULT: [OnFault; 3] = [OnFault::Fail, OnFault::Stop, OnFault::Restart];
 
 /// A component.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct ComponentDraft {
     pub(crate) period: Field<u64>,
     pub(crate) criticality: Field<Criticality>,
     pub(crate) on_fault: Field<OnFault>,
+    pub(crate) restart_limit: Field<u64>,
+    pub(crate) restart_per: Field<u64>,
 }
 
 /// Names of the parts of a partition that one component can own, in the order of [`Part`].
@@ -39,7 +41,7 @@ pub(crate) const STACK_DEFAULT: u64 = 16 << 10;
 
 impl ComponentDraft {
     pub(super) fn read(section: Section<'_>) -> Self {
-        let image = section.section("image");
+        let [image, restart] = ["image", "restart"].map(|key| section.section(key));
         Self {
             role: section.choice("role", &Role::ALL),
             built: image.text("crate"),
@@ -56,6 +58,8 @@ impl ComponentDraft {
             period: section.number("period"),
             criticality: section.choice("criticality", &CRITICALITIES),
             on_fault: section.choice("on_fault", &ON_FAULT),
+            restart_limit: restart.number("limit"),
+            restart_per: restart.number("per"),
             name: section.name,
         }
     }

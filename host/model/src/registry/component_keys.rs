@@ -6,7 +6,7 @@ use bulkhead_abi::component::LEAST_PRIORITY;
 /// Values of `role`, in the order of `Role`.
 const ROLES: &[&str] = &["application", "driver", "scheduler", "boot"];
 /// Values of `on_fault`, in the order of `OnFault`.
-const ON_FAULT: &[&str] = &["fail", "stop"];
+const ON_FAULT: &[&str] = &["fail", "stop", "restart"];
 
 pub(super) const KEYS: &[Key] = &[
     Key {
@@ -138,8 +138,31 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Choice(ON_FAULT),
         presence: Default("`\"fail\"`"),
         meaning: "What a fault of its thread comes to. `\"fail\"`: the partition fails, and `on_panic` \
-                  decides. `\"stop\"`: the thread stays stopped, the others go on. Who invoked it is \
-                  told in either case.",
+                  decides. `\"stop\"`: the thread stays stopped, the others go on. `\"restart\"`: the \
+                  component is built anew from its image, the others go on. Who invoked it is told in \
+                  any case.",
         example: "on_fault = \"stop\"",
+    },
+    Key {
+        path: "partition.*.component.*.restart",
+        shape: Shape::Section,
+        presence: Default("10 per 10 s"),
+        meaning: "Budget of restarts after faults. When it is used up the component \
+                  stays stopped.",
+        example: "restart = { limit = 3, per = \"1 s\" }",
+    },
+    Key {
+        path: "partition.*.component.*.restart.limit",
+        shape: Shape::Number(1, 1_000_000),
+        presence: Default("10"),
+        meaning: "Restarts admitted per `per`.",
+        example: "restart.limit = 3",
+    },
+    Key {
+        path: "partition.*.component.*.restart.per",
+        shape: Shape::Time,
+        presence: Default("10 s"),
+        meaning: "Window of the limit.",
+        example: "restart.per = \"1 s\"",
     },
 ];

@@ -8,10 +8,11 @@ extern crate std;
 use super::{Machine, PAGES, Workshop};
 use crate::Hal;
 use crate::frame::{Frame, PAGE, Ref, WORDS};
-use crate::object::Thread;
+use crate::object::{Component, Scheduler, Thread, Time};
 use crate::slot::Slot;
 use crate::translation::physical;
-use bulkhead_abi::kernel::{Kind, Operation, SLOTS, first};
+use bulkhead_abi::dispatch::MAX_THREADS;
+use bulkhead_abi::kernel::{Kind, LEAST, Operation, SCHEDULERS, SLOTS, first};
 use std::vec::Vec;
 
 /// The attacker's identity, thread index and first slots.
@@ -219,7 +220,7 @@ fn recount(machine: &Machine) -> Vec<u64> {
             slots
                 .filter(|slot| slot.counts())
                 .for_each(|slot| count(slot.object()));
-        } else if state.is(Kind::Component) {
+        } else if state.is(Kind::Component) || state.is_closing() {
             count(frame.word(0).reference());
             count(Ref::offered(
                 (frame.word(1).get() & ((1 << 48) - 1)) + Machine::LINEAR,
@@ -228,9 +229,73 @@ fn recount(machine: &Machine) -> Vec<u64> {
             let thread = Thread::new(at, frame);
             count(creator(thread));
             count(thread.time().reference());
+        } else if let Some(scheduler) = scheduler(machine, at) {
+            count(scheduler.thread().reference());
+            count(scheduler.component().reference());
+            let members = (1..MAX_THREADS as u64).map(|index| scheduler.member(index).reference());
+            members.filter(|&member| member != void).for_each(|member| {
+                count(member);
+                count(at);
+            });
         }
     }
+    for rank in 0..super::CORES {
+        let interrupts = machine.frame(machine.core_of(rank).interrupts().reference());
+        let listeners = interrupts.words().map(|word| Ref::offered(word.get() & !1));
+        listeners.for_each(&mut count);
+    }
     counts
+}
+
+/// The scheduler at a page, unless it is none or was retired.
+fn scheduler(machine: &Machine, at: Ref) -> Option<Scheduler<'_>> {
+    let scheduler = Scheduler::new(at, machine.frame(at));
+    let void = machine.core().void().reference();
+    let is_one = machine.state(at)?.is(Kind::Scheduler);
+    (is_one && scheduler.core().reference() != void).then_some(scheduler)
+}
+
+/// What is counted beside the frame table: invocations into components, time that schedulers own, and
+/// time that they have graded, by page and place.
+fn assert_counts_beside(machine: &Machine) {
+    let pages = || (0..PAGES).map(|number| Ref::offered(super::MEMORY + PAGE * number));
+    let of = |kind| pages().filter(move |&at| machine.state(at).unwrap().is(kind));
+    let threads = || of(Kind::Thread).map(|at| Thread::new(at, machine.frame(at)));
+    let times = || of(Kind::Time).map(|at| Time::new(at, machine.frame(at)));
+    for at in pages().filter(|&at| {
+        let state = machine.state(at).unwrap();
+        state.is(Kind::Component) || state.is_closing()
+    }) {
+        let component = Component::new(at, machine.frame(at));
+        let counted: u64 = (0..super::CORES)
+            .map(|rank| component.inside(rank).get())
+            .sum();
+        let entered = |thread: Thread<'_>| {
+            let below =
+                (1..thread.depth().get()).map(|depth| thread.invocation(depth)[0].reference());
+            let top = (thread.depth().get() > 0).then(|| thread.component().reference());
+            below.chain(top).filter(|&into| into == at).count() as u64
+        };
+        assert_eq!(counted, threads().map(entered).sum(), "inside of {at:?}");
+    }
+    for at in of(Kind::Scheduler) {
+        let owned = times()
+            .filter(|time| time.owner().reference() == at)
+            .count() as u64;
+        assert_eq!(Scheduler::new(at, machine.frame(at)).owned().get(), owned);
+    }
+    for (rank, place) in
+        (0..super::CORES).flat_map(|rank| (0..SCHEDULERS as u64).map(move |place| (rank, place)))
+    {
+        let core = machine.core_of(rank);
+        let said = |time: &Time<'_>| {
+            time.core().reference() == core.at() && time.priority(place).get() != LEAST
+        };
+        assert_eq!(
+            core.graded(place).get(),
+            times().filter(said).count() as u64
+        );
+    }
 }
 
 /// A root holds addresses of leaves everywhere, a leaf small kinds in every fourth word.
@@ -256,9 +321,16 @@ fn check(machine: &Machine, root: Thread<'_>, before: &[u64]) {
         let state = machine.state(at).unwrap();
         let kernel = Kind::ALL.iter().find(|&&kind| state.is(kind));
         match kernel {
-            // Private pages, and objects that others keep alive for good.
-            Some(Kind::Empty | Kind::Scheduler | Kind::Thread) => {}
-            Some(Kind::Time | Kind::Component | Kind::Table | Kind::Pages) => {
+            // Private pages.
+            Some(Kind::Empty) => {}
+            Some(
+                Kind::Time
+                | Kind::Component
+                | Kind::Table
+                | Kind::Pages
+                | Kind::Scheduler
+                | Kind::Thread,
+            ) => {
                 assert_eq!(
                     state.count(),
                     counts[number as usize],
@@ -266,6 +338,7 @@ fn check(machine: &Machine, root: Thread<'_>, before: &[u64]) {
                 );
             }
             Some(kind) => panic!("{kind:?} is no kind of page"),
+            None if state.is_closing() => assert_eq!(counts[number as usize], 0),
             None => assert!(
                 state.count() >= counts[number as usize],
                 "user page {number}"
@@ -273,6 +346,7 @@ fn check(machine: &Machine, root: Thread<'_>, before: &[u64]) {
         }
     }
     assert_no_object_is_mapped(machine);
+    assert_counts_beside(machine);
 }
 
 fn assert_no_object_is_mapped(machine: &Machine) {

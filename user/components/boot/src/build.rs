@@ -2,21 +2,23 @@
 //!
 //! One component after the other: its address space and table, what it owns of the window, its page
 //! about itself; last, when all are there, the capabilities to invoke each other, and the threads.
-//! Slots that only building needs are emptied again.
+//! Slots that only building needs are emptied again. A component that may be restarted keeps its slots:
+//! it is made of the same pages and slots each time, which are given up before.
 
 use crate::space::Space;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::{
-    ComponentInfo, INFO_ADDRESS, Part, Role, SCHEDULER_FREE, interface_slot, thread_slot, token,
+    ComponentInfo, INFO_ADDRESS, OnFault, Part, RESTART, Role, SCHEDULER_FREE, interface_slot,
+    thread_slot, token,
 };
 use bulkhead_abi::guest::{ChannelEnd, ChannelKind, GuestInfo, Role as EndRole};
 use bulkhead_abi::kernel::{
-    ALL, IMAGE, MAX_COMPONENTS, Operation, Rights, STACK_TOP, Status, first,
+    ALL, IMAGE, Kind, MAX_COMPONENTS, Operation, Rights, SLOTS, STACK_TOP, Status, first,
 };
 use bulkhead_component::First;
 use bulkhead_component::call::call;
-use bulkhead_component::first::Component as Slots;
-use bulkhead_formats::archive::{Checked, Component, Flaw};
+use bulkhead_component::first::{Component as Slots, Position};
+use bulkhead_formats::archive::{Checked, Component, Flaw, Invocation};
 use core::fmt;
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -58,73 +60,265 @@ impl From<Status> for Refusal {
     }
 }
 
-/// Slots that stay.
-pub(crate) struct Built {
-    pub(crate) scheduler_thread: u64,
-    pub(crate) time: u64,
-}
-
-/// Slots of one component that stay until all are built.
+/// Slots of one component that stay.
 #[derive(Clone, Copy, Default)]
 struct Made {
     component: u64,
     leaf: u64,
+    /// Where its thread is made.
+    thread: Position,
+    /// What it is made of, from and to, where it may be made again.
+    parts: Option<[Position; 2]>,
 }
 
 /// The place where the capabilities of the boot component to invoke others lie.
 const OWN_INTERFACES: u64 = interface_slot(0);
 /// What a component's identity is more than its number: 0 is the kernel's, 1 the boot component's.
 const IDENTITY: u64 = 1;
+/// Slots that a component takes at most, beside those for who invokes whom: itself, table, leaf, thread
+/// and translation tables, one of them per 2 MiB of the window.
+const OWN_SLOTS: u64 = 32;
 
 const _: () = assert!(OWN_INTERFACES == first::FREE);
 
-pub(crate) fn all(
-    first: &mut First,
-    archive: Checked<'_>,
-    info: &GuestInfo,
-) -> Result<Built, Refusal> {
-    let interfaces = bulkhead_abi::component::MAX_INTERFACES;
-    for _ in 0..interfaces {
-        first.slot();
-    }
-    let mut made = [Made::default(); MAX_COMPONENTS];
-    let time = first.time(ALL, 0)?;
-    let [scheduler, scheduler_thread] = [first.slot(), first.slot()];
-    for component in archive.components().skip(1) {
-        let kept = Made {
-            component: first.slot(),
-            leaf: first.slot(),
+/// Builds the components of a partition, once and again.
+pub(crate) struct Builder {
+    first: First,
+    archive: Checked<'static>,
+    info: &'static GuestInfo,
+    made: [Made; MAX_COMPONENTS],
+    scheduler: u64,
+    time: u64,
+    pub(crate) scheduler_thread: u64,
+}
+
+impl Builder {
+    /// Builds all components.
+    pub(crate) fn build(
+        mut first: First,
+        archive: Checked<'static>,
+        info: &'static GuestInfo,
+    ) -> Result<Self, Refusal> {
+        for _ in 0..bulkhead_abi::component::MAX_INTERFACES {
+            first.slot();
+        }
+        let time = first.time(ALL, 0)?;
+        let [scheduler, scheduler_thread] = [first.slot(), first.slot()];
+        let mut builder = Self {
+            first,
+            archive,
+            info,
+            made: [Made::default(); MAX_COMPONENTS],
+            scheduler,
+            time,
+            scheduler_thread,
         };
-        let scratch = first.slot();
-        let slots = one(first, archive, &component, info)?;
-        copy(first::LEAF, kept.component, slots.component)?;
-        copy(first::LEAF, kept.leaf, slots.leaf)?;
+        for component in archive.components().skip(1) {
+            builder.one(&component)?;
+        }
+        let scratch = builder.first.slot();
+        for pair in archive.invocations() {
+            builder.connect(&pair)?;
+            builder.first.release(scratch + 1)?;
+        }
+        for (index, component) in archive.threads() {
+            builder.thread(index, &component)?;
+        }
+        builder.offer_restarts()?;
+        Ok(builder)
+    }
+
+    /// What the scheduler's thread runs on.
+    pub(crate) const fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// A component, whose slots stay where it may be made again.
+    fn one(&mut self, component: &Component<'_>) -> Result<(), Status> {
+        let again = component.wiring.on_fault == OnFault::Restart as u32;
+        let invoked = self.archive.invocations();
+        let involved = invoked
+            .filter(|pair| pair.involves(component.number))
+            .count();
+        let first = &mut self.first;
+        if again {
+            first.keep_together(OWN_SLOTS + involved as u64);
+        }
+        let from = first.position();
+        let [component_slot, leaf, thread_slot, scratch] = [(); 4].map(|()| first.slot());
+        let slots = one(first, self.archive, component, self.info)?;
+        copy(first::LEAF, component_slot, slots.component)?;
+        copy(first::LEAF, leaf, slots.leaf)?;
         if component.is(Role::Scheduler) {
             let pages = u64::from(component.wiring.memory_pages);
-            let subject = [component.number as u64, time, pages];
+            let subject = [component.number as u64, self.time, pages];
             let [thread, _, own] = first.schedule(&slots, component.packed, subject)?;
-            copy(first::LEAF, scheduler, own)?;
-            copy(first::LEAF, scheduler_thread, thread)?;
+            copy(first::LEAF, self.scheduler, own)?;
+            copy(first::LEAF, self.scheduler_thread, thread)?;
         }
-        first.release(scratch)?;
-        made[component.number] = kept;
+        // Behind what it refers to.
+        let thread = Position {
+            page: first.page(),
+            slot: thread_slot,
+        };
+        let parts = if again {
+            (0..involved).for_each(|_| _ = first.slot());
+            Some([from, first.position()])
+        } else {
+            first.release(scratch)?;
+            None
+        };
+        self.made[component.number] = Made {
+            component: component_slot,
+            leaf,
+            thread,
+            parts,
+        };
+        Ok(())
     }
-    connect(first, archive, &made)?;
-    for (index, component) in archive.threads() {
-        let scratch = first.slot();
-        let kept = made[component.number];
-        let start = [kept.component, component.packed.entry, STACK_TOP];
-        let thread = first.make(Operation::MakeThread, start)?;
-        call(thread, Operation::Bind, [scheduler, index, time])?;
-        if let Some(keeper) = archive.of_role(Role::Scheduler) {
-            copy(made[keeper.number].leaf, thread_slot(index), thread)?;
+
+    /// A component's thread, of which the scheduler alone keeps a capability.
+    fn thread(&mut self, index: u64, component: &Component<'_>) -> Result<(), Status> {
+        let Some(keeper) = self.archive.of_role(Role::Scheduler) else {
+            return Ok(());
+        };
+        let made = self.made[component.number];
+        let Position { page, slot } = made.thread;
+        let entry = component.packed.entry;
+        let words = [page, slot, made.component, entry, STACK_TOP];
+        call(first::MEMORY, Operation::MakeThread, words)?;
+        call(slot, Operation::Bind, [self.scheduler, index, self.time])?;
+        let leaf = self.made[keeper.number].leaf;
+        copy(leaf, thread_slot(index), slot)?;
+        call(first::LEAF, Operation::Remove, [slot]).map(|_| ())
+    }
+
+    /// Gives a component the capability to invoke what it needs.
+    fn connect(&mut self, pair: &Invocation<'_>) -> Result<(), Status> {
+        let place = interface_slot(pair.interface);
+        let target = self.made[pair.provider.number].component;
+        let token = token(pair.interface, pair.client);
+        if pair.client == 0 {
+            let packed = pair.provider.packed;
+            return self
+                .first
+                .invocation_at(place, packed, target, token)
+                .map(|_| ());
         }
-        first.release(scratch)?;
+        let made = self.first.invocation(pair.provider.packed, target, token)?;
+        copy(self.made[pair.client].leaf, place, made)
     }
-    Ok(Built {
-        scheduler_thread,
-        time,
-    })
+
+    /// Gives the scheduler the capability to have components made again, if there are such.
+    fn offer_restarts(&mut self) -> Result<(), Status> {
+        let restarts = |one: &Component<'_>| one.wiring.on_fault == OnFault::Restart as u32;
+        let any = self.archive.components().any(|one| restarts(&one));
+        let [Some(own), Some(keeper)] =
+            [Role::Boot, Role::Scheduler].map(|role| self.archive.of_role(role))
+        else {
+            return Ok(());
+        };
+        if any {
+            let made = self.first.invocation(own.packed, first::COMPONENT, 0)?;
+            copy(self.made[keeper.number].leaf, RESTART, made)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a component apart, whose thread has been retired, and makes it again of the same pages.
+    ///
+    /// # Errors
+    /// `Resting` and `InUse`: somebody may still hold what it was, or is inside: to be asked again.
+    pub(crate) fn restart(&mut self, number: usize) -> Result<(), Status> {
+        let found = self.archive.threads().find(|(_, one)| one.number == number);
+        let (index, component) = found.ok_or(Status::BadArgument)?;
+        let made = self.made[number];
+        let [from, to] = made.parts.ok_or(Status::BadArgument)?;
+        self.take_apart(index, &component, [from, to])?;
+        let end = self.first.position();
+        self.first.go_to(from);
+        let built = self.build_again(index, &component);
+        self.first.go_to(end);
+        built
+    }
+
+    fn build_again(&mut self, index: u64, component: &Component<'_>) -> Result<(), Status> {
+        self.one(component)?;
+        let made = self.made[component.number];
+        let Some([from, to]) = made.parts else {
+            return Err(Status::BadArgument);
+        };
+        let involved = |pair: &Invocation<'_>| pair.involves(component.number);
+        let slots = self.archive.invocations().filter(involved).count() as u64;
+        self.first.go_to(Position {
+            slot: to.slot - slots,
+            ..from
+        });
+        for pair in self.archive.invocations().filter(involved) {
+            self.connect(&pair)?;
+        }
+        self.thread(index, component)
+    }
+
+    /// Gives up everything that a component is made of; what of it others may still hold is refused.
+    fn take_apart(
+        &self,
+        index: u64,
+        component: &Component<'_>,
+        [from, to]: [Position; 2],
+    ) -> Result<(), Status> {
+        if let Some(keeper) = self.archive.of_role(Role::Scheduler) {
+            remove(self.made[keeper.number].leaf, thread_slot(index))?;
+        }
+        let provided = |pair: &Invocation<'_>| pair.provider.number == component.number;
+        for pair in self.archive.invocations().filter(provided) {
+            let leaf = if pair.client == 0 {
+                first::LEAF
+            } else {
+                self.made[pair.client].leaf
+            };
+            remove(leaf, interface_slot(pair.interface))?;
+        }
+        for slot in from.slot..to.slot {
+            let pages = call(slot, Operation::Identify, []) == Ok(Kind::Pages as u64);
+            for index in 0..TABLE_ENTRIES * u64::from(pages) {
+                match call(slot, Operation::Unmap, [index]) {
+                    Ok(_) | Err(Status::Nothing) => {}
+                    Err(status) => return Err(status),
+                }
+            }
+        }
+        // Its leaf: what it holds refers to others, and to itself.
+        let leaf = self.made[component.number].leaf;
+        if call(leaf, Operation::Identify, []).is_ok() {
+            for place in 0..SLOTS {
+                remove(leaf, place)?;
+            }
+        }
+        for slot in from.slot..to.slot {
+            if call(slot, Operation::Identify, []) == Ok(Kind::Table as u64) {
+                // Of a root this takes the leaf off; in the leaf there is nothing any more.
+                call(slot, Operation::Remove, [0])?;
+            }
+        }
+        for slot in from.slot..to.slot {
+            remove(first::LEAF, slot)?;
+        }
+        // Later pages refer to earlier ones. The second round finds what is still held elsewhere.
+        for _ in 0..2 {
+            for page in (from.page..to.page).rev() {
+                call(first::MEMORY, Operation::Reclaim, [page])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Entries of a translation table.
+const TABLE_ENTRIES: u64 = 512;
+
+fn remove(leaf: u64, place: u64) -> Result<(), Status> {
+    call(leaf, Operation::Remove, [place]).map(|_| ())
 }
 
 fn copy(leaf: u64, place: u64, from: u64) -> Result<(), Status> {
@@ -231,28 +425,4 @@ fn publish(first: &mut First, slots: &Slots, about: &ComponentInfo) -> Result<()
     first.fill(number, about.as_bytes())
 }
 
-/// Gives every component the capabilities to invoke what it needs.
-fn connect(first: &mut First, archive: Checked<'_>, made: &[Made]) -> Result<(), Status> {
-    for component in archive.components() {
-        let needed = |(number, _): &(usize, _)| component.wiring.needs & 1 << number != 0;
-        for (number, interface) in archive.interfaces().filter(needed) {
-            let provider = archive.components().nth(interface.provider as usize);
-            let target = made.get(interface.provider as usize);
-            let (Some(provider), Some(target)) = (provider, target) else {
-                continue;
-            };
-            let token = token(number, component.number);
-            let place = interface_slot(number);
-            if component.is(Role::Boot) {
-                first.invocation_at(place, provider.packed, target.component, token)?;
-            } else if let Some(client) = made.get(component.number) {
-                let scratch = first.invocation(provider.packed, target.component, token)?;
-                copy(client.leaf, place, scratch)?;
-                first.release(scratch)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-const _: () = assert!(SCHEDULER_FREE < 128);
+const _: () = assert!(SCHEDULER_FREE < SLOTS);

@@ -2,14 +2,16 @@
 //!
 //! The kernel starts it with every capability there is. It gives each component what the archive's
 //! wiring says and nothing else, runs the scheduler, and from there on is not heard of unless that
-//! one faults: then the partition has failed.
+//! one faults: then the partition has failed. A component that is to be restarted it makes again, on
+//! the thread of the scheduler's that asks.
 #![no_std]
 #![no_main]
 
 mod build;
+mod keep;
 mod space;
 
-use build::{Built, Refusal};
+use build::{Builder, Refusal};
 use bulkhead_abi::component::{Role, interface_slot};
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{NEVER, Operation, Status, first};
@@ -23,8 +25,10 @@ use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 
-fn run(mut first: First) -> ! {
-    let Err(refusal) = build_and_watch(&mut first);
+bulkhead_component::serve!(answer, stack: 16384);
+
+fn run(first: First) -> ! {
+    let Err(refusal) = build_and_watch(first);
     println!("boot: {refusal}");
     let _gone = call(first::MONITOR, Operation::Fail, [refusal.code()]);
     loop {
@@ -32,10 +36,10 @@ fn run(mut first: First) -> ! {
     }
 }
 
-fn build_and_watch(first: &mut First) -> Result<Infallible, Refusal> {
+fn build_and_watch(mut first: First) -> Result<Infallible, Refusal> {
     let archive = Checked::of(first.archive()?).map_err(Refusal::Archive)?;
-    let info = first.guest_info()?;
-    let built = build::all(first, archive, &info)?;
+    let info = keep::guest_info(&mut first)?;
+    let built = Builder::build(first, archive, info)?;
     let own = archive.of_role(Role::Boot);
     if let Some(console) = own.and_then(|own| console_of(archive, &own)) {
         console::open_through(console);
@@ -43,7 +47,9 @@ fn build_and_watch(first: &mut First) -> Result<Infallible, Refusal> {
     let scheduler = archive
         .of_role(Role::Scheduler)
         .ok_or(Refusal::NoScheduler)?;
-    let syndrome = watch(&built, name_text(&info.name), &scheduler)?;
+    let runs = [built.scheduler_thread, built.time()];
+    keep::keep(built);
+    let syndrome = watch(runs, name_text(&info.name), &scheduler)?;
     Err(Refusal::Faulted(syndrome))
 }
 
@@ -55,7 +61,11 @@ fn console_of(archive: Checked<'_>, own: &Component<'_>) -> Option<u64> {
 }
 
 /// Runs the scheduler until it faults; how.
-fn watch(built: &Built, partition: &str, scheduler: &Component<'_>) -> Result<u64, Status> {
+fn watch(
+    [thread, time]: [u64; 2],
+    partition: &str,
+    scheduler: &Component<'_>,
+) -> Result<u64, Status> {
     loop {
         let mut faulted = false;
         while let Some((_, kind)) = next_event(scb()) {
@@ -64,13 +74,23 @@ fn watch(built: &Built, partition: &str, scheduler: &Component<'_>) -> Result<u6
         if faulted {
             break;
         }
-        let words = [built.time, NEVER, scb().epoch.load(Relaxed)];
-        match call(built.scheduler_thread, Operation::Dispatch, words) {
+        let words = [time, NEVER, scb().epoch.load(Relaxed)];
+        match call(thread, Operation::Dispatch, words) {
             Ok(_) | Err(Status::Stale) => {}
             // It waits, though it has a thread to idle with: nothing will come.
             Err(Status::NotReady) => clock::wait_for_interrupt(),
             Err(status) => return Err(status),
         }
     }
-    fault::report(partition, scheduler, built.scheduler_thread)
+    fault::report(partition, scheduler, thread)
+}
+
+/// What the scheduler asks: a component is to be made again. The answer is a status.
+fn answer(_: u64, [number, ..]: [u64; 5]) -> u64 {
+    match keep::with(|builder| builder.restart(number as usize)) {
+        Some(Ok(())) => 0,
+        Some(Err(status)) => status as u64,
+        // Asked twice at a time.
+        None => Status::InUse as u64,
+    }
 }

@@ -4,20 +4,26 @@
 //! description gives it one, which the kernel enforces. A thread that sleeps comes here by
 //! an invocation and waits here, so that going on from one to the other is a switch in user mode
 //! where both are here. A thread that faults is named; whether the partition goes on without it says
-//! the description. The least important thread beats the heart: what loops for ever silences it.
+//! the description; or the boot component makes it again, on a thread that is as important as the one it
+//! is done for, within the same budget. The least important thread beats the heart: what loops for ever silences it.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "the archive is mapped memory")]
 
-use bulkhead_abi::component::{OnFault, Role, SCHEDULER_FREE, Wiring, thread_slot, threads};
+use bulkhead_abi::component::{
+    OnFault, RESTART, Role, SCHEDULER_FREE, Wiring, thread_slot, threads,
+};
 use bulkhead_abi::dispatch::EventKind;
-use bulkhead_abi::kernel::{Archive, Operation, Status, first};
+use bulkhead_abi::kernel::{Archive, MAX_COMPONENTS, Operation, Status, first};
 use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
+use bulkhead_component::invocation::invoke;
 use bulkhead_component::{First, Own, clock, fault, own, println};
 use bulkhead_formats::archive::Checked;
+use bulkhead_limiter::Limiter;
+use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
-use bulkhead_sched::policy::{Membership, Priority, Servers};
+use bulkhead_sched::policy::{Membership, Priority, ServerId, Servers};
 use bulkhead_slite::Threads;
 use core::sync::atomic::{AtomicU64, Ordering};
 use share::Share;
@@ -27,12 +33,41 @@ mod share;
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 16, stack: 1024);
 
-const CAPACITY: usize = 16;
+/// Threads of components, the one that beats the heart, the one that has components made again.
+const CAPACITY: usize = MAX_COMPONENTS + 2;
 /// Each thread has a server of its own.
 static THREADS: Threads<Servers<Share, CAPACITY, CAPACITY>, CAPACITY> =
     Threads::new(Servers::new(false));
 /// Below everything that a description can ask for.
 const HEART: Priority = Priority(63);
+/// Of who has components made again while nothing is broken.
+const MENDING: Priority = Priority(62);
+
+/// What a thread of a component is started with again: the component's number, its priority, its server.
+struct Subject {
+    component: AtomicU64,
+    priority: AtomicU64,
+    server: AtomicU64,
+}
+
+impl Subject {
+    fn membership(&self) -> Membership {
+        Membership(ServerId(self.server.load(Ordering::Relaxed) as u16))
+    }
+}
+
+/// By index of the thread.
+static SUBJECTS: [Subject; MAX_COMPONENTS] = [const {
+    Subject {
+        component: AtomicU64::new(0),
+        priority: AtomicU64::new(0),
+        server: AtomicU64::new(0),
+    }
+}; MAX_COMPONENTS];
+/// Threads whose components are to be made again, by bit of their index.
+static BROKEN: AtomicU64 = AtomicU64::new(0);
+/// Index of the thread that has them made again.
+static MENDER: AtomicU64 = AtomicU64::new(0);
 
 /// Components with a thread that have not said yet that they work, by bit of their number.
 static AWAITED: AtomicU64 = AtomicU64::new(0);
@@ -51,6 +86,10 @@ fn run(first: First) -> ! {
     if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &own, archive) {
         panic!("{partition}: threads cannot be started: {status:?}")
     }
+    let limits: [Option<Limiter>; MAX_COMPONENTS] = core::array::from_fn(|number| {
+        let component = archive.components().nth(number)?;
+        limit(component.wiring)
+    });
     let mut overdrawn = 0_u64;
     THREADS.run_telling(|index, thread, how| {
         let stopped = archive.threads().find(|(number, _)| *number == index);
@@ -69,17 +108,53 @@ fn run(first: First) -> ! {
         if component.wiring.on_fault == OnFault::Fail as u32 {
             let _does_not_return = own::fail(first::MONITOR, syndrome);
         }
+        let Some(Some(limit)) = limits.get(component.number) else {
+            return;
+        };
+        if limit.admit(clock::now()) && call(thread, Operation::Retire, []).is_ok() {
+            println!("{partition}.{}: restarts", component.name());
+            BROKEN.fetch_or(1 << index, Ordering::Relaxed);
+            let mender = MENDER.load(Ordering::Relaxed);
+            stand_in(mender);
+            THREADS.wakeup(mender);
+        } else {
+            println!("{partition}.{}: stays stopped", component.name());
+        }
     })
+}
+
+/// How often a component may be restarted; nothing where it is not.
+fn limit(wiring: &Wiring) -> Option<Limiter> {
+    let restarts = wiring.on_fault == OnFault::Restart as u32;
+    let events = u32::try_from(wiring.restart_limit).ok()?;
+    let limiter = Limiter::new(events, wiring.restart_ticks).ok()?;
+    restarts.then(|| limiter.starting_at(clock::now()))
 }
 
 fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status> {
     THREADS.prepare(&mut first)?;
+    let mut mends = false;
     for (index, component) in archive.threads() {
         if component.is(Role::Application) {
             AWAITED.fetch_or(1 << component.number, Ordering::Relaxed);
         }
         let membership = server(&mut first, component.wiring)?;
+        if let Some(subject) = SUBJECTS.get(index as usize) {
+            for (word, value) in [
+                (&subject.component, component.number as u64),
+                (&subject.priority, component.wiring.priority.into()),
+                (&subject.server, membership.0.0.into()),
+            ] {
+                word.store(value, Ordering::Relaxed);
+            }
+        }
         THREADS.adopt(index, thread_slot(index), membership)?;
+        mends |= component.wiring.on_fault == OnFault::Restart as u32;
+    }
+    if mends {
+        let membership = add(Share::Whole, MENDING)?;
+        let mender = THREADS.spawn(&mut first, mend, membership)?;
+        MENDER.store(mender, Ordering::Relaxed);
     }
     if let Some(word) = own.heartbeat() {
         let period = own.info().guest.heartbeat_period_ticks / 2;
@@ -115,6 +190,57 @@ fn server(first: &mut First, wiring: &Wiring) -> Result<Membership, Status> {
 fn add(share: Share, priority: Priority) -> Result<Membership, Status> {
     let server = THREADS.with_policy(|policy, _| policy.add_server(share, priority));
     server.map(Membership).map_err(|_| Status::BadArgument)
+}
+
+/// The most important thread whose component is to be made again.
+fn broken() -> Option<(u64, &'static Subject)> {
+    let broken = BROKEN.load(Ordering::Relaxed);
+    let subjects = (0..).zip(&SUBJECTS);
+    let broken = subjects.filter(|(index, _)| broken & 1 << index != 0);
+    broken.min_by_key(|(_, subject)| subject.priority.load(Ordering::Relaxed))
+}
+
+/// Has `mender` run in the place of the most important thread that it runs for.
+fn stand_in(mender: u64) {
+    if let Some((_, subject)) = broken() {
+        THREADS.set_parameters(mender, subject.membership());
+    }
+}
+
+/// Has components made again and their threads run.
+extern "C" fn mend(own: u64) -> ! {
+    /// So often in a second is asked again for what another core may still hold.
+    const ATTEMPTS: u64 = 1000;
+    loop {
+        let Some((index, subject)) = broken() else {
+            THREADS.block(NEVER);
+            continue;
+        };
+        stand_in(own);
+        match restart(index, subject) {
+            Err(Status::Resting | Status::InUse) => {
+                THREADS.sleep_until(clock::now() + clock::frequency() / ATTEMPTS);
+                continue;
+            }
+            Err(status) => println!("thread {index} cannot be restarted: {status:?}"),
+            Ok(()) => {}
+        }
+        BROKEN.fetch_and(!(1 << index), Ordering::Relaxed);
+    }
+}
+
+fn restart(index: u64, subject: &Subject) -> Result<(), Status> {
+    let component = subject.component.load(Ordering::Relaxed);
+    let reply = invoke(RESTART, [component, 0, 0, 0, 0]);
+    let refusal = if reply.status == 0 {
+        reply.value
+    } else {
+        reply.status
+    };
+    match Status::of(refusal) {
+        Some(Status::Ok) => THREADS.adopt(index, thread_slot(index), subject.membership()),
+        status => Err(status.unwrap_or(Status::BadArgument)),
+    }
 }
 
 extern "C" fn beat(_: u64) -> ! {

@@ -21,6 +21,8 @@ const CAPACITY: usize = 8;
 const DRIVER: u64 = 1;
 const HIGH: u64 = 2;
 const MIDDLE: u64 = 3;
+/// What the peer's doorbell sets among the events.
+const RUNG: u32 = 8;
 
 static THREADS: Threads<Chosen<CAPACITY>, CAPACITY> = Threads::new(Chosen::new());
 static QUEUE: Queue<u64, 4> = Queue::new(0);
@@ -32,6 +34,8 @@ static EVENTS: Events = Events::new();
 static TIMERS: Timers<4> = Timers::new();
 /// The driver's end-point: where it receives, and where others send.
 static LINE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// Where the doorbell's interrupt is received, and which doorbell is the peer's.
+static BELL: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 static NOTIFIED: AtomicU64 = AtomicU64::new(0);
 static EXPIRIES: AtomicU64 = AtomicU64::new(0);
 
@@ -63,6 +67,14 @@ fn start(first: &mut First) -> Result<(), Status> {
     for (place, side) in LINE.iter().zip(sides) {
         place.store(side, Relaxed);
     }
+    let channel = info.channels.first().ok_or(Status::Nothing)?;
+    let server = THREADS.spawn(first, serve_interrupts, task(1))?;
+    let [receive, send] = THREADS.end_point(first, server)?;
+    let listen = [channel.doorbell_in.into(), send];
+    call(first::INTERRUPT, Operation::Listen, listen)?;
+    for (place, word) in BELL.iter().zip([receive, channel.doorbell_out.into()]) {
+        place.store(word, Relaxed);
+    }
     call(first::MONITOR, Operation::Up, [])?;
     Ok(())
 }
@@ -82,7 +94,15 @@ fn after_ms(ms: u64) -> u64 {
     clock::now() + ms * clock::frequency() / 1000
 }
 
-/// An interrupt thread: waits in the kernel, tells the others.
+/// An interrupt thread: the peer's doorbell runs it at once; it tells the others.
+extern "C" fn serve_interrupts(_: u64) -> ! {
+    loop {
+        let _merged = THREADS.wait_notified(BELL[0].load(Relaxed));
+        EVENTS.set(&THREADS, RUNG);
+    }
+}
+
+/// The same for what a thread of its own sends.
 extern "C" fn driver(_: u64) -> ! {
     loop {
         let count = THREADS.wait_notified(LINE[0].load(Relaxed)).unwrap_or(0);
@@ -137,6 +157,7 @@ extern "C" fn low(_: u64) -> ! {
     notify();
     expire();
     repeat();
+    ring();
     println!("the tour ends");
     THREADS.exit()
 }
@@ -188,6 +209,19 @@ fn expire() {
         TIMERS.stop(&THREADS, 0),
         TIMERS.stop(&THREADS, 1)
     );
+}
+
+/// Rings the peer until it has rung back, and once more, since it may have come later.
+fn ring() {
+    let ring = || {
+        let _within_limit = call(first::MONITOR, Operation::Ring, [BELL[1].load(Relaxed)]);
+    };
+    let heard = (0..100).find_map(|_| {
+        ring();
+        EVENTS.wait(&THREADS, Wish::all(RUNG), after_ms(1)).ok()
+    });
+    ring();
+    println!("interrupts: heard {heard:?}");
 }
 
 fn repeat() {

@@ -7,6 +7,7 @@ pub(crate) mod component_for_kind;
 pub(crate) mod component_image;
 pub(crate) mod component_memory;
 pub(crate) mod component_part;
+pub(crate) mod component_restart;
 pub(crate) mod component_roles;
 pub(crate) mod component_thread;
 pub(crate) mod components_count;
@@ -29,6 +30,7 @@ pub(super) const RULES: &[&Rule] = &[
     &component_image::RULE,
     &component_thread::RULE,
     &component_budget::RULE,
+    &component_restart::RULE,
     &component_memory::RULE,
     &interface_unprovided::RULE,
     &interface_twice::RULE,

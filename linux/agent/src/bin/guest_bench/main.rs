@@ -1,9 +1,12 @@
-//! What Linux pays for its everyday operations, for `bulkhead bench guest-overhead` and `prims`
+//! What Linux pays for its everyday operations, for `bulkhead bench guest-overhead`, `prims` and
+//! `pipeline-isolation`
 //!
 //! Without arguments prints lines `bench NAME ITERATIONS TICKS`, ticks of the machine's counter for all
 //! iterations together, after a warm-up. Runs the same in a partition and on the bare machine. With
-//! `primitives ROUNDS` measures what real-time systems are compared by.
+//! `primitives ROUNDS` measures what real-time systems are compared by, with `pipelines EVENTS`
+//! processes in series.
 
+mod pipelines;
 mod primitives;
 mod system;
 
@@ -36,6 +39,10 @@ fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [primitives::ECHO] => return primitives::echo(),
+        [pipelines::STAGE, own, count, priority] => {
+            return pipelines::stage([own, count, priority]);
+        }
+        ["pipelines", events] => pipelines::measure(events.parse().unwrap_or(100))?,
         ["primitives", rounds] => primitives::measure(rounds.parse().unwrap_or(1000))?,
         _ => everyday(),
     }

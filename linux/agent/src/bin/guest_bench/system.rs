@@ -34,6 +34,28 @@ pub(crate) fn set_priority(priority: i32) -> Result<()> {
     Ok(())
 }
 
+/// The calling thread, and what it starts, runs on the core of the highest number and on no other.
+pub(crate) fn stay_on_last_core() -> Result<()> {
+    // SAFETY: no memory is passed.
+    let cores = checked(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) })?;
+    // SAFETY: bits only.
+    let mut mask: libc::cpu_set_t = unsafe { zeroed() };
+    // SAFETY: a mask has room for 1024 cores.
+    unsafe { libc::CPU_SET(cores.unsigned_abs() as usize - 1, &mut mask) };
+    // SAFETY: the mask is as long as said.
+    let set = unsafe { libc::sched_setaffinity(0, size_of_val(&mask), &raw const mask) };
+    checked(i64::from(set))?;
+    Ok(())
+}
+
+/// No page of the process is fetched while it is measured.
+pub(crate) fn lock_memory() -> Result<()> {
+    // SAFETY: no memory is passed.
+    let locked = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
+    checked(i64::from(locked))?;
+    Ok(())
+}
+
 pub(crate) fn parent() {
     // SAFETY: no arguments, no failure.
     std::hint::black_box(unsafe { libc::getppid() });
@@ -138,10 +160,7 @@ fn done(number: i32) -> Result<()> {
 
 /// Waits until the monotonic clock is there, nanoseconds.
 pub(crate) fn sleep_until(time_ns: i64) {
-    let time = libc::timespec {
-        tv_sec: time_ns / NANOSECONDS,
-        tv_nsec: time_ns % NANOSECONDS,
-    };
+    let time = time_of(time_ns);
     // SAFETY: the time outlives the call. Signals do not come.
     unsafe {
         libc::clock_nanosleep(
@@ -153,12 +172,16 @@ pub(crate) fn sleep_until(time_ns: i64) {
     };
 }
 
+const fn time_of(ns: i64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: ns / NANOSECONDS,
+        tv_nsec: ns % NANOSECONDS,
+    }
+}
+
 /// The monotonic clock, nanoseconds.
 pub(crate) fn now_ns() -> i64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = time_of(0);
     // SAFETY: the time outlives the call.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     time.tv_sec * NANOSECONDS + time.tv_nsec

@@ -1,0 +1,43 @@
+//! Who is restarted has a thread that can fault
+
+use crate::diagnostic::Report;
+use crate::draft::{ComponentDraft, Draft};
+use crate::system::Span;
+use bulkhead_abi::component::OnFault;
+
+crate::rules::rule! {
+    Error, "component-restart",
+    "a component that is restarted has a thread, and a budget of restarts belongs to one that is",
+    "A fault in an invoked component is its client's to deal with; only a thread that faults at home can \
+     have its component built anew.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for (partition, component) in super::all(draft) {
+        let path = component.path(partition);
+        if let Some((span, problem, help)) = problem(component) {
+            let message = format!("`{path}` {problem}");
+            report.add(RULE.at(&span, message).here("has no effect").help(help));
+        }
+    }
+}
+
+fn problem(component: &ComponentDraft) -> Option<(Span, &'static str, &'static str)> {
+    let limits = [&component.restart_limit, &component.restart_per];
+    let budget = limits.into_iter().find_map(|field| field.span());
+    let restarts = component.on_fault.value() == Some(OnFault::Restart);
+    if restarts && component.priority.is_absent() {
+        let span = component.place(&component.on_fault);
+        let problem = "cannot be restarted: it has no thread";
+        return Some((
+            span,
+            problem,
+            "leave `on_fault` out, or give it a `priority`",
+        ));
+    }
+    let span = budget.filter(|_| !restarts)?;
+    let problem = "has a budget of restarts and is never restarted";
+    let help = "write `on_fault = \"restart\"`, or leave `restart` out";
+    Some((span.clone(), problem, help))
+}

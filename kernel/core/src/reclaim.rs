@@ -1,0 +1,197 @@
+//! Objects become untyped pages again
+//!
+//! A page keeps its type while anything refers to it. Most references are counted in the frame table;
+//! those that a thread takes and leaves in the middle of an invocation are counted in the component, by
+//! the core that does it. What ends a thread or a scheduler comes first (*retire*, on its core) and gives
+//! back what it referred to; then the page is laid at rest and may be used once all cores were quiet
+//! ([`crate::quiet`]).
+//!
+//! A component is given up in two steps (`models/reclaim.pml`). When no capability is left, another core
+//! may still be about to invoke it through one that it has read before: after a period of quiet nobody
+//! can come in any more, and what its counts say then is final. Once nobody is inside, its translations
+//! may still be in the TLB of whoever left last: after another period its identity can be given to others.
+
+use crate::call::Answer;
+use crate::frame::{Ref, State};
+use crate::object::{Component, RETIRED, Scheduler, Thread, Time};
+use crate::slot::Slot;
+use crate::{Hal, Kernel, translation};
+use bulkhead_abi::dispatch::MAX_THREADS;
+use bulkhead_abi::kernel::{DEPTH, Kind, LEAST, MAX_CORES, SCHEDULERS, SLOTS, Status};
+
+impl<'h, H: Hal> Kernel<'h, H> {
+    /// A thread never runs again: it leaves its scheduler and the components it was invoked into.
+    #[inline(never)]
+    pub(crate) fn retire(self, thread: Thread<'h>) -> Answer {
+        let core = self.0.core();
+        if thread.core().reference() == self.void() || thread.state().get() == RETIRED {
+            return Err(Status::NotReady);
+        }
+        if thread.core().reference() != core.at() {
+            return Err(Status::OtherCore);
+        }
+        let scheduler = self.scheduler(thread.scheduler().reference());
+        if thread.is(self.current()) || scheduler.thread().reference() == thread.at() {
+            return Err(Status::InUse);
+        }
+        thread.state().set(RETIRED);
+        let home = self.leave_all(thread);
+        thread.component().set(home.address());
+        for word in [core.preempted(), core.fp_owner()] {
+            if word.reference() == thread.at() {
+                word.set(self.void().address());
+            }
+        }
+        self.ignore_all(thread);
+        scheduler
+            .member(thread.index().get())
+            .set(self.void().address());
+        let time = thread.time().reference();
+        thread.time().set(self.void().address());
+        thread.scheduler().set(self.void().address());
+        self.forget(time);
+        self.forget_both([scheduler.at(), thread.at()]);
+        Ok(0)
+    }
+
+    /// Nobody returns any more to where the thread was; the component it was made in.
+    fn leave_all(self, thread: Thread<'h>) -> Ref {
+        let rank = self.0.core().rank().get();
+        let mut left = thread.component().reference();
+        let depth = thread.depth().get().min(DEPTH as u64);
+        for depth in (0..depth).rev() {
+            let inside = self.component(left).inside(rank);
+            inside.set(inside.get().wrapping_sub(1));
+            left = thread.invocation(depth)[0].reference();
+        }
+        thread.depth().set(0);
+        left
+    }
+
+    /// A scheduler without other threads gives its own back to its parent.
+    #[inline(never)]
+    pub(crate) fn retire_scheduler(self, scheduler: Scheduler<'h>) -> Answer {
+        let core = self.0.core();
+        if scheduler.core().reference() == self.void() {
+            return Err(Status::NotReady);
+        }
+        if scheduler.core().reference() != core.at() {
+            return Err(Status::OtherCore);
+        }
+        let parent = self.scheduler(scheduler.parent().reference());
+        let own = self.thread(scheduler.thread().reference());
+        let alone =
+            (1..MAX_THREADS as u64).all(|index| scheduler.member(index).reference() == self.void());
+        let in_use = own.is(self.current()) || scheduler.owned().get() != 0;
+        if !self.exists(parent) || in_use || !alone {
+            return Err(Status::InUse);
+        }
+        own.scheduler().set(parent.at().address());
+        own.index().set(scheduler.parent_index().get());
+        self.place_in(own, self.component(own.component().reference()));
+        core.placed(scheduler.place().get())
+            .set(self.void().address());
+        scheduler.core().set(self.void().address());
+        if let Some(state) = self.0.state(scheduler.scb().reference()) {
+            state.unmap(self.rest());
+        }
+        self.forget_both([own.at(), scheduler.component().reference()]);
+        Ok(0)
+    }
+
+    /// Lays an object that nobody refers to at rest, goes on with a component that is being given up, or
+    /// says whether a page rests no more. What another core may still hold is refused until it does not:
+    /// to be tried again.
+    #[inline(never)]
+    pub(crate) fn reclaim(self, at: Ref) -> Answer {
+        let state = self.0.state(at).ok_or(Status::WrongPage)?;
+        match state.object() {
+            Some(Kind::Time) => self.reclaim_time(self.time(at), state),
+            Some(Kind::Component) => state
+                .close(self.rest())
+                .and_then(|()| self.reclaim_component(self.component(at), state)),
+            Some(Kind::Thread) => {
+                let home = self.thread(at).component().reference();
+                let released = state.release(Kind::Thread, self.rest());
+                released.map(|()| self.forget(home))
+            }
+            Some(Kind::Scheduler) => {
+                let retired = self.scheduler(at).core().reference() == self.void();
+                let retired = retired.then_some(()).ok_or(Status::InUse);
+                retired.and_then(|()| state.release(Kind::Scheduler, self.rest()))
+            }
+            Some(kind @ (Kind::Pages | Kind::Table)) => self.reclaim_table(kind, at, state),
+            None if state.is_closing() => self.reclaim_component(self.component(at), state),
+            _ => state.settle(|rest| self.is_quiet(rest)),
+        }
+        .map(|()| 0)
+    }
+
+    /// A table that is empty.
+    fn reclaim_table(self, kind: Kind, at: Ref, state: &State) -> Result<(), Status> {
+        let empty = if kind == Kind::Pages {
+            0
+        } else {
+            self.void().address()
+        };
+        let frame = self.0.frame(at);
+        let is_root = kind == Kind::Table && frame.word(0).get() == empty;
+        let unused = if kind == Kind::Pages || is_root {
+            frame.words().all(|word| word.get() == empty)
+        } else {
+            (0..SLOTS).all(|index| Slot::of(frame, index).is_empty())
+        };
+        if !unused {
+            return Err(Status::InUse);
+        }
+        state.release(kind, self.rest())
+    }
+
+    /// Time that is in force, or was when a notification preempted, is referred to without a count.
+    fn reclaim_time(self, time: Time<'h>, state: &State) -> Result<(), Status> {
+        let core = self.0.core();
+        if time.core().reference() != core.at() {
+            return Err(Status::OtherCore);
+        }
+        let preempted = core.preempted().reference() != self.void();
+        let pays_again = preempted && core.preempted_time().reference() == time.at();
+        if core.time().reference() == time.at() || pays_again {
+            return Err(Status::InUse);
+        }
+        state.release(Kind::Time, self.rest())?;
+        for place in 0..SCHEDULERS as u64 {
+            self.prioritise(time, place, LEAST);
+        }
+        let owner = self.scheduler(time.owner().reference());
+        if self.exists(owner) {
+            owner.owned().set(owner.owned().get().wrapping_sub(1));
+        }
+        Ok(())
+    }
+
+    /// Goes on with a component that nobody has a capability to.
+    fn reclaim_component(self, component: Component<'h>, state: &State) -> Result<(), Status> {
+        state.desert(
+            |rest| self.is_quiet(rest),
+            || self.is_deserted(component),
+            || self.rest(),
+        )?;
+        let held = [
+            component.table().reference(),
+            Ref(translation::physical(component.space().get()) + H::LINEAR),
+        ];
+        let identity = translation::identity(component.space().get());
+        self.0.forget_translations();
+        state.leave(|rest| self.is_quiet(rest))?;
+        // The page is no longer a component's, and no other core has come so far.
+        let identities = self.0.frame(self.0.core().identities().reference());
+        identities.word(identity / 64).unmark(1 << (identity % 64));
+        self.forget_both(held);
+        Ok(())
+    }
+
+    /// Whether no thread of any core is inside.
+    fn is_deserted(self, component: Component<'h>) -> bool {
+        (0..MAX_CORES as u64).all(|rank| component.inside(rank).get() == 0)
+    }
+}

@@ -1,0 +1,112 @@
+//! A pipeline of isolated and resident stages (paper 004 §VIII-B, figure 6)
+//!
+//! Schedules its partition: the applications of the description are the odd stages, in their order;
+//! between two of them, and behind the last if a stage is wanted there, is a thread of this component.
+//! So stages whose code must not harm others have an address space each and come here by invocations,
+//! and those that belong to who schedules cost a switch in user mode and no more. Under a parent, without
+//! a description, all stages are threads of this component. A thread that the timer releases every
+//! period begins each message with the instant of its release.
+#![no_std]
+#![no_main]
+#![expect(unsafe_code, reason = "the archive is mapped memory")]
+
+mod source;
+mod stages;
+
+use bulkhead_abi::component::stages::{LINE, MOST, PERIOD_US, STAGES};
+use bulkhead_abi::component::{OnFault, Role, SCHEDULER_FREE, thread_slot};
+use bulkhead_abi::dispatch::EventKind;
+use bulkhead_abi::kernel::{Archive, Operation, Status, first};
+use bulkhead_abi::name_text;
+use bulkhead_component::call::call;
+use bulkhead_component::{First, Own, fault, own};
+use bulkhead_formats::archive::Checked;
+use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
+use bulkhead_slite::{Threads, run_nested};
+use core::sync::atomic::Ordering::Relaxed;
+use stages::{answer, word};
+
+bulkhead_component::component!(run);
+bulkhead_component::serve!(answer, threads: 16, stack: 1024);
+
+const CAPACITY: usize = 32;
+static THREADS: Threads<FixedPriority<Preemptive, CAPACITY>, CAPACITY> =
+    Threads::new(FixedPriority::new(Preemptive));
+
+/// Of the first stage where no description says it; each later one is more important.
+const FIRST_STAGE: u8 = 40;
+/// Below all stages.
+const SOURCE: Priority = Priority(63);
+
+fn run(first: First) -> ! {
+    let own = Own::open();
+    if own.info().archive == 0 {
+        nested(first)
+    }
+    let archive: *const Archive = core::ptr::with_exposed_provenance(own.info().archive as usize);
+    // SAFETY: mapped for good before the component started; any content is a value; nobody writes it.
+    let Ok(archive) = Checked::of(unsafe { &*archive }) else {
+        panic!("no archive")
+    };
+    let partition = name_text(&own.info().guest.name);
+    if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &own, archive) {
+        panic!("{partition}: the pipeline cannot be started: {status:?}")
+    }
+    THREADS.run_telling(|index, thread, how| {
+        let stopped = archive.threads().find(|(number, _)| *number == index);
+        let Some((_, component)) = stopped.filter(|_| how == EventKind::Faulted) else {
+            return;
+        };
+        let syndrome = fault::report(partition, &component, thread).unwrap_or_default();
+        if component.wiring.on_fault == OnFault::Fail as u32 {
+            let _does_not_return = own::fail(first::MONITOR, syndrome);
+        }
+    })
+}
+
+/// The applications are the odd stages, at their own priorities; a resident one is a little more
+/// important than who precedes it.
+fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status> {
+    THREADS.prepare(&mut first)?;
+    let mut isolated = 0;
+    let mut priorities = [0; MOST];
+    for (index, component) in archive.threads() {
+        let priority = component.wiring.priority as u8;
+        THREADS.adopt(index, thread_slot(index), Priority(priority))?;
+        if component.is(Role::Application) && 2 * isolated < MOST {
+            stages::isolate(component.number, 2 * isolated as u64 + 1);
+            priorities[2 * isolated] = priority;
+            isolated += 1;
+        }
+    }
+    let stages = own.number("stages", 2 * isolated as u64 - 1);
+    for stage in (2..=stages.min(2 * isolated as u64)).step_by(2) {
+        let before = priorities[stage as usize - 2];
+        let thread = THREADS.spawn(&mut first, stages::resident, Priority(before - 1))?;
+        stages::reside(thread, stage);
+    }
+    word(STAGES).store(stages, Relaxed);
+    word(PERIOD_US).store(own.number("period_us", 1000), Relaxed);
+    source::events(own.number("events", 0));
+    THREADS.spawn(&mut first, source::run, SOURCE)?;
+    call(first::MONITOR, Operation::Up, []).map(|_| ())
+}
+
+/// Under a parent, which says in the shared page what it wants.
+fn nested(mut first: First) -> ! {
+    stages::nest();
+    let started = (|| {
+        THREADS.prepare(&mut first)?;
+        for stage in 1..=MOST as u64 {
+            let priority = Priority(FIRST_STAGE - stage as u8);
+            let thread = THREADS.spawn(&mut first, stages::resident, priority)?;
+            stages::reside(thread, stage);
+        }
+        THREADS.spawn(&mut first, source::run, SOURCE)
+    })();
+    if let Err::<_, Status>(status) = started {
+        panic!("{LINE}: {status:?}")
+    }
+    let Err(status) = run_nested(&THREADS);
+    panic!("{status:?}")
+}

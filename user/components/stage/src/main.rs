@@ -1,0 +1,49 @@
+//! An isolated stage of a pipeline
+//!
+//! Takes a message, counts itself among those that had it, passes it on. Which stage it is says the
+//! capability by which it invokes who schedules the pipeline, and nothing else: neither the queues nor
+//! the other stages are within its reach. With the argument word `fault=NAME` the component of that
+//! name tries all the same, after some messages.
+#![no_std]
+#![no_main]
+#![expect(unsafe_code, reason = "does wrong where it is asked to")]
+
+use bulkhead_abi::component::stages;
+use bulkhead_abi::kernel::SCB_ADDRESS;
+use bulkhead_component::Own;
+use bulkhead_component::invocation::invoke;
+use core::convert::Infallible;
+
+bulkhead_component::application!(run);
+
+/// Messages before one that does wrong does it.
+const INNOCENT: u64 = 100;
+
+fn run(own: &Own) -> Result<Infallible, &'static str> {
+    let line = own.interface(stages::NAME).ok_or("it needs no `stages`")?;
+    let culprit = own.argument("fault") == Some(own.name());
+    let mut messages = 0;
+    loop {
+        let message = ask(line, stages::TAKE, 0)?;
+        messages += 1;
+        if culprit && messages > INNOCENT {
+            write_where_the_scheduler_has_its_block();
+        }
+        ask(line, stages::PASS, stages::counted(message))?;
+    }
+}
+
+#[inline(always)]
+fn ask(line: u64, what: u64, word: u64) -> Result<u64, &'static str> {
+    let reply = invoke(line, [what, word, 0, 0, 0]);
+    match reply.status {
+        0 => Ok(reply.value),
+        _ => Err("the pipeline does not answer"),
+    }
+}
+
+fn write_where_the_scheduler_has_its_block() {
+    let block = core::ptr::with_exposed_provenance_mut::<u64>(SCB_ADDRESS as usize);
+    // SAFETY: it is not.
+    unsafe { block.write_volatile(0) };
+}
