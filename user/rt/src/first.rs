@@ -7,7 +7,7 @@
 use crate::call::{Answer, call};
 use crate::start::INVOKED;
 use bulkhead_abi::PAGE_SIZE;
-use bulkhead_abi::guest::GuestInfo;
+use bulkhead_abi::guest::{GuestInfo, GuestPage};
 use bulkhead_abi::kernel::{
     Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, SLOTS, STACK_PAGES, STACK_TOP, Status,
     first,
@@ -411,11 +411,19 @@ impl First {
     /// # Errors
     /// As for [`First::map`].
     pub fn guest_info(&mut self) -> Result<GuestInfo, Status> {
+        Ok(self.guest()?.info)
+    }
+
+    /// The same with what else is on the page.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn guest(&mut self) -> Result<GuestPage, Status> {
         let number = (self.guest_page - self.window) / PAGE_SIZE;
         let address = self.map(first::WINDOW, number, 1, Rights::Read)?;
-        let info: *const GuestInfo = core::ptr::with_exposed_provenance(address as usize);
+        let page: *const GuestPage = core::ptr::with_exposed_provenance(address as usize);
         // SAFETY: mapped above; every bit pattern is a value; nobody else writes it.
-        Ok(unsafe { info.read() })
+        Ok(unsafe { page.read() })
     }
 
     /// The number of the page at a guest-physical address of the window.

@@ -9,7 +9,9 @@ use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::{
     ComponentInfo, INFO_ADDRESS, Part, Role, SCHEDULER_FREE, interface_slot, thread_slot, token,
 };
-use bulkhead_abi::guest::{ChannelEnd, ChannelKind, GuestInfo, Role as EndRole};
+use bulkhead_abi::guest::{
+    ChannelEnd, ChannelKind, Function, GuestInfo, GuestPage, Role as EndRole,
+};
 use bulkhead_abi::kernel::{
     ALL, IMAGE, MAX_COMPONENTS, Operation, Rights, STACK_TOP, Status, first,
 };
@@ -81,7 +83,7 @@ const _: () = assert!(OWN_INTERFACES == first::FREE);
 pub(crate) fn all(
     first: &mut First,
     archive: Checked<'_>,
-    info: &GuestInfo,
+    page: &GuestPage,
 ) -> Result<Built, Refusal> {
     let interfaces = bulkhead_abi::component::MAX_INTERFACES;
     for _ in 0..interfaces {
@@ -96,7 +98,7 @@ pub(crate) fn all(
             leaf: first.slot(),
         };
         let scratch = first.slot();
-        let slots = one(first, archive, &component, info)?;
+        let slots = one(first, archive, &component, page)?;
         copy(first::LEAF, kept.component, slots.component)?;
         copy(first::LEAF, kept.leaf, slots.leaf)?;
         if component.is(Role::Scheduler) {
@@ -136,8 +138,9 @@ fn one(
     first: &mut First,
     archive: Checked<'_>,
     component: &Component<'_>,
-    info: &GuestInfo,
+    page: &GuestPage,
 ) -> Result<Slots, Status> {
+    let info = &page.info;
     let wiring = component.wiring;
     let identity = component.number as u64 + IDENTITY;
     let stack = u64::from(wiring.stack_pages);
@@ -163,6 +166,10 @@ fn one(
         *place = channel(first, &mut space, end)?;
         about.guest.channel_count += 1;
     }
+    let place = (wiring.function as usize).checked_sub(1);
+    if let Some(function) = place.and_then(|place| page.functions.get(place)) {
+        about.function = self::function(first, &mut space, function)?;
+    }
     if component.is(Role::Scheduler) {
         about.archive = space.memory(first, first::ARCHIVE, [0, 1], Rights::Read)?;
     } else if wiring.memory_pages != 0 {
@@ -175,11 +182,14 @@ fn one(
             call(slots.pages[2], Operation::Map, words)?;
         }
     }
-    for (part, place) in [
-        (Part::Monitor, first::MONITOR),
-        (Part::Interrupts, first::INTERRUPT),
+    // The scheduler listens on behalf of drivers, which get no capability to interrupts.
+    let listens = archive.threads().any(|(_, one)| one.wiring.intid != 0);
+    let listens = listens && component.is(Role::Scheduler);
+    for (held, place) in [
+        (mine(Part::Monitor), first::MONITOR),
+        (mine(Part::Interrupts) || listens, first::INTERRUPT),
     ] {
-        if mine(part) {
+        if held {
             copy(slots.leaf, place, place)?;
         }
     }
@@ -219,6 +229,34 @@ fn channel(first: &mut First, space: &mut Space, end: &ChannelEnd) -> Result<Cha
         standby_link: space.page(first, end.standby_link)?,
         ..*end
     })
+}
+
+/// A PCIe function, where its driver finds it: its configuration page, and the pages behind its base
+/// address registers.
+fn function(first: &mut First, space: &mut Space, given: &Function) -> Result<Function, Status> {
+    let mut map = |address: u64, bytes: u64| {
+        let (page, offset) = (address / PAGE_SIZE, address % PAGE_SIZE);
+        let pages = (offset + bytes).div_ceil(PAGE_SIZE);
+        space.memory(first, first::DEVICES, [page, pages], Rights::Write)
+    };
+    let mut found = *given;
+    found.configuration = map(given.configuration, PAGE_SIZE)?;
+    // Registers that share a page of ports follow each other.
+    let mut last = [0; 2];
+    let used = found.bars.iter_mut().filter(|bar| bar.size != 0);
+    for bar in used {
+        let [page, mapped] = last;
+        let within = bar.address % PAGE_SIZE;
+        let shares = bar.address - within == page && within + u64::from(bar.size) <= PAGE_SIZE;
+        if !shares {
+            last = [
+                bar.address - within,
+                map(bar.address - within, within + u64::from(bar.size))?,
+            ];
+        }
+        bar.address = if shares { mapped } else { last[1] } + within;
+    }
+    Ok(found)
 }
 
 /// Writes the page about a component, and maps it there for reading.

@@ -34,8 +34,8 @@ fn run(mut first: First) -> ! {
 
 fn build_and_watch(first: &mut First) -> Result<Infallible, Refusal> {
     let archive = Checked::of(first.archive()?).map_err(Refusal::Archive)?;
-    let info = first.guest_info()?;
-    let built = build::all(first, archive, &info)?;
+    let page = first.guest()?;
+    let built = build::all(first, archive, &page)?;
     let own = archive.of_role(Role::Boot);
     if let Some(console) = own.and_then(|own| console_of(archive, &own)) {
         console::open_through(console);
@@ -43,7 +43,7 @@ fn build_and_watch(first: &mut First) -> Result<Infallible, Refusal> {
     let scheduler = archive
         .of_role(Role::Scheduler)
         .ok_or(Refusal::NoScheduler)?;
-    let syndrome = watch(&built, name_text(&info.name), &scheduler)?;
+    let syndrome = watch(&built, name_text(&page.info.name), &scheduler)?;
     Err(Refusal::Faulted(syndrome))
 }
 
