@@ -13,7 +13,7 @@ use bulkhead_abi::config::Setting;
 use bulkhead_abi::guest::{BARS, Bar};
 use bulkhead_formats::region::Range;
 use bulkhead_model::board::{FunctionKind, Pcie};
-use bulkhead_model::system::{Function, FunctionId, PartitionId, System};
+use bulkhead_model::system::{Function, FunctionId, Kind, PartitionId, System};
 
 use crate::ends;
 use crate::error::PlanError;
@@ -127,6 +127,10 @@ fn bus(
     free: &mut [u64; 2],
 ) -> Result<Bus, PlanError> {
     let [first_port, first_memory] = *free;
+    if system.partition(owner).kind != Kind::Rtos {
+        // Linux numbers the ports of the window from 0 and gives nobody the first page of them.
+        free[0] += PORTS_STEP;
+    }
     let slot = number;
     let mut functions: Vec<Placed> = Vec::new();
     for (place, &id) in system.partition(owner).functions.iter().enumerate() {
