@@ -5,7 +5,7 @@
 //! about itself at [`INFO_ADDRESS`]. `doc/interfaces/kernel.md` has the same in words.
 
 use crate::NAME_LEN;
-use crate::guest::GuestInfo;
+use crate::guest::{Function, GuestInfo};
 use crate::kernel::{MAX_COMPONENTS, STACK_TOP, first};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -122,6 +122,10 @@ pub struct Wiring {
     pub restart_limit: u64,
     /// Ticks in which the restarts are counted.
     pub restart_ticks: u64,
+    /// The PCIe function it drives: 1 + its place in [`crate::guest::GuestPage::functions`], or 0.
+    pub function: u32,
+    /// Its interrupt (INTID), a level, or 0.
+    pub intid: u32,
 }
 
 const _: () = assert!(MAX_INTERFACES <= 32 && MAX_COMPONENTS <= 16);
@@ -169,6 +173,8 @@ pub struct ComponentInfo {
     pub number: u32,
     /// As in its [`Wiring`].
     pub needs: u32,
+    /// The PCIe function that it drives; without a name, none.
+    pub function: Function,
     /// Names of the interfaces; number i is invoked by the capability at [`interface_slot`]`(i)`.
     pub interfaces: [[u8; NAME_LEN]; MAX_INTERFACES],
 }
@@ -185,6 +191,9 @@ pub mod threads {
     pub const YIELD: u64 = 1;
     /// The caller works: once all threads of applications do, the partition is up.
     pub const READY: u64 = 2;
+    /// The caller has served its device and waits for the next interrupt of it. Answers how many came
+    /// at once.
+    pub const SERVED: u64 = 3;
 }
 
 /// Interface `stages`, which the scheduler of a pipeline provides, and the words in which it tells a
@@ -253,4 +262,45 @@ pub mod console {
     pub const PRINT: u64 = 0;
     /// Most bytes of one message.
     pub const BYTES: usize = 24;
+}
+
+/// Interface `can`, which the driver of a CAN controller provides: first word of a message. Each client
+/// has a queue of its own for what is received, from its first message on.
+pub mod can {
+    /// The interface's name.
+    pub const NAME: &str = "can";
+    /// Sends the frame of which `x2` and `x3` are the words ([`crate::can::Frame::words`]). Answers
+    /// [`SENT`], [`OFF`], [`NO_FRAME`], or the tick from which on the bus is free.
+    pub const SEND: u64 = 0;
+    /// Answers the first word of the oldest frame with [`IS_FRAME`]; 0 = there is none.
+    pub const HEAD: u64 = 1;
+    /// Answers its second word.
+    pub const DATA: u64 = 2;
+    /// Answers the tick at which it came, and removes it from the queue.
+    pub const TAKE: u64 = 3;
+    /// Answers the count of number `x2`: see [`COUNTS`].
+    pub const COUNT: u64 = 4;
+
+    /// The frame is on the bus.
+    pub const SENT: u64 = 0;
+    /// The controller is off the bus, and being brought back.
+    pub const OFF: u64 = u64::MAX;
+    /// The words are no frame's.
+    pub const NO_FRAME: u64 = u64::MAX - 1;
+    /// In the first word: the identifier has 29 bits.
+    pub const EXTENDED: u64 = 1 << 31;
+    /// In the first word: lowest bit of the length.
+    pub const LENGTH_SHIFT: u32 = 32;
+    /// In the first word: there is a frame.
+    pub const IS_FRAME: u64 = 1 << 63;
+    /// What is counted: frames sent and received; those a client left in its queue for too long; times
+    /// at which the controller's own buffer overflowed; malformed frames; times off the bus.
+    pub const COUNTS: [&str; 6] = [
+        "sent",
+        "received",
+        "dropped",
+        "overruns",
+        "malformed",
+        "bus-offs",
+    ];
 }

@@ -56,6 +56,20 @@ pub struct Config {
     /// [`Clear`]: memory that is shared or written by monitors (channels, consoles, traces, link pages,
     /// status regions, stacks, state pages), filled with zeros once, at boot.
     pub clears: Slice,
+    /// [`Setting`]: registers of devices that the boot part sets once, in this order.
+    pub settings: Slice,
+}
+
+/// What the boot part does to a register of 32 bits that nobody owns afterwards.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Setting {
+    /// Its physical address.
+    pub pa: u64,
+    /// What is written; with a mask, what is waited for.
+    pub value: u32,
+    /// 0: `value` is written. Else: the register is read until these bits are those of `value`.
+    pub mask: u32,
 }
 
 /// Memory that is zero when the first partition starts.

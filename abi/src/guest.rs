@@ -11,6 +11,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 pub const GUEST_MAGIC: u64 = u64::from_le_bytes(*b"BULKHEAD");
 /// Channel ends a page has room for.
 pub const MAX_CHANNELS: usize = 32;
+/// PCIe functions that a partition may own.
+pub const MAX_FUNCTIONS: usize = 4;
+/// Base address registers of a function.
+pub const BARS: usize = 6;
 /// No doorbell, no link page.
 pub const NONE: u32 = u32::MAX;
 
@@ -117,7 +121,50 @@ pub struct GuestInfo {
     pub channels: [ChannelEnd; MAX_CHANNELS],
 }
 
+/// What a base address register of a PCIe function is to hold. Its owner writes it: others cannot be
+/// reached from behind the partition's bridge, whatever it holds.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+pub struct Bar {
+    /// Where the guest then finds what is behind it.
+    pub address: u64,
+    /// The value: address on the bus, type in the lowest bits.
+    pub value: u32,
+    /// Bytes; 0 = there is no such register.
+    pub size: u32,
+}
+
+/// A PCIe function.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+pub struct Function {
+    /// Its name; zeros where there is none.
+    pub name: [u8; NAME_LEN],
+    /// Guest-physical address of its configuration page.
+    pub configuration: u64,
+    /// First word of that page: vendor and device.
+    pub identity: u32,
+    /// Its interrupt (INTID), a level.
+    pub intid: u32,
+    /// By number.
+    pub bars: [Bar; BARS],
+}
+
+/// The page as a whole.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct GuestPage {
+    /// What every guest is told.
+    pub info: GuestInfo,
+    /// Its PCIe functions.
+    pub functions: [Function; MAX_FUNCTIONS],
+}
+
 /// Offset of [`GuestInfo::heartbeat`] in the page, bytes.
 pub const HEARTBEAT_OFFSET: u64 = core::mem::offset_of!(GuestInfo, heartbeat) as u64;
 
-const _: () = assert!(size_of::<GuestInfo>() <= crate::PAGE_SIZE as usize);
+const _: () = assert!(size_of::<GuestPage>() <= crate::PAGE_SIZE as usize);

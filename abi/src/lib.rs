@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod boot;
+pub mod can;
 pub mod component;
 pub mod config;
 pub mod dispatch;

@@ -4,6 +4,7 @@
 //! then their segments as whole pages, zero-filled, so that they are mapped where they lie.
 
 use bulkhead_abi::component::{Interface, NO_THREAD, Wiring};
+use bulkhead_abi::guest::Function;
 use bulkhead_abi::kernel::{
     ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, MAX_SEGMENTS, Packed, Rights, SCB_ADDRESS,
     STACK_PAGES, STACK_TOP, Segment,
@@ -11,11 +12,11 @@ use bulkhead_abi::kernel::{
 use bulkhead_abi::{PAGE_SIZE, VERSION, name_field};
 use bulkhead_formats::address::Ipa;
 use bulkhead_formats::archive::{Checked, Flaw};
-use bulkhead_model::system::{ChannelId, Component, PartitionId, System};
+use bulkhead_model::system::{ChannelId, Component, FunctionId, PartitionId, System};
 use bulkhead_model::timing::Timing;
-use bulkhead_plan::ends;
-use bulkhead_plan::guest_page::ticks;
+use bulkhead_plan::guest_page::{self, ticks};
 use bulkhead_plan::load::{GuestImage, Piece};
+use bulkhead_plan::{ends, pcie};
 use zerocopy::{FromZeros, IntoBytes};
 
 use crate::elf::{self, Executable};
@@ -68,7 +69,9 @@ pub fn pack(
     let timing = &described.system.partition(described.partition).timing;
     archive.timing = append_timing(timing, &mut bytes);
     archive.pages = bytes.len() as u64 / PAGE_SIZE;
-    wire(&mut archive, described);
+    let buses = pcie::assign(described.system)?;
+    let functions = guest_page::functions(described.system, &buses, described.partition);
+    wire(&mut archive, described, &functions);
     check(&archive, described)?;
     bytes[..size_of::<Archive>()].copy_from_slice(archive.as_bytes());
     let ends = kernel.pieces.iter().map(|piece| piece.range().end);
@@ -78,7 +81,7 @@ pub fn pack(
 }
 
 /// Names become numbers.
-fn wire(archive: &mut Archive, described: &Described<'_>) {
+fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]) {
     let components = described.components;
     let provided = (0..).zip(components).flat_map(|(number, component)| {
         let names = component.provides.iter();
@@ -99,6 +102,11 @@ fn wire(archive: &mut Archive, described: &Described<'_>) {
     for (place, component) in archive.wiring.iter_mut().zip(components) {
         let needs = component.needs.iter();
         let channels = component.channels.iter();
+        let name = |id: FunctionId| name_field(&described.system.functions[id.0].name);
+        let wanted = component.function.map(name);
+        let driven = functions
+            .iter()
+            .position(|function| Some(function.name) == wanted);
         let [budget, period] = component.budget_ns.unwrap_or_default();
         let [restart_limit, restart_ns] = component.restart;
         *place = Wiring {
@@ -119,6 +127,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>) {
             period_ticks: ticks(described.system, period),
             restart_limit,
             restart_ticks: ticks(described.system, restart_ns),
+            function: driven.map_or(0, |place| place as u32 + 1),
+            intid: driven.map_or(0, |place| functions[place].intid),
         };
     }
 }

@@ -14,6 +14,7 @@ use crate::crates::{self, Executables, Target, only_executable};
 use crate::error::BuildError;
 use crate::foreign::{self, Wishes};
 use crate::initrd::{self, Contents};
+use crate::linux::Module;
 use crate::progress::Progress;
 use crate::{BuildOptions, components, elf, linux, output, sources};
 
@@ -196,6 +197,20 @@ impl<'a> Gatherer<'a> {
         components::pack(kernel, &described, &executables)
     }
 
+    /// The kernel's drivers of the PCIe functions that a partition owns, each once.
+    fn drivers(&self, partition: &Partition, kernel: &Kernel) -> Result<Vec<Module>, BuildError> {
+        let kinds = partition.functions.iter();
+        let kinds = kinds.filter_map(|&id| self.system.kind_of(id));
+        let mut names: Vec<&str> = Vec::new();
+        for name in kinds.flat_map(|kind| &kind.modules) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        linux::drivers(&self.options.root, kernel, &names)
+            .map_err(|error| error.at(&partition.span))
+    }
+
     /// The initial file system; one that is built is kept in the output folder for people to see.
     fn initrd(
         &self,
@@ -215,6 +230,7 @@ impl<'a> Gatherer<'a> {
             root: &self.options.root,
             busybox: &linux::busybox(&self.options.root),
             modules: &linux::modules(&self.options.root, kernel),
+            drivers: &self.drivers(partition, kernel)?,
             programs: self.agent.get(AGENT).unwrap_or(&none),
         })
         .map_err(|error| error.at(&partition.span))?;

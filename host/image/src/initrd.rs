@@ -6,6 +6,7 @@
 //! | `/bin/busybox`, `/bin/sh` → busybox | from the distribution's package |
 //! | `/bin/…` | the programs of the agent's crate |
 //! | `/lib/modules/RELEASE/bulkhead.ko` | the kernel module, for each kernel this may be |
+//! | `/lib/modules/RELEASE/devices/NN-….ko` | the kernel's own drivers of the partition's functions, in order |
 //! | `/dev/console`, `/dev/null` | device nodes, for before `/dev` is mounted |
 //! | `/dev`, `/proc`, `/sys`, `/tmp`, `/run`, `/root` | empty folders |
 
@@ -24,6 +25,8 @@ pub struct Contents<'a> {
     pub busybox: &'a Path,
     /// Kernel modules; none where there is none for this kernel.
     pub modules: &'a [Module],
+    /// The kernels' own drivers of the partition's functions, in order.
+    pub drivers: &'a [Module],
     /// The agent's programs.
     pub programs: &'a [PathBuf],
 }
@@ -48,6 +51,15 @@ pub fn build(contents: &Contents<'_>) -> Result<Vec<u8>, BuildError> {
     for module in contents.modules {
         let path = format!("lib/modules/{}/bulkhead.ko", module.release);
         archive.add(&path, Entry::File(false, read(&module.path)?));
+    }
+    for (number, driver) in contents.drivers.iter().enumerate() {
+        let name = driver
+            .path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let path = format!("lib/modules/{}/devices/{number:02}-{name}", driver.release);
+        archive.add(&path, Entry::File(false, read(&driver.path)?));
     }
     let own = contents.root.join("linux/initrd");
     add_folder(&mut archive, &own, &own)?;

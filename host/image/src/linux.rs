@@ -75,6 +75,51 @@ pub fn modules(root: &Path, kernel: &Kernel) -> Vec<Module> {
     modules
 }
 
+/// Drivers of the kernel's own package, for each kernel that this may be.
+///
+/// # Errors
+/// A package has no module of that name.
+pub fn drivers(root: &Path, kernel: &Kernel, names: &[&str]) -> Result<Vec<Module>, BuildError> {
+    let mut drivers = Vec::new();
+    for release in modules(root, kernel) {
+        let flavour = fetched_flavours(root)
+            .into_iter()
+            .find(|flavour| release_of(root, flavour).as_ref() == Some(&release.release));
+        let folder = kernels(root)
+            .join(flavour.unwrap_or_default())
+            .join("modules");
+        for name in names {
+            let path = find(&folder, &format!("{name}.ko")).ok_or_else(|| {
+                let message = format!("kernel {} has no driver `{name}`", release.release);
+                let help = "leave the function to an rtos partition, or take another kernel";
+                BuildError::new("driver-missing", message, help)
+            })?;
+            drivers.push(Module {
+                release: release.release.clone(),
+                path,
+            });
+        }
+    }
+    Ok(drivers)
+}
+
+fn release_of(root: &Path, flavour: &str) -> Option<String> {
+    let text = std::fs::read_to_string(kernels(root).join(flavour).join("release")).ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// The file of that name in a folder or below.
+fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    entries.map(|entry| entry.path()).find_map(|path| {
+        if path.is_dir() {
+            find(&path, name)
+        } else {
+            path.ends_with(name).then_some(path)
+        }
+    })
+}
+
 fn fetched_flavours(root: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(kernels(root))
         .into_iter()
@@ -86,16 +131,13 @@ fn fetched_flavours(root: &Path) -> Vec<String> {
 }
 
 fn module(root: &Path, flavour: &str) -> Option<Module> {
-    let release = std::fs::read_to_string(kernels(root).join(flavour).join("release")).ok()?;
+    let release = release_of(root, flavour)?;
     let path = root
         .join(FETCHED)
         .join("kmod")
         .join(flavour)
         .join("bulkhead.ko");
-    path.exists().then(|| Module {
-        release: release.trim().to_owned(),
-        path,
-    })
+    path.exists().then(|| Module { release, path })
 }
 
 /// Places kernel and initial file system in a partition's memory.

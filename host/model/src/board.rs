@@ -41,8 +41,51 @@ pub struct Board {
     pub guest: GuestMap,
     /// Devices, in the order of the file.
     pub devices: Vec<Device>,
+    /// Its PCIe host bridge, if it has one.
+    pub pcie: Option<Pcie>,
     /// The machine that emulates the board.
     pub emulator: Emulator,
+}
+
+/// A PCIe host bridge. Functions are plugged in by descriptions, those of a partition behind a bridge
+/// of its own.
+#[derive(Clone, Debug)]
+pub struct Pcie {
+    /// Configuration space, physical: 1 MiB a bus.
+    pub configuration: u64,
+    /// Where a partition sees that of its bus: bus n at + n MiB.
+    pub guest_configuration: u64,
+    /// I/O ports from 0 on: physical address and bytes.
+    pub ports: [u64; 2],
+    /// Memory below 4 GiB, at the same address on the bus: physical address and bytes.
+    pub memory: [u64; 2],
+    /// SPIs of pin A of the slots 0 to 3 of the root bus. Further slots and pins rotate through them.
+    pub lines: [u32; 4],
+    /// What the emulator calls a bridge.
+    pub bridge: String,
+    /// What can be plugged in, in the order of the file.
+    pub kinds: Vec<FunctionKind>,
+}
+
+/// A kind of PCIe function.
+#[derive(Clone, Debug)]
+pub struct FunctionKind {
+    /// Name by which descriptions ask for it.
+    pub name: String,
+    /// Vendor (lower half) and device, as in the first word of its configuration page.
+    pub identity: u32,
+    /// Bytes of its base address registers for I/O ports, by number; 0 = none.
+    pub ports: Vec<u64>,
+    /// Bytes of those for memory.
+    pub memory: Vec<u64>,
+    /// Reads or writes memory by itself.
+    pub dma: bool,
+    /// Linux's drivers for it, in the order in which they are loaded.
+    pub modules: Vec<String>,
+    /// What the emulator calls it; `{name}` and `{bus}` stand for the device's.
+    pub emulated: String,
+    /// Options by which the emulator makes what functions of one `bus` share; none if they share nothing.
+    pub shared: Option<String>,
 }
 
 /// Guest-physical addresses every partition sees.

@@ -1,6 +1,6 @@
 //! Reading a board file
 
-use crate::board::{Board, Device, Emulator, GuestMap};
+use crate::board::{Board, Device, Emulator, FunctionKind, GuestMap, Pcie};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{self, At, Table};
 use crate::draft::{Field, Section, display, join};
@@ -142,7 +142,40 @@ fn board(table: &Table) -> Option<Board> {
         devices: Section::named(table, "device")
             .map(device)
             .collect::<Option<_>>()?,
+        pcie: match table.get("pcie") {
+            Some(_) => Some(pcie(&facts)?),
+            None => None,
+        },
         emulator: emulator(&facts)?,
+    })
+}
+
+fn pcie(facts: &Facts<'_>) -> Option<Pcie> {
+    let section = Section::of(facts.table, "pcie");
+    Some(Pcie {
+        configuration: facts.number("pcie", "configuration")?,
+        guest_configuration: facts.number("pcie", "guest_configuration")?,
+        ports: facts.list("pcie", "ports")?,
+        memory: facts.list("pcie", "memory")?,
+        lines: facts.list("pcie", "lines")?.map(|spi| spi as u32),
+        bridge: facts.text("pcie", "bridge")?,
+        kinds: section
+            .all("kind")
+            .map(function_kind)
+            .collect::<Option<_>>()?,
+    })
+}
+
+fn function_kind(section: Section<'_>) -> Option<FunctionKind> {
+    Some(FunctionKind {
+        identity: section.number("identity").value()? as u32,
+        ports: plain(section.numbers("ports")),
+        memory: plain(section.numbers("memory")),
+        dma: section.flag("dma").or(false)?,
+        modules: plain(section.texts("modules")),
+        emulated: section.text("emulated").value()?,
+        shared: section.text("shared").value(),
+        name: section.name.value,
     })
 }
 

@@ -52,11 +52,17 @@ fn write_one(out: &mut String, system: &System, component: &Component) -> std::f
     writeln!(out)?;
     let channel = |id: &ChannelId| system.channels[id.0].name.clone();
     let part = |part: &Part| PART_NAMES[*part as usize].to_owned();
+    let function = component
+        .function
+        .map(|id| system.functions[id.0].name.clone());
     for (what, names) in [
         ("provides", component.provides.clone()),
         ("needs", component.needs.clone()),
         ("channels", component.channels.iter().map(channel).collect()),
-        ("owns", component.owns.iter().map(part).collect()),
+        (
+            "owns",
+            component.owns.iter().map(part).chain(function).collect(),
+        ),
     ] {
         if !names.is_empty() {
             writeln!(out, "    {what:<9} {}", names.join(", "))?;

@@ -5,17 +5,19 @@
 
 mod channel;
 mod component;
+mod function;
 mod partition;
 mod section;
 mod time;
 
 pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
 pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, items, part};
+pub(crate) use function::FunctionDraft;
 pub(crate) use partition::{CoresDraft, ImageDraft, PartitionDraft};
 pub(crate) use section::Section;
 pub(crate) use time::{KindDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft};
 
-use crate::board::{Board, Device};
+use crate::board::{Board, Device, FunctionKind};
 use crate::document::{At, Table, Value};
 use crate::source::Sources;
 use crate::system::{Clock, Span};
@@ -50,6 +52,7 @@ pub(crate) struct Draft {
     /// Whether partitions are described in a way that could not be read.
     pub(crate) partitions_broken: bool,
     pub(crate) channels: Vec<ChannelDraft>,
+    pub(crate) functions: Vec<FunctionDraft>,
     pub(crate) run_for: Field<u64>,
     pub(crate) clock: Field<Clock>,
 }
@@ -121,6 +124,9 @@ impl Draft {
             channels: Section::named(table, "channel")
                 .map(ChannelDraft::read)
                 .collect(),
+            functions: Section::named(table, "device")
+                .map(FunctionDraft::read)
+                .collect(),
             run_for: run.number("for"),
             clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
         }
@@ -141,6 +147,24 @@ impl Draft {
                 .given()
                 .is_some_and(|name| name.value == standby.name.value)
         })
+    }
+
+    /// PCIe functions that a partition lists.
+    pub(crate) fn functions<'a>(
+        &'a self,
+        partition: &'a PartitionDraft,
+    ) -> impl Iterator<Item = (&'a At<String>, &'a FunctionDraft)> {
+        items(&partition.devices).filter_map(|name| {
+            let named = |function: &&FunctionDraft| function.name.value == name.value;
+            Some((name, self.functions.iter().find(named)?))
+        })
+    }
+
+    /// What a function is, as far as the board knows its kind.
+    pub(crate) fn kind_of(&self, function: &FunctionDraft) -> Option<&FunctionKind> {
+        let kinds = &self.board.as_ref()?.pcie.as_ref()?.kinds;
+        let name = function.kind.given()?;
+        kinds.iter().find(|kind| kind.name == name.value)
     }
 
     /// Devices that a partition lists, as far as the board knows them.

@@ -3,12 +3,13 @@
 use crate::board::Board;
 use crate::document::At;
 use crate::draft::{
-    ChannelDraft, ComponentDraft, CoresDraft, Draft, Field, HOST, ImageDraft, PartitionDraft,
-    RateDraft, STACK_DEFAULT, items,
+    ChannelDraft, ComponentDraft, CoresDraft, Draft, Field, FunctionDraft, HOST, ImageDraft,
+    PartitionDraft, RateDraft, STACK_DEFAULT, items,
 };
 use crate::system::{
-    Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Image, Initrd, Kernel,
-    Kind, Partition, PartitionId, Program, Rate, Restart, Run, System, Trapping,
+    Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
+    Image, Initrd, Kernel, Kind, Partition, PartitionId, Program, Rate, Restart, Run, System,
+    Trapping,
 };
 use bulkhead_abi::component::{OnFault, Role};
 use bulkhead_abi::guest::ChannelKind;
@@ -47,6 +48,9 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
             resolve_partition(&draft, &board, partition)
         })?,
         channels: all(&draft.channels, |channel| resolve_channel(&draft, channel))?,
+        functions: all(&draft.functions, |function| {
+            resolve_function(&board, function)
+        })?,
         run: Run {
             for_ns: draft.run_for.value(),
             clock: draft.clock.or(Clock::Virtual)?,
@@ -86,6 +90,8 @@ fn resolve_partition(
         },
         console: console(board, partition, kind, &devices)?,
         devices,
+        functions: function_ids(draft, primary.unwrap_or(partition)),
+        unconfined: partition.unconfined.or(false)?,
         trace: partition.trace.or(0)?,
         command_line: partition.command_line.or(String::new())?,
         faults: plain(&partition.faults.or(Vec::new())?, String::clone),
@@ -111,6 +117,29 @@ fn partition_id(draft: &Draft, name: &str) -> Option<PartitionId> {
         .iter()
         .position(|partition| partition.name.value == name)
         .map(PartitionId)
+}
+
+fn resolve_function(board: &Board, function: &FunctionDraft) -> Option<Function> {
+    let kinds = &board.pcie.as_ref()?.kinds;
+    let kind = function.kind.value()?;
+    Some(Function {
+        name: function.name.value.clone(),
+        span: function.name.span.clone(),
+        kind: kinds.iter().position(|known| known.name == kind)?,
+        bus: function.bus.or(function.name.value.clone())?,
+    })
+}
+
+fn function_ids(draft: &Draft, owner: &PartitionDraft) -> Vec<FunctionId> {
+    let listed = items(&owner.devices);
+    listed
+        .filter_map(|name| function_id(draft, &name.value))
+        .collect()
+}
+
+fn function_id(draft: &Draft, name: &str) -> Option<FunctionId> {
+    let named = |function: &FunctionDraft| function.name.value == name;
+    draft.functions.iter().position(named).map(FunctionId)
 }
 
 fn device_ids(board: &Board, owner: &PartitionDraft) -> Vec<DeviceId> {
@@ -179,6 +208,7 @@ fn resolve_component(
             .map(channel)
             .collect::<Option<_>>()?,
         owns: component.parts().map(|(part, _)| part).collect(),
+        function: items(&component.owns).find_map(|name| function_id(draft, &name.value)),
         memory: component.memory.or(0)?,
         stack: component.stack.or(STACK_DEFAULT)?,
         priority: match component.priority.value() {
@@ -225,6 +255,7 @@ fn listed(draft: &Draft, partition: &PartitionDraft, given: &At<String>) -> Opti
         needs: Vec::new(),
         channels: Vec::new(),
         owns: Vec::new(),
+        function: None,
         memory: 0,
         stack: STACK_DEFAULT,
         priority: None,

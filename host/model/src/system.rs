@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::board::Board;
+use crate::board::{Board, FunctionKind};
 use crate::channel_size;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Sources;
@@ -32,6 +32,10 @@ pub struct ChannelId(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceId(pub usize);
 
+/// Index into [`System::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FunctionId(pub usize);
+
 /// A whole system.
 #[derive(Clone, Debug)]
 pub struct System {
@@ -49,6 +53,8 @@ pub struct System {
     pub partitions: Vec<Partition>,
     /// Channels in the order of the description.
     pub channels: Vec<Channel>,
+    /// PCIe functions in the order of the description.
+    pub functions: Vec<Function>,
     /// Defaults of a run.
     pub run: Run,
     /// The texts that spans point into.
@@ -122,6 +128,10 @@ pub struct Partition {
     pub alternate: Option<Image>,
     /// Devices of the board it owns.
     pub devices: Vec<DeviceId>,
+    /// PCIe functions it owns.
+    pub functions: Vec<FunctionId>,
+    /// Its devices may access memory past any SMMU.
+    pub unconfined: bool,
     /// How its console is connected.
     pub console: Console,
     /// Bytes of its trace; 0 = no trace.
@@ -216,6 +226,8 @@ pub struct Component {
     pub channels: Vec<ChannelId>,
     /// Parts of the partition that are its own.
     pub owns: Vec<Part>,
+    /// The PCIe function that it drives.
+    pub function: Option<FunctionId>,
     /// Bytes of memory beside image and stack.
     pub memory: u64,
     /// Bytes of its stack.
@@ -330,6 +342,19 @@ impl Channel {
     }
 }
 
+/// A PCIe function that is plugged into the machine.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Name, at most 15 characters.
+    pub name: String,
+    /// Where it is described.
+    pub span: Span,
+    /// Index into [`crate::board::Pcie::kinds`].
+    pub kind: usize,
+    /// The wire it is connected to.
+    pub bus: String,
+}
+
 /// A rate limit: so many events per period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
@@ -344,6 +369,13 @@ impl System {
     #[must_use]
     pub fn partition(&self, id: PartitionId) -> &Partition {
         &self.partitions[id.0]
+    }
+
+    /// The kind of a function.
+    #[must_use]
+    pub fn kind_of(&self, id: FunctionId) -> Option<&FunctionKind> {
+        let pcie = self.board.pcie.as_ref()?;
+        pcie.kinds.get(self.functions.get(id.0)?.kind)
     }
 
     /// An error at a place in the description, for those who find one later.

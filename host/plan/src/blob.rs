@@ -16,6 +16,7 @@ use crate::guest_page::ticks;
 use crate::load::Load;
 use crate::machine::Machine;
 use crate::memory::Region;
+use crate::pcie;
 use crate::purpose::Purpose;
 use crate::tables::{Tables, boot_uart, root_entries};
 use crate::{GuestView, Inputs, Start};
@@ -79,6 +80,7 @@ pub fn build(parts: &Parts<'_>, inputs: &Inputs, tables: &[u8]) -> Result<Vec<u8
         images: blob.add(&parts.image_checks(inputs)),
         lines: blob.add(&parts.lines()),
         clears: blob.add(&parts.clears()),
+        settings: blob.add(&pcie::settings(parts.system, &parts.view.buses)),
     };
     Ok(seal(blob, head, tables))
 }

@@ -6,7 +6,7 @@
 use bulkhead_abi::guest::{ChannelEnd, ChannelKind, HEARTBEAT_OFFSET, NONE, Role};
 use bulkhead_abi::name_text;
 use bulkhead_formats::region::Range;
-use bulkhead_model::board::Device;
+use bulkhead_model::board::{Device, Pcie};
 use bulkhead_model::system::{Console, Image, Partition, PartitionId, System};
 use sha2::{Digest, Sha256};
 use vm_fdt::{FdtWriter, FdtWriterResult};
@@ -15,6 +15,7 @@ use crate::ends;
 use crate::error::PlanError;
 use crate::guest_page::{EndFacts, ticks};
 use crate::interrupts::SPI_BASE;
+use crate::pcie::Bus;
 use crate::purpose::Purpose;
 use crate::window::{Slot, Window};
 
@@ -43,6 +44,8 @@ pub struct Facts<'a> {
     pub cores: &'a [usize],
     /// Its window.
     pub window: &'a Window,
+    /// PCIe buses of all.
+    pub buses: &'a [Bus],
     /// Its channel ends.
     pub ends: &'a EndFacts<'a>,
     /// Words of this build, beside the description's command line.
@@ -84,6 +87,7 @@ fn write(facts: &Facts<'_>) -> FdtWriterResult<Vec<u8>> {
     facts.timer(&mut fdt)?;
     facts.interrupt_controller(&mut fdt)?;
     facts.devices(&mut fdt)?;
+    facts.buses(&mut fdt)?;
     facts.bulkhead(&mut fdt)?;
     fdt.end_node(root)?;
     fdt.finish()
@@ -240,6 +244,17 @@ impl Facts<'_> {
             .try_for_each(|(device, ipa, real)| device_node(fdt, device, ipa, real))
     }
 
+    /// The bus of its functions, as if it were the root bus of a host bridge: what stands above it is
+    /// nobody's (IEEE 1275 PCI binding 2.1).
+    fn buses(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
+        let Some(pcie) = &self.system.board.pcie else {
+            return Ok(());
+        };
+        let mut own = self.buses.iter();
+        let own = own.find(|bus| bus.is_of(self.system, self.partition));
+        own.map_or(Ok(()), |bus| bus_node(fdt, pcie, bus))
+    }
+
     fn bulkhead(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
         let node = fdt.begin_node("bulkhead")?;
         fdt.property_string("compatible", "bulkhead,partition")?;
@@ -380,6 +395,41 @@ fn device_node(fdt: &mut FdtWriter, device: &Device, ipa: u64, real: bool) -> Fd
         fdt.property_array_u32("clocks", &vec![CLOCK; names.len()])?;
         fdt.property_string_list("clock-names", names.iter().map(|&n| n.to_owned()).collect())?;
     }
+    fdt.end_node(node)
+}
+
+fn bus_node(fdt: &mut FdtWriter, pcie: &Pcie, bus: &Bus) -> FdtWriterResult<()> {
+    const PORTS: u32 = 1 << 24;
+    const MEMORY: u32 = 2 << 24;
+    const BUS: u64 = 1 << 20;
+    let at = bus.guest_configuration(pcie);
+    let node = fdt.begin_node(&format!("pcie@{at:x}"))?;
+    fdt.property_string("compatible", "pci-host-ecam-generic")?;
+    fdt.property_string("device_type", "pci")?;
+    fdt.property_u32("#address-cells", 3)?;
+    fdt.property_u32("#size-cells", 2)?;
+    fdt.property_u32("#interrupt-cells", 1)?;
+    fdt.property_array_u32("bus-range", &[bus.number, bus.number])?;
+    fdt.property_u32("linux,pci-domain", 0)?;
+    fdt.property_null("dma-coherent")?;
+    registers(fdt, &[[at, BUS]])?;
+    let windows = [
+        (PORTS, bus.ports.start, bus.ports_at(pcie)),
+        (MEMORY, bus.memory.start, bus.memory),
+    ];
+    let open = windows.iter().filter(|(.., range)| range.size() > 0);
+    let halves = |value: u64| [(value >> 32) as u32, value as u32];
+    let cells = open.flat_map(|&(space, on_bus, range)| {
+        let numbers = [on_bus, range.start, range.size()];
+        std::iter::once(space).chain(numbers.into_iter().flat_map(halves))
+    });
+    fdt.property_array_u32("ranges", &cells.collect::<Vec<_>>())?;
+    fdt.property_array_u32("interrupt-map-mask", &[0xf800, 0, 0, 7])?;
+    let lines = bus.functions.iter().flat_map(|function| {
+        let unit = function.slot << 11;
+        [unit, 0, 0, 1, GIC, SPI, function.spi, LEVEL_HIGH]
+    });
+    fdt.property_array_u32("interrupt-map", &lines.collect::<Vec<_>>())?;
     fdt.end_node(node)
 }
 

@@ -4,7 +4,9 @@
 
 use bulkhead_abi::guest::Role;
 use bulkhead_formats::address::Ipa;
-use bulkhead_model::system::{Channel, ChannelId, Console, DeviceId, End, PartitionId, System};
+use bulkhead_model::system::{
+    Channel, ChannelId, Console, DeviceId, End, FunctionId, PartitionId, System,
+};
 
 /// The partition itself, then those it is the standby of.
 pub fn stands_for(system: &System, partition: PartitionId) -> impl Iterator<Item = PartitionId> {
@@ -34,6 +36,18 @@ pub fn devices(system: &System, partition: PartitionId) -> Vec<(DeviceId, Ipa)> 
         }
     }
     devices
+}
+
+/// The PCIe functions a partition owns, by itself or as a standby.
+#[must_use]
+pub fn functions(system: &System, partition: PartitionId) -> Vec<FunctionId> {
+    let mut all: Vec<FunctionId> = Vec::new();
+    for owner in stands_for(system, partition) {
+        let own = system.partition(owner).functions.iter();
+        let new: Vec<_> = own.filter(|id| !all.contains(id)).copied().collect();
+        all.extend(new);
+    }
+    all
 }
 
 /// Which end of the channel a partition holds, by itself or as a standby.

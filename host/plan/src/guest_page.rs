@@ -1,13 +1,14 @@
 //! The guest page: what an image that knows Bulkhead is told
 
-use bulkhead_abi::guest::{ChannelEnd, GUEST_MAGIC, GuestInfo, MAX_CHANNELS, NONE, Role};
+use bulkhead_abi::guest::{ChannelEnd, Function, GUEST_MAGIC, GuestPage, MAX_CHANNELS, NONE, Role};
 use bulkhead_abi::{PAGE_SIZE, VERSION, name_field};
-use bulkhead_model::system::{ChannelId, End, PartitionId, System};
+use bulkhead_model::system::{ChannelId, End, FunctionId, PartitionId, System};
 use zerocopy::{FromZeros, IntoBytes};
 
 use crate::ends;
 use crate::error::PlanError;
-use crate::interrupts::{Doorbells, end_name};
+use crate::interrupts::{Doorbells, SPI_BASE, end_name};
+use crate::pcie::Bus;
 use crate::purpose::Purpose;
 use crate::window::Window;
 
@@ -97,11 +98,44 @@ pub fn argument_text(described: &str, added: &str) -> String {
         .join(" ")
 }
 
+/// The PCIe functions that a partition owns, as it sees them.
+#[must_use]
+pub fn functions(system: &System, buses: &[Bus], id: PartitionId) -> Vec<Function> {
+    let Some(pcie) = &system.board.pcie else {
+        return Vec::new();
+    };
+    let placed = |wanted: FunctionId| {
+        let on = |bus: &'_ &Bus| bus.is_of(system, id);
+        buses.iter().filter(on).find_map(|bus| {
+            let function = bus.functions.iter().find(|one| one.id == wanted)?;
+            Some((bus, function))
+        })
+    };
+    let owned = ends::functions(system, id).into_iter();
+    owned
+        .filter_map(|wanted| {
+            let (bus, function) = placed(wanted)?;
+            Some(Function {
+                name: name_field(&system.functions[wanted.0].name),
+                configuration: bus.function_page(pcie, function),
+                identity: system.kind_of(wanted)?.identity,
+                intid: SPI_BASE + function.spi,
+                bars: function.bars,
+            })
+        })
+        .collect()
+}
+
 /// The page's bytes.
 ///
 /// # Errors
 /// Too many channel ends, or too long an argument text.
-pub fn bytes(facts: &EndFacts<'_>, argument: &str, cores: usize) -> Result<Vec<u8>, PlanError> {
+pub fn bytes(
+    facts: &EndFacts<'_>,
+    argument: &str,
+    cores: usize,
+    functions: &[Function],
+) -> Result<Vec<u8>, PlanError> {
     let EndFacts {
         system,
         window,
@@ -109,7 +143,8 @@ pub fn bytes(facts: &EndFacts<'_>, argument: &str, cores: usize) -> Result<Vec<u
         ..
     } = *facts;
     let partition = system.partition(id);
-    let mut info = GuestInfo::new_zeroed();
+    let mut all = GuestPage::new_zeroed();
+    let info = &mut all.info;
     let ends = facts.all();
     if ends.len() > MAX_CHANNELS || argument.len() > info.argument.len() {
         let message = format!(
@@ -138,7 +173,10 @@ pub fn bytes(facts: &EndFacts<'_>, argument: &str, cores: usize) -> Result<Vec<u
     info.argument_len = argument.len() as u32;
     info.argument[..argument.len()].copy_from_slice(argument.as_bytes());
     info.channels[..ends.len()].copy_from_slice(&ends);
-    let mut page = info.as_bytes().to_vec();
+    for (place, function) in all.functions.iter_mut().zip(functions) {
+        *place = *function;
+    }
+    let mut page = all.as_bytes().to_vec();
     page.resize(PAGE_SIZE as usize, 0);
     Ok(page)
 }

@@ -9,6 +9,7 @@ use bulkhead_model::system::{ChannelId, End, PartitionId, Rate, System};
 
 use crate::ends;
 use crate::error::PlanError;
+use crate::pcie::Bus;
 
 /// First INTID of an SPI.
 pub const SPI_BASE: u32 = 32;
@@ -33,16 +34,24 @@ pub struct Doorbells {
     forward: Vec<Option<u32>>,
     /// By channel: INTID by which the writer hears the reader.
     reply: Vec<Option<u32>>,
+    /// By PCIe function: its INTID, a level.
+    functions: Vec<Option<u32>>,
 }
 
 /// Takes SPIs for all doorbells.
 ///
 /// # Errors
 /// The board has too few unused SPIs; a doorbell without exactly one receiver.
-pub fn assign(system: &System) -> Result<Doorbells, PlanError> {
+pub fn assign(system: &System, buses: &[Bus]) -> Result<Doorbells, PlanError> {
     let (first, last) = system.board.doorbell_spis;
     let mut free = first..=last;
-    let mut doorbells = Doorbells::default();
+    let mut doorbells = Doorbells {
+        functions: vec![None; system.functions.len()],
+        ..Doorbells::default()
+    };
+    for function in buses.iter().flat_map(|bus| &bus.functions) {
+        doorbells.functions[function.id.0] = Some(SPI_BASE + function.spi);
+    }
     for (id, channel) in system.channels.iter().enumerate() {
         let mut next = |wanted: Option<Rate>, role| {
             let Some(_) = wanted else { return Ok(None) };
@@ -127,7 +136,13 @@ impl Doorbells {
         let devices = devices(system, partition).flat_map(|device| &device.spis);
         let heard = ends::channels(system, partition)
             .filter_map(|(channel, role)| self.heard(channel, role));
-        let mut intids: Vec<u32> = devices.map(|spi| SPI_BASE + spi).chain(heard).collect();
+        let functions = ends::functions(system, partition).into_iter();
+        let functions = functions.filter_map(|id| self.functions[id.0]);
+        let mut intids: Vec<u32> = devices
+            .map(|spi| SPI_BASE + spi)
+            .chain(heard)
+            .chain(functions)
+            .collect();
         intids.sort_unstable();
         intids.dedup();
         intids
@@ -145,7 +160,9 @@ impl Doorbells {
         let given = (0..system.partitions.len()).flat_map(|id| devices(system, PartitionId(id)));
         let spis =
             given.flat_map(|device| device.spis.iter().map(|spi| (SPI_BASE + spi, device.edge)));
-        let mut lines: Vec<(u32, bool)> = bells.chain(spis).collect();
+        let functions = self.functions.iter().flatten();
+        let functions = functions.map(|&intid| (intid, false));
+        let mut lines: Vec<(u32, bool)> = bells.chain(spis).chain(functions).collect();
         lines.sort_unstable();
         lines.dedup();
         lines

@@ -11,6 +11,7 @@ use crate::interrupts::end_name;
 use crate::manifest::{
     ChannelManifest, ConsoleManifest, Machine, Manifest, PartitionManifest, Region, Sizes,
 };
+use crate::pcie::emulator_words;
 use crate::purpose::Purpose;
 use crate::{Inputs, Plan};
 
@@ -56,6 +57,7 @@ fn machine(system: &System, plan: &Plan) -> Machine {
         memory_size: plan.machine.size,
         counter_hz: board.emulator.counter_hz,
         rtc: rtc.map(|device| device.address),
+        devices: emulator_words(system, &plan.view.buses),
     }
 }
 

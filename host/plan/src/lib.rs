@@ -22,6 +22,7 @@ pub mod machine;
 pub mod manifest;
 pub mod map;
 pub mod memory;
+pub mod pcie;
 pub mod purpose;
 pub mod shared;
 pub mod tables;

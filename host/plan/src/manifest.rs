@@ -62,6 +62,8 @@ pub struct Machine {
     /// The board's PL031, whose data register counts seconds of the machine's clock: how the tool
     /// tells the time when no partition does. `None` where the board has none.
     pub rtc: Option<u64>,
+    /// Options that plug devices into the emulator.
+    pub devices: Vec<String>,
 }
 
 /// A partition as built.

@@ -6,7 +6,9 @@ use bulkhead_model::system::{PartitionId, System};
 use bulkhead_model::{components_text, size_text};
 
 use crate::Plan;
+use crate::interrupts::SPI_BASE;
 use crate::manifest::Manifest;
+use crate::pcie::Bus;
 use crate::purpose::Purpose;
 
 /// The whole text.
@@ -71,6 +73,7 @@ fn purpose_text(system: &System, purpose: Purpose) -> String {
         Purpose::Memory(id) => of("memory", id),
         Purpose::Channel(id) => format!("channel {}", system.channels[id.0].name),
         Purpose::Device(id) => format!("device {}", system.board.device(id).name),
+        Purpose::Bus(id) => of("PCIe bus", id),
     }
 }
 
@@ -141,6 +144,9 @@ fn partition(out: &mut String, system: &System, plan: &Plan, id: PartitionId) ->
         let what = purpose_text(system, Purpose::Device(device));
         line(out, ipa.0, system.board.device(device).size, "rw-", &what)?;
     }
+    for bus in plan.view.buses.iter().filter(|bus| bus.is_of(system, id)) {
+        functions(out, system, bus)?;
+    }
     for slot in &view.window.slots {
         let rights = if slot.access.write { "rw-" } else { "r--" };
         let later = if slot.key.is_some() {
@@ -163,6 +169,25 @@ fn partition(out: &mut String, system: &System, plan: &Plan, id: PartitionId) ->
     }
     writeln!(out, "  entry {}", view.start.entry)?;
     out.write_str(&components_text(system, described))
+}
+
+/// The bus of a partition and what is on it.
+fn functions(out: &mut String, system: &System, bus: &Bus) -> std::fmt::Result {
+    let mapped = system.board.pcie.iter().flat_map(|pcie| bus.mapped(pcie));
+    for ((ipa, range), what) in mapped.zip(["configuration", "ports", "memory"]) {
+        let what = format!("{what} of PCIe bus {}", bus.number);
+        line(out, ipa, range.size(), "rw-", &what)?;
+    }
+    for function in &bus.functions {
+        writeln!(
+            out,
+            "  slot {:<2} interrupt {}  {}",
+            function.slot,
+            SPI_BASE + function.spi,
+            system.functions[function.id.0].name
+        )?;
+    }
+    Ok(())
 }
 
 fn line(out: &mut String, ipa: u64, size: u64, rights: &str, what: &str) -> std::fmt::Result {

@@ -44,6 +44,8 @@ pub enum Purpose {
     Channel(ChannelId),
     /// Registers of a device.
     Device(DeviceId),
+    /// Configuration, ports and memory of the PCIe bus of a partition.
+    Bus(PartitionId),
 }
 
 /// What `partition` may do with a range of that purpose; `None` = it must not even be mapped.
@@ -75,6 +77,9 @@ pub fn grant(system: &System, partition: PartitionId, purpose: Purpose) -> Optio
         Purpose::Device(id) => ends::devices(system, partition)
             .iter()
             .any(|(owned, _)| *owned == id)
+            .then_some(Access::DEVICE),
+        Purpose::Bus(owner) => ends::stands_for(system, partition)
+            .any(|id| id == owner)
             .then_some(Access::DEVICE),
         Purpose::Boot
         | Purpose::Monitor

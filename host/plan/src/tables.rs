@@ -145,7 +145,10 @@ fn mapped(
         let size = device.size.next_multiple_of(PAGE);
         (ipa, Range::sized(device.address, size), Access::DEVICE)
     });
-    let mut mapped: Vec<_> = memory.chain(devices).collect();
+    let buses = view.buses.iter().filter(|bus| bus.is_of(system, id));
+    let buses = buses.flat_map(|bus| system.board.pcie.iter().flat_map(|pcie| bus.mapped(pcie)));
+    let buses = buses.map(|(ipa, range)| (Ipa(ipa), range, Access::DEVICE));
+    let mut mapped: Vec<_> = memory.chain(devices).chain(buses).collect();
     let slots = &view.partitions[id.0].window.slots;
     for slot in slots.iter().filter(|slot| slot.key.is_none()) {
         let range = Range::sized(machine.pa(slot.purpose)?.0, slot.size);

@@ -62,12 +62,22 @@ fn all_regions(system: &System, plan: &Plan) -> Result<Vec<Region>, PlanError> {
             size: device.size.next_multiple_of(PAGE),
             purpose: Purpose::Device(DeviceId(id)),
         });
+    let buses = plan.view.buses.iter().flat_map(|bus| {
+        let pcie = system.board.pcie.iter();
+        let mapped = pcie.flat_map(|pcie| bus.mapped(pcie));
+        mapped.map(|(_, range)| Region {
+            pa: Pa(range.start),
+            size: range.size(),
+            purpose: Purpose::Bus(bus.owner),
+        })
+    });
     let mut regions: Vec<Region> = plan
         .machine
         .regions
         .iter()
         .copied()
         .chain(devices)
+        .chain(buses)
         .collect();
     regions.sort_by_key(|region| region.pa);
     let clash = regions
@@ -296,11 +306,15 @@ fn el2_may(regions: &[Region], range: Range, access: el2::Access) -> bool {
         .iter()
         .all(|region| match region.purpose {
             Purpose::Config | Purpose::Images => access == el2::Access::ReadOnly,
-            Purpose::Boot | Purpose::Channel(_) | Purpose::Trace(_) | Purpose::Device(_) => false,
+            Purpose::Boot
+            | Purpose::Channel(_)
+            | Purpose::Trace(_)
+            | Purpose::Device(_)
+            | Purpose::Bus(_) => false,
             _ => true,
         })
 }
 
 const fn is_device(purpose: Purpose) -> bool {
-    matches!(purpose, Purpose::Device(_))
+    matches!(purpose, Purpose::Device(_) | Purpose::Bus(_))
 }

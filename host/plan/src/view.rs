@@ -12,6 +12,7 @@ use crate::error::PlanError;
 use crate::guest_page::{self, EndFacts};
 use crate::interrupts::{self, Doorbells};
 use crate::load::{Argument, GuestImage, Load, Piece, Rest, ZERO_ALL, loads};
+use crate::pcie::{self, Bus};
 use crate::purpose::Purpose;
 use crate::shared::{self, Shared};
 use crate::window::{self, Window};
@@ -48,6 +49,8 @@ pub struct GuestView {
     pub cores: CoreMap,
     /// Doorbells.
     pub doorbells: Doorbells,
+    /// PCIe buses.
+    pub buses: Vec<Bus>,
     /// Shared memory.
     pub shared: Vec<Shared>,
     /// By partition.
@@ -71,7 +74,8 @@ impl GuestView {
 /// See [`PlanError`].
 pub fn build(system: &System, inputs: &Inputs) -> Result<GuestView, PlanError> {
     let cores = cores::assign(system)?;
-    let doorbells = interrupts::assign(system)?;
+    let buses = pcie::assign(system)?;
+    let doorbells = interrupts::assign(system, &buses)?;
     let shared = shared::all(system);
     let mut partitions = Vec::new();
     for (id, images) in inputs.images.iter().enumerate() {
@@ -82,6 +86,7 @@ pub fn build(system: &System, inputs: &Inputs) -> Result<GuestView, PlanError> {
             images,
             cores: &cores,
             doorbells: &doorbells,
+            buses: &buses,
             window: &window,
             id,
         };
@@ -100,6 +105,7 @@ pub fn build(system: &System, inputs: &Inputs) -> Result<GuestView, PlanError> {
     Ok(GuestView {
         cores,
         doorbells,
+        buses,
         shared,
         partitions,
     })
@@ -110,6 +116,7 @@ struct StartBuilder<'a> {
     images: &'a PartitionImages,
     cores: &'a CoreMap,
     doorbells: &'a Doorbells,
+    buses: &'a [Bus],
     window: &'a Window,
     id: PartitionId,
 }
@@ -126,7 +133,8 @@ impl StartBuilder<'_> {
         let (memory, rest) = self.memory();
         let mut all = loads(&pieces, memory, rest);
         let cores = self.cores.of_partition[self.id.0].len();
-        let page = guest_page::bytes(&facts, &self.argument(), cores)?;
+        let functions = guest_page::functions(self.system, self.buses, self.id);
+        let page = guest_page::bytes(&facts, &self.argument(), cores, &functions)?;
         let [page_ipa, size] = self.window.place(Purpose::GuestPage(self.id));
         let page = Piece::new(Ipa(page_ipa), page);
         all.extend(loads(&[page], Range::sized(page_ipa, size), Rest::Zero));
@@ -176,6 +184,7 @@ impl StartBuilder<'_> {
             partition: self.id,
             cores: &self.cores.of_partition[self.id.0],
             window: self.window,
+            buses: self.buses,
             ends,
             argument: &self.images.argument,
             initrd: place.initrd,

@@ -45,6 +45,8 @@ fn partition_text(
             options[5] && index == 1,
             "devices = [\"rtc0\", \"gpio0\"]\n",
         ),
+        (options[5] && index == 2, "devices = [\"can2\"]\n"),
+        (options[5] && index == 3, "devices = [\"can3\", \"can4\"]\n"),
     ];
     choices
         .iter()
@@ -126,7 +128,10 @@ fn descriptions() -> impl Strategy<Value = String> {
             .enumerate()
             .filter_map(|(i, choice)| channel_text(i, count, choice));
         let head = "[system]\nname = \"random\"\nboard = \"qemu-virt\"\n".to_owned();
+        let functions = (2..5)
+            .map(|index| format!("[device.can{index}]\nkind = \"kvaser-can\"\nbus = \"shared\"\n"));
         std::iter::once(head)
+            .chain(functions)
             .chain(parts)
             .chain(links)
             .collect::<Vec<_>>()
@@ -228,6 +233,15 @@ fn check(system: &System, plan: &Plan) -> Result<(), TestCaseError> {
         let address = system.board.device(*device).address;
         prop_assert_eq!(pages.get(&address), Some(&vec![(id, true)]));
         accounted += 1;
+    }
+    let pcie = system.board.pcie.as_ref().expect("the board has PCIe");
+    for bus in &plan.view.buses {
+        for (_, range) in bus.mapped(pcie) {
+            for page in (range.start..range.end).step_by(PAGE as usize) {
+                prop_assert_eq!(pages.get(&page), Some(&vec![(bus.owner.0, true)]));
+                accounted += 1;
+            }
+        }
     }
     prop_assert_eq!(
         accounted,

@@ -85,6 +85,7 @@ fn manifest(for_ns: Option<u64>) -> Manifest {
             memory_size: 128 << 20,
             counter_hz: 62_500_000,
             rtc: Some(0x0901_0000),
+            devices: Vec::new(),
         },
         for_ns,
         virtual_clock: true,

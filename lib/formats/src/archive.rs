@@ -7,7 +7,7 @@
 use bulkhead_abi::component::{
     Interface, LEAST_PRIORITY, MAX_INTERFACES, NO_THREAD, OnFault, Part, Role, Wiring,
 };
-use bulkhead_abi::guest::MAX_CHANNELS;
+use bulkhead_abi::guest::{MAX_CHANNELS, MAX_FUNCTIONS};
 use bulkhead_abi::kernel::{
     ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, Packed, Rights, STACK_TOP, Segment,
 };
@@ -216,6 +216,7 @@ impl<'a> Checked<'a> {
             && within(wiring.owns, Part::ALL.len())
             && within(wiring.needs, interfaces)
             && within(wiring.channels, MAX_CHANNELS)
+            && wiring.function as usize <= MAX_FUNCTIONS
             && (wiring.priority <= LEAST_PRIORITY || wiring.priority == NO_THREAD)
             && wiring.on_fault <= OnFault::Restart as u32
             && wiring.budget_ticks <= wiring.period_ticks

@@ -5,10 +5,12 @@
 //! reports on the partition and its peers. Everything goes by the monotonic clock and the counter
 //! of the machine, so that runs in virtual time repeat.
 //!
-//! `bulkhead-agent busy` is a load for measurements instead, `bulkhead-agent peek CHANNEL` shows a channel's memory.
+//! `bulkhead-agent busy` is a load for measurements instead, `bulkhead-agent peek CHANNEL` shows a channel's memory,
+//! `bulkhead-agent can answer INTERFACE` is an end of the control loop over CAN.
 #![forbid(unsafe_code)]
 
 mod agent;
+mod can;
 mod command;
 mod console;
 mod drive;
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let result = match arguments[..] {
         ["busy"] => load::keep_busy(),
         ["peek", name] => peek::peek(name),
+        ["can", "answer", interface] => can::answer(interface),
         _ => agent::Agent::start().and_then(agent::Agent::run),
     };
     match result {

@@ -6,10 +6,13 @@
 //! ([`Partition::status`]), the consoles of other partitions, and the trace, which senders and
 //! receivers fill by themselves.
 //!
+//! A CAN controller that the partition owns is a [`Can`].
+//!
 //! No call here enters the monitor but [`Partition::announce`], [`Channel::ring`], opening or dropping
 //! a channel that is mapped on demand, and [`Partition::control`].
 
 mod attributes;
+mod can;
 mod channel;
 mod clock;
 mod error;
@@ -24,7 +27,9 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
+pub use bulkhead_abi::can::Frame;
 pub use bulkhead_abi::status::LinkState;
+pub use can::Can;
 pub use channel::{Channel, Description, Kind, Role};
 pub use clock::{frequency_hz, ticks};
 pub use error::Error;

@@ -5,8 +5,8 @@ use crate::memory;
 use crate::refusal::Refusal;
 use bulkhead_abi::boot::{BOOT_MAGIC, BootHeader};
 use bulkhead_abi::config::{
-    CONFIG_MAGIC, Clear, Config, CoreConfig, ImageCheck, InterruptLine, PartitionConfig, Slice,
-    image_checksum_step,
+    CONFIG_MAGIC, Clear, Config, CoreConfig, ImageCheck, InterruptLine, PartitionConfig, Setting,
+    Slice, image_checksum_step,
 };
 use bulkhead_abi::status::{MAX_CORES, MAX_DOORBELLS};
 use core::mem::offset_of;
@@ -132,6 +132,10 @@ impl Configuration {
 
     pub(crate) fn lines(self) -> Result<&'static [InterruptLine], Refusal> {
         self.slice(self.head.lines, "interrupt lines")
+    }
+
+    pub(crate) fn settings(self) -> Result<&'static [Setting], Refusal> {
+        self.slice(self.head.settings, "settings")
     }
 
     pub(crate) fn clears(self) -> Result<&'static [Clear], Refusal> {

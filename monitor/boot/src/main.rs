@@ -11,6 +11,7 @@
 mod configuration;
 mod console;
 mod cores;
+mod devices;
 mod features;
 mod identity;
 mod memory;

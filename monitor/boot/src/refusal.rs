@@ -27,6 +27,8 @@ pub(crate) enum Refusal {
     InterruptControllerLacks(&'static str),
     /// Not the core of that index starts first: its affinity.
     WrongCore(u64),
+    /// A device does not answer at this register.
+    DeviceSilent(u64),
     /// A core does not start: index and PSCI error.
     CoreFails(usize, i64),
 }
@@ -64,6 +66,9 @@ impl fmt::Display for Refusal {
             }
             Self::WrongCore(mpidr) => {
                 write!(f, "started on the core of affinity {mpidr:#x}, which is not core 0")
+            }
+            Self::DeviceSilent(pa) => {
+                write!(f, "the device at {pa:#x} does not do as it is told: is it there?")
             }
             Self::CoreFails(index, error) => {
                 write!(f, "core {index} does not start (PSCI error {error}): is it there?")

@@ -7,7 +7,7 @@
 use crate::configuration::Configuration;
 use crate::features;
 use crate::refusal::Refusal;
-use crate::{console, cores, memory, states};
+use crate::{console, cores, devices, memory, states};
 use bulkhead_abi::boot::BootHeader;
 use bulkhead_abi::config::PartitionConfig;
 use bulkhead_arch::registers::mpidr_el1;
@@ -63,6 +63,7 @@ fn first(loaded_at: u64, address: u64) -> Result<Infallible, Refusal> {
     }
     states::build(configuration, features)?;
     prepare_distributor(configuration)?;
+    devices::set(configuration.settings()?)?;
     announce(configuration)?;
     cores::start_others(configuration)?;
     cores::finish(configuration, 0, address, features)

@@ -7,7 +7,7 @@
 use crate::call::{Answer, call};
 use crate::start::INVOKED;
 use bulkhead_abi::PAGE_SIZE;
-use bulkhead_abi::guest::GuestInfo;
+use bulkhead_abi::guest::{GuestInfo, GuestPage};
 use bulkhead_abi::kernel::{
     Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, SLOTS, STACK_PAGES, STACK_TOP, Status,
     first,
@@ -460,20 +460,31 @@ impl First {
     /// As for [`First::map`].
     pub fn guest_info(&mut self) -> Result<GuestInfo, Status> {
         let mut info = GuestInfo::new_zeroed();
-        self.copy_guest_info(&mut info)?;
+        self.copy_guest(&mut info)?;
         Ok(info)
     }
 
-    /// Copies the guest information page to a place, for who has not the stack for it.
+    /// The same with what else is on the page.
     ///
     /// # Errors
     /// As for [`First::map`].
-    pub fn copy_guest_info(&mut self, place: &mut GuestInfo) -> Result<(), Status> {
+    pub fn guest(&mut self) -> Result<GuestPage, Status> {
+        let mut page = GuestPage::new_zeroed();
+        self.copy_guest(&mut page)?;
+        Ok(page)
+    }
+
+    /// Copies the guest information page, or what it begins with, to a place: for who has not the stack for it.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn copy_guest<T: FromBytes>(&mut self, place: &mut T) -> Result<(), Status> {
+        const { assert!(size_of::<T>() <= PAGE_SIZE as usize, "it is one page") };
         let number = (self.guest_page - self.window) / PAGE_SIZE;
         let address = self.map(first::WINDOW, number, 1, Rights::Read)?;
-        let info: *const GuestInfo = core::ptr::with_exposed_provenance(address as usize);
+        let page: *const T = core::ptr::with_exposed_provenance(address as usize);
         // SAFETY: mapped above; every bit pattern is a value; nobody else writes it.
-        unsafe { core::ptr::copy_nonoverlapping(info, place, 1) };
+        unsafe { core::ptr::copy_nonoverlapping(page, place, 1) };
         self.unmap_last(address)
     }
 

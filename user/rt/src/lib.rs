@@ -16,10 +16,12 @@
 #![no_std]
 
 pub mod call;
+pub mod can;
 pub mod clock;
 #[macro_use]
 pub mod console;
 pub mod cores;
+pub mod device;
 pub mod dispatch;
 pub mod fault;
 pub mod figure;

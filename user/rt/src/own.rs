@@ -12,7 +12,7 @@ use crate::call::{Answer, call};
 use crate::invocation::invoke;
 use crate::{clock, console};
 use bulkhead_abi::component::{ComponentInfo, INFO_ADDRESS, interface_slot, threads};
-use bulkhead_abi::guest::{ChannelEnd, HEARTBEAT_OFFSET};
+use bulkhead_abi::guest::{ChannelEnd, Function, HEARTBEAT_OFFSET};
 use bulkhead_abi::kernel::{Operation, Status};
 use bulkhead_abi::trace::Event;
 use bulkhead_abi::{name_field, name_text};
@@ -137,6 +137,25 @@ impl Own {
         match Status::of(self.ask(threads::READY, 0)?) {
             Some(Status::Ok) => Ok(()),
             status => Err(status.unwrap_or(Status::BadArgument)),
+        }
+    }
+
+    /// The PCIe function that it drives, if it has one.
+    #[must_use]
+    pub fn function(&self) -> Option<&'static Function> {
+        let function = &self.info.function;
+        (function.configuration != 0).then_some(function)
+    }
+
+    /// Waits for the next interrupt of its function; how many came at once. The former one has been
+    /// served: the device no longer raises its line for it.
+    ///
+    /// # Errors
+    /// It has no scheduler, or that one's refusal.
+    pub fn served(&self) -> Answer {
+        match self.ask(threads::SERVED, 0)? {
+            0 => Err(Status::NoCapability),
+            count => Ok(count),
         }
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct PartitionDraft {
     pub(crate) image: Field<ImageDraft>,
     pub(crate) alternate: Field<ImageDraft>,
     pub(crate) devices: Field<Vec<At<String>>>,
+    /// Whether its devices may access memory past any SMMU.
+    pub(crate) unconfined: Field<bool>,
     pub(crate) console: Field<String>,
     pub(crate) trace: Field<u64>,
     pub(crate) command_line: Field<String>,
@@ -110,6 +112,7 @@ impl PartitionDraft {
             image: image(&section, "image"),
             alternate: image(&section, "alternate"),
             devices: section.texts("devices"),
+            unconfined: section.choice("dma", &[false, true]),
             console: section.text("console"),
             trace: section.number("trace"),
             command_line: section.text("command_line"),

@@ -84,7 +84,7 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Texts,
         presence: Default("nothing"),
         meaning: "Parts of the partition that are its own: `console`, `trace`, `heartbeat`, `monitor`, \
-                  `interrupts`.",
+                  `interrupts`, and at most one PCIe function among its `devices`, by name.",
         example: "owns = [\"trace\"]",
     },
     Key {

@@ -6,6 +6,7 @@
 mod board_keys;
 mod channel_keys;
 mod component_keys;
+mod device_keys;
 mod image_keys;
 mod partition_keys;
 mod pipe_keys;
@@ -82,6 +83,7 @@ pub(crate) const DESCRIPTION: Registry = Registry {
         component_keys::KEYS,
         time_keys::KEYS,
         channel_keys::KEYS,
+        device_keys::KEYS,
     ],
 };
 

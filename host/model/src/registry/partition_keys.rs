@@ -98,16 +98,18 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.devices",
         shape: Shape::Texts,
         presence: Default("none"),
-        meaning: "Devices of the board that it owns, with their interrupts. A device belongs to one \
-                  partition only.",
+        meaning: "Devices that it owns, with their interrupts: the board's, and PCIe functions of the \
+                  description (`[device.NAME]`). A device belongs to one partition only.",
         example: "devices = [\"uart0\"]",
     },
     Key {
         path: "partition.*.dma",
         shape: Shape::Choice(&["confined", "unconfined"]),
         presence: Default("`\"confined\"`"),
-        meaning: "How devices that access memory by themselves are held back. No board has an SMMU \
-                  driver yet, so such devices are refused either way.",
+        meaning: "How devices that access memory by themselves are held back. `\"confined\"`: to the \
+                  partition's own memory, by an SMMU; without one such devices are refused. \
+                  `\"unconfined\"`: not at all. They reach everybody's memory, so the partition is \
+                  trusted with everything.",
         example: "dma = \"confined\"",
     },
     Key {

@@ -83,6 +83,8 @@ pub struct Command {
     pub memory_size: u64,
     /// Open file that is the memory.
     pub ram_fd: i32,
+    /// Options that plug devices into it.
+    pub devices: Vec<String>,
     /// What it runs.
     pub load: Load,
     /// How time passes.
@@ -104,6 +106,7 @@ impl Command {
             cores: machine.cores,
             memory_size: machine.memory_size,
             ram_fd,
+            devices: machine.devices.clone(),
             load: Load::BootImage(image.into()),
             timing,
             interrupt_log: None,
@@ -113,6 +116,7 @@ impl Command {
     /// The arguments, with the control connection on the open file `control_fd`.
     pub(super) fn arguments(&self, control_fd: i32) -> Vec<String> {
         let mut list = self.hardware();
+        list.extend(self.devices.clone());
         list.extend(self.connections(control_fd));
         list.extend(self.timing());
         list.extend(self.contents());
@@ -157,6 +161,15 @@ impl Command {
         if matches!(self.timing, Timing::Virtual { .. }) {
             let what = "timer for fair virtual time (object filter-buffer)".into();
             list.push((vec!["-object", "help"], "filter-buffer", what));
+        }
+        let options = self.devices.chunks(2);
+        let plugged = options.filter_map(|option| match option {
+            [option, what] if option == "-device" => what.split(',').next(),
+            _ => None,
+        });
+        for model in plugged {
+            let name = format!("device `{model}`");
+            list.push((vec!["-device", "help"], model, name));
         }
         let cpu = self.cpu.split(',').next().unwrap_or_default();
         list.push((
@@ -263,6 +276,7 @@ mod tests {
             cores: 4,
             memory_size: 2 << 30,
             ram_fd: 7,
+            devices: Vec::new(),
             load: Load::BootImage("boot.img".into()),
             timing,
             interrupt_log: None,

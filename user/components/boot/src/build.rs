@@ -11,7 +11,9 @@ use bulkhead_abi::component::{
     ComponentInfo, INFO_ADDRESS, OnFault, Part, RESTART, Role, SCHEDULER_FREE, interface_slot,
     thread_slot, token,
 };
-use bulkhead_abi::guest::{ChannelEnd, ChannelKind, GuestInfo, Role as EndRole};
+use bulkhead_abi::guest::{
+    ChannelEnd, ChannelKind, Function, GuestInfo, GuestPage, Role as EndRole,
+};
 use bulkhead_abi::kernel::{
     ALL, IMAGE, Kind, MAX_COMPONENTS, Operation, Rights, SLOTS, STACK_TOP, Status, first,
 };
@@ -85,7 +87,7 @@ const _: () = assert!(OWN_INTERFACES == first::FREE);
 pub(crate) struct Builder {
     first: First,
     archive: Checked<'static>,
-    info: &'static GuestInfo,
+    page: &'static GuestPage,
     made: [Made; MAX_COMPONENTS],
     scheduler: u64,
     time: u64,
@@ -97,7 +99,7 @@ impl Builder {
     pub(crate) fn build(
         mut first: First,
         archive: Checked<'static>,
-        info: &'static GuestInfo,
+        page: &'static GuestPage,
     ) -> Result<Self, Refusal> {
         for _ in 0..bulkhead_abi::component::MAX_INTERFACES {
             first.slot();
@@ -107,7 +109,7 @@ impl Builder {
         let mut builder = Self {
             first,
             archive,
-            info,
+            page,
             made: [Made::default(); MAX_COMPONENTS],
             scheduler,
             time,
@@ -146,7 +148,7 @@ impl Builder {
         }
         let from = first.position();
         let [component_slot, leaf, thread_slot, scratch] = [(); 4].map(|()| first.slot());
-        let slots = one(first, self.archive, component, self.info)?;
+        let slots = one(first, self.archive, component, self.page)?;
         copy(first::LEAF, component_slot, slots.component)?;
         copy(first::LEAF, leaf, slots.leaf)?;
         if component.is(Role::Scheduler) {
@@ -330,8 +332,9 @@ fn one(
     first: &mut First,
     archive: Checked<'_>,
     component: &Component<'_>,
-    info: &GuestInfo,
+    page: &GuestPage,
 ) -> Result<Slots, Status> {
+    let info = &page.info;
     let wiring = component.wiring;
     let identity = component.number as u64 + IDENTITY;
     let stack = u64::from(wiring.stack_pages);
@@ -357,6 +360,10 @@ fn one(
         *place = channel(first, &mut space, end)?;
         about.guest.channel_count += 1;
     }
+    let place = (wiring.function as usize).checked_sub(1);
+    if let Some(function) = place.and_then(|place| page.functions.get(place)) {
+        about.function = self::function(first, &mut space, function)?;
+    }
     if component.is(Role::Scheduler) {
         about.archive = space.memory(first, first::ARCHIVE, [0, 1], Rights::Read)?;
     } else if wiring.memory_pages != 0 {
@@ -369,11 +376,14 @@ fn one(
             call(slots.pages[2], Operation::Map, words)?;
         }
     }
-    for (part, place) in [
-        (Part::Monitor, first::MONITOR),
-        (Part::Interrupts, first::INTERRUPT),
+    // The scheduler listens on behalf of drivers, which get no capability to interrupts.
+    let listens = archive.threads().any(|(_, one)| one.wiring.intid != 0);
+    let listens = listens && component.is(Role::Scheduler);
+    for (held, place) in [
+        (mine(Part::Monitor), first::MONITOR),
+        (mine(Part::Interrupts) || listens, first::INTERRUPT),
     ] {
-        if mine(part) {
+        if held {
             copy(slots.leaf, place, place)?;
         }
     }
@@ -413,6 +423,34 @@ fn channel(first: &mut First, space: &mut Space, end: &ChannelEnd) -> Result<Cha
         standby_link: space.page(first, end.standby_link)?,
         ..*end
     })
+}
+
+/// A PCIe function, where its driver finds it: its configuration page, and the pages behind its base
+/// address registers.
+fn function(first: &mut First, space: &mut Space, given: &Function) -> Result<Function, Status> {
+    let mut map = |address: u64, bytes: u64| {
+        let (page, offset) = (address / PAGE_SIZE, address % PAGE_SIZE);
+        let pages = (offset + bytes).div_ceil(PAGE_SIZE);
+        space.memory(first, first::DEVICES, [page, pages], Rights::Write)
+    };
+    let mut found = *given;
+    found.configuration = map(given.configuration, PAGE_SIZE)?;
+    // Registers that share a page of ports follow each other.
+    let mut last = [0; 2];
+    let used = found.bars.iter_mut().filter(|bar| bar.size != 0);
+    for bar in used {
+        let [page, mapped] = last;
+        let within = bar.address % PAGE_SIZE;
+        let shares = bar.address - within == page && within + u64::from(bar.size) <= PAGE_SIZE;
+        if !shares {
+            last = [
+                bar.address - within,
+                map(bar.address - within, within + u64::from(bar.size))?,
+            ];
+        }
+        bar.address = if shares { mapped } else { last[1] } + within;
+    }
+    Ok(found)
 }
 
 /// Writes the page about a component, and maps it there for reading.

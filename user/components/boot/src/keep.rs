@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "shared between threads")]
 
 use crate::build::Builder;
-use bulkhead_abi::guest::GuestInfo;
+use bulkhead_abi::guest::GuestPage;
 use bulkhead_abi::kernel::Status;
 use bulkhead_component::First;
 use core::cell::UnsafeCell;
@@ -18,21 +18,21 @@ static KEPT: Kept = Kept(UnsafeCell::new(None));
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A page, which is too much for the stack.
-struct Info(UnsafeCell<MaybeUninit<GuestInfo>>);
+struct Page(UnsafeCell<MaybeUninit<GuestPage>>);
 
 // SAFETY: written once, before anybody reads it.
-unsafe impl Sync for Info {}
+unsafe impl Sync for Page {}
 
-static INFO: Info = Info(UnsafeCell::new(MaybeUninit::zeroed()));
+static PAGE: Page = Page(UnsafeCell::new(MaybeUninit::zeroed()));
 
 /// The guest page as it is at the start. Called once, before anybody else runs.
 ///
 /// # Errors
 /// The kernel's refusal to map it.
-pub(crate) fn guest_info(first: &mut First) -> Result<&'static GuestInfo, Status> {
+pub(crate) fn guest(first: &mut First) -> Result<&'static GuestPage, Status> {
     // SAFETY: nobody else refers to it yet; zeros are a value.
-    let place = unsafe { (*INFO.0.get()).assume_init_mut() };
-    first.copy_guest_info(place)?;
+    let place = unsafe { (*PAGE.0.get()).assume_init_mut() };
+    first.copy_guest(place)?;
     Ok(place)
 }
 

@@ -38,8 +38,8 @@ fn run(first: First) -> ! {
 
 fn build_and_watch(mut first: First) -> Result<Infallible, Refusal> {
     let archive = Checked::of(first.archive()?).map_err(Refusal::Archive)?;
-    let info = keep::guest_info(&mut first)?;
-    let built = Builder::build(first, archive, info)?;
+    let page = keep::guest(&mut first)?;
+    let built = Builder::build(first, archive, page)?;
     let own = archive.of_role(Role::Boot);
     if let Some(console) = own.and_then(|own| console_of(archive, &own)) {
         console::open_through(console);
@@ -49,7 +49,7 @@ fn build_and_watch(mut first: First) -> Result<Infallible, Refusal> {
         .ok_or(Refusal::NoScheduler)?;
     let runs = [built.scheduler_thread, built.time()];
     keep::keep(built);
-    let syndrome = watch(runs, name_text(&info.name), &scheduler)?;
+    let syndrome = watch(runs, name_text(&page.info.name), &scheduler)?;
     Err(Refusal::Faulted(syndrome))
 }
 

@@ -19,13 +19,13 @@ use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
 use bulkhead_component::invocation::invoke;
 use bulkhead_component::{First, Own, clock, fault, own, println};
-use bulkhead_formats::archive::Checked;
+use bulkhead_formats::archive::{Checked, Component};
 use bulkhead_limiter::Limiter;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Membership, Priority, ServerId, Servers};
 use bulkhead_slite::Threads;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use share::Share;
 
 mod share;
@@ -73,6 +73,24 @@ static MENDER: AtomicU64 = AtomicU64::new(0);
 static AWAITED: AtomicU64 = AtomicU64::new(0);
 /// Address of the heartbeat's word and ticks between two beats; 0 = none.
 static HEARTBEAT: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// How a component waits for the interrupt of its function.
+struct Line {
+    /// Slot of the receiving side of its thread; 0 = it has no function.
+    receive: AtomicU64,
+    intid: AtomicU64,
+    /// An interrupt came that it has not said to have served.
+    raised: AtomicBool,
+}
+
+/// By number of component.
+static LINES: [Line; MAX_COMPONENTS] = [const {
+    Line {
+        receive: AtomicU64::new(0),
+        intid: AtomicU64::new(0),
+        raised: AtomicBool::new(false),
+    }
+}; MAX_COMPONENTS];
 
 fn run(first: First) -> ! {
     let own = Own::open();
@@ -149,6 +167,9 @@ fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status
             }
         }
         THREADS.adopt(index, thread_slot(index), membership)?;
+        if component.wiring.intid != 0 {
+            listen(&mut first, index, &component)?;
+        }
         mends |= component.wiring.on_fault == OnFault::Restart as u32;
     }
     if mends {
@@ -169,6 +190,16 @@ fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status
         THREADS.spawn(&mut first, beat, membership)?;
     }
     Ok(())
+}
+
+/// The interrupt of a component's function becomes a notification of its thread.
+fn listen(first: &mut First, index: u64, component: &Component<'_>) -> Result<(), Status> {
+    let line = LINES.get(component.number).ok_or(Status::BadArgument)?;
+    let intid = component.wiring.intid.into();
+    let [receive, send] = THREADS.end_point(first, index)?;
+    line.receive.store(receive, Ordering::Relaxed);
+    line.intid.store(intid, Ordering::Relaxed);
+    call(first::INTERRUPT, Operation::Listen, [intid, send]).map(|_| ())
 }
 
 /// The server of a component's thread, with its budget behind a temporal capability.
@@ -263,6 +294,7 @@ fn answer(token: u64, [what, word, ..]: [u64; 5]) -> u64 {
         threads::SLEEP => THREADS.sleep_until(word),
         threads::YIELD => THREADS.yield_now(),
         threads::READY => return ready(token as u32),
+        threads::SERVED => return served(token as u32).unwrap_or(0),
         _ => return Status::NoOperation as u64,
     }
     0
@@ -285,4 +317,20 @@ fn ready(client: u32) -> u64 {
         Ok(_) => 0,
         Err(status) => status as u64,
     }
+}
+
+/// A component has served its device; waits for the next interrupt, and answers how many came.
+fn served(client: u32) -> Result<u64, Status> {
+    let line = LINES.get(client as usize).ok_or(Status::BadArgument)?;
+    let receive = line.receive.load(Ordering::Relaxed);
+    if receive == 0 {
+        return Err(Status::NoCapability);
+    }
+    if line.raised.swap(false, Ordering::Relaxed) {
+        let intid = line.intid.load(Ordering::Relaxed);
+        call(first::INTERRUPT, Operation::Complete, [intid])?;
+    }
+    let count = THREADS.wait_notified(receive)?;
+    line.raised.store(true, Ordering::Relaxed);
+    Ok(count)
 }

@@ -16,14 +16,25 @@ crate::rules::rule! {
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, component) in super::all(draft) {
         let path = component.path(partition);
-        for name in items(&component.owns).filter(|name| part(&name.value).is_none()) {
+        let named = items(&component.owns).filter(|name| part(&name.value).is_none());
+        let (functions, unknown): (Vec<_>, Vec<_>) = named.partition(|name| {
+            let mut listed = draft.functions(partition);
+            listed.any(|(function, _)| function.value == name.value)
+        });
+        for name in unknown {
+            let message = format!("a partition has no part `{}`", name.value);
             report.add(
-                RULE.at(
-                    &name.span,
-                    format!("a partition has no part `{}`", name.value),
-                )
-                .here("unknown part")
-                .help(advice(&name.value, "part", &PART_NAMES)),
+                RULE.at(&name.span, message)
+                    .here("neither a part nor a function among its devices")
+                    .help(advice(&name.value, "part", &PART_NAMES)),
+            );
+        }
+        if let [_, second, ..] = functions.as_slice() {
+            let message = format!("`{path}` drives more than one function");
+            report.add(
+                RULE.at(&second.span, message)
+                    .here("it waits for the interrupt of one")
+                    .help("give each function a component of its own"),
             );
         }
         let announces = component.parts().any(|(part, _)| part == Part::Monitor);

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::document::At;
-use crate::draft::Draft;
+use crate::draft::{Draft, items};
 use std::collections::BTreeMap;
 
 crate::rules::rule! {
@@ -17,7 +17,7 @@ fn check(draft: &Draft, report: &mut Report) {
     let mut owners: BTreeMap<&str, (&str, &At<String>)> = BTreeMap::new();
     for partition in &draft.partitions {
         let owner = partition.name.value.as_str();
-        for (name, _) in draft.devices(partition) {
+        for name in items(&partition.devices) {
             let Some((before, first)) = owners.insert(&name.value, (owner, name)) else {
                 continue;
             };

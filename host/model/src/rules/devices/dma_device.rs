@@ -1,26 +1,45 @@
 //! No device accesses memory past the tables
 
 use crate::diagnostic::Report;
-use crate::draft::Draft;
+use crate::document::At;
+use crate::draft::{Draft, PartitionDraft};
 
 crate::rules::rule! {
     Error, "dma-device",
-    "no partition gets a device that accesses memory by itself",
+    "a device that accesses memory by itself is confined, or its partition is trusted with everything",
     "Such a device does not go through its partition's tables: it could read and write everybody's \
-     memory. Only an SMMU can confine it, and no board has a driver for one yet. `dma = \"unconfined\"`, \
-     by which a trusted partition will be allowed to have one, is not honoured before.",
+     memory. Only an SMMU can confine it, and no board has a driver for one yet. A partition that is \
+     trusted with all memory says `dma = \"unconfined\"`.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
     for partition in &draft.partitions {
-        for (name, _) in draft.devices(partition).filter(|(_, device)| device.dma) {
+        for name in unconfined(draft, partition) {
+            if partition.unconfined.or(false) != Some(false) {
+                continue;
+            }
             let message = format!("`{}` accesses memory by itself", name.value);
             report.add(
                 RULE.at(&name.span, message)
                     .here("not confined by any SMMU")
-                    .help("leave it out: no device with DMA can be given to a partition yet"),
+                    .help(
+                        "leave it out, or trust its owner with all memory: `dma = \"unconfined\"`",
+                    ),
             );
         }
     }
+}
+
+/// Devices of a partition that access memory with nothing to hold them back.
+pub(super) fn unconfined<'a>(
+    draft: &'a Draft,
+    partition: &'a PartitionDraft,
+) -> impl Iterator<Item = &'a At<String>> {
+    let devices = draft.devices(partition).filter(|(_, device)| device.dma);
+    let functions = draft
+        .functions(partition)
+        .filter(|(_, function)| draft.kind_of(function).is_some_and(|kind| kind.dma));
+    let functions = functions.map(|(name, _)| name);
+    devices.map(|(name, _)| name).chain(functions)
 }

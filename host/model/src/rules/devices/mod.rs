@@ -5,7 +5,11 @@ pub(crate) mod console_not_owned;
 pub(crate) mod console_not_uart;
 pub(crate) mod console_unseen;
 pub(crate) mod device_given_twice;
+pub(crate) mod device_kind;
+pub(crate) mod device_lines;
+pub(crate) mod device_unowned;
 pub(crate) mod dma_device;
+pub(crate) mod dma_unconfined;
 pub(crate) mod interrupt_line_split;
 pub(crate) mod unknown_console;
 pub(crate) mod unknown_device;
@@ -16,8 +20,12 @@ use crate::rules::Rule;
 pub(super) const RULES: &[&Rule] = &[
     &unknown_device::RULE,
     &device_given_twice::RULE,
+    &device_kind::RULE,
+    &device_unowned::RULE,
+    &device_lines::RULE,
     &interrupt_line_split::RULE,
     &dma_device::RULE,
+    &dma_unconfined::RULE,
     &unknown_console::RULE,
     &console_not_owned::RULE,
     &console_not_uart::RULE,

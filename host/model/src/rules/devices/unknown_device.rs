@@ -6,18 +6,21 @@ use crate::suggestion::advice;
 
 crate::rules::rule! {
     Error, "unknown-device",
-    "the devices named are the board's",
+    "the devices named are the board's or described",
     "Devices are named as in the board file, `[device.NAME]`, where their addresses and interrupts \
-     stand.",
+     stand, or as the PCIe functions of the description.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
     let Some(board) = &draft.board else { return };
+    let functions = draft.functions.iter();
+    let functions = functions.map(|function| function.name.value.as_str());
     let names: Vec<_> = board
         .devices
         .iter()
         .map(|device| device.name.as_str())
+        .chain(functions)
         .collect();
     let lists = draft
         .partitions

@@ -1,6 +1,6 @@
 //! A board's facts fit together
 
-use crate::board::{Board, Device};
+use crate::board::{Board, Device, FunctionKind, Pcie};
 use crate::diagnostic::Report;
 use crate::document::Table;
 use crate::draft::Section;
@@ -24,6 +24,9 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
             tell(path, message.to_owned());
         }
     }
+    if let Some((_, message)) = board.pcie.as_ref().and_then(|pcie| pcie_fault(board, pcie)) {
+        tell("pcie", message.to_owned());
+    }
     for (index, device) in board.devices.iter().enumerate() {
         let path = format!("device.{}", device.name);
         for message in device_faults(board, device, &board.devices[..index]) {
@@ -34,11 +37,16 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
 
 /// Looks at the lists of fixed length before a board is made of them.
 pub(crate) fn check_lists(table: &Table, report: &mut Report) {
-    let interrupts = Section::of(table, "interrupts");
-    for (key, length) in [("doorbells", 2), ("timer_ppis", 4)] {
-        let list = interrupts.numbers(key);
+    for (section, key, length) in [
+        ("interrupts", "doorbells", 2),
+        ("interrupts", "timer_ppis", 4),
+        ("pcie", "ports", 2),
+        ("pcie", "memory", 2),
+        ("pcie", "lines", 4),
+    ] {
+        let list = Section::of(table, section).numbers(key);
         if let Some(list) = list.given().filter(|list| list.value.len() != length) {
-            let message = format!("`interrupts.{key}` has {length} numbers");
+            let message = format!("`{section}.{key}` has {length} numbers");
             report.add(
                 RULE.at(&list.span, message)
                     .here(format!("{} here", list.value.len())),
@@ -100,6 +108,38 @@ fn facts(board: &Board) -> [(bool, &'static str, &'static str); 9] {
             "1 to 8 cores are supported",
         ),
     ]
+}
+
+/// What is wrong with the host bridge: the first of these.
+fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
+    const BUS: u64 = 1 << 20;
+    let (first, last) = board.doorbell_spis;
+    let [ports, memory] = [pcie.ports, pcie.memory];
+    let no_line = |spi: &u32| *spi >= board.spis || (first..=last).contains(spi);
+    let registers = |kind: &FunctionKind| kind.ports.len().max(kind.memory.len());
+    let faults = [
+        (
+            (pcie.configuration | pcie.guest_configuration) % BUS != 0,
+            "configuration space is not aligned to a bus (1 MiB)",
+        ),
+        (
+            !ports[0].is_multiple_of(PAGE_SIZE) || ports[1] > 0x1_0000,
+            "I/O ports are not 64 KiB at most, at the start of a page",
+        ),
+        (
+            (memory[0] | memory[1]) % BUS != 0 || memory[0].saturating_add(memory[1]) > 1 << 32,
+            "memory is not made of MiB below 4 GiB",
+        ),
+        (
+            pcie.lines.iter().any(no_line),
+            "a line is no device's interrupt",
+        ),
+        (
+            pcie.kinds.iter().any(|kind| registers(kind) > 6),
+            "a function has more than six base address registers",
+        ),
+    ];
+    faults.into_iter().find(|(wrong, _)| *wrong)
 }
 
 fn device_faults(board: &Board, device: &Device, earlier: &[Device]) -> Vec<String> {

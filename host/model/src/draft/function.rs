@@ -1,0 +1,22 @@
+//! A PCIe function as written
+
+use super::{Field, Section};
+use crate::document::At;
+
+/// A function that is plugged in.
+#[derive(Clone, Debug)]
+pub(crate) struct FunctionDraft {
+    pub(crate) name: At<String>,
+    pub(crate) kind: Field<String>,
+    pub(crate) bus: Field<String>,
+}
+
+impl FunctionDraft {
+    pub(super) fn read(section: Section<'_>) -> Self {
+        Self {
+            kind: section.text("kind"),
+            bus: section.text("bus"),
+            name: section.name,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Keys of `[device.NAME]`
+
+use super::{Key, Presence::Default, Presence::Required, Shape};
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        path: "device",
+        shape: Shape::Named,
+        presence: Default("the board's devices only"),
+        meaning: "PCIe functions that are plugged into the machine, `[device.NAME]` each, beside the \
+                  devices that the board has. A partition owns one by naming it among its `devices`. \
+                  Slots, addresses and interrupts are derived.",
+        example: "[device.can0]",
+    },
+    Key {
+        path: "device.*.kind",
+        shape: Shape::Text,
+        presence: Required,
+        meaning: "What it is: a kind that the board file lists (`[pcie.kind.NAME]`), such as \
+                  `\"kvaser-can\"`, a CAN controller.",
+        example: "kind = \"kvaser-can\"",
+    },
+    Key {
+        path: "device.*.bus",
+        shape: Shape::Text,
+        presence: Default("its own name"),
+        meaning: "Name of the wire that it is connected to: functions that name the same one hear each \
+                  other.",
+        example: "bus = \"powertrain\"",
+    },
+];

@@ -1,0 +1,29 @@
+//! A described device is somebody's
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, items};
+
+crate::rules::rule! {
+    Warning, "device-unowned",
+    "a described device belongs to a partition",
+    "Functions stand behind the bridge of their owner's: one that nobody owns is not plugged in.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for function in &draft.functions {
+        let mut owners = draft.partitions.iter();
+        let name = &function.name;
+        if owners.any(|one| items(&one.devices).any(|listed| listed.value == name.value)) {
+            continue;
+        }
+        report.add(
+            RULE.at(&name.span, format!("nobody owns `{}`", name.value))
+                .here("not plugged in")
+                .help(format!(
+                    "add `devices = [\"{}\"]` to a partition",
+                    name.value
+                )),
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! What `dma = "unconfined"` gives up
+
+use super::dma_device::unconfined;
+use crate::diagnostic::Report;
+use crate::draft::Draft;
+
+crate::rules::rule! {
+    Warning, "dma-unconfined",
+    "a partition with `dma = \"unconfined\"` and a device with DMA is trusted with everything",
+    "Whoever programs such a device can read and write all memory, the monitors' too, whatever the \
+     tables say.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for partition in &draft.partitions {
+        let Some(trusted) = partition.unconfined.given().filter(|given| given.value) else {
+            continue;
+        };
+        for name in unconfined(draft, partition) {
+            let message = format!(
+                "by `{}` partition `{}` reaches all memory",
+                name.value, partition.name.value
+            );
+            report.add(
+                RULE.at(&trusted.span, message)
+                    .here("nothing isolates the others from it")
+                    .label(&name.span, "accesses memory by itself")
+                    .help("give it only to a partition that all others depend on anyway"),
+            );
+        }
+    }
+}

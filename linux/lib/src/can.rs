@@ -1,0 +1,227 @@
+//! A CAN controller of the partition, by SocketCAN
+//!
+//! `linux/can.h`, `linux/can/netlink.h`, `linux/rtnetlink.h`. The tools that usually set the speed of an
+//! interface are in no small initial file system.
+#![expect(unsafe_code, reason = "an address that the library does not know")]
+
+use crate::Error;
+use bulkhead_abi::can::Frame;
+use nix::errno::Errno;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket,
+};
+use nix::unistd::{read, write};
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// Bytes of a frame as the kernel passes it on (`struct can_frame`).
+const FRAME_BYTES: usize = 16;
+/// `CAN_EFF_FLAG`, and what else is no data frame: `CAN_RTR_FLAG`, `CAN_ERR_FLAG`.
+const EXTENDED: u32 = 1 << 31;
+const NO_DATA: u32 = 1 << 30 | 1 << 29;
+
+/// An interface that is up.
+#[derive(Debug)]
+pub struct Can {
+    name: String,
+    socket: OwnedFd,
+}
+
+impl Can {
+    /// Sets the speed of the interface `name`, brings it up and opens it.
+    ///
+    /// # Errors
+    /// There is none of that name, it is up already, or the kernel refuses.
+    pub fn open(name: &str, bits_per_s: u32) -> Result<Self, Error> {
+        let path = format!("/sys/class/net/{name}/ifindex");
+        let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
+        let index = text.trim().parse().map_err(|_| Error::Unexpected {
+            path: path.clone().into(),
+            text: text.clone(),
+        })?;
+        bring_up(index, bits_per_s).map_err(Error::errno(name))?;
+        let socket = listen(index).map_err(Error::errno(name))?;
+        Ok(Self {
+            name: name.into(),
+            socket,
+        })
+    }
+
+    /// Sends a frame; it waits in the kernel until the controller takes it.
+    ///
+    /// # Errors
+    /// The kernel's queue is full, or the interface is down.
+    pub fn send(&self, frame: &Frame) -> Result<(), Error> {
+        let sent = write(&self.socket, &encode(frame));
+        sent.map(|_| ()).map_err(Error::errno(&self.name))
+    }
+
+    /// The next data frame, if one comes within so many milliseconds.
+    ///
+    /// # Errors
+    /// The interface went down.
+    pub fn receive(&self, milliseconds: u16) -> Result<Option<Frame>, Error> {
+        let mut ready = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
+        let came = poll(&mut ready, PollTimeout::from(milliseconds));
+        if came.map_err(Error::errno(&self.name))? == 0 {
+            return Ok(None);
+        }
+        let mut bytes = [0; FRAME_BYTES];
+        read(&self.socket, &mut bytes).map_err(Error::errno(&self.name))?;
+        Ok(decode(&bytes))
+    }
+}
+
+fn encode(frame: &Frame) -> [u8; FRAME_BYTES] {
+    let mut bytes = [0; FRAME_BYTES];
+    let id = frame.id | if frame.extended { EXTENDED } else { 0 };
+    bytes[..4].copy_from_slice(&id.to_ne_bytes());
+    bytes[4] = frame.length;
+    bytes[8..].copy_from_slice(&frame.data);
+    bytes
+}
+
+fn decode(bytes: &[u8; FRAME_BYTES]) -> Option<Frame> {
+    let [a, b, c, d, length, _, _, _, data @ ..] = *bytes;
+    let id = u32::from_ne_bytes([a, b, c, d]);
+    (id & NO_DATA == 0 && length <= 8).then_some(Frame {
+        id: id & 0x1fff_ffff,
+        extended: id & EXTENDED != 0,
+        length,
+        data,
+    })
+}
+
+/// A socket that hears the interface of that index.
+fn listen(index: u32) -> Result<OwnedFd, Errno> {
+    /// `struct sockaddr_can`.
+    #[repr(C)]
+    struct Address {
+        family: u16,
+        index: i32,
+        rest: [u32; 4],
+    }
+    let socket = socket(
+        AddressFamily::Can,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::CanRaw,
+    )?;
+    let address = Address {
+        family: AddressFamily::Can as u16,
+        index: index as i32,
+        rest: [0; 4],
+    };
+    let length = size_of::<Address>() as u32;
+    let place = (&raw const address).cast();
+    // SAFETY: a whole address of that length and family, which the kernel alone reads.
+    let bound = unsafe { libc::bind(socket.as_raw_fd(), place, length) };
+    Errno::result(bound)?;
+    Ok(socket)
+}
+
+/// Sets bit timing and the flag that the interface is up, by one message to the kernel.
+fn bring_up(index: u32, bits_per_s: u32) -> Result<(), Errno> {
+    let socket = socket(
+        AddressFamily::Netlink,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::NetlinkRoute,
+    )?;
+    let message = link_message(index, bits_per_s);
+    let kernel = NetlinkAddr::new(0, 0);
+    sendto(socket.as_raw_fd(), &message, &kernel, MsgFlags::empty())?;
+    let mut answer = [0; 256];
+    let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+    // Head of 16 bytes, then 0 or the negative error.
+    let status = answer.get(16..20).filter(|_| length >= 20);
+    let status = status.and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
+    match status.map(i32::from_ne_bytes) {
+        Some(0) => Ok(()),
+        Some(error) => Err(Errno::from_raw(-error)),
+        None => Err(Errno::EBADMSG),
+    }
+}
+
+/// `RTM_NEWLINK` with the bit timing of a CAN interface.
+fn link_message(index: u32, bits_per_s: u32) -> Vec<u8> {
+    const NEW_LINK: u16 = 16;
+    const REQUEST_WITH_ANSWER: u16 = 1 | 4;
+    const UP: u32 = 1;
+    const LINK_INFO: u16 = 18;
+    const KIND: u16 = 1;
+    const DATA: u16 = 2;
+    const BIT_TIMING: u16 = 1;
+    // `struct can_bittiming`: what is zero the kernel computes.
+    let mut timing = vec![0; 32];
+    timing[..4].copy_from_slice(&bits_per_s.to_ne_bytes());
+    let data = attribute(DATA, &attribute(BIT_TIMING, &timing));
+    let info = [attribute(KIND, b"can\0"), data].concat();
+    let info = attribute(LINK_INFO, &info);
+    let length = 32 + info.len() as u32;
+    let mut message = Vec::new();
+    message.extend(length.to_ne_bytes());
+    message.extend(NEW_LINK.to_ne_bytes());
+    message.extend(REQUEST_WITH_ANSWER.to_ne_bytes());
+    message.extend([0; 8]);
+    // `struct ifinfomsg`.
+    message.extend([0; 4]);
+    message.extend(index.to_ne_bytes());
+    message.extend(UP.to_ne_bytes());
+    message.extend(UP.to_ne_bytes());
+    message.extend(info);
+    message
+}
+
+/// A netlink attribute: length, type, content, filled up to four bytes.
+fn attribute(kind: u16, content: &[u8]) -> Vec<u8> {
+    let length = 4 + content.len() as u16;
+    let mut bytes = Vec::new();
+    bytes.extend(length.to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(content);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_laid_out_as_the_kernel_does() {
+        let frame = Frame::new(0x123, &[1, 2, 3]);
+        let bytes = encode(&frame);
+        assert_eq!(bytes[..4], 0x123_u32.to_ne_bytes());
+        assert_eq!((bytes[4], &bytes[8..11]), (3, &[1, 2, 3][..]));
+        assert_eq!(decode(&bytes), Some(frame));
+        let extended = Frame {
+            id: 0x1234_5678,
+            extended: true,
+            ..frame
+        };
+        assert_eq!(decode(&encode(&extended)), Some(extended));
+    }
+
+    #[test]
+    fn what_has_no_data_is_no_frame() {
+        let mut bytes = encode(&Frame::new(1, &[]));
+        bytes[4] = 9;
+        assert_eq!(decode(&bytes), None);
+        bytes[..5].copy_from_slice(&[1, 0, 0, 0x40, 0]);
+        assert_eq!(decode(&bytes).is_none(), cfg!(target_endian = "little"));
+    }
+
+    #[test]
+    fn attributes_are_nested_and_filled_up() {
+        let message = link_message(7, 500_000);
+        assert_eq!(
+            message.len() as u32,
+            u32::from_ne_bytes(message[..4].try_into().unwrap())
+        );
+        assert_eq!(message[20..24], 7_u32.to_ne_bytes());
+        assert_eq!(attribute(1, b"abc\0x").len(), 12);
+    }
+}

@@ -1,0 +1,97 @@
+//! CAN as a client of the controller's driver sees it
+//!
+//! Interface `can` ([`bulkhead_abi::component::can`]).
+
+use crate::call::Answer;
+use crate::invocation::invoke;
+use crate::{Own, clock};
+use bulkhead_abi::can::Frame;
+use bulkhead_abi::component::can;
+use bulkhead_abi::kernel::Status;
+use bulkhead_guest::Home;
+
+/// A frame that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The frame.
+    pub frame: Frame,
+    /// When the driver had it, ticks.
+    pub at: u64,
+}
+
+/// Why a frame is not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsent {
+    /// The bus was not free before the time was up.
+    Late,
+    /// The controller is off the bus, and being brought back.
+    Off,
+    /// The driver is gone, or refuses.
+    Refused,
+}
+
+/// The controller.
+#[derive(Clone, Copy, Debug)]
+pub struct Can {
+    slot: u64,
+}
+
+impl Can {
+    /// The one that the description wires.
+    ///
+    /// # Errors
+    /// It wires none.
+    pub fn open(own: &Own) -> Result<Self, Status> {
+        let slot = own.interface(can::NAME).ok_or(Status::NoCapability)?;
+        let can = Self { slot };
+        // From now on there is a queue.
+        can.ask(can::HEAD, [0; 2]).map(|_| can)
+    }
+
+    fn ask(&self, what: u64, [first, second]: [u64; 2]) -> Answer {
+        let reply = invoke(self.slot, [what, first, second, 0, 0]);
+        match Status::of(reply.status) {
+            Some(Status::Ok) => Ok(reply.value),
+            status => Err(status.unwrap_or(Status::BadArgument)),
+        }
+    }
+
+    /// Sends a frame, once those before it have had their time on the bus; gives up at tick `until`. The
+    /// tick at which it was put on the bus.
+    ///
+    /// # Errors
+    /// [`Unsent`].
+    pub fn send(&self, own: &Own, frame: &Frame, until: u64) -> Result<u64, Unsent> {
+        loop {
+            let now = clock::now();
+            let answer = self.ask(can::SEND, frame.words());
+            match answer.map_err(|_| Unsent::Refused)? {
+                can::SENT => return Ok(now),
+                can::OFF => return Err(Unsent::Off),
+                can::NO_FRAME => return Err(Unsent::Refused),
+                free if free > until => return Err(Unsent::Late),
+                free => own.sleep_until(free),
+            }
+        }
+    }
+
+    /// The oldest frame that came and was not taken.
+    #[must_use]
+    pub fn receive(&self) -> Option<Received> {
+        let ask = |what| self.ask(what, [0; 2]).unwrap_or(0);
+        let head = ask(can::HEAD);
+        if head & can::IS_FRAME == 0 {
+            return None;
+        }
+        let data = ask(can::DATA);
+        let at = ask(can::TAKE);
+        let frame = Frame::of([head & !can::IS_FRAME, data])?;
+        Some(Received { frame, at })
+    }
+
+    /// How often things happened, in the order of [`can::COUNTS`].
+    #[must_use]
+    pub fn counts(&self) -> [u64; can::COUNTS.len()] {
+        core::array::from_fn(|number| self.ask(can::COUNT, [number as u64, 0]).unwrap_or(0))
+    }
+}
