@@ -31,7 +31,7 @@ static PAGE: Page = Page(UnsafeCell::new(MaybeUninit::zeroed()));
 /// The kernel's refusal to map it.
 pub(crate) fn guest(first: &mut First) -> Result<&'static GuestPage, Status> {
     // SAFETY: nobody else refers to it yet; zeros are a value.
-    let place = unsafe { (*PAGE.0.get()).assume_init_mut() };
+    let place = unsafe { &mut *PAGE.0.get().cast::<GuestPage>() };
     first.copy_guest(place)?;
     Ok(place)
 }
