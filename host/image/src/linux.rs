@@ -137,7 +137,7 @@ fn module(root: &Path, flavour: &str) -> Option<Module> {
         .join("kmod")
         .join(flavour)
         .join("bulkhead.ko");
-    path.exists().then(|| Module { release, path })
+    path.exists().then_some(Module { release, path })
 }
 
 /// Places kernel and initial file system in a partition's memory.

@@ -119,7 +119,7 @@ fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
     let registers = |kind: &FunctionKind| kind.ports.len().max(kind.memory.len());
     let faults = [
         (
-            (pcie.configuration | pcie.guest_configuration) % BUS != 0,
+            !(pcie.configuration | pcie.guest_configuration).is_multiple_of(BUS),
             "configuration space is not aligned to a bus (1 MiB)",
         ),
         (
