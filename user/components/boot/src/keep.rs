@@ -30,8 +30,10 @@ static INFO: Info = Info(UnsafeCell::new(MaybeUninit::zeroed()));
 /// # Errors
 /// The kernel's refusal to map it.
 pub(crate) fn guest_info(first: &mut First) -> Result<&'static GuestInfo, Status> {
-    // SAFETY: nobody else refers to it yet; zeros are a value.
-    let place = unsafe { (*INFO.0.get()).assume_init_mut() };
+    // SAFETY: nobody else refers to it yet.
+    let place = unsafe { &mut *INFO.0.get() };
+    // SAFETY: zeros are a value.
+    let place = unsafe { place.assume_init_mut() };
     first.copy_guest_info(place)?;
     Ok(place)
 }
