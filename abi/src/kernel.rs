@@ -217,6 +217,8 @@ numbered! {
         Component = 6,
         /// Identity of the component it faulted in.
         FaultComponent = 7,
+        /// Cycles that the kernel has spent on interrupts that notified it; who was hit did not pay for them.
+        Served = 8,
     }
 }
 

@@ -80,6 +80,10 @@ unsafe impl Machine for Hosted {
         Err(io::ErrorKind::Unsupported)
     }
 
+    fn served(_: u64) -> Time {
+        0
+    }
+
     fn receive(_: u64) -> Result<u64, io::ErrorKind> {
         Err(io::ErrorKind::Unsupported)
     }

@@ -131,6 +131,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             ThreadWord::State => thread.state().get(),
             ThreadWord::Component => identity(thread.component().reference()),
             ThreadWord::FaultComponent => thread.fault_component().get(),
+            ThreadWord::Served => thread.served().get(),
         })
     }
 

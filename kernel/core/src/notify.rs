@@ -230,8 +230,33 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if level {
             core.held().set(intid);
         }
-        let _always_taken = self.send(self.thread(receiver));
+        self.at_the_cost_of(self.thread(receiver));
         !level
+    }
+
+    /// Notifies `receiver` of an interrupt. Who runs is only hit by it, and pays for what it executed
+    /// before; what the kernel does for the interrupt is counted for the receiver, whoever runs then.
+    #[inline(always)]
+    fn at_the_cost_of(self, receiver: Thread<'h>) {
+        let core = self.0.core();
+        let began = self.charge();
+        let (hit, time) = (self.current(), self.time(core.time().reference()));
+        let (cycles, budget) = (hit.cycles().get(), time.budget().get());
+        let _always_taken = self.send(receiver);
+        hit.cycles().set(cycles);
+        time.budget().set(budget);
+        let now = self.0.now();
+        core.since().set(now);
+        if receiver.core().reference() == core.at() {
+            let served = receiver.served().get();
+            receiver
+                .served()
+                .set(served.wrapping_add(now.wrapping_sub(began)));
+        }
+        if self.current().is(hit) {
+            // Its budget ends so much later.
+            self.arm(now, time);
+        }
     }
 
     /// The level of that number has been served.

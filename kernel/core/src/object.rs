@@ -150,6 +150,8 @@ objects! {
         core = 49,
         /// Its number on the core: a bit of the mailbox.
         number = 50,
+        /// Cycles of the kernel for interrupts that notified it.
+        served = 51,
         /// Notifications that other cores posted; alone on its line, for they write it.
         posted = 56,
     }

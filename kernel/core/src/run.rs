@@ -87,7 +87,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// Sets the timer to the end of the budget or the first time-out of the current thread's scheduler
     /// and its ancestors, whichever comes first.
     #[inline(always)]
-    fn arm(self, now: u64, time: Time<'h>) {
+    pub(crate) fn arm(self, now: u64, time: Time<'h>) {
         let core = self.0.core();
         let end = now.saturating_add(time.budget().get());
         let mut deadline = end.min(core.due().get());

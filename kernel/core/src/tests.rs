@@ -59,6 +59,8 @@ pub(super) struct Machine {
     memory: Vec<Frame>,
     states: Vec<State>,
     pub(super) now: Cell<u64>,
+    /// What each reading of the clock moves it by.
+    pub(super) step: Cell<u64>,
     processors: [Processor; CORES as usize],
     /// The core that executes: the tests interleave them.
     core: Cell<u64>,
@@ -100,6 +102,7 @@ impl Hal for Machine {
     }
 
     fn now(&self) -> u64 {
+        self.now.set(self.now.get() + self.step.get());
         self.now.get()
     }
 
@@ -171,6 +174,7 @@ impl Machine {
             memory: (0..CORES + PAGES).map(|_| Frame::new()).collect(),
             states: (0..PAGES).map(|_| State::new()).collect(),
             now: Cell::new(1000),
+            step: Cell::new(0),
             processors: Default::default(),
             core: Cell::new(0),
             exchanges: Cell::new(0),

@@ -76,6 +76,10 @@ pub unsafe trait Machine: 'static {
     /// The machine's refusal.
     fn end_point(maker: &mut Self::Maker, name: u64) -> Result<[u64; 2], Self::Error>;
 
+    /// Cycles that were spent so far on interrupts which notified the thread of that name, at nobody else's
+    /// cost.
+    fn served(name: u64) -> Time;
+
     /// Waits for notifications at the calling thread's end-point; how many were merged.
     ///
     /// # Errors

@@ -63,6 +63,8 @@ struct Wait {
     wish: Wish,
     /// The mutex that it wants, by its own word: nobody else writes it.
     mutex: AtomicPtr<Lock>,
+    /// Cycles of the kernel for its interrupts that have been charged.
+    served: Time,
 }
 
 impl Wait {
@@ -71,6 +73,7 @@ impl Wait {
             since: 0,
             wish: Wish::any(0),
             mutex: AtomicPtr::new(core::ptr::null_mut()),
+            served: 0,
         }
     }
 }
@@ -299,7 +302,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// Waits for notifications of the calling thread, of which `receive` is the receiving side; how
     /// many were merged. The kernel runs the notified thread at once, on the scheduler's time (the top
     /// half of an interrupt); from the return on it runs when the policy says so, on its own account,
-    /// which the way here is charged to, and before its equals (the bottom half; spec 30-scheduling §2).
+    /// which the way here is charged to, with what the kernel spent on the interrupts, and before its equals (the bottom half; spec 30-scheduling §2).
     ///
     /// # Errors
     /// The machine's refusal.
@@ -314,11 +317,15 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         let state = self.state_locked();
         state.settle::<M>();
         state.hear::<M>();
+        let interrupts = state.served_since::<M>(thread_of(own));
         let now = M::now();
         // Unless others ran meanwhile, who were not its business.
-        if alone && M::scb().epoch.load(Relaxed) == epoch {
-            state.scheduler.surcharge(thread_of(own), now - began, now);
-        }
+        let way = match alone && M::scb().epoch.load(Relaxed) == epoch {
+            true => now - began,
+            false => 0,
+        };
+        let cycles = way + interrupts;
+        state.scheduler.surcharge(thread_of(own), cycles, now);
         self.reschedule(own);
         Ok(count)
     }
@@ -690,6 +697,13 @@ impl<P: Policy, const N: usize> State<P, N> {
                 EventKind::Expired => self.expired |= 1 << (index % MAX_THREADS as u64),
             }
         }
+    }
+
+    /// What the kernel has spent on a thread's interrupts since this was last asked.
+    fn served_since<M: Machine>(&mut self, thread: ThreadId) -> Time {
+        let served = M::served(self.name(thread));
+        let wait = self.wait(thread);
+        served.wrapping_sub(core::mem::replace(&mut wait.served, served))
     }
 
     fn wait(&mut self, thread: ThreadId) -> &mut Wait {

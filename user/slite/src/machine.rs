@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "switches")]
 
 use bulkhead_abi::dispatch::Scb;
-use bulkhead_abi::kernel::{ALL, KEEP, Operation, SAME_TIME, Status, WAIT, first};
+use bulkhead_abi::kernel::{ALL, KEEP, Operation, SAME_TIME, Status, ThreadWord, WAIT, first};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{self, Switched, Target, dcb};
 use bulkhead_component::{First, clock};
@@ -87,6 +87,10 @@ unsafe impl Machine for Kernel {
         call(name, Operation::Receiver, [sides[0]])?;
         call(name, Operation::Sender, [sides[1]])?;
         Ok(sides)
+    }
+
+    fn served(name: u64) -> Time {
+        call(name, Operation::Inspect, [ThreadWord::Served as u64]).unwrap_or(0)
     }
 
     fn receive(receive: u64) -> Result<u64, Status> {

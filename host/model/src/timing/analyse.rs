@@ -146,16 +146,6 @@ impl Timing {
             },
         };
         let (responses, misfit) = self.responses(&mains, &io, demand, &partitioned);
-        let by_priority = self.schedule.order == Order::FixedPriority;
-        let inflation = |index| match by_priority {
-            true => partitioned.inflation(index),
-            false => Some(0),
-        };
-        let least = |partition| {
-            let own = placed.iter().filter(|vcpu| vcpu.partition == partition);
-            own.map(|vcpu| vcpu.priority).max().unwrap_or(u8::MAX)
-        };
-        let longer = |slot: &Slot| partitioned.slot_inflation(slot, least(slot.partition));
         let parts = Parts {
             timing: self,
             ranked: &ranked,
@@ -170,18 +160,14 @@ impl Timing {
         CoreAnalysis {
             core,
             demand,
-            always_fits: match self.schedule.order {
-                Order::RateMonotonic => Some(utilisation::rate_monotonic_bound(mains.len())),
-                Order::EarliestDeadline => Some(WHOLE),
-                Order::FixedPriority => None,
-            },
+            always_fits: self.always_fits(mains.len()),
             tasks: tasks
                 .map(|(index, task)| (index, parts.bound(task).filter(|&b| b <= task.period_ns)))
                 .collect(),
-            inflation: (0..mains.len()).map(inflation).collect(),
+            inflation: self.inflation(&partitioned),
             slots: slots
                 .iter()
-                .map(|(index, slot)| (*index, longer(slot)))
+                .map(|(index, slot)| (*index, longer(&partitioned, slot)))
                 .collect(),
             misfit: misfit.map(|(rank, lacks)| (ranked[rank].0, lacks)),
             mains: ranked
@@ -191,6 +177,25 @@ impl Timing {
                 .collect(),
             io: numbered,
         }
+    }
+
+    fn always_fits(&self, mains: usize) -> Option<Fraction> {
+        match self.schedule.order {
+            Order::RateMonotonic => Some(utilisation::rate_monotonic_bound(mains)),
+            Order::EarliestDeadline => Some(WHOLE),
+            Order::FixedPriority => None,
+        }
+    }
+
+    /// By how much bands prolong responses, by rank.
+    fn inflation(&self, core: &Core<'_>) -> Vec<Option<Time>> {
+        let by_priority = self.schedule.order == Order::FixedPriority;
+        let all = 0..core.vcpus.len();
+        all.map(|index| match by_priority {
+            true => core.inflation(index),
+            false => Some(0),
+        })
+        .collect()
     }
 
     /// Responses of whole budgets, and the rank of the first that does not fit, with what it lacks.
@@ -221,6 +226,14 @@ impl Timing {
             }
         }
     }
+}
+
+/// By how much longer bands need a slot to be, for the least important that runs in it.
+fn longer(core: &Core<'_>, slot: &Slot) -> Option<Time> {
+    let own = core.vcpus.iter();
+    let own = own.filter(|vcpu| vcpu.partition == slot.partition);
+    let least = own.map(|vcpu| vcpu.priority).max().unwrap_or(u8::MAX);
+    core.slot_inflation(slot, least)
 }
 
 /// What the bounds of a core's tasks are made of.

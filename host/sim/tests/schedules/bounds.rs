@@ -54,19 +54,6 @@ fn hold_against(drawn: Drawn, seed: u64, sum: &mut Pessimism) {
 /// How a random system is made.
 type Drawn = fn(&mut Random) -> Timing;
 
-/// By rate, by deadline, and in time partitions with bands.
-const SORTS: [(&str, Drawn); 3] = [
-    ("rate-monotonic", system),
-    ("earliest-deadline", by_deadline),
-    ("time-partitioned", partitioned),
-];
-
-fn hold(systems: u64) {
-    for (sort, drawn) in SORTS {
-        hold_of(sort, drawn, systems);
-    }
-}
-
 fn hold_of(sort: &str, drawn: Drawn, systems: u64) {
     let mut sum = Pessimism::default();
     let mut seed = 0;
@@ -82,15 +69,25 @@ fn hold_of(sort: &str, drawn: Drawn, systems: u64) {
     );
 }
 
-#[test]
-fn no_response_exceeds_its_bound() {
-    hold(2_000);
+macro_rules! bounds_hold {
+    ($($sort:ident: $short:ident, $long:ident;)*) => {$(
+        #[test]
+        fn $short() {
+            hold_of(stringify!($sort), $sort, 2_000);
+        }
+
+        #[test]
+        #[ignore = "long"]
+        fn $long() {
+            hold_of(stringify!($sort), $sort, 100_000);
+        }
+    )*};
 }
 
-#[test]
-#[ignore = "long"]
-fn no_response_exceeds_its_bound_long() {
-    hold(100_000);
+bounds_hold! {
+    system: by_rate_no_response_exceeds_its_bound, by_rate_no_response_exceeds_its_bound_long;
+    by_deadline: by_deadline_no_response_exceeds_its_bound, by_deadline_no_response_exceeds_its_bound_long;
+    partitioned: in_slots_and_bands_no_response_exceeds_its_bound, in_slots_and_bands_no_response_exceeds_its_bound_long;
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Machine, Workshop};
 use bulkhead_abi::dispatch::EventKind;
-use bulkhead_abi::kernel::{Operation, POLL, Rights, SAME_TIME, Status, first};
+use bulkhead_abi::kernel::{Operation, POLL, Rights, SAME_TIME, Status, ThreadWord, first};
 
 const ACTIVATED: u64 = EventKind::Activated as u64;
 const BLOCKED: u64 = EventKind::Blocked as u64;
@@ -155,4 +155,52 @@ fn devices_are_mapped_uncached_and_never_executed() {
         assert_ne!(refused, Status::Occupied);
     }
     machine.must(first::PAGES[2], Operation::Unmap, &[300]);
+}
+
+/// Cycles from one reading of the clock to the next.
+const STEP: u64 = 3;
+/// Two readings: in passing, for the page frames; and the one with which the interrupt begins.
+const BEFORE: u64 = 2 * STEP;
+
+/// Each reading of the clock is later than the one before, as where the kernel's work takes time.
+#[test]
+fn who_is_hit_by_an_interrupt_pays_for_what_it_executed_alone() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [receiving, _, handler] = shop.waiting(1, 5);
+    let [low, ..] = shop.thread(first::COMPONENT, 2, 20);
+    let time = shop.make(Operation::MakeTime, &[first::TIME, 500, 20]);
+    machine.must(first::INTERRUPT, Operation::Listen, &[40, handler]);
+    machine.dispatch(low, time);
+    machine.now.set(machine.now.get() + 100);
+    machine.step.set(STEP);
+    machine.interrupt(40);
+    machine.interrupt(40);
+    machine.step.set(0);
+    assert_eq!(machine.running().index().get(), 1);
+    let left = machine.must(time, Operation::Budget, &[]);
+    assert_eq!(left, 500 - 100 - BEFORE, "up to where the interrupt begins");
+    let word = [ThreadWord::Served as u64];
+    let served = machine.must(receiving, Operation::Inspect, &word);
+    assert!(served >= 2 * STEP, "{served}: of both interrupts");
+}
+
+/// One that nobody waits for costs who runs nothing, and its budget ends so much later.
+#[test]
+fn an_interrupt_that_is_left_pending_puts_off_the_end_of_a_budget() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [_, _, handler] = shop.thread(first::COMPONENT, 1, 30);
+    let [low, ..] = shop.thread(first::COMPONENT, 2, 20);
+    let time = shop.make(Operation::MakeTime, &[first::TIME, 500, 20]);
+    machine.must(first::INTERRUPT, Operation::Listen, &[40, handler]);
+    machine.dispatch(low, time);
+    let end = machine.processor().timer.get();
+    machine.step.set(STEP);
+    machine.interrupt(40);
+    machine.step.set(0);
+    assert_eq!(machine.running().index().get(), 2);
+    assert_eq!(machine.processor().timer.get(), end + STEP);
+    let left = machine.must(time, Operation::Budget, &[]);
+    assert_eq!(left, 500 - BEFORE);
 }

@@ -2,12 +2,13 @@
 //!
 //! Each job of a task takes its WCET; the longest response is kept beside the bound that the analysis
 //! gave. Where a doorbell arrives, it is the device of the tasks on I/O VCPUs: each interrupt asks for a
-//! job, and they come as they like. A VCPU of its own, created at run time and less important than all others, reports once a
+//! job, and they come as they like; so do those of a UART that always has something to say (`storm`). A VCPU of its own, created at run time and less important than all others, reports once a
 //! second, so that reporting makes nobody late.
 #![no_std]
 #![no_main]
 
 mod load;
+mod storm;
 
 use bulkhead_abi::guest::NONE;
 use bulkhead_abi::kernel::{Operation, Status, first};
@@ -123,6 +124,7 @@ fn start(first: &mut First) -> Result<(), Failure> {
         .map(|end| end.doorbell_in)
         .filter(|&intid| intid != NONE);
     let doorbell = doorbells.next().map(u64::from);
+    let doorbell = doorbell.or(storm::open(first, &info)?);
     CORE.threads.prepare(first)?;
     if let Some(schedule) = timing.schedule {
         CORE.configure(schedule, timing.slots, 0)?;
@@ -151,6 +153,7 @@ fn start(first: &mut First) -> Result<(), Failure> {
             call(first::INTERRUPT, Operation::Listen, [doorbell, send])?;
         }
     }
+    storm::raise();
     let reporter = reporter(first, timing)?;
     let _kept = TIMING.with(&CORE.threads, |known| *known = timing);
     if let Some(reporter) = reporter {
@@ -258,6 +261,7 @@ extern "C" fn serve(index: u64) -> ! {
             job.interrupts.fetch_add(count, Relaxed);
             LOAD.compute(job.wcet_ns.load(Relaxed));
             job.jobs.fetch_add(1, Relaxed);
+            storm::complete();
         }
     }
 }
