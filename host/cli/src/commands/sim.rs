@@ -156,20 +156,12 @@ fn as_json(all: &[Simulated<'_>], options: Options, seconds: f64) -> Value {
 
 /// Writes the pictures asked for.
 fn pictures(arguments: &Sim, all: &[Simulated<'_>]) -> Result<(), Failure> {
-    let drawn = |simulated| {
-        let Simulated {
-            name,
-            timing,
-            beginning,
-            ..
-        } = simulated;
-        Drawn {
-            name,
-            timing,
-            beginning,
-        }
-    };
-    let drawn: Vec<_> = all.iter().map(drawn).collect();
+    let drawn = all.iter().map(|simulated| Drawn {
+        name: simulated.name,
+        timing: simulated.timing,
+        beginning: &simulated.beginning,
+    });
+    let drawn: Vec<_> = drawn.collect();
     if let Some(path) = &arguments.svg {
         write(path, &gantt::svg(&drawn))?;
     }
