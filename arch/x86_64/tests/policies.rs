@@ -149,4 +149,5 @@ under! {
     edf: "edf",
     deferrable: "deferrable",
     sporadic: "sporadic",
+    constant_bandwidth: "constant-bandwidth",
 }
