@@ -1,29 +1,34 @@
-//! Who is restarted has a thread that can fault
+//! Who is restarted has a thread that can fault, and no device that goes on meanwhile
 
 use crate::diagnostic::Report;
-use crate::draft::{ComponentDraft, Draft};
+use crate::draft::{ComponentDraft, Draft, items};
 use crate::system::Span;
 use bulkhead_abi::component::OnFault;
 
 crate::rules::rule! {
     Error, "component-restart",
-    "a component that is restarted has a thread, and a budget of restarts belongs to one that is",
+    "a component that is restarted has a thread and no device, and a budget of restarts belongs to one that is",
     "A fault in an invoked component is its client's to deal with; only a thread that faults at home can \
-     have its component built anew.",
+     have its component built anew. A device would go on with what its driver began: the partition is \
+     restarted as a whole.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, component) in super::all(draft) {
         let path = component.path(partition);
-        if let Some((span, problem, help)) = problem(component) {
+        let drives = draft.functions(partition).any(|(function, _)| {
+            let mut owned = items(&component.owns);
+            owned.any(|name| name.value == function.value)
+        });
+        if let Some((span, problem, help)) = problem(component, drives) {
             let message = format!("`{path}` {problem}");
             report.add(RULE.at(&span, message).here("has no effect").help(help));
         }
     }
 }
 
-fn problem(component: &ComponentDraft) -> Option<(Span, &'static str, &'static str)> {
+fn problem(component: &ComponentDraft, drives: bool) -> Option<(Span, &'static str, &'static str)> {
     let limits = [&component.restart_limit, &component.restart_per];
     let budget = limits.into_iter().find_map(|field| field.span());
     let restarts = component.on_fault.value() == Some(OnFault::Restart);
@@ -34,6 +39,15 @@ fn problem(component: &ComponentDraft) -> Option<(Span, &'static str, &'static s
             span,
             problem,
             "leave `on_fault` out, or give it a `priority`",
+        ));
+    }
+    if restarts && drives {
+        let span = component.place(&component.on_fault);
+        let problem = "cannot be restarted alone: it drives a device";
+        return Some((
+            span,
+            problem,
+            "leave `on_fault` out: the partition is restarted by its `on_panic`",
         ));
     }
     let span = budget.filter(|_| !restarts)?;
