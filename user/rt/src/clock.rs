@@ -28,6 +28,12 @@ pub fn ticks(ns: u64) -> u64 {
     (u128::from(ns) * u128::from(frequency()) / 1_000_000_000) as u64
 }
 
+/// Microseconds in so many ticks, rounded down.
+#[must_use]
+pub fn micros(ticks: u64) -> u64 {
+    (u128::from(ticks) * 1_000_000 / u128::from(frequency())) as u64
+}
+
 /// Ticks as seconds.
 #[must_use]
 pub fn seconds(ticks: u64) -> f64 {

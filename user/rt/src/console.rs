@@ -56,7 +56,7 @@ fn set(way: Way) {
 
 /// Prints `text` as one or more lines.
 pub fn print(text: Arguments<'_>) {
-    let micros = clock::now() / (clock::frequency() / 1_000_000).max(1);
+    let micros = clock::micros(clock::now());
     let mut lines = Lines::new(micros, write);
     let _unbounded = lines.write_fmt(text);
     lines.finish();

@@ -46,14 +46,13 @@ pub(crate) extern "C" fn run(_: u64) -> ! {
 
 fn tell(messages: u64) {
     let of = |number: usize| word(number).load(Relaxed);
-    let micros = |ticks: u64| ticks * 1_000_000 / clock::frequency();
     println!(
         "{LINE}: {messages} messages, {} stages, through {}, refused {}, wrong {}, worst {} us",
         of(STAGES),
         of(EVENTS),
         of(REFUSED),
         of(WRONG),
-        micros(of(WORST)),
+        clock::micros(of(WORST)),
     );
 }
 

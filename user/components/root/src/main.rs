@@ -159,13 +159,12 @@ fn run_until(end: u64, thread: u64, time: u64) -> Result<(), Status> {
 }
 
 fn report(shared: &Shared, load: u64) {
-    let micros = |ticks: u64| ticks * 1_000_000 / clock::frequency();
     let [jobs, worst, slow_jobs, slow_worst, ..] = shared;
     println!(
         "subsystem: load={load}% jobs={} worst_us={} slow_jobs={} slow_worst_us={}",
         jobs.load(Relaxed),
-        micros(worst.load(Relaxed)),
+        clock::micros(worst.load(Relaxed)),
         slow_jobs.load(Relaxed),
-        micros(slow_worst.load(Relaxed)),
+        clock::micros(slow_worst.load(Relaxed)),
     );
 }
