@@ -28,6 +28,28 @@ pub(crate) fn task(number: usize, vcpu: usize, cause: usize, times: [u64; 3]) ->
     }
 }
 
+/// One more task, to end before its next job.
+fn add_task(timing: &mut Timing, vcpu: usize, cause: usize, [wcet, period]: [u64; 2]) {
+    let number = timing.tasks.len();
+    let one = task(number, vcpu, cause, [wcet, period, period]);
+    timing.tasks.push(one);
+}
+
+/// Tasks of a VCPU with a budget, perhaps more than it can serve.
+fn add_load(
+    random: &mut Random,
+    timing: &mut Timing,
+    vcpu: usize,
+    [capacity_ns, period_ns]: [u64; 2],
+    most: u64,
+) {
+    for _ in 0..1 + random.below(most) {
+        let wcet = 1 + random.below(capacity_ns * 2);
+        let period = (period_ns / 2).max(wcet) + random.below(period_ns * 6);
+        add_task(timing, vcpu, vcpu, [wcet, period]);
+    }
+}
+
 /// A random core: up to 6 main VCPUs of up to 3 tasks each, up to 2 I/O VCPUs.
 pub(crate) fn system(random: &mut Random) -> Timing {
     let mut timing = Timing::default();
@@ -40,14 +62,7 @@ pub(crate) fn system(random: &mut Random) -> Timing {
             period_ns,
         };
         timing.vcpus.push(vcpu(number, kind, 0));
-        for _ in 0..1 + random.below(3) {
-            let wcet = 1 + random.below(capacity_ns * 2);
-            let period = (period_ns / 2).max(wcet) + random.below(period_ns * 6);
-            let id = timing.tasks.len();
-            timing
-                .tasks
-                .push(task(id, number, number, [wcet, period, period]));
-        }
+        add_load(random, &mut timing, number, [capacity_ns, period_ns], 3);
     }
     for number in mains..mains + random.below(3) as usize {
         let percent = 1 + random.below(15) as u32;
@@ -56,10 +71,7 @@ pub(crate) fn system(random: &mut Random) -> Timing {
             let cause = random.below(mains as u64) as usize;
             let period = (300 + random.below(8_000)) * US;
             let wcet = 1 + random.below(period / 50);
-            let id = timing.tasks.len();
-            timing
-                .tasks
-                .push(task(id, number, cause, [wcet, period, period]));
+            add_task(&mut timing, number, cause, [wcet, period]);
         }
     }
     timing
@@ -92,14 +104,7 @@ pub(crate) fn partitioned(random: &mut Random) -> Timing {
             in_tp0.push(number);
         }
         timing.vcpus.push(one);
-        for _ in 0..1 + random.below(2) {
-            let wcet = 1 + random.below(capacity_ns * 2);
-            let period = (period_ns / 2).max(wcet) + random.below(period_ns * 6);
-            let id = timing.tasks.len();
-            timing
-                .tasks
-                .push(task(id, number, number, [wcet, period, period]));
-        }
+        add_load(random, &mut timing, number, [capacity_ns, period_ns], 2);
     }
     if let Some(&cause) = in_tp0.get(random.below(8) as usize) {
         let number = timing.vcpus.len();
@@ -107,10 +112,7 @@ pub(crate) fn partitioned(random: &mut Random) -> Timing {
         timing.vcpus.push(vcpu(number, VcpuKind::Io { percent }, 0));
         let period = (5_000 + random.below(80_000)) * US;
         let wcet = 1 + random.below(period / 80);
-        let id = timing.tasks.len();
-        timing
-            .tasks
-            .push(task(id, number, cause, [wcet, period, period]));
+        add_task(&mut timing, number, cause, [wcet, period]);
     }
     timing
 }

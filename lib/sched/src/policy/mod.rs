@@ -5,6 +5,8 @@
 //! by step; [`crate::harness`] is the test every policy must pass.
 
 mod chosen;
+#[cfg(test)]
+mod decisions;
 mod edf;
 mod fixed_priority;
 mod server;

@@ -18,6 +18,7 @@ pub(crate) mod part_twice;
 pub(crate) mod trust_unused;
 pub(crate) mod unknown_end;
 
+use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{ChannelDraft, ComponentDraft, Draft, PartitionDraft, items};
 use crate::rules::Rule;
@@ -49,6 +50,44 @@ fn all(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, &ComponentDraft)
         let components = partition.components.iter();
         components.map(move |component| (partition, component))
     })
+}
+
+/// Reports what two components of a partition name though one has it. `names` are a component's, each with
+/// whether it is of the other sort, since sorts have names of their own; `has` and `of` say how.
+fn report_twice<'d, N>(
+    rule: &'static Rule,
+    draft: &'d Draft,
+    report: &mut Report,
+    names: impl Fn(&'d ComponentDraft) -> N,
+    [has, of, help]: [&'static str; 3],
+) where
+    N: Iterator<Item = (&'d At<String>, bool)>,
+{
+    for partition in &draft.partitions {
+        let mut seen: Vec<(&At<String>, bool, &ComponentDraft)> = Vec::new();
+        for component in &partition.components {
+            for (name, sort) in names(component) {
+                let before = seen
+                    .iter()
+                    .find(|(one, same, _)| one.value == name.value && *same == sort);
+                if let Some((first, _, other)) = before {
+                    let message = format!(
+                        "`{}` {has} {of} `{}` and {of} `{}`",
+                        name.value,
+                        other.path(partition),
+                        component.path(partition)
+                    );
+                    report.add(
+                        rule.at(&name.span, message)
+                            .here("and here")
+                            .label(&first.span, "here")
+                            .help(help),
+                    );
+                }
+                seen.push((name, sort, component));
+            }
+        }
+    }
 }
 
 /// The interfaces that a component needs, with who provides them.

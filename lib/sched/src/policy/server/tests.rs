@@ -2,24 +2,10 @@ use super::*;
 use crate::Scheduler;
 use crate::budget::{Capacity, ConstantBandwidth, Deferrable};
 use crate::policy::Slot;
+use crate::policy::decisions::run;
 
 fn limits(capacity: Time, period: Time) -> Capacity {
     Capacity { capacity, period }
-}
-
-fn run<P: Policy>(
-    scheduler: &mut Scheduler<P, 4>,
-    now: Time,
-    thread: Option<ThreadId>,
-    timer: Time,
-) {
-    let decision = scheduler.decide(now);
-    assert_eq!(
-        (decision.thread, decision.timer),
-        (thread, timer),
-        "at {now}"
-    );
-    scheduler.dispatched(decision.thread, now);
 }
 
 #[test]

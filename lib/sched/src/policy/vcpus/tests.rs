@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy::decisions::run;
 use crate::policy::{Slot, TimeTable};
 use crate::{NEVER, Scheduler};
 
@@ -77,16 +78,6 @@ fn placed(slots: &[Slot]) -> Placed {
     let table = TimeTable::of(slots).expect("valid");
     policy.servers_mut().set_table(table).expect("valid");
     policy
-}
-
-fn run(scheduler: &mut Scheduler<Placed, 8>, now: Time, thread: Option<ThreadId>, timer: Time) {
-    let decision = scheduler.decide(now);
-    assert_eq!(
-        (decision.thread, decision.timer),
-        (thread, timer),
-        "at {now}"
-    );
-    scheduler.dispatched(decision.thread, now);
 }
 
 /// An L3C task in a band above two time partitions and TP0.
