@@ -1,12 +1,13 @@
 //! `SliteOS`: threads of a component and what they wait for
 //!
 //! [`bulkhead_threads`] over the kernel: threads, periodic tasks, timers, queues, mutexes,
-//! semaphores and events; and threads on VCPUs.
+//! semaphores and events; threads on VCPUs; and threads of one component on several cores.
 //!
 //! Source: paper 004 §VI, spec 20-kernel §10.
 
 #![no_std]
 
+mod cores;
 mod machine;
 mod vcpus;
 
@@ -14,6 +15,7 @@ pub use bulkhead_threads::{
     Events, Expiry, Full, Guard, LockError, Mutex, NEVER, Periodic, Queue, Semaphore, Time,
     TimedOut, Timers, Wish,
 };
+pub use cores::{CoreThreads, EachCore, Parker, start_core};
 pub use machine::{Kernel, run_nested};
 pub use vcpus::{Refused, VcpuThreads};
 

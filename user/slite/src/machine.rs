@@ -5,7 +5,7 @@ use bulkhead_abi::dispatch::Scb;
 use bulkhead_abi::kernel::{ALL, KEEP, Operation, SAME_TIME, Status, ThreadWord, WAIT, first};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{self, Switched, Target, dcb};
-use bulkhead_component::{First, clock};
+use bulkhead_component::{First, clock, fault};
 use bulkhead_sched::policy::Policy;
 use bulkhead_threads::{Machine, Time};
 use core::convert::Infallible;
@@ -22,9 +22,17 @@ unsafe impl Machine for Kernel {
     type Error = Status;
 
     const REFUSED: Status = Status::BadArgument;
-    const OWN: u64 = first::THREAD;
     const SAME_TIME: u64 = SAME_TIME;
-    const OWN_TIME: u64 = first::TIME;
+
+    #[inline(always)]
+    fn own() -> u64 {
+        first::THREAD
+    }
+
+    #[inline(always)]
+    fn own_time() -> u64 {
+        first::TIME
+    }
 
     #[inline(always)]
     fn now() -> Time {
@@ -100,6 +108,10 @@ unsafe impl Machine for Kernel {
     #[cold]
     fn fetch() {
         let _left = call(first::SCHEDULER, Operation::Fetch, []);
+    }
+
+    fn faulted(index: u64, name: u64) {
+        let _gone = fault::report_own(index, name);
     }
 
     fn sleep() {
