@@ -163,7 +163,7 @@ impl Suite<'_> {
 
     /// Whole systems under the emulator.
     fn emulator(&self) -> Option<Part> {
-        let arguments = ["test", "--release", "--package", EMULATOR_TESTS];
+        let arguments = ["test", "--package", EMULATOR_TESTS];
         let mut part = self.cargo("emulator", &arguments);
         if self.long {
             part.command.args(["--", "--include-ignored"]);

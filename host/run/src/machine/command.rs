@@ -8,7 +8,7 @@ use bulkhead_plan::manifest::Manifest;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-use super::turns;
+use super::turns::{self, EndOfTurn};
 
 /// Name of the UART's socket in the run folder.
 pub(crate) const UART_SOCKET: &str = "uart.sock";
@@ -29,7 +29,7 @@ pub enum Timing {
     Virtual {
         /// Binary logarithm of nanoseconds per instruction.
         shift: u8,
-        /// Longest turn of a core, microseconds. Also where nobody waits for a turn: the end of
+        /// Longest turn of a core, microseconds. Ten times that where nobody waits for a turn: the end of
         /// turns is what lets time pass while all cores wait for interrupts and no timer runs.
         slice_us: u32,
     },
@@ -114,11 +114,11 @@ impl Command {
     }
 
     /// The arguments, with the control connection on the open file `control_fd`.
-    pub(super) fn arguments(&self, control_fd: i32) -> Vec<String> {
+    pub(super) fn arguments(&self, control_fd: i32, end: EndOfTurn) -> Vec<String> {
         let mut list = self.hardware();
         list.extend(self.devices.clone());
         list.extend(self.connections(control_fd));
-        list.extend(self.timing());
+        list.extend(self.timing(end));
         list.extend(self.contents());
         if let Some(path) = &self.interrupt_log {
             list.extend(words(&["-d", "int", "-D"]));
@@ -128,13 +128,13 @@ impl Command {
     }
 
     /// A script that shows how the emulator was started.
-    pub(super) fn script(&self, arguments: &[String]) -> String {
+    pub(super) fn script(&self, arguments: &[String], end: EndOfTurn) -> String {
         let quote = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
         let quoted: Vec<String> = arguments.iter().map(quote).collect();
-        let environment = match turns::environment(self.timing) {
-            Some((name, value)) => format!("{name}={value} "),
-            None => String::new(),
-        };
+        let variables = turns::environment(self.timing, end).into_iter();
+        let environment: String = variables
+            .map(|(name, value)| format!("{name}={value} "))
+            .collect();
         format!(
             "#!/bin/sh\n# How the tool started the emulator. By hand: leave out `-S` and the\n\
              # options that name a descriptor (/proc/self/fd, fd=).\n{environment}exec {} {}\n",
@@ -221,9 +221,9 @@ impl Command {
         ]
     }
 
-    /// Virtual time is fair between cores because a timer inside the emulator ends each turn: the
-    /// release timer of a network filter on a network without cards.
-    fn timing(&self) -> Vec<String> {
+    /// Virtual time is fair between cores because a timer inside the emulator ends each turn: one of `turns.c`,
+    /// or the release timer of a network filter on a network without cards.
+    fn timing(&self, end: EndOfTurn) -> Vec<String> {
         let Timing::Virtual { shift, slice_us } = self.timing else {
             return words(&["-accel", "tcg,thread=multi", "-rtc", "base=utc"]);
         };
@@ -231,10 +231,12 @@ impl Command {
         list.push(format!("shift={shift},sleep=off"));
         // By its name `turns.c` knows the processor thread.
         list.extend(words(&["-name", "debug-threads=on"]));
-        list.extend(words(&["-netdev", "hubport,id=turns,hubid=0", "-object"]));
-        list.push(format!(
-            "filter-buffer,id=turn,netdev=turns,interval={slice_us}"
-        ));
+        if end == EndOfTurn::Filter {
+            list.extend(words(&["-netdev", "hubport,id=turns,hubid=0", "-object"]));
+            list.push(format!(
+                "filter-buffer,id=turn,netdev=turns,interval={slice_us}"
+            ));
+        }
         list
     }
 
@@ -285,7 +287,9 @@ mod tests {
 
     #[test]
     fn virtual_time_is_counted_and_shared_fairly() {
-        let text = command(Timing::DEFAULT).arguments(9).join(" ");
+        let arguments = |end| command(Timing::DEFAULT).arguments(9, end).join(" ");
+        assert!(!arguments(EndOfTurn::Library).contains("interval"));
+        let text = arguments(EndOfTurn::Filter);
         assert!(text.contains("-icount shift=2,sleep=off"), "{text}");
         assert!(text.contains("netdev=turns,interval=20"), "{text}");
         assert!(text.contains("clock=vm"), "{text}");
@@ -295,7 +299,8 @@ mod tests {
 
     #[test]
     fn real_time_is_not_counted() {
-        let real = command(Timing::Real).arguments(9).join(" ");
+        let arguments = command(Timing::Real).arguments(9, EndOfTurn::Library);
+        let real = arguments.join(" ");
         assert!(
             real.contains("thread=multi") && !real.contains("icount"),
             "{real}"
@@ -306,6 +311,7 @@ mod tests {
     fn the_script_survives_quotes() {
         let mut odd = command(Timing::Real);
         odd.load = Load::BootImage("it's.img".into());
-        assert!(odd.script(&odd.arguments(9)).contains(r"'it'\''s.img'"));
+        let script = odd.script(&odd.arguments(9, EndOfTurn::Filter), EndOfTurn::Filter);
+        assert!(script.contains(r"'it'\''s.img'"));
     }
 }

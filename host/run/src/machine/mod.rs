@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use crate::RunError;
 use qmp::Qmp;
+use turns::EndOfTurn;
 
 /// What the emulator says, beside the report.
 const EMULATOR_LOG: &str = "emulator.log";
@@ -52,15 +53,27 @@ impl Machine {
     /// # Errors
     /// The program is missing or too old, lacks something, or refuses its command line.
     pub fn start(command: &Command, folder: &Path) -> Result<Self, RunError> {
+        let end = EndOfTurn::of(&command.program);
+        let machine = Self::start_with(command, folder, end)?;
+        let is_virtual = matches!(command.timing, Timing::Virtual { .. });
+        if is_virtual && end == EndOfTurn::Library && !machine.is_repeatable() {
+            drop(machine);
+            return Self::start_with(command, folder, EndOfTurn::Filter);
+        }
+        Ok(machine)
+    }
+
+    fn start_with(command: &Command, folder: &Path, end: EndOfTurn) -> Result<Self, RunError> {
         let (ours, theirs) = UnixStream::pair().map_err(RunError::file(folder))?;
         let log_file = folder.join(EMULATOR_LOG);
-        let arguments = command.arguments(theirs.as_raw_fd());
+        let arguments = command.arguments(theirs.as_raw_fd(), end);
         let command_file = folder.join(COMMAND_FILE);
-        std::fs::write(&command_file, command.script(&arguments))
+        std::fs::write(&command_file, command.script(&arguments, end))
             .map_err(RunError::file(&command_file))?;
         let log = File::create(&log_file).map_err(RunError::file(&log_file))?;
         turns::write(folder)?;
-        let child = spawn(command, &arguments, folder, &log, &theirs)?;
+        let variables = turns::environment(command.timing, end);
+        let child = spawn(command, (&arguments, variables), folder, &log, &theirs)?;
         drop(theirs);
         let mut machine = Self {
             child,
@@ -176,7 +189,7 @@ fn silent(error: &io::Error) -> RunError {
 
 fn spawn(
     command: &Command,
-    arguments: &[String],
+    (arguments, variables): (&[String], Vec<(&str, String)>),
     folder: &Path,
     log: &File,
     control: &UnixStream,
@@ -185,11 +198,11 @@ fn spawn(
     let mut program = std::process::Command::new(&command.program);
     program
         .args(arguments)
+        .envs(variables)
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(log.try_clone().map_err(RunError::file(&log_file))?)
         .stderr(log.try_clone().map_err(RunError::file(&log_file))?);
-    program.envs(turns::environment(command.timing));
     process::bind_to_parent(&mut program, &[command.ram_fd, control.as_fd().as_raw_fd()]);
     program.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => RunError::EmulatorMissing {

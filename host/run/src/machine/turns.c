@@ -16,6 +16,12 @@
  * prepared the next core, which then has no time left and misses its turn: behind a core that spins,
  * always. Timers are run in time if each core is asked to begin its turn anew, and so all others are
  * asked to whenever a core begins its own.
+ *
+ * Third, how long a turn is. A core's turn ends at the next timer, so a timer of ours (BULKHEAD_TURN_NS) ends
+ * it where no other does; while all cores are idle it comes more rarely, only to let time pass.
+ *
+ * Fourth, what the emulator tells its threads in vain costs most of its time: each timer's instant is told to
+ * every thread that could have timers, by a system call, whether or not it was told before.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,6 +31,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -33,9 +40,12 @@
 /* The emulator's name of the thread that runs all cores (-name debug-threads=on). */
 #define PROCESSOR_THREAD "ALL CPUs/TCG"
 #define EVENT_FDS 1024
+/* A turn while all cores are idle, in turns. */
+#define IDLE_TURNS 10
 
 static int (*next_eventfd)(unsigned, int);
 static int (*next_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+static ssize_t (*next_read)(int, void *, size_t);
 static ssize_t (*next_write)(int, const void *, size_t);
 static int (*next_unlock)(pthread_mutex_t *);
 static int (*next_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
@@ -44,6 +54,10 @@ static int (*next_cond_broadcast)(pthread_cond_t *);
 static pthread_t main_loop;
 static int turn_offered;                            /* eventfd: look again whether there is a turn */
 static atomic_bool is_eventfd[EVENT_FDS];           /* the emulator's wake-ups of its own threads */
+static _Atomic enum { UNREAD, MAIN_LOOPS, OTHERS } whose[EVENT_FDS]; /* who reads them */
+static atomic_bool is_pending[EVENT_FDS];           /* written and not read since */
+static atomic_ulong calls_begun, calls_made;        /* of the main loop, by third threads */
+static unsigned long calls_answered;                /* the main loop's */
 static _Atomic(pthread_cond_t *) processor_awaits;  /* NULL until it has waited once */
 static atomic_bool processor_waits;
 static atomic_bool woken_from_outside;
@@ -53,6 +67,19 @@ static pthread_mutex_t *big_lock;                   /* of the emulator; the proc
 struct core;
 static struct core *(*core_of_index)(int);
 static void (*ask_to_begin_anew)(struct core *);
+
+/* Timers, as well: of the virtual clock, in nanoseconds. */
+#define VIRTUAL_CLOCK 1
+#define NANOSECONDS 1
+static struct timer {
+    uint64_t opaque[32];
+} end_of_turn;
+static int64_t (*clock_ns)(int);
+static void (*timer_init)(struct timer *, void *, int, int, int, void (*)(void *), void *);
+static void (*timer_set)(struct timer *, int64_t);
+static bool (*all_idle)(void);
+static int64_t turn_ns;
+static enum { UNSET, BUSY, IDLE } turn_kind;
 
 /* x86-64 keeps an older version of the condition variables under the same names. */
 static void *next_of_version(const char *name, const char *version)
@@ -68,6 +95,7 @@ __attribute__((constructor)) static void find_next(void)
         return;
     next_eventfd = dlsym(RTLD_NEXT, "eventfd");
     next_ppoll = dlsym(RTLD_NEXT, "ppoll");
+    next_read = dlsym(RTLD_NEXT, "read");
     next_write = dlsym(RTLD_NEXT, "write");
     next_cond_wait = next_of_version("pthread_cond_wait", "GLIBC_2.3.2");
     next_cond_broadcast = next_of_version("pthread_cond_broadcast", "GLIBC_2.3.2");
@@ -75,6 +103,13 @@ __attribute__((constructor)) static void find_next(void)
         core_of_index = dlsym(RTLD_DEFAULT, "qemu_get_cpu");
         ask_to_begin_anew = dlsym(RTLD_DEFAULT, "cpu_exit");
     }
+    clock_ns = dlsym(RTLD_DEFAULT, "qemu_clock_get_ns");
+    timer_init = dlsym(RTLD_DEFAULT, "timer_init_full");
+    timer_set = dlsym(RTLD_DEFAULT, "timer_mod");
+    all_idle = dlsym(RTLD_DEFAULT, "all_cpu_threads_idle");
+    const char *turn = getenv("BULKHEAD_TURN_NS");
+    if (turn && clock_ns && timer_init && timer_set && all_idle)
+        turn_ns = atoll(turn);
     main_loop = pthread_self();
     turn_offered = next_eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     next_unlock = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
@@ -110,17 +145,68 @@ static void offer_turn(void)
     (void)!next_write(turn_offered, &(uint64_t){1}, sizeof(uint64_t));
 }
 
+/* To the main loop one call is enough until it has read it: it looks for work after that. Other threads are called by
+ * it in answer to theirs, and never by the processor thread; else they are told of timers, of which they have none. */
+static bool is_in_vain(int fd)
+{
+    switch (whose[fd]) {
+    case MAIN_LOOPS:
+        return atomic_exchange(&is_pending[fd], true);
+    case OTHERS:
+        return is_processor_thread() || calls_begun == calls_answered;
+    default:
+        return false;
+    }
+}
+
 ssize_t write(int fd, const void *bytes, size_t n)
 {
     find_next();
-    bool outside = is_eventfd_of_emulator(fd) && !is_processor_thread() &&
-                   !pthread_equal(pthread_self(), main_loop);
+    if (!is_eventfd_of_emulator(fd))
+        return next_write(fd, bytes, n);
+    if (is_processor_thread() || pthread_equal(pthread_self(), main_loop))
+        return is_in_vain(fd) ? (ssize_t)n : next_write(fd, bytes, n);
+    calls_begun++;
     ssize_t written = next_write(fd, bytes, n);
-    if (outside) {
-        woken_from_outside = true;
-        offer_turn();
-    }
+    calls_made++;
+    woken_from_outside = true;
+    offer_turn();
     return written;
+}
+
+ssize_t read(int fd, void *bytes, size_t n)
+{
+    find_next();
+    ssize_t count = next_read(fd, bytes, n);
+    if (is_eventfd_of_emulator(fd)) {
+        whose[fd] = pthread_equal(pthread_self(), main_loop) ? MAIN_LOOPS : OTHERS;
+        is_pending[fd] = false;
+    }
+    return count;
+}
+
+static void set_end_of_turn(bool idle)
+{
+    turn_kind = idle ? IDLE : BUSY;
+    timer_set(&end_of_turn, clock_ns(VIRTUAL_CLOCK) + (idle ? IDLE_TURNS * turn_ns : turn_ns));
+}
+
+static void on_end_of_turn(void *nothing)
+{
+    (void)nothing;
+    set_end_of_turn(all_idle());
+}
+
+/* The processor thread, before and after it waits. */
+static void change_turn(void)
+{
+    if (!turn_ns)
+        return;
+    if (turn_kind == UNSET)
+        timer_init(&end_of_turn, NULL, VIRTUAL_CLOCK, NANOSECONDS, 0, on_end_of_turn, NULL);
+    bool idle = all_idle();
+    if (turn_kind != (idle ? IDLE : BUSY))
+        set_end_of_turn(idle);
 }
 
 /* The processor thread gives up the big lock when a core's turn begins, and at other times. */
@@ -154,10 +240,12 @@ int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
         return next_cond_wait(cond, mutex);
     processor_awaits = cond;
     big_lock = mutex;
+    change_turn();
     processor_waits = true;
     offer_turn();
     int result = next_cond_wait(cond, mutex);
     processor_waits = false;
+    change_turn();
     return result;
 }
 
@@ -182,7 +270,7 @@ static void await_turn(const struct pollfd *fds, nfds_t n, const sigset_t *mask)
 
     for (;;) {
         uint64_t offers;
-        (void)!read(turn_offered, &offers, sizeof offers);
+        (void)!next_read(turn_offered, &offers, sizeof offers);
         bool outside = atomic_exchange(&woken_from_outside, false);
         if (outside || processor_waits)
             return;
@@ -192,13 +280,25 @@ static void await_turn(const struct pollfd *fds, nfds_t n, const sigset_t *mask)
     }
 }
 
+/* Calls made before the last `ppoll` have been answered where nothing is left to do after it. */
+static void note_calls(bool has_work)
+{
+    static unsigned long seen;
+    if (!has_work)
+        calls_answered = seen;
+    seen = calls_made;
+}
+
 /* Who asks not to wait has work of its own left: what came from outside may take several steps. */
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
     find_next();
-    int ready = next_ppoll(fds, n, timeout, mask);
+    if (!pthread_equal(pthread_self(), main_loop))
+        return next_ppoll(fds, n, timeout, mask);
     bool has_work = timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
-    if (ready < 0 || has_work || !processor_awaits || !pthread_equal(pthread_self(), main_loop))
+    note_calls(has_work);
+    int ready = next_ppoll(fds, n, timeout, mask);
+    if (ready < 0 || has_work || !processor_awaits)
         return ready;
     await_turn(fds, n, mask);
     return next_ppoll(fds, n, &(struct timespec){0}, mask);

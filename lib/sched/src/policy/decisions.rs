@@ -1,0 +1,20 @@
+//! What tests of policies expect of a scheduler, decision by decision
+
+use super::Policy;
+use crate::{Scheduler, ThreadId, Time};
+
+/// Has the scheduler decide, compares whom and until when, and runs it.
+pub(super) fn run<P: Policy, const N: usize>(
+    scheduler: &mut Scheduler<P, N>,
+    now: Time,
+    thread: Option<ThreadId>,
+    timer: Time,
+) {
+    let decision = scheduler.decide(now);
+    assert_eq!(
+        (decision.thread, decision.timer),
+        (thread, timer),
+        "at {now}"
+    );
+    scheduler.dispatched(decision.thread, now);
+}
