@@ -70,7 +70,7 @@ pub fn pack(
     archive.timing = append_timing(timing, &mut bytes);
     archive.pages = bytes.len() as u64 / PAGE_SIZE;
     let buses = pcie::assign(described.system)?;
-    let functions = guest_page::functions(described.system, &buses, described.partition);
+    let functions = guest_page::functions(described.system, &buses, described.partition, 0);
     wire(&mut archive, described, &functions);
     check(&archive, described)?;
     bytes[..size_of::<Archive>()].copy_from_slice(archive.as_bytes());

@@ -127,7 +127,13 @@ fn resolve_function(board: &Board, function: &FunctionDraft) -> Option<Function>
         span: function.name.span.clone(),
         kind: kinds.iter().position(|known| known.name == kind)?,
         bus: function.bus.or(function.name.value.clone())?,
+        forward: ports(function),
     })
+}
+
+fn ports(function: &FunctionDraft) -> Option<[u16; 2]> {
+    let mut numbers = items(&function.forward).map(|port| port.value as u16);
+    Some([numbers.next()?, numbers.next()?])
 }
 
 fn function_ids(draft: &Draft, owner: &PartitionDraft) -> Vec<FunctionId> {

@@ -7,7 +7,7 @@
 use crate::call::{Answer, call};
 use crate::start::INVOKED;
 use bulkhead_abi::PAGE_SIZE;
-use bulkhead_abi::guest::{GuestInfo, GuestPage};
+use bulkhead_abi::guest::{Function, GuestInfo, GuestPage};
 use bulkhead_abi::kernel::{
     Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, SLOTS, STACK_PAGES, STACK_TOP, Status,
     first,
@@ -153,6 +153,8 @@ pub struct First {
     index: u64,
     guest_page: u64,
     window: u64,
+    /// Guest-physical address of page 0 of [`first::MEMORY`].
+    memory: u64,
     address: u64,
     page: u64,
     slot: u64,
@@ -164,11 +166,12 @@ pub struct First {
 }
 
 impl First {
-    pub(crate) fn new(index: u64, guest_page: u64, window: u64) -> Self {
+    pub(crate) fn new(index: u64, guest_page: u64, window: u64, memory: u64) -> Self {
         Self {
             index,
             guest_page,
             window,
+            memory,
             address: image_end(),
             page: 0,
             slot: first::FREE,
@@ -334,6 +337,23 @@ impl First {
         }
         self.page += pages;
         self.map(first::MEMORY, number, pages, Rights::Write)
+    }
+
+    /// Maps fresh memory for a device to share: its address here, and its guest-physical one.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn shared_memory(&mut self, pages: u64) -> Result<[u64; 2], Status> {
+        let at = self.memory + self.page * PAGE_SIZE;
+        Ok([self.memory(pages)?, at])
+    }
+
+    /// A PCIe function as the guest page gives it, mapped: where this component finds its registers.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn function(&mut self, given: &Function) -> Result<Function, Status> {
+        given.mapped(|page, pages| self.map(first::DEVICES, page, pages, Rights::Write))
     }
 
     /// A thread of this component, which notifications run on `time`: its function, which must not

@@ -529,29 +529,7 @@ fn channel(first: &mut First, space: &mut Space, end: &ChannelEnd) -> Result<Cha
 /// A PCIe function, where its driver finds it: its configuration page, and the pages behind its base
 /// address registers.
 fn function(first: &mut First, space: &mut Space, given: &Function) -> Result<Function, Status> {
-    let mut map = |address: u64, bytes: u64| {
-        let (page, offset) = (address / PAGE_SIZE, address % PAGE_SIZE);
-        let pages = (offset + bytes).div_ceil(PAGE_SIZE);
-        space.memory(first, first::DEVICES, [page, pages], Rights::Write)
-    };
-    let mut found = *given;
-    found.configuration = map(given.configuration, PAGE_SIZE)?;
-    // Registers that share a page of ports follow each other.
-    let mut last = [0; 2];
-    let used = found.bars.iter_mut().filter(|bar| bar.size != 0);
-    for bar in used {
-        let [page, mapped] = last;
-        let within = bar.address % PAGE_SIZE;
-        let shares = bar.address - within == page && within + u64::from(bar.size) <= PAGE_SIZE;
-        if !shares {
-            last = [
-                bar.address - within,
-                map(bar.address - within, within + u64::from(bar.size))?,
-            ];
-        }
-        bar.address = if shares { mapped } else { last[1] } + within;
-    }
-    Ok(found)
+    given.mapped(|page, pages| space.memory(first, first::DEVICES, [page, pages], Rights::Write))
 }
 
 /// Writes the page about a component, and maps it there for reading.
