@@ -66,10 +66,24 @@ pub struct Config {
 pub struct Setting {
     /// Its physical address.
     pub pa: u64,
-    /// What is written; with a mask, what is waited for.
+    /// One of [`setting`].
+    pub action: u32,
+    /// What is written, or compared with.
     pub value: u32,
-    /// 0: `value` is written. Else: the register is read until these bits are those of `value`.
+    /// Which bits are compared.
     pub mask: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Actions of a [`Setting`].
+pub mod setting {
+    /// `value` is written.
+    pub const WRITE: u32 = 0;
+    /// The register is read until it compares equal, a bounded number of times.
+    pub const AWAIT: u32 = 1;
+    /// The next setting is left out unless the register compares equal.
+    pub const ONLY_IF: u32 = 2;
 }
 
 /// Memory that is zero when the first partition starts.
@@ -194,8 +208,8 @@ pub struct PartitionConfig {
     pub segments: Slice,
     /// [`Segment`]s of the alternate image.
     pub alternate_segments: Slice,
-    /// [`RootEntry`]: the non-zero entries of the stage-2 root, to cut and restore it.
-    pub root_entries: Slice,
+    /// [`Gate`]s, the non-zero entries of the stage-2 root first: written to stop and to start it.
+    pub gates: Slice,
     /// [`Doorbell`]s the partition may ring.
     pub doorbells: Slice,
     /// [`Attachment`]s it may ask for.
@@ -249,14 +263,17 @@ pub struct Segment {
     pub clean_size: u64,
 }
 
-/// A non-zero entry of a stage-2 root.
+/// A word by which a partition, or its devices, reach memory: an entry of its stage-2 root, or the
+/// control register of its bus's bridge.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct RootEntry {
-    /// Physical address of the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Gate {
+    /// Its value while the partition runs.
+    pub open: u64,
+    /// Its physical address, a neighbour of both values: each loop of the monitor loads a pair.
     pub pa: u64,
-    /// Its value.
-    pub value: u64,
+    /// Its value while the partition does not run: 0 in a root.
+    pub closed: u64,
 }
 
 /// An outgoing doorbell: an SPI of the receiver, made pending by the sender's monitor.

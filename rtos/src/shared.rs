@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "planned addresses become memory")]
 
 use crate::mmu;
-use bulkhead_abi::guest::GuestInfo;
+use bulkhead_abi::guest::GuestPage;
 use bulkhead_buffers::{AttachError, Region};
 use core::sync::atomic::AtomicU64;
 
@@ -26,10 +26,10 @@ pub(crate) fn word(address: u64) -> &'static AtomicU64 {
     unsafe { AtomicU64::from_ptr(pointer) }
 }
 
-/// A copy of the guest information page at `address`.
-pub(crate) fn guest_info(address: u64) -> GuestInfo {
-    mmu::map_data(address, size_of::<GuestInfo>() as u64);
-    let pointer: *const GuestInfo = core::ptr::with_exposed_provenance(address as usize);
+/// A copy of the guest page at `address`.
+pub(crate) fn guest_page(address: u64) -> GuestPage {
+    mmu::map_data(address, size_of::<GuestPage>() as u64);
+    let pointer: *const GuestPage = core::ptr::with_exposed_provenance(address as usize);
     // SAFETY: mapped above and page-aligned; every bit pattern is a value of the type; nobody else
     // writes the page while the partition runs.
     unsafe { pointer.read() }

@@ -3,7 +3,9 @@
 use crate::gic::Gic;
 use crate::hypercall::{self, Refused};
 use crate::{channel, clock, interrupt, mmu, shared};
-use bulkhead_abi::guest::{ChannelEnd, GUEST_MAGIC, GuestInfo, HEARTBEAT_OFFSET};
+use bulkhead_abi::guest::{
+    ChannelEnd, Function, GUEST_MAGIC, GuestInfo, GuestPage, HEARTBEAT_OFFSET, MAX_FUNCTIONS,
+};
 use bulkhead_abi::status::{CoreCounters, Status, TRAPS};
 use bulkhead_abi::{VERSION, name_text};
 use bulkhead_guest::{Job, Link, Period, argument, run_periodic};
@@ -13,7 +15,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The partition, as the host tool planned it.
 pub struct System {
-    info: GuestInfo,
+    page: GuestPage,
     heartbeat: &'static AtomicU64,
 }
 
@@ -23,81 +25,97 @@ pub(crate) struct NoGuestInfo;
 impl System {
     /// Reads the page at `address`, maps the memory and takes note of the interrupt controller.
     pub(crate) fn read(address: u64) -> Result<Self, NoGuestInfo> {
-        let info = shared::guest_info(address);
+        let page = shared::guest_page(address);
+        let info = &page.info;
         if info.magic != GUEST_MAGIC || info.version != VERSION {
             return Err(NoGuestInfo);
         }
         mmu::map_data(info.memory[0], info.memory[1]);
         interrupt::set_controller(Gic::at(info.interrupt_controller));
         Ok(Self {
-            info,
+            page,
             heartbeat: shared::word(address + HEARTBEAT_OFFSET),
         })
     }
 
     pub(crate) fn info(&self) -> &GuestInfo {
-        &self.info
+        &self.page.info
     }
 
     /// Name of the partition.
     #[must_use]
     pub fn name(&self) -> &str {
-        name_text(&self.info.name)
+        name_text(&self.page.info.name)
     }
 
     /// Cores of the partition.
     #[must_use]
     pub fn cores(&self) -> u32 {
-        self.info.cores
+        self.page.info.cores
     }
 
     /// Guest-physical address and bytes of its memory.
     #[must_use]
     pub fn memory(&self) -> [u64; 2] {
-        self.info.memory
+        self.page.info.memory
+    }
+
+    /// Its PCIe functions, those without a name left over.
+    #[must_use]
+    pub const fn functions(&self) -> &[Function; MAX_FUNCTIONS] {
+        &self.page.functions
     }
 
     /// Guest-physical addresses of its distributor and of its first redistributor.
     #[must_use]
     pub fn interrupt_controller(&self) -> [u64; 2] {
-        self.info.interrupt_controller
+        self.page.info.interrupt_controller
     }
 
     /// Guest-physical addresses of what others write and it may only read: its own link page and its
     /// status region.
     #[must_use]
     pub fn shared_pages(&self) -> [u64; 2] {
-        [self.info.link, self.info.status]
+        [self.page.info.link, self.page.info.status]
     }
 
     /// Guest-physical address and bytes of the memory by which the host tool hears of it: console
     /// output, console input, trace.
     #[must_use]
     pub fn recorders(&self) -> [[u64; 2]; 3] {
-        [self.info.console_out, self.info.console_in, self.info.trace]
+        [
+            self.page.info.console_out,
+            self.page.info.console_in,
+            self.page.info.trace,
+        ]
     }
 
     /// The value of the argument word `key=value`; `""` for the bare word.
     #[must_use]
     pub fn argument(&self, key: &str) -> Option<&str> {
-        let text = self.info.argument.get(..self.info.argument_len as usize)?;
+        let text = self
+            .page
+            .info
+            .argument
+            .get(..self.page.info.argument_len as usize)?;
         argument::value(core::str::from_utf8(text).ok()?, key)
     }
 
     /// The ends of channels that it holds.
     #[must_use]
     pub fn channels(&self) -> &[ChannelEnd] {
-        self.info
+        self.page
+            .info
             .channels
-            .get(..self.info.channel_count as usize)
-            .unwrap_or(&self.info.channels)
+            .get(..self.page.info.channel_count as usize)
+            .unwrap_or(&self.page.info.channels)
     }
 
     /// Entries to EL2 of the core of `rank` since the partition last announced itself, from its own
     /// status region.
     #[must_use]
     pub fn traps_since_up(&self, rank: u32) -> u64 {
-        let core = self.info.status
+        let core = self.page.info.status
             + (offset_of!(Status, cores) as u64)
             + u64::from(rank) * size_of::<CoreCounters>() as u64;
         let sum = |table: usize| -> u64 {
@@ -113,7 +131,7 @@ impl System {
     /// Its own link: state and number of starts.
     #[must_use]
     pub fn link(&self) -> Link {
-        channel::link(self.info.link, 0)
+        channel::link(self.page.info.link, 0)
     }
 
     /// Says that the partition is up: its link rises and its steady state begins.
@@ -142,7 +160,7 @@ impl System {
 
     /// Sleeps until `ticks`, with a beating heart.
     pub fn wait_until(&self, ticks: u64) {
-        let pause = match self.info.heartbeat_period_ticks / 2 {
+        let pause = match self.page.info.heartbeat_period_ticks / 2 {
             0 => clock::frequency(),
             pause => pause,
         };

@@ -61,6 +61,8 @@ pub struct Pcie {
     pub memory: [u64; 2],
     /// SPIs of pin A of the slots 0 to 3 of the root bus. Further slots and pins rotate through them.
     pub lines: [u32; 4],
+    /// Physical address of the SMMUv3 between it and memory, if there is one. Streams are requester IDs.
+    pub smmu: Option<u64>,
     /// What the emulator calls a bridge.
     pub bridge: String,
     /// What can be plugged in, in the order of the file.

@@ -158,6 +158,7 @@ fn pcie(facts: &Facts<'_>) -> Option<Pcie> {
         ports: facts.list("pcie", "ports")?,
         memory: facts.list("pcie", "memory")?,
         lines: facts.list("pcie", "lines")?.map(|spi| spi as u32),
+        smmu: facts.number("pcie", "smmu"),
         bridge: facts.text("pcie", "bridge")?,
         kinds: section
             .all("kind")

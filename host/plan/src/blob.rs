@@ -1,8 +1,8 @@
 //! The configuration blob
 
 use bulkhead_abi::config::{
-    Attachment, CONFIG_MAGIC, Clear, Config, CoreConfig, Doorbell, ImageCheck, InterruptLine,
-    NO_PARTITION, PartitionConfig, RootEntry, Segment, Slice, Watch, flags, image_checksum_step,
+    Attachment, CONFIG_MAGIC, Clear, Config, CoreConfig, Doorbell, Gate, ImageCheck, InterruptLine,
+    NO_PARTITION, PartitionConfig, Segment, Setting, Slice, Watch, flags, image_checksum_step,
 };
 use bulkhead_abi::{VERSION, name_field};
 use bulkhead_formats::address::Pa;
@@ -18,8 +18,8 @@ use crate::machine::Machine;
 use crate::memory::Region;
 use crate::pcie;
 use crate::purpose::Purpose;
-use crate::tables::{Tables, boot_uart, root_entries};
-use crate::{GuestView, Inputs, Start};
+use crate::tables::{Tables, boot_uart, root_entries, vmid};
+use crate::{GuestView, Inputs, Start, smmu};
 
 /// Affinity of a core: clusters of 16, as GICv3 SGI target lists want them.
 #[must_use]
@@ -80,7 +80,7 @@ pub fn build(parts: &Parts<'_>, inputs: &Inputs, tables: &[u8]) -> Result<Vec<u8
         images: blob.add(&parts.image_checks(inputs)),
         lines: blob.add(&parts.lines()),
         clears: blob.add(&parts.clears()),
-        settings: blob.add(&pcie::settings(parts.system, &parts.view.buses)),
+        settings: blob.add(&parts.settings()?),
     };
     Ok(seal(blob, head, tables))
 }
@@ -158,7 +158,7 @@ impl Parts<'_> {
         let guest = &self.system.board.guest;
         let mut config = PartitionConfig::new_zeroed();
         config.name = name_field(&partition.name);
-        config.vttbr = (id.0 as u64 + 1) << 48 | stage2.root.pa.0;
+        config.vttbr = u64::from(vmid(id)) << 48 | stage2.root.pa.0;
         config.vtcr = stage2.vtcr();
         let cores = &self.view.cores.of_partition[id.0];
         config.cores = cores.iter().fold(0, |mask, core| mask | 1 << core);
@@ -174,7 +174,7 @@ impl Parts<'_> {
             config.alternate_argument = alternate.argument;
             config.alternate_segments = blob.add(&self.segments(alternate));
         }
-        config.root_entries = blob.add(&self.root_entries(id));
+        config.gates = blob.add(&self.gates(id));
         config.doorbells = blob.add(&self.doorbells(id));
         config.attachments = blob.add(&self.attachments(id));
         config.actions = partition.actions.map(|action| action as u8);
@@ -217,12 +217,23 @@ impl Parts<'_> {
         start.loads.iter().map(segment).collect()
     }
 
-    fn root_entries(&self, id: PartitionId) -> Vec<RootEntry> {
+    fn gates(&self, id: PartitionId) -> Vec<Gate> {
         let entries = root_entries(&self.tables.arena, self.tables.stage2[id.0].root);
-        entries
-            .into_iter()
-            .map(|(pa, value)| RootEntry { pa: pa.0, value })
-            .collect()
+        let root = entries.into_iter().map(|(pa, value)| Gate {
+            pa: pa.0,
+            open: value,
+            closed: 0,
+        });
+        let buses = smmu::gates(self.system, self.view, id);
+        root.chain(buses).collect()
+    }
+
+    /// Nothing passes the SMMU before bridges let anything through.
+    fn settings(&self) -> Result<Vec<Setting>, PlanError> {
+        let streams = self.tables.streams.as_ref();
+        let mut all = smmu::settings(self.system, self.machine, streams)?;
+        all.extend(pcie::settings(self.system, &self.view.buses));
+        Ok(all)
     }
 
     fn doorbells(&self, id: PartitionId) -> Vec<Doorbell> {

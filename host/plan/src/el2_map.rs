@@ -7,10 +7,10 @@ use bulkhead_formats::el2::Access;
 use bulkhead_formats::region::{Range, RegionSet};
 use bulkhead_model::system::{Console, PartitionId, System};
 
-use crate::Inputs;
 use crate::machine::{Machine, STACK_SIZE};
 use crate::memory::Region;
 use crate::purpose::Purpose;
+use crate::{GuestView, Inputs, smmu};
 
 /// Bytes of the distributor's registers.
 const DISTRIBUTOR_SIZE: u64 = 0x1_0000;
@@ -20,15 +20,17 @@ const DISTRIBUTOR_SIZE: u64 = 0x1_0000;
 pub fn ranges(
     system: &System,
     inputs: &Inputs,
-    cores: usize,
+    view: &GuestView,
     machine: &Machine,
 ) -> Vec<(Access, RegionSet)> {
     let board = &system.board;
-    let redistributors = board.redistributor_stride * cores as u64;
-    let devices = [
+    let redistributors = board.redistributor_stride * view.cores.owner.len() as u64;
+    let interrupts = [
         Range::sized(board.distributor, DISTRIBUTOR_SIZE),
         Range::sized(board.redistributors, redistributors),
     ];
+    let pcie = board.pcie.iter();
+    let gated = pcie.flat_map(|pcie| smmu::buses(view).map(|bus| bus.bridge_page(pcie)));
     let used = |access: Access| {
         let parts = inputs.monitor.parts.iter();
         let parts = parts
@@ -54,7 +56,10 @@ pub fn ranges(
         ),
         (Access::ReadOnly, RegionSet::of(used(Access::ReadOnly))),
         (Access::ReadWrite, read_write),
-        (Access::Device, RegionSet::of(devices)),
+        (
+            Access::Device,
+            RegionSet::of(interrupts.into_iter().chain(gated)),
+        ),
     ]
 }
 

@@ -9,11 +9,12 @@ use crate::device_tree::kind_name;
 use crate::error::PlanError;
 use crate::interrupts::end_name;
 use crate::manifest::{
-    ChannelManifest, ConsoleManifest, Machine, Manifest, PartitionManifest, Region, Sizes,
+    ChannelManifest, Confined, ConsoleManifest, Machine, Manifest, PartitionManifest, Region,
+    Sizes, StreamManifest,
 };
-use crate::pcie::emulator_words;
+use crate::pcie::{Bus, Placed, emulator_words};
 use crate::purpose::Purpose;
-use crate::{Inputs, Plan};
+use crate::{Inputs, Plan, smmu};
 
 /// The manifest; the image's name and digest are filled in by who packs it.
 ///
@@ -38,6 +39,7 @@ pub fn manifest(system: &System, inputs: &Inputs, plan: &Plan) -> Result<Manifes
         virtual_clock: system.run.clock == Clock::Virtual,
         partitions,
         channels,
+        confined: confined(system, plan)?,
         sizes: sizes(inputs, plan),
     })
 }
@@ -135,6 +137,22 @@ fn channel(
     })
 }
 
+fn confined(system: &System, plan: &Plan) -> Result<Option<Confined>, PlanError> {
+    if plan.tables.streams.is_none() {
+        return Ok(None);
+    }
+    let name = |function: &Placed| system.functions[function.id.0].name.clone();
+    let stream = |bus: &Bus| StreamManifest {
+        id: smmu::stream(bus),
+        partition: system.partition(bus.owner).name.clone(),
+        functions: bus.functions.iter().map(name).collect(),
+    };
+    Ok(Some(Confined {
+        events: region(plan, Purpose::Events)?,
+        streams: plan.view.buses.iter().map(stream).collect(),
+    }))
+}
+
 fn sizes(inputs: &Inputs, plan: &Plan) -> Sizes {
     let [monitor_text, monitor_rodata, monitor_data] = inputs.monitor.sizes;
     let stacks = plan.machine.regions.iter();
@@ -149,6 +167,7 @@ fn sizes(inputs: &Inputs, plan: &Plan) -> Sizes {
         boot: inputs.boot.len() as u64,
         config: plan.config.len() as u64,
         el2_tables: plan.tables.el2_size,
+        streams: plan.tables.streams.map_or(0, |streams| streams.size),
         stage2_tables: plan
             .tables
             .stage2

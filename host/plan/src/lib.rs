@@ -25,8 +25,10 @@ pub mod memory;
 pub mod pcie;
 pub mod purpose;
 pub mod shared;
+pub mod smmu;
 pub mod tables;
 pub mod verify;
+pub mod verify_streams;
 pub mod view;
 pub mod window;
 

@@ -32,6 +32,8 @@ pub struct Manifest {
     pub partitions: Vec<PartitionManifest>,
     /// Channels, in the order of the description.
     pub channels: Vec<ChannelManifest>,
+    /// What the SMMU holds back, if something.
+    pub confined: Option<Confined>,
     /// Sizes of the trusted base.
     pub sizes: Sizes,
 }
@@ -95,6 +97,26 @@ pub struct PartitionManifest {
     pub doorbells: Vec<(String, String)>,
 }
 
+/// What the SMMU holds back, and where it says so.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Confined {
+    /// Its event queue.
+    pub events: Region,
+    /// Streams that are somebody's.
+    pub streams: Vec<StreamManifest>,
+}
+
+/// A stream.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StreamManifest {
+    /// Its number.
+    pub id: u32,
+    /// Whose it is.
+    pub partition: String,
+    /// The functions that it comes from.
+    pub functions: Vec<String>,
+}
+
 /// A memory console.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ConsoleManifest {
@@ -140,6 +162,8 @@ pub struct Sizes {
     pub config: u64,
     /// Tables of EL2 itself.
     pub el2_tables: u64,
+    /// What the SMMU reads: stream tables, contexts, stage-1 tables; 0 where it holds nothing back.
+    pub streams: u64,
     /// Stage-2 tables, by partition.
     pub stage2_tables: Vec<u64>,
 }

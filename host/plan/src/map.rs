@@ -74,6 +74,8 @@ fn purpose_text(system: &System, purpose: Purpose) -> String {
         Purpose::Channel(id) => format!("channel {}", system.channels[id.0].name),
         Purpose::Device(id) => format!("device {}", system.board.device(id).name),
         Purpose::Bus(id) => of("PCIe bus", id),
+        Purpose::Confining => "registers of SMMU and bridges".into(),
+        Purpose::Events => "what the SMMU refused".into(),
     }
 }
 
@@ -227,7 +229,8 @@ fn sizes(out: &mut String, system: &System, manifest: &Manifest) -> std::fmt::Re
         ("tables of EL2", sizes.el2_tables),
         ("boot part, dropped", sizes.boot),
     ];
-    for (what, size) in fixed {
+    let confining = (sizes.streams > 0).then_some(("tables of the SMMU", sizes.streams));
+    for (what, size) in fixed.into_iter().chain(confining) {
         writeln!(out, "  {size:>8}  {what}")?;
     }
     for (partition, size) in system.partitions.iter().zip(&sizes.stage2_tables) {

@@ -9,7 +9,7 @@
 //! in, the host bridge answers with ones), ports, memory, and interrupt lines of its own.
 
 use bulkhead_abi::PAGE_SIZE;
-use bulkhead_abi::config::Setting;
+use bulkhead_abi::config::{Setting, setting};
 use bulkhead_abi::guest::{BARS, Bar};
 use bulkhead_formats::region::Range;
 use bulkhead_model::board::{FunctionKind, Pcie};
@@ -219,6 +219,18 @@ impl Bus {
         Range::sized(pcie.configuration + self.number as u64 * BUS, BUS)
     }
 
+    /// Physical addresses of the root bus's configuration space, where all bridges are.
+    #[must_use]
+    pub const fn root(pcie: &Pcie) -> Range {
+        Range::sized(pcie.configuration, BUS)
+    }
+
+    /// Physical addresses of its bridge's configuration page.
+    #[must_use]
+    pub const fn bridge_page(&self, pcie: &Pcie) -> Range {
+        Range::sized(pcie.configuration + self.slot as u64 * SLOT, PAGE_SIZE)
+    }
+
     /// Where its owner sees that.
     #[must_use]
     pub const fn guest_configuration(&self, pcie: &Pcie) -> u64 {
@@ -268,7 +280,7 @@ impl Bus {
         const DECODE_PORTS: u32 = 1;
         const DECODE_MEMORY: u32 = 2;
         const MASTER: u32 = 4;
-        let page = pcie.configuration + u64::from(self.slot) * SLOT;
+        let page = self.bridge_page(pcie).start;
         let last = |range: Range| range.end - 1;
         let memory = match self.memory.size() {
             0 => CLOSED_MEMORY,
@@ -289,8 +301,10 @@ impl Bus {
         ];
         let set = |(offset, value)| Setting {
             pa: page + offset,
+            action: setting::WRITE,
             value,
             mask: 0,
+            reserved: 0,
         };
         words.into_iter().map(set).collect()
     }

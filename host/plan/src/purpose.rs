@@ -46,6 +46,10 @@ pub enum Purpose {
     Device(DeviceId),
     /// Configuration, ports and memory of the PCIe bus of a partition.
     Bus(PartitionId),
+    /// Registers that hold devices back: the SMMU's and the bridges'.
+    Confining,
+    /// What the SMMU refused, as it records it.
+    Events,
 }
 
 /// What `partition` may do with a range of that purpose; `None` = it must not even be mapped.
@@ -87,6 +91,8 @@ pub fn grant(system: &System, partition: PartitionId, purpose: Purpose) -> Optio
         | Purpose::Tables
         | Purpose::Images
         | Purpose::Stack(_)
-        | Purpose::State(_) => None,
+        | Purpose::State(_)
+        | Purpose::Confining
+        | Purpose::Events => None,
     }
 }

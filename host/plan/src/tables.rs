@@ -14,6 +14,7 @@ use crate::ends;
 use crate::error::PlanError;
 use crate::machine::{Machine, colours_of};
 use crate::purpose::Purpose;
+use crate::smmu::{self, Streams};
 use crate::window::Slot;
 use crate::{GuestView, Inputs};
 
@@ -62,6 +63,8 @@ pub struct Tables {
     pub el2: Root,
     /// Bytes of EL2's own tables.
     pub el2_size: u64,
+    /// What the SMMU reads, where there is something to hold back.
+    pub streams: Option<Streams>,
 }
 
 /// Builds all tables.
@@ -85,6 +88,7 @@ pub fn build(
             &mut arena,
         )?);
     }
+    let streams = smmu::build(system, view, machine, &stage2, &mut arena)?;
     arena.confine(None);
     let before = arena.handed_out();
     let el2 = build_el2(system, inputs, view, machine, &mut arena)?;
@@ -94,6 +98,7 @@ pub fn build(
         stage2,
         el2,
         el2_size,
+        streams,
     })
 }
 
@@ -175,7 +180,13 @@ fn prepare_slot(
     })
 }
 
-fn cannot_map(system: &System, id: PartitionId, error: MapError) -> PlanError {
+/// VMID of a partition, and ASID of its devices' tables.
+#[must_use]
+pub const fn vmid(id: PartitionId) -> u16 {
+    id.0 as u16 + 1
+}
+
+pub(crate) fn cannot_map(system: &System, id: PartitionId, error: MapError) -> PlanError {
     let partition = system.partition(id);
     let name = &partition.name;
     let (id, message, help) = match error {
@@ -221,7 +232,7 @@ fn build_el2(
     arena: &mut Arena,
 ) -> Result<Root, PlanError> {
     let root = arena.new_root(39);
-    let accesses = el2_map::ranges(system, inputs, view.cores.owner.len(), machine);
+    let accesses = el2_map::ranges(system, inputs, view, machine);
     for (access, set) in accesses {
         for range in set.iter() {
             let mapping = Mapping {

@@ -17,7 +17,7 @@ use crate::error::PlanError;
 use crate::memory::Region;
 use crate::purpose::{Purpose, grant};
 use crate::tables::Prepared;
-use crate::{Inputs, Plan};
+use crate::{Inputs, Plan, smmu, verify_streams};
 
 /// Checks a plan: every range given away once; every partition can reach exactly what it was
 /// granted, with exactly those rights, nothing else of the machine; EL2 never maps anything both
@@ -36,6 +36,7 @@ pub fn verify(system: &System, inputs: &Inputs, plan: &Plan) -> Result<(), PlanE
         }
         .run(plan, &read)?;
     }
+    verify_streams::verify(system, plan, &read)?;
     verify_el2(system, inputs, &regions, plan, &read)
 }
 
@@ -71,6 +72,11 @@ fn all_regions(system: &System, plan: &Plan) -> Result<Vec<Region>, PlanError> {
             purpose: Purpose::Bus(bus.owner),
         })
     });
+    let confining = smmu::registers(system).into_iter().map(|range| Region {
+        pa: Pa(range.start),
+        size: range.size(),
+        purpose: Purpose::Confining,
+    });
     let mut regions: Vec<Region> = plan
         .machine
         .regions
@@ -78,6 +84,7 @@ fn all_regions(system: &System, plan: &Plan) -> Result<Vec<Region>, PlanError> {
         .copied()
         .chain(devices)
         .chain(buses)
+        .chain(confining)
         .collect();
     regions.sort_by_key(|region| region.pa);
     let clash = regions
@@ -215,7 +222,10 @@ impl Stage2Check<'_> {
 }
 
 /// All leaves and all tables below the root; a table entry that says more than where is an error.
-fn contents(read: &impl Fn(Pa) -> u64, root: Root) -> Result<(Vec<Leaf>, Vec<Pa>), PlanError> {
+pub(crate) fn contents(
+    read: &impl Fn(Pa) -> u64,
+    root: Root,
+) -> Result<(Vec<Leaf>, Vec<Pa>), PlanError> {
     let (mut leaves, mut tables, mut strange) = (Vec::new(), Vec::new(), None);
     visit(read, root, &mut |seen| match seen {
         Visited::Leaf(leaf) => leaves.push(leaf),
@@ -285,8 +295,7 @@ fn check_el2_exact(
     plan: &Plan,
     leaves: &[Leaf],
 ) -> Result<(), PlanError> {
-    let cores = plan.view.cores.owner.len();
-    for (access, expected) in el2_map::ranges(system, inputs, cores, &plan.machine) {
+    for (access, expected) in el2_map::ranges(system, inputs, &plan.view, &plan.machine) {
         let with_access = leaves
             .iter()
             .filter(|leaf| el2::decode(leaf.attributes) == Some(access));
@@ -310,11 +319,16 @@ fn el2_may(regions: &[Region], range: Range, access: el2::Access) -> bool {
             | Purpose::Channel(_)
             | Purpose::Trace(_)
             | Purpose::Device(_)
-            | Purpose::Bus(_) => false,
+            | Purpose::Bus(_)
+            | Purpose::Confining
+            | Purpose::Events => false,
             _ => true,
         })
 }
 
 const fn is_device(purpose: Purpose) -> bool {
-    matches!(purpose, Purpose::Device(_) | Purpose::Bus(_))
+    matches!(
+        purpose,
+        Purpose::Device(_) | Purpose::Bus(_) | Purpose::Confining
+    )
 }

@@ -275,8 +275,9 @@ proptest! {
     }
 }
 
-fn standby() -> (System, bulkhead_plan::Inputs, Plan) {
-    let file = fixture::root().join("host/plan/tests/systems/standby.toml");
+/// A system of the folder `systems`.
+fn planned(name: &str) -> (System, bulkhead_plan::Inputs, Plan) {
+    let file = fixture::root().join(format!("host/plan/tests/systems/{name}.toml"));
     let text = std::fs::read_to_string(&file).expect("there");
     let system = fixture::system(&file, &text);
     let inputs = fixture::inputs(&system);
@@ -284,9 +285,16 @@ fn standby() -> (System, bulkhead_plan::Inputs, Plan) {
     (system, inputs, planned)
 }
 
+/// With every sort of table: of a standby, of devices.
+const DAMAGED: [&str; 2] = ["standby", "confined"];
+
 #[test]
 fn every_flipped_bit_of_an_entry_is_found() {
-    let (system, inputs, mut planned) = standby();
+    DAMAGED.iter().for_each(|name| flip_bits(name));
+}
+
+fn flip_bits(name: &str) {
+    let (system, inputs, mut planned) = planned(name);
     let entries = planned.table_bytes.len() / 8;
     let (mut flips, mut missed) = (0, Vec::new());
     for entry in 0..entries {
@@ -314,7 +322,11 @@ fn every_flipped_bit_of_an_entry_is_found() {
 
 #[test]
 fn an_entry_more_is_found() {
-    let (system, inputs, mut planned) = standby();
+    DAMAGED.iter().for_each(|name| add_entries(name));
+}
+
+fn add_entries(name: &str) {
+    let (system, inputs, mut planned) = planned(name);
     let leaf = stage2::attributes(stage2::Access::MEMORY) | 0b11;
     let el2 = bulkhead_formats::el2::attributes(bulkhead_formats::el2::Access::ReadWrite) | 0b11;
     let anywhere = planned.machine.pa(Purpose::Config).expect("there").0;

@@ -107,7 +107,9 @@ fn manifest(for_ns: Option<u64>) -> Manifest {
             doorbells: Vec::new(),
         }],
         channels: Vec::new(),
+        confined: None,
         sizes: Sizes {
+            streams: 0,
             monitor_text: 0,
             monitor_rodata: 0,
             monitor_data: 0,

@@ -20,6 +20,7 @@ pub mod gicv3;
 pub mod image_header;
 #[cfg(feature = "alloc")]
 pub mod region;
+pub mod smmu;
 pub mod stage2;
 pub mod syndrome;
 pub mod tables;

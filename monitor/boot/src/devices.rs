@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "registers of devices")]
 
 use crate::refusal::Refusal;
-use bulkhead_abi::config::Setting;
+use bulkhead_abi::config::{Setting, setting};
 use bulkhead_arch::barrier;
 use core::ptr::with_exposed_provenance_mut;
 
@@ -13,20 +13,33 @@ const POLLS: u32 = 1_000_000;
 
 /// Does all of it, in order.
 pub(crate) fn set(settings: &[Setting]) -> Result<(), Refusal> {
+    let mut left_out = false;
     for setting in settings {
-        let register = with_exposed_provenance_mut::<u32>(setting.pa as usize & !3);
-        if setting.mask == 0 {
-            // SAFETY: the configuration names a register, and no guest runs yet.
-            unsafe { register.write_volatile(setting.value) };
-            barrier::dsb_sy();
+        if core::mem::take(&mut left_out) {
             continue;
         }
-        // SAFETY: as above.
-        let read = || unsafe { register.read_volatile() };
-        let holds = |_: &u32| (read() ^ setting.value) & setting.mask == 0;
-        if (0..POLLS).find(holds).is_none() {
-            return Err(Refusal::DeviceSilent(setting.pa));
+        match setting.action {
+            setting::WRITE => {
+                // SAFETY: the configuration names a register, and no guest runs yet.
+                unsafe { register(setting).write_volatile(setting.value) };
+                barrier::dsb_sy();
+            }
+            setting::AWAIT if !(0..POLLS).any(|_| holds(setting)) => {
+                return Err(Refusal::DeviceSilent(setting.pa));
+            }
+            setting::ONLY_IF => left_out = !holds(setting),
+            _ => {}
         }
     }
     Ok(())
+}
+
+fn register(setting: &Setting) -> *mut u32 {
+    with_exposed_provenance_mut(setting.pa as usize & !3)
+}
+
+fn holds(setting: &Setting) -> bool {
+    // SAFETY: the configuration names a register, and no guest runs yet.
+    let found = unsafe { register(setting).read_volatile() };
+    (found ^ setting.value) & setting.mask == 0
 }

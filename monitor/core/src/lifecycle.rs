@@ -31,8 +31,8 @@ impl<M: Machine> Monitor<M> {
 
     #[inline(never)]
     fn cut(self, partition: &Partition) {
-        for entry in partition.root_entries {
-            self.machine.write64(entry.pa, 0);
+        for gate in partition.gates {
+            self.machine.write64(gate.pa, gate.closed);
         }
         self.machine.forget_translations(partition.config.vttbr);
     }
@@ -41,9 +41,9 @@ impl<M: Machine> Monitor<M> {
     pub(crate) fn is_cut(self) -> bool {
         self.core
             .partition
-            .root_entries
+            .gates
             .first()
-            .is_some_and(|entry| self.machine.read64(entry.pa) == 0)
+            .is_some_and(|gate| self.machine.read64(gate.pa) == 0)
     }
 
     /// Stops all cores of this partition, called by its leader; whether all came.
@@ -130,8 +130,8 @@ impl<M: Machine> Monitor<M> {
         for core in partition.cores {
             core.fault.store(NO_FAULT, Relaxed);
         }
-        for entry in partition.root_entries {
-            self.machine.write64(entry.pa, entry.value);
+        for gate in partition.gates {
+            self.machine.write64(gate.pa, gate.open);
         }
         for attachment in partition.attachments {
             self.map(attachment, false);

@@ -6,7 +6,7 @@
 
 use crate::frame::Frame;
 use crate::pages::{CoreCells, LinkCells, StatusCells};
-use bulkhead_abi::config::{Attachment, Doorbell, PartitionConfig, RootEntry, Segment, Watch};
+use bulkhead_abi::config::{Attachment, Doorbell, Gate, PartitionConfig, Segment, Watch};
 use bulkhead_abi::status::{Action, CAUSES, MAX_CORES, MAX_DOORBELLS, Trap};
 use bulkhead_limiter::Limiter;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
@@ -119,8 +119,8 @@ pub struct Partition {
     pub status: &'static StatusCells,
     /// Segments of the image and of the alternate image.
     pub images: [Image; 2],
-    /// Entries of the stage-2 root.
-    pub root_entries: &'static [RootEntry],
+    /// What is closed to stop it and opened to start it; an entry of the stage-2 root first.
+    pub gates: &'static [Gate],
     /// Doorbells it may ring.
     pub doorbells: &'static [Doorbell],
     /// Channels it may attach.

@@ -3,7 +3,7 @@
 //! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
-//! `missed`.
+//! `refused.P` (accesses of its devices that the SMMU recorded), `missed`.
 
 use bulkhead_abi::status::{ACTION_NAMES, CAUSE_NAMES, TRAP_NAMES};
 use bulkhead_run::report::{ChannelReport, CoreReport, PartitionReport, Report, TaskReport};
@@ -27,6 +27,12 @@ pub(crate) fn of(report: &Report) -> Figures {
         .tasks
         .iter()
         .for_each(|task| add_task(&mut figures, task));
+    for partition in &report.partitions {
+        let own = report.refused.iter();
+        let own = own.filter(|refused| refused.partition == partition.name);
+        let count = own.map(|refused| refused.count).sum();
+        figures.insert(format!("refused.{}", partition.name), count);
+    }
     figures.insert("missed".into(), report.missed.values().sum());
     figures
 }

@@ -4,8 +4,8 @@ use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Session;
 use bulkhead_run::ram::Ram;
 use bulkhead_run::report::{
-    FaultReport, PartitionReport, Report, counters_text, fault_reports, faults_text,
-    partition_reports, report_text,
+    FaultReport, PartitionReport, RefusedReport, Report, counters_text, fault_reports, faults_text,
+    partition_reports, refused_reports, refused_text, report_text,
 };
 use bulkhead_run::watch::{Clock, Snapshot};
 use serde_json::json;
@@ -16,13 +16,18 @@ use crate::arguments::Shown;
 use crate::failure::Failure;
 
 pub(super) fn log(arguments: &Shown) -> Result<ExitCode, Failure> {
-    let State { faults, .. } = state(arguments)?;
+    let State {
+        faults, refused, ..
+    } = state(arguments)?;
     if arguments.json {
-        println!("{:#}", json!(faults));
-    } else if faults.is_empty() {
+        println!("{:#}", json!({ "faults": faults, "refused": refused }));
+    } else if faults.is_empty() && refused.is_empty() {
         println!("no faults");
     } else {
-        println!("{}", faults_text(&faults, true));
+        let both = [faults_text(&faults, true), refused_text(&refused)];
+        both.iter()
+            .filter(|text| !text.is_empty())
+            .for_each(|text| println!("{text}"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -54,6 +59,7 @@ pub(super) fn report(arguments: &Shown) -> Result<ExitCode, Failure> {
 struct State {
     partitions: Vec<PartitionReport>,
     faults: Vec<FaultReport>,
+    refused: Vec<RefusedReport>,
     kind: Kind,
 }
 
@@ -67,12 +73,14 @@ fn state(arguments: &Shown) -> Result<State, Failure> {
             let Report {
                 partitions,
                 faults,
+                refused,
                 kind,
                 ..
             } = report;
             Ok(State {
                 partitions,
                 faults,
+                refused,
                 kind,
             })
         }
@@ -96,6 +104,7 @@ fn running_state(built: &Built, session: &Session) -> Result<State, Failure> {
     Ok(State {
         partitions: partition_reports(manifest, &snapshots, &clock),
         faults: fault_reports(manifest, &faults, &clock),
+        refused: refused_reports(manifest, &ram),
         kind: session.kind,
     })
 }

@@ -300,6 +300,13 @@ pub(super) const KEYS: &[Key] = &[
         "SPI numbers of pin A of the slots 0 to 3 of the root bus; further slots and pins rotate.",
         "pcie.lines = [3, 4, 5, 6]",
     ),
+    option(
+        "pcie.smmu",
+        ANY,
+        "no SMMU",
+        "Physical address of the SMMUv3 between it and memory; a stream is a requester ID.",
+        "pcie.smmu = 0x0905_0000",
+    ),
     fact(
         "pcie.bridge",
         Shape::Text,

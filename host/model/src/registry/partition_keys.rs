@@ -106,10 +106,10 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.dma",
         shape: Shape::Choice(&["confined", "unconfined"]),
         presence: Default("`\"confined\"`"),
-        meaning: "How devices that access memory by themselves are held back. `\"confined\"`: to the \
-                  partition's own memory, by an SMMU; without one such devices are refused. \
-                  `\"unconfined\"`: not at all. They reach everybody's memory, so the partition is \
-                  trusted with everything.",
+        meaning: "How devices that access memory by themselves are held back. `\"confined\"`: to what \
+                  the partition reaches, at its own addresses, by an SMMU; without one such devices \
+                  are refused. `\"unconfined\"`: not at all. They reach everybody's memory, so the \
+                  partition is trusted with everything.",
         example: "dma = \"confined\"",
     },
     Key {

@@ -7,14 +7,16 @@ mod digest;
 mod events;
 mod messages;
 mod recording;
+mod refused;
 mod snapshot;
 mod text;
 
 pub use digest::Digests;
 pub(crate) use recording::BOOT;
 pub use recording::{Live, Recording};
+pub use refused::{RefusedReport, refused_reports};
 pub use snapshot::{fault_reports, partition_reports};
-pub use text::{counters_text, faults_text, report_text};
+pub use text::{counters_text, faults_text, refused_text, report_text};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,6 +60,8 @@ pub struct Report {
     pub tracking: Vec<TrackingReport>,
     /// Faults, oldest first.
     pub faults: Vec<FaultReport>,
+    /// What the SMMU refused to devices, oldest first.
+    pub refused: Vec<RefusedReport>,
     /// What the tool did not see, and how much of it.
     pub missed: BTreeMap<String, u64>,
 }

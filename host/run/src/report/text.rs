@@ -4,7 +4,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;
 
 use super::{
-    ChannelReport, CoreReport, DoorbellReport, FaultReport, PartitionReport, Report, TaskReport,
+    ChannelReport, CoreReport, DoorbellReport, FaultReport, PartitionReport, RefusedReport, Report,
+    TaskReport,
 };
 use crate::figures::{Kind, Spread};
 use crate::run::Ended;
@@ -19,6 +20,7 @@ pub fn report_text(report: &Report) -> String {
         ("Periodic tasks", tasks_text(&report.tasks, report.kind)),
         ("Tracking", tracking_text(report)),
         ("Faults", faults_text(&report.faults, false)),
+        ("Refused to devices", refused_text(&report.refused)),
         ("Not seen", missed_text(report)),
     ];
     for (title, body) in sections.into_iter().filter(|(_, body)| !body.is_empty()) {
@@ -255,6 +257,13 @@ pub fn faults_text(faults: &[FaultReport], registers: bool) -> String {
     lines.join("\n")
 }
 
+/// What the SMMU refused, one line each.
+#[must_use]
+pub fn refused_text(refused: &[RefusedReport]) -> String {
+    let lines: Vec<_> = refused.iter().map(RefusedReport::sentence).collect();
+    lines.join("\n")
+}
+
 fn register_text(fault: &FaultReport) -> String {
     let mut text = format!("    elr {:#018x}  spsr {:#x}", fault.elr, fault.spsr);
     for (number, value) in fault.x.iter().enumerate() {
@@ -308,6 +317,7 @@ mod tests {
             tasks: Vec::new(),
             tracking: Vec::new(),
             faults: Vec::new(),
+            refused: Vec::new(),
             missed: Default::default(),
         };
         assert_eq!(

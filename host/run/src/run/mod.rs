@@ -14,7 +14,7 @@ use crate::RunError;
 use crate::figures::Kind;
 use crate::machine::{Command, DEFAULT_SHIFT, Machine, RunFolder, Session, Timing, check_program};
 use crate::ram::Ram;
-use crate::report::{Live, Recording, Report, fault_reports, partition_reports};
+use crate::report::{Live, Recording, Report, fault_reports, partition_reports, refused_reports};
 use crate::watch::{Clock, Sight, Watch, ns_to_ticks};
 use progress::Progress;
 
@@ -177,6 +177,7 @@ fn ram(manifest: &Manifest, out: &Path, folder: &RunFolder) -> Result<Ram, RunEr
 /// A run in progress.
 struct Course<'m> {
     manifest: &'m Manifest,
+    ram: &'m Ram,
     options: &'m RunOptions,
     watch: Watch<'m>,
     clock: Clock,
@@ -197,6 +198,7 @@ impl<'m> Course<'m> {
         let recording = Recording::new(manifest, cut_ticks, &clock, files);
         Ok(Self {
             manifest,
+            ram,
             options,
             watch: Watch::new(ram, manifest, folder)?,
             clock,
@@ -337,6 +339,7 @@ impl<'m> Course<'m> {
             tasks: recording.tasks(),
             tracking: recording.tracking(),
             faults: fault_reports(manifest, recording.faults(), &self.clock),
+            refused: refused_reports(manifest, self.ram),
             missed,
         })
     }

@@ -75,7 +75,7 @@ fn private_write_is_allowed(offset: u64, bytes: u64, value: u64) -> bool {
 fn write_is_allowed(pa: u64, bytes: u64, value: u64) -> bool {
     let own_root = roots(0)
         .iter()
-        .any(|entry| entry.pa == pa && (value == 0 || value == entry.value));
+        .any(|entry| entry.pa == pa && (value == 0 || value == entry.open));
     let redistributor = |core| (gicr(core) + 0x1_0000..gicr(core) + 0x2_0000).contains(&pa);
     match pa {
         GICD..0x0801_0000 => distributor_write_is_allowed(pa - GICD, bytes, value),

@@ -131,7 +131,7 @@ fn the_root_is_cut_before_and_restored_after_with_the_translations_forgotten() {
     let restored = position(Effect::Write {
         pa: first.pa,
         bytes: 8,
-        value: first.value,
+        value: first.open,
     });
     let forgotten = effects
         .iter()

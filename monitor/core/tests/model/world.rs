@@ -9,7 +9,7 @@
 
 use crate::fake::{Effect, End, Fake};
 use bulkhead_abi::config::{
-    Attachment, Doorbell, NO_PARTITION, PartitionConfig, RootEntry, Segment, Watch, flags,
+    Attachment, Doorbell, Gate, NO_PARTITION, PartitionConfig, Segment, Watch, flags,
 };
 use bulkhead_abi::status::{Action, CAUSES, CoreCounters, LinkPage, MAX_DOORBELLS, Status};
 use bulkhead_limiter::Limiter;
@@ -147,7 +147,7 @@ fn config(index: usize, wishes: Wishes) -> PartitionConfig {
         alternate_argument: 0,
         segments: none,
         alternate_segments: none,
-        root_entries: none,
+        gates: none,
         doorbells: none,
         attachments: none,
         actions: [0; CAUSES],
@@ -176,11 +176,12 @@ pub(crate) const SEGMENT: Segment = Segment {
     clean_size: 0x1000,
 };
 
-pub(crate) fn roots(partition: usize) -> [RootEntry; 2] {
+pub(crate) fn roots(partition: usize) -> [Gate; 2] {
     let root = ROOTS + 0x2000 * partition as u64;
-    [8, 16].map(|offset| RootEntry {
+    [8, 16].map(|offset| Gate {
         pa: root + offset,
-        value: root + 3,
+        open: root + 3,
+        closed: 0,
     })
 }
 
@@ -212,7 +213,7 @@ fn partition(
                 argument: 0x5555,
             },
         ],
-        root_entries: roots,
+        gates: roots,
         doorbells: leak([Doorbell {
             intid: DOORBELL_INTID,
             limit: 2,
@@ -324,7 +325,7 @@ impl World {
 
     fn map_stage2(&self) {
         for entry in (0..3).flat_map(roots) {
-            self.fake.poke(entry.pa, 8, entry.value);
+            self.fake.poke(entry.pa, 8, entry.open);
         }
     }
 

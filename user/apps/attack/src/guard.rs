@@ -14,6 +14,11 @@ const FNV_PRIME: u64 = 0x100_0000_01b3;
 
 static GUARDED: [AtomicU64; WORDS as usize] = [const { AtomicU64::new(0) }; WORDS as usize];
 
+/// Where the memory that is looked after begins.
+pub(crate) fn address() -> u64 {
+    GUARDED.as_ptr().addr() as u64
+}
+
 /// A comparison that starts over when it is through.
 pub(crate) struct Guard {
     /// Checksum of instructions and constants at the start.

@@ -18,9 +18,11 @@
 
 mod calls;
 mod distributor;
+mod dma;
 mod guard;
 mod interface;
 mod memory;
+mod nic;
 mod probe;
 mod processor;
 mod redistributor;
@@ -68,7 +70,7 @@ struct Attack {
     run: fn(&mut Context<'_>),
 }
 
-const GROUPS: [&[Attack]; 8] = [
+const GROUPS: [&[Attack]; 9] = [
     redistributor::ATTACKS,
     distributor::ATTACKS,
     interface::ATTACKS,
@@ -77,6 +79,7 @@ const GROUPS: [&[Attack]; 8] = [
     processor::ATTACKS,
     system_registers::ATTACKS,
     stubborn::ATTACKS,
+    dma::ATTACKS,
 ];
 
 fn all() -> impl Iterator<Item = &'static Attack> {

@@ -8,17 +8,16 @@ crate::rules::rule! {
     Error, "dma-device",
     "a device that accesses memory by itself is confined, or its partition is trusted with everything",
     "Such a device does not go through its partition's tables: it could read and write everybody's \
-     memory. Only an SMMU can confine it, and no board has a driver for one yet. A partition that is \
-     trusted with all memory says `dma = \"unconfined\"`.",
+     memory. The board's SMMU, if it has one, confines PCIe functions to their partition's memory; \
+     other devices are not behind it. A partition that is trusted with all memory says \
+     `dma = \"unconfined\"`.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    for partition in &draft.partitions {
-        for name in unconfined(draft, partition) {
-            if partition.unconfined.or(false) != Some(false) {
-                continue;
-            }
+    let confined = |partition: &&PartitionDraft| partition.unconfined.or(false) == Some(false);
+    for partition in draft.partitions.iter().filter(confined) {
+        for (name, _) in accessing(draft, partition).filter(|(_, held_back)| !held_back) {
             let message = format!("`{}` accesses memory by itself", name.value);
             report.add(
                 RULE.at(&name.span, message)
@@ -31,15 +30,17 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Devices of a partition that access memory with nothing to hold them back.
-pub(super) fn unconfined<'a>(
+/// Devices of a partition that access memory, and whether an SMMU can hold them back.
+pub(in crate::rules) fn accessing<'a>(
     draft: &'a Draft,
     partition: &'a PartitionDraft,
-) -> impl Iterator<Item = &'a At<String>> {
+) -> impl Iterator<Item = (&'a At<String>, bool)> {
+    let pcie = draft.board.as_ref().and_then(|board| board.pcie.as_ref());
+    let behind = pcie.is_some_and(|pcie| pcie.smmu.is_some());
     let devices = draft.devices(partition).filter(|(_, device)| device.dma);
     let functions = draft
         .functions(partition)
         .filter(|(_, function)| draft.kind_of(function).is_some_and(|kind| kind.dma));
-    let functions = functions.map(|(name, _)| name);
-    devices.map(|(name, _)| name).chain(functions)
+    let functions = functions.map(move |(name, _)| (name, behind));
+    devices.map(|(name, _)| (name, false)).chain(functions)
 }

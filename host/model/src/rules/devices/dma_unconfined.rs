@@ -1,6 +1,6 @@
 //! What `dma = "unconfined"` gives up
 
-use super::dma_device::unconfined;
+use super::dma_device::accessing;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
@@ -8,7 +8,7 @@ crate::rules::rule! {
     Warning, "dma-unconfined",
     "a partition with `dma = \"unconfined\"` and a device with DMA is trusted with everything",
     "Whoever programs such a device can read and write all memory, the monitors' too, whatever the \
-     tables say.",
+     tables say. Addresses that a device is given are physical then, which a guest is not told.",
     check
 }
 
@@ -17,7 +17,7 @@ fn check(draft: &Draft, report: &mut Report) {
         let Some(trusted) = partition.unconfined.given().filter(|given| given.value) else {
             continue;
         };
-        for name in unconfined(draft, partition) {
+        for (name, _) in accessing(draft, partition) {
             let message = format!(
                 "by `{}` partition `{}` reaches all memory",
                 name.value, partition.name.value

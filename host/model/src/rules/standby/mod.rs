@@ -3,6 +3,7 @@
 pub(crate) mod standby_chain;
 pub(crate) mod standby_criticality;
 pub(crate) mod standby_devices;
+pub(crate) mod standby_dma;
 pub(crate) mod standby_itself;
 pub(crate) mod standby_memory;
 pub(crate) mod standby_shared;
@@ -21,6 +22,7 @@ pub(super) const RULES: &[&Rule] = &[
     &standby_shared::RULE,
     &standby_criticality::RULE,
     &standby_devices::RULE,
+    &standby_dma::RULE,
     &standby_memory::RULE,
     &standby_unused::RULE,
 ];

@@ -131,6 +131,10 @@ fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
             "memory is not made of MiB below 4 GiB",
         ),
         (
+            pcie.smmu.is_some_and(|at| !at.is_multiple_of(1 << 16)),
+            "the SMMU is not aligned to its pages (64 KiB)",
+        ),
+        (
             pcie.lines.iter().any(no_line),
             "a line is no device's interrupt",
         ),

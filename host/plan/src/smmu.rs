@@ -1,0 +1,405 @@
+//! What holds devices back: streams of the SMMU, and the gates of bridges
+//!
+//! The functions of a partition stand behind a bridge and have its identity: one stream. Its entry
+//! names tables that translate what the partition calls addresses into its own memory; every other
+//! stream has an entry of zeros, which aborts and records. Where the SMMU has a second stage, streams
+//! use the partition's own stage-2 tables and reach what its cores reach; where it has not, they use
+//! stage-1 tables made here, of the partition's memory alone. Which of both it has is known at boot,
+//! so there are two stream tables, and the boot part takes one. All of it is finished and packed with
+//! the translation tables; the SMMU itself writes only events, into a page that nobody maps.
+
+use bulkhead_abi::config::{Gate, Setting, setting};
+use bulkhead_formats::address::{PAGE, Pa};
+use bulkhead_formats::region::Range;
+use bulkhead_formats::smmu::{
+    COMMAND_SIZE, DESCRIPTOR_SIZE, Descriptor, EVENT_SIZE, FORGET_ALL, MEMORY_LEAF, STAGE1_BITS,
+    Stream, context,
+};
+use bulkhead_formats::tables::{Mapping, Root, TableMemory, map};
+use bulkhead_model::system::{PartitionId, System};
+
+use crate::GuestView;
+use crate::arena::Arena;
+use crate::error::PlanError;
+use crate::machine::{Machine, colours_of};
+use crate::pcie::Bus;
+use crate::purpose::Purpose;
+use crate::tables::{Stage2, cannot_map, vmid};
+
+/// Bytes of its registers: two pages of 64 KiB.
+const REGISTERS: u64 = 2 << 16;
+/// Binary logarithm of the streams that a table has: a page of them.
+const STREAMS_LOG2: u32 = 6;
+/// Streams that have an entry; all others abort, too.
+pub const STREAMS: u32 = 1 << STREAMS_LOG2;
+/// Commands lie in the second half of the page of contexts.
+pub const COMMANDS: u64 = PAGE / 2;
+/// Binary logarithm of commands the queue holds; one place stays free.
+const COMMANDS_LOG2: u32 = 2;
+/// Bytes of the event queue.
+pub const EVENTS: u64 = PAGE;
+
+/// What the SMMU reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streams {
+    /// Stream tables, by stage.
+    pub tables: [Pa; 2],
+    /// Context descriptors of confined buses, then commands.
+    pub contexts: Pa,
+    /// Bytes of both and of the stage-1 tables.
+    pub size: u64,
+}
+
+/// Stream of a bus: the requester ID of its bridge, which stands on bus 0.
+#[must_use]
+pub const fn stream(bus: &Bus) -> u32 {
+    bus.slot << 3
+}
+
+/// The buses whose functions access memory.
+pub fn buses(view: &GuestView) -> impl Iterator<Item = &Bus> {
+    view.buses.iter().filter(|bus| bus.dma)
+}
+
+/// Physical address of the SMMU, if the board has one.
+fn address(system: &System) -> Option<u64> {
+    system.board.pcie.as_ref()?.smmu
+}
+
+/// Whether something is to be held back, and can be.
+#[must_use]
+pub fn is_used(system: &System, view: &GuestView) -> bool {
+    address(system).is_some() && buses(view).next().is_some()
+}
+
+/// Registers that hold devices back: the SMMU's, and the bridges' on the root bus.
+#[must_use]
+pub fn registers(system: &System) -> Vec<Range> {
+    let pcie = system.board.pcie.iter();
+    let smmu = address(system).map(|at| Range::sized(at, REGISTERS));
+    pcie.map(Bus::root).chain(smmu).collect()
+}
+
+/// Builds stream tables, contexts and stage-1 tables; nothing where nothing is to be held back.
+///
+/// # Errors
+/// The partition's memory cannot be mapped: a defect of the plan.
+pub fn build(
+    system: &System,
+    view: &GuestView,
+    machine: &Machine,
+    stage2: &[Stage2],
+    arena: &mut Arena,
+) -> Result<Option<Streams>, PlanError> {
+    if !is_used(system, view) {
+        return Ok(None);
+    }
+    arena.confine(None);
+    let before = arena.handed_out();
+    let pages = [page(arena)?, page(arena)?, page(arena)?];
+    let [first, second, contexts] = pages;
+    let mut at = contexts;
+    for bus in buses(view) {
+        let streams = if system.partition(bus.owner).unconfined {
+            [Stream::Bypass; 2]
+        } else {
+            let root = stage1(system, machine, bus.owner, arena)?;
+            put(arena, at, &context(root.pa, vmid(bus.owner)));
+            let own = &stage2[bus.owner.0];
+            let shared = Stream::Stage2 {
+                root: own.root.pa,
+                vmid: vmid(bus.owner),
+                vtcr: own.vtcr(),
+            };
+            let alone = Stream::Stage1 { context: at };
+            at = at.plus(DESCRIPTOR_SIZE);
+            [alone, shared]
+        };
+        for (table, stream) in [first, second].into_iter().zip(streams) {
+            put(arena, entry_at(table, bus), &stream.entry());
+        }
+    }
+    for (number, command) in FORGET_ALL.iter().enumerate() {
+        let at = contexts.plus(COMMANDS + number as u64 * COMMAND_SIZE);
+        (0..2).for_each(|word| arena.set_entry(at.plus(8 * word as u64), command[word]));
+    }
+    Ok(Some(Streams {
+        tables: [first, second],
+        contexts,
+        size: (arena.handed_out() - before) as u64 * PAGE,
+    }))
+}
+
+/// Where the entry of a bus lies in a stream table.
+#[must_use]
+pub const fn entry_at(table: Pa, bus: &Bus) -> Pa {
+    table.plus(stream(bus) as u64 * DESCRIPTOR_SIZE)
+}
+
+fn page(arena: &mut Arena) -> Result<Pa, PlanError> {
+    let none = || PlanError::internal("no page for the SMMU".into());
+    arena.new_table().ok_or_else(none)
+}
+
+fn put(arena: &mut Arena, at: Pa, descriptor: &Descriptor) {
+    let words = descriptor.iter().zip((0..).step_by(8));
+    words.for_each(|(&word, offset)| arena.set_entry(at.plus(offset), word));
+}
+
+/// A partition's memory, where it sees it.
+fn stage1(
+    system: &System,
+    machine: &Machine,
+    id: PartitionId,
+    arena: &mut Arena,
+) -> Result<Root, PlanError> {
+    arena.confine(colours_of(system, id));
+    let root = arena.new_root(STAGE1_BITS);
+    for piece in &machine.memory[id.0] {
+        let mapping = Mapping {
+            input: piece.ipa.0,
+            output: piece.pa,
+            size: piece.size,
+            attributes: MEMORY_LEAF,
+        };
+        map(arena, root, &mapping).map_err(|error| cannot_map(system, id, error))?;
+    }
+    Ok(root)
+}
+
+/// While a partition is stopped its bus is held in reset: functions forget what they were told, and
+/// nothing of a former life writes into a fresh image (PCI-to-PCI Bridge Architecture 1.2, 3.2.5.17).
+#[must_use]
+pub fn gates(system: &System, view: &GuestView, id: PartitionId) -> Vec<Gate> {
+    /// The word that ends with bridge control; what stands before it is left at zero.
+    const CONTROL: u64 = 0x38;
+    const BUS_RESET: u64 = 1 << (48 + 6);
+    let own = buses(view).filter(|bus| bus.is_of(system, id));
+    let gate = |bus: &Bus| {
+        let pcie = system.board.pcie.as_ref()?;
+        Some(Gate {
+            pa: bus.bridge_page(pcie).start + CONTROL,
+            open: 0,
+            closed: BUS_RESET,
+        })
+    };
+    own.filter_map(gate).collect()
+}
+
+/// What the boot part sets of the SMMU (IHI 0070, 6.3). All is refused from the first write on; in the
+/// end what a stream table says goes through, if there is one.
+///
+/// # Errors
+/// The plan has no place for the events: a defect.
+pub fn settings(
+    system: &System,
+    machine: &Machine,
+    streams: Option<&Streams>,
+) -> Result<Vec<Setting>, PlanError> {
+    let Some(base) = address(system) else {
+        return Ok(Vec::new());
+    };
+    let mut list = Registers {
+        base,
+        list: Vec::new(),
+    };
+    list.acknowledged(CONTROL, 0);
+    list.await_bits(BYPASS, 0, BYPASS_UPDATE);
+    list.write(BYPASS, BYPASS_UPDATE | BYPASS_ABORTS);
+    list.await_bits(BYPASS, 0, BYPASS_UPDATE);
+    let Some(streams) = streams else {
+        return Ok(list.list);
+    };
+    list.features();
+    list.acknowledged(INTERRUPTS, 0);
+    list.write(MEMORY_TYPES, WRITE_BACK_INNER_SHAREABLE);
+    list.write(CONTROL_2, RECORD_UNKNOWN_STREAMS);
+    list.write(STREAM_TABLE_FORM, STREAMS_LOG2);
+    let [first, second] = streams.tables;
+    list.write_wide(STREAM_TABLE, first.0);
+    for half in [0, 4] {
+        list.only_if(FEATURES, HAS_STAGE_2, HAS_STAGE_2);
+        list.write(STREAM_TABLE + half, (second.0 >> (8 * half)) as u32);
+    }
+    let commands = streams.contexts.plus(COMMANDS);
+    list.write_wide(COMMAND_QUEUE, commands.0 | u64::from(COMMANDS_LOG2));
+    list.write(COMMAND_QUEUE + 8, 0);
+    list.write(COMMAND_QUEUE + 12, 0);
+    let events = machine.pa(Purpose::Events)?;
+    let records = (EVENTS / EVENT_SIZE).ilog2();
+    list.write_wide(EVENT_QUEUE, events.0 | u64::from(records));
+    list.write(EVENT_INDICES, 0);
+    list.write(EVENT_INDICES + 4, 0);
+    list.acknowledged(CONTROL, COMMANDS_ON);
+    let all = FORGET_ALL.len() as u32;
+    list.write(COMMAND_QUEUE + 8, all);
+    list.await_bits(COMMAND_QUEUE + 12, all, u32::MAX);
+    list.acknowledged(CONTROL, COMMANDS_ON | EVENTS_ON);
+    list.acknowledged(CONTROL, COMMANDS_ON | EVENTS_ON | TRANSLATION_ON);
+    Ok(list.list)
+}
+
+/// Offsets of registers.
+const FEATURES: u64 = 0x00;
+const FEATURES_1: u64 = 0x04;
+const FEATURES_5: u64 = 0x14;
+const CONTROL: u64 = 0x20;
+const MEMORY_TYPES: u64 = 0x28;
+const CONTROL_2: u64 = 0x2C;
+const BYPASS: u64 = 0x44;
+const INTERRUPTS: u64 = 0x50;
+const STREAM_TABLE: u64 = 0x80;
+const STREAM_TABLE_FORM: u64 = 0x88;
+const COMMAND_QUEUE: u64 = 0x90;
+const EVENT_QUEUE: u64 = 0xA0;
+const EVENT_INDICES: u64 = 0x1_00A8;
+
+const HAS_STAGE_2: u32 = 1 << 0;
+const HAS_STAGE_1: u32 = 1 << 1;
+const WALKS_AARCH64: u32 = 1 << 3;
+/// Queues or stream table at a place of its own: bits 30:29.
+const PRESET: u32 = 3 << 29;
+const GRANULE_4K: u32 = 1 << 4;
+const TRANSLATION_ON: u32 = 1 << 0;
+const EVENTS_ON: u32 = 1 << 2;
+const COMMANDS_ON: u32 = 1 << 3;
+const WRITE_BACK_INNER_SHAREABLE: u32 = 0xD75;
+const RECORD_UNKNOWN_STREAMS: u32 = 1 << 1;
+const BYPASS_ABORTS: u32 = 1 << 20;
+const BYPASS_UPDATE: u32 = 1 << 31;
+
+struct Registers {
+    base: u64,
+    list: Vec<Setting>,
+}
+
+impl Registers {
+    fn add(&mut self, offset: u64, action: u32, value: u32, mask: u32) {
+        self.list.push(Setting {
+            pa: self.base + offset,
+            action,
+            value,
+            mask,
+            reserved: 0,
+        });
+    }
+
+    fn write(&mut self, offset: u64, value: u32) {
+        self.add(offset, setting::WRITE, value, 0);
+    }
+
+    fn write_wide(&mut self, offset: u64, value: u64) {
+        self.write(offset, value as u32);
+        self.write(offset + 4, (value >> 32) as u32);
+    }
+
+    fn await_bits(&mut self, offset: u64, value: u32, mask: u32) {
+        self.add(offset, setting::AWAIT, value, mask);
+    }
+
+    fn only_if(&mut self, offset: u64, value: u32, mask: u32) {
+        self.add(offset, setting::ONLY_IF, value, mask);
+    }
+
+    /// Writes a register that the next one acknowledges.
+    fn acknowledged(&mut self, offset: u64, value: u32) {
+        self.write(offset, value);
+        self.await_bits(offset + 4, value, u32::MAX);
+    }
+
+    /// What it must have: one of the stages, tables as the cores', queues and stream table anywhere.
+    fn features(&mut self) {
+        self.only_if(FEATURES, 0, HAS_STAGE_2);
+        self.await_bits(FEATURES, HAS_STAGE_1, HAS_STAGE_1);
+        self.await_bits(FEATURES, WALKS_AARCH64, WALKS_AARCH64);
+        self.await_bits(FEATURES_1, 0, PRESET);
+        self.await_bits(FEATURES_5, GRANULE_4K, GRANULE_4K);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: u64 = 0x0905_0000;
+
+    fn machine(events: Option<Pa>) -> Machine {
+        let region = |pa| crate::memory::Region {
+            pa,
+            size: EVENTS,
+            purpose: Purpose::Events,
+        };
+        Machine {
+            regions: events.map(region).into_iter().collect(),
+            pristine: Vec::new(),
+            memory: Vec::new(),
+            stack_tops: Vec::new(),
+            size: 0,
+            image_size: 0,
+        }
+    }
+
+    fn system() -> System {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let text = "[system]\nname = \"streams\"\nboard = \"qemu-virt\"\n[partition.p]\nkind = \"rtos\"\n\
+                    criticality = \"A\"\nmemory = \"256 KiB\"\nimage = { crate = \"bulkhead-control\" }\n";
+        let file = root.join("systems/streams.toml");
+        match bulkhead_model::check(&file, text.to_owned(), &root, &Default::default()) {
+            Ok((system, _)) => system,
+            Err(errors) => panic!("{errors:?}"),
+        }
+    }
+
+    /// What an SMMU with those features holds in its registers after the list; every await must hold.
+    fn executed(list: &[Setting], features: u32) -> std::collections::BTreeMap<u64, u32> {
+        let mut held = std::collections::BTreeMap::from([(0, features), (0x14, 0x74)]);
+        let mut left_out = false;
+        for setting in list {
+            let offset = setting.pa - BASE;
+            let found = held.get(&offset).copied().unwrap_or(0);
+            let holds = (found ^ setting.value) & setting.mask == 0;
+            match (std::mem::take(&mut left_out), setting.action) {
+                (true, _) => {}
+                (_, setting::WRITE) => {
+                    let value = setting.value & !BYPASS_UPDATE;
+                    held.insert(offset, value);
+                    // It acknowledges, and consumes commands.
+                    let follows = [CONTROL, INTERRUPTS, COMMAND_QUEUE + 8].contains(&offset);
+                    follows.then(|| held.insert(offset + 4, value));
+                }
+                (_, setting::AWAIT) => assert!(holds, "{setting:?}, is {found:#x}"),
+                (_, action) => left_out = action == setting::ONLY_IF && !holds,
+            }
+        }
+        held
+    }
+
+    #[test]
+    fn the_stage_there_is_decides_which_table_is_used() {
+        let streams = Streams {
+            tables: [Pa(0x4023_5000), Pa(0x4023_6000)],
+            contexts: Pa(0x4023_7000),
+            size: 0,
+        };
+        let list = settings(&system(), &machine(Some(Pa(0x4030_0000))), Some(&streams));
+        let list = list.expect("a list");
+        for (features, table) in [
+            (0x0d40_101a, 0x4023_5000),
+            (0x0d44_101b, 0x4023_6000),
+            (0x0d44_1019, 0x4023_6000),
+        ] {
+            let held = executed(&list, features);
+            assert_eq!(held[&0x80], table, "{features:#x}");
+            assert_eq!((held[&0x88], held[&0x90]), (6, 0x4023_7802));
+            assert_eq!(held[&0xA0], 0x4030_0007, "128 events");
+            assert_eq!(held[&0x20], 0b1101);
+        }
+    }
+
+    #[test]
+    fn where_nothing_goes_through_it_only_aborts() {
+        let list = settings(&system(), &machine(None), None).expect("a list");
+        let held = executed(&list, 0);
+        assert_eq!((held[&0x20], held[&0x44]), (0, 1 << 20));
+    }
+}
