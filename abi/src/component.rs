@@ -169,6 +169,8 @@ pub struct ComponentInfo {
     pub guest_page: u64,
     /// Address of the archive's first page in the scheduler, or 0.
     pub archive: u64,
+    /// Address and bytes of VCPUs, tasks and pipes ([`crate::timing`]) in the scheduler, or 0.
+    pub timing: [u64; 2],
     /// Its number.
     pub number: u32,
     /// As in its [`Wiring`].

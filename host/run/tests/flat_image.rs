@@ -107,6 +107,7 @@ fn manifest(for_ns: Option<u64>) -> Manifest {
             doorbells: Vec::new(),
         }],
         channels: Vec::new(),
+        paths: Vec::new(),
         sizes: Sizes {
             monitor_text: 0,
             monitor_rodata: 0,

@@ -7,7 +7,6 @@
 #![no_std]
 #![no_main]
 
-mod load;
 mod storm;
 
 use bulkhead_abi::guest::NONE;
@@ -18,6 +17,7 @@ use bulkhead_analysis::admission;
 use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::{Timing, argument};
+use bulkhead_component::load::{Load, nanoseconds};
 use bulkhead_component::{First, clock, console, println};
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
@@ -25,7 +25,6 @@ use bulkhead_sched::policy::{Binding, Place, Priority, ServerId};
 use bulkhead_slite::{Mutex, Refused, VcpuThreads};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use load::{Load, nanoseconds};
 
 bulkhead_component::component!(run);
 
@@ -68,6 +67,8 @@ static TIMING: Mutex<Timing> = Mutex::new(Timing {
     tasks: &[],
     schedule: None,
     slots: &[],
+    pipes: &[],
+    stages: &[],
 });
 static LOAD: Load = Load::new();
 /// First release of all tasks, ticks: the critical instant.
