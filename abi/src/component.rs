@@ -176,6 +176,8 @@ pub struct ComponentInfo {
     /// Address of the archive's first page in a scheduler, or 0. Its channel ends are all of the
     /// partition's, of which it has none: it rings and listens for those who do.
     pub archive: u64,
+    /// Address and bytes of VCPUs, tasks and pipes ([`crate::timing`]) in the scheduler, or 0.
+    pub timing: [u64; 2],
     /// Its number.
     pub number: u32,
     /// As in its [`Wiring`].

@@ -15,6 +15,7 @@ pub mod dispatch;
 pub mod guest;
 pub mod hypercall;
 pub mod kernel;
+pub mod pipe;
 pub mod psci;
 pub mod status;
 pub mod timing;

@@ -25,6 +25,9 @@ pub enum EventKind {
     Mark = 5,
     /// A job was released `a` periods late, or its release was skipped.
     Overrun = 6,
+    /// A message left a path: `sequence` its number there, from 1, `a` when it entered, `ticks` when it left, `b` the
+    /// path's number: its first stage, and its last one above eight bits.
+    Delivered = 7,
 }
 
 /// One event.

@@ -13,7 +13,6 @@ use bulkhead_abi::{PAGE_SIZE, VERSION, name_field};
 use bulkhead_formats::address::Ipa;
 use bulkhead_formats::archive::{Checked, Flaw};
 use bulkhead_model::system::{ChannelId, Component, FunctionId, PartitionId, System};
-use bulkhead_model::timing::Timing;
 use bulkhead_plan::guest_page::{self, ticks};
 use bulkhead_plan::load::{GuestImage, Piece};
 use bulkhead_plan::{ends, pcie};
@@ -66,8 +65,7 @@ pub fn pack(
     for (packed, (component, executable)) in archive.components.iter_mut().zip(both) {
         *packed = pack_one(component, executable, &mut bytes)?;
     }
-    let timing = &described.system.partition(described.partition).timing;
-    archive.timing = append_timing(timing, &mut bytes);
+    archive.timing = append_timing(described, &mut bytes);
     archive.pages = bytes.len() as u64 / PAGE_SIZE;
     let buses = pcie::assign(described.system)?;
     let functions = guest_page::functions(described.system, &buses, described.partition, 0);
@@ -188,13 +186,18 @@ fn pack_one(
     Ok(packed)
 }
 
-/// Appends the VCPUs and tasks, if there are any, as whole pages: first page and pages.
-fn append_timing(timing: &Timing, bytes: &mut Vec<u8>) -> [u32; 2] {
+/// Appends VCPUs, tasks and pipes, if there are any, as whole pages: first page and pages.
+fn append_timing(described: &Described<'_>, bytes: &mut Vec<u8>) -> [u32; 2] {
+    let Described {
+        system, partition, ..
+    } = *described;
+    let timing = &system.partition(partition).timing;
     if timing.vcpus.is_empty() {
         return [0; 2];
     }
     let page = bytes.len() as u64 / PAGE_SIZE;
     bytes.extend(timing::pack(timing));
+    timing::append_pipes(&system.pipes, timing, partition, bytes);
     bytes.resize(bytes.len().next_multiple_of(PAGE_SIZE as usize), 0);
     [page as u32, (bytes.len() as u64 / PAGE_SIZE - page) as u32]
 }

@@ -7,6 +7,7 @@ mod channel;
 mod component;
 mod function;
 mod partition;
+mod pipe;
 mod section;
 mod time;
 
@@ -14,6 +15,7 @@ pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
 pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, items, part};
 pub(crate) use function::FunctionDraft;
 pub(crate) use partition::{CoresDraft, ImageDraft, PartitionDraft};
+pub(crate) use pipe::{EndpointDraft, PipeDraft, PipeFunctionDraft};
 pub(crate) use section::Section;
 pub(crate) use time::{KindDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft};
 
@@ -53,6 +55,7 @@ pub(crate) struct Draft {
     pub(crate) partitions_broken: bool,
     pub(crate) channels: Vec<ChannelDraft>,
     pub(crate) functions: Vec<FunctionDraft>,
+    pub(crate) pipes: Vec<PipeDraft>,
     pub(crate) run_for: Field<u64>,
     pub(crate) clock: Field<Clock>,
 }
@@ -127,6 +130,7 @@ impl Draft {
             functions: Section::named(table, "device")
                 .map(FunctionDraft::read)
                 .collect(),
+            pipes: Section::named(table, "pipe").map(PipeDraft::read).collect(),
             run_for: run.number("for"),
             clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
         }

@@ -6,6 +6,7 @@ use crate::draft::{
     ChannelDraft, ComponentDraft, CoresDraft, Draft, Field, FunctionDraft, HOST, ImageDraft,
     PartitionDraft, RateDraft, STACK_DEFAULT, items,
 };
+use crate::pipes::described::{self, Described};
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
     Image, Initrd, Kernel, Kind, Partition, PartitionId, Program, Rate, Restart, Run, System,
@@ -39,18 +40,27 @@ pub(crate) const ALL_CAUSES: [Cause; CAUSES] = [
 /// The system of a draft in which no rule found an error; nothing where a rule should have.
 pub(crate) fn system(draft: Draft) -> Option<System> {
     let board = draft.board.clone()?;
+    let pipes = match draft.pipes.as_slice() {
+        [] => Vec::new(),
+        _ => Described::of(&draft)?.solve()?.ok()?,
+    };
+    let mut partitions = all(&draft.partitions, |partition| {
+        resolve_partition(&draft, &board, partition)
+    })?;
+    for (index, partition) in partitions.iter_mut().enumerate() {
+        described::extend(&mut partition.timing, &pipes, PartitionId(index));
+    }
     Some(System {
         name: draft.name.value()?,
         description: draft.description.or(String::new())?,
         folder: draft.folder.clone(),
         cores: draft.cores.value().map(|cores| cores as usize),
-        partitions: all(&draft.partitions, |partition| {
-            resolve_partition(&draft, &board, partition)
-        })?,
+        partitions,
         channels: all(&draft.channels, |channel| resolve_channel(&draft, channel))?,
         functions: all(&draft.functions, |function| {
             resolve_function(&board, function)
         })?,
+        pipes,
         run: Run {
             for_ns: draft.run_for.value(),
             clock: draft.clock.or(Clock::Virtual)?,

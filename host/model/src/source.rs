@@ -123,6 +123,13 @@ impl Sources {
         self.sources.iter().find(|source| source.contains(offset))
     }
 
+    /// What stands there.
+    pub(crate) fn text(&self, span: &Span) -> Option<&str> {
+        let source = self.at(span.start)?;
+        let local = |offset: usize| offset.checked_sub(source.base);
+        source.text.get(local(span.start)?..local(span.end)?)
+    }
+
     /// The span, or where it is empty at the end of a line, the last character of that line.
     pub(crate) fn visible(&self, span: &Span) -> Span {
         let Some(source) = self.at(span.start).filter(|_| span.is_empty()) else {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::board::{Board, FunctionKind};
 use crate::channel_size;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::pipes::Pipe;
 use crate::source::Sources;
 use crate::timing::Timing;
 
@@ -55,6 +56,8 @@ pub struct System {
     pub channels: Vec<Channel>,
     /// PCIe functions in the order of the description.
     pub functions: Vec<Function>,
+    /// Pipes in the order of the description, solved.
+    pub pipes: Vec<Pipe>,
     /// Defaults of a run.
     pub run: Run,
     /// The texts that spans point into.

@@ -35,13 +35,19 @@ const PARTS: &[Part] = &[
     Part::Text("\n[run]\nfor = \"10 s\"\n"),
     Part::Keys("run", &["for"]),
     Part::Text(
+        "\n# Two CAN controllers on one bus, each owned by a partition.\n\
+         [device.can0]\nkind = \"kvaser-can\"\nbus = \"powertrain\"\n\
+         \n[device.can1]\nkind = \"kvaser-can\"\nbus = \"powertrain\"\n",
+    ),
+    Part::Text(
         "\n# A partition: cores, memory and devices that belong to one guest and to nobody else.\n\
          [partition.control]\nkind = \"rtos\"\ncriticality = \"A\"\nmemory = \"1 MiB\"\n\
-         heartbeat = \"20 ms\"\ntrace = \"1 MiB\"\n",
+         heartbeat = \"20 ms\"\ntrace = \"1 MiB\"\ndevices = [\"can0\"]\n",
     ),
     Part::Keys(
         "partition.*",
         &[
+            "devices",
             "kind",
             "criticality",
             "memory",
@@ -61,9 +67,11 @@ const PARTS: &[Part] = &[
          owns = [\"heartbeat\", \"monitor\"]\nmemory = \"32 KiB\"\n\
          \n[partition.control.component.console]\nrole = \"driver\"\nimage = { crate = \"bulkhead-console\" }\n\
          provides = [\"console\"]\nowns = [\"console\"]\n\
+         \n[partition.control.component.can]\nrole = \"driver\"\nimage = { crate = \"bulkhead-can\" }\n\
+         provides = [\"can\"]\nneeds = [\"threads\", \"console\"]\nowns = [\"can0\"]\npriority = 0\n\
          \n[partition.control.component.controller]\nimage = { crate = \"bulkhead-control\" }\n\
-         needs = [\"threads\", \"console\"]\nowns = [\"trace\"]\npriority = 1\n\
-         channels = [\"sensors\", \"actuators\", \"telemetry\", \"commands\"]\n",
+         needs = [\"threads\", \"console\", \"can\"]\nowns = [\"trace\"]\npriority = 1\n\
+         channels = [\"state\", \"telemetry\", \"commands\"]\n",
     ),
     Part::Keys(
         "partition.*.component.*",
@@ -73,7 +81,7 @@ const PARTS: &[Part] = &[
     ),
     Part::Text(
         "\n[partition.plant]\nkind = \"rtos\"\ncriticality = \"A\"\nmemory = \"1 MiB\"\n\
-         heartbeat = \"20 ms\"\ntrace = \"1 MiB\"\n\
+         heartbeat = \"20 ms\"\ntrace = \"1 MiB\"\ndevices = [\"can1\"]\n\
          \n# An operator that looks on and gives commands could be a whole Linux:\n\
          # [partition.linux]\n# kind = \"linux\"\n# criticality = \"QM\"\n# memory = \"512 MiB\"\n\
          # image = { kernel = \"debian\", initrd = \"agent\" }\n# devices = [\"uart0\"]\n\
@@ -84,18 +92,19 @@ const PARTS: &[Part] = &[
          owns = [\"heartbeat\", \"monitor\"]\nmemory = \"32 KiB\"\n\
          \n[partition.plant.component.console]\nrole = \"driver\"\nimage = { crate = \"bulkhead-console\" }\n\
          provides = [\"console\"]\nowns = [\"console\"]\n\
+         \n[partition.plant.component.can]\nrole = \"driver\"\nimage = { crate = \"bulkhead-can\" }\n\
+         provides = [\"can\"]\nneeds = [\"threads\", \"console\"]\nowns = [\"can1\"]\npriority = 0\n\
          \n[partition.plant.component.vehicle]\nimage = { crate = \"bulkhead-plant\" }\n\
-         needs = [\"threads\", \"console\"]\nowns = [\"trace\"]\npriority = 1\n\
-         channels = [\"sensors\", \"actuators\"]\n",
+         needs = [\"threads\", \"console\", \"can\"]\nowns = [\"trace\"]\npriority = 1\n\
+         channels = [\"state\"]\n",
     ),
     Part::Text(
         "\n# A channel: memory that is mapped into just the partitions named, with a buffer in it.\n\
-         [channel.sensors]\nkind = \"four-slot\"\nfrom = \"plant\"\nto = \"control\"\nmessage = 64\n",
+         [channel.state]\nkind = \"four-slot\"\nfrom = \"plant\"\nto = \"control\"\nmessage = 64\n",
     ),
     Part::Keys("channel.*", &["kind", "from", "to", "message"]),
     Part::Text(
-        "\n[channel.actuators]\nkind = \"four-slot\"\nfrom = \"control\"\nto = \"plant\"\nmessage = 64\n\
-         \n# What the controller reports and what it is told; an operator would read and write here.\n\
+        "\n# What the controller reports and what it is told; an operator would read and write here.\n\
          [channel.telemetry]\nkind = \"ring\"\nfrom = \"control\"\nto = \"plant\"\nmessage = 128\n\
          messages = 4096\n\
          \n[channel.commands]\nkind = \"mailbox\"\nfrom = \"plant\"\nto = \"control\"\nmessage = 256\n",

@@ -1,16 +1,19 @@
 //! The manifest of a plan
 
+use bulkhead_model::pipes::{Pipe, solved};
 use bulkhead_model::system::{
     Channel, ChannelId, Clock, Console, Criticality, End, Kind, PartitionId, System,
 };
+
+use bulkhead_tpipe::language::{Buffering, Flow};
 
 use crate::blob::heartbeat;
 use crate::device_tree::kind_name;
 use crate::error::PlanError;
 use crate::interrupts::end_name;
 use crate::manifest::{
-    ChannelManifest, Confined, ConsoleManifest, Machine, Manifest, PartitionManifest, Region,
-    Sizes, StreamManifest,
+    ChannelManifest, Confined, ConsoleManifest, Machine, Manifest, PartitionManifest, PathManifest,
+    Region, Sizes, StreamManifest,
 };
 use crate::pcie::{Bus, Placed, emulator_words};
 use crate::purpose::Purpose;
@@ -40,8 +43,39 @@ pub fn manifest(system: &System, inputs: &Inputs, plan: &Plan) -> Result<Manifes
         partitions,
         channels,
         confined: confined(system, plan)?,
+        paths: system
+            .pipes
+            .iter()
+            .flat_map(|pipe| paths(system, pipe))
+            .collect(),
         sizes: sizes(inputs, plan),
     })
+}
+
+/// The paths of a pipe that is run.
+fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
+    let Some(owner) = pipe.runs_in() else {
+        return Vec::new();
+    };
+    let solved = &pipe.solved;
+    let name = |stage: usize| pipe.places[stage].function.clone();
+    let required = solved.requirement.map(|required| required.flow);
+    let path = |path: &solved::Path| PathManifest {
+        partition: system.partition(owner).name.clone(),
+        pipe: pipe.name.clone(),
+        number: (path.tail as u64) << 8 | path.head as u64,
+        ends: [name(path.head), name(path.tail)],
+        bound_ns: path.bound_ns,
+        loss: match solved.buffering {
+            Buffering::Fifo => 0.0,
+            Buffering::FourSlot => solved.stages[path.tail].loss.percent() / 100.0,
+        },
+        throughput: match required {
+            Some(Flow::Throughput(rate)) => Some(rate.0 as f64 / 1e6),
+            _ => None,
+        },
+    };
+    solved.paths.iter().map(path).collect()
 }
 
 fn machine(system: &System, plan: &Plan) -> Machine {

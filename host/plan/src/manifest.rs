@@ -34,6 +34,9 @@ pub struct Manifest {
     pub channels: Vec<ChannelManifest>,
     /// What the SMMU holds back, if something.
     pub confined: Option<Confined>,
+    /// Paths of pipes that are run.
+    #[serde(default)]
+    pub paths: Vec<PathManifest>,
     /// Sizes of the trusted base.
     pub sizes: Sizes,
 }
@@ -143,6 +146,25 @@ pub struct ChannelManifest {
     pub message: u32,
     /// Messages it holds.
     pub messages: u32,
+}
+
+/// A path of a pipe, as solved.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PathManifest {
+    /// The partition that runs it.
+    pub partition: String,
+    /// Its pipe.
+    pub pipe: String,
+    /// Its number in [`bulkhead_abi::trace::EventKind::Delivered`].
+    pub number: u64,
+    /// First and last function.
+    pub ends: [String; 2],
+    /// Longest delay that is proven, nanoseconds.
+    pub bound_ns: u64,
+    /// Largest part of the messages that is lost, as proven; 0 where buffers are lossless.
+    pub loss: f64,
+    /// Messages per second that are required, if any are.
+    pub throughput: Option<f64>,
 }
 
 /// Sizes of the trusted base, bytes.

@@ -108,6 +108,7 @@ fn manifest(for_ns: Option<u64>) -> Manifest {
         }],
         channels: Vec::new(),
         confined: None,
+        paths: Vec::new(),
         sizes: Sizes {
             streams: 0,
             monitor_text: 0,

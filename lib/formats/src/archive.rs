@@ -145,6 +145,12 @@ impl<'a> Checked<'a> {
             })
     }
 
+    /// First page and pages of VCPUs, tasks and pipes; no pages where the partition has none.
+    #[must_use]
+    pub fn timing(self) -> [u64; 2] {
+        self.0.timing.map(u64::from)
+    }
+
     /// The component of that role; the first one where several have it.
     #[must_use]
     pub fn of_role(self, role: Role) -> Option<Component<'a>> {

@@ -32,3 +32,15 @@ pub fn mark<H: Home>(name: &str, a: u64, b: u64) {
         name: name_field(name),
     });
 }
+
+/// Records that message `number` left a path, which it had entered at the first of two ticks, at the second.
+pub fn delivered<H: Home>(path: &str, number: u32, [entered, left]: [u64; 2]) {
+    H::record(&Event {
+        ticks: left,
+        kind: EventKind::Delivered as u32,
+        sequence: number,
+        a: entered,
+        b: 0,
+        name: name_field(path),
+    });
+}

@@ -5,15 +5,14 @@
 
 use crate::console::say;
 use bulkhead_abi::can::Frame;
+use bulkhead_drive_model::wire::Wire;
 use bulkhead_linux::{Can, Error};
 use std::time::{Duration, Instant};
 
 const BITS_PER_S: u32 = 500_000;
-const DEMAND: u16 = 0x080;
-const SENSORS: u32 = 0x100;
-/// Aimed at, in thousandths of a metre per second, and newtons for each of these that it lacks.
-const TARGET: i32 = 20_000;
-const GAIN: f64 = 0.2;
+/// Aimed at, m/s, and newtons for each of these that it lacks.
+const TARGET_MPS: f64 = 20.0;
+const GAIN: f64 = 200.0;
 const MOST_N: f64 = 4000.0;
 
 /// Never ends but by an error.
@@ -41,10 +40,9 @@ pub(crate) fn answer(interface: &str) -> Result<(), Error> {
 
 /// What answers a sensor frame; nothing to any other.
 fn demand(frame: &Frame) -> Option<Frame> {
-    let is_sensors = frame.id == SENSORS && !frame.extended && frame.length == 8;
-    let [a, b, c, d, speed @ ..] = frame.data;
-    let speed = i32::from_be_bytes(speed);
-    let force = (f64::from(TARGET.saturating_sub(speed)) * GAIN).clamp(-MOST_N, MOST_N) as i32;
-    let [e, f, g, h] = force.to_be_bytes();
-    is_sensors.then(|| Frame::new(DEMAND, &[a, b, c, d, e, f, g, h]))
+    let Some(Wire::Speed { number, speed_mps }) = Wire::of(frame) else {
+        return None;
+    };
+    let force_n = ((TARGET_MPS - speed_mps) * GAIN).clamp(-MOST_N, MOST_N);
+    Some(Wire::Demand { number, force_n }.frame())
 }

@@ -3,10 +3,13 @@
 //! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
-//! `refused.P` (accesses of its devices that the SMMU recorded), `missed`.
+//! `path.P.NAME.FIRST-LAST.delivered|lost|late|longest-ns|kept` (`path.P.NAME` where the description does not know
+//! the path), `refused.P` (accesses of its devices that the SMMU recorded), `missed`.
 
 use bulkhead_abi::status::{ACTION_NAMES, CAUSE_NAMES, TRAP_NAMES};
-use bulkhead_run::report::{ChannelReport, CoreReport, PartitionReport, Report, TaskReport};
+use bulkhead_run::report::{
+    ChannelReport, CoreReport, PartitionReport, PathReport, Report, TaskReport,
+};
 use std::collections::BTreeMap;
 
 /// Figures by name.
@@ -33,6 +36,10 @@ pub(crate) fn of(report: &Report) -> Figures {
         let count = own.map(|refused| refused.count).sum();
         figures.insert(format!("refused.{}", partition.name), count);
     }
+    report
+        .paths
+        .iter()
+        .for_each(|path| add_path(&mut figures, path));
     figures.insert("missed".into(), report.missed.values().sum());
     figures
 }
@@ -110,6 +117,22 @@ fn add_channel(figures: &mut Figures, channel: &ChannelReport) {
         ("longest-delay-ns", channel.delay.max_ns),
     ];
     add(figures, &format!("channel.{}", channel.name), &named);
+}
+
+fn add_path(figures: &mut Figures, path: &PathReport) {
+    let named = [
+        ("delivered", path.delivered),
+        ("lost", path.lost),
+        ("late", path.late),
+        ("longest-ns", path.delay.max_ns),
+        ("kept", u64::from(path.holds())),
+    ];
+    let ends = match path.ends.each_ref().map(String::as_str) {
+        ["", ""] => String::new(),
+        [first, last] => format!(".{first}-{last}"),
+    };
+    let prefix = format!("path.{}.{}{ends}", path.partition, path.name);
+    add(figures, &prefix, &named);
 }
 
 fn add_task(figures: &mut Figures, task: &TaskReport) {

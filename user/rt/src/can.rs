@@ -95,3 +95,62 @@ impl Can {
         core::array::from_fn(|number| self.ask(can::COUNT, [number as u64, 0]).unwrap_or(0))
     }
 }
+
+/// Numbered frames on their way between two ends that know each other.
+#[derive(Debug)]
+pub struct Line {
+    can: Can,
+    /// Frames that are not the ends'.
+    pub foreign: u64,
+    /// Frames that could not be sent in time.
+    pub unsent: u64,
+    /// Numbers that never came.
+    pub lost: u64,
+    /// Number that comes next, once one has come.
+    next: Option<u32>,
+}
+
+impl Line {
+    /// Through the controller that the description wires.
+    ///
+    /// # Errors
+    /// It wires none.
+    pub fn open(own: &Own) -> Result<Self, Status> {
+        Ok(Self {
+            can: Can::open(own)?,
+            foreign: 0,
+            unsent: 0,
+            lost: 0,
+            next: None,
+        })
+    }
+
+    /// Takes all frames out; `read` uses one that it knows, and says its number if it has one.
+    pub fn take(&mut self, mut read: impl FnMut(&Received) -> Option<Option<u32>>) {
+        while let Some(received) = self.can.receive() {
+            match read(&received) {
+                None => self.foreign += 1,
+                Some(None) => {}
+                Some(Some(number)) => {
+                    // A smaller one is of a peer that was started anew.
+                    let missing = number.checked_sub(self.next.unwrap_or(number));
+                    self.lost += u64::from(missing.unwrap_or(0));
+                    self.next = Some(number.wrapping_add(1));
+                }
+            }
+        }
+    }
+
+    /// Sends before tick `until`; when it was put on the bus.
+    pub fn send(&mut self, own: &Own, frame: &Frame, until: u64) -> Option<u64> {
+        let sent = self.can.send(own, frame, until).ok();
+        self.unsent += u64::from(sent.is_none());
+        sent
+    }
+
+    /// As [`Can::counts`].
+    #[must_use]
+    pub fn counts(&self) -> [u64; can::COUNTS.len()] {
+        self.can.counts()
+    }
+}

@@ -12,7 +12,7 @@ use bulkhead_abi::kernel::{
     Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, SLOTS, STACK_PAGES, STACK_TOP, Status,
     first,
 };
-use bulkhead_abi::timing;
+use bulkhead_abi::{pipe, timing};
 use bulkhead_buffers::Region;
 use core::sync::atomic::AtomicU64;
 use zerocopy::{FromBytes, FromZeros};
@@ -108,10 +108,16 @@ pub struct Timing {
     pub schedule: Option<&'static timing::Schedule>,
     /// Slots of all cores.
     pub slots: &'static [timing::Slot],
+    /// Tuned pipes, solved and admitted.
+    pub pipes: &'static [pipe::Pipe],
+    /// Their stages, those of a pipe together.
+    pub stages: &'static [pipe::Stage],
 }
 
 impl Timing {
-    fn read(bytes: &'static [u8]) -> Option<Self> {
+    /// What stands there; nothing where it is something else.
+    #[must_use]
+    pub fn read(bytes: &'static [u8]) -> Option<Self> {
         let (head, rest) = timing::Head::ref_from_prefix(bytes).ok()?;
         if head.magic != timing::TIMING_MAGIC {
             return None;
@@ -121,19 +127,33 @@ impl Timing {
         let (tasks, rest) = <[timing::Task]>::ref_from_prefix_with_elems(rest, counts[1]).ok()?;
         let found = timing::Schedule::ref_from_prefix(rest).ok();
         let found = found.filter(|(schedule, _)| schedule.magic == timing::SCHEDULE_MAGIC);
-        let (schedule, slots) = match found {
+        let (schedule, slots, rest) = match found {
             Some((schedule, rest)) => {
                 let count = schedule.slots as usize;
                 let slots = <[timing::Slot]>::ref_from_prefix_with_elems(rest, count).ok()?;
-                (Some(schedule), slots.0)
+                (Some(schedule), slots.0, slots.1)
             }
-            None => (None, &[][..]),
+            None => (None, &[][..], rest),
+        };
+        let found = pipe::Head::ref_from_prefix(rest).ok();
+        let found = found.filter(|(head, _)| head.magic == pipe::PIPES_MAGIC);
+        let (pipes, stages) = match found {
+            Some((head, rest)) => {
+                let counts = [head.pipes, head.stages].map(|count| count as usize);
+                let pipes = <[pipe::Pipe]>::ref_from_prefix_with_elems(rest, counts[0]).ok()?;
+                let stages =
+                    <[pipe::Stage]>::ref_from_prefix_with_elems(pipes.1, counts[1]).ok()?;
+                (pipes.0, stages.0)
+            }
+            None => (&[][..], &[][..]),
         };
         Some(Self {
             vcpus,
             tasks,
             schedule,
             slots,
+            pipes,
+            stages,
         })
     }
 }

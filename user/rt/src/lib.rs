@@ -27,6 +27,7 @@ pub mod fault;
 pub mod figure;
 pub mod first;
 pub mod invocation;
+pub mod load;
 pub mod own;
 mod panic;
 mod start;

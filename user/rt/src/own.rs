@@ -9,6 +9,7 @@
 )]
 
 use crate::call::{Answer, call};
+use crate::first::Timing;
 use crate::invocation::invoke;
 use crate::{clock, console};
 use bulkhead_abi::component::{ComponentInfo, INFO_ADDRESS, interface_slot, threads};
@@ -73,6 +74,19 @@ impl Own {
     #[must_use]
     pub const fn info(&self) -> &'static ComponentInfo {
         self.info
+    }
+
+    /// VCPUs, tasks and pipes of the partition, if this is its scheduler and there are any.
+    #[must_use]
+    pub fn timing(&self) -> Timing {
+        let [address, bytes] = self.info.timing;
+        if bytes == 0 {
+            return Timing::default();
+        }
+        let start: *const u8 = core::ptr::with_exposed_provenance(address as usize);
+        // SAFETY: mapped read-only before the component starts, for good; nobody writes it.
+        let bytes = unsafe { core::slice::from_raw_parts(start, bytes as usize) };
+        Timing::read(bytes).unwrap_or_default()
     }
 
     /// Its name.

@@ -36,5 +36,8 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
             );
         }
     }
+    for pipe in &system.pipes {
+        print!("{}: {}", pipe.name, pipe.solved.table(arguments.explain));
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! A component of a partition as written
 
-use super::{Field, PartitionDraft, Section};
+use super::{EndpointDraft, Field, PartitionDraft, Section};
 use crate::document::At;
 use crate::system::{Criticality, Span};
 use bulkhead_abi::component::{OnFault, Part, Role};
@@ -34,6 +34,7 @@ pub(crate) struct ComponentDraft {
     pub(crate) on_fault: Field<OnFault>,
     pub(crate) restart_limit: Field<u64>,
     pub(crate) restart_per: Field<u64>,
+    pub(crate) endpoints: Vec<EndpointDraft>,
 }
 
 /// Names of the parts of a partition that one component can own, in the order of [`Part`].
@@ -68,6 +69,7 @@ impl ComponentDraft {
             on_fault: section.choice("on_fault", &ON_FAULT),
             restart_limit: restart.number("limit"),
             restart_per: restart.number("per"),
+            endpoints: section.all("endpoint").map(EndpointDraft::read).collect(),
             name: section.name,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Field;
 use super::section::{Section, list, number};
-use super::{ComponentDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft};
+use super::{ComponentDraft, PipeFunctionDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft};
 use crate::document::{At, Value};
 use crate::system::{Criticality, Kind, Span, Trapping};
 use bulkhead_abi::status::{Action, CAUSES, Cause};
@@ -68,6 +68,8 @@ pub(crate) struct PartitionDraft {
     pub(crate) tasks: Vec<TaskDraft>,
     pub(crate) schedule: ScheduleDraft,
     pub(crate) slots: Vec<SlotDraft>,
+    /// Pipe functions.
+    pub(crate) functions: Vec<PipeFunctionDraft>,
 }
 
 /// Cores as written.
@@ -129,6 +131,10 @@ impl PartitionDraft {
             tasks: section.all("task").map(TaskDraft::read).collect(),
             schedule: ScheduleDraft::read(&section.section("schedule")),
             slots: section.all("slot").map(SlotDraft::read).collect(),
+            functions: section
+                .all("function")
+                .map(PipeFunctionDraft::read)
+                .collect(),
             name: section.name,
         }
     }

@@ -7,6 +7,7 @@ mod board_keys;
 mod channel_keys;
 mod component_keys;
 mod device_keys;
+mod flow_keys;
 mod image_keys;
 mod partition_keys;
 mod pipe_keys;
@@ -84,6 +85,7 @@ pub(crate) const DESCRIPTION: Registry = Registry {
         time_keys::KEYS,
         channel_keys::KEYS,
         device_keys::KEYS,
+        flow_keys::KEYS,
     ],
 };
 

@@ -5,7 +5,7 @@ use super::{Key, Presence::Default, Presence::Required, Shape};
 /// Values of `policy`, in the order of `pipes::POLICIES`.
 const POLICIES: &[&str] = &["rate-monotonic", "edf", "deadline"];
 /// Values of `buffering`, in the order of `pipes::BUFFERINGS`.
-const BUFFERINGS: &[&str] = &["any", "four-slot", "fifo"];
+pub(super) const BUFFERINGS: &[&str] = &["any", "four-slot", "fifo"];
 /// No list of sharers is longer.
 const SHARERS: u64 = 1_000;
 

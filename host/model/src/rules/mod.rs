@@ -16,11 +16,12 @@ mod devices;
 mod freedom;
 mod images;
 mod memory;
+pub(crate) mod pipes;
 mod policy;
 pub(crate) mod shape;
 mod standby;
 pub(crate) mod system;
-mod time;
+pub(crate) mod time;
 
 /// A rule.
 pub(crate) struct Rule {
@@ -105,6 +106,7 @@ pub(crate) const GROUPS: &[(&str, &[&Rule])] = &[
     ("Policies", policy::RULES),
     ("Standby partitions", standby::RULES),
     ("Time", time::RULES),
+    ("Pipes", pipes::RULES),
     ("Freedoms and their price", freedom::RULES),
 ];
 

@@ -9,7 +9,8 @@ use bulkhead_plan::manifest::Manifest;
 use std::collections::BTreeMap;
 
 use super::messages::Messages;
-use super::{ChannelReport, TaskReport, TrackingReport};
+use super::paths::Paths;
+use super::{ChannelReport, PathReport, TaskReport, TrackingReport};
 use crate::figures::Durations;
 use crate::watch::{Clock, printable};
 
@@ -29,6 +30,7 @@ type ByName<T> = BTreeMap<(usize, String), T>;
 #[derive(Debug, Default)]
 pub(super) struct Events {
     messages: Messages,
+    paths: Paths,
     tasks: ByName<Task>,
     signals: ByName<f64>,
     tracking: BTreeMap<usize, Tracking>,
@@ -53,6 +55,7 @@ impl Events {
     pub(super) fn new(manifest: &Manifest) -> Self {
         Self {
             messages: Messages::new(manifest),
+            paths: Paths::new(manifest),
             ..Self::default()
         }
     }
@@ -65,6 +68,7 @@ impl Events {
         const RECEIVED: u32 = EventKind::Received as u32;
         const LOST: u32 = EventKind::Lost as u32;
         const SIGNAL: u32 = EventKind::Signal as u32;
+        const DELIVERED: u32 = EventKind::Delivered as u32;
         let name = event_name(&event.name);
         match event.kind {
             JOB => self.job(by, name, event, clock),
@@ -77,6 +81,7 @@ impl Events {
             RECEIVED => self.messages.received(by, &name, event, clock),
             LOST => self.messages.lost(by, &name, event.a),
             SIGNAL => self.signal(by, name, f64::from_bits(event.a)),
+            DELIVERED => self.paths.take(by, name, event, clock),
             _ => {}
         }
     }
@@ -122,6 +127,11 @@ impl Events {
     /// Largest lateness of any task's job so far, nanoseconds.
     pub(super) fn worst_lateness_ns(&self) -> Option<u64> {
         self.tasks.values().map(|task| task.lateness.max_ns()).max()
+    }
+
+    /// What paths carried.
+    pub(super) fn paths(&self, names: &[String]) -> Vec<PathReport> {
+        self.paths.reports(names)
     }
 
     /// What the tasks did.

@@ -6,12 +6,14 @@
 mod digest;
 mod events;
 mod messages;
+mod paths;
 mod recording;
 mod refused;
 mod snapshot;
 mod text;
 
 pub use digest::Digests;
+pub use paths::PathReport;
 pub(crate) use recording::BOOT;
 pub use recording::{Live, Recording};
 pub use refused::{RefusedReport, refused_reports};
@@ -54,6 +56,9 @@ pub struct Report {
     pub partitions: Vec<PartitionReport>,
     /// Messages.
     pub channels: Vec<ChannelReport>,
+    /// Messages through pipes and round trips.
+    #[serde(default)]
+    pub paths: Vec<PathReport>,
     /// Periodic tasks.
     pub tasks: Vec<TaskReport>,
     /// How well a measured value follows its set-point.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::events::Events;
-use super::{ChannelReport, Digests, TaskReport, TrackingReport};
+use super::{ChannelReport, Digests, PathReport, TaskReport, TrackingReport};
 use crate::RunError;
 use crate::run::Files;
 use crate::watch::{Clock, Sight};
@@ -214,6 +214,12 @@ impl Recording {
             .iter_mut()
             .for_each(|channel| self.events.fill(channel));
         channels
+    }
+
+    /// Messages through pipes and round trips.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathReport> {
+        self.events.paths(&self.names)
     }
 
     /// Periodic tasks.

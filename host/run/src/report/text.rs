@@ -4,8 +4,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;
 
 use super::{
-    ChannelReport, CoreReport, DoorbellReport, FaultReport, PartitionReport, RefusedReport, Report,
-    TaskReport,
+    ChannelReport, CoreReport, DoorbellReport, FaultReport, PartitionReport, PathReport,
+    RefusedReport, Report, TaskReport,
 };
 use crate::figures::{Kind, Spread};
 use crate::run::Ended;
@@ -17,6 +17,7 @@ pub fn report_text(report: &Report) -> String {
     let sections = [
         ("Partitions", counters_text(&report.partitions, report.kind)),
         ("Channels", channels_text(&report.channels, report.kind)),
+        ("Paths", paths_text(&report.paths, report.kind)),
         ("Periodic tasks", tasks_text(&report.tasks, report.kind)),
         ("Tracking", tracking_text(report)),
         ("Faults", faults_text(&report.faults, false)),
@@ -170,6 +171,45 @@ fn channels_text(channels: &[ChannelReport], kind: Kind) -> String {
     table(&head, rows)
 }
 
+fn paths_text(paths: &[PathReport], kind: Kind) -> String {
+    let delay = format!("delay min [us, {kind}]");
+    let head = [
+        "path",
+        "through",
+        "lost",
+        "per second",
+        &delay,
+        "avg",
+        "p99",
+        "max",
+        "bound",
+        "",
+    ];
+    let rows = paths.iter().map(|path| {
+        let ends = match &path.ends {
+            [first, last] if first.is_empty() && last.is_empty() => String::new(),
+            [first, last] => format!(" {first} -> {last}"),
+        };
+        vec![
+            format!("{}/{}{ends}", path.partition, path.name),
+            path.delivered.to_string(),
+            path.lost.to_string(),
+            format!("{:.1}", path.rate),
+            us(path.delay.min_ns),
+            average_us(&path.delay),
+            us(path.delay.p99_ns),
+            us(path.delay.max_ns),
+            path.bound_ns.map_or_else(|| "-".into(), us),
+            match (path.bound_ns, path.holds()) {
+                (None, _) => String::new(),
+                (_, true) => "kept".into(),
+                (_, false) => "NOT KEPT".into(),
+            },
+        ]
+    });
+    table(&head, rows)
+}
+
 fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
     let time = format!("[us, {kind}]");
     let head = [
@@ -314,6 +354,7 @@ mod tests {
             digests: Default::default(),
             partitions: Vec::new(),
             channels: Vec::new(),
+            paths: Vec::new(),
             tasks: Vec::new(),
             tracking: Vec::new(),
             faults: Vec::new(),

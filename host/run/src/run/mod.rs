@@ -336,6 +336,7 @@ impl<'m> Course<'m> {
             digests: recording.digests().by_source(),
             partitions: partition_reports(manifest, &snapshots, &self.clock),
             channels: recording.channels(),
+            paths: recording.paths(),
             tasks: recording.tasks(),
             tracking: recording.tracking(),
             faults: fault_reports(manifest, recording.faults(), &self.clock),

@@ -23,6 +23,7 @@ pub mod reference;
 pub mod road;
 pub mod sensor;
 pub mod vehicle;
+pub mod wire;
 
 /// Sampling period of plant and controller, seconds.
 pub const STEP_S: f64 = 0.001;

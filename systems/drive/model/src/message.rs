@@ -6,7 +6,7 @@ use crate::cycle::Cycle;
 use bulkhead_abi::trace::Stamp;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Channel `sensors`, plant → control, 1 kHz.
+/// Channel `state`, 1 kHz: what the vehicle notes for itself, to go on from after a restart.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Sensors {
@@ -24,26 +24,6 @@ pub struct Sensors {
     pub brake_n: f64,
     /// Grade of the road, rise over run.
     pub grade: f64,
-}
-
-/// Channel `actuators`, control → plant, 1 kHz.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Actuators {
-    /// Filled in by sending.
-    pub stamp: Stamp,
-    /// Driving force asked for, N.
-    pub drive_n: f64,
-    /// Braking force asked for, N.
-    pub brake_n: f64,
-    /// Set-point that it serves, m/s.
-    pub setpoint_mps: f64,
-    /// Number of the sensor message that it answers.
-    pub sensors_sequence: u64,
-    /// When that message was sent, ticks.
-    pub sensors_ticks: u64,
-    /// A [`crate::pilot::Mode`].
-    pub mode: u64,
 }
 
 /// Channel `telemetry`, control → linux, 100 Hz.
@@ -117,7 +97,6 @@ pub struct Trajectory {
 }
 
 const _: () = assert!(size_of::<Sensors>() == 64);
-const _: () = assert!(size_of::<Actuators>() == 64);
 const _: () = assert!(size_of::<Telemetry>() == 128);
 const _: () = assert!(size_of::<Trajectory>() == 256);
 

@@ -1,9 +1,10 @@
 //! The vehicle of the showcase: longitudinal dynamics at 1 kHz, a component
 //!
-//! At each whole millisecond of the common counter: take the newest demand, integrate one
-//! millisecond, publish what the sensors would show. Restarted, it goes on from the state it had
-//! published last, for a vehicle does not stop because its simulation did; where that is not
-//! plausible (the reader can write there too) it starts at rest.
+//! At each whole millisecond of the common counter: take the newest demand that came over CAN, integrate one
+//! millisecond, send what the sensors would show: the speed each time, the rest every 10 ms. A demand repeats the number
+//! of the speed that it answers, so that the round trip is known. Restarted, it goes on from the state it had noted
+//! last, for a vehicle does not stop because its simulation did; where that is not plausible (the
+//! reader can write there too) it starts at rest.
 //!
 //! Argument words: `road=level` (default) or `road=hills`; `fault=plant-hang`
 //! (see `fault.rs` for when).
@@ -12,15 +13,15 @@
 
 mod fault;
 
+use bulkhead_component::can::Line;
 use bulkhead_component::{Own, clock, println};
 use bulkhead_drive_model::STEP_S;
-use bulkhead_drive_model::actuator::{Actuator, TIMEOUT_S};
-use bulkhead_drive_model::message::{Actuators, Sensors};
+use bulkhead_drive_model::actuator::Actuator;
+use bulkhead_drive_model::message::Sensors;
 use bulkhead_drive_model::road::Road;
 use bulkhead_drive_model::vehicle::{Demand, Parameters, State, Vehicle};
-use bulkhead_guest::{
-    ChannelError, Job, Period, Publisher, Received, Subscriber, run_periodic, trace,
-};
+use bulkhead_drive_model::wire::{self, Wire};
+use bulkhead_guest::{ChannelError, Job, Period, Publisher, run_periodic, trace};
 use core::convert::Infallible;
 use core::ops::ControlFlow;
 
@@ -28,8 +29,10 @@ bulkhead_component::application!(run);
 
 /// Skipped milliseconds that are made up for; after more the vehicle has stood still for a while.
 const MOST_SKIPPED: u64 = 100;
-/// Jobs from one traced sample of the state to the next.
+/// Jobs from one traced sample of the state to the next, and from one of each slower sensor.
 const TRACED_EVERY: u64 = 10;
+/// Speeds whose sending is remembered: demands that answer older ones are no round trip any more.
+const REMEMBERED: usize = 64;
 
 fn run(own: &Own) -> Result<Infallible, ChannelError> {
     let mut plant = Plant::open(own)?;
@@ -43,7 +46,7 @@ fn run(own: &Own) -> Result<Infallible, ChannelError> {
     let _counted_from_here = own.ready();
     run_periodic(own, "plant", Period::from_micros(1000), |job| {
         fault.strike(job);
-        plant.step(job);
+        plant.step(own, job);
         ControlFlow::Continue(())
     })
 }
@@ -52,8 +55,12 @@ struct Plant {
     vehicle: Vehicle<'static>,
     state: State,
     actuator: Actuator,
-    sensors: Publisher<Sensors, Own>,
-    actuators: Subscriber<Actuators, Own>,
+    /// Where it notes its state.
+    notes: Publisher<Sensors, Own>,
+    line: Line,
+    /// Number of the next speed, and when the last ones were sent.
+    number: u32,
+    sent_at: [u64; REMEMBERED],
 }
 
 impl Plant {
@@ -66,40 +73,55 @@ impl Plant {
             parameters: Parameters::MID_SIZE,
             road,
         };
-        let sensors = Publisher::<Sensors, Own>::open(own, "sensors")?;
-        let actuators = Subscriber::open(own, "actuators")?;
-        let state = sensors.last().map(|last| state_of(&last));
+        let Ok(line) = Line::open(own) else {
+            panic!("{}: no CAN", own.name())
+        };
+        let notes = Publisher::<Sensors, Own>::open(own, "state")?;
+        let state = notes.last().map(|last| state_of(&last));
         let state = state.filter(|state| state.is_plausible(&vehicle.parameters));
         Ok(Self {
             vehicle,
             state: state.unwrap_or_default(),
             actuator: Actuator::default(),
-            sensors,
-            actuators,
+            notes,
+            line,
+            number: 1,
+            sent_at: [0; REMEMBERED],
         })
     }
 
-    fn step(&mut self, job: &Job) {
-        let asked = self
-            .actuators
-            .newest()
-            .filter(is_recent)
-            .map(|actuators| Demand {
-                drive_n: actuators.message.drive_n,
-                brake_n: actuators.message.brake_n,
-            });
+    fn step(&mut self, own: &Own, job: &Job) {
+        let asked = self.listen();
         let demand = self.actuator.demand(asked, STEP_S);
         for _ in 0..=job.skipped.min(MOST_SKIPPED) {
             self.state = self.vehicle.step(&self.state, &demand, STEP_S);
         }
-        self.publish();
+        self.publish(own, job);
         if job.number.is_multiple_of(TRACED_EVERY) {
             trace::signal::<Own>("vehicle-speed", job.release, self.state.speed_mps);
             trace::signal::<Own>("distance", job.release, self.state.distance_m);
         }
     }
 
-    fn publish(&mut self) {
+    /// The newest demand that came.
+    fn listen(&mut self) -> Option<Demand> {
+        let (mut asked, sent_at) = (None, &mut self.sent_at);
+        self.line.take(|received| {
+            let Some(Wire::Demand { number, force_n }) = Wire::of(&received.frame) else {
+                return None;
+            };
+            asked = Some(wire::demand(force_n));
+            // Answered once: a controller that has nothing newer repeats itself.
+            let sent = core::mem::take(&mut sent_at[number as usize % REMEMBERED]);
+            if sent != 0 && received.at >= sent {
+                trace::delivered::<Own>("round-trip", number, [sent, received.at]);
+            }
+            Some(None)
+        });
+        asked
+    }
+
+    fn publish(&mut self, own: &Own, job: &Job) {
         let mut message = Sensors {
             speed_mps: self.state.speed_mps,
             distance_m: self.state.distance_m,
@@ -109,14 +131,33 @@ impl Plant {
             grade: self.vehicle.road.grade(self.state.distance_m),
             ..Sensors::default()
         };
-        self.sensors.publish(&mut message);
+        self.notes.publish(&mut message);
+        let speed = Wire::Speed {
+            number: self.number,
+            speed_mps: message.speed_mps,
+        };
+        let slower = match job.number % TRACED_EVERY {
+            2 => Some(Wire::Motion {
+                distance_m: message.distance_m,
+                acceleration_mps2: message.acceleration_mps2,
+            }),
+            5 => Some(Wire::Forces {
+                drive_n: message.drive_n,
+                brake_n: message.brake_n,
+            }),
+            8 => Some(Wire::Road {
+                grade: message.grade,
+            }),
+            _ => None,
+        };
+        let until = job.release + clock::frequency() / 1000;
+        let sent = self.line.send(own, &speed.frame(), until);
+        self.sent_at[self.number as usize % REMEMBERED] = sent.unwrap_or(0);
+        self.number = self.number.wrapping_add(1);
+        if let Some(slower) = slower {
+            let _counted = self.line.send(own, &slower.frame(), until);
+        }
     }
-}
-
-/// Whether a demand came just now; after a restart the first one found may be old.
-fn is_recent(received: &Received<Actuators>) -> bool {
-    let age = clock::now().checked_sub(received.stamp.ticks);
-    received.fresh && age.is_some_and(|age| clock::seconds(age) <= TIMEOUT_S)
 }
 
 fn state_of(sensors: &Sensors) -> State {

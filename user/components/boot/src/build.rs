@@ -441,6 +441,11 @@ fn one(
     }
     if component.is(Role::Scheduler) {
         about.archive = space.memory(first, first::ARCHIVE, [0, 1], Rights::Read)?;
+        let [page, pages] = archive.timing();
+        if pages != 0 {
+            let address = space.memory(first, first::ARCHIVE, [page, pages], Rights::Read)?;
+            about.timing = [address, pages * PAGE_SIZE];
+        }
     } else if wiring.memory_pages != 0 {
         let pages = u64::from(wiring.memory_pages);
         about.guest.memory = [component.image_end(), pages * PAGE_SIZE];

@@ -9,19 +9,17 @@
 #![no_std]
 #![no_main]
 
-mod message;
-
-use bulkhead_component::can::{Can, Received};
+use bulkhead_component::can::Line;
 use bulkhead_component::{Own, clock, println};
 use bulkhead_drive_model::STEP_S;
 use bulkhead_drive_model::controller::Controller;
 use bulkhead_drive_model::reference::Setpoint;
 use bulkhead_drive_model::road::Road;
 use bulkhead_drive_model::vehicle::{Demand, Parameters, State, Vehicle};
+use bulkhead_drive_model::wire::{self, Wire};
 use bulkhead_guest::{ChannelError, Job, Period, run_periodic, trace};
 use core::convert::Infallible;
 use core::ops::ControlFlow;
-use message::{Answer, Sensors};
 
 bulkhead_component::application!(run);
 
@@ -33,7 +31,7 @@ const REMEMBERED: usize = 64;
 const STALE: u32 = 20;
 
 fn run(own: &Own) -> Result<Infallible, ChannelError> {
-    let Ok(can) = Can::open(own) else {
+    let Ok(line) = Line::open(own) else {
         panic!("{}: no CAN", own.name())
     };
     let _counted_from_here = own.ready();
@@ -41,14 +39,14 @@ fn run(own: &Own) -> Result<Infallible, ChannelError> {
     match own.argument("end") {
         Some("controller") => {
             let target = own.number("target", 72) as f64 / 3.6;
-            let mut end = Control::new(can, target);
+            let mut end = Control::new(line, target);
             run_periodic(own, "control", millisecond.with_offset_micros(500), |job| {
                 end.step(own, job);
                 ControlFlow::Continue(())
             })
         }
         _ => {
-            let mut end = Plant::new(can);
+            let mut end = Plant::new(line);
             run_periodic(own, "plant", millisecond, |job| {
                 end.step(own, job);
                 ControlFlow::Continue(())
@@ -57,68 +55,22 @@ fn run(own: &Own) -> Result<Infallible, ChannelError> {
     }
 }
 
-/// What an end knows of its frames.
-struct Line {
-    can: Can,
-    /// Frames that are not the loop's.
-    foreign: u64,
-    /// Frames that could not be sent in time.
-    unsent: u64,
-    /// Numbers that never came.
-    lost: u64,
-    /// Number that comes next, once one has come.
-    next: Option<u32>,
+/// Sends within the period; when it was put on the bus.
+fn send(line: &mut Line, own: &Own, wire: &Wire, job: &Job) -> Option<u64> {
+    let until = job.release + clock::frequency() / 1000;
+    line.send(own, &wire.frame(), until)
 }
 
-impl Line {
-    const fn new(can: Can) -> Self {
-        Self {
-            can,
-            foreign: 0,
-            unsent: 0,
-            lost: 0,
-            next: None,
-        }
-    }
-
-    /// Takes all frames out that `read` knows; hands them on in order.
-    fn take<T>(
-        &mut self,
-        read: impl Fn(&Received) -> Option<(u32, T)>,
-        mut use_: impl FnMut(u32, u64, T),
-    ) {
-        while let Some(received) = self.can.receive() {
-            match read(&received) {
-                None => self.foreign += 1,
-                Some((number, content)) => {
-                    let expected = self.next.unwrap_or(number);
-                    self.lost += u64::from(number.wrapping_sub(expected));
-                    self.next = Some(number.wrapping_add(1));
-                    use_(number, received.at, content);
-                }
-            }
-        }
-    }
-
-    /// Sends within the period; when it was put on the bus.
-    fn send(&mut self, own: &Own, frame: &bulkhead_abi::can::Frame, job: &Job) -> Option<u64> {
-        let until = job.release + clock::frequency() / 1000;
-        let sent = self.can.send(own, frame, until).ok();
-        self.unsent += u64::from(sent.is_none());
-        sent
-    }
-
-    fn report(&self, job: &Job, what: core::fmt::Arguments<'_>) {
-        let [sent, received, dropped, overruns, malformed, bus_offs] = self.can.counts();
-        println!(
-            "jobs={} {what} lost={} unsent={} foreign={} sent={sent} received={received} \
-             dropped={dropped} overruns={overruns} malformed={malformed} bus-offs={bus_offs}",
-            job.number + 1,
-            self.lost,
-            self.unsent,
-            self.foreign
-        );
-    }
+fn report(line: &Line, job: &Job, what: core::fmt::Arguments<'_>) {
+    let [sent, received, dropped, overruns, malformed, bus_offs] = line.counts();
+    println!(
+        "jobs={} {what} lost={} unsent={} foreign={} sent={sent} received={received} \
+         dropped={dropped} overruns={overruns} malformed={malformed} bus-offs={bus_offs}",
+        job.number + 1,
+        line.lost,
+        line.unsent,
+        line.foreign
+    );
 }
 
 struct Plant {
@@ -132,9 +84,9 @@ struct Plant {
 }
 
 impl Plant {
-    fn new(can: Can) -> Self {
+    fn new(line: Line) -> Self {
         Self {
-            line: Line::new(can),
+            line,
             vehicle: Vehicle {
                 parameters: Parameters::MID_SIZE,
                 road: Road::LEVEL,
@@ -157,32 +109,41 @@ impl Plant {
             longest,
             ..
         } = self;
-        line.take(Answer::read, |of, at, answer| {
-            *demand = answer.demand();
+        line.take(|received| {
+            let Some(Wire::Demand {
+                number: of,
+                force_n,
+            }) = Wire::of(&received.frame)
+            else {
+                return None;
+            };
+            let at = received.at;
+            *demand = wire::demand(force_n);
             *answered = of;
             let sent = sent_at[of as usize % REMEMBERED];
             let age = number.wrapping_sub(of) as usize;
             if sent != 0 && age < REMEMBERED {
                 let round_trip = at.saturating_sub(sent);
                 *longest = (*longest).max(round_trip);
-                trace::signal::<Own>("round-trip-us", at, clock::seconds(round_trip) * 1e6);
+                trace::delivered::<Own>("round-trip", of, [sent, at]);
             }
+            Some(Some(of))
         });
         if number.wrapping_sub(self.answered) > STALE {
             self.demand = Demand::default();
         }
         self.state = self.vehicle.step(&self.state, &self.demand, STEP_S);
-        let frame = Sensors {
+        let wire = Wire::Speed {
             number,
             speed_mps: self.state.speed_mps,
         };
-        let sent = self.line.send(own, &frame.frame(), job);
+        let sent = send(&mut self.line, own, &wire, job);
         self.sent_at[job.number as usize % REMEMBERED] = sent.unwrap_or(0);
         if (job.number + 1).is_multiple_of(REPORT_EVERY) {
             let speed = (self.state.speed_mps * 1000.0) as u64;
             let longest_us = (clock::seconds(self.longest) * 1e6) as u64;
             let what = format_args!("speed={speed} mm/s round-trip={longest_us} us");
-            self.line.report(job, what);
+            report(&self.line, job, what);
         }
     }
 }
@@ -194,9 +155,9 @@ struct Control {
 }
 
 impl Control {
-    fn new(can: Can, target_mps: f64) -> Self {
+    fn new(line: Line, target_mps: f64) -> Self {
         Self {
-            line: Line::new(can),
+            line,
             controller: Controller::new(Parameters::MID_SIZE),
             setpoint: Setpoint {
                 speed_mps: target_mps,
@@ -207,19 +168,23 @@ impl Control {
 
     fn step(&mut self, own: &Own, job: &Job) {
         let mut newest = None;
-        self.line.take(Sensors::read, |number, _, speed_mps| {
+        self.line.take(|received| {
+            let Some(Wire::Speed { number, speed_mps }) = Wire::of(&received.frame) else {
+                return None;
+            };
             newest = Some((number, speed_mps));
+            Some(Some(number))
         });
         if let Some((number, speed_mps)) = newest {
             let demand = self.controller.demand(&self.setpoint, speed_mps, STEP_S);
-            let answer = Answer {
+            let answer = Wire::Demand {
                 number,
                 force_n: demand.drive_n - demand.brake_n,
             };
-            let _counted = self.line.send(own, &answer.frame(), job);
+            let _counted = send(&mut self.line, own, &answer, job);
         }
         if (job.number + 1).is_multiple_of(REPORT_EVERY) {
-            self.line.report(job, format_args!("controller"));
+            report(&self.line, job, format_args!("controller"));
         }
     }
 }

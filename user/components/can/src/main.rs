@@ -2,41 +2,28 @@
 //!
 //! Its thread serves the interrupts: it takes the frames out of the controller and puts them into the
 //! queues of the clients, and brings the controller back when it has left the bus. Who sends does so on
-//! his own thread. The wire is paced here: a frame is sent only when those before it, one's own and
-//! those of others, have had their time at the speed of the bus, even if the controller takes them
-//! faster, as an emulated one does, whose peers would then lose them.
+//! his own thread.
 //!
 //! Argument word: `bus-off-at=MILLISECONDS`, when the controller is put into the state in which too
 //! many errors would leave it (reset mode), to show that it comes back.
 #![no_std]
 #![no_main]
 
-mod board;
-mod queue;
-
-use board::Board;
 use bulkhead_abi::can::Frame;
 use bulkhead_abi::component::can;
 use bulkhead_abi::kernel::{MAX_COMPONENTS, Status};
+use bulkhead_can_port::{Closed, Counters, Port, Queue, SETTINGS, Sent};
 use bulkhead_component::{First, Own, clock, println};
-use bulkhead_sja1000::{Counters, Refused, Settings, Sja1000};
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicU64};
-use queue::Queue;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 16, stack: 1024);
 
-const SETTINGS: Settings = Settings::PCICAN_KBIT_500;
-
 /// By number of the client.
 static QUEUES: [Queue; MAX_COMPONENTS] = [const { Queue::new() }; MAX_COMPONENTS];
-/// The controller's registers, once it runs.
-static BOARD: Board = Board::new();
-/// Somebody writes the transmit buffer.
-static SENDING: AtomicBool = AtomicBool::new(false);
-/// Tick from which on the bus is free.
-static FREE: AtomicU64 = AtomicU64::new(0);
+/// The controller, once it runs.
+static PORT: Port = Port::new();
 /// In the order of [`can::COUNTS`].
 static COUNTS: [AtomicU64; can::COUNTS.len()] = [const { AtomicU64::new(0) }; can::COUNTS.len()];
 
@@ -52,16 +39,11 @@ fn run(_: First) -> ! {
     let Some(function) = own.function() else {
         panic!("{}: owns no CAN controller", own.name())
     };
-    let device = match board::open(function) {
-        Ok(device) => device,
-        Err(other) => panic!("{}: not a PCIcan: {other:?}", own.name()),
-    };
-    BOARD.connect(&device);
-    let Ok(controller) = Sja1000::start(&BOARD, SETTINGS) else {
-        panic!("{}: no controller answers", own.name())
-    };
-    board::let_interrupts_through(&device);
-    BOARD.ready.store(true, Release);
+    match PORT.open(function) {
+        Ok(()) => {}
+        Err(Closed::Other(other)) => panic!("{}: not a PCIcan: {other:?}", own.name()),
+        Err(Closed::Absent) => panic!("{}: no controller answers", own.name()),
+    }
     println!(
         "{}: on the bus at {} bit/s",
         own.name(),
@@ -70,10 +52,10 @@ fn run(_: First) -> ! {
     let mut known = Counters::default();
     let off_at = own.number("bus-off-at", 0) * clock::frequency() / 1000;
     loop {
-        serve(&own, &controller, &mut known);
+        serve(&own, &mut known);
         if off_at != 0 && known.bus_offs == 0 && clock::now() >= off_at {
-            controller.leave_bus();
-            serve(&own, &controller, &mut known);
+            PORT.leave_bus();
+            serve(&own, &mut known);
         }
         if let Err(status) = own.served() {
             panic!("{}: no interrupts: {status:?}", own.name())
@@ -82,19 +64,13 @@ fn run(_: First) -> ! {
 }
 
 /// Takes all out that came, and notes what went wrong.
-fn serve(own: &Own, controller: &Sja1000<&Board>, known: &mut Counters) {
+fn serve(own: &Own, known: &mut Counters) {
     let before = *known;
-    controller.attend(known);
-    while let Some(frame) = controller.receive(known) {
-        let now = clock::now();
-        occupy(now, &frame);
+    PORT.serve(known, |frame, at| {
         COUNTS[RECEIVED].fetch_add(1, Relaxed);
-        let dropped = QUEUES
-            .iter()
-            .filter(|queue| !queue.put(&frame, now))
-            .count();
+        let dropped = QUEUES.iter().filter(|queue| !queue.put(frame, at)).count();
         COUNTS[DROPPED].fetch_add(dropped as u64, Relaxed);
-    }
+    });
     if *known == before {
         return;
     }
@@ -107,14 +83,6 @@ fn serve(own: &Own, controller: &Sja1000<&Board>, known: &mut Counters) {
     if known.overruns != before.overruns {
         println!("{}: the controller lost frames", own.name());
     }
-}
-
-/// The bus is busy with a frame that starts now, or when those before it have ended.
-fn occupy(now: u64, frame: &Frame) {
-    let bits = u64::from(frame.most_bits());
-    let ticks = (bits * clock::frequency()).div_ceil(u64::from(SETTINGS.bits_per_s));
-    let until = |free: u64| Some(free.max(now) + ticks);
-    let _always_some = FREE.fetch_update(Relaxed, Relaxed, until);
 }
 
 fn answer(token: u64, [what, first, second, ..]: [u64; 5]) -> u64 {
@@ -141,24 +109,12 @@ fn send(words: [u64; 2]) -> u64 {
     let Some(frame) = Frame::of(words) else {
         return can::NO_FRAME;
     };
-    let now = clock::now();
-    let free = FREE.load(Relaxed);
-    if !BOARD.ready.load(Acquire) || free > now {
-        return free.max(now + 1);
-    }
-    if SENDING.swap(true, Acquire) {
-        // A less important client is about to: it needs the processor.
-        return now + 1;
-    }
-    let sent = Sja1000::running(&BOARD, SETTINGS).send(&frame);
-    SENDING.store(false, Release);
-    match sent {
-        Ok(()) => {
-            occupy(now, &frame);
+    match PORT.send(&frame) {
+        Sent::Now => {
             COUNTS[SENT].fetch_add(1, Relaxed);
             can::SENT
         }
-        Err(Refused::Busy) => now + clock::frequency() / 10_000,
-        Err(Refused::Off) => can::OFF,
+        Sent::From(tick) => tick,
+        Sent::Off => can::OFF,
     }
 }

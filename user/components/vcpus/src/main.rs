@@ -9,7 +9,6 @@
 #![no_std]
 #![no_main]
 
-mod load;
 mod network;
 mod storm;
 
@@ -21,6 +20,7 @@ use bulkhead_analysis::admission;
 use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::{Timing, argument, argument_text};
+use bulkhead_component::load::{Load, nanoseconds};
 use bulkhead_component::{First, clock, console, println};
 use bulkhead_net::Problem;
 use bulkhead_sched::NEVER;
@@ -29,7 +29,6 @@ use bulkhead_sched::policy::{Binding, Place, Priority, ServerId};
 use bulkhead_slite::{Mutex, Refused, VcpuThreads};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use load::{Load, nanoseconds};
 
 bulkhead_component::component!(run);
 
@@ -86,6 +85,8 @@ static TIMING: Mutex<Timing> = Mutex::new(Timing {
     tasks: &[],
     schedule: None,
     slots: &[],
+    pipes: &[],
+    stages: &[],
 });
 static LOAD: Load = Load::new();
 /// First release of all tasks, ticks: the critical instant.

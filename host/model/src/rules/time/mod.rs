@@ -44,23 +44,25 @@ pub(super) const RULES: &[&Rule] = &[
 ];
 
 /// Longest time that may be written: a day, far from where sums overflow.
-const LONGEST_NS: u64 = 86_400_000_000_000;
+pub(crate) const LONGEST_NS: u64 = 86_400_000_000_000;
 
 /// Partitions whose VCPUs and tasks are sound one by one, so that they can be looked at together.
 fn sound(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, Timing)> {
     let parts = draft.partitions.iter();
     let readable = parts.filter_map(|partition| Some((partition, partition.timing()?)));
-    readable.filter(|(partition, _)| {
-        partition
-            .vcpus
-            .iter()
-            .all(|vcpu| vcpu_budget::problem(vcpu).is_none() && vcpu_core::fits(partition, vcpu))
-            && time_table::is_sound(partition)
-            && partition.tasks.iter().all(|task| {
-                task_times::problem(task).is_none()
-                    && task_cause::problem(partition, task).is_none()
-            })
-    })
+    readable.filter(|(partition, _)| is_sound(partition))
+}
+
+/// Whether the VCPUs and tasks of a partition are sound one by one.
+pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
+    partition
+        .vcpus
+        .iter()
+        .all(|vcpu| vcpu_budget::problem(vcpu).is_none() && vcpu_core::fits(partition, vcpu))
+        && time_table::is_sound(partition)
+        && partition.tasks.iter().all(|task| {
+            task_times::problem(task).is_none() && task_cause::problem(partition, task).is_none()
+        })
 }
 
 /// Whether the main VCPUs of the core ask for no more than there is, so that responses exist at all.

@@ -2,10 +2,16 @@
 //!
 //! The file's names become indices here; the library in `lib/tpipe` solves pipelines over the result.
 
+pub(crate) mod described;
+mod said;
+pub mod solved;
+
+pub use described::{Pipe, Place};
+pub use said::{Said, rule_of, syntax_error, unmet};
+
 use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::document::{self, At, Table};
 use crate::draft::{Field, Section, display};
-use crate::quantity::time_text;
 use crate::registry::FUNCTIONS;
 use crate::rules::shape::syntax;
 use crate::shape;
@@ -14,19 +20,17 @@ use crate::suggestion::advice;
 use crate::text_file;
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::utilisation::Fraction;
-use bulkhead_tpipe::assessment::{Owner, Violation};
-use bulkhead_tpipe::binding::{BindError, Bound, Misfit};
-use bulkhead_tpipe::language::{self, Buffering, Fault, SyntaxError};
+use bulkhead_tpipe::language::Buffering;
 use bulkhead_tpipe::repository::{self as tpipe, LONGEST, Policy, Repository};
-use bulkhead_tpipe::solver::Answer;
 use std::path::Path;
 use std::sync::Arc;
 
 /// In the order of the registry.
 const POLICIES: [Policy; 3] = [Policy::RateMonotonic, Policy::Edf, Policy::Deadline];
-const BUFFERINGS: [Option<Buffering>; 3] = [None, Some(Buffering::FourSlot), Some(Buffering::Fifo)];
+pub(crate) const BUFFERINGS: [Option<Buffering>; 3] =
+    [None, Some(Buffering::FourSlot), Some(Buffering::Fifo)];
 /// Period of a function in a pipeline that requires nothing.
-const USUAL_PERIOD_NS: u64 = 10_000_000;
+pub(crate) const USUAL_PERIOD_NS: u64 = 10_000_000;
 
 /// A repository of pipe functions.
 #[derive(Clone, Debug, Default)]
@@ -309,151 +313,12 @@ impl Pipes {
             functions: &functions,
         })
     }
-
-    /// What does not fit in a pipeline, for people.
-    #[must_use]
-    pub fn misfit(&self, text: &str, error: &BindError) -> Diagnostic {
-        let known: Vec<_> = self.names[What::Function as usize]
-            .iter()
-            .map(|name| name.value.as_str())
-            .collect();
-        let name = error.span.of(text);
-        let (message, here, help) = match error.fault {
-            Misfit::UnknownFunction => (
-                format!("there is no function `{name}`"),
-                "not in the repository".to_owned(),
-                advice(name, "function", &known),
-            ),
-            fault => (
-                format!("`{name}` does not fit here"),
-                fault.to_string(),
-                "`bulkhead explain function` tells what a function declares".into(),
-            ),
-        };
-        said("pipe-function", text, error.span, message, here, help)
-    }
-}
-
-/// A mistake in the text of a pipeline, for people.
-#[must_use]
-pub fn syntax_error(text: &str, error: &SyntaxError) -> Diagnostic {
-    let found = match error.span.of(text) {
-        "" => "the end".to_owned(),
-        word => format!("`{word}`"),
-    };
-    let (message, here) = match error.fault {
-        Fault::Expected(expected) => (format!("expected {expected}, found {found}"), String::new()),
-        fault => (format!("{found} cannot stand here"), fault.to_string()),
-    };
-    let help = "for example `* (a | b), c | d | e, f [100/s, 10 ms]`: `*` lossless, `,` side by side, \
-                `|` in series; `[20 %, 10 ms]` where messages may be lost";
-    said("pipe-syntax", text, error.span, message, here, help.into())
-}
-
-/// Why a requirement cannot be met, and which can, for people.
-#[must_use]
-pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N>) -> Diagnostic {
-    let here = match answer.best.assessment.violation {
-        Some(violation) => reason(bound, answer, violation),
-        None => "nothing is wrong with it".into(),
-    };
-    let least = answer.least.unwrap_or_default();
-    let nearest: Vec<_> = [least.delay, least.flow]
-        .into_iter()
-        .flatten()
-        .map(|requirement| format!("`{requirement}`"))
-        .collect();
-    let help = match nearest.as_slice() {
-        [] => "no delay and no other rate helps: give functions to other cores".into(),
-        some => format!("what can be met: {}", some.join(" or ")),
-    };
-    let message = "no budgets and periods were found that keep this requirement".into();
-    let span = match bound.pipeline.requirement {
-        Some(_) => bound.pipeline.requirement_span,
-        None => language::Span {
-            start: 0,
-            end: text.len(),
-        },
-    };
-    said("pipe-unmet", text, span, message, here, help)
-}
-
-/// The constraint that fails, in the names of the pipeline.
-fn reason<const N: usize>(
-    bound: &Bound<'_, N>,
-    answer: &Answer<N>,
-    violation: Violation,
-) -> String {
-    let stage = |stage: usize| bound.pipeline.stages()[stage].name;
-    let repository = bound.repository;
-    match violation {
-        Violation::Period { stage: at } => {
-            format!(
-                "the budget of `{}` does not fit a period that its core allows",
-                stage(at)
-            )
-        }
-        Violation::Core { core, demand } => {
-            let core = &repository.cores[core];
-            let (demand, most) = (demand.percent(), core.policy.capacity().percent());
-            format!(
-                "core `{}` would need {demand:.1} % of its time and gives {most:.0} %",
-                core.name
-            )
-        }
-        Violation::Response { core, owner } => {
-            let who = match owner {
-                Owner::Load(_) => "what runs there besides",
-                Owner::Device(device) => repository.devices[device].name,
-                Owner::Stage(at) => stage(at),
-            };
-            format!(
-                "`{who}` would not get its budget in time on core `{}`",
-                repository.cores[core].name
-            )
-        }
-        Violation::Delay { periods, bound } => {
-            let (periods, bound) = (time_text(periods), time_text(bound));
-            format!("the longest path would take {bound}, its periods sum up to {periods}")
-        }
-        Violation::Loss { stage: at, .. } => {
-            let loss = answer.best.assessment.loss[at].percent();
-            format!("up to {loss:.1} % could be lost before `{}`", stage(at))
-        }
-        Violation::Throughput { stage: at } => format!("`{}` would be too slow", stage(at)),
-        Violation::Overrun { stage: at } => {
-            format!(
-                "messages would come faster to `{}` than it takes them",
-                stage(at)
-            )
-        }
-        Violation::Device { device } => format!(
-            "messages would come closer together at `{}` than it and its sharers allow",
-            repository.devices[device].name
-        ),
-        Violation::Overflow => "times would be too long to count".into(),
-    }
-}
-
-fn said(
-    id: &'static str,
-    text: &str,
-    span: language::Span,
-    message: String,
-    here: String,
-    help: String,
-) -> Diagnostic {
-    let mut sources = Sources::default();
-    sources.add("pipeline".into(), text);
-    Diagnostic::new(id, Severity::Error, &(span.start..span.end), message)
-        .here(here)
-        .help(help)
-        .within(&Arc::new(sources))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bulkhead_tpipe::binding::Bound;
     use bulkhead_tpipe::language::Pipeline;
 
     fn wrong(text: &str) -> Vec<String> {
@@ -481,11 +346,11 @@ mod tests {
         let line = "reed";
         let pipeline: Pipeline<'_, 8> = Pipeline::parse(line).expect("correct");
         let error = pipes.with(|all| Bound::new(&pipeline, all).expect_err("unknown"));
-        let said = pipes.misfit(line, &error);
+        let said = pipes.misfit(line, &error).alone("pipe-function", line);
         assert_eq!(said.message, "there is no function `reed`");
         assert_eq!(said.help.as_deref(), Some("did you mean `read`?"));
         let error = Pipeline::<8>::parse("read |").expect_err("short");
-        let said = syntax_error("read |", &error);
+        let said = syntax_error("read |", &error).alone("pipe-syntax", "read |");
         assert_eq!(
             said.message,
             "expected the name of a function or `(`, found the end"

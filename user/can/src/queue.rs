@@ -16,7 +16,7 @@ struct Place {
 }
 
 /// A queue.
-pub(crate) struct Queue {
+pub struct Queue {
     open: AtomicBool,
     put: AtomicU64,
     taken: AtomicU64,
@@ -24,7 +24,8 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) const fn new() -> Self {
+    /// Without a client.
+    pub const fn new() -> Self {
         Self {
             open: AtomicBool::new(false),
             put: AtomicU64::new(0),
@@ -39,12 +40,12 @@ impl Queue {
     }
 
     /// There is a client.
-    pub(crate) fn open(&self) {
+    pub fn open(&self) {
         self.open.store(true, Relaxed);
     }
 
     /// Appends a frame; `false` where there is no room and it is dropped.
-    pub(crate) fn put(&self, frame: &Frame, at: u64) -> bool {
+    pub fn put(&self, frame: &Frame, at: u64) -> bool {
         if !self.open.load(Relaxed) {
             return true;
         }
@@ -62,7 +63,7 @@ impl Queue {
     }
 
     /// The oldest frame's words, and when it came.
-    pub(crate) fn oldest(&self) -> Option<([u64; 2], u64)> {
+    pub fn oldest(&self) -> Option<([u64; 2], u64)> {
         let taken = self.taken.load(Relaxed);
         if self.put.load(Acquire) == taken {
             return None;
@@ -73,12 +74,18 @@ impl Queue {
     }
 
     /// Removes the oldest frame; when it came, or 0.
-    pub(crate) fn take(&self) -> u64 {
+    pub fn take(&self) -> u64 {
         let Some((_, at)) = self.oldest() else {
             return 0;
         };
         let taken = self.taken.load(Relaxed);
         self.taken.store(taken + 1, Release);
         at
+    }
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -1,6 +1,6 @@
 //! Work of a known length
 
-use bulkhead_component::clock::{self, ticks};
+use crate::clock::{self, ticks};
 use core::hint::black_box;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -9,32 +9,36 @@ use core::sync::atomic::Ordering::Relaxed;
 const ROUNDS: u64 = 100_000;
 
 /// Nanoseconds of so many ticks.
-pub(crate) fn nanoseconds(ticks: u64) -> u64 {
+#[must_use]
+pub fn nanoseconds(ticks: u64) -> u64 {
     (u128::from(ticks) * 1_000_000_000 / u128::from(clock::frequency())) as u64
 }
 
 /// A loop that takes a time known before, however often it is interrupted.
-pub(crate) struct Load {
+#[derive(Debug)]
+pub struct Load {
     /// Ticks of [`ROUNDS`].
     ticks: AtomicU64,
 }
 
 impl Load {
-    pub(crate) const fn new() -> Self {
+    /// Not timed yet.
+    #[must_use]
+    pub const fn new() -> Self {
         Self {
             ticks: AtomicU64::new(1),
         }
     }
 
     /// Times the loop, where nothing interrupts it.
-    pub(crate) fn calibrate(&self) {
+    pub fn calibrate(&self) {
         let start = clock::now();
         rounds(ROUNDS);
         self.ticks.store((clock::now() - start).max(1), Relaxed);
     }
 
     /// Computes for `ns`, rounded down.
-    pub(crate) fn compute(&self, ns: u64) {
+    pub fn compute(&self, ns: u64) {
         rounds(ticks(ns) * ROUNDS / self.ticks.load(Relaxed));
     }
 }
@@ -44,7 +48,7 @@ const PIECE: u64 = 10_000;
 
 impl Load {
     /// Computes without end; counts pieces of [`PIECE`].
-    pub(crate) fn endless(&self, pieces: &AtomicU64) -> ! {
+    pub fn endless(&self, pieces: &AtomicU64) -> ! {
         loop {
             self.compute(PIECE);
             pieces.fetch_add(1, Relaxed);
@@ -55,5 +59,11 @@ impl Load {
 fn rounds(count: u64) {
     for round in 0..count {
         black_box(round);
+    }
+}
+
+impl Default for Load {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -1,0 +1,82 @@
+//! Pipes, the functions they are made of and the endpoints between them and devices, as written
+
+use super::{Field, Section};
+use crate::document::At;
+use crate::pipes::BUFFERINGS;
+use bulkhead_abi::pipe::OnOverrun;
+use bulkhead_tpipe::language::Buffering;
+
+/// A pipe.
+#[derive(Clone, Debug)]
+pub(crate) struct PipeDraft {
+    pub(crate) name: At<String>,
+    pub(crate) flow: Field<String>,
+}
+
+/// A pipe function.
+#[derive(Clone, Debug)]
+pub(crate) struct PipeFunctionDraft {
+    pub(crate) name: At<String>,
+    pub(crate) core: Field<u64>,
+    pub(crate) wcet: Field<u64>,
+    pub(crate) inputs: Field<u64>,
+    pub(crate) outputs: Field<u64>,
+    pub(crate) buffering: Field<Option<Buffering>>,
+    pub(crate) reads: Field<String>,
+    pub(crate) writes: Field<String>,
+    pub(crate) period: Field<u64>,
+    pub(crate) on_overrun: Field<OnOverrun>,
+}
+
+/// An endpoint of a component.
+#[derive(Clone, Debug)]
+pub(crate) struct EndpointDraft {
+    pub(crate) name: At<String>,
+    pub(crate) vcpu: Field<String>,
+    pub(crate) wcet: Field<u64>,
+    pub(crate) scatter: Field<String>,
+    pub(crate) distance: Field<u64>,
+}
+
+impl PipeDraft {
+    pub(super) fn read(section: Section<'_>) -> Self {
+        Self {
+            flow: section.text("flow"),
+            name: section.name,
+        }
+    }
+}
+
+impl PipeFunctionDraft {
+    pub(super) fn read(section: Section<'_>) -> Self {
+        Self {
+            core: section.number("core"),
+            wcet: section.number("wcet"),
+            inputs: section.number("inputs"),
+            outputs: section.number("outputs"),
+            buffering: section.choice("buffering", &BUFFERINGS),
+            reads: section.text("reads"),
+            writes: section.text("writes"),
+            period: section.number("period"),
+            on_overrun: section.choice("on_overrun", &OnOverrun::ALL),
+            name: section.name,
+        }
+    }
+
+    /// What it names as its source and as its sink.
+    pub(crate) const fn ends(&self) -> [&Field<String>; 2] {
+        [&self.reads, &self.writes]
+    }
+}
+
+impl EndpointDraft {
+    pub(super) fn read(section: Section<'_>) -> Self {
+        Self {
+            vcpu: section.text("vcpu"),
+            wcet: section.number("wcet"),
+            scatter: section.text("scatter"),
+            distance: section.number("distance"),
+            name: section.name,
+        }
+    }
+}

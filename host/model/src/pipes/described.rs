@@ -1,0 +1,554 @@
+//! The pipes of a description, solved together
+//!
+//! Each pipe is solved beside all VCPUs of the cores involved, those of the other pipes among them. A later
+//! pipe can take from an earlier one: then that is solved anew, until all hold beside each other.
+
+use super::{Device, Function, Io, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
+use crate::document::At;
+use crate::draft::{Draft, EndpointDraft, Field, KindDraft, PartitionDraft, PipeFunctionDraft};
+use crate::rules;
+use crate::system::{Kind, PartitionId, Span};
+use crate::timing::{Order, Place as Rank, Task, Timing, Vcpu, VcpuKind};
+use bulkhead_abi::pipe::OnOverrun;
+use bulkhead_analysis::Reservation;
+use bulkhead_tpipe::assessment::{Judge, budget};
+use bulkhead_tpipe::binding::{BindError, Bound};
+use bulkhead_tpipe::language::{Pipeline, SyntaxError};
+use bulkhead_tpipe::repository::{Load, Policy, Repository};
+use bulkhead_tpipe::solver::{self, Answer, Solution};
+
+/// Most stages of a pipe, with the VCPUs of all cores.
+const ROOM: usize = 64;
+/// Solving each anew beside the others so often settles what can be settled.
+const ROUNDS: usize = 8;
+/// What a function reads and writes that is no device's.
+pub(crate) const BUILT_IN: [&[&str]; 2] = [&["timer"], &["trace", "null"]];
+
+/// A pipe whose requirement is kept.
+#[derive(Clone, Debug)]
+pub struct Pipe {
+    /// Its name.
+    pub name: String,
+    /// Where it is described.
+    pub span: Span,
+    /// Budgets, periods, buffers and bounds.
+    pub solved: solved::Solved,
+    /// Where its stages run.
+    pub places: Vec<Place>,
+}
+
+/// Where a stage runs, and what it reads and writes there.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Its partition.
+    pub partition: PartitionId,
+    /// Core of the partition, from 0.
+    pub core: usize,
+    /// Its function, by the name in the partition.
+    pub function: String,
+    /// The endpoint it reads, `timer` or nothing.
+    pub source: Option<String>,
+    /// The I/O VCPU of what it reads or writes, by its name.
+    pub io: Option<String>,
+    /// The endpoint it writes, `trace`, `null` or nothing.
+    pub sink: Option<String>,
+    /// What is done when a job uses up its budget.
+    pub on_overrun: OnOverrun,
+    /// Bottom halves that work for it: endpoint, I/O VCPU, and WCET in nanoseconds.
+    halves: Vec<(String, String, u64)>,
+    linux: bool,
+    /// A VCPU scatters or gathers for it.
+    shares: bool,
+}
+
+impl Pipe {
+    /// The partition that runs all of it: an rtos partition, on its first core.
+    #[must_use]
+    pub fn runs_in(&self) -> Option<PartitionId> {
+        let first = self.places.first()?.partition;
+        let there = |place: &Place| {
+            place.partition == first && place.core == 0 && !place.linux && !place.shares
+        };
+        self.places.iter().all(there).then_some(first)
+    }
+
+    /// Name of a stage's VCPU.
+    #[must_use]
+    pub fn vcpu(&self, stage: usize) -> String {
+        let number = (stage + 1).to_string();
+        let room = bulkhead_abi::NAME_LEN - 2 - number.len();
+        let name = self.name.get(..room).unwrap_or(&self.name);
+        format!("{name}.{number}")
+    }
+}
+
+/// Pipes and functions in the solver's terms.
+pub(crate) struct Described<'d> {
+    draft: &'d Draft,
+    pub(crate) pipes: Pipes,
+    /// By function of `pipes`.
+    places: Vec<Place>,
+}
+
+/// An endpoint by its path, and its device pipe.
+type End<'p> = (String, &'p EndpointDraft, Option<usize>);
+
+/// A partition that offers functions.
+struct Owner<'p> {
+    id: PartitionId,
+    name: &'p str,
+    linux: bool,
+    first_core: usize,
+    ends: Vec<End<'p>>,
+}
+
+impl<'p> Owner<'p> {
+    /// The endpoint that a field names; none where it names nothing, or what is no device's.
+    fn end(&self, field: &Field<String>) -> Option<&End<'p>> {
+        let local = self.local(field)?;
+        self.ends.iter().find(|(path, ..)| *path == local)
+    }
+
+    /// What a field names, without the partition before it.
+    fn local(&self, field: &Field<String>) -> Option<String> {
+        Some(local_name(self.name, &field.given()?.value).to_owned())
+    }
+}
+
+/// What of the bottom half at an endpoint works for a message: endpoint, I/O VCPU, WCET.
+fn half((path, endpoint, _): &End<'_>) -> Option<(String, String, u64)> {
+    Some((path.clone(), endpoint.vcpu.value()?, endpoint.wcet.or(0)?))
+}
+
+/// Why a pipe cannot be had.
+#[derive(Debug)]
+pub(crate) struct Failed<'d> {
+    pub(crate) flow: &'d At<String>,
+    pub(crate) said: Said,
+}
+
+/// A flow that can be read and whose functions fit.
+struct Sound<'d> {
+    name: &'d At<String>,
+    flow: &'d At<String>,
+    pipeline: Pipeline<'d, ROOM>,
+}
+
+/// The flow in the language's terms.
+pub(crate) fn parse(flow: &str) -> Result<Pipeline<'_, ROOM>, SyntaxError> {
+    Pipeline::parse(flow)
+}
+
+impl<'d> Described<'d> {
+    /// Nothing where a VCPU, an endpoint or a function is not sound.
+    pub(crate) fn of(draft: &'d Draft) -> Option<Self> {
+        let mut described = Self {
+            draft,
+            pipes: Pipes::default(),
+            places: Vec::new(),
+        };
+        for (index, partition) in draft.partitions.iter().enumerate() {
+            described.partition(PartitionId(index), partition)?;
+        }
+        described.short_names();
+        described.count_sharers();
+        Some(described)
+    }
+
+    fn partition(&mut self, id: PartitionId, partition: &PartitionDraft) -> Option<()> {
+        if partition.functions.is_empty() {
+            return Some(());
+        }
+        if !rules::pipes::is_sound(partition) {
+            return None;
+        }
+        let timing = partition.timing()?;
+        let linux = partition.kind.value()? == Kind::Linux;
+        let policy = match timing.schedule.order {
+            _ if linux => Policy::Deadline,
+            Order::EarliestDeadline => Policy::Edf,
+            _ => Policy::RateMonotonic,
+        };
+        let first_core = self.cores(partition, policy);
+        self.loads(partition, &timing, first_core);
+        let mut ends = Vec::new();
+        for (path, endpoint) in endpoints(partition) {
+            let device = self.endpoint(&path, endpoint, &timing, first_core)?;
+            ends.push((path, endpoint, device));
+        }
+        let owner = Owner {
+            id,
+            name: &partition.name.value,
+            linux,
+            first_core,
+            ends,
+        };
+        let mut functions = partition.functions.iter();
+        functions.try_for_each(|function| self.function(&owner, function))
+    }
+
+    /// Adds the cores of a partition; the number of the first.
+    fn cores(&mut self, partition: &PartitionDraft, policy: Policy) -> usize {
+        let first = self.pipes.cores.len();
+        let name = &partition.name;
+        for core in 0..partition.core_count().max(1) {
+            let value = match partition.core_count() {
+                0 | 1 => name.value.clone(),
+                _ => format!("{}:{core}", name.value),
+            };
+            let span = name.span.clone();
+            self.pipes.names[super::What::Core as usize].push(At { value, span });
+            self.pipes.cores.push(policy);
+        }
+        first
+    }
+
+    /// Adds the main VCPUs of a partition, but those that are counted with the devices they scatter for.
+    fn loads(&mut self, partition: &PartitionDraft, timing: &Timing, first_core: usize) {
+        let scatters = |name: &str| {
+            let given =
+                |end: &EndpointDraft| end.scatter.given().is_some_and(|at| at.value == name);
+            endpoints(partition).any(|(_, end)| given(end))
+        };
+        for vcpu in timing.vcpus.iter().filter(|vcpu| !scatters(&vcpu.name)) {
+            if let Some(server) = vcpu.budget() {
+                let core = first_core + vcpu.core;
+                self.pipes.loads.push(Load { core, server });
+            }
+        }
+    }
+
+    fn function(&mut self, owner: &Owner<'_>, function: &PipeFunctionDraft) -> Option<()> {
+        let [source, sink] = function.ends().map(|field| owner.end(field));
+        let by_timer = source.is_none() && !function.reads.is_absent();
+        let core = function.core.or(0)? as usize;
+        self.pipes.names[super::What::Function as usize].push(At {
+            value: format!("{}.{}", owner.name, function.name.value),
+            span: function.name.span.clone(),
+        });
+        self.pipes.functions.push(Function {
+            core: owner.first_core + core,
+            wcet: function.wcet.value()?,
+            // The clock is an input that needs no connection.
+            inputs: (function.inputs.or(1)? as u32).saturating_sub(u32::from(by_timer)),
+            outputs: function.outputs.or(1)? as u32,
+            buffering: function.buffering.or(None)?,
+            reads: source.and_then(|(.., device)| *device),
+            writes: sink.and_then(|(.., device)| *device),
+            period: function.period.or(USUAL_PERIOD_NS)?,
+        });
+        let both = || [source, sink].into_iter().flatten();
+        let halves: Vec<_> = both().filter_map(half).collect();
+        self.places.push(Place {
+            partition: owner.id,
+            core,
+            function: function.name.value.clone(),
+            io: halves.first().map(|(_, io, _)| io.clone()),
+            source: owner.local(&function.reads),
+            sink: owner.local(&function.writes),
+            on_overrun: function.on_overrun.or(OnOverrun::default())?,
+            halves,
+            linux: owner.linux,
+            shares: both().any(|(_, endpoint, _)| !endpoint.scatter.is_absent()),
+        });
+        Some(())
+    }
+
+    /// The device pipe of an endpoint; none where it has no I/O VCPU, since then it adds to the stage alone.
+    fn endpoint(
+        &mut self,
+        path: &str,
+        endpoint: &EndpointDraft,
+        timing: &Timing,
+        first_core: usize,
+    ) -> Option<Option<usize>> {
+        let Some(name) = endpoint.vcpu.given() else {
+            return Some(None);
+        };
+        let named = |name: &str| timing.vcpus.iter().find(|vcpu| vcpu.name == name);
+        let vcpu = named(&name.value)?;
+        let VcpuKind::Io { percent } = vcpu.kind else {
+            return None;
+        };
+        let wcet = endpoint.wcet.or(1)?.max(1);
+        let names = &mut self.pipes.names[super::What::Io as usize];
+        let known = names.iter().position(|at| at.span == vcpu.span);
+        let io = known.unwrap_or_else(|| {
+            names.push(At {
+                value: vcpu.name.clone(),
+                span: vcpu.span.clone(),
+            });
+            self.pipes.ios.push(Io {
+                core: first_core + vcpu.core,
+                wcet,
+                percent: percent.into(),
+                sharers: 1,
+            });
+            self.pipes.ios.len() - 1
+        });
+        let known = &mut self.pipes.ios[io];
+        known.wcet = known.wcet.max(wcet);
+        let scatter = match endpoint.scatter.given() {
+            Some(name) => Some(named(&name.value)?.budget()?),
+            None => None,
+        };
+        self.pipes.names[super::What::Device as usize].push(At {
+            value: path.to_owned(),
+            span: endpoint.name.span.clone(),
+        });
+        self.pipes.devices.push(Device {
+            io,
+            main: scatter,
+            sharers: 1,
+            distance: endpoint.distance.given().map(|at| at.value),
+        });
+        Some(Some(self.pipes.devices.len() - 1))
+    }
+
+    /// A function whose name no other has is known by it alone, too.
+    fn short_names(&mut self) {
+        let known = self.places.len();
+        for index in 0..known {
+            let name = self.places[index].function.clone();
+            let alike = self.places[..known].iter();
+            if alike.filter(|place| place.function == name).count() > 1 {
+                continue;
+            }
+            let names = &mut self.pipes.names[super::What::Function as usize];
+            let span = names[index].span.clone();
+            names.push(At { value: name, span });
+            let function = self.pipes.functions[index].clone();
+            self.pipes.functions.push(function);
+            self.places.push(self.places[index].clone());
+        }
+    }
+
+    /// All pipes share devices and their I/O VCPUs.
+    fn count_sharers(&mut self) {
+        let (mut ios, mut devices) = (
+            vec![0; self.pipes.ios.len()],
+            vec![0; self.pipes.devices.len()],
+        );
+        for pipeline in flows(self.draft).filter_map(|flow| parse(&flow.value).ok()) {
+            for stage in pipeline.stages() {
+                let names = &self.pipes.names[super::What::Function as usize];
+                let Some(index) = names.iter().position(|name| name.value == stage.name) else {
+                    continue;
+                };
+                let function = &self.pipes.functions[index];
+                for device in function.reads.into_iter().chain(function.writes) {
+                    devices[device] += 1;
+                    ios[self.pipes.devices[device].io] += 1;
+                }
+            }
+        }
+        let all = self.pipes.ios.iter_mut().zip(ios);
+        all.for_each(|(io, ends)| io.sharers = io.sharers.max(ends));
+        let all = self.pipes.devices.iter_mut().zip(devices);
+        all.for_each(|(device, ends)| device.sharers = device.sharers.max(ends));
+    }
+
+    /// What of a flow does not fit.
+    pub(crate) fn misfit(&self, flow: &str) -> Option<BindError> {
+        let pipeline = parse(flow).ok()?;
+        self.pipes.with(|all| Bound::new(&pipeline, all).err())
+    }
+
+    /// Solves all pipes; nothing where one cannot be read or does not fit.
+    pub(crate) fn solve(&self) -> Option<Result<Vec<Pipe>, Failed<'d>>> {
+        let sound = self.draft.pipes.iter().map(|pipe| {
+            let flow = pipe.flow.given()?;
+            let pipeline = parse(&flow.value).ok()?;
+            self.misfit(&flow.value).is_none().then_some(Sound {
+                name: &pipe.name,
+                flow,
+                pipeline,
+            })
+        });
+        let sound: Vec<_> = sound.collect::<Option<_>>()?;
+        let mut answers: Vec<Option<Answer<ROOM>>> = vec![None; sound.len()];
+        for _ in 0..ROUNDS {
+            let mut settled = true;
+            for index in 0..sound.len() {
+                match self.settle(&sound, &mut answers, index) {
+                    Ok(held) => settled &= held,
+                    Err(failed) => return Some(Err(failed)),
+                }
+            }
+            if settled {
+                return Some(Ok(self.finish(&sound, &answers)));
+            }
+        }
+        let failed = sound.last().map(|pipe| Failed {
+            flow: pipe.flow,
+            said: Said::all(
+                &pipe.flow.value,
+                "the pipes take from each other without end",
+                "no budgets and periods were found that hold for all of them at once",
+                "give them longer delays, or other cores",
+            ),
+        });
+        failed.map(Err)
+    }
+
+    /// Judges a pipe beside the others, and solves it anew where it does not hold; whether it held.
+    fn settle(
+        &self,
+        sound: &[Sound<'d>],
+        answers: &mut [Option<Answer<ROOM>>],
+        index: usize,
+    ) -> Result<bool, Failed<'d>> {
+        let pipe = &sound[index];
+        self.beside(sound, answers, index, |all| {
+            // Bound before: the loads have changed, which nothing that is refused depends on but room.
+            let bound = Bound::new(&pipe.pipeline, all).map_err(|error| Failed {
+                flow: pipe.flow,
+                said: self.pipes.misfit(&pipe.flow.value, &error),
+            })?;
+            let mut judge = Judge::new(&bound);
+            let former = answers[index].map(|answer| Answer {
+                best: Solution::of(&mut judge, answer.best.setting),
+                ..answer
+            });
+            let held = former.filter(|answer| answer.best.holds());
+            let answer = held.unwrap_or_else(|| solver::solve(&bound));
+            if !answer.best.holds() {
+                return Err(Failed {
+                    flow: pipe.flow,
+                    said: unmet(&pipe.flow.value, &bound, &answer),
+                });
+            }
+            Ok((answer, held.is_some()))
+        })
+        .map(|(answer, held)| {
+            answers[index] = Some(answer);
+            held
+        })
+    }
+
+    /// The repository with the stages of all pipes but one as loads.
+    fn beside<R>(
+        &self,
+        sound: &[Sound<'d>],
+        answers: &[Option<Answer<ROOM>>],
+        index: usize,
+        use_it: impl FnOnce(&Repository<'_>) -> R,
+    ) -> R {
+        self.pipes.with(|all| {
+            let mut loads = all.loads.to_vec();
+            let others = sound.iter().zip(answers).enumerate();
+            for (_, (other, answer)) in others.filter(|(other, _)| *other != index) {
+                let Some(answer) = answer else { continue };
+                let Ok(bound) = Bound::new(&other.pipeline, all) else {
+                    continue;
+                };
+                let setting = &answer.best.setting;
+                loads.extend((0..bound.len()).filter_map(|stage| {
+                    let capacity = budget(&bound, stage, setting.messages[stage]);
+                    let server = Reservation::new(capacity, setting.period[stage])?;
+                    let core = bound.function(stage).core;
+                    Some(Load { core, server })
+                }));
+            }
+            use_it(&Repository {
+                loads: &loads,
+                ..*all
+            })
+        })
+    }
+
+    fn finish(&self, sound: &[Sound<'d>], answers: &[Option<Answer<ROOM>>]) -> Vec<Pipe> {
+        let names = &self.pipes.names[super::What::Function as usize];
+        let place = |name: &str| {
+            let index = names.iter().position(|known| known.value == name)?;
+            Some(self.places[index].clone())
+        };
+        let both = sound.iter().zip(answers);
+        both.filter_map(|(pipe, answer)| {
+            let answer = (*answer)?;
+            self.pipes.with(|all| {
+                let bound = Bound::new(&pipe.pipeline, all).ok()?;
+                let stages = pipe.pipeline.stages().iter();
+                Some(Pipe {
+                    name: pipe.name.value.clone(),
+                    span: pipe.name.span.clone(),
+                    solved: solved::Solved::of(&bound, &answer),
+                    places: stages
+                        .map(|stage| place(stage.name))
+                        .collect::<Option<_>>()?,
+                })
+            })
+        })
+        .collect()
+    }
+}
+
+/// What stands in the pipes, as far as it can be read.
+pub(crate) fn flows(draft: &Draft) -> impl Iterator<Item = &At<String>> {
+    draft.pipes.iter().filter_map(|pipe| pipe.flow.given())
+}
+
+/// A name without the partition's before it.
+pub(crate) fn local_name<'n>(partition: &str, written: &'n str) -> &'n str {
+    let rest = written
+        .strip_prefix(partition)
+        .and_then(|rest| rest.strip_prefix('.'));
+    rest.filter(|rest| rest.contains('.')).unwrap_or(written)
+}
+
+/// The endpoints of a partition, `COMPONENT.ENDPOINT` each.
+pub(crate) fn endpoints(
+    partition: &PartitionDraft,
+) -> impl Iterator<Item = (String, &EndpointDraft)> {
+    partition.components.iter().flat_map(|component| {
+        let path = |end: &EndpointDraft| format!("{}.{}", component.name.value, end.name.value);
+        component.endpoints.iter().map(move |end| (path(end), end))
+    })
+}
+
+/// Adds the VCPUs and jobs of pipes to what a partition schedules.
+pub(crate) fn extend(timing: &mut Timing, pipes: &[Pipe], partition: PartitionId) {
+    for pipe in pipes {
+        let stages = pipe.solved.stages.iter().zip(&pipe.places).enumerate();
+        let here = stages.filter(|(_, (_, place))| place.partition == partition && !place.linux);
+        for (index, (stage, place)) in here {
+            let name = pipe.vcpu(index);
+            let vcpu = timing.vcpus.len();
+            timing.vcpus.push(Vcpu {
+                name: name.clone(),
+                span: pipe.span.clone(),
+                kind: VcpuKind::Main {
+                    capacity_ns: stage.capacity_ns,
+                    period_ns: stage.period_ns,
+                },
+                place: Rank::default(),
+                core: place.core,
+            });
+            let mut task = |name: &str, on: usize, wcet_ns: u64| {
+                timing.tasks.push(Task {
+                    name: name.to_owned(),
+                    span: pipe.span.clone(),
+                    vcpu: on,
+                    cause: vcpu,
+                    wcet_ns,
+                    period_ns: stage.period_ns,
+                    deadline_ns: stage.period_ns,
+                });
+            };
+            task(&name, vcpu, stage.capacity_ns);
+            for (_, io, wcet_ns) in &place.halves {
+                let on = timing.vcpus.iter().position(|known| known.name == *io);
+                if let Some(on) = on {
+                    task(&name, on, *wcet_ns);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a VCPU is one for interrupts.
+pub(crate) fn is_io(partition: &PartitionDraft, name: &str) -> bool {
+    partition
+        .vcpu(name)
+        .is_some_and(|vcpu| vcpu.is(KindDraft::Io))
+}

@@ -1,0 +1,228 @@
+//! What is said about pipelines
+//!
+//! The same words for a pipeline on a command line and for one in a description; only the place differs.
+
+use super::{Pipes, What};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::document::At;
+use crate::quantity::time_text;
+use crate::rules::Rule;
+use crate::source::Sources;
+use crate::suggestion::advice;
+use bulkhead_tpipe::assessment::{Owner, Violation};
+use bulkhead_tpipe::binding::{BindError, Bound, Misfit};
+use bulkhead_tpipe::language::{self, Fault, SyntaxError};
+use bulkhead_tpipe::solver::Answer;
+use std::sync::Arc;
+
+/// A remark about a pipeline.
+#[derive(Clone, Debug)]
+pub struct Said {
+    span: language::Span,
+    message: String,
+    here: String,
+    help: String,
+}
+
+impl Said {
+    /// About all of a pipeline.
+    pub(crate) fn all(text: &str, message: &str, here: &str, help: &str) -> Self {
+        let span = language::Span {
+            start: 0,
+            end: text.len(),
+        };
+        let [message, here, help] = [message, here, help].map(str::to_owned);
+        Self {
+            span,
+            message,
+            here,
+            help,
+        }
+    }
+
+    /// About a stage.
+    pub(crate) fn stage(span: language::Span, message: String, here: &str, help: &str) -> Self {
+        Self {
+            span,
+            message,
+            here: here.to_owned(),
+            help: help.to_owned(),
+        }
+    }
+
+    /// About a pipeline that stands alone.
+    #[must_use]
+    pub fn alone(self, id: &'static str, text: &str) -> Diagnostic {
+        let mut sources = Sources::default();
+        sources.add("pipeline".into(), text);
+        let span = self.span.start..self.span.end;
+        Diagnostic::new(id, Severity::Error, &span, self.message)
+            .here(self.here)
+            .help(self.help)
+            .within(&Arc::new(sources))
+    }
+
+    /// About a pipeline that is a value in a description. A text with escapes does not stand there as it reads:
+    /// then all of it is the place.
+    pub(crate) fn within(self, rule: &Rule, flow: &At<String>, sources: &Sources) -> Diagnostic {
+        let written = sources.text(&flow.span).unwrap_or_default();
+        let start = written
+            .find(&flow.value)
+            .map(|within| flow.span.start + within);
+        let span = match start {
+            Some(start) => start + self.span.start..start + self.span.end,
+            None => flow.span.clone(),
+        };
+        rule.at(&span, self.message).here(self.here).help(self.help)
+    }
+}
+
+/// The rule that a misfit breaks.
+#[must_use]
+pub const fn rule_of(fault: Misfit) -> &'static str {
+    match fault {
+        Misfit::UnknownFunction | Misfit::Room => "pipe-function",
+        Misfit::Buffering(_) => "pipe-buffering",
+        _ => "pipe-input",
+    }
+}
+
+impl Pipes {
+    /// What does not fit in a pipeline, for people.
+    #[must_use]
+    pub fn misfit(&self, text: &str, error: &BindError) -> Said {
+        let known: Vec<_> = self.names[What::Function as usize]
+            .iter()
+            .map(|name| name.value.as_str())
+            .collect();
+        let name = error.span.of(text);
+        let (message, here, help) = match error.fault {
+            Misfit::UnknownFunction => (
+                format!("there is no function `{name}`"),
+                "not in the repository".to_owned(),
+                advice(name, "function", &known),
+            ),
+            fault => (
+                format!("`{name}` does not fit here"),
+                fault.to_string(),
+                "`bulkhead explain function` tells what a function declares".into(),
+            ),
+        };
+        Said {
+            span: error.span,
+            message,
+            here,
+            help,
+        }
+    }
+}
+
+/// A mistake in the text of a pipeline, for people.
+#[must_use]
+pub fn syntax_error(text: &str, error: &SyntaxError) -> Said {
+    let found = match error.span.of(text) {
+        "" => "the end".to_owned(),
+        word => format!("`{word}`"),
+    };
+    let (message, here) = match error.fault {
+        Fault::Expected(expected) => (format!("expected {expected}, found {found}"), String::new()),
+        fault => (format!("{found} cannot stand here"), fault.to_string()),
+    };
+    let help = "for example `* (a | b), c | d | e, f [100/s, 10 ms]`: `*` lossless, `,` side by side, \
+                `|` in series; `[20 %, 10 ms]` where messages may be lost";
+    Said {
+        span: error.span,
+        message,
+        here,
+        help: help.into(),
+    }
+}
+
+/// Why a requirement cannot be met, and which can, for people.
+#[must_use]
+pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N>) -> Said {
+    let here = match answer.best.assessment.violation {
+        Some(violation) => reason(bound, answer, violation),
+        None => "nothing is wrong with it".into(),
+    };
+    let least = answer.least.unwrap_or_default();
+    let nearest: Vec<_> = [least.delay, least.flow]
+        .into_iter()
+        .flatten()
+        .map(|requirement| format!("`{requirement}`"))
+        .collect();
+    let help = match nearest.as_slice() {
+        [] => "no delay and no other rate helps: give functions to other cores".into(),
+        some => format!("what can be met: {}", some.join(" or ")),
+    };
+    let span = match bound.pipeline.requirement {
+        Some(_) => bound.pipeline.requirement_span,
+        None => language::Span {
+            start: 0,
+            end: text.len(),
+        },
+    };
+    Said {
+        span,
+        message: "no budgets and periods were found that keep this requirement".into(),
+        here,
+        help,
+    }
+}
+
+/// The constraint that fails, in the names of the pipeline.
+fn reason<const N: usize>(
+    bound: &Bound<'_, N>,
+    answer: &Answer<N>,
+    violation: Violation,
+) -> String {
+    let stage = |stage: usize| bound.pipeline.stages()[stage].name;
+    let repository = bound.repository;
+    match violation {
+        Violation::Period { stage: at } => {
+            format!(
+                "the budget of `{}` does not fit a period that its core allows",
+                stage(at)
+            )
+        }
+        Violation::Core { core, demand } => {
+            let core = &repository.cores[core];
+            let (demand, most) = (demand.percent(), core.policy.capacity().percent());
+            format!(
+                "core `{}` would need {demand:.1} % of its time and gives {most:.0} %",
+                core.name
+            )
+        }
+        Violation::Response { core, owner } => {
+            let who = match owner {
+                Owner::Load(_) => "what runs there besides",
+                Owner::Device(device) => repository.devices[device].name,
+                Owner::Stage(at) => stage(at),
+            };
+            format!(
+                "`{who}` would not get its budget in time on core `{}`",
+                repository.cores[core].name
+            )
+        }
+        Violation::Delay { periods, bound } => {
+            let (periods, bound) = (time_text(periods), time_text(bound));
+            format!("the longest path would take {bound}, its periods sum up to {periods}")
+        }
+        Violation::Loss { stage: at, .. } => {
+            let loss = answer.best.assessment.loss[at].percent();
+            format!("up to {loss:.1} % could be lost before `{}`", stage(at))
+        }
+        Violation::Throughput { stage: at } => format!("`{}` would be too slow", stage(at)),
+        Violation::Overrun { stage: at } => {
+            format!(
+                "messages would come faster to `{}` than it takes them",
+                stage(at)
+            )
+        }
+        Violation::Device { device } => format!(
+            "messages would come closer together at `{}` than it and its sharers allow",
+            repository.devices[device].name
+        ),
+        Violation::Overflow => "times would be too long to count".into(),
+    }
+}

@@ -1,0 +1,143 @@
+//! Keys of `[pipe.NAME]`, `[partition.NAME.function.NAME]` and `….component.NAME.endpoint.NAME`
+
+use super::pipe_keys::BUFFERINGS;
+use super::{Key, Presence::Default, Presence::Required, Shape};
+
+/// Values of `on_overrun`, in the order of [`bulkhead_abi::pipe::OnOverrun`].
+const ON_OVERRUN: &[&str] = &["skip", "stop", "report"];
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        path: "pipe",
+        shape: Shape::Named,
+        presence: Default("none"),
+        meaning: "Tuned pipes, `[pipe.NAME]` each: stages of pipe functions between devices, with a \
+                  requirement from end to end. Budgets, periods and buffers are computed, together with \
+                  all VCPUs of the cores involved; one that cannot be kept is refused.",
+        example: "[pipe.steering]",
+    },
+    Key {
+        path: "pipe.*.flow",
+        shape: Shape::Text,
+        presence: Required,
+        meaning: "The pipeline: functions in series (`|`), side by side (`,`), in groups (`( )`); `*` first \
+                  for lossless buffers instead of four-slot ones; at the end the requirement, throughput or \
+                  loss, and delay. `PARTITION.FUNCTION` where a function's name alone is not unique.",
+        example: "flow = \"read | estimate | write [5 %, 10 ms]\"",
+    },
+    Key {
+        path: "partition.*.function",
+        shape: Shape::Named,
+        presence: Default("none"),
+        meaning: "Pipe functions that the partition offers, `[partition.NAME.function.NAME]` each. In an rtos \
+                  partition each stage is a thread on a VCPU of its own; in Linux it runs under \
+                  SCHED_DEADLINE.",
+        example: "[partition.control.function.read]",
+    },
+    Key {
+        path: "partition.*.function.*.wcet",
+        shape: Shape::Time,
+        presence: Required,
+        meaning: "Worst-case execution time of a job: a message of each input read, one to each output \
+                  written. A stage's budget is a multiple of it, and ends it.",
+        example: "wcet = \"100 us\"",
+    },
+    Key {
+        path: "partition.*.function.*.inputs",
+        shape: Shape::Number(0, 64),
+        presence: Default("1"),
+        meaning: "Most inputs, an endpoint included; 0 = it makes its messages itself.",
+        example: "inputs = 2",
+    },
+    Key {
+        path: "partition.*.function.*.outputs",
+        shape: Shape::Number(0, 64),
+        presence: Default("1"),
+        meaning: "Most outputs, an endpoint included.",
+        example: "outputs = 2",
+    },
+    Key {
+        path: "partition.*.function.*.buffering",
+        shape: Shape::Choice(BUFFERINGS),
+        presence: Default("`\"any\"`"),
+        meaning: "Buffers that it allows: four-slot, lossless (`*` before the pipeline), or both.",
+        example: "buffering = \"four-slot\"",
+    },
+    Key {
+        path: "partition.*.function.*.reads",
+        shape: Shape::Text,
+        presence: Default("no endpoint"),
+        meaning: "The endpoint it reads, `COMPONENT.ENDPOINT` of its partition, with the partition's name \
+                  before it if you like; or `timer`, by which it is released every period. It can only be a \
+                  first stage.",
+        example: "reads = \"pipes.can-in\"",
+    },
+    Key {
+        path: "partition.*.function.*.writes",
+        shape: Shape::Text,
+        presence: Default("`\"null\"`: what a last stage sends goes nowhere"),
+        meaning: "The endpoint it writes to, named likewise, or `trace` or `null`. It can only be a last \
+                  stage.",
+        example: "writes = \"pipes.can-out\"",
+    },
+    Key {
+        path: "partition.*.function.*.period",
+        shape: Shape::Time,
+        presence: Default("10 ms"),
+        meaning: "Its period in a pipeline without a requirement.",
+        example: "period = \"10 ms\"",
+    },
+    Key {
+        path: "partition.*.function.*.core",
+        shape: Shape::Number(0, 63),
+        presence: Default("0"),
+        meaning: "On which of the partition's cores it runs, counted from 0.",
+        example: "core = 0",
+    },
+    Key {
+        path: "partition.*.function.*.on_overrun",
+        shape: Shape::Choice(ON_OVERRUN),
+        presence: Default("`\"skip\"`"),
+        meaning: "What is done about a job that uses up its budget: it is cut and counted in any case, and goes on with \
+                  the next budget. `\"skip\"`: what it then sends is dropped. `\"stop\"`: the pipe is stopped. `\"report\"`: nothing more.",
+        example: "on_overrun = \"skip\"",
+    },
+    Key {
+        path: "partition.*.component.*.endpoint",
+        shape: Shape::Named,
+        presence: Default("none"),
+        meaning: "Endpoints at which a component hands on what a device brings or takes, in one direction \
+                  each: `[partition.NAME.component.NAME.endpoint.NAME]`. Pipes know them as \
+                  `PARTITION.COMPONENT.ENDPOINT`.",
+        example: "[partition.control.component.pipes.endpoint.can-in]",
+    },
+    Key {
+        path: "partition.*.component.*.endpoint.*.vcpu",
+        shape: Shape::Text,
+        presence: Default("none: who uses it does its work"),
+        meaning: "The I/O VCPU on which its interrupts are served.",
+        example: "vcpu = \"can\"",
+    },
+    Key {
+        path: "partition.*.component.*.endpoint.*.wcet",
+        shape: Shape::Time,
+        presence: Default("nothing to do for a message"),
+        meaning: "Worst-case execution time of the bottom half for one message. Goes with `vcpu`.",
+        example: "wcet = \"50 us\"",
+    },
+    Key {
+        path: "partition.*.component.*.endpoint.*.scatter",
+        shape: Shape::Text,
+        presence: Default("it is not shared"),
+        meaning: "The main VCPU, of its own, that scatters or gathers for those who share it; its C is enough \
+                  for one message.",
+        example: "scatter = \"can-rx\"",
+    },
+    Key {
+        path: "partition.*.component.*.endpoint.*.distance",
+        shape: Shape::Time,
+        presence: Default("the first stage's period: as often as the pipeline takes them"),
+        meaning: "Where it is read: shortest distance of two messages.",
+        example: "distance = \"10 ms\"",
+    },
+];

@@ -1,0 +1,64 @@
+//! The VCPUs of endpoints are there, and theirs
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, KindDraft, PartitionDraft};
+use crate::pipes::described::{endpoints, is_io};
+use crate::system::Span;
+
+crate::rules::rule! {
+    Error, "endpoint-vcpu",
+    "an endpoint's interrupts are served on an I/O VCPU without tasks, and a main VCPU of its own scatters",
+    "One I/O VCPU per device class (003 §3.1.2): it works for the stages that read and write there, and for nobody \
+     else, so that its share is enough for them.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for partition in &draft.partitions {
+        for (span, message, help) in problems(partition) {
+            report.add(RULE.at(&span, message).help(help));
+        }
+    }
+}
+
+/// Where, what is wrong, and what to do.
+pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'static str)> {
+    let mut found = Vec::new();
+    let mut scatterers = Vec::new();
+    for (path, endpoint) in endpoints(partition) {
+        if let Some(name) = endpoint.vcpu.given() {
+            let mut tasks = partition.tasks.iter();
+            let used = tasks.any(|task| task.vcpu.given().is_some_and(|on| on.value == name.value));
+            if !is_io(partition, &name.value) {
+                let message = format!(
+                    "`{}` is no I/O VCPU of `{}`",
+                    name.value, partition.name.value
+                );
+                let help = "describe it: `[partition.NAME.vcpu.NAME]` with `kind = \"io\"` and a `utilisation`";
+                found.push((name.span.clone(), message, help));
+            } else if used {
+                let message = format!("`{}` serves `{path}`, and tasks", name.value);
+                found.push((
+                    name.span.clone(),
+                    message,
+                    "give the tasks an I/O VCPU of their own",
+                ));
+            }
+        }
+        let Some(name) = endpoint.scatter.given() else {
+            continue;
+        };
+        let main = partition
+            .vcpu(&name.value)
+            .is_some_and(|vcpu| vcpu.is(KindDraft::Main));
+        let mut tasks = partition.tasks.iter();
+        let used = tasks.any(|task| task.vcpu.given().is_some_and(|on| on.value == name.value));
+        if !main || used || scatterers.contains(&&name.value) || endpoint.vcpu.is_absent() {
+            let message = format!("`{}` cannot scatter for `{path}`", name.value);
+            let help = "it is a main VCPU that does nothing else, beside the endpoint's I/O VCPU";
+            found.push((name.span.clone(), message, help));
+        }
+        scatterers.push(&name.value);
+    }
+    found
+}

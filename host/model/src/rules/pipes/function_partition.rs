@@ -1,0 +1,43 @@
+//! Pipe functions are in partitions that can run them
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, PartitionDraft};
+use crate::system::{Kind, Span};
+
+crate::rules::rule! {
+    Error, "function-partition",
+    "pipe functions are those of rtos partitions, whose VCPUs rates or deadlines order, or of Linux",
+    "Budgets and periods of stages are computed for cores on which a period alone says how important a VCPU is \
+     (003 §3.1.4), and for SCHED_DEADLINE.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for partition in &draft.partitions {
+        let (Some(function), Some((why, help))) = (partition.functions.first(), problem(partition))
+        else {
+            continue;
+        };
+        let span: &Span = &function.name.span;
+        let message = format!("`{}` cannot run pipe functions", partition.name.value);
+        report.add(RULE.at(span, message).here(why).help(help));
+    }
+}
+
+/// What is in the way, and what to do.
+pub(super) fn problem(partition: &PartitionDraft) -> Option<(&'static str, &'static str)> {
+    if partition.functions.is_empty() {
+        return None;
+    }
+    if partition.kind.value() == Some(Kind::Image) {
+        return Some((
+            "nothing is known of what runs there",
+            "make it a function of another partition",
+        ));
+    }
+    let placed = partition.schedule.by_priority() == Some(true);
+    placed.then_some((
+        "priorities order its VCPUs",
+        "drop `order = \"fixed-priority\"`, or give the functions a partition of their own",
+    ))
+}

@@ -1,0 +1,57 @@
+//! Rules about pipes, their functions and endpoints
+
+pub(crate) mod endpoint_vcpu;
+pub(crate) mod function_endpoint;
+pub(crate) mod function_partition;
+pub(crate) mod function_times;
+pub(crate) mod pipe_buffering;
+pub(crate) mod pipe_cycle;
+pub(crate) mod pipe_function;
+pub(crate) mod pipe_idle;
+pub(crate) mod pipe_input;
+pub(crate) mod pipe_syntax;
+pub(crate) mod pipe_unmet;
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, PartitionDraft};
+use crate::pipes::described::{Described, flows};
+use crate::pipes::rule_of;
+use crate::rules::{Rule, time};
+
+/// In the order of the reference.
+pub(super) const RULES: &[&Rule] = &[
+    &function_partition::RULE,
+    &function_times::RULE,
+    &function_endpoint::RULE,
+    &endpoint_vcpu::RULE,
+    &pipe_syntax::RULE,
+    &pipe_function::RULE,
+    &pipe_buffering::RULE,
+    &pipe_input::RULE,
+    &pipe_cycle::RULE,
+    &pipe_unmet::RULE,
+    &pipe_idle::RULE,
+];
+
+/// Whether the functions of a partition, its endpoints and its VCPUs are sound one by one.
+pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
+    time::is_sound(partition)
+        && function_partition::problem(partition).is_none()
+        && function_times::problems(partition).next().is_none()
+        && function_endpoint::unknown(partition).next().is_none()
+        && endpoint_vcpu::problems(partition).is_empty()
+}
+
+/// Reports the misfits that are one rule's.
+fn report_misfits(draft: &Draft, rule: &Rule, report: &mut Report) {
+    let Some(described) = Described::of(draft).filter(|_| !draft.pipes.is_empty()) else {
+        return;
+    };
+    for flow in flows(draft) {
+        let misfit = described.misfit(&flow.value);
+        if let Some(error) = misfit.filter(|error| rule_of(error.fault) == rule.id) {
+            let said = described.pipes.misfit(&flow.value, &error);
+            report.add(said.within(rule, flow, &draft.sources));
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! A function gets the buffers that it allows
+
+use crate::diagnostic::Report;
+use crate::draft::Draft;
+
+crate::rules::rule! {
+    Error, "pipe-buffering",
+    "the buffers of a pipe are those that all its functions allow",
+    "A function that needs every message cannot do with four-slot buffers, and one that needs the newest cannot with a ring: it says so in `buffering`.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    super::report_misfits(draft, &RULE, report);
+}

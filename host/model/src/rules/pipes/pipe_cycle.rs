@@ -1,0 +1,41 @@
+//! A message passes a function once
+
+use crate::diagnostic::Report;
+use crate::draft::Draft;
+use crate::pipes::Said;
+use crate::pipes::described::{flows, parse};
+
+crate::rules::rule! {
+    Error, "pipe-cycle",
+    "no stage of a pipe feeds a stage of the same function",
+    "Such a function would feed itself, directly or through others: a cycle, in which delays have no bound. Stages side \
+     by side may share a function, each with a thread and a budget of its own.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for flow in flows(draft) {
+        let Ok(pipeline) = parse(&flow.value) else {
+            continue;
+        };
+        let stages = pipeline.stages();
+        // Junctions that what leaves a stage can reach; stages stand in the order of the data.
+        let again = stages.iter().enumerate().find_map(|(index, first)| {
+            let mut reached = vec![first.to];
+            stages.iter().skip(index + 1).find(|stage| {
+                let fed = reached.contains(&stage.from);
+                if fed {
+                    reached.push(stage.to);
+                }
+                fed && stage.name == first.name
+            })
+        });
+        if let Some(stage) = again {
+            let message = format!("`{}` would feed itself", stage.name);
+            let help =
+                "a pipe goes one way; what comes back goes through a device, as another pipe";
+            let said = Said::stage(stage.span, message, "the same function again", help);
+            report.add(said.within(&RULE, flow, &draft.sources));
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Messages on paths, from the words of who runs their last stage
+//!
+//! Each message that enters a path is numbered there; those whose numbers never leave it are lost. What a
+//! partition says of a path that the description does not know is shown without a bound.
+
+use bulkhead_abi::trace::Event;
+use bulkhead_plan::manifest::{Manifest, PathManifest};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use crate::figures::{Durations, Spread};
+use crate::watch::Clock;
+
+/// Paths kept of a partition.
+const MOST_PATHS: usize = 32;
+
+/// A path of a pipe, or a round trip.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PathReport {
+    /// Who says so.
+    pub partition: String,
+    /// The pipe.
+    pub name: String,
+    /// First and last function; empty where the description does not know the path.
+    pub ends: [String; 2],
+    /// Messages that left it.
+    pub delivered: u64,
+    /// Messages that entered between those and did not.
+    pub lost: u64,
+    /// Messages per second.
+    pub rate: f64,
+    /// From entry to exit.
+    pub delay: Spread,
+    /// Longest delay that is proven, nanoseconds.
+    pub bound_ns: Option<u64>,
+    /// Messages that took longer.
+    pub late: u64,
+    /// Largest part of the messages that is lost, as proven.
+    pub loss_bound: Option<f64>,
+    /// Messages per second that are required.
+    pub required_rate: Option<f64>,
+}
+
+impl PathReport {
+    /// Whether everything that is promised of it was kept.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let all = (self.delivered + self.lost).max(1);
+        let within = |bound: f64| self.lost as f64 <= bound * all as f64;
+        self.late == 0 && self.loss_bound.is_none_or(within)
+    }
+}
+
+/// All paths.
+#[derive(Debug, Default)]
+pub(super) struct Paths {
+    described: Vec<(usize, PathManifest)>,
+    /// By partition, name and number.
+    seen: BTreeMap<(usize, String, u64), Path>,
+}
+
+#[derive(Debug, Default)]
+struct Path {
+    delivered: u64,
+    lost: u64,
+    late: u64,
+    newest: u32,
+    first_ns: u64,
+    last_ns: u64,
+    delay: Durations,
+}
+
+impl Paths {
+    /// Those that the description knows, none of them seen.
+    pub(super) fn new(manifest: &Manifest) -> Self {
+        let index = |name: &str| manifest.partitions.iter().position(|one| one.name == name);
+        let known = manifest.paths.iter();
+        let known = known.filter_map(|path| Some((index(&path.partition)?, path.clone())));
+        Self {
+            described: known.collect(),
+            seen: BTreeMap::new(),
+        }
+    }
+
+    fn described(&self, by: usize, name: &str, number: u64) -> Option<&PathManifest> {
+        let named = |(partition, path): &&(usize, PathManifest)| {
+            *partition == by && path.pipe == name && path.number == number
+        };
+        self.described.iter().find(named).map(|(_, path)| path)
+    }
+
+    /// Partition `by` says that a message left a path.
+    pub(super) fn take(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
+        let bound = self.described(by, &name, event.b).map(|path| path.bound_ns);
+        let known = (by, name, event.b);
+        let of_partition = self.seen.keys().filter(|(partition, ..)| *partition == by);
+        if !self.seen.contains_key(&known) && of_partition.count() >= MOST_PATHS {
+            return;
+        }
+        let path = self.seen.entry(known).or_default();
+        let delay = clock.ns(event.ticks.saturating_sub(event.a));
+        let at = clock.ns(event.ticks);
+        if path.delivered == 0 {
+            path.first_ns = at;
+        } else {
+            // A smaller number is a new start's.
+            let missing = event.sequence.checked_sub(path.newest.saturating_add(1));
+            path.lost += u64::from(missing.unwrap_or(0));
+        }
+        path.delivered += 1;
+        path.late += u64::from(bound.is_some_and(|bound| delay > bound));
+        path.newest = event.sequence;
+        path.last_ns = at;
+        path.delay.add(delay);
+    }
+
+    /// What was seen, and what of the described was not.
+    pub(super) fn reports(&self, names: &[String]) -> Vec<PathReport> {
+        let unseen = self.described.iter().filter(|(partition, path)| {
+            let known = (*partition, path.pipe.clone(), path.number);
+            !self.seen.contains_key(&known)
+        });
+        let unseen = unseen.map(|(_, path)| report(&path.partition, &path.pipe, Some(path)));
+        let seen = self.seen.iter().map(|((partition, name, number), path)| {
+            let known = self.described(*partition, name, *number);
+            let who = names.get(*partition).map_or("", String::as_str);
+            let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
+            PathReport {
+                delivered: path.delivered,
+                lost: path.lost,
+                late: path.late,
+                rate: match path.delivered {
+                    0 | 1 => 0.0,
+                    count => (count - 1) as f64 / span.max(1e-9),
+                },
+                delay: path.delay.spread(),
+                ..report(who, name, known)
+            }
+        });
+        seen.chain(unseen).collect()
+    }
+}
+
+/// Without figures.
+fn report(partition: &str, name: &str, known: Option<&PathManifest>) -> PathReport {
+    PathReport {
+        partition: partition.to_owned(),
+        name: name.to_owned(),
+        ends: known.map(|path| path.ends.clone()).unwrap_or_default(),
+        bound_ns: known.map(|path| path.bound_ns),
+        loss_bound: known.map(|path| path.loss),
+        required_rate: known.and_then(|path| path.throughput),
+        ..PathReport::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_abi::name_field;
+    use bulkhead_abi::trace::EventKind;
+
+    fn paths() -> Paths {
+        let known = PathManifest {
+            partition: "control".into(),
+            pipe: "steering".into(),
+            number: 0x200,
+            ends: ["read".into(), "write".into()],
+            bound_ns: 1000,
+            loss: 0.25,
+            throughput: Some(100.0),
+        };
+        Paths {
+            described: vec![(0, known)],
+            seen: BTreeMap::new(),
+        }
+    }
+
+    fn leave(paths: &mut Paths, number: u64, sequence: u32, [entered, left]: [u64; 2]) {
+        let event = Event {
+            ticks: left,
+            kind: EventKind::Delivered as u32,
+            sequence,
+            a: entered,
+            b: number,
+            name: name_field("steering"),
+        };
+        paths.take(0, "steering".into(), &event, &Clock::new(1_000_000_000));
+    }
+
+    #[test]
+    fn delay_loss_and_rate_stand_beside_what_is_promised() {
+        let mut paths = paths();
+        for (sequence, times) in [(7, [0, 900]), (8, [1000, 1900]), (10, [3000, 4001])] {
+            leave(&mut paths, 0x200, sequence, times);
+        }
+        let [report] = paths.reports(&["control".into()]).try_into().expect("one");
+        assert_eq!((report.delivered, report.lost, report.late), (3, 1, 1));
+        assert_eq!((report.delay.min_ns, report.delay.max_ns), (900, 1001));
+        assert_eq!(report.ends, ["read", "write"]);
+        assert!(
+            (report.rate - 2.0 / 3.101e-6).abs() < 1.0,
+            "{}",
+            report.rate
+        );
+        assert!(!report.holds());
+        // Started anew, it counts from the beginning, which is no loss.
+        leave(&mut paths, 0x200, 1, [5000, 5100]);
+        assert_eq!(paths.reports(&[])[0].lost, 1);
+    }
+
+    #[test]
+    fn a_promise_that_nobody_spoke_of_is_shown_and_an_unknown_path_has_no_bound() {
+        let mut paths = paths();
+        leave(&mut paths, 0, 1, [0, u64::MAX]);
+        let reports = paths.reports(&["control".into()]);
+        let bounds: Vec<_> = reports.iter().map(|report| report.bound_ns).collect();
+        assert_eq!(bounds, [None, Some(1000)]);
+        assert_eq!(reports[1].delivered, 0);
+        assert!(reports[0].holds());
+    }
+}

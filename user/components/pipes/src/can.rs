@@ -1,0 +1,130 @@
+//! The CAN controller as a device pipe
+//!
+//! The bottom half is a thread on the I/O VCPU, at the priority of the first stage that reads or writes there. It puts what
+//! came into a queue of each stage that reads. Who writes does so on the stage's own budget.
+
+use crate::stage::{self, STAGES};
+use crate::{CORE, Failure};
+use bulkhead_abi::can::Frame;
+use bulkhead_abi::kernel::{Operation, first};
+use bulkhead_abi::name_text;
+use bulkhead_abi::pipe::{NONE, Stage};
+use bulkhead_can_port::{Counters, Port, Queue, SETTINGS, Sent};
+use bulkhead_component::call::call;
+use bulkhead_component::first::Timing;
+use bulkhead_component::{First, Own, clock, println};
+use bulkhead_sched::policy::{Binding, ServerId};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+static PORT: Port = Port::new();
+/// By number of the stage that reads.
+static QUEUES: [Queue; STAGES] = [const { Queue::new() }; STAGES];
+/// Stages that read, by bit.
+static READERS: AtomicU64 = AtomicU64::new(0);
+/// Capability by which the bottom half waits, and the interrupt.
+static LINE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// Overruns, malformed frames, times off the bus.
+static WRONG: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+
+/// Opens the controller and starts its bottom half, if a stage reads or writes there.
+pub(crate) fn start(
+    first: &mut First,
+    own: &Own,
+    timing: &Timing,
+    servers: &[ServerId],
+) -> Result<(), Failure> {
+    let served = timing.stages.iter().find(|stage| stage.io != NONE);
+    let Some(served) = served else { return Ok(()) };
+    let function = own
+        .function()
+        .ok_or(Failure::Pipe("can", "the component drives no controller"))?;
+    let opened = PORT.open(function);
+    opened.map_err(|_| Failure::Pipe("can", "no controller answers"))?;
+    println!("can: on the bus at {} bit/s", SETTINGS.bits_per_s);
+    for (number, _) in timing
+        .stages
+        .iter()
+        .enumerate()
+        .filter(|(_, stage)| reads(stage))
+    {
+        READERS.fetch_or(1 << number, Relaxed);
+        QUEUES[number % STAGES].open();
+    }
+    let server = |number: u32| servers.get(number as usize).copied();
+    let (Some(vcpu), Some(cause)) = (server(served.io), server(served.vcpu)) else {
+        return Err(Failure::Pipe("can", "it has no I/O VCPU"));
+    };
+    let index = CORE.threads.spawn(first, serve, Binding { vcpu, cause })?;
+    let [receive, send] = CORE.threads.end_point(first, index)?;
+    let intid = function.intid.into();
+    LINE[0].store(receive, Relaxed);
+    LINE[1].store(intid, Relaxed);
+    call(first::INTERRUPT, Operation::Listen, [intid, send])?;
+    Ok(())
+}
+
+fn reads(stage: &Stage) -> bool {
+    stage.from == 0 && !matches!(name_text(&stage.source), "" | "timer")
+}
+
+/// The bottom half.
+extern "C" fn serve(_: u64) -> ! {
+    let [receive, intid] = LINE.each_ref().map(|word| word.load(Relaxed));
+    let mut known = Counters::default();
+    loop {
+        PORT.serve(&mut known, |frame, at| {
+            let readers = READERS.load(Relaxed);
+            for number in (0..STAGES).filter(|number| readers >> number & 1 != 0) {
+                if QUEUES[number].put(frame, at) {
+                    stage::shared(number).feed(at);
+                } else {
+                    stage::shared(number).dropped.fetch_add(1, Relaxed);
+                }
+            }
+        });
+        let counts = [known.overruns, known.malformed, known.bus_offs];
+        for (place, count) in WRONG.iter().zip(counts) {
+            place.store(count.into(), Relaxed);
+        }
+        // Refused where none is held: nothing was raised yet.
+        let _held = call(first::INTERRUPT, Operation::Complete, [intid]);
+        let _merged = CORE.threads.wait_notified(receive);
+    }
+}
+
+/// Says what went wrong, if anything did.
+pub(crate) fn tell() {
+    let [overruns, malformed, bus_offs] = WRONG.each_ref().map(|count| count.load(Relaxed));
+    if overruns + malformed + bus_offs > 0 {
+        println!("can: overruns={overruns} malformed={malformed} bus-offs={bus_offs}");
+    }
+}
+
+/// When the oldest frame came that waits for a stage.
+pub(crate) fn waiting(number: usize) -> Option<u64> {
+    QUEUES[number % STAGES].oldest().map(|(_, at)| at)
+}
+
+/// The oldest frame that waits for a stage, and when it came.
+pub(crate) fn read(number: usize) -> Option<([u64; 2], u64)> {
+    let queue = &QUEUES[number % STAGES];
+    let oldest = queue.oldest();
+    queue.take();
+    oldest
+}
+
+/// Sends a frame; `false` where the bus was not free, or the controller not on it, for so many ticks.
+pub(crate) fn write(words: [u64; 2], patience: u64) -> bool {
+    let Some(frame) = Frame::of(words) else {
+        return false;
+    };
+    let until = clock::now() + patience;
+    loop {
+        match PORT.send(&frame) {
+            Sent::Now => return true,
+            Sent::From(tick) if tick <= until => CORE.threads.sleep_until(tick),
+            Sent::From(_) | Sent::Off => return false,
+        }
+    }
+}

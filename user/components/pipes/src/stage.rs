@@ -1,0 +1,504 @@
+//! A stage: a thread on its VCPU, released by data
+//!
+//! Job j is released at v(j) = max(arrival, v(j − m) + T), m jobs being paid by one budget, and copies its
+//! inputs then (implicit communication). Pacing by v and not by the budget alone is what the bound stands on: a job that needs less than its WCET
+//! leaves budget for one too many.
+
+use crate::functions::{self, Function, Job, State};
+use crate::link::{self, Input, Output};
+use crate::message::{Entry, HEADS, Message};
+use crate::{CORE, Failure, LOAD, can, watch};
+use bulkhead_abi::name_text;
+use bulkhead_abi::pipe::{OnOverrun, Pipe, Stage};
+use bulkhead_component::clock::{self, ticks};
+use bulkhead_component::first::Timing;
+use bulkhead_component::{First, Own};
+use bulkhead_sched::NEVER;
+use bulkhead_sched::policy::{Binding, ServerId};
+use bulkhead_slite::Mutex;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU64};
+
+/// Stages of all pipes.
+pub(crate) const STAGES: usize = 24;
+/// Inputs, and outputs, of a stage.
+const ENDS: usize = 4;
+/// Most jobs in a budget.
+const MESSAGES: usize = 16;
+/// A job that is to overrun, of so many.
+const OVERRUN_OF: u64 = 100;
+/// Time from the last stage's being built to the first release, beside a period of each: what starting took of a
+/// budget is back.
+const HEAD_START_NS: u64 = 2_000_000;
+
+/// What of a stage others see: who feeds it, who schedules it, who says what it did.
+pub(crate) struct Shared {
+    stage: Mutex<Option<&'static Stage>>,
+    /// Index of its thread; 0 = none yet.
+    thread: AtomicU64,
+    /// Tick of the first arrival that no job has taken; 0 = none.
+    arrived: AtomicU64,
+    /// The job that runs has used up its budget.
+    expired: AtomicBool,
+    pub(crate) jobs: AtomicU64,
+    pub(crate) overruns: AtomicU64,
+    /// Messages that found no room in time.
+    pub(crate) dropped: AtomicU64,
+}
+
+impl Shared {
+    /// Its function.
+    pub(crate) fn name(&self) -> &'static str {
+        let stage = self.stage.with(&CORE.threads, |stage| *stage);
+        stage
+            .ok()
+            .flatten()
+            .map_or("?", |stage| name_text(&stage.function))
+    }
+
+    /// Its budget is used up.
+    pub(crate) fn expired(&self) {
+        self.expired.store(true, Relaxed);
+    }
+
+    /// Something came for it at `tick`.
+    pub(crate) fn feed(&self, tick: u64) {
+        let _is_first = self.arrived.compare_exchange(0, tick, Relaxed, Relaxed);
+        CORE.threads.wakeup(self.thread.load(Relaxed));
+    }
+}
+
+static SHARED: [Shared; STAGES] = [const {
+    Shared {
+        stage: Mutex::new(None),
+        thread: AtomicU64::new(0),
+        arrived: AtomicU64::new(0),
+        expired: AtomicBool::new(false),
+        jobs: AtomicU64::new(0),
+        overruns: AtomicU64::new(0),
+        dropped: AtomicU64::new(0),
+    }
+}; STAGES];
+/// What each stage's thread takes with it.
+static PLANS: [Mutex<Option<Plan>>; STAGES] = [const { Mutex::new(None) }; STAGES];
+/// Pipes that were stopped, by bit of their number.
+static STOPPED: AtomicU64 = AtomicU64::new(0);
+/// First release of all; 0 until everything is built.
+static START: AtomicU64 = AtomicU64::new(0);
+
+/// Where a first stage's messages come from.
+#[derive(Clone, Copy)]
+enum Source {
+    /// The stages before.
+    Stages,
+    /// The clock, every so many ticks.
+    Timer(u64),
+    /// The CAN controller.
+    Can,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sink {
+    Stages,
+    Nothing,
+    Trace,
+    Can,
+}
+
+/// A stage before it runs.
+struct Plan {
+    number: usize,
+    pipe: usize,
+    /// Among the stages of its pipe.
+    place: usize,
+    stage: &'static Stage,
+    function: Function,
+    source: Source,
+    /// Which first stage it is.
+    head: usize,
+    sink: Sink,
+    inputs: [Option<Input>; ENDS],
+    /// With the number of the stage that is fed.
+    outputs: [Option<(Output, usize)>; ENDS],
+    period: u64,
+    /// Nanoseconds that a job computes.
+    load_ns: u64,
+    overruns: bool,
+    /// By how many percent of its interval at most a timer comes later.
+    jitter: u64,
+    /// Ticks by which the first release of a timer is later than that of others.
+    offset: u64,
+}
+
+/// What a stage of a running system is, by its thread.
+pub(crate) fn of_thread(index: u64) -> Option<&'static Shared> {
+    SHARED.iter().find(|one| one.thread.load(Relaxed) == index)
+}
+
+/// A stage by its number among all.
+pub(crate) fn shared(number: usize) -> &'static Shared {
+    &SHARED[number % STAGES]
+}
+
+/// Whether a pipe was stopped.
+pub(crate) fn is_stopped(pipe: usize) -> bool {
+    STOPPED.load(Relaxed) >> pipe & 1 != 0
+}
+
+/// Builds all stages, which wait.
+pub(crate) fn build(
+    first: &mut First,
+    own: &Own,
+    timing: &Timing,
+    servers: &[ServerId],
+) -> Result<(), Failure> {
+    let load = own.number("load", 50).min(95);
+    let overrun = own.argument("overrun");
+    let mut number = 0;
+    for (pipe, described) in timing.pipes.iter().enumerate() {
+        let name = name_text(&described.name);
+        let count = described.stages as usize;
+        let stages = timing.stages.get(number..number + count);
+        let stages = stages.ok_or(Failure::Pipe(name, "it has no stages"))?;
+        if number + count > STAGES {
+            return Err(Failure::Pipe(name, "there is no room for its stages"));
+        }
+        let mut plans: [Option<Plan>; STAGES] = [const { None }; STAGES];
+        let mut heads = 0;
+        for ((place, stage), plan) in stages.iter().enumerate().zip(&mut plans) {
+            let function = functions::named(name_text(&stage.function))
+                .ok_or(Failure::Pipe(name, "it has a function that is not here"))?;
+            if stage.messages as usize > MESSAGES || heads == HEADS && stage.from == 0 {
+                return Err(Failure::Pipe(name, "a budget or its inputs are too many"));
+            }
+            let last = stages.last().is_some_and(|last| last.to == stage.to);
+            *plan = Some(Plan {
+                number: number + place,
+                pipe,
+                place,
+                stage,
+                function,
+                source: source(described, stage, timing),
+                head: heads,
+                sink: sink(stage, last),
+                inputs: [const { None }; ENDS],
+                outputs: [const { None }; ENDS],
+                period: vcpu_period(stage, timing),
+                load_ns: stage.wcet_ns * load / 100,
+                jitter: own.number("jitter", 0),
+                overruns: overrun == Some(name_text(&stage.function)),
+                offset: ticks(100_000) * (number + place) as u64,
+            });
+            heads += usize::from(stage.from == 0);
+        }
+        connect(described, &mut plans)
+            .ok_or(Failure::Pipe(name, "there is no room for its buffers"))?;
+        for plan in plans.into_iter().flatten() {
+            spawn(first, plan, servers)?;
+        }
+        number += count;
+    }
+    Ok(())
+}
+
+fn vcpu_period(stage: &Stage, timing: &Timing) -> u64 {
+    let vcpu = timing.vcpus.get(stage.vcpu as usize);
+    ticks(vcpu.map_or(0, |vcpu| vcpu.period_ns))
+}
+
+fn source(pipe: &Pipe, stage: &Stage, timing: &Timing) -> Source {
+    match name_text(&stage.source) {
+        _ if stage.from != 0 => Source::Stages,
+        "timer" | "" if pipe.fifo == 0 => Source::Timer(vcpu_period(stage, timing)),
+        "timer" | "" => Source::Timer(ticks(pipe.interval_ns)),
+        _ => Source::Can,
+    }
+}
+
+fn sink(stage: &Stage, last: bool) -> Sink {
+    match name_text(&stage.sink) {
+        _ if !last => Sink::Stages,
+        "" | "null" => Sink::Nothing,
+        "trace" => Sink::Trace,
+        _ => Sink::Can,
+    }
+}
+
+/// A buffer from each stage into a junction to each stage out of it.
+fn connect(pipe: &Pipe, plans: &mut [Option<Plan>; STAGES]) -> Option<()> {
+    for from in 0..STAGES {
+        for to in from + 1..STAGES {
+            let junctions = |plan: &Plan| (plan.stage.from, plan.stage.to);
+            let (Some((_, out)), Some((into, _))) = (
+                plans[from].as_ref().map(junctions),
+                plans[to].as_ref().map(junctions),
+            ) else {
+                continue;
+            };
+            if out != into {
+                continue;
+            }
+            let (reader, writer) = (plans[to].as_mut()?.stage.buffer, plans[to].as_ref()?.number);
+            let (input, output) = link::make(pipe, reader)?;
+            let place = plans[to].as_mut()?.inputs.iter_mut();
+            *place.into_iter().find(|place| place.is_none())? = Some(input);
+            let place = plans[from].as_mut()?.outputs.iter_mut();
+            *place.into_iter().find(|place| place.is_none())? = Some((output, writer));
+        }
+    }
+    Some(())
+}
+
+fn spawn(first: &mut First, plan: Plan, servers: &[ServerId]) -> Result<(), Failure> {
+    let number = plan.number;
+    let vcpu = servers.get(plan.stage.vcpu as usize);
+    let vcpu = vcpu
+        .copied()
+        .ok_or(bulkhead_abi::kernel::Status::BadArgument)?;
+    let shared = &SHARED[number];
+    let stage = plan.stage;
+    let _kept = shared
+        .stage
+        .with(&CORE.threads, |place| *place = Some(stage));
+    let _kept = PLANS[number].with(&CORE.threads, |place| *place = Some(plan));
+    let index = CORE.threads.spawn(first, work, Binding::main(vcpu))?;
+    shared.thread.store(index, Relaxed);
+    Ok(())
+}
+
+/// Everything is built: lets the stages begin.
+pub(crate) fn go(timing: &Timing) {
+    let periods = timing.stages.iter().map(|stage| vcpu_period(stage, timing));
+    let longest = periods.max().unwrap_or(0);
+    START.store(clock::now() + longest + ticks(HEAD_START_NS), Relaxed);
+    for shared in &SHARED {
+        let thread = shared.thread.load(Relaxed);
+        if thread != 0 {
+            CORE.threads.wakeup(thread);
+        }
+    }
+}
+
+extern "C" fn work(index: u64) -> ! {
+    let number = SHARED
+        .iter()
+        .position(|one| one.thread.load(Relaxed) == index);
+    let place = number.and_then(|number| PLANS.get(number));
+    let plan = place.and_then(|place| place.with(&CORE.threads, Option::take).ok().flatten());
+    match plan {
+        Some(plan) => Running::new(plan).run(),
+        None => CORE.threads.exit(),
+    }
+}
+
+/// A stage that runs.
+struct Running {
+    plan: Plan,
+    shared: &'static Shared,
+    /// v of the last m jobs; 0 = none.
+    releases: [u64; MESSAGES],
+    jobs: usize,
+    /// Messages that entered here.
+    entered: u64,
+    next: u64,
+    state: State,
+    /// Messages that were taken out of rings for the next job.
+    pending: [Option<Message>; ENDS],
+}
+
+impl Running {
+    fn new(plan: Plan) -> Self {
+        while START.load(Relaxed) == 0 {
+            CORE.threads.block(NEVER);
+        }
+        Self {
+            shared: &SHARED[plan.number],
+            next: START.load(Relaxed) + plan.offset,
+            releases: [0; MESSAGES],
+            jobs: 0,
+            entered: 0,
+            state: State::new(plan.number as u64 + 1),
+            pending: [const { None }; ENDS],
+            plan,
+        }
+    }
+
+    fn run(mut self) -> ! {
+        loop {
+            let arrival = self.wait();
+            let slot = self.jobs % (self.plan.stage.messages.max(1) as usize).min(MESSAGES);
+            let earliest = match self.releases[slot] {
+                0 => arrival,
+                before => arrival.max(before + self.plan.period),
+            };
+            CORE.threads.sleep_until(earliest);
+            if self.job(arrival, earliest) {
+                self.releases[slot] = earliest;
+                self.jobs += 1;
+                self.shared.jobs.fetch_add(1, Relaxed);
+            }
+            if is_stopped(self.plan.pipe) {
+                CORE.threads.exit();
+            }
+        }
+    }
+
+    /// Until there is something to do: when it came.
+    fn wait(&mut self) -> u64 {
+        if let Source::Timer(interval) = self.plan.source {
+            let release = self.next;
+            // Never closer together than the interval.
+            self.next += interval + self.state.some(interval * self.plan.jitter / 100);
+            CORE.threads.sleep_until(release);
+            return release;
+        }
+        loop {
+            if let Some(tick) = self.waiting() {
+                return tick;
+            }
+            match self.shared.arrived.swap(0, Relaxed) {
+                0 => _ = CORE.threads.block(NEVER),
+                tick if self.is_four_slot() => return tick,
+                _ => {}
+            }
+        }
+    }
+
+    /// When the oldest message came that waits in a queue or a ring, from which it is taken out.
+    fn waiting(&mut self) -> Option<u64> {
+        if matches!(self.plan.source, Source::Can) {
+            return can::waiting(self.plan.number);
+        }
+        for (place, input) in self.pending.iter_mut().zip(&mut self.plan.inputs) {
+            if place.is_none()
+                && let Some(ring @ Input::Each(_)) = input
+            {
+                *place = ring.fresh();
+            }
+        }
+        let waiting = self.pending.iter().flatten();
+        waiting.map(|message| message.put).min()
+    }
+
+    fn is_four_slot(&self) -> bool {
+        let inputs = self.plan.inputs.iter().flatten();
+        inputs.clone().count() > 0 && !inputs.clone().any(|input| matches!(input, Input::Each(_)))
+    }
+
+    /// A job; whether it was one, and did not wake for what another had taken.
+    fn job(&mut self, arrival: u64, release: u64) -> bool {
+        self.shared.arrived.store(0, Relaxed);
+        let mut inputs = core::mem::take(&mut self.pending);
+        let mut message = Message::default();
+        for (place, input) in inputs.iter_mut().zip(&mut self.plan.inputs) {
+            if place.is_none() {
+                *place = input.as_mut().and_then(Input::fresh);
+            }
+            if let Some(read) = &*place {
+                message.comes_from(read);
+            }
+        }
+        let Some(source) = self.enter(&mut message, arrival) else {
+            return false;
+        };
+        if source.is_none() && inputs.iter().all(Option::is_none) {
+            return false;
+        }
+        self.shared.expired.store(false, Relaxed);
+        let jobs = self.shared.jobs.load(Relaxed) + 1;
+        let factor = match self.plan.overruns && jobs.is_multiple_of(OVERRUN_OF) {
+            true => 200 * self.plan.stage.wcet_ns / 100,
+            false => self.plan.load_ns,
+        };
+        LOAD.compute(factor);
+        let mut job = Job {
+            inputs: &inputs,
+            source,
+            state: &mut self.state,
+        };
+        let answer = (self.plan.function)(&mut job);
+        if let (Some(data), true) = (answer, self.may_send(release)) {
+            message.data = data;
+            self.send(&mut message);
+        }
+        true
+    }
+
+    /// What a first stage reads, with its number; nothing where there is nothing to read.
+    fn enter(&mut self, message: &mut Message, arrival: u64) -> Option<Option<[u64; 2]>> {
+        let (data, at) = match self.plan.source {
+            Source::Stages => return Some(None),
+            Source::Timer(_) => ([self.entered + 1, arrival], arrival),
+            Source::Can => can::read(self.plan.number)?,
+        };
+        self.entered += 1;
+        if let Some(entry) = message.entries.get_mut(self.plan.head) {
+            *entry = Entry {
+                number: self.entered,
+                at,
+            };
+        }
+        Some(Some(data))
+    }
+
+    /// What is done about a job that used up its budget: having used all of it since its release it had to wait until a
+    /// period after that, while every other job is bound to end before. A part of a budget that ends a moment before the next
+    /// part is back is no overrun.
+    fn may_send(&self, release: u64) -> bool {
+        let ended = self.shared.expired.swap(false, Relaxed);
+        if !ended || clock::now() < release + self.plan.period {
+            return true;
+        }
+        self.shared.overruns.fetch_add(1, Relaxed);
+        match self.plan.stage.on_overrun {
+            what if what == OnOverrun::Report as u32 => true,
+            what if what == OnOverrun::Stop as u32 => {
+                STOPPED.fetch_or(1 << self.plan.pipe, Relaxed);
+                false
+            }
+            _ => false,
+        }
+    }
+
+    fn send(&mut self, message: &mut Message) {
+        match self.plan.sink {
+            Sink::Stages => self.pass(message),
+            Sink::Can if !can::write(message.data, self.plan.period) => {
+                self.shared.dropped.fetch_add(1, Relaxed);
+            }
+            sink => {
+                let mark = (sink == Sink::Trace).then_some(message.data);
+                watch::left(&self.plan.place(), message, mark);
+            }
+        }
+    }
+
+    /// To the stages behind; waits for room in a ring for a period, no longer.
+    fn pass(&mut self, message: &mut Message) {
+        let until = clock::now() + self.plan.period;
+        for (output, next) in self.plan.outputs.iter_mut().flatten() {
+            message.put = clock::now();
+            let mut room = output.put(message);
+            while !room && clock::now() < until {
+                CORE.threads
+                    .sleep_until(clock::now() + self.plan.period / 8 + 1);
+                room = output.put(message);
+            }
+            if room {
+                SHARED[*next % STAGES].feed(message.put);
+            } else {
+                self.shared.dropped.fetch_add(1, Relaxed);
+            }
+        }
+    }
+}
+
+impl Plan {
+    fn place(&self) -> watch::Place {
+        watch::Place {
+            pipe: self.pipe,
+            stage: self.number,
+            place: self.place,
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! What left the pipes: recorded, said once a second, held against the bound
+//!
+//! A last stage leaves a note in a queue of its own; the recorder's thread, on the least important VCPU, takes the
+//! notes out, so that no stage waits for another's note. A delay above the bound is an event of its own.
+
+use crate::message::{Entry, HEADS, Message};
+use crate::stage::{self, STAGES};
+use crate::{CORE, Failure, can};
+use bulkhead_abi::name_text;
+use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_component::clock::{self, ticks};
+use bulkhead_component::first::Timing;
+use bulkhead_component::load::nanoseconds;
+use bulkhead_component::{First, Own, println};
+use bulkhead_guest::Home;
+use bulkhead_sched::budget::Capacity;
+use bulkhead_sched::policy::Binding;
+use bulkhead_slite::Mutex;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Notes of a stage that wait.
+const NOTES: usize = 32;
+/// Budgets and periods of the recorder, nanoseconds: the first that is admitted.
+const RECORDER: [[u64; 2]; 3] = [
+    [1_000_000, 50_000_000],
+    [1_000_000, 200_000_000],
+    [200_000, 200_000_000],
+];
+/// Paths of all pipes of which something is said.
+const PATHS: usize = 16;
+
+/// Which stage of which pipe.
+pub(crate) struct Place {
+    pub(crate) pipe: usize,
+    /// Among all stages.
+    pub(crate) stage: usize,
+    /// Among those of its pipe.
+    pub(crate) place: usize,
+}
+
+/// A message left by a stage: entries, tick, data, and pipe, place, and whether data are to be traced.
+struct Note([AtomicU64; 2 * HEADS + 4]);
+
+struct Notes {
+    put: AtomicU64,
+    taken: AtomicU64,
+    notes: [Note; NOTES],
+}
+
+static NOTES_OF: [Notes; STAGES] = [const {
+    Notes {
+        put: AtomicU64::new(0),
+        taken: AtomicU64::new(0),
+        notes: [const { Note([const { AtomicU64::new(0) }; 2 * HEADS + 4]) }; NOTES],
+    }
+}; STAGES];
+/// Notes for which there was no room.
+static UNNOTED: AtomicU64 = AtomicU64::new(0);
+static TIMING: Mutex<Timing> = Mutex::new(Timing {
+    vcpus: &[],
+    tasks: &[],
+    schedule: None,
+    slots: &[],
+    pipes: &[],
+    stages: &[],
+});
+/// The heartbeat's word, if it is watched.
+static HEART: Mutex<Option<&'static AtomicU64>> = Mutex::new(None);
+
+/// A path of a pipe.
+#[derive(Clone, Copy, Default)]
+struct Path {
+    pipe: usize,
+    number: u64,
+    count: u64,
+    least: u64,
+    most: u64,
+    sum: u64,
+    last: u64,
+    lost: u64,
+}
+
+/// Starts the recorder.
+pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(), Failure> {
+    let created = RECORDER.iter().find_map(|budget| {
+        let [capacity, period] = budget.map(ticks);
+        CORE.create_main(first, Capacity { capacity, period }).ok()
+    });
+    let vcpu = created.ok_or(Failure::Pipe("recorder", "no room for its VCPU"))?;
+    let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
+    let word = own.heartbeat();
+    let _kept = HEART.with(&CORE.threads, |place| *place = word);
+    CORE.threads.spawn(first, record, Binding::main(vcpu))?;
+    Ok(())
+}
+
+/// A message left a pipe.
+pub(crate) fn left(place: &Place, message: &Message, mark: Option<[u64; 2]>) {
+    let Some(notes) = NOTES_OF.get(place.stage) else {
+        return;
+    };
+    let put = notes.put.load(Relaxed);
+    if put - notes.taken.load(Acquire) == NOTES as u64 {
+        UNNOTED.fetch_add(1, Relaxed);
+        return;
+    }
+    let whither = (place.pipe as u64) << 16 | (place.place as u64) << 8 | u64::from(mark.is_some());
+    let entries = message
+        .entries
+        .iter()
+        .flat_map(|entry| [entry.number, entry.at]);
+    let rest = [clock::now(), whither];
+    let words = entries.chain(rest).chain(message.data);
+    for (word, value) in notes.notes[put as usize % NOTES].0.iter().zip(words) {
+        word.store(value, Relaxed);
+    }
+    notes.put.store(put + 1, Release);
+}
+
+/// What a note says.
+struct Left {
+    entries: [Entry; HEADS],
+    at: u64,
+    pipe: usize,
+    /// Place of the last stage in its pipe.
+    tail: usize,
+    /// Data to be traced.
+    data: Option<[u64; 2]>,
+}
+
+/// Takes the oldest note of a stage out.
+fn take(notes: &Notes) -> Option<Left> {
+    let taken = notes.taken.load(Relaxed);
+    if notes.put.load(Acquire) == taken {
+        return None;
+    }
+    let words = notes.notes[taken as usize % NOTES]
+        .0
+        .each_ref()
+        .map(|word| word.load(Relaxed));
+    notes.taken.store(taken + 1, Release);
+    let entry = |head: usize| Entry {
+        number: words[2 * head],
+        at: words[2 * head + 1],
+    };
+    let [at, whither, first, second] = [0, 1, 2, 3].map(|word: usize| words[2 * HEADS + word]);
+    Some(Left {
+        entries: core::array::from_fn(entry),
+        at,
+        pipe: (whither >> 16) as usize,
+        tail: (whither >> 8 & 0xff) as usize,
+        data: (whither & 1 != 0).then_some([first, second]),
+    })
+}
+
+extern "C" fn record(_: u64) -> ! {
+    let timing = TIMING.with(&CORE.threads, |timing| *timing);
+    let timing = timing.unwrap_or_default();
+    let mut paths = [Path::default(); PATHS];
+    let (pause, second) = (ticks(5_000_000), clock::frequency());
+    let mut told = clock::now();
+    loop {
+        CORE.threads.sleep_until(clock::now() + pause);
+        beat();
+        for notes in &NOTES_OF {
+            while let Some(left) = take(notes) {
+                enter(&timing, &mut paths, &left);
+            }
+        }
+        if clock::now() >= told + second {
+            told += second;
+            tell(&timing, &paths);
+        }
+    }
+}
+
+fn beat() {
+    if let Ok(Some(word)) = HEART.with(&CORE.threads, |word| *word) {
+        word.store(clock::now(), Release);
+    }
+}
+
+/// Traces what left, and counts it on its paths.
+fn enter(timing: &Timing, paths: &mut [Path; PATHS], left: &Left) {
+    let Left {
+        entries,
+        at,
+        pipe,
+        tail,
+        data,
+    } = *left;
+    let Some(described) = timing.pipes.get(pipe) else {
+        return;
+    };
+    let before: u32 = timing.pipes.iter().take(pipe).map(|pipe| pipe.stages).sum();
+    let stages = timing.stages.iter().skip(before as usize);
+    let heads = stages.take(described.stages as usize).enumerate();
+    let heads = heads
+        .filter(|(_, stage)| stage.from == 0)
+        .map(|(place, _)| place);
+    for (head, entry) in heads.zip(&entries).filter(|(_, entry)| entry.number != 0) {
+        let number = head as u64 | (tail as u64) << 8;
+        let event = |kind: EventKind, b| Event {
+            ticks: at,
+            kind: kind as u32,
+            sequence: entry.number as u32,
+            a: entry.at,
+            b,
+            name: described.name,
+        };
+        Own::record(&event(EventKind::Delivered, number));
+        if let Some([first, second]) = data {
+            Own::record(&Event {
+                a: first,
+                ..event(EventKind::Mark, second)
+            });
+        }
+        let path = paths
+            .iter_mut()
+            .find(|path| path.count == 0 || path.pipe == pipe && path.number == number);
+        if let Some(path) = path {
+            path.pipe = pipe;
+            path.number = number;
+            path.add(entry, at);
+            if nanoseconds(path.most) > described.bound_ns && path.most == at - entry.at {
+                println!(
+                    "pipe {}: message {} took {} us, above its bound",
+                    name_text(&described.name),
+                    entry.number,
+                    nanoseconds(path.most) / 1000
+                );
+            }
+        }
+    }
+}
+
+impl Path {
+    fn add(&mut self, entry: &Entry, at: u64) {
+        let delay = at.saturating_sub(entry.at);
+        self.least = match self.count {
+            0 => delay,
+            _ => self.least.min(delay),
+        };
+        self.most = self.most.max(delay);
+        self.sum += delay;
+        self.count += 1;
+        let next = self.last + 1;
+        if self.last != 0 && entry.number > next {
+            self.lost += entry.number - next;
+        }
+        self.last = self.last.max(entry.number);
+    }
+}
+
+fn tell(timing: &Timing, paths: &[Path; PATHS]) {
+    let us = |ticks: u64| nanoseconds(ticks) / 1000;
+    for path in paths.iter().filter(|path| path.count > 0) {
+        let Some(pipe) = timing.pipes.get(path.pipe) else {
+            continue;
+        };
+        let late = nanoseconds(path.most) > pipe.bound_ns;
+        println!(
+            "pipe {} path {}-{}: {} through, {} lost, {} to {} us, {} on average, bound {} us {}",
+            name_text(&pipe.name),
+            path.number & 0xff,
+            path.number >> 8,
+            path.count,
+            path.lost,
+            us(path.least),
+            us(path.most),
+            us(path.sum / path.count),
+            pipe.bound_ns / 1000,
+            if late { "LATE" } else { "ok" }
+        );
+    }
+    let mut number = 0;
+    for (index, pipe) in timing.pipes.iter().enumerate() {
+        for _ in 0..pipe.stages {
+            let shared = stage::shared(number);
+            let [overruns, dropped] =
+                [&shared.overruns, &shared.dropped].map(|count| count.load(Relaxed));
+            if overruns + dropped > 0 {
+                println!(
+                    "pipe {} stage {}: {overruns} overruns, {dropped} dropped{}",
+                    name_text(&pipe.name),
+                    shared.name(),
+                    if stage::is_stopped(index) {
+                        ", stopped"
+                    } else {
+                        ""
+                    }
+                );
+            }
+            number += 1;
+        }
+    }
+    can::tell();
+    let unnoted = UNNOTED.load(Relaxed);
+    if unnoted > 0 {
+        println!("{unnoted} messages left unrecorded");
+    }
+}
