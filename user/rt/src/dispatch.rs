@@ -123,7 +123,14 @@ pub fn scb() -> &'static Scb {
 /// The block of the first component's thread `index`, modulo their number.
 #[must_use]
 pub fn dcb(index: usize) -> &'static Dcb {
-    let first = SCB_ADDRESS as usize + size_of::<Scb>();
+    dcb_of(scb(), index)
+}
+
+/// The block of thread `index`, modulo their number, of the scheduler that shares `scb`.
+#[inline(always)]
+#[must_use]
+pub fn dcb_of(scb: &'static Scb, index: usize) -> &'static Dcb {
+    let first = (&raw const *scb).expose_provenance() + size_of::<Scb>();
     let place = first + index % MAX_THREADS * size_of::<Dcb>();
     let dcb: *const Dcb = core::ptr::with_exposed_provenance(place);
     // SAFETY: in the same page, behind the SCB.

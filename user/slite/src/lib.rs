@@ -7,6 +7,7 @@
 
 #![no_std]
 
+pub mod cores;
 mod machine;
 mod vcpus;
 
@@ -14,8 +15,12 @@ pub use bulkhead_threads::{
     Events, Expiry, Full, Guard, LockError, Mutex, NEVER, Periodic, Queue, Semaphore, Time,
     TimedOut, Timers, Wish,
 };
-pub use machine::{Kernel, run_nested};
+pub use machine::{Kernel, KernelOn, run_nested};
 pub use vcpus::{Refused, VcpuThreads};
 
 /// Threads of a component under policy `P`, at most `N`.
 pub type Threads<P, const N: usize> = bulkhead_threads::Threads<Kernel, P, N>;
+
+/// The same, of the core of that rank.
+pub type CoreThreads<const RANK: usize, P, const N: usize> =
+    bulkhead_threads::Threads<KernelOn<RANK>, P, N>;

@@ -4,27 +4,30 @@
 use bulkhead_abi::dispatch::Scb;
 use bulkhead_abi::kernel::{ALL, KEEP, Operation, SAME_TIME, Status, ThreadWord, WAIT, first};
 use bulkhead_component::call::call;
-use bulkhead_component::dispatch::{self, Switched, Target, dcb};
+use bulkhead_component::dispatch::{self, Switched, Target, dcb_of};
 use bulkhead_component::{First, clock};
 use bulkhead_sched::policy::Policy;
 use bulkhead_threads::{Machine, Time};
 use core::convert::Infallible;
 
-use crate::Threads;
+use crate::{Threads, cores};
 
-/// The kernel of a partition, seen from a component that has a scheduler.
+/// The kernel of a partition, seen from a component that has a scheduler on the core of that rank.
 #[derive(Debug)]
-pub struct Kernel;
+pub struct KernelOn<const RANK: usize>;
+
+/// The kernel on the first core, or under a component that schedules one.
+pub type Kernel = KernelOn<0>;
 
 // SAFETY: `bulkhead_component::dispatch` and the kernel keep the discipline.
-unsafe impl Machine for Kernel {
+unsafe impl<const RANK: usize> Machine for KernelOn<RANK> {
     type Maker = First;
     type Error = Status;
 
     const REFUSED: Status = Status::BadArgument;
-    const OWN: u64 = first::THREAD;
+    const OWN: u64 = cores::slots(RANK).thread;
     const SAME_TIME: u64 = SAME_TIME;
-    const OWN_TIME: u64 = first::TIME;
+    const OWN_TIME: u64 = cores::slots(RANK).time;
 
     #[inline(always)]
     fn now() -> Time {
@@ -37,22 +40,29 @@ unsafe impl Machine for Kernel {
 
     #[inline(always)]
     fn scb() -> &'static Scb {
-        dispatch::scb()
+        match RANK {
+            0 => dispatch::scb(),
+            _ => cores::scb::<RANK>(),
+        }
     }
 
     fn make(first: &mut First, entry: extern "C" fn(u64) -> !, index: u64) -> Result<u64, Status> {
-        first.thread(entry, index, first::TIME)
+        let thread = first.unbound_thread(entry)?;
+        let words = [cores::slots(RANK).scheduler, index, Self::OWN_TIME];
+        call(thread, Operation::Bind, words)?;
+        Ok(thread)
     }
 
     #[inline(always)]
     unsafe fn switch(own: u64, next: u64, name: u64, epoch: u64) -> bool {
+        let scb = Self::scb();
         let target = Target {
-            dcb: dcb(next as usize),
+            dcb: dcb_of(scb, next as usize),
             index: next,
             thread: name,
         };
         // SAFETY: the caller's contract is the same.
-        let switched = unsafe { dispatch::switch(dcb(own as usize), target, Self::scb(), epoch) };
+        let switched = unsafe { dispatch::switch(dcb_of(scb, own as usize), target, scb, epoch) };
         switched == Switched::Resumed
     }
 
@@ -63,13 +73,13 @@ unsafe impl Machine for Kernel {
     }
 
     fn time(first: &mut First) -> Result<u64, Status> {
-        first.time(0, 0)
+        first.make(Operation::MakeTime, [Self::OWN_TIME, 0, 0])
     }
 
     #[inline(always)]
     fn grant(time: u64, budget: Time) {
         // The scheduler's time has no end, so that it gives what is asked of it.
-        let _always_given = call(first::TIME, Operation::Transfer, [time, budget]);
+        let _always_given = call(Self::OWN_TIME, Operation::Transfer, [time, budget]);
     }
 
     #[inline(always)]
@@ -79,7 +89,7 @@ unsafe impl Machine for Kernel {
 
     #[inline(always)]
     fn take_back(time: u64) -> Option<Time> {
-        call(time, Operation::Transfer, [first::TIME, ALL]).ok()
+        call(time, Operation::Transfer, [Self::OWN_TIME, ALL]).ok()
     }
 
     fn end_point(first: &mut First, name: u64) -> Result<[u64; 2], Status> {
@@ -99,7 +109,7 @@ unsafe impl Machine for Kernel {
 
     #[cold]
     fn fetch() {
-        let _left = call(first::SCHEDULER, Operation::Fetch, []);
+        let _left = call(cores::slots(RANK).scheduler, Operation::Fetch, []);
     }
 
     fn sleep() {
