@@ -15,6 +15,10 @@ pub const MAX_INTERFACES: usize = 16;
 pub const INFO_ADDRESS: u64 = STACK_TOP;
 /// [`Wiring::priority`] of a component without a thread.
 pub const NO_THREAD: u32 = u32::MAX;
+/// [`Wiring::core`] of a component that threads of all cores may be in.
+pub const ANY_CORE: u32 = u32::MAX;
+/// Cores of a partition that can have components: who serves all of them has so many sets of stacks.
+pub const COMPONENT_CORES: usize = 4;
 /// Lowest importance that a description may give; below are the runtime's own threads.
 pub const LEAST_PRIORITY: u32 = 60;
 
@@ -126,6 +130,10 @@ pub struct Wiring {
     pub function: u32,
     /// Its interrupt (INTID), a level, or 0.
     pub intid: u32,
+    /// Rank of the core on which its thread runs, or which it schedules; [`ANY_CORE`].
+    pub core: u32,
+    /// Channel ends whose doorbells are its thread's interrupts: among [`Wiring::channels`].
+    pub doorbells: u32,
 }
 
 const _: () = assert!(MAX_INTERFACES <= 32 && MAX_COMPONENTS <= 16);
@@ -142,13 +150,11 @@ pub const fn thread_slot(index: u64) -> u64 {
     first::FREE + MAX_INTERFACES as u64 + index
 }
 
-/// Slot, in the scheduler's table, of the capability to have the boot component restart a component
-/// whose thread has been retired: the first word is its number, the answer's value a status, `Resting`
-/// and `InUse` where it is to be asked again.
-pub const RESTART: u64 = thread_slot(MAX_COMPONENTS as u64);
+/// Slot, in a scheduler's table, of the capability to invoke the boot component ([`boot`]).
+pub const BOOT: u64 = thread_slot(MAX_COMPONENTS as u64);
 
-/// First slot of the scheduler's table that is empty.
-pub const SCHEDULER_FREE: u64 = RESTART + 1;
+/// First slot of a scheduler's table that is empty.
+pub const SCHEDULER_FREE: u64 = BOOT + 1;
 
 /// Token by which a provider knows who invokes what: the interface's number above the client's.
 #[must_use]
@@ -167,7 +173,8 @@ pub struct ComponentInfo {
     pub name: [u8; NAME_LEN],
     /// Address of the partition's guest page if it owns the heartbeat, or 0.
     pub guest_page: u64,
-    /// Address of the archive's first page in the scheduler, or 0.
+    /// Address of the archive's first page in a scheduler, or 0. Its channel ends are all of the
+    /// partition's, of which it has none: it rings and listens for those who do.
     pub archive: u64,
     /// Its number.
     pub number: u32,
@@ -181,7 +188,16 @@ pub struct ComponentInfo {
 
 const _: () = assert!(size_of::<ComponentInfo>() <= 8 * stages::SHARED_FROM);
 
-/// Interface `threads`, which the scheduler provides: first word of a message.
+/// What a scheduler asks of the boot component: first word of a message. The answer's value is a status;
+/// `Resting` and `InUse`: it is to be asked again.
+pub mod boot {
+    /// Component `x2`, of which the caller schedules the thread and has retired it, is made again.
+    pub const RESTART: u64 = 0;
+    /// All applications of the calling core work: once those of all cores do, the partition is up.
+    pub const READY: u64 = 1;
+}
+
+/// Interface `threads`, which the scheduler of a core provides: first word of a message.
 pub mod threads {
     /// The interface's name.
     pub const NAME: &str = "threads";
@@ -191,9 +207,11 @@ pub mod threads {
     pub const YIELD: u64 = 1;
     /// The caller works: once all threads of applications do, the partition is up.
     pub const READY: u64 = 2;
-    /// The caller has served its device and waits for the next interrupt of it. Answers how many came
-    /// at once.
+    /// The caller waits for its next interrupt, from its device, which it has served, or by a doorbell.
+    /// Answers how many came at once.
     pub const SERVED: u64 = 3;
+    /// Doorbell `x2`, that of a channel's end which the caller holds, rings. The answer is a status.
+    pub const RING: u64 = 4;
 }
 
 /// Interface `stages`, which the scheduler of a pipeline provides, and the words in which it tells a

@@ -4,7 +4,7 @@
 //! point. It is the partition's own memory, reset to this content at each start; Linux and foreign
 //! guests get the same facts as device-tree nodes instead (`doc/interfaces/device-tree.md`).
 
-use crate::NAME_LEN;
+use crate::{NAME_LEN, PAGE_SIZE};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// `BULKHEAD` in ASCII.
@@ -152,6 +152,33 @@ pub struct Function {
     pub intid: u32,
     /// By number.
     pub bars: [Bar; BARS],
+    /// What it calls guest-physical address 0, where it may access memory: not 0 only where nothing confines it
+    /// (`dma = "unconfined"`), and then the distance to the physical one.
+    pub memory: u64,
+}
+
+impl Function {
+    /// The same where `map` maps its registers, which gets the number of the first page and how many there
+    /// are, and answers an address: its configuration page, and the pages behind its base address registers.
+    ///
+    /// # Errors
+    /// What `map` answers.
+    pub fn mapped<E>(&self, mut map: impl FnMut(u64, u64) -> Result<u64, E>) -> Result<Self, E> {
+        let mut found = *self;
+        found.configuration = map(self.configuration / PAGE_SIZE, 1)?;
+        // Registers that share a page of ports follow each other.
+        let mut last = [0; 2];
+        for bar in found.bars.iter_mut().filter(|bar| bar.size != 0) {
+            let within = bar.address % PAGE_SIZE;
+            let start = bar.address - within;
+            let end = within + u64::from(bar.size);
+            if start != last[0] || end > PAGE_SIZE {
+                last = [start, map(start / PAGE_SIZE, end.div_ceil(PAGE_SIZE))?];
+            }
+            bar.address = last[1] + within;
+        }
+        Ok(found)
+    }
 }
 
 /// The page as a whole.
@@ -167,4 +194,4 @@ pub struct GuestPage {
 /// Offset of [`GuestInfo::heartbeat`] in the page, bytes.
 pub const HEARTBEAT_OFFSET: u64 = core::mem::offset_of!(GuestInfo, heartbeat) as u64;
 
-const _: () = assert!(size_of::<GuestPage>() <= crate::PAGE_SIZE as usize);
+const _: () = assert!(size_of::<GuestPage>() <= PAGE_SIZE as usize);

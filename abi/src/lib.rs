@@ -20,8 +20,12 @@ pub mod status;
 pub mod timing;
 pub mod trace;
 
-/// Version of every layout in this crate; a mismatch is refused, never converted.
-pub const VERSION: u32 = 1;
+/// Version of every number and layout in this crate: 16 bits of a digest of its source (`build.rs`), never 0.
+/// A mismatch is refused, never converted.
+pub const VERSION: u32 = match u32::from_str_radix(env!("BULKHEAD_INTERFACE"), 16) {
+    Ok(version) => version,
+    Err(_) => panic!("a number"),
+};
 
 /// Length of a name field, bytes, zero-padded ASCII.
 pub const NAME_LEN: usize = 16;

@@ -69,6 +69,8 @@ writers! {
     set_counter_access = "cntkctl_el1";
     /// The core's page.
     set_core_page = "tpidr_el1";
+    /// The core's rank, which user space may read.
+    set_core_rank = "tpidrro_el0";
     /// Ends an interrupt.
     end_interrupt = "S3_0_C12_C12_1";
     /// ICC_SRE_EL1.

@@ -124,8 +124,9 @@ extern "C" fn bulkhead_start_core(page: u64) {
     space::exclude_execution();
     let at = Ref::offered(page);
     registers::set_core_page(page);
-    prepare_core();
-    interrupts::start_core(Core::new(at, Machine.frame(at)).rank().get());
+    let rank = Core::new(at, Machine.frame(at)).rank().get();
+    prepare_core(rank);
+    interrupts::start_core(rank);
     kernel().begin();
 }
 
@@ -191,7 +192,7 @@ fn start(info_address: u64) -> Result<(), u64> {
         core.stack().set(stacks + LINEAR + rank * STACK_BYTES);
     }
     registers::set_core_page(core_pages + LINEAR);
-    prepare_core();
+    prepare_core(0);
     interrupts::start_core(0);
     let window = [window_start(info_address), window_end(info)];
     kernel()
@@ -228,7 +229,8 @@ fn keep_archive(address: u64, pages: u64) {
 }
 
 /// System registers that do not change again.
-fn prepare_core() {
+fn prepare_core(rank: u64) {
+    registers::set_core_rank(rank);
     // EL0 reads CNTVCT_EL0 and the cycle counter, which counts at every level.
     registers::set_counter_access(1 << 1);
     registers::set_cycle_counter_access(1 << 2);

@@ -15,15 +15,28 @@ impl Fresh {
 
     /// The tool, called here.
     fn bulkhead(&self, arguments: &[&str]) -> Output {
-        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let tool = checkout
-            .canonicalize()
-            .expect("the checkout")
-            .join("bulkhead");
-        let mut command = Command::new(tool);
+        let mut command = Command::new(tool());
         command.args(arguments).current_dir(&self.0);
-        command.output().expect("the launcher")
+        command.env("BULKHEAD_ROOT", checkout());
+        command.output().expect("the tool")
     }
+}
+
+fn checkout() -> PathBuf {
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    checkout.canonicalize().expect("the checkout")
+}
+
+/// The tool, built as this program was: it lies in the folder above this program's.
+fn tool() -> PathBuf {
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--package", "bulkhead"])
+        .current_dir(checkout())
+        .status();
+    assert!(built.is_ok_and(|status| status.success()), "the tool");
+    let this = std::env::current_exe().expect("it runs");
+    let folder = this.ancestors().nth(2).expect("a target folder");
+    folder.join("bulkhead")
 }
 
 impl Drop for Fresh {

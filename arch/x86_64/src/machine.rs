@@ -21,9 +21,15 @@ unsafe impl Machine for Hosted {
     type Error = io::ErrorKind;
 
     const REFUSED: io::ErrorKind = io::ErrorKind::InvalidInput;
-    const OWN: u64 = 0;
     const SAME_TIME: u64 = 0;
-    const OWN_TIME: u64 = 0;
+
+    fn own() -> u64 {
+        0
+    }
+
+    fn own_time() -> u64 {
+        0
+    }
 
     fn now() -> Time {
         // SAFETY: all-zero is a valid instant.

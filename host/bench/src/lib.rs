@@ -14,6 +14,7 @@ mod external;
 mod footprint;
 mod guest_overhead;
 mod interrupt_log;
+mod l3c;
 mod linux_peer;
 mod load;
 mod measures;
@@ -76,6 +77,8 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(external::BUFFERS_HOST),
         Box::new(budgets::Budgets),
         Box::new(communication::Communication),
+        Box::new(l3c::Slots),
+        Box::new(l3c::Burst),
         Box::new(external::SWITCH_HOST),
         Box::new(pipe_solve::PipeSolve),
         Box::new(external::OMP_MICRO),

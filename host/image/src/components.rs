@@ -3,7 +3,7 @@
 //! Behind the kernel's image, at the next page, lies the archive: a page that lists the components,
 //! then their segments as whole pages, zero-filled, so that they are mapped where they lie.
 
-use bulkhead_abi::component::{Interface, NO_THREAD, Wiring};
+use bulkhead_abi::component::{ANY_CORE, Interface, NO_THREAD, Wiring};
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::kernel::{
     ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, MAX_SEGMENTS, Packed, Rights, SCB_ADDRESS,
@@ -70,7 +70,7 @@ pub fn pack(
     archive.timing = append_timing(timing, &mut bytes);
     archive.pages = bytes.len() as u64 / PAGE_SIZE;
     let buses = pcie::assign(described.system)?;
-    let functions = guest_page::functions(described.system, &buses, described.partition);
+    let functions = guest_page::functions(described.system, &buses, described.partition, 0);
     wire(&mut archive, described, &functions);
     check(&archive, described)?;
     bytes[..size_of::<Archive>()].copy_from_slice(archive.as_bytes());
@@ -98,6 +98,14 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
     let ends: Vec<ChannelId> = ends::channels(described.system, described.partition)
         .map(|(id, _)| id)
         .collect();
+    // Of providers of one interface that of the client's own core.
+    let provider = |need: &String, core: u32| {
+        interfaces.iter().position(|&(name, number)| {
+            let provider = &components[number as usize];
+            name == need && [core, ANY_CORE].contains(&provider.core)
+        })
+    };
+    let number = |id: &ChannelId| ends.iter().position(|end| end == id);
     let bits = |found: &mut dyn Iterator<Item = usize>| found.fold(0, |bits, bit| bits | 1 << bit);
     for (place, component) in archive.wiring.iter_mut().zip(components) {
         let needs = component.needs.iter();
@@ -115,10 +123,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
                 .owns
                 .iter()
                 .fold(0, |bits, part| bits | part.bit()),
-            needs: bits(
-                &mut needs.filter_map(|need| interfaces.iter().position(|(name, _)| name == need)),
-            ),
-            channels: bits(&mut channels.filter_map(|id| ends.iter().position(|end| end == id))),
+            needs: bits(&mut needs.filter_map(|need| provider(need, component.core))),
+            channels: bits(&mut channels.filter_map(number)),
             priority: component.priority.unwrap_or(NO_THREAD),
             on_fault: component.on_fault as u32,
             stack_pages: (component.stack / PAGE_SIZE) as u32,
@@ -129,14 +135,15 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             restart_ticks: ticks(described.system, restart_ns),
             function: driven.map_or(0, |place| place as u32 + 1),
             intid: driven.map_or(0, |place| functions[place].intid),
+            core: component.core,
+            doorbells: bits(&mut component.doorbells.iter().filter_map(number)),
         };
     }
 }
 
 /// What the boot component will refuse is said here, in the user's names.
 fn check(archive: &Archive, described: &Described<'_>) -> Result<(), BuildError> {
-    let wired = described.components.iter().any(|one| one.span.is_some());
-    let Some(flaw) = wired.then(|| Checked::of(archive).err()).flatten() else {
+    let Err(flaw) = Checked::of(archive) else {
         return Ok(());
     };
     let named = |number: usize| described.components.get(number);
@@ -155,12 +162,10 @@ fn check(archive: &Archive, described: &Described<'_>) -> Result<(), BuildError>
         message,
         "image, `memory` and `stack` share them; make one of them smaller",
     );
-    Err(
-        match component.and_then(|component| component.span.as_ref()) {
-            Some(span) => error.at(span),
-            None => error,
-        },
-    )
+    Err(match component {
+        Some(component) => error.at(&component.span),
+        None => error,
+    })
 }
 
 fn pack_one(

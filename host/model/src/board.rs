@@ -86,6 +86,8 @@ pub struct FunctionKind {
     pub emulated: String,
     /// Options by which the emulator makes what functions of one `bus` share; none if they share nothing.
     pub shared: Option<String>,
+    /// Options that connect a port of the host with one of it.
+    pub forwarded: Option<String>,
 }
 
 /// Guest-physical addresses every partition sees.

@@ -175,6 +175,7 @@ fn function_kind(section: Section<'_>) -> Option<FunctionKind> {
         modules: plain(section.texts("modules")),
         emulated: section.text("emulated").value()?,
         shared: section.text("shared").value(),
+        forwarded: section.text("forwarded").value(),
         name: section.name.value,
     })
 }

@@ -3,21 +3,17 @@
 use crate::draft::PART_NAMES;
 use crate::quantity::{size_text, time_text};
 use crate::system::{ChannelId, Component, Criticality, Image, Partition, System};
-use bulkhead_abi::component::{Part, Role};
+use bulkhead_abi::component::{ANY_CORE, Part, Role};
 use std::fmt::Write;
 
-/// For each component what it is, provides, needs and owns; nothing of those that are only listed,
-/// about which the first one decides.
+/// For each component what it is, provides, needs and owns.
 #[must_use]
 pub fn components_text(system: &System, partition: &Partition) -> String {
     let mut text = String::new();
     if let Image::Components(components) = &partition.image {
-        let described = components
-            .iter()
-            .filter(|component| component.span.is_some());
         // Writing to a string cannot fail.
-        let _ = described
-            .into_iter()
+        let _ = components
+            .iter()
             .try_for_each(|one| write_one(&mut text, system, one));
     }
     text
@@ -45,6 +41,11 @@ fn write_one(out: &mut String, system: &System, component: &Component) -> std::f
     if let Some([budget, period]) = component.budget_ns {
         write!(out, ", {} in {}", time_text(budget), time_text(period))?;
     }
+    match component.core {
+        0 => {}
+        ANY_CORE => write!(out, ", every core")?,
+        core => write!(out, ", core {core}")?,
+    }
     write!(out, ", stack {}", size_text(component.stack))?;
     if component.memory > 0 {
         write!(out, ", memory {}", size_text(component.memory))?;
@@ -59,6 +60,10 @@ fn write_one(out: &mut String, system: &System, component: &Component) -> std::f
         ("provides", component.provides.clone()),
         ("needs", component.needs.clone()),
         ("channels", component.channels.iter().map(channel).collect()),
+        (
+            "doorbells",
+            component.doorbells.iter().map(channel).collect(),
+        ),
         (
             "owns",
             component.owns.iter().map(part).chain(function).collect(),

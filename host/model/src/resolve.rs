@@ -11,7 +11,7 @@ use crate::system::{
     Image, Initrd, Kernel, Kind, Partition, PartitionId, Program, Rate, Restart, Run, System,
     Trapping,
 };
-use bulkhead_abi::component::{OnFault, Role};
+use bulkhead_abi::component::{ANY_CORE, OnFault, Role};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::{Action, CAUSES, Cause};
 
@@ -81,11 +81,11 @@ fn resolve_partition(
         memory: partition.memory.value()?,
         colours: plain(&partition.colours.or(Vec::new())?, |&colour| colour as u32),
         image: match partition.components.as_slice() {
-            [] => image(draft, partition, &partition.image.value()?)?,
+            [] => image(draft, &partition.image.value()?)?,
             _ => Image::Components(components(draft, partition)?),
         },
         alternate: match partition.alternate.value() {
-            Some(alternate) => Some(image(draft, partition, &alternate)?),
+            Some(alternate) => Some(image(draft, &alternate)?),
             None => None,
         },
         console: console(board, partition, kind, &devices)?,
@@ -127,7 +127,13 @@ fn resolve_function(board: &Board, function: &FunctionDraft) -> Option<Function>
         span: function.name.span.clone(),
         kind: kinds.iter().position(|known| known.name == kind)?,
         bus: function.bus.or(function.name.value.clone())?,
+        forward: ports(function),
     })
+}
+
+fn ports(function: &FunctionDraft) -> Option<[u16; 2]> {
+    let mut numbers = items(&function.forward).map(|port| port.value as u16);
+    Some([numbers.next()?, numbers.next()?])
 }
 
 fn function_ids(draft: &Draft, owner: &PartitionDraft) -> Vec<FunctionId> {
@@ -196,15 +202,23 @@ fn resolve_component(
     };
     Some(Component {
         name: component.name.value.clone(),
-        span: Some(component.name.span.clone()),
+        span: component.name.span.clone(),
         role: component.role()?,
+        core: match component.everywhere() {
+            true => ANY_CORE,
+            false => component.core()? as u32,
+        },
         program: match (component.built.value(), component.file.given()) {
             (Some(name), _) => Program::Crate(name),
-            (None, file) => Program::File(draft.path(file?)),
+            (None, Some(file)) => Program::File(draft.path(file)),
+            (None, None) => Program::Folder(draft.path(component.folder.given()?)),
         },
         provides: names(&component.provides),
         needs: names(&component.needs),
         channels: items(&component.channels)
+            .map(channel)
+            .collect::<Option<_>>()?,
+        doorbells: items(&component.doorbells)
             .map(channel)
             .collect::<Option<_>>()?,
         owns: component.parts().map(|(part, _)| part).collect(),
@@ -232,47 +246,9 @@ fn resolve_component(
 /// Restarts of a component, and in how many nanoseconds, where the description is silent.
 const RESTARTS: [u64; 2] = [10, 10_000_000_000];
 
-/// Whether what is listed as a component names a folder beside the description, not a crate.
-pub(crate) fn is_folder(name: &str) -> bool {
-    name.contains('/')
-}
-
-/// A component that is only listed: the first one builds the others as it sees fit.
-fn listed(draft: &Draft, partition: &PartitionDraft, given: &At<String>) -> Option<Component> {
-    let path = is_folder(&given.value).then(|| draft.path(given));
-    let name = match &path {
-        Some(path) => path.file_name()?.to_str()?,
-        None => &given.value,
-    };
-    Some(Component {
-        name: name.strip_prefix("bulkhead-").unwrap_or(name).to_owned(),
-        span: None,
-        role: Role::Application,
-        program: path
-            .clone()
-            .map_or_else(|| Program::Crate(name.to_owned()), Program::Folder),
-        provides: Vec::new(),
-        needs: Vec::new(),
-        channels: Vec::new(),
-        owns: Vec::new(),
-        function: None,
-        memory: 0,
-        stack: STACK_DEFAULT,
-        priority: None,
-        budget_ns: None,
-        criticality: partition.criticality.value()?,
-        on_fault: OnFault::Fail,
-        restart: RESTARTS,
-    })
-}
-
-fn image(draft: &Draft, partition: &PartitionDraft, image: &ImageDraft) -> Option<Image> {
+fn image(draft: &Draft, image: &ImageDraft) -> Option<Image> {
     if let Some(name) = image.built.value() {
         return Some(Image::Crate(name));
-    }
-    if image.components.given().is_some() {
-        let crates = image.crates().map(|name| listed(draft, partition, name));
-        return Some(Image::Components(crates.collect::<Option<_>>()?));
     }
     if let Some(file) = image.file.given() {
         return Some(Image::File {

@@ -212,18 +212,22 @@ pub enum Image {
 pub struct Component {
     /// Name, at most 15 characters.
     pub name: String,
-    /// Where it is described; nothing where it is only listed.
-    pub span: Option<Span>,
+    /// Where it is described.
+    pub span: Span,
     /// What it is for.
     pub role: Role,
     /// Its program.
     pub program: Program,
+    /// Rank of its core in the partition, or [`ANY_CORE`](bulkhead_abi::component::ANY_CORE).
+    pub core: u32,
     /// Interfaces that it provides.
     pub provides: Vec<String>,
     /// Interfaces that it invokes.
     pub needs: Vec<String>,
     /// Channels whose end it holds.
     pub channels: Vec<ChannelId>,
+    /// Those of them whose doorbells its thread waits for.
+    pub doorbells: Vec<ChannelId>,
     /// Parts of the partition that are its own.
     pub owns: Vec<Part>,
     /// The PCIe function that it drives.
@@ -353,6 +357,8 @@ pub struct Function {
     pub kind: usize,
     /// The wire it is connected to.
     pub bus: String,
+    /// A port of the host, and the one of it to which what arrives there is passed on.
+    pub forward: Option<[u16; 2]>,
 }
 
 /// A rate limit: so many events per period.

@@ -98,9 +98,10 @@ pub fn argument_text(described: &str, added: &str) -> String {
         .join(" ")
 }
 
-/// The PCIe functions that a partition owns, as it sees them.
+/// The PCIe functions that a partition owns, as it sees them; what nothing confines finds memory at that
+/// distance from where the partition does.
 #[must_use]
-pub fn functions(system: &System, buses: &[Bus], id: PartitionId) -> Vec<Function> {
+pub fn functions(system: &System, buses: &[Bus], id: PartitionId, distance: u64) -> Vec<Function> {
     let Some(pcie) = &system.board.pcie else {
         return Vec::new();
     };
@@ -121,6 +122,7 @@ pub fn functions(system: &System, buses: &[Bus], id: PartitionId) -> Vec<Functio
                 identity: system.kind_of(wanted)?.identity,
                 intid: SPI_BASE + function.spi,
                 bars: function.bars,
+                memory: distance,
             })
         })
         .collect()

@@ -33,13 +33,13 @@ pub mod window;
 use bulkhead_formats::address::{PAGE, Pa};
 use bulkhead_formats::el2;
 use bulkhead_formats::region::Range;
-use bulkhead_model::system::System;
+use bulkhead_model::system::{Partition, System};
 
 pub use error::PlanError;
 pub use view::{GuestView, Start};
 
 use crate::load::GuestImage;
-use crate::machine::{Machine, Reserve};
+use crate::machine::{Machine, MemoryPiece, Reserve};
 use crate::tables::Tables;
 
 /// Attempts at a layout before giving up; two are usual.
@@ -141,10 +141,18 @@ pub struct Plan {
 /// # Errors
 /// See [`PlanError`].
 pub fn plan(system: &System, inputs: &Inputs) -> Result<Plan, PlanError> {
-    let view = view::build(system, inputs)?;
+    let mut distances = Vec::new();
+    let mut view = view::build(system, inputs, &distances)?;
     let mut reserve = Reserve::default();
     for _ in 0..ATTEMPTS {
         let plan = attempt(system, inputs, &view, reserve)?;
+        let found = memory_distances(system, &plan.machine)?;
+        if found != distances {
+            // Guest pages say them; their size does not depend on it.
+            view = view::build(system, inputs, &found)?;
+            distances = found;
+            continue;
+        }
         let needed = Reserve {
             config: plan.config.len() as u64,
             tables: plan.tables.arena.size(),
@@ -156,6 +164,22 @@ pub fn plan(system: &System, inputs: &Inputs) -> Result<Plan, PlanError> {
         reserve = reserve.max(needed);
     }
     Err(PlanError::internal("the layout does not settle".into()))
+}
+
+/// By partition: from its memory's guest-physical addresses to the physical ones, which functions use that
+/// nothing confines; 0 for all others.
+fn memory_distances(system: &System, machine: &Machine) -> Result<Vec<u64>, PlanError> {
+    let distance = |(partition, pieces): (&Partition, &Vec<MemoryPiece>)| match &pieces[..] {
+        _ if !partition.unconfined || partition.functions.is_empty() => Ok(0),
+        [piece] => Ok(piece.pa.0.wrapping_sub(piece.ipa.0)),
+        _ => {
+            let message = format!("the memory of partition `{}` is in pieces", partition.name);
+            let help = "leave out `dma = \"unconfined\"` or `colours`";
+            Err(PlanError::new("dma-pieces", message, help).at(&partition.span))
+        }
+    };
+    let partitions = system.partitions.iter().zip(&machine.memory);
+    partitions.map(distance).collect()
 }
 
 fn attempt(

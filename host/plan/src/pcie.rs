@@ -338,22 +338,38 @@ pub fn emulator_words(system: &System, buses: &[Bus]) -> Vec<String> {
         let options = system
             .kind_of(function.id)
             .and_then(|kind| kind.shared.as_ref());
-        let options = options.map(|text| filled(system, text, described));
-        shared.extend(options.filter(|text| !shared.contains(text)));
+        let forwarded = described.forward.and_then(|ports| {
+            let kind = system.kind_of(function.id)?;
+            Some(forwarded(kind.forwarded.as_ref()?, ports))
+        });
+        for text in [options.cloned(), forwarded].into_iter().flatten() {
+            let text = filled(system, &text, described);
+            if !shared.contains(&text) {
+                shared.push(text);
+            }
+        }
     }
     let shared = shared.iter().flat_map(|text| text.split_whitespace());
     let buses = buses.iter().flat_map(|bus| bus.words(system, pcie));
     shared.map(str::to_owned).chain(buses).collect()
 }
 
+fn forwarded(template: &str, [host, port]: [u16; 2]) -> String {
+    template
+        .replace("{host}", &host.to_string())
+        .replace("{port}", &port.to_string())
+}
+
 /// The emulator's name of the wire is made here: the user's may be any text.
 fn filled(system: &System, template: &str, function: &Function) -> String {
     let mut all = system.functions.iter();
     let wire = all.position(|other| other.bus == function.bus);
-    let wire = format!("wire{}", wire.unwrap_or_default());
+    // Hub 0 is the one that tells the time.
+    let wire = wire.unwrap_or_default() + 1;
     template
         .replace("{name}", &function.name)
-        .replace("{bus}", &wire)
+        .replace("{bus}", &format!("wire{wire}"))
+        .replace("{wire}", &wire.to_string())
 }
 
 #[cfg(test)]

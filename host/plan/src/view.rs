@@ -68,11 +68,12 @@ impl GuestView {
     }
 }
 
-/// Fixes what guests see.
+/// Fixes what guests see, with these distances between guest-physical and physical memory for those
+/// partitions whose functions nothing confines (nothing yet: none).
 ///
 /// # Errors
 /// See [`PlanError`].
-pub fn build(system: &System, inputs: &Inputs) -> Result<GuestView, PlanError> {
+pub fn build(system: &System, inputs: &Inputs, distances: &[u64]) -> Result<GuestView, PlanError> {
     let cores = cores::assign(system)?;
     let buses = pcie::assign(system)?;
     let doorbells = interrupts::assign(system, &buses)?;
@@ -89,6 +90,7 @@ pub fn build(system: &System, inputs: &Inputs) -> Result<GuestView, PlanError> {
             buses: &buses,
             window: &window,
             id,
+            distance: distances.get(id.0).copied().unwrap_or(0),
         };
         let start = builder.start(&images.primary)?;
         let alternate = images
@@ -119,6 +121,7 @@ struct StartBuilder<'a> {
     buses: &'a [Bus],
     window: &'a Window,
     id: PartitionId,
+    distance: u64,
 }
 
 impl StartBuilder<'_> {
@@ -133,7 +136,7 @@ impl StartBuilder<'_> {
         let (memory, rest) = self.memory();
         let mut all = loads(&pieces, memory, rest);
         let cores = self.cores.of_partition[self.id.0].len();
-        let functions = guest_page::functions(self.system, self.buses, self.id);
+        let functions = guest_page::functions(self.system, self.buses, self.id, self.distance);
         let page = guest_page::bytes(&facts, &self.argument(), cores, &functions)?;
         let [page_ipa, size] = self.window.place(Purpose::GuestPage(self.id));
         let page = Piece::new(Ipa(page_ipa), page);

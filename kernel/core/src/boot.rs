@@ -202,6 +202,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.set_time(thread, time.at())?;
         thread.message(1).set(offer.guest_page);
         thread.message(2).set(offer.window.0.address() - H::LINEAR);
+        // Nothing more is taken.
+        thread.message(3).set(free.next.address() - H::LINEAR);
         for (place, kind, at) in [
             (first::THREAD, Kind::Thread, thread.at()),
             (first::RECEIVE, Kind::Receive, thread.at()),

@@ -5,7 +5,8 @@
 //! against the same check. Source: `doc/interfaces/kernel.md`.
 
 use bulkhead_abi::component::{
-    Interface, LEAST_PRIORITY, MAX_INTERFACES, NO_THREAD, OnFault, Part, Role, Wiring,
+    ANY_CORE, COMPONENT_CORES, Interface, LEAST_PRIORITY, MAX_INTERFACES, NO_THREAD, OnFault, Part,
+    Role, Wiring,
 };
 use bulkhead_abi::guest::{MAX_CHANNELS, MAX_FUNCTIONS};
 use bulkhead_abi::kernel::{
@@ -28,9 +29,9 @@ pub enum Flaw {
     Entry(usize),
     /// A component's numbers are out of range.
     Wiring(usize),
-    /// An interface is provided by nobody or twice.
+    /// An interface is provided by nobody, or twice on a core.
     Interface(usize),
-    /// Not one boot component, the first; or several schedulers.
+    /// Not one boot component, the first; or several schedulers of a core; or a thread without one.
     Roles,
 }
 
@@ -117,11 +118,16 @@ impl<'a> Checked<'a> {
         let boots = checked
             .components()
             .map(|component| component.is(Role::Boot));
-        let schedulers = checked.components().filter(|c| c.is(Role::Scheduler));
+        let schedulers = |core: u32| {
+            let all = checked.components().filter(|c| c.is(Role::Scheduler));
+            all.filter(|one| one.wiring.core == core).count()
+        };
+        let mut threads = checked.threads();
         if !boots
             .enumerate()
             .all(|(number, boot)| boot == (number == 0))
-            || schedulers.count() > 1
+            || (0..COMPONENT_CORES as u32).any(|core| schedulers(core) > 1)
+            || threads.any(|(_, one)| schedulers(one.wiring.core) == 0)
         {
             return Err(Flaw::Roles);
         }
@@ -149,6 +155,19 @@ impl<'a> Checked<'a> {
     pub fn threads(self) -> impl Iterator<Item = (u64, Component<'a>)> {
         let with = |component: &Component<'a>| component.wiring.priority != NO_THREAD;
         (1..).zip(self.components().filter(with))
+    }
+
+    /// The same of one core.
+    pub fn threads_on(self, core: u32) -> impl Iterator<Item = (u64, Component<'a>)> {
+        self.threads()
+            .filter(move |(_, component)| component.wiring.core == core)
+    }
+
+    /// The scheduler of a core.
+    #[must_use]
+    pub fn scheduler(self, core: u32) -> Option<Component<'a>> {
+        let mut schedulers = self.components().filter(|one| one.is(Role::Scheduler));
+        schedulers.find(|one| one.wiring.core == core)
     }
 
     /// Its interfaces and their numbers.
@@ -216,6 +235,8 @@ impl<'a> Checked<'a> {
             && within(wiring.owns, Part::ALL.len())
             && within(wiring.needs, interfaces)
             && within(wiring.channels, MAX_CHANNELS)
+            && wiring.doorbells & !wiring.channels == 0
+            && self.core_fits(wiring)
             && wiring.function as usize <= MAX_FUNCTIONS
             && (wiring.priority <= LEAST_PRIORITY || wiring.priority == NO_THREAD)
             && wiring.on_fault <= OnFault::Restart as u32
@@ -223,11 +244,22 @@ impl<'a> Checked<'a> {
             && wiring.period_ticks <= u64::MAX >> 2
     }
 
+    /// Who runs on one core, or schedules it, says which.
+    fn core_fits(self, wiring: &Wiring) -> bool {
+        let passive = wiring.priority == NO_THREAD
+            && wiring.role != Role::Scheduler as u32
+            && wiring.role != Role::Boot as u32;
+        (wiring.core as usize) < COMPONENT_CORES || passive && wiring.core == ANY_CORE
+    }
+
     fn check_interface(self, number: usize, interface: &Interface) -> Result<(), Flaw> {
-        let again = self.interfaces().take(number);
-        let twice = again
-            .into_iter()
-            .any(|(_, other)| other.name == interface.name);
+        let core = |one: &Interface| {
+            let provider = self.components().nth(one.provider as usize);
+            provider.map(|provider| provider.wiring.core)
+        };
+        let mut again = self.interfaces().take(number);
+        let twice =
+            again.any(|(_, one)| one.name == interface.name && core(one) == core(interface));
         let provided = interface.provider < self.0.count;
         if provided && !twice && number < MAX_INTERFACES {
             Ok(())
@@ -295,7 +327,7 @@ mod tests {
     #[test]
     fn each_flaw_is_found() {
         type Damage = fn(&mut Archive);
-        let cases: [(Damage, Flaw); 14] = [
+        let cases: [(Damage, Flaw); 18] = [
             (|a| a.magic ^= 1, Flaw::Header),
             (|a| a.count = 17, Flaw::Count),
             (|a| a.count = 0, Flaw::Count),
@@ -317,6 +349,10 @@ mod tests {
                 Flaw::Wiring(2),
             ),
             (|a| a.interfaces[0].provider = 3, Flaw::Interface(0)),
+            (|a| a.wiring[2].core = 4, Flaw::Wiring(2)),
+            (|a| a.wiring[2].core = ANY_CORE, Flaw::Wiring(2)),
+            (|a| a.wiring[2].doorbells = 1, Flaw::Wiring(2)),
+            (|a| a.wiring[2].core = 1, Flaw::Roles),
             (|a| a.wiring[2].role = Role::Boot as u32, Flaw::Roles),
             (|a| a.wiring[2].role = Role::Scheduler as u32, Flaw::Roles),
         ];

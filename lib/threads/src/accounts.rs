@@ -83,7 +83,7 @@ impl<const N: usize> Accounts<N> {
         }
         let metered = account.and_then(|account| Some((account, self.time(account.server)?)));
         let Some((Account { server, budget, .. }, time)) = metered else {
-            return M::OWN_TIME;
+            return M::own_time();
         };
         M::grant(time, budget);
         self.granted = Some((server, budget));

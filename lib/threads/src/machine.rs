@@ -16,13 +16,13 @@ pub unsafe trait Machine: 'static {
 
     /// Says that the policy refuses a thread's parameters, or has no room.
     const REFUSED: Self::Error;
-    /// The scheduler's own thread, as [`Machine::make`] names threads.
-    const OWN: u64;
-
     /// The time that runs, whatever it is.
     const SAME_TIME: u64;
+    /// The scheduler's own thread, as [`Machine::make`] names threads.
+    fn own() -> u64;
+
     /// The scheduler's own time, which has no end.
-    const OWN_TIME: u64;
+    fn own_time() -> u64;
 
     /// Ticks of the core's clock.
     fn now() -> Time;
@@ -88,6 +88,10 @@ pub unsafe trait Machine: 'static {
 
     /// Fetches events that found no room in the SCB.
     fn fetch();
+
+    /// Hears of a thread of this scheduler, by its index and name, that faulted and does not run again: where
+    /// nobody else is told ([`Threads::run_telling`](crate::Threads::run_telling)).
+    fn faulted(_index: u64, _name: u64) {}
 
     /// Sleeps until something happens.
     fn sleep();

@@ -237,7 +237,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
 
     /// What the machine calls the thread of that index.
     pub fn name(&self, index: u64) -> u64 {
-        self.with(|state| state.name_of(index, M::OWN))
+        self.with(|state| state.name_of(index, M::own()))
     }
 
     /// Ends the calling thread: it never runs again, nor is its place used again.
@@ -251,6 +251,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// thread 0.
     pub fn run(&self, until: Time) {
         while M::now() < until {
+            self.hear_of_faults();
             let (decided, name) = self.decide(until);
             let ends = decided.thread.is_none() && decided.timer == NEVER;
             if ends && self.with(|state| state.listeners == 0) {
@@ -270,6 +271,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// The refusal of `wait`.
     pub fn run_waiting<E>(&self, mut wait: impl FnMut() -> Result<(), E>) -> Result<Infallible, E> {
         loop {
+            self.hear_of_faults();
             let (decided, name) = self.decide(NEVER);
             if decided.thread.is_none() {
                 wait()?;
@@ -277,6 +279,14 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             }
             let _decided_again =
                 M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
+        }
+    }
+
+    fn hear_of_faults(&self) {
+        while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
+            if kind == EventKind::Faulted {
+                M::faulted(index, name);
+            }
         }
     }
 
@@ -338,7 +348,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     pub fn end_point(&self, maker: &mut M::Maker, index: u64) -> Result<[u64; 2], M::Error> {
         let name = self.with(|state| {
             state.listeners += 1;
-            state.name_of(index, M::OWN)
+            state.name_of(index, M::own())
         });
         M::end_point(maker, name)
     }
@@ -458,7 +468,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 epoch,
             } = state.decide::<M>();
             let next = thread.map_or(OWN, index_of);
-            let name = thread.map_or(M::OWN, |thread| state.name(thread));
+            let name = thread.map_or(M::own(), |thread| state.name(thread));
             let sooner = timer < state.armed || epoch != state.armed_in;
             if sooner {
                 (state.armed, state.armed_in) = (timer, epoch);
@@ -513,7 +523,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         let epoch = M::scb().epoch.load(Relaxed);
         // SAFETY: capabilities are written once, before their thread exists.
         let state = unsafe { &*self.state.get() };
-        let name = state.name_of(next, M::OWN);
+        let name = state.name_of(next, M::own());
         if !self.switch_to(own, next, name, epoch) {
             // Events or a stale epoch: the policy looks at it.
             self.take_again(own);
@@ -531,7 +541,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             return;
         }
         (state.armed, state.armed_in) = (until, epoch);
-        let name = state.name_of(next, M::OWN);
+        let name = state.name_of(next, M::own());
         self.give_back(own);
         if !M::dispatch(name, M::SAME_TIME, Some(until), epoch) {
             self.take_again(own);
@@ -544,7 +554,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     fn help(&self, owner: u64) {
         let epoch = M::scb().epoch.load(Relaxed);
         // SAFETY: names are written once, before their thread exists.
-        let name = unsafe { &*self.state.get() }.name_of(owner, M::OWN);
+        let name = unsafe { &*self.state.get() }.name_of(owner, M::own());
         // Refused as stale: the lock is looked at again.
         let _helped = M::dispatch(name, M::SAME_TIME, None, epoch);
     }

@@ -4,12 +4,36 @@
      MODE sleep: 3 threads, blocking work.      A { B{W}; 5 %; taskwait }  C{W} 5 % after A  W
           spin:  2 threads, computing work.     A { B { C{W}; W }; 5 %; taskwait }
           tree:  random trees of blocking tasks on 4 threads, against the greedy bound.
-   Prints, per iteration, the time over W (sleep, spin) or over the bound (tree). */
+   Prints, per iteration, the time over W (sleep, spin) or over the bound (tree), and in the same unit what the host
+   withheld meanwhile: for how long threads were ready and had no processor, or computed and did not get on. */
 #define _GNU_SOURCE
 #include "bench.h"
+#include <dirent.h>
 #include <time.h>
 
-static double w;
+/* Seconds between two looks at the clock that a thread does not need: it was stopped. */
+#define STOPPED 50e-6
+
+static double w, stopped;
+
+/* Seconds that the threads there are have waited for a processor since they exist. */
+static double waited(void) {
+  double sum = 0;
+  DIR *threads = opendir("/proc/self/task");
+  for (struct dirent *thread; threads && (thread = readdir(threads));) {
+    char path[sizeof thread->d_name + 32];
+    unsigned long long ran, ready;
+    snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", thread->d_name);
+    FILE *file = fopen(path, "r");
+    if (file && fscanf(file, "%llu %llu", &ran, &ready) == 2)
+      sum += (double)ready * 1e-9;
+    if (file)
+      fclose(file);
+  }
+  if (threads)
+    closedir(threads);
+  return sum;
+}
 
 static void block(double seconds) {
   struct timespec time = {(time_t)seconds, (long)((seconds - (long)seconds) * 1e9)};
@@ -17,12 +41,21 @@ static void block(double seconds) {
 }
 
 static void compute(double seconds) {
-  double end = omp_get_wtime() + seconds;
-  while (omp_get_wtime() < end)
-    ;
+  double now = omp_get_wtime(), end = now + seconds, sum = 0;
+  while (now < end) {
+    double next = omp_get_wtime();
+    if (next - now > STOPPED)
+      sum += next - now;
+    now = next;
+  }
+#pragma omp atomic
+  stopped += sum;
 }
 
-static void sleeping(void) {
+struct node;
+
+static void sleeping(const struct node *nothing) {
+  (void)nothing;
 #pragma omp parallel num_threads(3)
 #pragma omp single
   {
@@ -41,7 +74,8 @@ static void sleeping(void) {
   }
 }
 
-static void spinning(void) {
+static void spinning(const struct node *nothing) {
+  (void)nothing;
 #pragma omp parallel num_threads(2)
 #pragma omp single
   {
@@ -104,22 +138,32 @@ static void drop(struct node *node) {
   free(node);
 }
 
-static double tree(uint64_t *seed) {
-  total = 0;
-  struct node *root = grow(seed, 4);
-  deepest = span(root);
-#pragma omp parallel num_threads(4)
-  ;
-  double start = omp_get_wtime();
+/* One run of a program; prints its line. */
+static void measure(void (*program)(const struct node *), const struct node *tree, double unit) {
+  double withheld = waited() + stopped, start = omp_get_wtime();
+  program(tree);
+  double taken = omp_get_wtime() - start;
+  printf("%.6f %.6f\n", taken / unit, (waited() + stopped - withheld) / unit);
+}
+
+static void climb(const struct node *root) {
 #pragma omp parallel num_threads(4)
 #pragma omp single
   {
 #pragma omp task
     run(root);
   }
-  double taken = omp_get_wtime() - start;
+}
+
+static void measure_tree(uint64_t *seed) {
+  total = 0;
+  struct node *root = grow(seed, 4);
+  deepest = span(root);
+#pragma omp parallel num_threads(4)
+  ;
+  if (total > 0)
+    measure(climb, root, total / 4 + deepest);
   drop(root);
-  return total > 0 ? taken / (total / 4 + deepest) : 0;
 }
 
 int main(int count, char **values) {
@@ -128,20 +172,15 @@ int main(int count, char **values) {
   int iterations = atoi(values[2]);
   w = atof(values[3]) * 1e-6;
   uint64_t seed = 1;
-  for (int i = 0; i < iterations; i++) {
-    double start = omp_get_wtime(), ratio;
+  for (int i = 0; i < iterations; i++)
     switch (values[1][1]) {
     case 'l':
-      sleeping();
-      ratio = (omp_get_wtime() - start) / w;
+      measure(sleeping, NULL, w);
       break;
     case 'p':
-      spinning();
-      ratio = (omp_get_wtime() - start) / w;
+      measure(spinning, NULL, w);
       break;
     default:
-      ratio = tree(&seed);
+      measure_tree(&seed);
     }
-    printf("%.6f\n", ratio);
-  }
 }

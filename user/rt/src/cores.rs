@@ -11,7 +11,7 @@ use crate::First;
 use crate::call::call;
 use bulkhead_abi::dispatch::Scb;
 use bulkhead_abi::kernel::{Operation, Rights, Status, first};
-use core::arch::global_asm;
+use core::arch::{asm, global_asm};
 
 const STACK_PAGES: u64 = 2;
 
@@ -33,6 +33,16 @@ unsafe extern "C" {
     safe static bulkhead_further_core: u8;
 }
 
+/// The rank of the core that runs the caller: a thread stays on its core.
+#[inline(always)]
+#[must_use]
+pub fn rank() -> u64 {
+    let rank: u64;
+    // SAFETY: reads a register that only the kernel writes, once.
+    unsafe { asm!("mrs {}, tpidrro_el0", out(reg) rank, options(pure, nomem, nostack)) };
+    rank
+}
+
 /// A core's root scheduler.
 #[derive(Clone, Copy, Debug)]
 pub struct Root {
@@ -46,6 +56,19 @@ pub struct Root {
     pub scb: &'static Scb,
 }
 
+impl Root {
+    /// That of the first core, which the kernel has started.
+    #[must_use]
+    pub fn first() -> Self {
+        Self {
+            thread: first::THREAD,
+            scheduler: first::SCHEDULER,
+            time: first::TIME,
+            scb: crate::dispatch::scb(),
+        }
+    }
+}
+
 impl First {
     /// Gives the core of `rank` a first thread of this component.
     ///
@@ -54,6 +77,7 @@ impl First {
     pub fn prepare_core(&mut self, rank: u64) -> Result<Root, Status> {
         let [page, ..] = [(); 4].map(|()| self.page());
         let scb = self.map(first::MEMORY, page + 3, 1, Rights::Write)?;
+        self.keep_together(3);
         let [thread, scheduler, time] = [(); 3].map(|()| self.slot());
         let entry = (&raw const bulkhead_further_core).addr() as u64;
         let words = [first::MEMORY, page, thread, first::COMPONENT, entry];

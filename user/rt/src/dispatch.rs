@@ -121,16 +121,17 @@ pub fn scb() -> &'static Scb {
 }
 
 /// The block of the first component's thread `index`, modulo their number.
-#[must_use]
-pub fn dcb(index: usize) -> &'static Dcb {
-    dcb_of(scb(), index)
-}
-
-/// The block of thread `index`, modulo their number, of the scheduler that shares `scb`.
 #[inline(always)]
 #[must_use]
-pub fn dcb_of(scb: &'static Scb, index: usize) -> &'static Dcb {
-    let first = (&raw const *scb).expose_provenance() + size_of::<Scb>();
+pub fn dcb(index: usize) -> &'static Dcb {
+    block(scb(), index)
+}
+
+/// The same beside the SCB of any core, which is one that the kernel knows.
+#[inline(always)]
+#[must_use]
+pub fn block(scb: &'static Scb, index: usize) -> &'static Dcb {
+    let first = core::ptr::from_ref(scb).addr() + size_of::<Scb>();
     let place = first + index % MAX_THREADS * size_of::<Dcb>();
     let dcb: *const Dcb = core::ptr::with_exposed_provenance(place);
     // SAFETY: in the same page, behind the SCB.

@@ -7,7 +7,7 @@
 use crate::call::{Answer, call};
 use crate::start::INVOKED;
 use bulkhead_abi::PAGE_SIZE;
-use bulkhead_abi::guest::{GuestInfo, GuestPage};
+use bulkhead_abi::guest::{Function, GuestInfo, GuestPage};
 use bulkhead_abi::kernel::{
     Archive, IMAGE, Operation, Packed, Rights, SCB_ADDRESS, SLOTS, STACK_PAGES, STACK_TOP, Status,
     first,
@@ -24,6 +24,11 @@ const THREAD_STACK_PAGES: u64 = 2;
 
 unsafe extern "C" {
     safe static __image_end: u8;
+}
+
+/// End of the component's image: from here on addresses are handed out.
+pub(crate) fn image_end() -> u64 {
+    (&raw const __image_end).addr() as u64
 }
 
 /// The number of the argument word `key=number`.
@@ -148,21 +153,67 @@ pub struct First {
     index: u64,
     guest_page: u64,
     window: u64,
+    /// Guest-physical address of page 0 of [`first::MEMORY`].
+    memory: u64,
     address: u64,
     page: u64,
     slot: u64,
+    /// Slots from here on were never handed out.
+    fresh: u64,
+    /// Where addresses, pages and slots end.
+    address_end: u64,
+    end: Position,
 }
 
 impl First {
-    pub(crate) fn new(index: u64, guest_page: u64, window: u64) -> Self {
+    pub(crate) fn new(index: u64, guest_page: u64, window: u64, memory: u64) -> Self {
         Self {
             index,
             guest_page,
             window,
-            address: (&raw const __image_end).addr() as u64,
+            memory,
+            address: image_end(),
             page: 0,
             slot: first::FREE,
+            fresh: first::FREE,
+            address_end: END,
+            end: Position {
+                page: u64::MAX,
+                slot: u64::MAX,
+            },
         }
+    }
+
+    /// A part of it, for a thread of another core: `pages` pages of memory, addresses for as many, and the
+    /// slots of one leaf, but the last.
+    ///
+    /// # Errors
+    /// No free addresses.
+    pub fn part(&mut self, pages: u64) -> Result<Self, Status> {
+        let address_end = self.address + pages * PAGE_SIZE;
+        if address_end > self.address_end {
+            return Err(Status::BadArgument);
+        }
+        let slot = loop {
+            let slot = self.slot();
+            if slot.is_multiple_of(SLOTS) {
+                break slot;
+            }
+        };
+        let part = Self {
+            slot,
+            address_end,
+            end: Position {
+                page: self.page + pages,
+                slot: slot + SLOTS - 1,
+            },
+            ..*self
+        };
+        (self.address, self.page) = (address_end, part.end.page);
+        // The last slot holds the next leaf.
+        self.slot = part.end.slot;
+        self.slot();
+        Ok(part)
     }
 
     /// The same, in a component whose table has more in it: slots from `slot` on are empty.
@@ -199,11 +250,19 @@ impl First {
     /// # Errors
     /// The kernel's refusal.
     pub fn release(&mut self, slot: u64) -> Result<(), Status> {
-        for used in slot..self.slot {
+        // A slot that holds a leaf keeps it.
+        let emptied = |used: &u64| used % SLOTS != SLOTS - 1;
+        for used in (slot..self.slot).filter(emptied) {
             call(first::LEAF, Operation::Remove, [used])?;
         }
+        self.fresh = self.fresh.max(self.slot);
         self.slot = slot;
         Ok(())
+    }
+
+    /// Hands out from now on slots that it never handed out: none that rests.
+    pub fn skip_released(&mut self) {
+        self.slot = self.fresh.max(self.slot);
     }
 
     /// Index of the thread that started here; the others' means are only the first component's.
@@ -212,15 +271,21 @@ impl First {
         self.index
     }
 
-    /// The next page of [`first::MEMORY`].
+    /// The next page of [`first::MEMORY`]; where there is none, a number that the kernel refuses.
     pub fn page(&mut self) -> u64 {
+        if self.page == self.end.page {
+            return u64::MAX;
+        }
         self.page += 1;
         self.page - 1
     }
 
     /// The next empty slot of its table. The last one of a leaf holds the next leaf; where that
-    /// cannot be made, what is put into its slots is refused.
+    /// cannot be made, what is put into its slots is refused; as in a part, where the leaf is full.
     pub fn slot(&mut self) -> u64 {
+        if self.slot == self.end.slot {
+            return self.slot;
+        }
         if self.slot % SLOTS == SLOTS - 1 {
             let (page, leaf) = (self.page(), self.slot);
             let made = call(first::MEMORY, Operation::MakeTable, [page, leaf, 1]);
@@ -249,7 +314,7 @@ impl First {
     /// The kernel's refusal, or no free addresses.
     pub fn map(&mut self, memory: u64, number: u64, pages: u64, rights: Rights) -> Answer {
         let address = self.address;
-        if address + pages * PAGE_SIZE > END {
+        if address + pages * PAGE_SIZE > self.address_end {
             return Err(Status::BadArgument);
         }
         for page in 0..pages {
@@ -267,8 +332,28 @@ impl First {
     /// As for [`First::map`].
     pub fn memory(&mut self, pages: u64) -> Answer {
         let number = self.page;
+        if pages > self.end.page - number {
+            return Err(Status::BadArgument);
+        }
         self.page += pages;
         self.map(first::MEMORY, number, pages, Rights::Write)
+    }
+
+    /// Maps fresh memory for a device to share: its address here, and its guest-physical one.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn shared_memory(&mut self, pages: u64) -> Result<[u64; 2], Status> {
+        let at = self.memory + self.page * PAGE_SIZE;
+        Ok([self.memory(pages)?, at])
+    }
+
+    /// A PCIe function as the guest page gives it, mapped: where this component finds its registers.
+    ///
+    /// # Errors
+    /// As for [`First::map`].
+    pub fn function(&mut self, given: &Function) -> Result<Function, Status> {
+        given.mapped(|page, pages| self.map(first::DEVICES, page, pages, Rights::Write))
     }
 
     /// A thread of this component, which notifications run on `time`: its function, which must not
@@ -294,7 +379,9 @@ impl First {
     }
 
     /// A stack; its upper end.
+    /// The page below is not mapped.
     pub(crate) fn stack(&mut self, pages: u64) -> Answer {
+        self.address += PAGE_SIZE;
         Ok(self.memory(pages)? + pages * PAGE_SIZE)
     }
 
@@ -373,7 +460,8 @@ impl First {
         let shared = self.page();
         map_in(last, SHARED_ADDRESS, shared)?;
         let address = self.map(first::MEMORY, shared, 1, Rights::Write)?;
-        let [thread, sender, _] = self.schedule(&made, packed, [index, time, pages])?;
+        let words = [first::SCHEDULER, index, time, pages];
+        let [thread, sender, _] = self.schedule(&made, packed, words)?;
         Ok(Subsystem {
             thread,
             sender,
@@ -382,7 +470,8 @@ impl First {
     }
 
     /// Gives a component that was made a scheduler of its own, as [`First::subsystem`] says, but for
-    /// the shared page: slots of its thread, of the sending side of that, of the scheduler.
+    /// the shared page: slots of its thread, of the sending side of that, of the scheduler. `words` are the
+    /// scheduler it is under, its index there, its time and its pages; all of the calling core.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -390,36 +479,64 @@ impl First {
         &mut self,
         made: &Component,
         packed: &Packed,
-        [index, time, pages]: [u64; 3],
+        [parent, index, time, pages]: [u64; 4],
     ) -> Result<[u64; 3], Status> {
+        let scb = self.furnish(made, pages)?;
+        let made = [made.component, made.leaf, scb];
+        self.schedule_in(made, packed, [parent, index, time])
+    }
+
+    /// Gives a component that was made itself and `pages` pages, to make threads of; the page of its SCB.
+    /// The rest is [`First::schedule_in`]'s, on the core that it schedules.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn furnish(&mut self, made: &Component, pages: u64) -> Answer {
         let [.., last] = made.pages;
         let scb = self.page();
         map_in(last, SCB_ADDRESS, scb)?;
-        let start = [made.component, packed.entry, STACK_TOP];
-        let thread = self.make(Operation::MakeThread, start)?;
-        call(thread, Operation::Bind, [first::SCHEDULER, index, time])?;
-        let [sender, receiver] = [self.slot(), self.slot()];
-        call(thread, Operation::Sender, [sender])?;
-        call(thread, Operation::Receiver, [receiver])?;
-        let scheduler = self.make(Operation::MakeScheduler, [thread, first::MEMORY, scb])?;
-        let held = [
+        for (place, from) in [
             (first::TABLE, made.table),
             (first::LEAF, made.leaf),
             (first::COMPONENT, made.component),
             (first::PAGES[0], made.pages[0]),
             (first::PAGES[1], made.pages[1]),
             (first::PAGES[2], made.pages[2]),
-            (first::THREAD, thread),
-            (first::SCHEDULER, scheduler),
-            (first::RECEIVE, receiver),
-            (first::TIME, time),
-        ];
-        for (place, from) in held {
+        ] {
             call(made.leaf, Operation::Copy, [place, from])?;
         }
         let memory = [first::MEMORY, first::MEMORY, self.page, pages];
         self.page += pages;
         call(made.leaf, Operation::Copy, memory)?;
+        Ok(scb)
+    }
+
+    /// The other half of [`First::schedule`], for a component that was furnished: its slot, that of its
+    /// leaf, the page of its SCB.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn schedule_in(
+        &mut self,
+        [component, leaf, scb]: [u64; 3],
+        packed: &Packed,
+        [parent, index, time]: [u64; 3],
+    ) -> Result<[u64; 3], Status> {
+        let start = [component, packed.entry, STACK_TOP];
+        let thread = self.make(Operation::MakeThread, start)?;
+        call(thread, Operation::Bind, [parent, index, time])?;
+        let [sender, receiver] = [self.slot(), self.slot()];
+        call(thread, Operation::Sender, [sender])?;
+        call(thread, Operation::Receiver, [receiver])?;
+        let scheduler = self.make(Operation::MakeScheduler, [thread, first::MEMORY, scb])?;
+        for (place, from) in [
+            (first::THREAD, thread),
+            (first::SCHEDULER, scheduler),
+            (first::RECEIVE, receiver),
+            (first::TIME, time),
+        ] {
+            call(leaf, Operation::Copy, [place, from])?;
+        }
         Ok([thread, sender, scheduler])
     }
 

@@ -54,6 +54,11 @@ bulkhead_invoke_fp:
 "#
 );
 
+#[doc(hidden)]
+pub const ANY: usize = bulkhead_abi::kernel::MAX_CORES;
+#[doc(hidden)]
+pub const IN_USE: u64 = bulkhead_abi::kernel::Status::InUse as u64;
+
 /// `x0` and `x1` after an invocation: a [`bulkhead_abi::kernel::Status`] and the server's answer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,28 +92,26 @@ pub fn invoke_keeping_fp(index: u64, words: [u64; 5]) -> Reply {
 }
 
 /// Has invocations of the component run `$handler(token, message) -> value`, on stacks of `$bytes`
-/// bytes for `$threads` threads.
+/// bytes for threads of an index below `$threads`, all of one core, whichever that is; or, two of which may come
+/// with one index, since indices are a scheduler's, of all cores of a rank below `$cores`. Others fault, and
+/// their clients are told.
 ///
-/// Without `threads` there is one stack: for a component that one thread alone invokes.
+/// Without `threads` there is one stack: who comes while another one is there is answered
+/// [`Status::InUse`](bulkhead_abi::kernel::Status::InUse).
 #[macro_export]
 macro_rules! serve {
     ($handler:ident, stack: $bytes:literal) => {
-        $crate::serve!($handler, threads: 1, stack: $bytes, apart: 0);
-    };
-    ($handler:ident, threads: $threads:literal, stack: $bytes:literal) => {
-        $crate::serve!($handler, threads: $threads, stack: $bytes, apart: $bytes);
-    };
-    ($handler:ident, threads: $threads:literal, stack: $bytes:literal, apart: $apart:literal) => {
         mod served {
             #![expect(unsafe_code, reason = "an entry is assembly")]
 
             #[repr(C, align(16))]
-            struct Stacks(core::cell::UnsafeCell<[[u8; $bytes]; $threads]>);
+            struct Stack(core::cell::UnsafeCell<[u8; $bytes]>);
 
-            // SAFETY: each thread runs on its own element.
-            unsafe impl Sync for Stacks {}
+            // SAFETY: who has set `TAKEN` runs on it.
+            unsafe impl Sync for Stack {}
 
-            static STACKS: Stacks = Stacks(core::cell::UnsafeCell::new([[0; $bytes]; $threads]));
+            static STACK: Stack = Stack(core::cell::UnsafeCell::new([0; $bytes]));
+            static TAKEN: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
 
             extern "C" fn handle(token: u64, x1: u64, x2: u64, x3: u64, x4: u64, x5: u64) -> u64 {
                 super::$handler(token, [x1, x2, x3, x4, x5])
@@ -118,19 +121,84 @@ macro_rules! serve {
             #[unsafe(no_mangle)]
             extern "C" fn bulkhead_invoked() {
                 core::arch::naked_asm!(
+                    "adrp x7, {taken}",
+                    "add x7, x7, :lo12:{taken}",
+                    "mov w8, #1",
+                    "1: ldaxr w9, [x7]",
+                    "cbnz w9, 2f",
+                    "stxr w9, w8, [x7]",
+                    "cbnz w9, 1b",
+                    "adrp x7, {stack}",
+                    "add x7, x7, :lo12:{stack}",
+                    "mov x8, #{bytes}",
+                    "add sp, x7, x8",
+                    "bl {handle}",
+                    "mov x1, x0",
+                    "mov x0, xzr",
+                    "adrp x7, {taken}",
+                    "add x7, x7, :lo12:{taken}",
+                    "stlr wzr, [x7]",
+                    "svc #0",
+                    "udf #2",
+                    "2: mov x1, #{in_use}",
+                    "mov x0, xzr",
+                    "svc #0",
+                    "udf #2",
+                    taken = sym TAKEN,
+                    stack = sym STACK,
+                    handle = sym handle,
+                    bytes = const $bytes,
+                    in_use = const $crate::invocation::IN_USE,
+                );
+            }
+        }
+    };
+    ($handler:ident, threads: $threads:expr, stack: $bytes:literal) => {
+        $crate::serve!($handler, threads: $threads, cores: 1, stack: $bytes);
+    };
+    ($handler:ident, threads: $threads:expr, cores: $cores:expr, stack: $bytes:literal) => {
+        mod served {
+            #![expect(unsafe_code, reason = "an entry is assembly")]
+
+            #[repr(C, align(16))]
+            struct Stacks(core::cell::UnsafeCell<[[[u8; $bytes]; $threads]; $cores]>);
+
+            // SAFETY: each thread runs on its own element.
+            unsafe impl Sync for Stacks {}
+
+            static STACKS: Stacks =
+                Stacks(core::cell::UnsafeCell::new([[[0; $bytes]; $threads]; $cores]));
+
+            extern "C" fn handle(token: u64, x1: u64, x2: u64, x3: u64, x4: u64, x5: u64) -> u64 {
+                super::$handler(token, [x1, x2, x3, x4, x5])
+            }
+
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            extern "C" fn bulkhead_invoked() {
+                core::arch::naked_asm!(
+                    "mrs x9, tpidrro_el0",
+                    "cmp x6, #{threads}",
+                    "b.hs 1f",
+                    "cmp x9, #{cores}",
+                    "b.hs 1f",
+                    "mov x8, #{apart}",
+                    "madd x6, x9, x8, x6",
                     "adrp x7, {stacks}",
                     "add x7, x7, :lo12:{stacks}",
-                    "mov x8, #{apart}",
+                    "mov x8, #{bytes}",
                     "madd x7, x6, x8, x7",
-                    "add sp, x7, #{bytes}",
+                    "add sp, x7, x8",
                     "bl {handle}",
                     "mov x1, x0",
                     "mov x0, xzr",
                     "svc #0",
-                    "udf #2",
+                    "1: udf #2",
                     stacks = sym STACKS,
                     handle = sym handle,
-                    apart = const $apart,
+                    threads = const $threads,
+                    cores = const if $cores == 1 { $crate::invocation::ANY } else { $cores },
+                    apart = const if $cores == 1 { 0 } else { $threads },
                     bytes = const $bytes,
                 );
             }

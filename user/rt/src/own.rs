@@ -100,8 +100,11 @@ impl Own {
     #[must_use]
     pub fn interface(&self, name: &str) -> Option<u64> {
         let name = name_field(name);
-        let number = self.info.interfaces.iter().position(|one| *one == name)?;
-        (self.info.needs & 1 << number != 0).then_some(interface_slot(number))
+        // Each core may have one of that name.
+        let mut named = self.info.interfaces.iter().enumerate();
+        let (number, _) =
+            named.find(|(number, one)| self.info.needs & 1 << number != 0 && **one == name)?;
+        Some(interface_slot(number))
     }
 
     /// Address and bytes of its memory beside image and stack.
@@ -147,8 +150,8 @@ impl Own {
         (function.configuration != 0).then_some(function)
     }
 
-    /// Waits for the next interrupt of its function; how many came at once. The former one has been
-    /// served: the device no longer raises its line for it.
+    /// Waits for its next interrupt, of its function or by a doorbell that it waits for; how many came at
+    /// once. The former one has been served: the device no longer raises its line for it.
     ///
     /// # Errors
     /// It has no scheduler, or that one's refusal.
@@ -156,6 +159,17 @@ impl Own {
         match self.ask(threads::SERVED, 0)? {
             0 => Err(Status::NoCapability),
             count => Ok(count),
+        }
+    }
+
+    /// Rings the peer of a channel's end.
+    ///
+    /// # Errors
+    /// It holds no such end, or the end no doorbell; [`Status::Refused`]: more often than agreed.
+    pub fn ring(&self, end: &ChannelEnd) -> Result<(), Status> {
+        match Status::of(self.ask(threads::RING, end.doorbell_out.into())?) {
+            Some(Status::Ok) => Ok(()),
+            status => Err(status.unwrap_or(Status::BadArgument)),
         }
     }
 

@@ -32,9 +32,9 @@ unsafe extern "Rust" {
     safe fn bulkhead_component(first: First) -> !;
 }
 
-/// `x0` is the thread's index, `x1` and `x2` are the guest page and the window's start, in the first
-/// component of a partition.
+/// `x0` is the thread's index; `x1` to `x3` are the guest page and the starts of window and memory, in the
+/// first component of a partition.
 #[unsafe(no_mangle)]
-extern "C" fn bulkhead_start(index: u64, guest_page: u64, window: u64) -> ! {
-    bulkhead_component(First::new(index, guest_page, window))
+extern "C" fn bulkhead_start(index: u64, guest_page: u64, window: u64, memory: u64) -> ! {
+    bulkhead_component(First::new(index, guest_page, window, memory))
 }

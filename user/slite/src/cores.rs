@@ -1,78 +1,265 @@
-//! Schedulers of further cores
+//! Threads of one component on several cores
 //!
-//! The capabilities of a core stand at fixed places of the first component's table, so that each core's
-//! machine is a type of its own and knows them without looking; those of the first core stand where the
-//! kernel put them.
-#![expect(unsafe_code, reason = "a scheduler's block is found by its address")]
+//! A component that the kernel starts, or one with capabilities to cores, has a scheduler on each of them:
+//! the same [`Threads`](crate::Threads), one per core, whose machine asks at each use which core runs.
+//! Threads stay on their cores. They share the component's memory, and wait for each other by a
+//! [`Parker`]: everything else of this crate is between threads of one core.
+#![expect(unsafe_code, reason = "switches, and what one core hands to another")]
 
+use crate::Kernel;
 use bulkhead_abi::dispatch::Scb;
-use bulkhead_abi::kernel::{MAX_CORES, Operation, Status, first};
+use bulkhead_abi::kernel::{ALL, MAX_CORES, Operation, SAME_TIME, SCB_ADDRESS, Status, first};
 use bulkhead_component::call::call;
-use bulkhead_component::{First, dispatch};
-use core::sync::atomic::AtomicPtr;
-use core::sync::atomic::Ordering::{Acquire, Release};
+use bulkhead_component::dispatch::{self, Switched, Target};
+use bulkhead_component::{First, cores};
+use bulkhead_sched::policy::Policy;
+use bulkhead_threads::{Machine, Time};
+use core::cell::UnsafeCell;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
 
-/// Capabilities to each further core: its first thread, its scheduler, its time.
-const EACH: u64 = 3;
+/// Threads of one of the cores of a component, under policy `P`, at most `N`. For an array with an element
+/// for each core, by rank: an element is used by its core alone.
+pub type CoreThreads<P, const N: usize> = bulkhead_threads::Threads<EachCore, P, N>;
 
-/// First empty slot of the table of a component that schedules several cores.
-pub const FREE: u64 = first::FREE + EACH * (MAX_CORES as u64 - 1);
+/// The kernel, seen from a component that schedules several cores.
+#[derive(Debug)]
+pub struct EachCore;
 
-/// Where a core's capabilities stand.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Slots {
-    pub(crate) thread: u64,
-    pub(crate) scheduler: u64,
-    pub(crate) time: u64,
+/// Names of what a core has: address of the SCB, and slots. Written before the core runs.
+struct Place {
+    scb: AtomicU64,
+    thread: AtomicU64,
+    scheduler: AtomicU64,
+    time: AtomicU64,
 }
 
-pub(crate) const fn slots(rank: usize) -> Slots {
-    if rank == 0 {
-        return Slots {
-            thread: first::THREAD,
-            scheduler: first::SCHEDULER,
-            time: first::TIME,
-        };
+static PLACES: [Place; MAX_CORES] = [const {
+    Place {
+        scb: AtomicU64::new(SCB_ADDRESS),
+        thread: AtomicU64::new(first::THREAD),
+        scheduler: AtomicU64::new(first::SCHEDULER),
+        time: AtomicU64::new(first::TIME),
     }
-    let thread = first::FREE + EACH * (rank as u64 - 1);
-    Slots {
-        thread,
-        scheduler: thread + 1,
-        time: thread + 2,
-    }
-}
+}; MAX_CORES];
 
-/// Blocks of the further cores' schedulers, by rank.
-static BLOCKS: [AtomicPtr<Scb>; MAX_CORES] =
-    [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_CORES];
-
-/// What the scheduler of a core shares with the kernel; asked on cores that were prepared.
+/// That of the calling core.
 #[inline(always)]
-pub(crate) fn scb<const RANK: usize>() -> &'static Scb {
-    let block = BLOCKS.get(RANK).map(|block| block.load(Acquire));
-    let block = block.filter(|block| RANK != 0 && !block.is_null());
-    block.map_or_else(dispatch::scb, |block| {
-        // SAFETY: `prepare` mapped it for good; all of it is atomic.
-        unsafe { &*block }
-    })
+fn place() -> &'static Place {
+    &PLACES[cores::rank() as usize % MAX_CORES]
 }
 
-/// Has the core of `rank` (not 0) schedule threads of the calling component once it is started; that hands
-/// out slots from [`FREE`] on. `BadArgument` where the partition has no such core.
+// SAFETY: as for `Kernel`; a core keeps the discipline with its own SCB.
+unsafe impl Machine for EachCore {
+    type Maker = First;
+    type Error = Status;
+
+    const REFUSED: Status = Kernel::REFUSED;
+    const SAME_TIME: u64 = SAME_TIME;
+
+    #[inline(always)]
+    fn own() -> u64 {
+        place().thread.load(Relaxed)
+    }
+
+    #[inline(always)]
+    fn own_time() -> u64 {
+        place().time.load(Relaxed)
+    }
+
+    #[inline(always)]
+    fn now() -> Time {
+        Kernel::now()
+    }
+
+    fn frequency() -> u64 {
+        Kernel::frequency()
+    }
+
+    #[inline(always)]
+    fn scb() -> &'static Scb {
+        let scb: *const Scb =
+            core::ptr::with_exposed_provenance(place().scb.load(Relaxed) as usize);
+        // SAFETY: mapped before the core ran, for good; all of it is atomic.
+        unsafe { &*scb }
+    }
+
+    fn make(first: &mut First, entry: extern "C" fn(u64) -> !, index: u64) -> Result<u64, Status> {
+        let thread = first.unbound_thread(entry)?;
+        let scheduler = place().scheduler.load(Relaxed);
+        call(
+            thread,
+            Operation::Bind,
+            [scheduler, index, Self::own_time()],
+        )?;
+        Ok(thread)
+    }
+
+    #[inline(always)]
+    unsafe fn switch(own: u64, next: u64, name: u64, epoch: u64) -> bool {
+        let scb = Self::scb();
+        let block = |index: u64| dispatch::block(scb, index as usize);
+        let target = Target {
+            dcb: block(next),
+            index: next,
+            thread: name,
+        };
+        // SAFETY: the caller's contract is the same.
+        let switched = unsafe { dispatch::switch(block(own), target, scb, epoch) };
+        switched == Switched::Resumed
+    }
+
+    #[inline(always)]
+    fn dispatch(name: u64, time: u64, timeout: Option<Time>, epoch: u64) -> bool {
+        Kernel::dispatch(name, time, timeout, epoch)
+    }
+
+    fn time(first: &mut First) -> Result<u64, Status> {
+        first.make(Operation::MakeTime, [Self::own_time(), 0, 0])
+    }
+
+    fn grant(time: u64, budget: Time) {
+        // The scheduler's time has no end, so that it gives what is asked of it.
+        let _always_given = call(Self::own_time(), Operation::Transfer, [time, budget]);
+    }
+
+    fn left(time: u64) -> Option<Time> {
+        Kernel::left(time)
+    }
+
+    fn take_back(time: u64) -> Option<Time> {
+        call(time, Operation::Transfer, [Self::own_time(), ALL]).ok()
+    }
+
+    fn end_point(first: &mut First, name: u64) -> Result<[u64; 2], Status> {
+        Kernel::end_point(first, name)
+    }
+
+    fn served(name: u64) -> Time {
+        Kernel::served(name)
+    }
+
+    fn receive(receive: u64) -> Result<u64, Status> {
+        Kernel::receive(receive)
+    }
+
+    #[cold]
+    fn fetch() {
+        let scheduler = place().scheduler.load(Relaxed);
+        let _left = call(scheduler, Operation::Fetch, []);
+    }
+
+    fn faulted(index: u64, name: u64) {
+        Kernel::faulted(index, name);
+    }
+
+    fn sleep() {
+        Kernel::sleep();
+    }
+}
+
+/// What a core begins with: its part of what there is, and what it does.
+struct Beginning(UnsafeCell<Option<Work>>);
+
+type Work = (First, fn(First) -> !);
+
+// SAFETY: written by who starts the core, before; read by that core, once.
+unsafe impl Sync for Beginning {}
+
+static BEGINNINGS: [Beginning; MAX_CORES] = [const { Beginning(UnsafeCell::new(None)) }; MAX_CORES];
+
+/// Has the core of `rank`, which does not run, run `function`, on the own thread of its scheduler, with
+/// `pages` pages of memory and addresses for as many to make threads of. It makes its threads and runs them:
+/// `THREADS[rank].prepare`, `spawn`, `run`.
 ///
 /// # Errors
-/// The kernel's refusal.
-pub fn prepare(first: &mut First, rank: usize) -> Result<(), Status> {
-    let block = BLOCKS.get(rank).ok_or(Status::BadArgument)?;
-    let root = first.prepare_core(rank as u64)?;
-    let places = slots(rank);
-    for (place, from) in [
-        (places.thread, root.thread),
-        (places.scheduler, root.scheduler),
-        (places.time, root.time),
+/// The kernel's refusal: there is no such core, or it runs; no free addresses.
+pub fn start_core(
+    first: &mut First,
+    rank: u64,
+    pages: u64,
+    function: fn(First) -> !,
+) -> Result<(), Status> {
+    let number = rank as usize;
+    let (Some(place), Some(beginning)) = (PLACES.get(number), BEGINNINGS.get(number)) else {
+        return Err(Status::BadArgument);
+    };
+    let root = first.prepare_core(rank)?;
+    for (word, value) in [
+        (
+            &place.scb,
+            core::ptr::from_ref(root.scb).expose_provenance() as u64,
+        ),
+        (&place.thread, root.thread),
+        (&place.scheduler, root.scheduler),
+        (&place.time, root.time),
     ] {
-        call(first::LEAF, Operation::Copy, [place, from])?;
+        word.store(value, Relaxed);
     }
-    block.store(core::ptr::from_ref(root.scb).cast_mut(), Release);
-    Ok(())
+    let part = first.part(pages)?;
+    // SAFETY: prepared once, so that nobody else is here for it, and it does not run yet.
+    unsafe { *beginning.0.get() = Some((part, function)) };
+    first.start_core(rank, begin, rank)
+}
+
+extern "C" fn begin(rank: u64) -> ! {
+    let beginning = &BEGINNINGS[rank as usize % MAX_CORES];
+    // SAFETY: what was left for this core, before it was started.
+    match unsafe { (*beginning.0.get()).take() } {
+        Some((first, function)) => function(first),
+        None => unreachable!("a core is started with what it does"),
+    }
+}
+
+/// Where one thread waits and any others, on whatever core, have it go on: what is missed is kept.
+#[derive(Debug, Default)]
+pub struct Parker {
+    receive: AtomicU64,
+    send: AtomicU64,
+}
+
+impl Parker {
+    /// Nobody's.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            receive: AtomicU64::new(0),
+            send: AtomicU64::new(0),
+        }
+    }
+
+    /// Makes it that of a thread of the calling core. Before anybody uses it.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn attach<P: Policy, const N: usize>(
+        &self,
+        threads: &CoreThreads<P, N>,
+        first: &mut First,
+        index: u64,
+    ) -> Result<(), Status> {
+        let [receive, send] = threads.end_point(first, index)?;
+        self.receive.store(receive, Relaxed);
+        self.send.store(send, Relaxed);
+        Ok(())
+    }
+
+    /// Waits until it is unparked, unless it has been since the last time; how often it was.
+    ///
+    /// # Errors
+    /// It is not the calling thread's.
+    pub fn park<P: Policy, const N: usize>(
+        &self,
+        threads: &CoreThreads<P, N>,
+    ) -> Result<u64, Status> {
+        threads.wait_notified(self.receive.load(Relaxed))
+    }
+
+    /// Has its thread go on.
+    ///
+    /// # Errors
+    /// It is nobody's.
+    pub fn unpark(&self) -> Result<(), Status> {
+        call(self.send.load(Relaxed), Operation::Send, []).map(|_| ())
+    }
 }

@@ -4,30 +4,35 @@
 use bulkhead_abi::dispatch::Scb;
 use bulkhead_abi::kernel::{ALL, KEEP, Operation, SAME_TIME, Status, ThreadWord, WAIT, first};
 use bulkhead_component::call::call;
-use bulkhead_component::dispatch::{self, Switched, Target, dcb_of};
-use bulkhead_component::{First, clock};
+use bulkhead_component::dispatch::{self, Switched, Target, dcb};
+use bulkhead_component::{First, clock, fault};
 use bulkhead_sched::policy::Policy;
 use bulkhead_threads::{Machine, Time};
 use core::convert::Infallible;
 
-use crate::{Threads, cores};
+use crate::Threads;
 
-/// The kernel of a partition, seen from a component that has a scheduler on the core of that rank.
+/// The kernel of a partition, seen from a component that has a scheduler.
 #[derive(Debug)]
-pub struct KernelOn<const RANK: usize>;
-
-/// The kernel on the first core, or under a component that schedules one.
-pub type Kernel = KernelOn<0>;
+pub struct Kernel;
 
 // SAFETY: `bulkhead_component::dispatch` and the kernel keep the discipline.
-unsafe impl<const RANK: usize> Machine for KernelOn<RANK> {
+unsafe impl Machine for Kernel {
     type Maker = First;
     type Error = Status;
 
     const REFUSED: Status = Status::BadArgument;
-    const OWN: u64 = cores::slots(RANK).thread;
     const SAME_TIME: u64 = SAME_TIME;
-    const OWN_TIME: u64 = cores::slots(RANK).time;
+
+    #[inline(always)]
+    fn own() -> u64 {
+        first::THREAD
+    }
+
+    #[inline(always)]
+    fn own_time() -> u64 {
+        first::TIME
+    }
 
     #[inline(always)]
     fn now() -> Time {
@@ -40,29 +45,22 @@ unsafe impl<const RANK: usize> Machine for KernelOn<RANK> {
 
     #[inline(always)]
     fn scb() -> &'static Scb {
-        match RANK {
-            0 => dispatch::scb(),
-            _ => cores::scb::<RANK>(),
-        }
+        dispatch::scb()
     }
 
     fn make(first: &mut First, entry: extern "C" fn(u64) -> !, index: u64) -> Result<u64, Status> {
-        let thread = first.unbound_thread(entry)?;
-        let words = [cores::slots(RANK).scheduler, index, Self::OWN_TIME];
-        call(thread, Operation::Bind, words)?;
-        Ok(thread)
+        first.thread(entry, index, first::TIME)
     }
 
     #[inline(always)]
     unsafe fn switch(own: u64, next: u64, name: u64, epoch: u64) -> bool {
-        let scb = Self::scb();
         let target = Target {
-            dcb: dcb_of(scb, next as usize),
+            dcb: dcb(next as usize),
             index: next,
             thread: name,
         };
         // SAFETY: the caller's contract is the same.
-        let switched = unsafe { dispatch::switch(dcb_of(scb, own as usize), target, scb, epoch) };
+        let switched = unsafe { dispatch::switch(dcb(own as usize), target, Self::scb(), epoch) };
         switched == Switched::Resumed
     }
 
@@ -73,13 +71,13 @@ unsafe impl<const RANK: usize> Machine for KernelOn<RANK> {
     }
 
     fn time(first: &mut First) -> Result<u64, Status> {
-        first.make(Operation::MakeTime, [Self::OWN_TIME, 0, 0])
+        first.time(0, 0)
     }
 
     #[inline(always)]
     fn grant(time: u64, budget: Time) {
         // The scheduler's time has no end, so that it gives what is asked of it.
-        let _always_given = call(Self::OWN_TIME, Operation::Transfer, [time, budget]);
+        let _always_given = call(first::TIME, Operation::Transfer, [time, budget]);
     }
 
     #[inline(always)]
@@ -89,7 +87,7 @@ unsafe impl<const RANK: usize> Machine for KernelOn<RANK> {
 
     #[inline(always)]
     fn take_back(time: u64) -> Option<Time> {
-        call(time, Operation::Transfer, [Self::OWN_TIME, ALL]).ok()
+        call(time, Operation::Transfer, [first::TIME, ALL]).ok()
     }
 
     fn end_point(first: &mut First, name: u64) -> Result<[u64; 2], Status> {
@@ -109,7 +107,11 @@ unsafe impl<const RANK: usize> Machine for KernelOn<RANK> {
 
     #[cold]
     fn fetch() {
-        let _left = call(cores::slots(RANK).scheduler, Operation::Fetch, []);
+        let _left = call(first::SCHEDULER, Operation::Fetch, []);
+    }
+
+    fn faulted(index: u64, name: u64) {
+        let _gone = fault::report_own(index, name);
     }
 
     fn sleep() {

@@ -167,6 +167,27 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         )
     }
 
+    /// Creates a Main VCPU that may run all the time, whoever goes short: what admission prevents.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn create_unlimited(
+        &self,
+        first: &mut First,
+        period: Time,
+        place: Place,
+    ) -> Result<ServerId, Refused> {
+        let limits = Capacity {
+            capacity: period,
+            period,
+        };
+        self.create(
+            first,
+            |_| Some(Ok(())),
+            |policy, now| policy.add_placed(limits, place, now),
+        )
+    }
+
     /// Creates a Main VCPU of C in T, in ticks of the clock.
     ///
     /// # Errors

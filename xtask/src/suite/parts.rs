@@ -41,6 +41,9 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
         suite.cargo("unit", &["test", "--quiet"]).counting(),
         suite.loom().counting(),
     ];
+    if long {
+        parts.push(suite.ignored().counting());
+    }
     let runners = [suite.models(), suite.omp(), suite.emulator()];
     parts.extend(runners.into_iter().flatten().map(Part::counting));
     parts
@@ -121,6 +124,17 @@ impl Suite<'_> {
         chosen.map(|package| package.name.to_string()).collect()
     }
 
+    /// What takes too long otherwise, optimised.
+    fn ignored(&self) -> Part {
+        let arguments = ["test", "--quiet", "--release", "--lib", "--tests"];
+        let mut part = self.cargo("unit-long", &arguments);
+        for package in ["bulkhead-kernel-core", "bulkhead-sim"] {
+            part.command.args(["--package", package]);
+        }
+        part.command.args(["--", "--ignored"]);
+        part
+    }
+
     /// The model checker wants its own build of the buffers.
     fn loom(&self) -> Part {
         let package = [
@@ -163,7 +177,7 @@ impl Suite<'_> {
 
     /// Whole systems under the emulator.
     fn emulator(&self) -> Option<Part> {
-        let arguments = ["test", "--release", "--package", EMULATOR_TESTS];
+        let arguments = ["test", "--package", EMULATOR_TESTS];
         let mut part = self.cargo("emulator", &arguments);
         if self.long {
             part.command.args(["--", "--include-ignored"]);

@@ -15,10 +15,14 @@ pub(crate) struct ComponentDraft {
     pub(crate) role: Field<Role>,
     pub(crate) built: Field<String>,
     pub(crate) file: Field<String>,
+    pub(crate) folder: Field<String>,
     pub(crate) provides: Field<Vec<At<String>>>,
     pub(crate) needs: Field<Vec<At<String>>>,
     pub(crate) trusts: Field<Vec<At<String>>>,
     pub(crate) channels: Field<Vec<At<String>>>,
+    pub(crate) doorbells: Field<Vec<At<String>>>,
+    pub(crate) core: Field<u64>,
+    pub(crate) every_core: Field<bool>,
     /// Numbers of parts.
     pub(crate) owns: Field<Vec<At<String>>>,
     pub(crate) memory: Field<u64>,
@@ -46,10 +50,14 @@ impl ComponentDraft {
             role: section.choice("role", &Role::ALL),
             built: image.text("crate"),
             file: image.text("file"),
+            folder: image.text("folder"),
             provides: section.texts("provides"),
             needs: section.texts("needs"),
             trusts: section.texts("trusts"),
             channels: section.texts("channels"),
+            doorbells: section.texts("doorbells"),
+            core: section.number("core"),
+            every_core: section.flag("every_core"),
             owns: section.texts("owns"),
             memory: section.number("memory"),
             stack: section.number("stack"),
@@ -79,6 +87,21 @@ impl ComponentDraft {
         self.role() == Some(role)
     }
 
+    /// Rank of its core in the partition; nothing where that is broken.
+    pub(crate) fn core(&self) -> Option<u64> {
+        self.core.or(0)
+    }
+
+    /// Whether threads of all cores may be in it.
+    pub(crate) fn everywhere(&self) -> bool {
+        self.every_core.value() == Some(true)
+    }
+
+    /// Whether threads of a core can invoke it; yes where the core is broken.
+    pub(crate) fn serves(&self, core: Option<u64>) -> bool {
+        self.everywhere() || core.is_none() || self.core().is_none() || self.core() == core
+    }
+
     /// Its name as people address it: `control.driver`.
     pub(crate) fn path(&self, partition: &PartitionDraft) -> String {
         format!("{}.{}", partition.name.value, self.name.value)
@@ -102,11 +125,23 @@ pub(crate) fn items<T>(list: &Field<Vec<At<T>>>) -> impl Iterator<Item = &At<T>>
 }
 
 impl PartitionDraft {
-    /// The component that provides an interface.
-    pub(crate) fn provider(&self, interface: &str) -> Option<&ComponentDraft> {
-        self.components
-            .iter()
-            .find(|component| items(&component.provides).any(|name| name.value == interface))
+    /// The component that provides an interface to another one: that of its core, if any does.
+    pub(crate) fn provider(
+        &self,
+        client: &ComponentDraft,
+        interface: &str,
+    ) -> Option<&ComponentDraft> {
+        let provides =
+            |one: &&ComponentDraft| items(&one.provides).any(|name| name.value == interface);
+        let mut providers = self.components.iter().filter(provides);
+        let other = providers.clone().next();
+        providers.find(|one| one.serves(client.core())).or(other)
+    }
+
+    /// Its scheduler of a core.
+    pub(crate) fn scheduler(&self, core: Option<u64>) -> Option<&ComponentDraft> {
+        let mut schedulers = self.components.iter().filter(|one| one.is(Role::Scheduler));
+        schedulers.find(|one| one.serves(core))
     }
 
     /// Criticality of one of its components; its own where that says nothing.

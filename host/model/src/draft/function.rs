@@ -9,6 +9,7 @@ pub(crate) struct FunctionDraft {
     pub(crate) name: At<String>,
     pub(crate) kind: Field<String>,
     pub(crate) bus: Field<String>,
+    pub(crate) forward: Field<Vec<At<u64>>>,
 }
 
 impl FunctionDraft {
@@ -16,6 +17,7 @@ impl FunctionDraft {
         Self {
             kind: section.text("kind"),
             bus: section.text("bus"),
+            forward: section.numbers("forward"),
             name: section.name,
         }
     }

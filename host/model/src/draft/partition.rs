@@ -81,7 +81,6 @@ pub(crate) enum CoresDraft {
 #[derive(Clone, Debug)]
 pub(crate) struct ImageDraft {
     pub(crate) built: Field<String>,
-    pub(crate) components: Field<Vec<At<String>>>,
     pub(crate) file: Field<String>,
     pub(crate) load: Field<u64>,
     pub(crate) entry: Field<u64>,
@@ -178,16 +177,8 @@ impl PartitionDraft {
 impl ImageDraft {
     /// What it is made of, without places.
     pub(crate) fn sources(&self) -> Vec<Option<String>> {
-        let single = [&self.built, &self.file, &self.kernel, &self.initrd].map(Field::value);
-        let crates = self.crates().map(|name| Some(name.value.clone()));
-        single.into_iter().chain(crates).collect()
-    }
-
-    /// The crates it is built from.
-    pub(crate) fn crates(&self) -> impl Iterator<Item = &At<String>> {
-        let components = self.components.given().into_iter();
-        let components = components.flat_map(|list| &list.value);
-        self.built.given().into_iter().chain(components)
+        let sources = [&self.built, &self.file, &self.kernel, &self.initrd];
+        sources.map(Field::value).into()
     }
 }
 
@@ -236,7 +227,6 @@ fn image(parent: &Section<'_>, key: &str) -> Field<ImageDraft> {
         Some(ImageDraft {
             keys: keys(value)?,
             built: section.text("crate"),
-            components: section.texts("components"),
             file: section.text("file"),
             load: section.number("load"),
             entry: section.number("entry"),

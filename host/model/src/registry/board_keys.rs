@@ -350,7 +350,8 @@ pub(super) const KEYS: &[Key] = &[
     fact(
         "pcie.kind.*.emulated",
         Shape::Text,
-        "What the emulator calls it; `{name}` and `{bus}` stand for the device's.",
+        "What the emulator calls it; `{name}` and `{bus}` stand for the device's, `{wire}` for the number \
+         of the bus.",
         "emulated = \"kvaser_pci,canbus={bus}\"",
     ),
     option(
@@ -359,6 +360,14 @@ pub(super) const KEYS: &[Key] = &[
         "nothing is shared",
         "Options by which the emulator makes what functions of one `bus` share.",
         "shared = \"-object can-bus,id={bus}\"",
+    ),
+    option(
+        "pcie.kind.*.forwarded",
+        Shape::Text,
+        "the host cannot reach it",
+        "Options by which the emulator connects a port of the host, `{host}`, with one of the device, \
+         `{port}`.",
+        "forwarded = \"-netdev user,hostfwd=udp::{host}-:{port}\"",
     ),
     section(
         "emulator",

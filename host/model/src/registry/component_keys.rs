@@ -1,7 +1,7 @@
 //! Keys of `[partition.NAME.component.NAME]`
 
 use super::{Key, Presence::Default, Presence::RequiredByRule, Shape};
-use bulkhead_abi::component::LEAST_PRIORITY;
+use bulkhead_abi::component::{COMPONENT_CORES, LEAST_PRIORITY};
 
 /// Values of `role`, in the order of `Role`.
 const ROLES: &[&str] = &["application", "driver", "scheduler", "boot"];
@@ -22,8 +22,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.role",
         shape: Shape::Choice(ROLES),
         presence: Default("`\"application\"`"),
-        meaning: "What it is for. `\"boot\"` (just one): the kernel starts it, it builds the others and \
-                  looks after the scheduler. `\"scheduler\"` (at most one): decides who runs. \
+        meaning: "What it is for. `\"boot\"` (just one): the kernel starts it with every capability. `bulkhead-boot` builds the \
+                  others as described here and looks after their schedulers; one of your own does as it sees fit. `\"scheduler\"` (at most one on each core): decides who runs. \
                   `\"driver\"`: serves the others. `\"application\"`: does the work; once all of them \
                   say that they do, the partition is up.",
         example: "role = \"driver\"",
@@ -32,7 +32,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.image",
         shape: Shape::Section,
         presence: RequiredByRule,
-        meaning: "Its program: `{ crate = … }` or `{ file = … }`.",
+        meaning: "Its program: `{ crate = … }`, `{ folder = … }` or `{ file = … }`.",
         example: "image = { crate = \"bulkhead-control\" }",
     },
     Key {
@@ -48,6 +48,13 @@ pub(super) const KEYS: &[Key] = &[
         presence: Default("no file of your own"),
         meaning: "An ELF file, linked by the script of `user/rt`, relative to the description.",
         example: "image.file = \"controller.elf\"",
+    },
+    Key {
+        path: "partition.*.component.*.image.folder",
+        shape: Shape::Text,
+        presence: Default("no program of your own"),
+        meaning: "A folder with a crate, or C files, of your own, relative to the description.",
+        example: "image.folder = \"./app\"",
     },
     Key {
         path: "partition.*.component.*.provides",
@@ -78,6 +85,28 @@ pub(super) const KEYS: &[Key] = &[
         presence: Default("none"),
         meaning: "Channels of the partition whose end is mapped into it, and into no other component.",
         example: "channels = [\"sensors\", \"actuators\"]",
+    },
+    Key {
+        path: "partition.*.component.*.doorbells",
+        shape: Shape::Texts,
+        presence: Default("none"),
+        meaning: "Among `channels`: those whose doorbell is an interrupt of its thread, which waits for it.",
+        example: "doorbells = [\"commands\"]",
+    },
+    Key {
+        path: "partition.*.component.*.core",
+        shape: Shape::Number(0, COMPONENT_CORES as u64 - 1),
+        presence: Default("0"),
+        meaning: "Core on which its thread runs, or which it schedules, counted from 0 among the partition's own. \
+                  Each core with threads has a scheduler of its own.",
+        example: "core = 1",
+    },
+    Key {
+        path: "partition.*.component.*.every_core",
+        shape: Shape::Flag,
+        presence: Default("`false`"),
+        meaning: "It has no thread and answers threads of all cores: it is written to be in by several at a time.",
+        example: "every_core = true",
     },
     Key {
         path: "partition.*.component.*.owns",

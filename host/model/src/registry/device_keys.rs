@@ -17,7 +17,7 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Text,
         presence: Required,
         meaning: "What it is: a kind that the board file lists (`[pcie.kind.NAME]`), such as \
-                  `\"kvaser-can\"`, a CAN controller.",
+                  `\"kvaser-can\"`, a CAN controller, or `\"virtio-net\"`, a network card.",
         example: "kind = \"kvaser-can\"",
     },
     Key {
@@ -27,5 +27,13 @@ pub(super) const KEYS: &[Key] = &[
         meaning: "Name of the wire that it is connected to: functions that name the same one hear each \
                   other.",
         example: "bus = \"powertrain\"",
+    },
+    Key {
+        path: "device.*.forward",
+        shape: Shape::Numbers(u16::MAX as u64),
+        presence: Default("not from the host"),
+        meaning: "A UDP port of the host, on its loopback address alone, and one of the device to which \
+                  what arrives there is passed on: at address 10.0.2.15 on the device's wire.",
+        example: "forward = [15007, 7]",
     },
 ];

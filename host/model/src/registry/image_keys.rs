@@ -12,16 +12,6 @@ pub(super) const KEYS: &[Key] = &[
         example: "image.crate = \"bulkhead-control\"",
     },
     Key {
-        path: "partition.*.image.components",
-        shape: Shape::Texts,
-        presence: Default("not on the kernel"),
-        meaning: "Programs that run as components on the kernel, each in an address space of its own: \
-                  crates of this workspace, or folders beside the description (`./app`) with a crate \
-                  or C files of your own. The kernel starts the first one, which starts the others. \
-                  For kind `\"rtos\"`.",
-        example: "image.components = [\"bulkhead-primitives\"]",
-    },
-    Key {
         path: "partition.*.image.file",
         shape: Shape::Text,
         presence: Default("no file of your own"),

@@ -11,7 +11,7 @@ use bulkhead_component::call::call;
 use bulkhead_component::{First, clock};
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, Vcpus};
-use bulkhead_slite::{CoreThreads, cores};
+use bulkhead_slite::CoreThreads;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Threads of a core: the carrier.
@@ -21,41 +21,11 @@ const CHUNKS: usize = 16;
 /// Budget and period of who has the whole core, nanoseconds.
 const WHOLE_NS: u64 = 1_000_000_000;
 
-type Scheduler<const RANK: usize> = CoreThreads<RANK, Vcpus<THREADS, 1, CHUNKS>, THREADS>;
-
-/// One core's scheduler, whatever its type.
+/// One core's scheduler.
 pub(super) struct Processor {
-    /// Makes the carrier; the sides of its end-point, to receive and to send.
-    furnish: fn(&mut First, Option<Capacity>) -> Result<[u64; 2], Status>,
-    run: fn() -> !,
-    wait: fn(u64) -> Result<u64, Status>,
-    sleep_until: fn(u64),
+    threads: CoreThreads<Vcpus<THREADS, 1, CHUNKS>, THREADS>,
     /// Budget and period of its VCPU, nanoseconds; 0: none.
     budget: [AtomicU64; 2],
-}
-
-fn furnish<const RANK: usize>(
-    scheduler: &'static Scheduler<RANK>,
-    first: &mut First,
-    budget: Option<Capacity>,
-) -> Result<[u64; 2], Status> {
-    scheduler.prepare(first)?;
-    let whole = clock::ticks(WHOLE_NS);
-    let limits = budget.unwrap_or(Capacity {
-        capacity: whole,
-        period: whole,
-    });
-    let vcpu = scheduler.with_policy(|policy, now| {
-        let servers = policy.servers_mut();
-        servers.set_background(budget.is_none());
-        policy.add_main(limits, now)
-    });
-    let vcpu = vcpu.map_err(|_| Status::BadArgument)?;
-    if budget.is_some() {
-        scheduler.enforce(first, vcpu)?;
-    }
-    let index = scheduler.spawn(first, carrier::carry, Binding::main(vcpu))?;
-    scheduler.end_point(first, index)
 }
 
 /// A carrier was stopped: one that faulted is explained, one without budget goes on with the next.
@@ -73,22 +43,12 @@ fn tell(_: u64, thread: u64, kind: EventKind) {
     ))
 }
 
-macro_rules! processors {
-    ($($rank:literal)*) => {
-        [$({
-            static SCHEDULER: Scheduler<$rank> = Scheduler::new(Vcpus::new(false));
-            Processor {
-                furnish: |first, budget| furnish(&SCHEDULER, first, budget),
-                run: || SCHEDULER.run_telling(tell),
-                wait: |receive| SCHEDULER.wait_notified(receive),
-                sleep_until: |until| SCHEDULER.sleep_until(until),
-                budget: [const { AtomicU64::new(0) }; 2],
-            }
-        },)*]
-    };
-}
-
-static PROCESSORS: [Processor; MAX_CORES] = processors!(0 1 2 3 4 5 6 7);
+static PROCESSORS: [Processor; MAX_CORES] = [const {
+    Processor {
+        threads: CoreThreads::new(Vcpus::new(false)),
+        budget: [const { AtomicU64::new(0) }; 2],
+    }
+}; MAX_CORES];
 
 /// The scheduler of the core of `rank`, modulo their number.
 pub(super) fn of(rank: usize) -> &'static Processor {
@@ -115,31 +75,44 @@ impl Processor {
             let [capacity, period] = budget.map(clock::ticks);
             Capacity { capacity, period }
         });
-        (self.furnish)(first, limits)
+        self.threads.prepare(first)?;
+        let whole = clock::ticks(WHOLE_NS);
+        let vcpu = self.threads.with_policy(|policy, now| {
+            let servers = policy.servers_mut();
+            servers.set_background(limits.is_none());
+            let limits = limits.unwrap_or(Capacity {
+                capacity: whole,
+                period: whole,
+            });
+            policy.add_main(limits, now)
+        });
+        let vcpu = vcpu.map_err(|_| Status::BadArgument)?;
+        if limits.is_some() {
+            self.threads.enforce(first, vcpu)?;
+        }
+        let index = self
+            .threads
+            .spawn(first, carrier::carry, Binding::main(vcpu))?;
+        self.threads.end_point(first, index)
     }
 
     /// Runs the carrier for ever; called by the core's first thread.
     pub(super) fn run(&self) -> ! {
-        (self.run)()
+        self.threads.run_telling(tell)
     }
 
     /// The carrier sleeps until tick `until`.
     pub(super) fn sleep_until(&self, until: u64) {
-        (self.sleep_until)(until);
+        self.threads.sleep_until(until);
     }
 
     /// The carrier waits until somebody notifies it, or has since it last waited.
     pub(super) fn wait(&self, receive: u64) {
-        if (self.wait)(receive).is_err() {
+        if self.threads.wait_notified(receive).is_err() {
             print(b"bulkhead-omp: the kernel does not let a carrier wait");
             super::fail(1);
         }
     }
-}
-
-/// Has the core of `rank` (not 0) be scheduled from here.
-pub(super) fn prepare(first: &mut First, rank: usize) -> Result<(), Status> {
-    cores::prepare(first, rank)
 }
 
 /// Budget and period of the VCPU of the core of `rank`, nanoseconds; the same twice where it has the

@@ -6,14 +6,12 @@
 
 use super::{carrier, fail, heap, print, processor};
 use crate::fiber;
-use crate::spinlock::SpinLock;
 use bulkhead_abi::guest::GuestInfo;
 use bulkhead_abi::kernel::{MAX_CORES, Operation, Status, first};
 use bulkhead_abi::name_text;
 use bulkhead_abi::timing::VcpuKind;
 use bulkhead_component::call::call;
-use bulkhead_component::{First, clock, console, println};
-use bulkhead_slite::cores;
+use bulkhead_component::{First, clock, console, cores, println};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -25,7 +23,9 @@ pub type Main = extern "C" fn(i32, *const *const c_char) -> i32;
 const BYTES: usize = 256;
 const WORDS: usize = 32;
 /// Pages that starting a core takes, at most: objects, stacks, tables of capabilities.
-const PAGES_OF_A_CORE: u64 = 32;
+const PAGES_OF_A_CORE: u64 = 48;
+/// What of them the core hands out itself.
+const PAGES_OF_A_PART: u64 = 24;
 
 /// What the description says to the program: words, each ended by a zero.
 struct Said {
@@ -46,19 +46,6 @@ static SAID: Once = Once(UnsafeCell::new(Said {
 }));
 static MAIN: AtomicUsize = AtomicUsize::new(0);
 
-struct Means {
-    lock: SpinLock,
-    first: UnsafeCell<Option<First>>,
-}
-
-// SAFETY: reached under the lock.
-unsafe impl Sync for Means {}
-
-/// What the component hands out, passed from core to core while they start.
-static MEANS: Means = Means {
-    lock: SpinLock::new(),
-    first: UnsafeCell::new(None),
-};
 /// Status with which the core that was started last came up, and whether it did.
 static CAME_UP: AtomicU64 = AtomicU64::new(PENDING);
 const PENDING: u64 = u64::MAX;
@@ -138,8 +125,7 @@ pub fn run(first: First, main: Main) -> ! {
     }
 }
 
-fn start(first: First) -> Result<(), Status> {
-    let mut first = first.with_slots_from(cores::FREE);
+fn start(mut first: First) -> Result<(), Status> {
     let info = first.guest_info()?;
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
@@ -155,7 +141,7 @@ fn start(first: First) -> Result<(), Status> {
     heap::open(&mut first, info.memory[1], PAGES_OF_A_CORE * count as u64)?;
     carrier::open(&mut first, 0)?;
     for rank in 1..count {
-        first = start_core(first, rank)?;
+        start_core(&mut first, rank)?;
     }
     crate::thread::start();
     call(first::MONITOR, Operation::Up, [])?;
@@ -163,44 +149,24 @@ fn start(first: First) -> Result<(), Status> {
 }
 
 /// Has another core make its carrier, and waits until it has.
-fn start_core(mut first: First, rank: usize) -> Result<First, Status> {
-    processor::prepare(&mut first, rank)?;
-    first.start_core(rank as u64, begin_core, rank as u64)?;
-    put(first);
+fn start_core(first: &mut First, rank: usize) -> Result<(), Status> {
+    bulkhead_slite::start_core(first, rank as u64, PAGES_OF_A_PART, begin_core)?;
     while CAME_UP.load(Ordering::Acquire) == PENDING {
         clock::let_others_run();
     }
     match Status::of(CAME_UP.swap(PENDING, Ordering::Relaxed)) {
-        Some(Status::Ok) => take().ok_or(Status::BadArgument),
+        Some(Status::Ok) => Ok(()),
         status => Err(status.unwrap_or(Status::BadArgument)),
     }
 }
 
-fn put(first: First) {
-    let _turn = MEANS.lock.lock();
-    // SAFETY: under the lock.
-    unsafe { *MEANS.first.get() = Some(first) };
-}
-
-fn take() -> Option<First> {
-    let _turn = MEANS.lock.lock();
-    // SAFETY: under the lock.
-    unsafe { (*MEANS.first.get()).take() }
-}
-
-/// First function of a further core.
-extern "C" fn begin_core(rank: u64) -> ! {
-    let mut first = loop {
-        match take() {
-            Some(first) => break first,
-            None => clock::let_others_run(),
-        }
-    };
-    let opened = carrier::open(&mut first, rank as usize);
-    put(first);
+/// First function of a further core, with its part of the means.
+fn begin_core(mut first: First) -> ! {
+    let rank = cores::rank() as usize;
+    let opened = carrier::open(&mut first, rank);
     let status = opened.map_or_else(|status| status as u64, |()| Status::Ok as u64);
     CAME_UP.store(status, Ordering::Release);
-    processor::of(rank as usize).run()
+    processor::of(rank).run()
 }
 
 /// What the first carrier runs.

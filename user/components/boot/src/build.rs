@@ -6,10 +6,10 @@
 //! it is made of the same pages and slots each time, which are given up before.
 
 use crate::space::Space;
-use bulkhead_abi::PAGE_SIZE;
+use bulkhead_abi::component::Wiring;
 use bulkhead_abi::component::{
-    ComponentInfo, INFO_ADDRESS, OnFault, Part, RESTART, Role, SCHEDULER_FREE, interface_slot,
-    thread_slot, token,
+    BOOT, COMPONENT_CORES, ComponentInfo, INFO_ADDRESS, OnFault, Part, Role, SCHEDULER_FREE,
+    interface_slot, thread_slot, token,
 };
 use bulkhead_abi::guest::{
     ChannelEnd, ChannelKind, Function, GuestInfo, GuestPage, Role as EndRole,
@@ -17,8 +17,10 @@ use bulkhead_abi::guest::{
 use bulkhead_abi::kernel::{
     ALL, IMAGE, Kind, MAX_COMPONENTS, Operation, Rights, SLOTS, STACK_TOP, Status, first,
 };
+use bulkhead_abi::{PAGE_SIZE, name_text};
 use bulkhead_component::First;
 use bulkhead_component::call::call;
+use bulkhead_component::cores::{self, Root};
 use bulkhead_component::first::{Component as Slots, Position};
 use bulkhead_formats::archive::{Checked, Component, Flaw, Invocation};
 use core::fmt;
@@ -69,6 +71,8 @@ struct Made {
     leaf: u64,
     /// Where its thread is made.
     thread: Position,
+    /// Page of a scheduler's SCB.
+    scb: u64,
     /// What it is made of, from and to, where it may be made again.
     parts: Option<[Position; 2]>,
 }
@@ -83,19 +87,36 @@ const OWN_SLOTS: u64 = 32;
 
 const _: () = assert!(OWN_INTERFACES == first::FREE);
 
+/// Slots of what runs on a core.
+#[derive(Clone, Copy)]
+struct Core {
+    /// The scheduler of the core's components.
+    scheduler: u64,
+    /// Its time.
+    time: u64,
+}
+
+/// A scheduler that is looked after: slots of its thread and its time, and what it is.
+pub(crate) struct Ward {
+    pub(crate) thread: u64,
+    pub(crate) time: u64,
+    pub(crate) root: Root,
+    pub(crate) component: Component<'static>,
+}
+
 /// Builds the components of a partition, once and again.
 pub(crate) struct Builder {
     first: First,
     archive: Checked<'static>,
     page: &'static GuestPage,
     made: [Made; MAX_COMPONENTS],
-    scheduler: u64,
-    time: u64,
-    pub(crate) scheduler_thread: u64,
+    /// By rank.
+    roots: [Option<Root>; COMPONENT_CORES],
+    cores: [Option<Core>; COMPONENT_CORES],
 }
 
 impl Builder {
-    /// Builds all components.
+    /// Builds all components. What runs on a core is made there, by [`Builder::populate`].
     pub(crate) fn build(
         mut first: First,
         archive: Checked<'static>,
@@ -104,17 +125,15 @@ impl Builder {
         for _ in 0..bulkhead_abi::component::MAX_INTERFACES {
             first.slot();
         }
-        let time = first.time(ALL, 0)?;
-        let [scheduler, scheduler_thread] = [first.slot(), first.slot()];
         let mut builder = Self {
             first,
             archive,
             page,
             made: [Made::default(); MAX_COMPONENTS],
-            scheduler,
-            time,
-            scheduler_thread,
+            roots: [None; COMPONENT_CORES],
+            cores: [None; COMPONENT_CORES],
         };
+        builder.roots[0] = Some(Root::first());
         for component in archive.components().skip(1) {
             builder.one(&component)?;
         }
@@ -123,16 +142,58 @@ impl Builder {
             builder.connect(&pair)?;
             builder.first.release(scratch + 1)?;
         }
-        for (index, component) in archive.threads() {
-            builder.thread(index, &component)?;
-        }
-        builder.offer_restarts()?;
+        builder.offer_services()?;
         Ok(builder)
     }
 
-    /// What the scheduler's thread runs on.
-    pub(crate) const fn time(&self) -> u64 {
-        self.time
+    /// Makes the scheduler of the calling core and the threads of its components, under the core's root.
+    pub(crate) fn populate(&mut self) -> Result<Ward, Refusal> {
+        let rank = cores::rank() as usize;
+        let root = self.roots.get(rank).copied().flatten();
+        let component = self.archive.scheduler(rank as u32);
+        let (Some(root), Some(component)) = (root, component) else {
+            return Err(Refusal::NoScheduler);
+        };
+        let first = &mut self.first;
+        // What was emptied a moment ago rests while several cores run.
+        first.skip_released();
+        let time = first.make(Operation::MakeTime, [root.time, ALL, 0])?;
+        let Made {
+            component: slot,
+            leaf,
+            scb,
+            ..
+        } = self.made[component.number];
+        let under = [root.scheduler, component.number as u64, time];
+        let [thread, _, scheduler] =
+            first.schedule_in([slot, leaf, scb], component.packed, under)?;
+        self.cores[rank] = Some(Core { scheduler, time });
+        for (index, component) in self.archive.threads_on(rank as u32) {
+            let slot = self.first.slot();
+            self.thread(index, &component, slot)?;
+        }
+        Ok(Ward {
+            thread,
+            time,
+            root,
+            component,
+        })
+    }
+
+    /// Has every other core with components run `function(rank)`, a thread of this component.
+    pub(crate) fn start_cores(&mut self, function: extern "C" fn(u64) -> !) -> Result<(), Status> {
+        let archive = self.archive;
+        let has_components = |rank: &u64| archive.scheduler(*rank as u32).is_some();
+        for rank in (1..COMPONENT_CORES as u64).filter(has_components) {
+            self.roots[rank as usize] = Some(self.first.prepare_core(rank)?);
+            self.first.start_core(rank, function, rank)?;
+        }
+        Ok(())
+    }
+
+    /// The partition's name.
+    pub(crate) fn partition(&self) -> &'static str {
+        name_text(&self.page.info.name)
     }
 
     /// A component, whose slots stay where it may be made again.
@@ -149,15 +210,12 @@ impl Builder {
         let from = first.position();
         let [component_slot, leaf, thread_slot, scratch] = [(); 4].map(|()| first.slot());
         let slots = one(first, self.archive, component, self.page)?;
-        copy(first::LEAF, component_slot, slots.component)?;
-        copy(first::LEAF, leaf, slots.leaf)?;
-        if component.is(Role::Scheduler) {
-            let pages = u64::from(component.wiring.memory_pages);
-            let subject = [component.number as u64, self.time, pages];
-            let [thread, _, own] = first.schedule(&slots, component.packed, subject)?;
-            copy(first::LEAF, self.scheduler, own)?;
-            copy(first::LEAF, self.scheduler_thread, thread)?;
-        }
+        keep(component_slot, slots.component)?;
+        keep(leaf, slots.leaf)?;
+        let scb = match component.is(Role::Scheduler) {
+            true => first.furnish(&slots, component.wiring.memory_pages.into())?,
+            false => 0,
+        };
         // Behind what it refers to.
         let thread = Position {
             page: first.page(),
@@ -174,25 +232,28 @@ impl Builder {
             component: component_slot,
             leaf,
             thread,
+            scb,
             parts,
         };
         Ok(())
     }
 
-    /// A component's thread, of which the scheduler alone keeps a capability.
-    fn thread(&mut self, index: u64, component: &Component<'_>) -> Result<(), Status> {
-        let Some(keeper) = self.archive.of_role(Role::Scheduler) else {
+    /// A component's thread, of which the scheduler of its core, the calling one, alone keeps a capability.
+    /// It passes through a slot.
+    fn thread(&self, index: u64, component: &Component<'_>, slot: u64) -> Result<(), Status> {
+        let core = self.cores.get(component.wiring.core as usize);
+        let keeper = self.archive.scheduler(component.wiring.core);
+        let (Some(Some(core)), Some(keeper)) = (core, keeper) else {
             return Ok(());
         };
         let made = self.made[component.number];
-        let Position { page, slot } = made.thread;
         let entry = component.packed.entry;
-        let words = [page, slot, made.component, entry, STACK_TOP];
+        let words = [made.thread.page, slot, made.component, entry, STACK_TOP];
         call(first::MEMORY, Operation::MakeThread, words)?;
-        call(slot, Operation::Bind, [self.scheduler, index, self.time])?;
+        call(slot, Operation::Bind, [core.scheduler, index, core.time])?;
         let leaf = self.made[keeper.number].leaf;
         copy(leaf, thread_slot(index), slot)?;
-        call(first::LEAF, Operation::Remove, [slot]).map(|_| ())
+        empty(slot)
     }
 
     /// Gives a component the capability to invoke what it needs.
@@ -211,23 +272,22 @@ impl Builder {
         copy(self.made[pair.client].leaf, place, made)
     }
 
-    /// Gives the scheduler the capability to have components made again, if there are such.
-    fn offer_restarts(&mut self) -> Result<(), Status> {
-        let restarts = |one: &Component<'_>| one.wiring.on_fault == OnFault::Restart as u32;
-        let any = self.archive.components().any(|one| restarts(&one));
-        let [Some(own), Some(keeper)] =
-            [Role::Boot, Role::Scheduler].map(|role| self.archive.of_role(role))
-        else {
+    /// Gives schedulers the capability to invoke this component.
+    fn offer_services(&mut self) -> Result<(), Status> {
+        let archive = self.archive;
+        let Some(own) = archive.of_role(Role::Boot) else {
             return Ok(());
         };
-        if any {
-            let made = self.first.invocation(own.packed, first::COMPONENT, 0)?;
-            copy(self.made[keeper.number].leaf, RESTART, made)?;
+        for keeper in archive.components().filter(|one| one.is(Role::Scheduler)) {
+            let token = keeper.wiring.core.into();
+            let made = self.first.invocation(own.packed, first::COMPONENT, token)?;
+            copy(self.made[keeper.number].leaf, BOOT, made)?;
         }
         Ok(())
     }
 
-    /// Takes a component apart, whose thread has been retired, and makes it again of the same pages.
+    /// Takes a component of the calling core apart, whose thread has been retired, and makes it again of the
+    /// same pages.
     ///
     /// # Errors
     /// `Resting` and `InUse`: somebody may still hold what it was, or is inside: to be asked again.
@@ -259,7 +319,7 @@ impl Builder {
         for pair in self.archive.invocations().filter(involved) {
             self.connect(&pair)?;
         }
-        self.thread(index, component)
+        self.thread(index, component, made.thread.slot)
     }
 
     /// Gives up everything that a component is made of; what of it others may still hold is refused.
@@ -269,7 +329,7 @@ impl Builder {
         component: &Component<'_>,
         [from, to]: [Position; 2],
     ) -> Result<(), Status> {
-        if let Some(keeper) = self.archive.of_role(Role::Scheduler) {
+        if let Some(keeper) = self.archive.scheduler(component.wiring.core) {
             remove(self.made[keeper.number].leaf, thread_slot(index))?;
         }
         let provided = |pair: &Invocation<'_>| pair.provider.number == component.number;
@@ -304,7 +364,7 @@ impl Builder {
             }
         }
         for slot in from.slot..to.slot {
-            remove(first::LEAF, slot)?;
+            empty(slot)?;
         }
         // Later pages refer to earlier ones. The second round finds what is still held elsewhere.
         for _ in 0..2 {
@@ -318,6 +378,26 @@ impl Builder {
 
 /// Entries of a translation table.
 const TABLE_ENTRIES: u64 = 512;
+
+/// Leaf and place of one of its own slots: the last slot of a leaf holds the next leaf.
+const fn own(slot: u64) -> [u64; 2] {
+    match slot / SLOTS {
+        0 => [first::LEAF, slot],
+        leaf => [leaf * SLOTS - 1, slot % SLOTS],
+    }
+}
+
+/// Copies a capability to one of its own slots.
+fn keep(slot: u64, from: u64) -> Result<(), Status> {
+    let [leaf, place] = own(slot);
+    copy(leaf, place, from)
+}
+
+/// Empties one of its own slots.
+fn empty(slot: u64) -> Result<(), Status> {
+    let [leaf, place] = own(slot);
+    remove(leaf, place)
+}
 
 fn remove(leaf: u64, place: u64) -> Result<(), Status> {
     call(leaf, Operation::Remove, [place]).map(|_| ())
@@ -354,12 +434,7 @@ fn one(
         [about.guest_page, _] = space.window(first, page, Rights::Write)?;
     }
     about.guest.link = space.page(first, info.link)?;
-    let held = info.channels.iter().enumerate();
-    let held = held.filter(|(number, _)| wiring.channels & 1 << number != 0);
-    for ((_, end), place) in held.zip(&mut about.guest.channels) {
-        *place = channel(first, &mut space, end)?;
-        about.guest.channel_count += 1;
-    }
+    ends(first, &mut space, component, info, &mut about.guest)?;
     let place = (wiring.function as usize).checked_sub(1);
     if let Some(function) = place.and_then(|place| page.functions.get(place)) {
         about.function = self::function(first, &mut space, function)?;
@@ -377,8 +452,9 @@ fn one(
         }
     }
     // The scheduler listens on behalf of drivers, which get no capability to interrupts.
-    let listens = archive.threads().any(|(_, one)| one.wiring.intid != 0);
-    let listens = listens && component.is(Role::Scheduler);
+    let waits = |one: &Wiring| one.intid != 0 || one.doorbells != 0;
+    let mut threads = archive.threads_on(wiring.core);
+    let listens = component.is(Role::Scheduler) && threads.any(|(_, one)| waits(one.wiring));
     for (held, place) in [
         (mine(Part::Monitor), first::MONITOR),
         (mine(Part::Interrupts) || listens, first::INTERRUPT),
@@ -411,6 +487,31 @@ fn about(archive: Checked<'_>, component: &Component<'_>, info: &GuestInfo) -> C
     about
 }
 
+/// The channel ends of a component; to a scheduler, that there are all those of the partition.
+fn ends(
+    first: &mut First,
+    space: &mut Space,
+    component: &Component<'_>,
+    info: &GuestInfo,
+    about: &mut GuestInfo,
+) -> Result<(), Status> {
+    if component.is(Role::Scheduler) {
+        about.channel_count = info.channel_count;
+        about.channels = info.channels;
+        for end in &mut about.channels {
+            [end.ipa, end.size, end.link, end.standby_link] = [0; 4];
+        }
+        return Ok(());
+    }
+    let held = info.channels.iter().enumerate();
+    let held = held.filter(|(number, _)| component.wiring.channels & 1 << number != 0);
+    for ((_, end), place) in held.zip(&mut about.channels) {
+        *place = channel(first, space, end)?;
+        about.channel_count += 1;
+    }
+    Ok(())
+}
+
 /// A channel's end, where the component finds it.
 fn channel(first: &mut First, space: &mut Space, end: &ChannelEnd) -> Result<ChannelEnd, Status> {
     let reads = end.role == EndRole::Reader as u32 && end.kind == ChannelKind::Recorder as u32;
@@ -428,29 +529,7 @@ fn channel(first: &mut First, space: &mut Space, end: &ChannelEnd) -> Result<Cha
 /// A PCIe function, where its driver finds it: its configuration page, and the pages behind its base
 /// address registers.
 fn function(first: &mut First, space: &mut Space, given: &Function) -> Result<Function, Status> {
-    let mut map = |address: u64, bytes: u64| {
-        let (page, offset) = (address / PAGE_SIZE, address % PAGE_SIZE);
-        let pages = (offset + bytes).div_ceil(PAGE_SIZE);
-        space.memory(first, first::DEVICES, [page, pages], Rights::Write)
-    };
-    let mut found = *given;
-    found.configuration = map(given.configuration, PAGE_SIZE)?;
-    // Registers that share a page of ports follow each other.
-    let mut last = [0; 2];
-    let used = found.bars.iter_mut().filter(|bar| bar.size != 0);
-    for bar in used {
-        let [page, mapped] = last;
-        let within = bar.address % PAGE_SIZE;
-        let shares = bar.address - within == page && within + u64::from(bar.size) <= PAGE_SIZE;
-        if !shares {
-            last = [
-                bar.address - within,
-                map(bar.address - within, within + u64::from(bar.size))?,
-            ];
-        }
-        bar.address = if shares { mapped } else { last[1] } + within;
-    }
-    Ok(found)
+    given.mapped(|page, pages| space.memory(first, first::DEVICES, [page, pages], Rights::Write))
 }
 
 /// Writes the page about a component, and maps it there for reading.

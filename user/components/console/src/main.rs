@@ -2,7 +2,7 @@
 //!
 //! A server without a thread: clients come with parts of lines. Each client has a line of its own; a
 //! whole one is shown by who has the recorder. A client that comes while a less important one, which
-//! it preempted, has the recorder leaves its line to that one and goes on: nobody waits.
+//! it preempted, or one of another core, has the recorder leaves its line to that one and goes on: nobody waits.
 #![no_std]
 #![no_main]
 #![expect(
@@ -18,7 +18,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 bulkhead_component::component!(run);
-bulkhead_component::serve!(answer, threads: 16, stack: 1024);
+bulkhead_component::serve!(answer, threads: 19, cores: bulkhead_abi::component::COMPONENT_CORES, stack: 1024);
 
 /// A line of one client, who has one thread.
 struct Line {
@@ -62,7 +62,7 @@ fn answer(token: u64, [what, count, words @ ..]: [u64; 5]) -> u64 {
     let Some(line) = LINES.get(client).filter(|_| what == PRINT) else {
         return Status::NoOperation as u64;
     };
-    if line.whole.load(Ordering::Acquire) {
+    if line.whole.load(Ordering::SeqCst) {
         // Its last line still waits: this one is lost.
         return Status::Occupied as u64;
     }
@@ -75,7 +75,7 @@ fn answer(token: u64, [what, count, words @ ..]: [u64; 5]) -> u64 {
             content.filled += 1;
         }
         if byte == b'\n' {
-            line.whole.store(true, Ordering::Release);
+            line.whole.store(true, Ordering::SeqCst);
             show();
             break;
         }
@@ -83,10 +83,12 @@ fn answer(token: u64, [what, count, words @ ..]: [u64; 5]) -> u64 {
     0
 }
 
-/// Shows whole lines until there are none, unless somebody does already.
+/// Shows whole lines until there are none, unless somebody does already. Who leaves a line to who has the
+/// recorder and who gives that back each write one word and then read the other's: in one order for both,
+/// or a line could be left to nobody.
 fn show() {
-    let waits = |line: &&Line| line.whole.load(Ordering::Acquire);
-    while LINES.iter().any(|line| waits(&line)) && !HELD.swap(true, Ordering::Acquire) {
+    let waits = |line: &&Line| line.whole.load(Ordering::SeqCst);
+    while LINES.iter().any(|line| waits(&line)) && !HELD.swap(true, Ordering::SeqCst) {
         if !OPEN.swap(true, Ordering::Relaxed) {
             let _opens_the_recorder = Own::open();
         }
@@ -95,8 +97,8 @@ fn show() {
             let content = unsafe { &mut *line.content.get() };
             console::write(content.bytes.get(..content.filled).unwrap_or_default());
             content.filled = 0;
-            line.whole.store(false, Ordering::Release);
+            line.whole.store(false, Ordering::SeqCst);
         }
-        HELD.store(false, Ordering::Release);
+        HELD.store(false, Ordering::SeqCst);
     }
 }

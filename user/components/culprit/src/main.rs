@@ -6,6 +6,7 @@
 #![no_main]
 #![expect(unsafe_code, reason = "does wrong on purpose")]
 
+use bulkhead_abi::kernel::Operation;
 use bulkhead_component::{First, call, clock};
 use core::arch::asm;
 use core::hint::black_box;
@@ -91,6 +92,9 @@ fn divide_by_nothing() -> ! {
     loop_for_ever()
 }
 
+/// One that is none included.
+const OPERATIONS: u64 = Operation::ALL.len() as u64 + 1;
+
 /// Any operation of any capability with any words, mostly plausible ones.
 fn call_anything() -> ! {
     let mut dice = clock::now() | 1;
@@ -109,6 +113,6 @@ fn call_anything() -> ! {
         };
         let words = [word(), word(), word(), word(), word()];
         let capability = word();
-        black_box(call::raw(capability, roll() % 31, words));
+        black_box(call::raw(capability, roll() % OPERATIONS, words));
     }
 }

@@ -1,24 +1,26 @@
-//! Schedules the threads of all components of a partition
+//! Schedules the threads of the components of one core of a partition
 //!
 //! Fixed priorities over the threads that the boot component made, each within its budget if the
 //! description gives it one, which the kernel enforces. A thread that sleeps comes here by
 //! an invocation and waits here, so that going on from one to the other is a switch in user mode
 //! where both are here. A thread that faults is named; whether the partition goes on without it says
 //! the description; or the boot component makes it again, on a thread that is as important as the one it
-//! is done for, within the same budget. The least important thread beats the heart: what loops for ever silences it.
+//! is done for, within the same budget. Interrupts of a component's function, and doorbells that it waits for,
+//! are notifications of its thread, and what it rings is rung here: it may do so for the ends it holds. The least important thread beats the heart: what loops for ever silences it.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "the archive is mapped memory")]
 
 use bulkhead_abi::component::{
-    OnFault, RESTART, Role, SCHEDULER_FREE, Wiring, thread_slot, threads,
+    BOOT, OnFault, Role, SCHEDULER_FREE, Wiring, boot, thread_slot, threads,
 };
 use bulkhead_abi::dispatch::EventKind;
+use bulkhead_abi::guest::{ChannelEnd, MAX_CHANNELS};
 use bulkhead_abi::kernel::{Archive, MAX_COMPONENTS, Operation, Status, first};
 use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
 use bulkhead_component::invocation::invoke;
-use bulkhead_component::{First, Own, clock, fault, own, println};
+use bulkhead_component::{First, Own, clock, cores, fault, own, println};
 use bulkhead_formats::archive::{Checked, Component};
 use bulkhead_limiter::Limiter;
 use bulkhead_sched::NEVER;
@@ -31,7 +33,7 @@ use share::Share;
 mod share;
 
 bulkhead_component::component!(run);
-bulkhead_component::serve!(answer, threads: 16, stack: 1024);
+bulkhead_component::serve!(answer, threads: 17, stack: 1024);
 
 /// Threads of components, the one that beats the heart, the one that has components made again.
 const CAPACITY: usize = MAX_COMPONENTS + 2;
@@ -69,15 +71,27 @@ static BROKEN: AtomicU64 = AtomicU64::new(0);
 /// Index of the thread that has them made again.
 static MENDER: AtomicU64 = AtomicU64::new(0);
 
+/// So often in a second is asked again for what another core may still hold.
+const ATTEMPTS: u64 = 1000;
+
 /// Components with a thread that have not said yet that they work, by bit of their number.
 static AWAITED: AtomicU64 = AtomicU64::new(0);
 /// Address of the heartbeat's word and ticks between two beats; 0 = none.
 static HEARTBEAT: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
-/// How a component waits for the interrupt of its function.
+/// The doorbells that a component can ring, by bit of [`ChannelEnd::doorbell_out`].
+static BELLS: [AtomicU64; MAX_COMPONENTS] = [const { AtomicU64::new(0) }; MAX_COMPONENTS];
+
+const _: () = assert!(
+    MAX_CHANNELS <= 64,
+    "a channel has one doorbell that its end rings"
+);
+
+/// How a component waits for interrupts.
 struct Line {
-    /// Slot of the receiving side of its thread; 0 = it has no function.
+    /// Slot of the receiving side of its thread; 0 = it has none.
     receive: AtomicU64,
+    /// The level that it completes by waiting again; 0 = it has no function.
     intid: AtomicU64,
     /// An interrupt came that it has not said to have served.
     raised: AtomicBool,
@@ -101,6 +115,7 @@ fn run(first: First) -> ! {
         panic!("no archive")
     };
     let partition = name_text(&own.info().guest.name);
+    let core = cores::rank() as u32;
     if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &own, archive) {
         panic!("{partition}: threads cannot be started: {status:?}")
     }
@@ -110,7 +125,9 @@ fn run(first: First) -> ! {
     });
     let mut overdrawn = 0_u64;
     THREADS.run_telling(|index, thread, how| {
-        let stopped = archive.threads().find(|(number, _)| *number == index);
+        let stopped = archive
+            .threads_on(core)
+            .find(|(number, _)| *number == index);
         let Some((_, component)) = stopped else {
             return;
         };
@@ -152,7 +169,8 @@ fn limit(wiring: &Wiring) -> Option<Limiter> {
 fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status> {
     THREADS.prepare(&mut first)?;
     let mut mends = false;
-    for (index, component) in archive.threads() {
+    let ends = &own.info().guest.channels;
+    for (index, component) in archive.threads_on(cores::rank() as u32) {
         if component.is(Role::Application) {
             AWAITED.fetch_or(1 << component.number, Ordering::Relaxed);
         }
@@ -167,9 +185,13 @@ fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status
             }
         }
         THREADS.adopt(index, thread_slot(index), membership)?;
-        if component.wiring.intid != 0 {
-            listen(&mut first, index, &component)?;
-        }
+        let bells = held(ends, component.wiring.channels).map(|end| end.doorbell_out);
+        let bells = bells.filter(|bell| *bell < u64::BITS);
+        BELLS[component.number].store(
+            bells.fold(0, |bells, bell| bells | 1 << bell),
+            Ordering::Relaxed,
+        );
+        listen(&mut first, index, &component, ends)?;
         mends |= component.wiring.on_fault == OnFault::Restart as u32;
     }
     if mends {
@@ -192,14 +214,37 @@ fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status
     Ok(())
 }
 
-/// The interrupt of a component's function becomes a notification of its thread.
-fn listen(first: &mut First, index: u64, component: &Component<'_>) -> Result<(), Status> {
+/// The ends of these bits.
+fn held(ends: &[ChannelEnd], bits: u32) -> impl Iterator<Item = &ChannelEnd> {
+    let numbered = ends.iter().enumerate();
+    numbered
+        .filter(move |(number, _)| bits & 1 << number != 0)
+        .map(|(_, end)| end)
+}
+
+/// The interrupts of a component, of its function and by doorbells, become notifications of its thread.
+fn listen(
+    first: &mut First,
+    index: u64,
+    component: &Component<'_>,
+    ends: &[ChannelEnd],
+) -> Result<(), Status> {
+    let Wiring {
+        intid, doorbells, ..
+    } = *component.wiring;
+    if intid == 0 && doorbells == 0 {
+        return Ok(());
+    }
     let line = LINES.get(component.number).ok_or(Status::BadArgument)?;
-    let intid = component.wiring.intid.into();
     let [receive, send] = THREADS.end_point(first, index)?;
     line.receive.store(receive, Ordering::Relaxed);
-    line.intid.store(intid, Ordering::Relaxed);
-    call(first::INTERRUPT, Operation::Listen, [intid, send]).map(|_| ())
+    line.intid.store(intid.into(), Ordering::Relaxed);
+    let function = Some(intid).filter(|intid| *intid != 0);
+    let doorbells = held(ends, doorbells).map(|end| end.doorbell_in);
+    for intid in function.into_iter().chain(doorbells) {
+        call(first::INTERRUPT, Operation::Listen, [intid.into(), send])?;
+    }
+    Ok(())
 }
 
 /// The server of a component's thread, with its budget behind a temporal capability.
@@ -240,8 +285,6 @@ fn stand_in(mender: u64) {
 
 /// Has components made again and their threads run.
 extern "C" fn mend(own: u64) -> ! {
-    /// So often in a second is asked again for what another core may still hold.
-    const ATTEMPTS: u64 = 1000;
     loop {
         let Some((index, subject)) = broken() else {
             THREADS.block(NEVER);
@@ -261,15 +304,19 @@ extern "C" fn mend(own: u64) -> ! {
 }
 
 fn restart(index: u64, subject: &Subject) -> Result<(), Status> {
-    let component = subject.component.load(Ordering::Relaxed);
-    let reply = invoke(RESTART, [component, 0, 0, 0, 0]);
+    ask_boot(boot::RESTART, subject.component.load(Ordering::Relaxed))?;
+    THREADS.adopt(index, thread_slot(index), subject.membership())
+}
+
+fn ask_boot(what: u64, word: u64) -> Result<(), Status> {
+    let reply = invoke(BOOT, [what, word, 0, 0, 0]);
     let refusal = if reply.status == 0 {
         reply.value
     } else {
         reply.status
     };
     match Status::of(refusal) {
-        Some(Status::Ok) => THREADS.adopt(index, thread_slot(index), subject.membership()),
+        Some(Status::Ok) => Ok(()),
         status => Err(status.unwrap_or(Status::BadArgument)),
     }
 }
@@ -295,12 +342,13 @@ fn answer(token: u64, [what, word, ..]: [u64; 5]) -> u64 {
         threads::YIELD => THREADS.yield_now(),
         threads::READY => return ready(token as u32),
         threads::SERVED => return served(token as u32).unwrap_or(0),
+        threads::RING => return ring(token as u32, word).err().unwrap_or(Status::Ok) as u64,
         _ => return Status::NoOperation as u64,
     }
     0
 }
 
-/// A component works; with the last application the partition is up.
+/// A component works; with the last application the core is.
 fn ready(client: u32) -> u64 {
     let bit = 1 << (client % 64);
     let before = AWAITED.fetch_and(!bit, Ordering::Relaxed);
@@ -313,10 +361,23 @@ fn ready(client: u32) -> u64 {
         // SAFETY: as in `beat`.
         unsafe { AtomicU64::from_ptr(word) }.store(clock::now(), Ordering::Release);
     }
-    match call(first::MONITOR, Operation::Up, []) {
-        Ok(_) => 0,
-        Err(status) => status as u64,
+    loop {
+        match ask_boot(boot::READY, 0) {
+            // Another core's is there.
+            Err(Status::InUse) => THREADS.sleep_until(clock::now() + clock::frequency() / ATTEMPTS),
+            answer => return answer.err().unwrap_or(Status::Ok) as u64,
+        }
     }
+}
+
+/// Rings for a component that can.
+fn ring(client: u32, doorbell: u64) -> Result<(), Status> {
+    let bells = BELLS.get(client as usize).ok_or(Status::BadArgument)?;
+    let bell = 1_u64.checked_shl(doorbell as u32).unwrap_or(0);
+    if bells.load(Ordering::Relaxed) & bell == 0 {
+        return Err(Status::NoCapability);
+    }
+    call(first::MONITOR, Operation::Ring, [doorbell]).map(|_| ())
 }
 
 /// A component has served its device; waits for the next interrupt, and answers how many came.
@@ -331,6 +392,7 @@ fn served(client: u32) -> Result<u64, Status> {
         call(first::INTERRUPT, Operation::Complete, [intid])?;
     }
     let count = THREADS.wait_notified(receive)?;
-    line.raised.store(true, Ordering::Relaxed);
+    line.raised
+        .store(line.intid.load(Ordering::Relaxed) != 0, Ordering::Relaxed);
     Ok(count)
 }

@@ -39,6 +39,19 @@ impl Load {
     }
 }
 
+/// Nanoseconds of a piece of endless work.
+const PIECE: u64 = 10_000;
+
+impl Load {
+    /// Computes without end; counts pieces of [`PIECE`].
+    pub(crate) fn endless(&self, pieces: &AtomicU64) -> ! {
+        loop {
+            self.compute(PIECE);
+            pieces.fetch_add(1, Relaxed);
+        }
+    }
+}
+
 fn rounds(count: u64) {
     for round in 0..count {
         black_box(round);

@@ -2,23 +2,27 @@
 //!
 //! Each job of a task takes its WCET; the longest response is kept beside the bound that the analysis
 //! gave. Where a doorbell arrives, it is the device of the tasks on I/O VCPUs: each interrupt asks for a
-//! job, and they come as they like; so do those of a UART that always has something to say (`storm`). A VCPU of its own, created at run time and less important than all others, reports once a
+//! job, and they come as they like; so do those of a UART that always has something to say (`storm`). One task may
+//! answer what arrives over the network (`network`). VCPUs that the argument word `compute=NAME,NAME` names compute
+//! without end and count pieces of 10 us; those of `unlimited=NAME,NAME` have no limit and are not admitted. A VCPU of its own, created at run time and less important than all others, reports once a
 //! second, so that reporting makes nobody late.
 #![no_std]
 #![no_main]
 
 mod load;
+mod network;
 mod storm;
 
-use bulkhead_abi::guest::NONE;
+use bulkhead_abi::guest::{GuestInfo, NONE};
 use bulkhead_abi::kernel::{Operation, Status, first};
 use bulkhead_abi::name_text;
 use bulkhead_abi::timing::{MAX_SLOTS, MAX_TIME_PARTITIONS, Order, Task, Vcpu, VcpuKind};
 use bulkhead_analysis::admission;
 use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
-use bulkhead_component::first::{Timing, argument};
+use bulkhead_component::first::{Timing, argument, argument_text};
 use bulkhead_component::{First, clock, console, println};
+use bulkhead_net::Problem;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, Place, Priority, ServerId};
@@ -44,6 +48,7 @@ static CORE: VcpuThreads<TASKS, VCPUS, CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS> =
 
 /// What a thread knows of its task, by number, and what it found out.
 struct Job {
+    thread: AtomicU64,
     wcet_ns: AtomicU64,
     period_ns: AtomicU64,
     jobs: AtomicU64,
@@ -55,6 +60,7 @@ struct Job {
 
 static JOBS: [Job; TASKS] = [const {
     Job {
+        thread: AtomicU64::new(0),
         wcet_ns: AtomicU64::new(0),
         period_ns: AtomicU64::new(0),
         jobs: AtomicU64::new(0),
@@ -63,6 +69,18 @@ static JOBS: [Job; TASKS] = [const {
         interrupts: AtomicU64::new(0),
     }
 }; TASKS];
+/// What a VCPU computed, by number, and its thread.
+struct Computed {
+    thread: AtomicU64,
+    pieces: AtomicU64,
+}
+
+static COMPUTED: [Computed; VCPUS] = [const {
+    Computed {
+        thread: AtomicU64::new(0),
+        pieces: AtomicU64::new(0),
+    }
+}; VCPUS];
 static TIMING: Mutex<Timing> = Mutex::new(Timing {
     vcpus: &[],
     tasks: &[],
@@ -81,11 +99,18 @@ static ASKED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 enum Failure {
     Kernel(Status),
     Vcpu(Refused),
+    Network(Problem),
 }
 
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {
         Self::Kernel(status)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Network(problem)
     }
 }
 
@@ -102,6 +127,7 @@ fn run(mut first: First) -> ! {
         match failure {
             Failure::Kernel(status) => println!("stopped: {status:?}"),
             Failure::Vcpu(refused) => println!("stopped: {refused:?}"),
+            Failure::Network(problem) => println!("stopped: {problem:?}"),
         }
         let _gone = call(first::MONITOR, Operation::Fail, [1]);
     }
@@ -111,29 +137,27 @@ fn run(mut first: First) -> ! {
 }
 
 fn start(first: &mut First) -> Result<(), Failure> {
-    let info = first.guest_info()?;
+    let page = first.guest()?;
+    let info = &page.info;
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
     let archive = first.archive()?;
     let timing = first.timing(archive)?;
     for (place, key) in ASKED.iter().zip(["ask_c_us", "ask_t_us"]) {
-        place.store(argument(&info, key).unwrap_or(0), Relaxed);
+        place.store(argument(info, key).unwrap_or(0), Relaxed);
     }
     let ends = info.channels.iter().take(info.channel_count as usize);
     let mut doorbells = ends
         .map(|end| end.doorbell_in)
         .filter(|&intid| intid != NONE);
     let doorbell = doorbells.next().map(u64::from);
-    let doorbell = doorbell.or(storm::open(first, &info)?);
+    let doorbell = doorbell.or(storm::open(first, info)?);
     CORE.threads.prepare(first)?;
     if let Some(schedule) = timing.schedule {
         CORE.configure(schedule, timing.slots, 0)?;
     }
     LOAD.calibrate();
-    let mut servers = [ServerId(0); VCPUS];
-    for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
-        *place = create(first, number, vcpu, timing)?;
-    }
+    let servers = create_all(first, info, timing)?;
     for (task, job) in timing.tasks.iter().zip(&JOBS) {
         job.wcet_ns.store(task.wcet_ns, Relaxed);
         job.period_ns.store(task.period_ns, Relaxed);
@@ -141,16 +165,21 @@ fn start(first: &mut First) -> Result<(), Failure> {
         let (Some(vcpu), Some(cause)) = (server(task.vcpu), server(task.cause)) else {
             return Err(Status::BadArgument.into());
         };
-        let of_io = task.vcpu != task.cause;
-        let entry = match doorbell.filter(|_| of_io) {
-            Some(_) => serve,
-            None => work,
+        let answers = argument_text(info, "network") == Some(name_text(&task.name));
+        let (line, entry): (_, extern "C" fn(u64) -> !) = match doorbell {
+            _ if answers => (
+                Some(network::open(first, &page.functions[0])?),
+                network::serve,
+            ),
+            Some(doorbell) if task.vcpu != task.cause => (Some(doorbell), serve),
+            _ => (None, work),
         };
         let index = CORE.threads.spawn(first, entry, Binding { vcpu, cause })?;
-        if let Some(doorbell) = doorbell.filter(|_| of_io) {
+        job.thread.store(index, Relaxed);
+        if let Some(line) = line {
             let [receive, send] = CORE.threads.end_point(first, index)?;
             job.receive.store(receive, Relaxed);
-            call(first::INTERRUPT, Operation::Listen, [doorbell, send])?;
+            call(first::INTERRUPT, Operation::Listen, [line, send])?;
         }
     }
     storm::raise();
@@ -162,6 +191,11 @@ fn start(first: &mut First) -> Result<(), Failure> {
     call(first::MONITOR, Operation::Up, [])?;
     START.store(clock::now() + ticks(1_000_000), Relaxed);
     Ok(())
+}
+
+/// Whether the argument word `key=NAME,NAME` names it.
+fn named(info: &GuestInfo, key: &str, name: &str) -> bool {
+    argument_text(info, key).is_some_and(|list| list.split(',').any(|one| one == name))
 }
 
 /// The VCPU for reports, if there is room for one.
@@ -201,6 +235,28 @@ fn place(vcpu: &Vcpu) -> Place {
     }
 }
 
+/// The described VCPUs, by number, and the threads of those that compute without end.
+fn create_all(
+    first: &mut First,
+    info: &GuestInfo,
+    timing: Timing,
+) -> Result<[ServerId; VCPUS], Failure> {
+    let mut servers = [ServerId(0); VCPUS];
+    for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
+        let name = name_text(&vcpu.name);
+        *place = match named(info, "unlimited", name) {
+            true => CORE.create_unlimited(first, ticks(vcpu.period_ns), self::place(vcpu))?,
+            false => create(first, number, vcpu, timing)?,
+        };
+        if named(info, "compute", name) {
+            let index = CORE.threads.spawn(first, compute, Binding::main(*place))?;
+            let count = COMPUTED.get(number as usize).ok_or(Status::BadArgument)?;
+            count.thread.store(index, Relaxed);
+        }
+    }
+    Ok(servers)
+}
+
 fn create(
     first: &mut First,
     number: u32,
@@ -234,11 +290,27 @@ fn create(
     answer
 }
 
+/// What the thread of that index is to do.
+fn job(index: u64) -> &'static Job {
+    let own = |job: &&Job| job.thread.load(Relaxed) == index;
+    match JOBS.iter().find(own) {
+        Some(job) => job,
+        None => panic!("no such task"),
+    }
+}
+
+/// Nothing but computing.
+extern "C" fn compute(index: u64) -> ! {
+    let own = |count: &&Computed| count.thread.load(Relaxed) == index;
+    match COMPUTED.iter().find(own) {
+        Some(count) => LOAD.endless(&count.pieces),
+        None => panic!("no such VCPU"),
+    }
+}
+
 /// A task: each period a job that needs all it may.
 extern "C" fn work(index: u64) -> ! {
-    let Some(job) = JOBS.get(index as usize - 1) else {
-        panic!("no such task")
-    };
+    let job = job(index);
     let period = ticks(job.period_ns.load(Relaxed));
     let mut release = START.load(Relaxed);
     loop {
@@ -253,9 +325,7 @@ extern "C" fn work(index: u64) -> ! {
 
 /// A task of an I/O VCPU: the bottom half of its device's interrupts.
 extern "C" fn serve(index: u64) -> ! {
-    let Some(job) = JOBS.get(index as usize - 1) else {
-        panic!("no such task")
-    };
+    let job = job(index);
     loop {
         if let Ok(count) = CORE.threads.wait_notified(job.receive.load(Relaxed)) {
             job.interrupts.fetch_add(count, Relaxed);
@@ -322,6 +392,12 @@ extern "C" fn report(_: u64) -> ! {
                     "LATE"
                 }
             );
+        }
+        for (vcpu, count) in timing.vcpus.iter().zip(&COMPUTED) {
+            if count.thread.load(Relaxed) != 0 {
+                let pieces = count.pieces.load(Relaxed);
+                println!("VCPU {} computed pieces={pieces}", name_text(&vcpu.name));
+            }
         }
     }
 }

@@ -7,9 +7,9 @@ use crate::workspace::members;
 
 crate::rules::rule! {
     Error, "component-image",
-    "a component's image is a program of the workspace or an ELF file that is there",
-    "A crate is built from the checkout; something built elsewhere is named as `file`, relative to the \
-     description.",
+    "a component's image is a program of the workspace, or a folder or an ELF file that is there",
+    "A crate is built from the checkout; a program of your own is named by its `folder`, something built \
+     elsewhere as `file`, both relative to the description.",
     check
 }
 
@@ -20,8 +20,10 @@ fn check(draft: &Draft, report: &mut Report) {
     let programs = members.iter().flatten().filter(|member| member.program);
     let programs: Vec<_> = programs.map(|member| member.name.as_str()).collect();
     for (partition, component) in super::all(draft) {
-        match (&component.built, &component.file) {
-            (Field::Absent, Field::Absent) => report.add(
+        let sources = [&component.built, &component.file, &component.folder];
+        let given: Vec<_> = sources.into_iter().filter_map(Field::span).collect();
+        match (given.as_slice(), &component.built) {
+            ([], _) => report.add(
                 RULE.at(
                     &component.name.span,
                     format!("component `{}` has no image", component.path(partition)),
@@ -29,16 +31,13 @@ fn check(draft: &Draft, report: &mut Report) {
                 .here("nothing to run")
                 .help(HELP),
             ),
-            (Field::Given(built), Field::Given(file)) => report.add(
-                RULE.at(
-                    &file.span,
-                    "a component's image is a crate or a file".to_owned(),
-                )
-                .here("and this")
-                .label(&built.span, "this")
-                .help("leave one of them out"),
+            ([one, other, ..], _) => report.add(
+                RULE.at(other, "a component's image is one program")
+                    .here("and this")
+                    .label(one, "this")
+                    .help("leave one of them out"),
             ),
-            (Field::Given(name), _)
+            (_, Field::Given(name))
                 if members.is_some() && !programs.contains(&name.value.as_str()) =>
             {
                 report.add(
@@ -50,15 +49,23 @@ fn check(draft: &Draft, report: &mut Report) {
                     .help(advice(&name.value, "program", &programs)),
                 );
             }
-            (_, Field::Given(file)) if !draft.path(file).is_file() => report.add(
-                RULE.at(
-                    &file.span,
-                    format!("the file `{}` is not there", file.value),
-                )
-                .here("nothing to read")
-                .help("relative names start from the folder of the description"),
-            ),
             _ => {}
+        }
+        let file = component
+            .file
+            .given()
+            .filter(|file| !draft.path(file).is_file());
+        let folder = component.folder.given();
+        let folder = folder.filter(|folder| !draft.path(folder).is_dir());
+        for (missing, what) in [(file, "file"), (folder, "folder")] {
+            if let Some(name) = missing {
+                let message = format!("the {what} `{}` is not there", name.value);
+                report.add(
+                    RULE.at(&name.span, message)
+                        .here("nothing to read")
+                        .help("relative names start from the folder of the description"),
+                );
+            }
         }
     }
 }

@@ -1,14 +1,14 @@
-//! One boots, and at most one schedules
+//! One boots, and at most one schedules each core
 
 use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, PartitionDraft};
-use bulkhead_abi::component::Role;
+use bulkhead_abi::component::{COMPONENT_CORES, Role};
 
 crate::rules::rule! {
     Error, "component-roles",
-    "a partition of components has one boot component and at most one scheduler",
+    "a partition of components has one boot component and at most one scheduler for each core",
     "The kernel starts the boot component with every capability; it gives the others theirs. Threads of \
-     different components are scheduled by one scheduler.",
+     different components of a core are scheduled by one scheduler.",
     check
 }
 
@@ -29,7 +29,15 @@ fn check(draft: &Draft, report: &mut Report) {
             );
         }
         second(partition, of(Role::Boot), "boots it", report);
-        second(partition, of(Role::Scheduler), "schedules it", report);
+        for core in 0..COMPONENT_CORES as u64 {
+            let schedulers = of(Role::Scheduler).filter(|one| one.core() == Some(core));
+            second(
+                partition,
+                schedulers,
+                &format!("schedules core {core} of it"),
+                report,
+            );
+        }
     }
 }
 
@@ -48,7 +56,7 @@ fn second<'a>(
             RULE.at(&second.place(&second.role), message)
                 .here("and this one")
                 .label(&first.place(&first.role), "this one")
-                .help("give one of them another role"),
+                .help("give one of them another role, or another `core`"),
         );
     }
 }

@@ -6,7 +6,7 @@ use bulkhead_abi::component::Role;
 
 crate::rules::rule! {
     Error, "component-thread",
-    "an application has a priority, and a component with a priority has a scheduler to rank it",
+    "an application has a priority, and a component with a priority has a scheduler on its core to rank it",
     "A priority gives a component its thread. Boot component and scheduler stand above all priorities; a \
      driver without one only answers invocations.",
     check
@@ -15,7 +15,7 @@ crate::rules::rule! {
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, component) in super::all(draft) {
         let path = component.path(partition);
-        let scheduled = partition.components.iter().any(|c| c.is(Role::Scheduler));
+        let scheduled = partition.scheduler(component.core()).is_some();
         match (&component.priority, component.role()) {
             (Field::Absent, Some(Role::Application)) => report.add(
                 RULE.at(
@@ -36,7 +36,7 @@ fn check(draft: &Draft, report: &mut Report) {
                     format!("nobody schedules the thread of `{path}`"),
                 )
                 .here("compared with nothing")
-                .help("add a component with `role = \"scheduler\"`"),
+                .help("add a component with `role = \"scheduler\"` on its `core`"),
             ),
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use bulkhead_abi::component::Part;
+use bulkhead_abi::component::{Part, Role};
 
 crate::rules::rule! {
     Error, "heartbeat-unowned",
@@ -12,10 +12,13 @@ crate::rules::rule! {
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    let made = draft
-        .partitions
-        .iter()
-        .filter(|partition| !partition.components.is_empty());
+    // Without a scheduler the boot component, which has everything, is alone responsible.
+    let made = draft.partitions.iter().filter(|partition| {
+        partition
+            .components
+            .iter()
+            .any(|one| one.is(Role::Scheduler))
+    });
     for partition in made {
         let Some(heartbeat) = partition.heartbeat.span() else {
             continue;

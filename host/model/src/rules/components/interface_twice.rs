@@ -1,12 +1,12 @@
-//! An interface has one provider
+//! An interface has one provider, on each core
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 
 crate::rules::rule! {
     Error, "interface-twice",
-    "an interface is provided by one component",
-    "Who needs it invokes it by name; two answers to one question are one too many.",
+    "an interface is provided by one component, or by one on each core",
+    "Who needs it invokes it by name, that of its own core; two answers to one question are one too many.",
     check
 }
 
@@ -15,7 +15,10 @@ fn check(draft: &Draft, report: &mut Report) {
         &RULE,
         draft,
         report,
-        |component| items(&component.provides).map(|name| (name, false)),
+        |component| {
+            let core = component.core().filter(|_| !component.everywhere());
+            items(&component.provides).map(move |name| (name, core))
+        },
         ["is provided", "by", "give one of them another name"],
     );
 }

@@ -1,8 +1,10 @@
 //! Rules about components
 
 pub(crate) mod component_budget;
+pub(crate) mod component_core;
 pub(crate) mod component_criticality;
 pub(crate) mod component_cycle;
+pub(crate) mod component_doorbell;
 pub(crate) mod component_for_kind;
 pub(crate) mod component_image;
 pub(crate) mod component_memory;
@@ -29,6 +31,7 @@ pub(super) const RULES: &[&Rule] = &[
     &components_count::RULE,
     &component_roles::RULE,
     &component_image::RULE,
+    &component_core::RULE,
     &component_thread::RULE,
     &component_budget::RULE,
     &component_restart::RULE,
@@ -39,6 +42,7 @@ pub(super) const RULES: &[&Rule] = &[
     &component_criticality::RULE,
     &trust_unused::RULE,
     &unknown_end::RULE,
+    &component_doorbell::RULE,
     &component_part::RULE,
     &part_twice::RULE,
     &heartbeat_unowned::RULE,
@@ -53,18 +57,19 @@ fn all(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, &ComponentDraft)
 }
 
 /// Reports what two components of a partition name though one has it. `names` are a component's, each with
-/// whether it is of the other sort, since sorts have names of their own; `has` and `of` say how.
-fn report_twice<'d, N>(
+/// its sort, since sorts have names of their own; `has` and `of` say how.
+fn report_twice<'d, N, S>(
     rule: &'static Rule,
     draft: &'d Draft,
     report: &mut Report,
     names: impl Fn(&'d ComponentDraft) -> N,
     [has, of, help]: [&'static str; 3],
 ) where
-    N: Iterator<Item = (&'d At<String>, bool)>,
+    N: Iterator<Item = (&'d At<String>, S)>,
+    S: PartialEq + 'd,
 {
     for partition in &draft.partitions {
-        let mut seen: Vec<(&At<String>, bool, &ComponentDraft)> = Vec::new();
+        let mut seen: Vec<(&At<String>, S, &ComponentDraft)> = Vec::new();
         for component in &partition.components {
             for (name, sort) in names(component) {
                 let before = seen
@@ -95,7 +100,8 @@ fn providers<'a>(
     partition: &'a PartitionDraft,
     component: &'a ComponentDraft,
 ) -> impl Iterator<Item = (&'a At<String>, &'a ComponentDraft)> {
-    items(&component.needs).filter_map(|name| Some((name, partition.provider(&name.value)?)))
+    items(&component.needs)
+        .filter_map(|name| Some((name, partition.provider(component, &name.value)?)))
 }
 
 /// The channels of which a partition has an end; a standby has those that it takes over.

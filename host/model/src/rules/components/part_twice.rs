@@ -1,7 +1,8 @@
 //! A part and a channel's end belong to one component
 
 use crate::diagnostic::Report;
-use crate::draft::{Draft, items};
+use crate::draft::{Draft, items, part};
+use bulkhead_abi::component::Part;
 
 crate::rules::rule! {
     Error, "part-twice",
@@ -17,7 +18,10 @@ fn check(draft: &Draft, report: &mut Report) {
         draft,
         report,
         |component| {
-            let parts = items(&component.owns).map(|name| (name, false));
+            // To speak for the partition is no buffer: the schedulers of all cores do.
+            let parts =
+                items(&component.owns).filter(|name| part(&name.value) != Some(Part::Monitor));
+            let parts = parts.map(|name| (name, false));
             let channels = items(&component.channels).map(|name| (name, true));
             channels.chain(parts)
         },

@@ -4,6 +4,7 @@ pub(crate) mod console_conflict;
 pub(crate) mod console_not_owned;
 pub(crate) mod console_not_uart;
 pub(crate) mod console_unseen;
+pub(crate) mod device_forward;
 pub(crate) mod device_given_twice;
 pub(crate) mod device_kind;
 pub(crate) mod device_lines;
@@ -21,6 +22,7 @@ pub(super) const RULES: &[&Rule] = &[
     &unknown_device::RULE,
     &device_given_twice::RULE,
     &device_kind::RULE,
+    &device_forward::RULE,
     &device_unowned::RULE,
     &device_lines::RULE,
     &interrupt_line_split::RULE,

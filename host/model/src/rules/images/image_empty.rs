@@ -6,16 +6,15 @@ use crate::draft::Draft;
 crate::rules::rule! {
     Error, "image-empty",
     "an image names a crate, a file or a kernel",
-    "`{ crate = … }` and `{ components = [ … ] }` are built from this workspace, `{ file = … }` is taken as it is, `{ kernel = …, \
+    "`{ crate = … }` is built from this workspace, `{ file = … }` is taken as it is, `{ kernel = …, \
      initrd = … }` is a Linux.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
     for (_, image) in super::images(draft) {
-        let files = [&image.value.file, &image.value.kernel];
-        let built = image.value.crates().next().is_some();
-        if !built && files.iter().all(|source| source.is_absent()) {
+        let sources = [&image.value.built, &image.value.file, &image.value.kernel];
+        if sources.iter().all(|source| source.is_absent()) {
             report.add(
                 RULE.at(&image.span, "this image names nothing to start")
                     .here("no crate, file or kernel")

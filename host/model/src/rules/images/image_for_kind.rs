@@ -7,8 +7,7 @@ use crate::system::Kind;
 crate::rules::rule! {
     Error, "image-for-kind",
     "a Linux partition has a kernel, and no other has one",
-    "`kind = \"linux\"` goes with `kernel`; `\"rtos\"` and `\"image\"` go with `crate` or `file`, \
-     `\"rtos\"` with `components`, too. A Linux \
+    "`kind = \"linux\"` goes with `kernel`; `\"rtos\"` and `\"image\"` go with `crate` or `file`. A Linux \
      kernel of which nothing is to be generated can be an `\"image\"` with `file` and `device_tree`.",
     check
 }
@@ -19,9 +18,8 @@ fn check(draft: &Draft, report: &mut Report) {
             continue;
         };
         let wrong = match kind.value {
-            Kind::Linux => ["crate", "components", "file"].as_slice(),
-            Kind::Rtos => &["kernel", "initrd"],
-            Kind::Image => &["kernel", "initrd", "components"],
+            Kind::Linux => ["crate", "file"].as_slice(),
+            Kind::Rtos | Kind::Image => &["kernel", "initrd"],
         };
         let advice = match kind.value {
             Kind::Linux => "write `image = { kernel = \"debian\", initrd = \"agent\" }`",

@@ -1,9 +1,7 @@
 //! The crates named are programs of the workspace
 
 use crate::diagnostic::Report;
-use crate::document::At;
 use crate::draft::Draft;
-use crate::resolve::is_folder;
 use crate::suggestion::advice;
 use crate::workspace::members;
 
@@ -11,7 +9,7 @@ crate::rules::rule! {
     Error, "unknown-crate",
     "the crates named are programs of this workspace",
     "Crates are built from the checkout, so that one command makes everything. Something built elsewhere \
-     is named as `file`; a program of your own is named by its folder, e.g. `./app`.",
+     is named as `file`.",
     check
 }
 
@@ -22,17 +20,8 @@ fn check(draft: &Draft, report: &mut Report) {
     let programs = members.iter().filter(|member| member.program);
     let programs: Vec<_> = programs.map(|member| member.name.as_str()).collect();
     for (_, image) in super::images(draft) {
-        let is_known = |name: &&At<String>| {
-            programs.contains(&name.value.as_str())
-                || is_folder(&name.value) && draft.path(name).is_dir()
-        };
-        for name in image.value.crates().filter(|name| !is_known(name)) {
-            if is_folder(&name.value) {
-                let message = format!("there is no folder `{}`", name.value);
-                let found = RULE.at(&name.span, message).here("not there");
-                report.add(found.help("a folder is looked for beside the description"));
-                continue;
-            }
+        let named = image.value.built.given();
+        if let Some(name) = named.filter(|name| !programs.contains(&name.value.as_str())) {
             let message = match members.iter().any(|member| member.name == name.value) {
                 true => format!("`{}` is a library and cannot be started", name.value),
                 false => format!("there is no crate `{}` in the workspace", name.value),

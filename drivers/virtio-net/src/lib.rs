@@ -1,0 +1,168 @@
+//! Virtio network card behind PCI
+//!
+//! Virtual I/O Device (VIRTIO) 1.2: the modern transport (4.1), split queues (2.7), the network device (5.1)
+//! with one queue each way. The card reads and writes memory by itself, at the addresses that it is
+//! told: its queues and buffers lie in one stretch ([`Dma`]) and nothing else is ever named to it. What it writes
+//! there is taken as what an adversary could have written: a number out of range is passed over, a length
+//! is cut to the buffer.
+#![no_std]
+
+mod memory;
+mod queue;
+mod registers;
+mod transport;
+
+pub use memory::Dma;
+pub use transport::{Refused, Registers, Space, Transport};
+
+use core::sync::atomic::{Ordering, fence};
+use queue::{Layout, Queue};
+use registers as r;
+
+/// Buffers each way: a power of two.
+pub const BUFFERS: u16 = 64;
+/// Bytes of a buffer: header and the longest frame.
+const BUFFER: usize = 2048;
+/// Longest frame, without its check sequence.
+pub const FRAME: usize = 1514;
+/// Bytes of the header before each frame (5.1.6), all of them zeros in what is sent.
+const HEADER: usize = 12;
+/// Bytes of a queue's place.
+const QUEUE: usize = 4096;
+/// Bytes that the card needs: two queues, buffers each way.
+pub const MEMORY: usize = 2 * QUEUE + 2 * BUFFERS as usize * BUFFER;
+
+/// Queue numbers (5.1.2).
+const RECEIVE: u16 = 0;
+const SEND: u16 = 1;
+
+/// No buffer is free: frames that were sent before have not left yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// A network card.
+#[derive(Debug)]
+pub struct Card<'a, S> {
+    transport: Transport<S>,
+    memory: Dma<'a>,
+    incoming: Queue,
+    outgoing: Queue,
+    /// Buffers of the outgoing queue that were never used.
+    fresh: u16,
+    address: [u8; 6],
+}
+
+impl<'a, S: Space> Card<'a, S> {
+    /// Starts a card, whatever it did before: it may receive at once.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn start(mut transport: Transport<S>, memory: Dma<'a>) -> Result<Self, Refused> {
+        if memory.bytes() < MEMORY {
+            return Err(Refused::Memory);
+        }
+        // What its former owner left there is nobody's any more once the card has been reset.
+        transport.negotiate(r::FEATURE_ADDRESS)?;
+        let [incoming, outgoing] = [0, QUEUE].map(|at| Layout { at });
+        for (number, layout) in [(RECEIVE, incoming), (SEND, outgoing)] {
+            layout.clear(memory);
+            transport.queue(number, BUFFERS, layout.addresses(memory))?;
+        }
+        let mut card = Self {
+            address: transport.address(),
+            transport,
+            memory,
+            incoming: Queue::new(incoming),
+            outgoing: Queue::new(outgoing),
+            fresh: 0,
+        };
+        card.outgoing.mute(memory);
+        for number in 0..BUFFERS {
+            card.offer(number);
+        }
+        card.transport.run()?;
+        card.transport.notify(RECEIVE);
+        Ok(card)
+    }
+
+    /// Its hardware address.
+    #[must_use]
+    pub const fn address(&self) -> [u8; 6] {
+        self.address
+    }
+
+    /// Whether it has asked for attention since it was asked last; it lowers its line.
+    pub fn acknowledge(&self) -> bool {
+        self.transport.acknowledge()
+    }
+
+    const fn buffer(queue: u16, number: u16) -> usize {
+        let before = queue as usize * BUFFERS as usize + number as usize;
+        2 * QUEUE + before * BUFFER
+    }
+
+    /// Gives a buffer to the card to receive into.
+    fn offer(&mut self, number: u16) {
+        let at = Self::buffer(RECEIVE, number);
+        self.incoming
+            .describe(self.memory, number, at, BUFFER, true);
+        self.incoming.publish(self.memory, number);
+    }
+
+    /// Takes the oldest frame out; its length, cut to `into`. Frames shorter than a header are dropped.
+    pub fn receive(&mut self, into: &mut [u8]) -> Option<usize> {
+        let (number, written) = self.incoming.used(self.memory)?;
+        let length = written.clamp(HEADER, BUFFER) - HEADER;
+        let length = length.min(into.len());
+        let at = Self::buffer(RECEIVE, number) + HEADER;
+        self.memory.read(at, into.get_mut(..length)?);
+        self.offer(number);
+        if self.incoming.wants_notice(self.memory) {
+            self.transport.notify(RECEIVE);
+        }
+        Some(length)
+    }
+
+    /// Sends a frame, of which no more than [`FRAME`] bytes.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn send(&mut self, frame: &[u8]) -> Result<(), Full> {
+        let number = self.free().ok_or(Full)?;
+        let frame = frame.get(..frame.len().min(FRAME)).unwrap_or(frame);
+        let at = Self::buffer(SEND, number);
+        self.memory.write(at, &[0; HEADER]);
+        self.memory.write(at + HEADER, frame);
+        let bytes = HEADER + frame.len();
+        self.outgoing
+            .describe(self.memory, number, at, bytes, false);
+        self.outgoing.publish(self.memory, number);
+        if self.outgoing.wants_notice(self.memory) {
+            self.transport.notify(SEND);
+        }
+        Ok(())
+    }
+
+    /// A buffer to send from.
+    fn free(&mut self) -> Option<u16> {
+        if self.fresh < BUFFERS {
+            self.fresh += 1;
+            return Some(self.fresh - 1);
+        }
+        self.outgoing.used(self.memory).map(|(number, _)| number)
+    }
+
+    /// Whether a frame has come that [`Card::receive`] would give.
+    #[must_use]
+    pub fn has_frame(&self) -> bool {
+        self.incoming.has_used(self.memory)
+    }
+}
+
+/// What was written before is seen before what is written after.
+fn order() {
+    fence(Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Rings a peer and is rung back: both are threads of components, each in a partition of its own
+//!
+//! The one at the writing end of the channel asks once in a millisecond, the other answers. What they
+//! wait for are doorbells as the description hands them out, and so is what they ring.
+#![no_std]
+#![no_main]
+
+use bulkhead_abi::guest::{ChannelEnd, Role};
+use bulkhead_abi::kernel::Status;
+use bulkhead_component::{Own, clock, cores, println};
+use bulkhead_guest::Home;
+use core::convert::Infallible;
+use core::fmt;
+
+bulkhead_component::application!(run);
+
+/// Rounds, and from one line to the next.
+const ROUNDS: u64 = 300;
+const REPORT_EVERY: u64 = 100;
+
+/// Why it stopped.
+struct Stopped(Status);
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+impl From<Status> for Stopped {
+    fn from(status: Status) -> Self {
+        Self(status)
+    }
+}
+
+fn run(own: &Own) -> Result<Infallible, Stopped> {
+    let end = own.channels().first().ok_or(Status::Nothing)?;
+    let asks = end.role == Role::Writer as u32;
+    println!("bell: core={} asks={asks}", cores::rank());
+    own.ready()?;
+    // What is not its own, it cannot ring.
+    let other = ChannelEnd {
+        doorbell_out: end.doorbell_out ^ 1,
+        ..*end
+    };
+    println!("bell: another doorbell: {:?}", own.ring(&other));
+    if asks {
+        ask(own, end)
+    } else {
+        answer(own, end)
+    }
+}
+
+fn ask(own: &Own, end: &ChannelEnd) -> Result<Infallible, Stopped> {
+    let millisecond = clock::frequency() / 1000;
+    while !own.peer_link(end).is_some_and(|link| link.is_up()) {
+        own.sleep_until(clock::now() + millisecond);
+    }
+    let (mut release, mut merged, mut worst) = (clock::now(), 0, 0);
+    for round in 1..=ROUNDS {
+        release += millisecond;
+        own.sleep_until(release);
+        let began = clock::now();
+        own.ring(end)?;
+        merged += own.served()? - 1;
+        worst = worst.max(clock::micros(clock::now() - began));
+        if round.is_multiple_of(REPORT_EVERY) {
+            println!("bell: rounds={round} merged={merged} worst_us={worst}");
+        }
+    }
+    loop {
+        own.sleep_until(u64::MAX);
+    }
+}
+
+fn answer(own: &Own, end: &ChannelEnd) -> Result<Infallible, Stopped> {
+    loop {
+        own.served()?;
+        own.ring(end)?;
+    }
+}

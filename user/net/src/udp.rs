@@ -1,0 +1,224 @@
+//! One UDP port
+//!
+//! Frames are taken from the card one at a time, so that who answers does so before it looks at the next.
+
+use crate::Card;
+use bulkhead_component::clock;
+use bulkhead_virtio_net::FRAME;
+use smoltcp::iface::{
+    Config, Interface, PollIngressSingleResult, PollResult, SocketHandle, SocketSet, SocketStorage,
+};
+use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
+use smoltcp::socket::udp::{PacketBuffer, PacketMetadata, Socket};
+use smoltcp::time::Instant;
+use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr, IpEndpoint};
+
+/// Messages that wait each way, and their bytes.
+const MESSAGES: usize = 16;
+const BYTES: usize = 4096;
+/// Bits of an address that say on which wire it is.
+const NETWORK: u8 = 24;
+
+/// Memory of a port, too large for a stack.
+#[derive(Debug)]
+pub struct Buffers {
+    frames: [[u8; FRAME]; 2],
+    messages: [[PacketMetadata; MESSAGES]; 2],
+    bytes: [[u8; BYTES]; 2],
+}
+
+impl Buffers {
+    /// Empty ones.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            frames: [[0; FRAME]; 2],
+            messages: [[PacketMetadata::EMPTY; MESSAGES]; 2],
+            bytes: [[0; BYTES]; 2],
+        }
+    }
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A port of an address.
+pub struct Udp<'a> {
+    wire: Wire<'a>,
+    interface: Interface,
+    sockets: SocketSet<'a>,
+    port: SocketHandle,
+}
+
+/// The card as smoltcp sees it.
+struct Wire<'a> {
+    card: Card,
+    incoming: &'a mut [u8; FRAME],
+    outgoing: &'a mut [u8; FRAME],
+}
+
+struct Incoming<'w>(&'w mut [u8]);
+
+struct Outgoing<'w> {
+    card: &'w mut Card,
+    frame: &'w mut [u8; FRAME],
+}
+
+impl RxToken for Incoming<'_> {
+    fn consume<R, F: FnOnce(&[u8]) -> R>(self, take: F) -> R {
+        take(self.0)
+    }
+}
+
+impl TxToken for Outgoing<'_> {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, fill: F) -> R {
+        let frame = &mut self.frame[..length.min(FRAME)];
+        let filled = fill(frame);
+        // A card that does not send loses what it is given, as a wire may.
+        let _lost = self.card.send(frame);
+        filled
+    }
+}
+
+impl Device for Wire<'_> {
+    type RxToken<'w>
+        = Incoming<'w>
+    where
+        Self: 'w;
+    type TxToken<'w>
+        = Outgoing<'w>
+    where
+        Self: 'w;
+
+    fn receive(&mut self, _: Instant) -> Option<(Incoming<'_>, Outgoing<'_>)> {
+        let length = self.card.receive(self.incoming)?;
+        let outgoing = Outgoing {
+            card: &mut self.card,
+            frame: self.outgoing,
+        };
+        Some((Incoming(&mut self.incoming[..length]), outgoing))
+    }
+
+    fn transmit(&mut self, _: Instant) -> Option<Outgoing<'_>> {
+        Some(Outgoing {
+            card: &mut self.card,
+            frame: self.outgoing,
+        })
+    }
+
+    fn capabilities(&self) -> DeviceCapabilities {
+        let mut capabilities = DeviceCapabilities::default();
+        capabilities.medium = Medium::Ethernet;
+        capabilities.max_transmission_unit = FRAME;
+        capabilities
+    }
+}
+
+fn now() -> Instant {
+    let us = u128::from(clock::now()) * 1_000_000 / u128::from(clock::frequency());
+    Instant::from_micros(us as i64)
+}
+
+/// Where a message came from, or is to go.
+pub type Peer = IpEndpoint;
+
+/// The port of an address.
+#[must_use]
+pub fn peer([a, b, c, d]: [u8; 4], port: u16) -> Peer {
+    IpEndpoint::new(IpAddress::v4(a, b, c, d), port)
+}
+
+impl<'a> Udp<'a> {
+    /// Opens a port of that address, on a network of 256.
+    #[must_use]
+    pub fn open(
+        card: Card,
+        buffers: &'a mut Buffers,
+        [a, b, c, d]: [u8; 4],
+        port: u16,
+        storage: &'a mut [SocketStorage<'a>; 1],
+    ) -> Self {
+        let hardware = HardwareAddress::Ethernet(EthernetAddress(card.address()));
+        let [incoming, outgoing] = &mut buffers.frames;
+        let mut wire = Wire {
+            card,
+            incoming,
+            outgoing,
+        };
+        let mut interface = Interface::new(Config::new(hardware), &mut wire, now());
+        let address = IpCidr::new(IpAddress::v4(a, b, c, d), NETWORK);
+        interface.update_ip_addrs(|addresses| {
+            let _there_is_room = addresses.push(address);
+        });
+        let [kept_in, kept_out] = &mut buffers.messages;
+        let [bytes_in, bytes_out] = &mut buffers.bytes;
+        let incoming = PacketBuffer::new(&mut kept_in[..], &mut bytes_in[..]);
+        let outgoing = PacketBuffer::new(&mut kept_out[..], &mut bytes_out[..]);
+        let mut socket = Socket::new(incoming, outgoing);
+        // Refused for port 0 alone, which then nothing arrives at.
+        let _bound = socket.bind(port);
+        let mut sockets = SocketSet::new(&mut storage[..]);
+        Self {
+            wire,
+            interface,
+            port: sockets.add(socket),
+            sockets,
+        }
+    }
+
+    /// Takes the next frame from the card; whether there was one. What waited for it is sent.
+    pub fn take(&mut self) -> bool {
+        let Self {
+            wire,
+            interface,
+            sockets,
+            ..
+        } = self;
+        let taken = interface.poll_ingress_single(now(), wire, sockets);
+        self.send_waiting();
+        taken != PollIngressSingleResult::None
+    }
+
+    /// Sends what waits, as far as it is known where its receivers are.
+    fn send_waiting(&mut self) {
+        let Self {
+            wire,
+            interface,
+            sockets,
+            port,
+        } = self;
+        let waiting = sockets.get::<Socket<'_>>(*port).send_queue() > 0;
+        // Each time one message goes at most.
+        for _ in 0..if waiting { MESSAGES } else { 0 } {
+            if interface.poll_egress(now(), wire, sockets) == PollResult::None {
+                return;
+            }
+        }
+    }
+
+    /// The oldest message that arrived: its length, cut to `into`, and from where.
+    pub fn receive(&mut self, into: &mut [u8]) -> Option<(usize, Peer)> {
+        let socket = self.sockets.get_mut::<Socket<'_>>(self.port);
+        let (message, from) = socket.recv().ok()?;
+        let length = message.len().min(into.len());
+        into.get_mut(..length)?
+            .copy_from_slice(message.get(..length)?);
+        Some((length, from.endpoint))
+    }
+
+    /// Sends a message, as soon as it is known where its receiver is; whether there was room for it.
+    pub fn send(&mut self, message: &[u8], to: Peer) -> bool {
+        let socket = self.sockets.get_mut::<Socket<'_>>(self.port);
+        let taken = socket.send_slice(message, to).is_ok();
+        self.send_waiting();
+        taken
+    }
+
+    /// Has the card lower its line; what came before is there to be taken, what comes later raises it.
+    pub fn acknowledge(&self) {
+        self.wire.card.acknowledge();
+    }
+}
