@@ -5,7 +5,7 @@
 //! programs (`user/omp`) where one of them says `#pragma omp` or `#include <omp.h>`, else `SliteOS`
 //! (`user/c`).
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -169,7 +169,7 @@ fn compile(
 }
 
 /// Where the compiler has the headers that are its own: `omp.h`, `stdint.h`, `stdarg.h` …
-fn own_headers(compiler: &OsString) -> Result<String, BuildError> {
+fn own_headers(compiler: &OsStr) -> Result<String, BuildError> {
     let output = Command::new(compiler)
         .arg("-print-file-name=include")
         .output();
