@@ -7,14 +7,16 @@
    In the static library (BULKHEAD_OMP_STATIC) there are no versions, and the linker refuses. */
 
 #define _GNU_SOURCE
+#include <stdarg.h>
+#ifndef BULKHEAD_OMP_STATIC
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#endif
 
 extern unsigned bulkhead_omp_doacross_depth(void);
 extern void bulkhead_omp_doacross_wait(const unsigned long *index);

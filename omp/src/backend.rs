@@ -7,12 +7,17 @@ use core::sync::atomic::AtomicU32;
 
 pub use crate::core_set::CoreSet;
 
+#[cfg(target_os = "none")]
+pub mod component;
 #[cfg(target_os = "linux")]
 mod linux;
 
 /// The system this runtime was built for.
 #[cfg(target_os = "linux")]
 pub type System = linux::Linux;
+/// The system this runtime was built for.
+#[cfg(target_os = "none")]
+pub type System = component::Component;
 
 /// A stack with a guard below: addresses `low..high` are usable.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +55,15 @@ pub struct SystemError(pub i32);
 
 /// One implementation per system; all functions are callable from any thread.
 pub trait Backend {
+    /// Usable bytes of a stack unless `OMP_STACKSIZE` says otherwise, and how that variable would.
+    const STACK_BYTES: usize;
+    /// See [`Backend::STACK_BYTES`].
+    const STACK_TEXT: &'static str;
+    /// Rounds that an idle worker watches by default, and how often it then yields before it parks.
+    const WATCH_ROUNDS: u32;
+    /// See [`Backend::WATCH_ROUNDS`].
+    const YIELDS: u32;
+
     /// Zeroed, page-aligned memory that is never given back; nothing when there is none.
     fn map(bytes: usize) -> Option<NonNull<u8>>;
 
@@ -97,6 +111,9 @@ pub trait Backend {
     /// Orders every other thread's earlier stores before the caller's later loads, and the other
     /// way round, as if each of them had run a full fence: the slow half of an asymmetric fence.
     fn heavy_fence();
+
+    /// The fast half: between a store and the load that looks for sleepers.
+    fn light_fence();
 
     /// The cores that the calling thread may use.
     fn core_set() -> CoreSet;

@@ -56,12 +56,12 @@ static VARIABLES: &[Variable] = &[
     },
     Variable {
         name: c"GOMP_STACKSIZE",
-        default: "8M",
+        default: System::STACK_TEXT,
         set: stack_bytes,
     },
     Variable {
         name: c"OMP_STACKSIZE",
-        default: "8M",
+        default: System::STACK_TEXT,
         set: stack_bytes,
     },
     Variable {

@@ -20,10 +20,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Usable bytes of each pooled stack; from `OMP_STACKSIZE`.
-static STACK_BYTES: AtomicUsize = AtomicUsize::new(DEFAULT_STACK_BYTES);
-
-/// What Linux gives a thread by default; untouched pages cost address space only.
-pub const DEFAULT_STACK_BYTES: usize = 8 << 20;
+static STACK_BYTES: AtomicUsize = AtomicUsize::new(System::STACK_BYTES);
 
 /// See the module.
 #[derive(Debug)]

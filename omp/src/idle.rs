@@ -28,8 +28,6 @@ static SPIN_ROUNDS: AtomicU32 = AtomicU32::new(0);
 
 /// Largest distance between two looks, in pauses.
 const MAX_DISTANCE: u32 = 16;
-const WATCH_ROUNDS: u32 = 4_000;
-const YIELDS: u32 = 200;
 const YIELDS_CROWDED: u32 = 2_000;
 
 /// Sets the policy of all workers.
@@ -72,7 +70,8 @@ impl Idle {
             WaitPolicy::Active => (u32::MAX, 0),
             WaitPolicy::Passive => (0, 0),
             WaitPolicy::Default if crowded => (0, YIELDS_CROWDED),
-            WaitPolicy::Default => (if chosen == 0 { WATCH_ROUNDS } else { chosen }, YIELDS),
+            WaitPolicy::Default if chosen == 0 => (System::WATCH_ROUNDS, System::YIELDS),
+            WaitPolicy::Default => (chosen, System::YIELDS),
         };
         Self {
             rounds: 0,

@@ -256,7 +256,7 @@ impl Team {
 
     /// Wakes all parked workers.
     pub(crate) fn wake_all(&self) {
-        core::sync::atomic::compiler_fence(Ordering::SeqCst);
+        System::light_fence();
         if self.has_sleepers() {
             self.workers().for_each(|worker| {
                 worker.wake();
@@ -266,6 +266,7 @@ impl Team {
 
     /// Wakes `worker` if it is parked.
     pub(crate) fn wake(&self, worker: &Worker) {
+        System::light_fence();
         if self.has_sleepers() {
             worker.wake();
         }

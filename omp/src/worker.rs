@@ -8,6 +8,7 @@
 mod search;
 
 use crate::arch;
+use crate::backend::{Backend, System};
 use crate::deque::Deque;
 use crate::exceptions::Exceptions;
 use crate::fiber::Fiber;
@@ -26,7 +27,7 @@ use crate::workshare::WorkShare;
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Tasks that a worker may have queued before their creator has to wait for some of them.
 pub const QUEUE_LIMIT: usize = 256;
@@ -394,10 +395,10 @@ impl Worker {
     }
 
     /// Something changed that a parked worker may be waiting for; wakes one if there is one.
-    /// No fence: whoever parks runs the heavy half of the asymmetric fence.
+    /// The light half of the asymmetric fence, whose heavy half is whoever parks'.
     #[inline]
     pub fn notify(&self) {
-        compiler_fence(Ordering::SeqCst);
+        System::light_fence();
         if self.team.get().has_sleepers() {
             self.team.get().wake_one();
         }
@@ -429,7 +430,6 @@ impl Worker {
                 return Some(fiber);
             }
             target.inbox.send(fiber);
-            compiler_fence(Ordering::SeqCst);
             target.team.get().wake(target);
             return None;
         }

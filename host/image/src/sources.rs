@@ -1,10 +1,11 @@
 //! Components built from a folder of one's own: a Rust crate, or C files
 //!
 //! A folder with a `Cargo.toml` is a crate outside the workspace; it is built by the checkout's
-//! toolchain. One with C files is compiled against `user/c/include/slite.h` and linked with the runtime
-//! of C programs.
+//! toolchain. C files are compiled against the headers of a runtime and linked with it: that of OpenMP
+//! programs (`user/omp`) where one of them says `#pragma omp` or `#include <omp.h>`, else `SliteOS`
+//! (`user/c`).
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,8 +13,52 @@ use std::process::Command;
 use crate::crates::{self, Target};
 use crate::error::BuildError;
 
-/// The runtime of C programs: a static library.
-const RUNTIME: &str = "bulkhead-slite-c";
+/// What C programs are built with; paths are below the checkout.
+struct Runtime {
+    /// The static library.
+    library: &'static str,
+    include: &'static str,
+    /// Parts of it that are C.
+    sources: &'static [&'static str],
+    flags: &'static [&'static str],
+    /// What says which functions there are.
+    header: &'static str,
+    /// The compiler's own headers are all that there are beside `include`.
+    alone: bool,
+}
+
+const SLITE: Runtime = Runtime {
+    library: "bulkhead-slite-c",
+    include: "user/c/include",
+    sources: &["user/c/libc/printf.c"],
+    flags: &["-Wall", "-Wextra"],
+    header: "slite.h",
+    alone: false,
+};
+
+/// Programs are the user's, and often not new: only their errors matter.
+const OPENMP: Runtime = Runtime {
+    library: "bulkhead-omp-c",
+    include: "user/omp/include",
+    sources: &[
+        "user/c/libc/printf.c",
+        "user/omp/libc/stdio.c",
+        "omp/libgomp.c",
+    ],
+    flags: &[
+        "-fopenmp",
+        "-fbuiltin",
+        "-fno-math-errno",
+        "-DBULKHEAD_OMP_STATIC",
+        "-nostdinc",
+    ],
+    header: "user/omp/include",
+    alone: true,
+};
+
+/// What only OpenMP programs contain.
+const OPENMP_MARKS: [&str; 2] = ["#pragma omp ", "#include <omp.h>"];
+
 /// Names of the cross compiler, in the order of preference.
 const COMPILERS: [&str; 6] = [
     "aarch64-linux-gnu-gcc",
@@ -28,8 +73,6 @@ const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O2",
     "-g1",
-    "-Wall",
-    "-Wextra",
     "-ffreestanding",
     "-fno-pic",
     "-fno-stack-protector",
@@ -56,13 +99,22 @@ pub fn build(root: &Path, folder: &Path, out: &Path) -> Result<PathBuf, BuildErr
         let help = "a folder holds either a crate, with its Cargo.toml, or C files";
         return Err(BuildError::new("source-empty", message, help));
     }
-    let built = crates::build(root, Target::Partition, &[RUNTIME.to_owned()], 0)?;
-    let runtime = crates::only_executable(&built, RUNTIME)?;
+    let runtime = match files.iter().any(|file| is_openmp(file)) {
+        true => &OPENMP,
+        false => &SLITE,
+    };
+    let built = crates::build(root, Target::Partition, &[runtime.library.to_owned()], 0)?;
+    let library = crates::only_executable(&built, runtime.library)?;
     fs::create_dir_all(out).map_err(|error| BuildError::unreadable(out, &error))?;
     let name = folder.file_name().unwrap_or("program".as_ref());
     let program = out.join(name).with_extension("elf");
-    compile(root, folder, &files, runtime, &program)?;
+    compile(root, folder, &files, (runtime, library), &program)?;
     Ok(program)
+}
+
+fn is_openmp(file: &Path) -> bool {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    OPENMP_MARKS.iter().any(|mark| text.contains(mark))
 }
 
 fn c_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
@@ -79,21 +131,25 @@ fn compile(
     root: &Path,
     folder: &Path,
     files: &[PathBuf],
-    runtime: &Path,
+    (runtime, library): (&Runtime, &Path),
     program: &Path,
 ) -> Result<(), BuildError> {
-    let user = root.join("user");
-    let output = Command::new(compiler()?)
-        .args(FLAGS)
+    let compiler = compiler()?;
+    let mut command = Command::new(&compiler);
+    command.args(FLAGS).args(runtime.flags);
+    if runtime.alone {
+        command.arg("-isystem").arg(own_headers(&compiler)?);
+    }
+    let output = command
         .arg("-I")
-        .arg(user.join("c/include"))
+        .arg(root.join(runtime.include))
         .arg("-I")
         .arg(folder)
         .arg("-T")
-        .arg(user.join("rt/bulkhead-component.ld"))
+        .arg(root.join("user/rt/bulkhead-component.ld"))
         .args(files)
-        .arg(user.join("c/libc/printf.c"))
-        .arg(runtime)
+        .args(runtime.sources.iter().map(|source| root.join(source)))
+        .arg(library)
         .arg("-o")
         .arg(program)
         .output();
@@ -105,8 +161,20 @@ fn compile(
         return Ok(());
     }
     let message = format!("compiling `{}` failed", folder.display());
-    let help = "the compiler's messages are above; slite.h says what there is";
-    Err(BuildError::new("source-build", message, help).detail(messages))
+    let help = format!(
+        "the compiler's messages are above; {} says what there is",
+        runtime.header
+    );
+    Err(BuildError::new("source-build", message, &help).detail(messages))
+}
+
+/// Where the compiler has the headers that are its own: `omp.h`, `stdint.h`, `stdarg.h` …
+fn own_headers(compiler: &OsStr) -> Result<String, BuildError> {
+    let output = Command::new(compiler)
+        .arg("-print-file-name=include")
+        .output();
+    let output = output.map_err(|_| no_compiler())?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// The cross compiler: what `BULKHEAD_CC` names, or the first that there is.

@@ -150,7 +150,16 @@ pub fn stack_pointer() -> usize {
     sp
 }
 
+/// Tells the core that it spins; where that is emulated, another core then runs.
+#[cfg(target_os = "none")]
+#[inline(always)]
+pub fn pause() {
+    // SAFETY: a hint.
+    unsafe { asm!("yield", options(nostack, nomem, preserves_flags)) };
+}
+
 /// Tells the core that it spins.
+#[cfg(not(target_os = "none"))]
 #[inline(always)]
 pub fn pause() {
     core::hint::spin_loop();

@@ -7,7 +7,7 @@ use super::{Backend, CoreSet, Policy, Stack, SystemError};
 use core::ffi::{CStr, c_long, c_void};
 use core::fmt;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering, compiler_fence, fence};
 
 /// See the module.
 #[derive(Debug)]
@@ -184,6 +184,12 @@ fn futex(word: &AtomicU32, operation: i32, value: u32) {
 }
 
 impl Backend for Linux {
+    /// What Linux gives a thread by default; untouched pages cost address space only.
+    const STACK_BYTES: usize = 8 << 20;
+    const STACK_TEXT: &'static str = "8M";
+    const WATCH_ROUNDS: u32 = 4_000;
+    const YIELDS: u32 = 200;
+
     fn map(bytes: usize) -> Option<NonNull<u8>> {
         map_pages(bytes.next_multiple_of(PAGE), 0)
     }
@@ -298,6 +304,11 @@ impl Backend for Linux {
             STATE.store(READY, Ordering::Relaxed);
         }
         membarrier(MEMBARRIER_PRIVATE_EXPEDITED);
+    }
+
+    #[inline(always)]
+    fn light_fence() {
+        compiler_fence(Ordering::SeqCst);
     }
 
     fn core_set() -> CoreSet {

@@ -1,6 +1,11 @@
 /* printf, as far as `slite.h` says. */
 #include <stdarg.h>
-#include "slite.h"
+#include <stddef.h>
+#include <stdint.h>
+
+void slite_print(const char *text, size_t length);
+int slite_format(const char *format, va_list arguments);
+int printf(const char *format, ...);
 
 struct line {
     char text[160];
@@ -30,11 +35,30 @@ static void number(struct line *line, uint64_t value, unsigned base, int negativ
         put(line, digits[--count]);
 }
 
-int printf(const char *format, ...)
+/* Digits behind the point are rounded half up; nine at most, and 2^64 at most before it. */
+static void decimal(struct line *line, double value, int digits, int width)
+{
+    uint64_t scale = 1;
+    for (int i = 0; i < digits; i++)
+        scale *= 10;
+    int negative = value < 0;
+    double size = negative ? -value : value;
+    uint64_t whole = (uint64_t)size;
+    uint64_t part = (uint64_t)((size - (double)whole) * (double)scale + 0.5);
+    if (part >= scale) {
+        whole++;
+        part -= scale;
+    }
+    number(line, whole, 10, negative, width - (digits ? digits + 1 : 0), ' ');
+    if (digits) {
+        put(line, '.');
+        number(line, part, 10, 0, digits, '0');
+    }
+}
+
+int slite_format(const char *format, va_list arguments)
 {
     struct line line = {.length = 0};
-    va_list arguments;
-    va_start(arguments, format);
     for (; *format; format++) {
         if (*format != '%') {
             if (*format != '\n')
@@ -42,9 +66,12 @@ int printf(const char *format, ...)
             continue;
         }
         char fill = *++format == '0' ? '0' : ' ';
-        int width = 0, wide = 0;
+        int width = 0, wide = 0, digits = 6;
         for (; *format >= '0' && *format <= '9'; format++)
             width = 10 * width + (*format - '0');
+        if (*format == '.')
+            for (digits = 0; *++format >= '0' && *format <= '9';)
+                digits = 10 * digits + (*format - '0');
         for (; *format == 'l' || *format == 'z'; format++)
             wide = 1;
         switch (*format) {
@@ -61,6 +88,9 @@ int printf(const char *format, ...)
             number(&line, value, *format == 'x' ? 16 : 10, 0, width, fill);
             break;
         }
+        case 'f':
+            decimal(&line, va_arg(arguments, double), digits < 9 ? digits : 9, width);
+            break;
         case 'p':
             number(&line, (uint64_t)va_arg(arguments, void *), 16, 0, width, fill);
             break;
@@ -78,7 +108,15 @@ int printf(const char *format, ...)
             put(&line, *format);
         }
     }
-    va_end(arguments);
     slite_print(line.text, line.length);
     return (int)line.length;
+}
+
+int printf(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = slite_format(format, arguments);
+    va_end(arguments);
+    return length;
 }

@@ -1,0 +1,5 @@
+#include "../../../omp/bench/kernels/bench.h"
+#include "kernels.h"
+#define stop_clock(RESULT) (kernel_result = (RESULT))
+#define main sort_main
+#include "../../../omp/bench/kernels/sort.c"
