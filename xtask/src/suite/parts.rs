@@ -38,7 +38,9 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
         suite.lint_bare("clippy-monitor", BARE[0]),
         suite.lint_bare("clippy-rtos", BARE[1]),
         suite.lint_linux(),
-        suite.cargo("unit", &["test", "--quiet"]).counting(),
+        suite
+            .cargo("unit", &["test", "--quiet", "--no-fail-fast"])
+            .counting(),
         suite.loom().counting(),
     ];
     if long {

@@ -121,7 +121,10 @@ fn keeps_its_promises(name: &str) {
     let folder = root.join("systems").join(name);
     let (system, _) =
         bulkhead_model::load(&folder, &root, &Default::default()).expect("the example is sound");
-    let timing = &system.partitions[0].timing;
+    let timings = system.partitions.iter().map(|partition| &partition.timing);
+    let timing = timings
+        .max_by_key(|timing| timing.tasks.len())
+        .expect("a partition");
     let options = Options {
         for_ns: 2_000_000 * US,
         seed: 7,
