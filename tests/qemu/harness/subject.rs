@@ -164,7 +164,8 @@ fn place_of(damage: Damage, bytes: &[u8]) -> Option<usize> {
     let at = bytes.windows(8).step_by(8).position(|word| word == magic)? * 8;
     let (config, _) = Config::read_from_prefix(&bytes[at..]).ok()?;
     let (header, _) = BootHeader::read_from_prefix(&bytes[IMAGE_HEADER_SIZE..]).ok()?;
-    let offset = |pa: u64| (pa - header.config_pa) as usize + at;
+    // Images may lie below the configuration.
+    let offset = |pa: u64| (pa + at as u64 - header.config_pa) as usize;
     Some(match damage {
         Damage::Magic => at,
         Damage::Configuration => at + config.size as usize / 2,
