@@ -22,6 +22,8 @@ pub(super) struct Part {
     pub(super) command: Command,
     /// Whether it counts its tests; else it is one.
     pub(super) counts: bool,
+    /// Whether it keeps about one processor busy.
+    pub(super) narrow: bool,
 }
 
 /// All parts in the order in which they run: quick ones first.
@@ -41,13 +43,14 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
         suite
             .cargo("unit", &["test", "--quiet", "--no-fail-fast"])
             .counting(),
-        suite.loom().counting(),
+        suite.loom().counting().narrow(),
     ];
     if long {
         parts.push(suite.ignored().counting());
     }
-    let runners = [suite.models(), suite.omp(), suite.emulator()];
-    parts.extend(runners.into_iter().flatten().map(Part::counting));
+    let narrow = [suite.models(), suite.omp()].map(|part| part.map(Part::narrow));
+    let runners = narrow.into_iter().chain([suite.emulator()]);
+    parts.extend(runners.flatten().map(Part::counting));
     parts
 }
 
@@ -55,6 +58,13 @@ impl Part {
     fn counting(self) -> Self {
         Self {
             counts: true,
+            ..self
+        }
+    }
+
+    fn narrow(self) -> Self {
+        Self {
+            narrow: true,
             ..self
         }
     }
@@ -82,6 +92,7 @@ impl Suite<'_> {
             name,
             command,
             counts: false,
+            narrow: false,
         }
     }
 
@@ -163,6 +174,7 @@ impl Suite<'_> {
             name: "models",
             command,
             counts: false,
+            narrow: false,
         })
     }
 
@@ -174,6 +186,7 @@ impl Suite<'_> {
             name: "omp",
             command,
             counts: false,
+            narrow: false,
         })
     }
 
