@@ -244,6 +244,16 @@ pub const DEPTH: usize = 16;
 pub const SCHEDULERS: usize = 16;
 /// Cores of a partition with a kernel.
 pub const MAX_CORES: usize = 8;
+/// Bytes of the kernel's stack of a core.
+pub const KERNEL_STACK_BYTES: u64 = 8192;
+
+/// Bytes behind the archive that the kernel finds zeroed: its further cores' stacks, the cores' pages, and a word for
+/// each page of `memory` bytes.
+#[must_use]
+pub const fn zeroed_bytes(cores: u64, memory: u64) -> u64 {
+    cores * (KERNEL_STACK_BYTES + crate::PAGE_SIZE)
+        + (memory / crate::PAGE_SIZE * 8).next_multiple_of(crate::PAGE_SIZE)
+}
 /// Waits until there is something.
 pub const WAIT: u64 = 0;
 /// Answers [`Status::Nothing`] instead of waiting.

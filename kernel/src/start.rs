@@ -11,7 +11,7 @@ use crate::machine::{FRAMES, LINEAR, Machine};
 use crate::space::{self, MAIR, TCR};
 use crate::{interrupts, registers};
 use bulkhead_abi::guest::{GUEST_MAGIC, GuestInfo};
-use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive, MAX_CORES, Status};
+use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive, KERNEL_STACK_BYTES, MAX_CORES, Status};
 use bulkhead_abi::{PAGE_SIZE, VERSION, psci};
 use bulkhead_kernel_core::boot::Offer;
 use bulkhead_kernel_core::frame::State;
@@ -25,7 +25,7 @@ const CONTROL: u64 = 0x30d0_181d | 1 << 14 | 1 << 15 | 1 << 16 | 1 << 18;
 /// How often in a second a core becomes quiet (`bulkhead_kernel_core::quiet`): what was given up can be
 /// used again after so long, and no core is disturbed more often for it.
 const QUIET_RATE: u64 = 100;
-const STACK_BYTES: u64 = 8192;
+const STACK_BYTES: u64 = KERNEL_STACK_BYTES;
 
 /// Stack of the first core.
 #[repr(C, align(4096))]

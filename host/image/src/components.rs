@@ -6,8 +6,8 @@
 use bulkhead_abi::component::{ANY_CORE, Interface, NO_THREAD, Wiring};
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::kernel::{
-    ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, MAX_SEGMENTS, Packed, Rights, SCB_ADDRESS,
-    STACK_PAGES, STACK_TOP, Segment,
+    ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, MAX_CORES, MAX_SEGMENTS, Packed, Rights,
+    SCB_ADDRESS, STACK_PAGES, STACK_TOP, Segment, zeroed_bytes,
 };
 use bulkhead_abi::{PAGE_SIZE, VERSION, name_field};
 use bulkhead_formats::address::Ipa;
@@ -74,7 +74,14 @@ pub fn pack(
     bytes[..size_of::<Archive>()].copy_from_slice(archive.as_bytes());
     let ends = kernel.pieces.iter().map(|piece| piece.range().end);
     let end = ends.max().unwrap_or(0).next_multiple_of(PAGE_SIZE);
-    kernel.pieces.push(Piece::new(Ipa(end), bytes));
+    let partition = described.system.partition(described.partition);
+    let mut piece = Piece::new(Ipa(end), bytes);
+    let memory_end = described.system.board.guest.ram + partition.memory;
+    // A large memory is not zeroed as a whole when the partition starts anew.
+    let zeroed = zeroed_bytes(MAX_CORES as u64, partition.memory);
+    piece.size = (piece.size + zeroed).min(memory_end.saturating_sub(end));
+    piece.size = piece.size.max(piece.bytes.len() as u64);
+    kernel.pieces.push(piece);
     Ok(kernel)
 }
 

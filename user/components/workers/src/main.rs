@@ -3,7 +3,7 @@
 //! Each core has a scheduler of its own and a thread that waits for work. The first core's thread gives
 //! all of them a piece of a sum, waits until the last one is through, and looks whether it is right: fork
 //! and join over cores, by parking and unparking. The argument word `overflow=1` adds a thread that overflows its stack: below is
-//! nothing, and above those of the others, which do not notice.
+//! nothing, and above those of the others, which do not notice. With `fails=1` the partition fails in the end.
 #![no_std]
 #![no_main]
 
@@ -39,7 +39,7 @@ static ROUND: AtomicU64 = AtomicU64::new(0);
 static BUSY: AtomicU64 = AtomicU64::new(0);
 static SUM: AtomicU64 = AtomicU64::new(0);
 static DONE: [AtomicU64; CORES] = [const { AtomicU64::new(0) }; CORES];
-static SETTINGS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+static SETTINGS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 
 fn run(mut first: First) -> ! {
     if let Err(status) = start(&mut first) {
@@ -64,6 +64,7 @@ fn start(first: &mut First) -> Result<(), Status> {
     let count = u64::from(info.cores).min(CORES as u64);
     SETTINGS[0].store(count, Relaxed);
     SETTINGS[1].store(argument(&info, "rounds").unwrap_or(100), Relaxed);
+    SETTINGS[2].store(argument(&info, "fails").unwrap_or(0), Relaxed);
     populate(first)?;
     let index = THREADS[0].spawn(first, master, Priority(2))?;
     MASTER.attach(&THREADS[0], first, index)?;
@@ -148,5 +149,8 @@ extern "C" fn master(_: u64) -> ! {
     }
     let [first, second, ..] = DONE.each_ref().map(|done| done.load(Relaxed));
     println!("workers: cores={count} rounds={rounds} wrong={wrong} pieces={first},{second}");
+    if SETTINGS[2].load(Relaxed) != 0 {
+        let _gone = call(first::MONITOR, Operation::Fail, [1]);
+    }
     THREADS[0].exit()
 }
