@@ -165,14 +165,14 @@ impl OfLength {
 }
 
 fn of_length(context: &Context, length: u64) -> Result<OfLength, BenchError> {
-    // Between slots a fiftieth is TP0's.
-    let us = [length * 1000, length * 1020, length * 2040];
+    // At the end of a frame a fiftieth is TP0's, in one piece: half of 40 us would go into decisions.
+    let us = [length * 1000, length * 2040];
     let key = "partition.mission";
     let changes = [
         format!("{key}.slot.first.length={} us", us[0]),
-        format!("{key}.slot.second.start={} us", us[1]),
+        format!("{key}.slot.second.start={} us", us[0]),
         format!("{key}.slot.second.length={} us", us[0]),
-        format!("{key}.schedule.frame={} us", us[2]),
+        format!("{key}.schedule.frame={} us", us[1]),
     ];
     let changes = changes.each_ref().map(String::as_str);
     let arguments = [
