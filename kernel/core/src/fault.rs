@@ -38,6 +38,7 @@ impl<H: Hal> Kernel<'_, H> {
             return;
         }
         thread.state().set(FAULTED);
+        self.charge();
         self.tell(thread, EventKind::Faulted);
         let own = self.scheduler(thread.scheduler().reference());
         let next = if own.thread().reference() == thread.at() {

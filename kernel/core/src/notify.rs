@@ -147,6 +147,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::Alone);
         }
         caller.state().set(WAITING);
+        // The event says for how long it ran until now.
+        self.charge();
         self.tell(caller, EventKind::Blocked);
         let core = self.0.core();
         let preempted = self.thread(core.preempted().reference());

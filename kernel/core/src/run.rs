@@ -78,8 +78,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
             .cycles()
             .set(thread.cycles().get().wrapping_add(used));
         let budget = self.time(core.time().reference()).budget();
-        if budget.get() != ALL {
-            budget.set(budget.get().saturating_sub(used));
+        let left = budget.get();
+        if left != ALL {
+            budget.set(left.saturating_sub(used));
         }
         now
     }

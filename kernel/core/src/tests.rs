@@ -10,6 +10,7 @@ mod ownership;
 mod quiescence;
 mod reclaim;
 mod scheduling;
+mod temporal;
 
 use crate::boot::Offer;
 use crate::frame::{Frame, PAGE, Ref, State, Word};

@@ -85,6 +85,23 @@ fn interrupts_are_notifications() {
 }
 
 #[test]
+fn who_receives_is_told_how_many_came() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [high, _, handler] = shop.waiting(1, 5);
+    let receive = first::FREE + 3;
+    machine.must(first::INTERRUPT, Operation::Listen, &[40, handler]);
+    machine.interrupt(40);
+    machine.interrupt(40);
+    machine.must(handler, Operation::Send, &[]);
+    machine.dispatch(high, SAME_TIME);
+    assert_eq!(machine.answer(), [0, 1], "the first ended its wait");
+    assert_eq!(machine.must(receive, Operation::Receive, &[0]), 2, "merged");
+    machine.ask(receive, Operation::Receive, &[POLL]);
+    assert_eq!(machine.answer()[0], Status::Nothing as u64);
+}
+
+#[test]
 fn polling_never_waits_and_the_root_must_not() {
     let machine = Machine::booted();
     assert_eq!(
