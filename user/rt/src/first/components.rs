@@ -126,17 +126,26 @@ impl First {
         [identity, index, time, pages]: [u64; 4],
     ) -> Result<Subsystem, Status> {
         let made = self.component(packed, identity)?;
-        let [.., last] = made.pages;
-        let shared = self.page();
-        map_in(last, SHARED_ADDRESS, shared)?;
-        let address = self.map(first::MEMORY, shared, 1, Rights::Write)?;
+        let shared = self.share(&made)?;
         let words = [first::SCHEDULER, index, time, pages];
         let [thread, sender, _] = self.schedule(&made, packed, words)?;
         Ok(Subsystem {
             thread,
             sender,
-            shared: shared_page(address),
+            shared,
         })
+    }
+
+    /// A page that is mapped here and, at [`SHARED_ADDRESS`], in a component that was made.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn share(&mut self, made: &Component) -> Result<&'static Shared, Status> {
+        let [.., last] = made.pages;
+        let number = self.page();
+        map_in(last, SHARED_ADDRESS, number)?;
+        let address = self.map(first::MEMORY, number, 1, Rights::Write)?;
+        Ok(shared_page(address))
     }
 
     /// Gives a component that was made a scheduler of its own, as [`First::subsystem`] says, but for
