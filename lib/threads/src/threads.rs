@@ -195,10 +195,13 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// it. Called by thread 0.
     pub fn run_telling(&self, mut tell: impl FnMut(u64, u64, EventKind)) -> ! {
         loop {
-            while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
-                tell(index, name, kind);
-            }
             let (decided, name) = self.decide(NEVER);
+            if decided.faulted || decided.expired {
+                while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
+                    tell(index, name, kind);
+                }
+                continue;
+            }
             let _decided_again =
                 M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
         }
@@ -254,8 +257,11 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// thread 0.
     pub fn run(&self, until: Time) {
         while M::now() < until {
-            self.hear_of_faults();
             let (decided, name) = self.decide(until);
+            if decided.faulted {
+                self.tell_of_faults();
+                continue;
+            }
             let ends = decided.thread.is_none() && decided.timer == NEVER;
             if ends && self.with(|state| state.listeners == 0) {
                 return;
@@ -274,8 +280,11 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// The refusal of `wait`.
     pub fn run_waiting<E>(&self, mut wait: impl FnMut() -> Result<(), E>) -> Result<Infallible, E> {
         loop {
-            self.hear_of_faults();
             let (decided, name) = self.decide(NEVER);
+            if decided.faulted {
+                self.tell_of_faults();
+                continue;
+            }
             if decided.thread.is_none() {
                 wait()?;
                 continue;
@@ -285,7 +294,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    fn hear_of_faults(&self) {
+    fn tell_of_faults(&self) {
         while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
             if kind == EventKind::Faulted {
                 M::faulted(index, name);
@@ -299,7 +308,6 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         loop {
             self.take(own);
             let state = self.state_locked();
-            state.settle::<M>();
             let mut decided = state.decide::<M>();
             decided.timer = decided.timer.min(until);
             (state.armed, state.armed_in) = (decided.timer, decided.epoch);
@@ -463,12 +471,12 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     pub(crate) fn reschedule(&self, own: u64) {
         loop {
             let state = self.state_locked();
-            state.settle::<M>();
             let Decided {
                 thread,
                 timer,
                 time,
                 epoch,
+                ..
             } = state.decide::<M>();
             let next = thread.map_or(OWN, index_of);
             let name = thread.map_or(M::own(), |thread| state.name(thread));
@@ -503,6 +511,9 @@ struct Decided {
     time: u64,
     /// In which it was made.
     epoch: u64,
+    /// Whether somebody faulted, and used up its budget, of which nobody was told yet.
+    faulted: bool,
+    expired: bool,
 }
 
 /// The policy's name of the thread of that index.

@@ -17,6 +17,7 @@ impl<P: Policy, const N: usize> State<P, N> {
         if let Some(used) = self.accounts.take_back::<M>() {
             self.scheduler.account(used, now);
         }
+        self.wake_handed::<M>();
         self.hear::<M>();
         let epoch = M::scb().epoch.load(Relaxed);
         let now = M::now();
@@ -36,6 +37,8 @@ impl<P: Policy, const N: usize> State<P, N> {
             timer: metered.map_or(timer, |account| account.timer),
             time,
             epoch,
+            faulted: self.faulted != 0,
+            expired: self.expired != 0,
         }
     }
 
@@ -62,6 +65,11 @@ impl<P: Policy, const N: usize> State<P, N> {
         if let Some(used) = self.accounts.used::<M>() {
             self.scheduler.account(used, M::now());
         }
+        self.wake_handed::<M>();
+    }
+
+    #[inline(always)]
+    fn wake_handed<M: Machine>(&mut self) {
         if let Some(HandOver { consumer, .. }) = self.handed.take() {
             self.scheduler.wakeup(thread_of(consumer), M::now());
         }
