@@ -79,7 +79,7 @@ pub fn append_pipes(all: &[Pipe], timing: &Timing, partition: PartitionId, bytes
                 messages: stage.messages as u32,
                 buffer: stage.buffer as u32,
                 on_overrun: place.on_overrun as u32,
-                reserved: 0,
+                identifiers: place.identifiers.map(|one| one.unwrap_or(pipes::ANY)),
                 wcet_ns: stage.wcet_ns,
             };
             bytes.extend(packed.as_bytes());

@@ -14,9 +14,7 @@
 #![no_main]
 
 mod can;
-mod functions;
-mod link;
-mod message;
+mod memory;
 mod stage;
 mod watch;
 
