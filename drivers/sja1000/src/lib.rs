@@ -118,9 +118,9 @@ impl<R: Registers> Sja1000<R> {
         self.registers.write(r::MODE, r::RESET_MODE);
     }
 
-    /// Normal operation with one acceptance filter.
+    /// Normal operation; all frames are accepted.
     fn leave(&self) {
-        self.registers.write(r::MODE, r::SINGLE_FILTER);
+        self.registers.write(r::MODE, r::TWO_FILTERS);
     }
 
     /// In reset mode: all that operation needs.

@@ -25,8 +25,9 @@ pub const CLOCK_DIVIDER: u8 = 31;
 
 /// [`MODE`]: nothing is sent or received.
 pub const RESET_MODE: u8 = 1 << 0;
-/// [`MODE`]: one filter of 32 bits.
-pub const SINGLE_FILTER: u8 = 1 << 3;
+/// [`MODE`]: operation with two acceptance filters. With one, the emulated controller looks at four bits of an identifier of 11 bits
+/// that it is told to pass over (QEMU before 8.2.1).
+pub const TWO_FILTERS: u8 = 0;
 
 /// [`COMMAND`]: sends what is in the transmit buffer.
 pub const TRANSMIT: u8 = 1 << 0;
