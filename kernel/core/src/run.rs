@@ -20,7 +20,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         caller: Thread<'h>,
         next: Thread<'h>,
         [time, timeout, epoch]: [u64; 3],
-    ) -> Answer {
+    ) -> Result<(), Status> {
         let core = self.0.core();
         let scheduler = self.scheduler(caller.scheduler().reference());
         if self.epoch(scheduler).get() != epoch {
@@ -42,7 +42,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         // What it must see when it runs again, before it is possibly resumed by others.
         caller.answer(Status::Ok as u64, 0);
         self.switch_or_expire(next, time);
-        Ok(0)
+        Ok(())
     }
 
     /// Has `next` run on `time`, if there is any of it.
