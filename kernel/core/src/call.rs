@@ -37,8 +37,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 Err(status) => Err(status),
             }
         } else if kind == Kind::Thread as u64 && operation == Operation::Dispatch as u64 {
-            let words = [2, 3, 4].map(|register| caller.message(register).get());
-            match self.dispatch(caller, self.thread(slot.object()), words) {
+            match self.dispatch(caller, self.thread(slot.object())) {
                 Ok(()) => return,
                 Err(status) => Err(status),
             }
