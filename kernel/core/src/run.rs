@@ -14,13 +14,11 @@ use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{ALL, KEEP, Kind, NEVER, SAME_TIME, SCHEDULERS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// A scheduler's decision: `[time, time-out, epoch]`.
-    pub(crate) fn dispatch(
-        self,
-        caller: Thread<'h>,
-        next: Thread<'h>,
-        [time, timeout, epoch]: [u64; 3],
-    ) -> Answer {
+    /// A scheduler's decision, with time, time-out and epoch as arguments. A function of its own, so that other calls
+    /// save no registers for it.
+    #[inline(never)]
+    pub(crate) fn dispatch(self, caller: Thread<'h>, next: Thread<'h>) -> Result<(), Status> {
+        let [time, timeout, epoch, ..] = caller.arguments();
         let core = self.0.core();
         let scheduler = self.scheduler(caller.scheduler().reference());
         if self.epoch(scheduler).get() != epoch {
@@ -42,7 +40,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         // What it must see when it runs again, before it is possibly resumed by others.
         caller.answer(Status::Ok as u64, 0);
         self.switch_or_expire(next, time);
-        Ok(0)
+        Ok(())
     }
 
     /// Has `next` run on `time`, if there is any of it.

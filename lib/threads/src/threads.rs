@@ -195,13 +195,12 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// it. Called by thread 0.
     pub fn run_telling(&self, mut tell: impl FnMut(u64, u64, EventKind)) -> ! {
         loop {
-            let (decided, name) = self.decide(NEVER);
-            if decided.faulted || decided.expired {
+            let Some((decided, name)) = self.decide(NEVER, true) else {
                 while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
                     tell(index, name, kind);
                 }
                 continue;
-            }
+            };
             let _decided_again =
                 M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
         }
@@ -257,11 +256,10 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// thread 0.
     pub fn run(&self, until: Time) {
         while M::now() < until {
-            let (decided, name) = self.decide(until);
-            if decided.faulted {
+            let Some((decided, name)) = self.decide(until, false) else {
                 self.tell_of_faults();
                 continue;
-            }
+            };
             let ends = decided.thread.is_none() && decided.timer == NEVER;
             if ends && self.with(|state| state.listeners == 0) {
                 return;
@@ -280,11 +278,10 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// The refusal of `wait`.
     pub fn run_waiting<E>(&self, mut wait: impl FnMut() -> Result<(), E>) -> Result<Infallible, E> {
         loop {
-            let (decided, name) = self.decide(NEVER);
-            if decided.faulted {
+            let Some((decided, name)) = self.decide(NEVER, false) else {
                 self.tell_of_faults();
                 continue;
-            }
+            };
             if decided.thread.is_none() {
                 wait()?;
                 continue;
@@ -302,12 +299,18 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    /// Thread 0's decision, its timer at most `until`, and the name of who is to run.
-    fn decide(&self, until: Time) -> (Decided, u64) {
+    /// Thread 0's decision, its timer at most `until`, and the name of who is to run. `None` where there is
+    /// something to tell first, of budgets that were used up only with `expired`: nobody pays for that.
+    fn decide(&self, until: Time, expired: bool) -> Option<(Decided, u64)> {
         let own = own_index::<M>();
         loop {
             self.take(own);
             let state = self.state_locked();
+            state.take_in::<M>();
+            if !state.is_told_all(expired) {
+                self.hand_back(own);
+                return None;
+            }
             let mut decided = state.decide::<M>();
             decided.timer = decided.timer.min(until);
             (state.armed, state.armed_in) = (decided.timer, decided.epoch);
@@ -315,7 +318,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             let name = decided.thread.map_or(idle, |thread| state.name(thread));
             // Who waited for the lock may have decided otherwise: this decision is none any more.
             if !self.hand_back(own) {
-                return (decided, name);
+                return Some((decided, name));
             }
         }
     }
@@ -476,7 +479,6 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 timer,
                 time,
                 epoch,
-                ..
             } = state.decide::<M>();
             let next = thread.map_or(OWN, index_of);
             let name = thread.map_or(M::own(), |thread| state.name(thread));
@@ -511,9 +513,6 @@ struct Decided {
     time: u64,
     /// In which it was made.
     epoch: u64,
-    /// Whether somebody faulted, and used up its budget, of which nobody was told yet.
-    faulted: bool,
-    expired: bool,
 }
 
 /// The policy's name of the thread of that index.

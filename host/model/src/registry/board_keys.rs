@@ -389,7 +389,7 @@ pub(super) const KEYS: &[Key] = &[
         "decisions cost nothing",
         "Instructions of a decision at most, the way into the kernel and back among them, as `bulkhead bench budgets` \
          measures them.",
-        "costs.decision = 4300",
+        "costs.decision = 3600",
     ),
     option(
         "costs.interrupt",
