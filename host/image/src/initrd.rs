@@ -13,6 +13,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::compression;
 use crate::cpio::{Archive, Entry};
 use crate::error::BuildError;
 use crate::linux::Module;
@@ -53,13 +54,9 @@ pub fn build(contents: &Contents<'_>) -> Result<Vec<u8>, BuildError> {
         archive.add(&path, Entry::File(false, read(&module.path)?));
     }
     for (number, driver) in contents.drivers.iter().enumerate() {
-        let name = driver
-            .path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
+        let (name, bytes) = compression::read(&driver.path)?;
         let path = format!("lib/modules/{}/devices/{number:02}-{name}", driver.release);
-        archive.add(&path, Entry::File(false, read(&driver.path)?));
+        archive.add(&path, Entry::File(false, bytes));
     }
     let own = contents.root.join("linux/initrd");
     add_folder(&mut archive, &own, &own)?;

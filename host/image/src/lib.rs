@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod components;
+mod compression;
 pub mod cpio;
 pub mod crates;
 pub mod elf;

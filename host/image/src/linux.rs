@@ -12,6 +12,7 @@ use bulkhead_formats::region::Range;
 use bulkhead_model::system::{Kernel, Partition};
 use bulkhead_plan::load::{Argument, DeviceTreePlace, GuestImage, Piece};
 
+use crate::compression;
 use crate::error::BuildError;
 
 /// Where the set-up puts what it fetches, from the root of the checkout.
@@ -89,7 +90,7 @@ pub fn drivers(root: &Path, kernel: &Kernel, names: &[&str]) -> Result<Vec<Modul
             .join(flavour.unwrap_or_default())
             .join("modules");
         for name in names {
-            let path = find(&folder, &format!("{name}.ko")).ok_or_else(|| {
+            let path = compression::find(&folder, &format!("{name}.ko")).ok_or_else(|| {
                 let message = format!("kernel {} has no driver `{name}`", release.release);
                 let help = "leave the function to an rtos partition, or take another kernel";
                 BuildError::new("driver-missing", message, help)
@@ -106,18 +107,6 @@ pub fn drivers(root: &Path, kernel: &Kernel, names: &[&str]) -> Result<Vec<Modul
 fn release_of(root: &Path, flavour: &str) -> Option<String> {
     let text = std::fs::read_to_string(kernels(root).join(flavour).join("release")).ok()?;
     Some(text.trim().to_owned())
-}
-
-/// The file of that name in a folder or below.
-fn find(folder: &Path, name: &str) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(folder).ok()?.flatten();
-    entries.map(|entry| entry.path()).find_map(|path| {
-        if path.is_dir() {
-            find(&path, name)
-        } else {
-            path.ends_with(name).then_some(path)
-        }
-    })
 }
 
 fn fetched_flavours(root: &Path) -> Vec<String> {
