@@ -11,6 +11,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 pub const PIPES_MAGIC: u64 = u64::from_le_bytes(*b"TUNEPIPE");
 /// No VCPU, no endpoint.
 pub const NONE: u32 = u32::MAX;
+/// No identifier in particular.
+pub const ANY: u16 = u16::MAX;
 
 /// What is done about a job that used up its budget.
 #[repr(u32)]
@@ -82,8 +84,8 @@ pub struct Stage {
     pub buffer: u32,
     /// An [`OnOverrun`].
     pub on_overrun: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// CAN identifiers, 11 bits, of what it reads and writes there; [`ANY`] = whatever comes, as it is.
+    pub identifiers: [u16; 2],
     /// WCET of a job, nanoseconds.
     pub wcet_ns: u64,
 }

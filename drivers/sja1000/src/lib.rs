@@ -118,9 +118,10 @@ impl<R: Registers> Sja1000<R> {
         self.registers.write(r::MODE, r::RESET_MODE);
     }
 
-    /// Normal operation with one acceptance filter.
+    /// Normal operation with two acceptance filters, as Linux has it: QEMU before 8.2.1 misreads a single one and drops
+    /// frames with odd identifiers.
     fn leave(&self) {
-        self.registers.write(r::MODE, r::SINGLE_FILTER);
+        self.registers.write(r::MODE, r::OPERATION);
     }
 
     /// In reset mode: all that operation needs.

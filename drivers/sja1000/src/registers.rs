@@ -25,8 +25,8 @@ pub const CLOCK_DIVIDER: u8 = 31;
 
 /// [`MODE`]: nothing is sent or received.
 pub const RESET_MODE: u8 = 1 << 0;
-/// [`MODE`]: one filter of 32 bits.
-pub const SINGLE_FILTER: u8 = 1 << 3;
+/// [`MODE`]: takes part in the bus, with two filters.
+pub const OPERATION: u8 = 0;
 
 /// [`COMMAND`]: sends what is in the transmit buffer.
 pub const TRANSMIT: u8 = 1 << 0;

@@ -47,6 +47,7 @@ impl<H: Hal> Kernel<'_, H> {
             own
         };
         self.activate(next);
+        self.leave();
         if self.current().is(thread) {
             let _does_not_return = self.0.monitor(MonitorCall::Fail(fault.syndrome));
         }

@@ -195,10 +195,12 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// it. Called by thread 0.
     pub fn run_telling(&self, mut tell: impl FnMut(u64, u64, EventKind)) -> ! {
         loop {
-            while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
-                tell(index, name, kind);
-            }
-            let (decided, name) = self.decide(NEVER);
+            let Some((decided, name)) = self.decide(NEVER, true) else {
+                while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
+                    tell(index, name, kind);
+                }
+                continue;
+            };
             let _decided_again =
                 M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
         }
@@ -254,8 +256,10 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// thread 0.
     pub fn run(&self, until: Time) {
         while M::now() < until {
-            self.hear_of_faults();
-            let (decided, name) = self.decide(until);
+            let Some((decided, name)) = self.decide(until, false) else {
+                self.tell_of_faults();
+                continue;
+            };
             let ends = decided.thread.is_none() && decided.timer == NEVER;
             if ends && self.with(|state| state.listeners == 0) {
                 return;
@@ -274,8 +278,10 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// The refusal of `wait`.
     pub fn run_waiting<E>(&self, mut wait: impl FnMut() -> Result<(), E>) -> Result<Infallible, E> {
         loop {
-            self.hear_of_faults();
-            let (decided, name) = self.decide(NEVER);
+            let Some((decided, name)) = self.decide(NEVER, false) else {
+                self.tell_of_faults();
+                continue;
+            };
             if decided.thread.is_none() {
                 wait()?;
                 continue;
@@ -285,7 +291,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    fn hear_of_faults(&self) {
+    fn tell_of_faults(&self) {
         while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
             if kind == EventKind::Faulted {
                 M::faulted(index, name);
@@ -293,13 +299,18 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    /// Thread 0's decision, its timer at most `until`, and the name of who is to run.
-    fn decide(&self, until: Time) -> (Decided, u64) {
+    /// Thread 0's decision, its timer at most `until`, and the name of who is to run. `None` where there is
+    /// something to tell first, of budgets that were used up only with `expired`: nobody pays for that.
+    fn decide(&self, until: Time, expired: bool) -> Option<(Decided, u64)> {
         let own = own_index::<M>();
         loop {
             self.take(own);
             let state = self.state_locked();
-            state.settle::<M>();
+            state.take_in::<M>();
+            if !state.is_told_all(expired) {
+                self.hand_back(own);
+                return None;
+            }
             let mut decided = state.decide::<M>();
             decided.timer = decided.timer.min(until);
             (state.armed, state.armed_in) = (decided.timer, decided.epoch);
@@ -307,7 +318,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             let name = decided.thread.map_or(idle, |thread| state.name(thread));
             // Who waited for the lock may have decided otherwise: this decision is none any more.
             if !self.hand_back(own) {
-                return (decided, name);
+                return Some((decided, name));
             }
         }
     }
@@ -463,7 +474,6 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     pub(crate) fn reschedule(&self, own: u64) {
         loop {
             let state = self.state_locked();
-            state.settle::<M>();
             let Decided {
                 thread,
                 timer,

@@ -1,7 +1,8 @@
-//! `bulkhead-agent can answer INTERFACE`: the controller's end of the loop over CAN, in Linux
+//! `bulkhead-agent can …`: ends of what happens on a CAN bus, in Linux
 //!
-//! Answers each sensor frame with a demand, as `user/components/can-loop` does, by a proportional rule.
-//! Says once a second what came and went.
+//! `answer`: the controller's end of the loop; answers each sensor frame with a demand, as `user/components/can-loop` does,
+//! by a proportional rule. `send`: keeps a channel busy. `take`: receives all that comes. Each says once a second, `take` and
+//! `send` every ten, what came and went.
 
 use crate::console::say;
 use bulkhead_abi::can::Frame;
@@ -34,6 +35,46 @@ pub(crate) fn answer(interface: &str) -> Result<(), Error> {
             say(format_args!(
                 "{interface}: received={received} answered={answered}"
             ));
+        }
+    }
+}
+
+/// Sends frames of 8 bytes that take so many percent of the bus. Never ends but by an error.
+pub(crate) fn send(interface: &str, percent: &str) -> Result<(), Error> {
+    let can = Can::open(interface, BITS_PER_S)?;
+    can.hear(None)?;
+    let frame = Frame::new(0x200, &[0x55; 8]);
+    let percent = percent.parse().unwrap_or(1).clamp(1, 100);
+    let gap_ns =
+        u64::from(frame.most_bits()) * 1_000_000_000 * 100 / u64::from(BITS_PER_S) / percent;
+    say(format_args!("{interface}: a frame every {gap_ns} ns"));
+    let start = Instant::now();
+    let (mut sent, mut unsent) = (0_u64, 0_u64);
+    for number in 1_u64.. {
+        let due = start + Duration::from_nanos(gap_ns * number);
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        // A queue that is full for a moment: the frame is left out.
+        match can.send(&frame) {
+            Ok(()) => sent += 1,
+            Err(_) => unsent += 1,
+        }
+        if number.is_multiple_of(10_000_000_000 / gap_ns) {
+            say(format_args!("{interface}: sent={sent} unsent={unsent}"));
+        }
+    }
+    Ok(())
+}
+
+/// Receives all frames. Never ends but by an error.
+pub(crate) fn take(interface: &str) -> Result<(), Error> {
+    let can = Can::open(interface, BITS_PER_S)?;
+    let mut received = 0_u64;
+    let mut next = Instant::now() + Duration::from_secs(10);
+    loop {
+        received += u64::from(can.receive(1000)?.is_some());
+        if Instant::now() >= next {
+            next += Duration::from_secs(10);
+            say(format_args!("{interface}: taken={received}"));
         }
     }
 }

@@ -1,12 +1,18 @@
-//! A core kept busy in user and kernel space
+//! Cores kept busy in user and kernel space
 //!
 //! For measurements of a busy steady state: processes, page faults, files, system calls, arithmetic,
-//! in turn and without a pause. No clock, no chance.
+//! in turn and without a pause. No clock, no chance. And what 003 §4 has in the background of its pipelines: five copies of
+//! files, five transfers over a network, here the loopback, and a periodic task that takes a fifth of a core.
 
+use crate::console::say;
+use bulkhead_linux::Error;
 use nix::unistd::getppid;
 use std::fs;
 use std::hint::black_box;
+use std::net::UdpSocket;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const PAGE: usize = 4096;
 const FILE: &str = "/tmp/busy";
@@ -19,6 +25,66 @@ pub(crate) fn keep_busy() -> ! {
         files(256 << 10);
         system_calls(2000);
         arithmetic(200_000);
+    }
+}
+
+/// Tasks of each kind in the background, and what one has to do in each of its periods.
+const TASKS: usize = 5;
+const TASK_PERIOD: Duration = Duration::from_millis(50);
+const COPIED: usize = 512 << 10;
+const PACKETS: usize = 40;
+const PACKET: usize = 1400;
+/// A fifth of a core.
+const PERIODIC: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(2)];
+
+/// Never ends but by an error.
+pub(crate) fn traffic() -> Result<(), Error> {
+    let file = |path: String| {
+        move |source| Error::File {
+            path: path.into(),
+            source,
+        }
+    };
+    for number in 0..TASKS {
+        let (from, to) = (format!("/tmp/from-{number}"), format!("/tmp/to-{number}"));
+        fs::write(&from, vec![number as u8; COPIED]).map_err(file(from.clone()))?;
+        thread::spawn(move || every(TASK_PERIOD, || drop(fs::copy(&from, &to))));
+        let receiver = UdpSocket::bind("127.0.0.1:0").map_err(file("loopback".into()))?;
+        let sender = UdpSocket::bind("127.0.0.1:0").map_err(file("loopback".into()))?;
+        let whither = receiver.local_addr().map_err(file("loopback".into()))?;
+        thread::spawn(move || {
+            let mut bytes = [0; PACKET];
+            while receiver.recv(&mut bytes).is_ok() {}
+        });
+        thread::spawn(move || {
+            every(TASK_PERIOD, || {
+                for _ in 0..PACKETS {
+                    let _lost_if_full = sender.send_to(&[0x5a; PACKET], whither);
+                }
+            });
+        });
+    }
+    say(format_args!(
+        "traffic: {TASKS} copy files, {TASKS} send packets"
+    ));
+    let [period, share] = PERIODIC;
+    every(period, || {
+        let start = Instant::now();
+        while start.elapsed() < share {
+            arithmetic(1000);
+        }
+    });
+    Ok(())
+}
+
+/// Acts in each period, and at once where it is late.
+fn every(period: Duration, mut act: impl FnMut()) {
+    let mut next = Instant::now();
+    loop {
+        act();
+        next += period;
+        thread::sleep(next.saturating_duration_since(Instant::now()));
+        next = next.max(Instant::now() - period);
     }
 }
 

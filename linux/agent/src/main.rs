@@ -6,7 +6,9 @@
 //! of the machine, so that runs in virtual time repeat.
 //!
 //! `bulkhead-agent busy` is a load for measurements instead, `bulkhead-agent peek CHANNEL` shows a channel's memory,
-//! `bulkhead-agent can answer INTERFACE` is an end of the control loop over CAN.
+//! `bulkhead-agent can answer INTERFACE` is an end of the control loop over CAN, `can send INTERFACE PERCENT` and `can take
+//! INTERFACE` are those of a channel that is busy to so much of its rate; `bulkhead-agent traffic` copies files and talks over
+//! the loopback network.
 #![forbid(unsafe_code)]
 
 mod agent;
@@ -29,6 +31,9 @@ fn main() -> ExitCode {
         ["busy"] => load::keep_busy(),
         ["peek", name] => peek::peek(name),
         ["can", "answer", interface] => can::answer(interface),
+        ["can", "send", interface, percent] => can::send(interface, percent),
+        ["can", "take", interface] => can::take(interface),
+        ["traffic"] => load::traffic(),
         _ => agent::Agent::start().and_then(agent::Agent::run),
     };
     match result {

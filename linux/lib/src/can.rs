@@ -20,7 +20,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 const FRAME_BYTES: usize = 16;
 /// `CAN_EFF_FLAG`, and what else is no data frame: `CAN_RTR_FLAG`, `CAN_ERR_FLAG`.
 const EXTENDED: u32 = 1 << 31;
-const NO_DATA: u32 = 1 << 30 | 1 << 29;
+const REMOTE: u32 = 1 << 30;
+const NO_DATA: u32 = REMOTE | 1 << 29;
 
 /// An interface that is up.
 #[derive(Debug)]
@@ -35,18 +36,28 @@ impl Can {
     /// # Errors
     /// There is none of that name, it is up already, or the kernel refuses.
     pub fn open(name: &str, bits_per_s: u32) -> Result<Self, Error> {
-        let path = format!("/sys/class/net/{name}/ifindex");
-        let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
-        let index = text.trim().parse().map_err(|_| Error::Unexpected {
-            path: path.clone().into(),
-            text: text.clone(),
-        })?;
-        bring_up(index, bits_per_s).map_err(Error::errno(name))?;
-        let socket = listen(index).map_err(Error::errno(name))?;
+        bring_up(index(name)?, bits_per_s).map_err(Error::errno(name))?;
+        Self::listen(name)
+    }
+
+    /// Opens an interface that is up; hears everything.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn listen(name: &str) -> Result<Self, Error> {
+        let socket = listen(index(name)?).map_err(Error::errno(name))?;
         Ok(Self {
             name: name.into(),
             socket,
         })
+    }
+
+    /// From now on only frames of this identifier of 11 bits are heard; with none, no frame is.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn hear(&self, identifier: Option<u16>) -> Result<(), Error> {
+        filter(&self.socket, identifier).map_err(Error::errno(&self.name))
     }
 
     /// Sends a frame; it waits in the kernel until the controller takes it.
@@ -92,6 +103,30 @@ fn decode(bytes: &[u8; FRAME_BYTES]) -> Option<Frame> {
         length,
         data,
     })
+}
+
+/// By which the kernel knows an interface.
+fn index(name: &str) -> Result<u32, Error> {
+    let path = format!("/sys/class/net/{name}/ifindex");
+    let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
+    text.trim().parse().map_err(|_| Error::Unexpected {
+        path: path.into(),
+        text,
+    })
+}
+
+/// `CAN_RAW_FILTER`.
+fn filter(socket: &OwnedFd, identifier: Option<u16>) -> Result<(), Errno> {
+    const LEVEL: i32 = 101;
+    const FILTER: i32 = 1;
+    // Identifier and mask; a mask with the flag of errors would ask for these.
+    let wanted = identifier.map(|identifier| [u32::from(identifier), EXTENDED | REMOTE | 0x7ff]);
+    let bytes = wanted.map_or(0, |filter| size_of_val(&filter)) as u32;
+    let filter = wanted.unwrap_or_default();
+    let place = (&raw const filter).cast();
+    // SAFETY: so many bytes can be read there.
+    let set = unsafe { libc::setsockopt(socket.as_raw_fd(), LEVEL, FILTER, place, bytes) };
+    Errno::result(set).map(drop)
 }
 
 /// A socket that hears the interface of that index.

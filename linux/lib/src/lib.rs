@@ -6,7 +6,7 @@
 //! ([`Partition::status`]), the consoles of other partitions, and the trace, which senders and
 //! receivers fill by themselves.
 //!
-//! A CAN controller that the partition owns is a [`Can`].
+//! A CAN controller that the partition owns is a [`Can`]; a thread gets time of its own by [`reserve`].
 //!
 //! No call here enters the monitor but [`Partition::announce`], [`Channel::ring`], opening or dropping
 //! a channel that is mapped on demand, and [`Partition::control`].
@@ -15,6 +15,7 @@ mod attributes;
 mod can;
 mod channel;
 mod clock;
+mod deadline;
 mod error;
 mod link;
 mod map;
@@ -32,6 +33,7 @@ pub use bulkhead_abi::status::LinkState;
 pub use can::Can;
 pub use channel::{Channel, Description, Kind, Role};
 pub use clock::{frequency_hz, ticks};
+pub use deadline::{lock_memory, reserve};
 pub use error::Error;
 pub use link::{Link, Peer};
 pub use messages::{Message, Received, Receiver, Sender};

@@ -36,6 +36,7 @@ pub(crate) struct EndpointDraft {
     pub(crate) wcet: Field<u64>,
     pub(crate) scatter: Field<String>,
     pub(crate) distance: Field<u64>,
+    pub(crate) identifier: Field<u64>,
 }
 
 impl PipeDraft {
@@ -76,6 +77,7 @@ impl EndpointDraft {
             wcet: section.number("wcet"),
             scatter: section.text("scatter"),
             distance: section.number("distance"),
+            identifier: section.number("identifier"),
             name: section.name,
         }
     }

@@ -52,6 +52,8 @@ pub struct Place {
     pub io: Option<String>,
     /// The endpoint it writes, `trace`, `null` or nothing.
     pub sink: Option<String>,
+    /// CAN identifiers of what it reads and writes.
+    pub identifiers: [Option<u16>; 2],
     /// What is done when a job uses up its budget.
     pub on_overrun: OnOverrun,
     /// Bottom halves that work for it: endpoint, I/O VCPU, and WCET in nanoseconds.
@@ -162,7 +164,7 @@ impl<'d> Described<'d> {
         if !rules::pipes::is_sound(partition) {
             return None;
         }
-        let timing = partition.timing()?;
+        let timing = self.draft.timing(partition)?;
         let linux = partition.kind.value()? == Kind::Linux;
         let policy = match timing.schedule.order {
             _ if linux => Policy::Deadline,
@@ -246,6 +248,7 @@ impl<'d> Described<'d> {
             io: halves.first().map(|(_, io, _)| io.clone()),
             source: owner.local(&function.reads),
             sink: owner.local(&function.writes),
+            identifiers: [source, sink].map(|end| Some(end?.1.identifier.given()?.value as u16)),
             on_overrun: function.on_overrun.or(OnOverrun::default())?,
             halves,
             linux: owner.linux,

@@ -140,4 +140,14 @@ pub(super) const KEYS: &[Key] = &[
         meaning: "Where it is read: shortest distance of two messages.",
         example: "distance = \"10 ms\"",
     },
+    Key {
+        path: "partition.*.component.*.endpoint.*.identifier",
+        shape: Shape::Number(0, 0x7ff),
+        presence: Default(
+            "where it is read, all that come; where it is written, as the message has it",
+        ),
+        meaning: "Of CAN: the identifier, 11 bits, of the frames that are read or written there. Endpoints with \
+                  identifiers share a controller.",
+        example: "identifier = 0x140",
+    },
 ];

@@ -10,14 +10,21 @@ use bulkhead_sched::{Decision, ThreadId};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Policy, const N: usize> State<P, N> {
-    /// Hears what happened, charges who ran, decides, and grants the budget.
+    /// Takes back what is left of the budget in force, charges who ran, and hears what happened.
     #[inline(always)]
-    pub(super) fn decide<M: Machine>(&mut self) -> Decided {
+    pub(super) fn take_in<M: Machine>(&mut self) {
         let now = M::now();
         if let Some(used) = self.accounts.take_back::<M>() {
             self.scheduler.account(used, now);
         }
+        self.wake_handed::<M>();
         self.hear::<M>();
+    }
+
+    /// Takes in what happened, decides, and grants the budget.
+    #[inline(always)]
+    pub(super) fn decide<M: Machine>(&mut self) -> Decided {
+        self.take_in::<M>();
         let epoch = M::scb().epoch.load(Relaxed);
         let now = M::now();
         let Decision {
@@ -37,6 +44,11 @@ impl<P: Policy, const N: usize> State<P, N> {
             time,
             epoch,
         }
+    }
+
+    /// Whether of all who faulted, and with `expired` of all who used up their budgets, somebody was told.
+    pub(super) fn is_told_all(&self, expired: bool) -> bool {
+        self.faulted == 0 && (!expired || self.expired == 0)
     }
 
     /// The next thread that was stopped, what the machine calls it, and by what.
@@ -62,6 +74,11 @@ impl<P: Policy, const N: usize> State<P, N> {
         if let Some(used) = self.accounts.used::<M>() {
             self.scheduler.account(used, M::now());
         }
+        self.wake_handed::<M>();
+    }
+
+    #[inline(always)]
+    fn wake_handed<M: Machine>(&mut self) {
         if let Some(HandOver { consumer, .. }) = self.handed.take() {
             self.scheduler.wakeup(thread_of(consumer), M::now());
         }

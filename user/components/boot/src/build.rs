@@ -467,10 +467,11 @@ fn one(
             call(slots.pages[2], Operation::Map, words)?;
         }
     }
-    // The scheduler listens on behalf of drivers, which get no capability to interrupts.
+    // The scheduler listens on behalf of drivers, which get no capability to interrupts; it can be one.
     let waits = |one: &Wiring| one.intid != 0 || one.doorbells != 0;
     let mut threads = archive.threads_on(wiring.core);
-    let listens = component.is(Role::Scheduler) && threads.any(|(_, one)| waits(one.wiring));
+    let waited_for = waits(wiring) || threads.any(|(_, one)| waits(one.wiring));
+    let listens = component.is(Role::Scheduler) && waited_for;
     for (held, place) in [
         (mine(Part::Monitor), first::MONITOR),
         (mine(Part::Interrupts) || listens, first::INTERRUPT),

@@ -1,27 +1,30 @@
 //! The CAN controller as a device pipe
 //!
 //! The bottom half is a thread on the I/O VCPU, at the priority of the first stage that reads or writes there. It puts what
-//! came into a queue of each stage that reads. Who writes does so on the stage's own budget.
+//! came into a queue of each stage that reads it: with an identifier, the frames that have that one. Who writes does so
+//! on the stage's own budget.
 
 use crate::stage::{self, STAGES};
 use crate::{CORE, Failure};
 use bulkhead_abi::can::Frame;
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_abi::name_text;
-use bulkhead_abi::pipe::{NONE, Stage};
+use bulkhead_abi::pipe::{ANY, NONE, Stage};
 use bulkhead_can_port::{Counters, Port, Queue, SETTINGS, Sent};
 use bulkhead_component::call::call;
 use bulkhead_component::first::Timing;
 use bulkhead_component::{First, Own, clock, println};
 use bulkhead_sched::policy::{Binding, ServerId};
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU16, AtomicU64};
 
 static PORT: Port = Port::new();
 /// By number of the stage that reads.
 static QUEUES: [Queue; STAGES] = [const { Queue::new() }; STAGES];
 /// Stages that read, by bit.
 static READERS: AtomicU64 = AtomicU64::new(0);
+/// What they read, by number.
+static IDENTIFIERS: [AtomicU16; STAGES] = [const { AtomicU16::new(ANY) }; STAGES];
 /// Capability by which the bottom half waits, and the interrupt.
 static LINE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Overruns, malformed frames, times off the bus.
@@ -34,23 +37,24 @@ pub(crate) fn start(
     timing: &Timing,
     servers: &[ServerId],
 ) -> Result<(), Failure> {
-    let served = timing.stages.iter().find(|stage| stage.io != NONE);
-    let Some(served) = served else { return Ok(()) };
+    let mut users = timing.stages.iter().filter(|one| reads(one) || writes(one));
+    if users.clone().next().is_none() {
+        return Ok(());
+    }
     let function = own
         .function()
         .ok_or(Failure::Pipe("can", "the component drives no controller"))?;
     let opened = PORT.open(function);
     opened.map_err(|_| Failure::Pipe("can", "no controller answers"))?;
     println!("can: on the bus at {} bit/s", SETTINGS.bits_per_s);
-    for (number, _) in timing
-        .stages
-        .iter()
-        .enumerate()
-        .filter(|(_, stage)| reads(stage))
-    {
+    let stages = timing.stages.iter().enumerate();
+    for (number, stage) in stages.filter(|(_, stage)| reads(stage)) {
         READERS.fetch_or(1 << number, Relaxed);
+        IDENTIFIERS[number % STAGES].store(stage.identifiers[0], Relaxed);
         QUEUES[number % STAGES].open();
     }
+    let served = users.find(|stage| stage.io != NONE);
+    let served = served.ok_or(Failure::Pipe("can", "its endpoints have no I/O VCPU"))?;
     let server = |number: u32| servers.get(number as usize).copied();
     let (Some(vcpu), Some(cause)) = (server(served.io), server(served.vcpu)) else {
         return Err(Failure::Pipe("can", "it has no I/O VCPU"));
@@ -68,6 +72,16 @@ fn reads(stage: &Stage) -> bool {
     stage.from == 0 && !matches!(name_text(&stage.source), "" | "timer")
 }
 
+fn writes(stage: &Stage) -> bool {
+    !matches!(name_text(&stage.sink), "" | "trace" | "null")
+}
+
+/// Whether a stage reads frames like this one.
+fn takes(number: usize, frame: &Frame) -> bool {
+    let wanted = IDENTIFIERS[number].load(Relaxed);
+    wanted == ANY || !frame.extended && frame.id == u32::from(wanted)
+}
+
 /// The bottom half.
 extern "C" fn serve(_: u64) -> ! {
     let [receive, intid] = LINE.each_ref().map(|word| word.load(Relaxed));
@@ -75,7 +89,8 @@ extern "C" fn serve(_: u64) -> ! {
     loop {
         PORT.serve(&mut known, |frame, at| {
             let readers = READERS.load(Relaxed);
-            for number in (0..STAGES).filter(|number| readers >> number & 1 != 0) {
+            let here = |&number: &usize| readers >> number & 1 != 0 && takes(number, frame);
+            for number in (0..STAGES).filter(here) {
                 if QUEUES[number].put(frame, at) {
                     stage::shared(number).feed(at);
                 } else {
@@ -114,9 +129,14 @@ pub(crate) fn read(number: usize) -> Option<([u64; 2], u64)> {
     oldest
 }
 
-/// Sends a frame; `false` where the bus was not free, or the controller not on it, for so many ticks.
-pub(crate) fn write(words: [u64; 2], patience: u64) -> bool {
-    let Some(frame) = Frame::of(words) else {
+/// Sends a frame, of the identifier if one is given; `false` where the bus was not free, or the controller not on it, for
+/// so many ticks.
+pub(crate) fn write(words: [u64; 2], identifier: u16, patience: u64) -> bool {
+    let frame = match identifier {
+        ANY => Frame::of(words),
+        given => Some(Frame::new(given, &words[1].to_le_bytes())),
+    };
+    let Some(frame) = frame else {
         return false;
     };
     let until = clock::now() + patience;

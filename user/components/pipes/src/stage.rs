@@ -1,13 +1,8 @@
 //! A stage: a thread on its VCPU, released by data
 //!
-//! Job j is released at v(j) = max(arrival, v(j − m) + T), m jobs being paid by one budget, and copies its
-//! inputs then (implicit communication). Pacing by v and not by the budget alone is what the bound stands on: a job that needs less than its WCET
-//! leaves budget for one too many.
+//! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the bound stands on.
 
-use crate::functions::{self, Function, Job, State};
-use crate::link::{self, Input, Output};
-use crate::message::{Entry, HEADS, Message};
-use crate::{CORE, Failure, LOAD, can, watch};
+use crate::{CORE, Failure, LOAD, can, memory, watch};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{OnOverrun, Pipe, Stage};
 use bulkhead_component::clock::{self, ticks};
@@ -16,15 +11,16 @@ use bulkhead_component::{First, Own};
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
+use bulkhead_stages::functions::{self, Function};
+use bulkhead_stages::link::{self, Input, Kind, Output};
+use bulkhead_stages::message::{HEADS, Message};
+use bulkhead_stages::pace::{MESSAGES, Pace};
+use bulkhead_stages::work::{ENDS, Work};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Stages of all pipes.
 pub(crate) const STAGES: usize = 24;
-/// Inputs, and outputs, of a stage.
-const ENDS: usize = 4;
-/// Most jobs in a budget.
-const MESSAGES: usize = 16;
 /// A job that is to overrun, of so many.
 const OVERRUN_OF: u64 = 100;
 /// Time from the last stage's being built to the first release, beside a period of each: what starting took of a
@@ -239,7 +235,12 @@ fn connect(pipe: &Pipe, plans: &mut [Option<Plan>; STAGES]) -> Option<()> {
                 continue;
             }
             let (reader, writer) = (plans[to].as_mut()?.stage.buffer, plans[to].as_ref()?.number);
-            let (input, output) = link::make(pipe, reader)?;
+            let kind = if pipe.fifo == 0 {
+                Kind::Newest
+            } else {
+                Kind::Each(reader)
+            };
+            let (input, output) = link::make(kind, memory::take)?;
             let place = plans[to].as_mut()?.inputs.iter_mut();
             *place.into_iter().find(|place| place.is_none())? = Some(input);
             let place = plans[from].as_mut()?.outputs.iter_mut();
@@ -295,30 +296,22 @@ extern "C" fn work(index: u64) -> ! {
 struct Running {
     plan: Plan,
     shared: &'static Shared,
-    /// v of the last m jobs; 0 = none.
-    releases: [u64; MESSAGES],
-    jobs: usize,
-    /// Messages that entered here.
-    entered: u64,
+    pace: Pace,
+    work: Work,
     next: u64,
-    state: State,
-    /// Messages that were taken out of rings for the next job.
-    pending: [Option<Message>; ENDS],
 }
 
 impl Running {
-    fn new(plan: Plan) -> Self {
+    fn new(mut plan: Plan) -> Self {
+        let inputs = core::mem::replace(&mut plan.inputs, [const { None }; ENDS]);
         while START.load(Relaxed) == 0 {
             CORE.threads.block(NEVER);
         }
         Self {
             shared: &SHARED[plan.number],
             next: START.load(Relaxed) + plan.offset,
-            releases: [0; MESSAGES],
-            jobs: 0,
-            entered: 0,
-            state: State::new(plan.number as u64 + 1),
-            pending: [const { None }; ENDS],
+            pace: Pace::new(plan.period, plan.stage.messages),
+            work: Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1),
             plan,
         }
     }
@@ -326,15 +319,10 @@ impl Running {
     fn run(mut self) -> ! {
         loop {
             let arrival = self.wait();
-            let slot = self.jobs % (self.plan.stage.messages.max(1) as usize).min(MESSAGES);
-            let earliest = match self.releases[slot] {
-                0 => arrival,
-                before => arrival.max(before + self.plan.period),
-            };
+            let earliest = self.pace.release(arrival);
             CORE.threads.sleep_until(earliest);
             if self.job(arrival, earliest) {
-                self.releases[slot] = earliest;
-                self.jobs += 1;
+                self.pace.note(earliest);
                 self.shared.jobs.fetch_add(1, Relaxed);
             }
             if is_stopped(self.plan.pipe) {
@@ -348,7 +336,7 @@ impl Running {
         if let Source::Timer(interval) = self.plan.source {
             let release = self.next;
             // Never closer together than the interval.
-            self.next += interval + self.state.some(interval * self.plan.jitter / 100);
+            self.next += interval + self.work.some(interval * self.plan.jitter / 100);
             CORE.threads.sleep_until(release);
             return release;
         }
@@ -358,52 +346,34 @@ impl Running {
             }
             match self.shared.arrived.swap(0, Relaxed) {
                 0 => _ = CORE.threads.block(NEVER),
-                tick if self.is_four_slot() => return tick,
+                tick if self.work.is_four_slot() => return tick,
                 _ => {}
             }
         }
     }
 
-    /// When the oldest message came that waits in a queue or a ring, from which it is taken out.
+    /// When the oldest message came that waits in a queue or a ring.
     fn waiting(&mut self) -> Option<u64> {
-        if matches!(self.plan.source, Source::Can) {
-            return can::waiting(self.plan.number);
+        match self.plan.source {
+            Source::Can => can::waiting(self.plan.number),
+            _ => self.work.waiting(),
         }
-        for (place, input) in self.pending.iter_mut().zip(&mut self.plan.inputs) {
-            if place.is_none()
-                && let Some(ring @ Input::Each(_)) = input
-            {
-                *place = ring.fresh();
-            }
-        }
-        let waiting = self.pending.iter().flatten();
-        waiting.map(|message| message.put).min()
-    }
-
-    fn is_four_slot(&self) -> bool {
-        let inputs = self.plan.inputs.iter().flatten();
-        inputs.clone().count() > 0 && !inputs.clone().any(|input| matches!(input, Input::Each(_)))
     }
 
     /// A job; whether it was one, and did not wake for what another had taken.
     fn job(&mut self, arrival: u64, release: u64) -> bool {
         self.shared.arrived.store(0, Relaxed);
-        let mut inputs = core::mem::take(&mut self.pending);
-        let mut message = Message::default();
-        for (place, input) in inputs.iter_mut().zip(&mut self.plan.inputs) {
-            if place.is_none() {
-                *place = input.as_mut().and_then(Input::fresh);
-            }
-            if let Some(read) = &*place {
-                message.comes_from(read);
-            }
-        }
-        let Some(source) = self.enter(&mut message, arrival) else {
+        let source = match self.plan.source {
+            Source::Stages => None,
+            Source::Timer(_) => Some(([self.work.entered() + 1, arrival], arrival)),
+            Source::Can => match can::read(self.plan.number) {
+                None => return false,
+                read => read,
+            },
+        };
+        let Some(taken) = self.work.take(source) else {
             return false;
         };
-        if source.is_none() && inputs.iter().all(Option::is_none) {
-            return false;
-        }
         self.shared.expired.store(false, Relaxed);
         let jobs = self.shared.jobs.load(Relaxed) + 1;
         let factor = match self.plan.overruns && jobs.is_multiple_of(OVERRUN_OF) {
@@ -411,34 +381,11 @@ impl Running {
             false => self.plan.load_ns,
         };
         LOAD.compute(factor);
-        let mut job = Job {
-            inputs: &inputs,
-            source,
-            state: &mut self.state,
-        };
-        let answer = (self.plan.function)(&mut job);
-        if let (Some(data), true) = (answer, self.may_send(release)) {
-            message.data = data;
+        let answer = self.work.compute(taken);
+        if let (Some(mut message), true) = (answer, self.may_send(release)) {
             self.send(&mut message);
         }
         true
-    }
-
-    /// What a first stage reads, with its number; nothing where there is nothing to read.
-    fn enter(&mut self, message: &mut Message, arrival: u64) -> Option<Option<[u64; 2]>> {
-        let (data, at) = match self.plan.source {
-            Source::Stages => return Some(None),
-            Source::Timer(_) => ([self.entered + 1, arrival], arrival),
-            Source::Can => can::read(self.plan.number)?,
-        };
-        self.entered += 1;
-        if let Some(entry) = message.entries.get_mut(self.plan.head) {
-            *entry = Entry {
-                number: self.entered,
-                at,
-            };
-        }
-        Some(Some(data))
     }
 
     /// What is done about a job that used up its budget: having used all of it since its release it had to wait until a
@@ -463,7 +410,7 @@ impl Running {
     fn send(&mut self, message: &mut Message) {
         match self.plan.sink {
             Sink::Stages => self.pass(message),
-            Sink::Can if !can::write(message.data, self.plan.period) => {
+            Sink::Can if !self.write(message.data) => {
                 self.shared.dropped.fetch_add(1, Relaxed);
             }
             sink => {
@@ -471,6 +418,11 @@ impl Running {
                 watch::left(&self.plan.place(), message, mark);
             }
         }
+    }
+
+    fn write(&self, data: [u64; 2]) -> bool {
+        let [_, identifier] = self.plan.stage.identifiers;
+        can::write(data, identifier, self.plan.period)
     }
 
     /// To the stages behind; waits for room in a ring for a period, no longer.

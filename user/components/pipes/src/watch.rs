@@ -3,7 +3,6 @@
 //! A last stage leaves a note in a queue of its own; the recorder's thread, on the least important VCPU, takes the
 //! notes out, so that no stage waits for another's note. A delay above the bound is an event of its own.
 
-use crate::message::{Entry, HEADS, Message};
 use crate::stage::{self, STAGES};
 use crate::{CORE, Failure, can};
 use bulkhead_abi::name_text;
@@ -16,6 +15,7 @@ use bulkhead_guest::Home;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::Binding;
 use bulkhead_slite::Mutex;
+use bulkhead_stages::message::{Entry, HEADS, Message};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 

@@ -3,36 +3,36 @@
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// First stages of a pipe, each of which numbers its messages.
-pub(crate) const HEADS: usize = 4;
+pub const HEADS: usize = 4;
 
 /// When a message entered, and the how manieth it was there.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// From 1; 0: nothing of that first stage is in here.
-    pub(crate) number: u64,
+    pub number: u64,
     /// Tick.
-    pub(crate) at: u64,
+    pub at: u64,
 }
 
 /// A message: two words of data, and what they come from.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub(crate) struct Message {
+pub struct Message {
     /// Tick at which it was put into the buffer.
-    pub(crate) put: u64,
+    pub put: u64,
     /// By first stage.
-    pub(crate) entries: [Entry; HEADS],
+    pub entries: [Entry; HEADS],
     /// The data.
-    pub(crate) data: [u64; 2],
+    pub data: [u64; 2],
 }
 
 /// Bytes of a message in a buffer.
-pub(crate) const BYTES: usize = size_of::<Message>();
+pub const BYTES: usize = size_of::<Message>();
 
 impl Message {
     /// Takes over the entries of another one; the newest of each first stage stays.
-    pub(crate) fn comes_from(&mut self, other: &Self) {
+    pub fn comes_from(&mut self, other: &Self) {
         for (own, entry) in self.entries.iter_mut().zip(&other.entries) {
             if entry.number > own.number {
                 *own = *entry;

@@ -1,0 +1,62 @@
+//! When jobs are released
+//!
+//! Job j is released at v(j) = max(arrival, v(j − m) + T), m jobs being paid by one budget. A stage paces by v and not by
+//! its budget alone: a job that needs less than its WCET leaves budget for one too many (`doc/design/0011`).
+
+/// Most jobs in a budget.
+pub const MESSAGES: usize = 16;
+
+/// The last releases of a stage. Times are ticks of any clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    period: u64,
+    messages: usize,
+    /// v of the last m jobs; 0 = none.
+    releases: [u64; MESSAGES],
+    jobs: usize,
+}
+
+impl Pace {
+    /// Of m jobs in a period, at most [`MESSAGES`].
+    #[must_use]
+    pub fn new(period: u64, messages: u32) -> Self {
+        Self {
+            period,
+            messages: (messages as usize).clamp(1, MESSAGES),
+            releases: [0; MESSAGES],
+            jobs: 0,
+        }
+    }
+
+    /// When what arrived at `arrival` is released.
+    #[must_use]
+    pub fn release(&self, arrival: u64) -> u64 {
+        match self.releases[self.jobs % self.messages] {
+            0 => arrival,
+            before => arrival.max(before + self.period),
+        }
+    }
+
+    /// There was a job, released at `release`.
+    pub fn note(&mut self, release: u64) {
+        self.releases[self.jobs % self.messages] = release;
+        self.jobs += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pace;
+
+    #[test]
+    fn as_many_jobs_as_a_budget_pays_for_are_released_in_a_period() {
+        let mut pace = Pace::new(100, 2);
+        let mut releases = Vec::new();
+        for arrival in [10, 10, 11, 300, 301, 302] {
+            let release = pace.release(arrival);
+            pace.note(release);
+            releases.push(release);
+        }
+        assert_eq!(releases, [10, 10, 110, 300, 301, 400]);
+    }
+}

@@ -1,0 +1,191 @@
+//! What a stage does in a job: takes its inputs, computes, answers
+
+use crate::functions::{Function, Job, State};
+use crate::link::Input;
+use crate::message::{Entry, Message};
+
+/// Inputs, and outputs, of a stage.
+pub const ENDS: usize = 4;
+
+/// A stage's part of a pipe, without who runs it.
+pub struct Work {
+    function: Function,
+    state: State,
+    inputs: [Option<Input>; ENDS],
+    /// Messages that were taken out of rings for the next job.
+    pending: [Option<Message>; ENDS],
+    /// Which first stage it is.
+    head: usize,
+    /// Messages that entered here.
+    entered: u64,
+}
+
+/// What a job works on.
+pub struct Taken {
+    /// What leaves, but for its data.
+    pub message: Message,
+    inputs: [Option<Message>; ENDS],
+    source: Option<[u64; 2]>,
+}
+
+impl Work {
+    /// Of a stage that was not run yet: the `head`-th first stage, where it is one; `seed` is that of its chance.
+    #[must_use]
+    pub fn new(function: Function, inputs: [Option<Input>; ENDS], head: usize, seed: u64) -> Self {
+        Self {
+            function,
+            state: State::new(seed),
+            inputs,
+            pending: [const { None }; ENDS],
+            head,
+            entered: 0,
+        }
+    }
+
+    /// Messages that entered here so far.
+    #[must_use]
+    pub const fn entered(&self) -> u64 {
+        self.entered
+    }
+
+    /// Less than so many, different each time and the same in each run.
+    pub fn some(&mut self, below: u64) -> u64 {
+        self.state.some(below)
+    }
+
+    /// When the oldest message was put into a ring that waits there, from which it is taken out.
+    pub fn waiting(&mut self) -> Option<u64> {
+        for (place, input) in self.pending.iter_mut().zip(&mut self.inputs) {
+            if place.is_none()
+                && let Some(ring @ Input::Each(_)) = input
+            {
+                *place = ring.fresh();
+            }
+        }
+        let waiting = self.pending.iter().flatten();
+        waiting.map(|message| message.put).min()
+    }
+
+    /// Whether the newest message is all that it reads.
+    #[must_use]
+    pub fn is_four_slot(&self) -> bool {
+        let mut inputs = self.inputs.iter().flatten();
+        inputs.clone().next().is_some() && inputs.all(|input| matches!(input, Input::Newest(_)))
+    }
+
+    /// Copies the inputs (implicit communication); of a first stage what its device brought, and when. Nothing where it
+    /// woke for what another job had taken.
+    pub fn take(&mut self, source: Option<([u64; 2], u64)>) -> Option<Taken> {
+        let mut inputs = core::mem::take(&mut self.pending);
+        let mut message = Message::default();
+        for (place, input) in inputs.iter_mut().zip(&mut self.inputs) {
+            if place.is_none() {
+                *place = input.as_mut().and_then(Input::fresh);
+            }
+            if let Some(read) = &*place {
+                message.comes_from(read);
+            }
+        }
+        if let Some((_, at)) = source {
+            self.entered += 1;
+            if let Some(entry) = message.entries.get_mut(self.head) {
+                *entry = Entry {
+                    number: self.entered,
+                    at,
+                };
+            }
+        }
+        let source = source.map(|(data, _)| data);
+        let nothing = source.is_none() && inputs.iter().all(Option::is_none);
+        (!nothing).then_some(Taken {
+            message,
+            inputs,
+            source,
+        })
+    }
+
+    /// What is sent, if anything is.
+    pub fn compute(&mut self, taken: Taken) -> Option<Message> {
+        let answer = (self.function)(&mut Job {
+            inputs: &taken.inputs,
+            source: taken.source,
+            state: &mut self.state,
+        });
+        let mut message = taken.message;
+        message.data = answer?;
+        Some(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions;
+    use crate::link::{self, Kind};
+    use bulkhead_buffers::Region;
+    use core::sync::atomic::AtomicU64;
+
+    fn memory(bytes: usize) -> Option<Region<'static>> {
+        let words = bytes.div_ceil(64) * 8 + 8;
+        let words: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
+        let words = words.leak();
+        let from = words.as_ptr().align_offset(64);
+        Some(Region::from_words(
+            &words[from..from + bytes.div_ceil(64) * 8],
+        ))
+    }
+
+    fn of(name: &str, inputs: Vec<Input>) -> Work {
+        let mut ends = [const { None }; ENDS];
+        ends.iter_mut()
+            .zip(inputs)
+            .for_each(|(end, input)| *end = Some(input));
+        Work::new(functions::named(name).expect(name), ends, 0, 1)
+    }
+
+    #[test]
+    fn messages_pass_two_stages_with_their_entries() {
+        for kind in [Kind::Newest, Kind::Each(2)] {
+            let (input, mut output) = link::make(kind, memory).expect("room");
+            let mut first = of("can-read", vec![]);
+            let mut second = of("can-write", vec![input]);
+            assert!(second.waiting().is_none() && second.take(None).is_none());
+            let taken = first.take(Some(([7, 8], 100))).expect("a message");
+            let message = first.compute(taken).expect("an answer");
+            assert!(output.put(&Message {
+                put: 110,
+                ..message
+            }));
+            assert_eq!(second.waiting(), (kind != Kind::Newest).then_some(110));
+            assert_eq!(second.is_four_slot(), kind == Kind::Newest);
+            let taken = second.take(None).expect("a message");
+            let left = second.compute(taken).expect("an answer");
+            assert_eq!(
+                (left.data, left.entries[0].at, left.entries[0].number),
+                ([7, 8], 100, 1)
+            );
+            assert!(second.take(None).is_none());
+        }
+    }
+
+    #[test]
+    fn names_of_both_inputs_are_joined_and_kept() {
+        let made: Vec<_> = (0..2)
+            .map(|_| link::make(Kind::Newest, memory).expect("room"))
+            .collect();
+        let (inputs, mut outputs): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+        let mut fuse = of("fuse", inputs);
+        let mut pass = |place: usize, word: u64| {
+            let sent = Message {
+                data: [0, word],
+                ..Message::default()
+            };
+            assert!(outputs[place].put(&sent));
+            let taken = fuse.take(None).expect("a message");
+            fuse.compute(taken).expect("an answer").data[1] & 0xffff_ffff
+        };
+        assert_eq!(pass(0, 5), 5);
+        assert_eq!(pass(1, 7 << 16), 7 << 16 | 5);
+        assert_eq!(pass(0, 6), 7 << 16 | 6);
+    }
+}

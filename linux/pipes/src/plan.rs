@@ -1,0 +1,143 @@
+//! What is to run, as a word
+//!
+//! `PIPE+PIPE…`, a pipe `newest/STAGE/STAGE…` or `each/STAGE…`, a stage
+//! `FUNCTION,C,T,FROM,TO,MESSAGES,PLACES[,IDENTIFIER]`: nanoseconds; junctions, 0 the way in; jobs in a budget; places in each
+//! buffer before it; the identifier, hexadecimal, of what a first stage reads and a last one writes.
+
+use std::str::FromStr;
+use thiserror::Error;
+
+/// All pipes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// In their order.
+    pub pipes: Vec<Pipe>,
+}
+
+/// A pipe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pipe {
+    /// Buffers are lossless.
+    pub each: bool,
+    /// In an order in which data flow.
+    pub stages: Vec<Stage>,
+}
+
+/// A stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// By its name.
+    pub function: String,
+    /// C, nanoseconds.
+    pub runtime_ns: u64,
+    /// T, nanoseconds.
+    pub period_ns: u64,
+    /// Junction it reads from; 0 is the way in.
+    pub from: u32,
+    /// Junction it writes to.
+    pub to: u32,
+    /// m: jobs in a budget.
+    pub messages: u32,
+    /// Places in each buffer before it.
+    pub places: u32,
+    /// What it reads or writes at a device.
+    pub identifier: Option<u16>,
+}
+
+/// What is wrong with the word.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// Neither `newest` nor `each`.
+    #[error("`{0}` is neither `newest` nor `each`")]
+    Kind(String),
+    /// A stage that is none.
+    #[error("`{0}` is no stage: FUNCTION,C,T,FROM,TO,MESSAGES,PLACES[,IDENTIFIER]")]
+    Stage(String),
+}
+
+impl FromStr for Plan {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        let pipes = text.split('+').map(pipe).collect::<Result<_, _>>()?;
+        Ok(Self { pipes })
+    }
+}
+
+fn pipe(text: &str) -> Result<Pipe, PlanError> {
+    let mut parts = text.split('/');
+    let each = match parts.next() {
+        Some("newest") => false,
+        Some("each") => true,
+        other => return Err(PlanError::Kind(other.unwrap_or_default().into())),
+    };
+    let stage = |text: &str| stage(text).ok_or_else(|| PlanError::Stage(text.into()));
+    let stages = parts.map(stage).collect::<Result<_, _>>()?;
+    Ok(Pipe { each, stages })
+}
+
+fn stage(text: &str) -> Option<Stage> {
+    let mut words = text.split(',');
+    let function = words.next()?.to_owned();
+    let mut number = || words.next()?.parse::<u64>().ok();
+    let [runtime_ns, period_ns] = [number()?, number()?];
+    let mut small = || u32::try_from(number()?).ok();
+    let [from, to, messages, places] = [small()?, small()?, small()?, small()?];
+    let identifier = match words.next() {
+        Some(word) => Some(u16::from_str_radix(word, 16).ok()?),
+        None => None,
+    };
+    words.next().is_none().then_some(Stage {
+        function,
+        runtime_ns,
+        period_ns,
+        from,
+        to,
+        messages,
+        places,
+        identifier,
+    })
+}
+
+impl Pipe {
+    /// Whether a stage is a last one.
+    #[must_use]
+    pub fn is_last(&self, stage: &Stage) -> bool {
+        self.stages.iter().all(|other| other.from != stage.to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_says_all_of_a_plan() {
+        let text = "each/can-read,100000,4000000,0,1,1,1,140/can-write,100000,4000000,1,2,1,2,141";
+        let plan: Plan = format!("{text}+newest/sample,1,2,0,1,1,1")
+            .parse()
+            .expect("a plan");
+        let [first, second] = &plan.pipes[..] else {
+            panic!("{plan:?}")
+        };
+        assert!(first.each && !second.each);
+        assert_eq!(first.stages[1].identifier, Some(0x141));
+        assert_eq!(
+            (first.stages[1].period_ns, first.stages[1].places),
+            (4_000_000, 2)
+        );
+        assert!(first.is_last(&first.stages[1]) && !first.is_last(&first.stages[0]));
+        assert_eq!(second.stages[0].identifier, None);
+    }
+
+    #[test]
+    fn what_is_no_plan_is_named() {
+        let wrong = |text: &str| text.parse::<Plan>().expect_err(text);
+        assert_eq!(wrong("all/x"), PlanError::Kind("all".into()));
+        assert_eq!(wrong("each/x,1"), PlanError::Stage("x,1".into()));
+        assert_eq!(
+            wrong("each/x,1,2,0,1,1,1,xyz"),
+            PlanError::Stage("x,1,2,0,1,1,1,xyz".into())
+        );
+    }
+}
