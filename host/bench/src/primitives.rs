@@ -180,7 +180,7 @@ impl Bench for Primitives {
             "prims-trusting",
             one[1],
             &[],
-            &[(PARTITION, &rounds)],
+            &[(PARTITION, &format!("{rounds} {TRUSTING}=1"))],
         )?;
         let check = check_row(&measures, &trusting.measure(PARTITION, TIMING)?, &trusting)?;
         measures.append(further);

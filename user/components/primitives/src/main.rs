@@ -59,10 +59,13 @@ fn measure(first: &mut First) -> Result<core::convert::Infallible, Status> {
     call(first::MONITOR, Operation::Up, [])?;
     null_call(counter, rounds)?;
     invocations(first, counter, rounds)?;
-    switches(first, counter, rounds)?;
-    notifications(first, counter, rounds)?;
-    time_outs(first, counter, rounds)?;
-    slite::measure(first, counter, rounds)?;
+    // A kernel that does not ask who runs does not bear switches in user mode.
+    if argument(&info, "trusting").is_none() {
+        switches(first, counter, rounds)?;
+        notifications(first, counter, rounds)?;
+        time_outs(first, counter, rounds)?;
+        slite::measure(first, counter, rounds)?;
+    }
     println!("bench done");
     loop {
         clock::wait_for_interrupt();
