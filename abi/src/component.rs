@@ -6,7 +6,7 @@
 
 use crate::NAME_LEN;
 use crate::guest::{Function, GuestInfo};
-use crate::kernel::{MAX_COMPONENTS, STACK_TOP, first};
+use crate::kernel::{MAX_COMPONENTS, MAX_CORES, STACK_TOP, first};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Interfaces of a partition.
@@ -17,8 +17,8 @@ pub const INFO_ADDRESS: u64 = STACK_TOP;
 pub const NO_THREAD: u32 = u32::MAX;
 /// [`Wiring::core`] of a component that threads of all cores may be in.
 pub const ANY_CORE: u32 = u32::MAX;
-/// Cores of a partition that can have components: who serves all of them has so many sets of stacks.
-pub const COMPONENT_CORES: usize = 4;
+/// Cores of a partition that can have components, all of them: who serves every core has so many sets of stacks.
+pub const COMPONENT_CORES: usize = MAX_CORES;
 /// Lowest importance that a description may give; below are the runtime's own threads.
 pub const LEAST_PRIORITY: u32 = 60;
 
@@ -171,13 +171,17 @@ pub struct ComponentInfo {
     pub guest: GuestInfo,
     /// Its name.
     pub name: [u8; NAME_LEN],
-    /// Address of the partition's guest page if it owns the heartbeat, or 0.
+    /// Address of the partition's guest page if it owns the heartbeat, or 0. Where one of the partition's schedulers
+    /// owns it, in every other one: of a page of its own in its place, whose heartbeat the owner reads.
     pub guest_page: u64,
     /// Address of the archive's first page in a scheduler, or 0. Its channel ends are all of the
     /// partition's, of which it has none: it rings and listens for those who do.
     pub archive: u64,
     /// Address and bytes of VCPUs, tasks and pipes ([`crate::timing`]) in the scheduler, or 0.
     pub timing: [u64; 2],
+    /// In who owns the heartbeat, by rank: addresses of the pages that the schedulers of the other cores have in place
+    /// of the guest page, read-only; zeros where there is none.
+    pub pulses: [u64; COMPONENT_CORES],
     /// Its number.
     pub number: u32,
     /// As in its [`Wiring`].

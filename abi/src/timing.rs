@@ -79,6 +79,8 @@ pub struct Task {
 pub const SCHEDULE_MAGIC: u64 = u64::from_le_bytes(*b"SCHEDULE");
 /// Time partitions there may be, TP0 among them.
 pub const MAX_TIME_PARTITIONS: usize = 8;
+/// Chunks of a main VCPU's budget that a scheduler keeps.
+pub const MAX_CHUNKS: usize = 8;
 /// Slots of a core, gaps between them among them.
 pub const MAX_SLOTS: usize = 16;
 

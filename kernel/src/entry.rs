@@ -39,10 +39,16 @@ extern "C" fn bulkhead_follow() {
     kernel().follow();
 }
 
-/// An interrupt, with all registers saved.
+/// Another thread runs after a call.
 #[unsafe(no_mangle)]
-extern "C" fn bulkhead_interrupt() {
-    interrupts::serve(kernel());
+extern "C" fn bulkhead_leave() {
+    kernel().leave();
+}
+
+/// An interrupt that came when the counter said `began`, with all registers saved.
+#[unsafe(no_mangle)]
+extern "C" fn bulkhead_interrupt(began: u64) {
+    interrupts::serve(kernel(), began);
 }
 
 /// A fault, with all registers saved.

@@ -28,7 +28,7 @@
     .endif
 .endm
 
-// Room below SP that nothing uses: the kernel is not interrupted.
+// Room below SP that nothing uses: the kernel is not interrupted. The last word is for when an interrupt came.
 .macro keep_scratch
     stp     x16, x17, [sp, #-32]
     str     x18, [sp, #-16]
@@ -125,6 +125,7 @@ switch_from_call:
     mrs     x1, elr_el1
     stp     x0, x1, [x17, #248]
     stp     xzr, xzr, [x17, #264]   // SPSR, resume as a call
+    bl      bulkhead_leave
 
 resume:
     mrs     x16, tpidr_el1
@@ -229,7 +230,10 @@ resume_whole:
 .endm
 
 interrupt:
+    mrs     x16, cntvct_el0         // up to here who is hit pays
+    str     x16, [sp, #-8]
     save_whole interrupt
+    ldr     x0, [sp, #-8]
     bl      bulkhead_interrupt
     b       resume
     follow_whole interrupt

@@ -118,22 +118,24 @@ pub(crate) fn disable_shared(intid: u64) {
     write(register, 1 << (intid % 32));
 }
 
-/// Serves what is pending.
+/// Serves what is pending, since `began`.
 #[inline(always)]
-pub(crate) fn serve(kernel: Kernel<'_, Machine>) {
+pub(crate) fn serve(kernel: Kernel<'_, Machine>, began: u64) {
+    kernel.interrupted(began);
     let intid = registers::acknowledge() & INTID;
-    if intid == TIMER {
+    let done = if intid == TIMER {
         kernel.tick();
+        true
     } else if intid == MAIL {
-        kernel.attend();
-    } else if intid < SPECIAL {
-        if !kernel.interrupt(intid) {
-            return;
-        }
+        kernel.attend(began);
+        true
     } else {
-        return;
+        intid < SPECIAL && kernel.interrupt(intid, began)
+    };
+    if done {
+        registers::end_interrupt(intid);
     }
-    registers::end_interrupt(intid);
+    kernel.leave();
 }
 
 // The instruction is spelled out: a compiler may choose one with write-back or of a pair, whose

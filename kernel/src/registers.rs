@@ -33,9 +33,19 @@ macro_rules! writers {
     )*};
 }
 
+/// The core's page. It is written once, before the kernel decides anything ([`set_core_page`]), so the compiler
+/// may take what it has read for what it would read again: a path asks once instead of ten times.
+#[inline(always)]
+pub(crate) fn core_page() -> u64 {
+    let value: u64;
+    // SAFETY: reads a register.
+    unsafe {
+        asm!("mrs {}, tpidr_el1", out(reg) value, options(pure, nomem, nostack, preserves_flags));
+    }
+    value
+}
+
 readers! {
-    /// The core's page.
-    core_page = "tpidr_el1";
     /// Ticks of the counter that all partitions share.
     counter = "cntvct_el0";
     /// Where the user context was.
@@ -67,7 +77,7 @@ writers! {
     set_timer_control = "cntv_ctl_el0";
     /// What user space may do with counters.
     set_counter_access = "cntkctl_el1";
-    /// The core's page.
+    /// The core's page. To be followed by calls of functions that are not inlined, which alone read it.
     set_core_page = "tpidr_el1";
     /// The core's rank, which user space may read.
     set_core_rank = "tpidrro_el0";

@@ -78,6 +78,25 @@ impl Setting {
         })
     }
 
+    /// By how much in a second what these lines say behind `key=` grows, from the first of them to the last.
+    fn rate(&self, before: &str, key: &str) -> Result<f64, BenchError> {
+        let lines = self.console(MISSION)?;
+        let of = |line: &String| {
+            let (stamp, rest) = line.strip_prefix('[')?.split_once(']')?;
+            let word = rest.split_once(before)?.1.split_once(key)?.1;
+            let told: f64 = word.strip_prefix('=')?.parse().ok()?;
+            Some([stamp.parse().ok()?, told])
+        };
+        let told: Vec<[f64; 2]> = lines.iter().filter_map(of).collect();
+        match &told[..] {
+            [first, .., last] => Ok((last[1] - first[1]) / (last[0] - first[0])),
+            _ => Err(BenchError::Incomplete {
+                what: before.into(),
+                folder: self.run_folder(),
+            }),
+        }
+    }
+
     fn timing(&self) -> Tasks {
         let mut partitions = self.system.partitions.iter();
         let mission = partitions.find(|partition| partition.name == MISSION);
@@ -182,8 +201,8 @@ fn of_length(context: &Context, length: u64) -> Result<OfLength, BenchError> {
     ];
     let setting = context.build("l3c-slots", SLOTS_SYSTEM, &changes, &arguments)?;
     setting.run_for(context)?;
-    let near = setting.told("VCPU near computed", "pieces")?;
-    let far = setting.told("VCPU far computed", "pieces")?;
+    let near = setting.rate("VCPU near computed", "pieces")?;
+    let far = setting.rate("VCPU far computed", "pieces")?;
     let answers = setting.answers("single")?;
     Ok(OfLength {
         length,

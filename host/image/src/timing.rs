@@ -156,3 +156,44 @@ fn task_of(task: &Task, bound_ns: u64) -> abi::Task {
         bound_ns,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_model::timing::{Order, Place};
+
+    fn timing() -> Timing {
+        let kind = VcpuKind::Main {
+            capacity_ns: 1_000_000,
+            period_ns: 5_000_000,
+        };
+        Timing {
+            vcpus: vec![Vcpu {
+                name: "loop".into(),
+                span: 0..0,
+                kind,
+                place: Place::default(),
+                core: 0,
+            }],
+            ..Timing::default()
+        }
+    }
+
+    /// Bands, slots and time partitions are opt-in: who names none gets no word of them.
+    #[test]
+    fn who_asks_for_nothing_of_it_gets_the_bytes_that_there_were_before() {
+        let described = size_of::<abi::Head>() + size_of::<abi::Vcpu>();
+        let plain = pack(&timing());
+        assert_eq!(plain.len(), described);
+        let mut banded = timing();
+        banded.schedule.order = Order::FixedPriority;
+        banded.schedule.bands = vec![2];
+        let banded = pack(&banded);
+        assert_eq!(banded.len(), described + size_of::<abi::Schedule>());
+        assert_eq!(
+            banded.get(..described),
+            Some(&plain[..]),
+            "all else is the same"
+        );
+    }
+}

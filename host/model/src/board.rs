@@ -43,8 +43,21 @@ pub struct Board {
     pub devices: Vec<Device>,
     /// Its PCIe host bridge, if it has one.
     pub pcie: Option<Pcie>,
+    /// What deciding costs there, where it has been measured.
+    pub costs: Option<Costs>,
     /// The machine that emulates the board.
     pub emulator: Emulator,
+}
+
+/// What the kernel and a partition's scheduler take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// Instructions of a decision, the way to it and back.
+    pub decision: u64,
+    /// Instructions of an interrupt that leads to no decision.
+    pub interrupt: u64,
+    /// Nanoseconds of an instruction.
+    pub instruction_ns: u64,
 }
 
 /// A PCIe host bridge. Functions are plugged in by descriptions, those of a partition behind a bridge

@@ -1,6 +1,6 @@
 //! Reading a board file
 
-use crate::board::{Board, Device, Emulator, FunctionKind, GuestMap, Pcie};
+use crate::board::{Board, Costs, Device, Emulator, FunctionKind, GuestMap, Pcie};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{self, At, Table};
 use crate::draft::{Field, Section, display, join};
@@ -146,6 +146,7 @@ fn board(table: &Table) -> Option<Board> {
             Some(_) => Some(pcie(&facts)?),
             None => None,
         },
+        costs: costs(&facts),
         emulator: emulator(&facts)?,
     })
 }
@@ -213,6 +214,15 @@ fn device(section: Section<'_>) -> Option<Device> {
         compatible: plain(section.texts("compatible")),
         clock_hz: section.number("clock_hz").value().map(|hz| hz as u32),
         name: section.name.value,
+    })
+}
+
+fn costs(facts: &Facts<'_>) -> Option<Costs> {
+    let number = |key| facts.number("costs", key);
+    Some(Costs {
+        decision: number("decision")?,
+        interrupt: number("interrupt")?,
+        instruction_ns: number("instruction_ns")?,
     })
 }
 

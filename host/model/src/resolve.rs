@@ -117,7 +117,7 @@ fn resolve_partition(
             None => None,
         },
         is_standby: primary.is_some(),
-        timing: partition.timing()?,
+        timing: draft.timing(partition)?,
     })
 }
 

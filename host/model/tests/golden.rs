@@ -155,6 +155,43 @@ fn sound_descriptions_pass_without_a_warning() {
     }
 }
 
+/// What `check --explain` says of who is schedulable, by system and changes of it.
+#[test]
+fn schedulability_is_told_with_its_numbers() {
+    let root = root();
+    let by_deadline: &[&str] = &[
+        "partition.control.schedule.order=earliest-deadline",
+        "partition.control.task.loop.deadline=5 ms",
+    ];
+    for (name, system, set) in [
+        ("vcpus", "systems/vcpus", &[][..]),
+        ("vcpus-by-deadline", "systems/vcpus", by_deadline),
+        ("bands", "systems/l3c", &[]),
+        ("doorbell", "tests/qemu/kernel-storm", &[]),
+    ] {
+        let overrides = Overrides {
+            set: set.iter().map(|text| (*text).to_owned()).collect(),
+        };
+        let (system, _) = load(&root.join(system), &root, &overrides)
+            .unwrap_or_else(|found| panic!("{}", render(&found, Style::default())));
+        let tables = system.partitions.iter().map(|partition| {
+            let table = partition.timing.table(true);
+            match table.is_empty() {
+                true => table,
+                false => format!("{}\n{table}", partition.name),
+            }
+        });
+        let text: String = tables.collect();
+        compare(
+            &root
+                .join("tests/golden/tables")
+                .join(name)
+                .with_extension("txt"),
+            &text,
+        );
+    }
+}
+
 #[test]
 fn there_are_enough_rules() {
     assert!(rule_ids().count() >= 45, "{}", rule_ids().count());

@@ -69,6 +69,8 @@ pub struct Machine {
     pub rtc: Option<u64>,
     /// Options that plug devices into the emulator.
     pub devices: Vec<String>,
+    /// Further ones, that let the host reach some of them, for runs by the host's clock.
+    pub forwarding: Vec<String>,
 }
 
 /// A partition as built.

@@ -346,26 +346,39 @@ pub fn emulator_words(system: &System, buses: &[Bus]) -> Vec<String> {
     let Some(pcie) = &system.board.pcie else {
         return Vec::new();
     };
-    let mut shared: Vec<String> = Vec::new();
+    let shared = each_function(system, buses, |_, kind| kind.shared.clone());
+    let buses = buses.iter().flat_map(|bus| bus.words(system, pcie));
+    shared.into_iter().chain(buses).collect()
+}
+
+/// Its options for what the host reaches.
+#[must_use]
+pub fn forwarding_words(system: &System, buses: &[Bus]) -> Vec<String> {
+    each_function(system, buses, |function, kind| {
+        Some(forwarded(kind.forwarded.as_ref()?, function.forward?))
+    })
+}
+
+/// What templates of all functions come to, each text once, word by word.
+fn each_function(
+    system: &System,
+    buses: &[Bus],
+    template: impl Fn(&Function, &FunctionKind) -> Option<String>,
+) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
     for function in buses.iter().flat_map(|bus| &bus.functions) {
         let described = &system.functions[function.id.0];
-        let options = system
-            .kind_of(function.id)
-            .and_then(|kind| kind.shared.as_ref());
-        let forwarded = described.forward.and_then(|ports| {
-            let kind = system.kind_of(function.id)?;
-            Some(forwarded(kind.forwarded.as_ref()?, ports))
-        });
-        for text in [options.cloned(), forwarded].into_iter().flatten() {
-            let text = filled(system, &text, described);
-            if !shared.contains(&text) {
-                shared.push(text);
-            }
+        let kind = system.kind_of(function.id);
+        let Some(template) = kind.and_then(|kind| template(described, kind)) else {
+            continue;
+        };
+        let text = filled(system, &template, described);
+        if !texts.contains(&text) {
+            texts.push(text);
         }
     }
-    let shared = shared.iter().flat_map(|text| text.split_whitespace());
-    let buses = buses.iter().flat_map(|bus| bus.words(system, pcie));
-    shared.map(str::to_owned).chain(buses).collect()
+    let words = texts.iter().flat_map(|text| text.split_whitespace());
+    words.map(str::to_owned).collect()
 }
 
 fn forwarded(template: &str, [host, port]: [u16; 2]) -> String {

@@ -53,6 +53,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     ///
     /// # Errors
     /// The memory is too small, or the image is none of a first component.
+    #[inline(never)]
     pub fn boot(self, offer: &Offer) -> Result<(), Status> {
         let mut free = Free {
             next: offer.memory.0,

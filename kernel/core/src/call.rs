@@ -1,6 +1,6 @@
 //! System calls: from the index in `x0` to the operation
 //!
-//! Invocations and returns come first; they are what must be fast. Everything else answers a status
+//! Invocations, returns and dispatches come first; they are what must be fast. Everything else answers a status
 //! and a value in the caller's message registers, also when another thread runs afterwards.
 
 use crate::frame::{Ref, State};
@@ -36,6 +36,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 Ok(()) => return,
                 Err(status) => Err(status),
             }
+        } else if kind == Kind::Thread as u64 && operation == Operation::Dispatch as u64 {
+            match self.dispatch(caller, self.thread(slot.object())) {
+                Ok(()) => return,
+                Err(status) => Err(status),
+            }
         } else if operation == Operation::Identify as u64 && kind.wrapping_sub(1) < KINDS {
             Ok(kind)
         } else {
@@ -60,9 +65,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (Operation::Send, Kind::Send) => self.send(self.thread(slot.object())),
             (Operation::Receive, Kind::Receive) => {
                 self.receive(caller, self.thread(slot.object()), first == POLL)
-            }
-            (Operation::Dispatch, Kind::Thread) => {
-                self.dispatch(caller, self.thread(slot.object()), [first, second, third])
             }
             (Operation::Fetch, Kind::Scheduler) => {
                 let scheduler = self.scheduler(slot.object());

@@ -117,6 +117,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// The calling core goes on with its first thread, which is current.
+    #[inline(never)]
     pub fn begin(self) {
         let core = self.0.core();
         let thread = self.current();

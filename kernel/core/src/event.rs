@@ -82,14 +82,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return;
         }
         let block = BLOCKS + BLOCK_WORDS * (index % MAX_THREADS as u64);
-        let sp = scb.word(block + 1);
-        if sp.get() != 0 {
+        let kept = scb.word(block + 1);
+        let sp = kept.get();
+        if sp != 0 {
             let ip = scb.word(block).get();
             thread.pc().set(ip.wrapping_add(KERNEL_RESUME_OFFSET));
-            thread.sp().set(sp.get());
+            thread.sp().set(sp);
             thread.resume().set(crate::object::CALLED);
             thread.message(0).set(0);
-            sp.set(0);
+            kept.set(0);
         }
     }
 

@@ -38,6 +38,7 @@ impl<H: Hal> Kernel<'_, H> {
             return;
         }
         thread.state().set(FAULTED);
+        self.charge();
         self.tell(thread, EventKind::Faulted);
         let own = self.scheduler(thread.scheduler().reference());
         let next = if own.thread().reference() == thread.at() {
@@ -46,6 +47,7 @@ impl<H: Hal> Kernel<'_, H> {
             own
         };
         self.activate(next);
+        self.leave();
         if self.current().is(thread) {
             let _does_not_return = self.0.monitor(MonitorCall::Fail(fault.syndrome));
         }

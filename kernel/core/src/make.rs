@@ -218,9 +218,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::NoTime);
         }
         let time = self.new_time(self.0.core(), at)?;
-        self.transfer(source, time, cycles, None)?;
+        self.transfer(source, time, cycles, self.said(caller, source, priority))?;
         self.set_owner(time, self.scheduler(caller.scheduler().reference()));
-        self.grade(caller, time, priority);
         self.enter_in(place, Kind::Time, at, 0)
     }
 

@@ -82,11 +82,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(0)
     }
 
-    /// Other cores have posted: delivers, to each thread at most once.
-    pub fn attend(self) {
+    /// Other cores have posted, of which an interrupt came at `began`: delivers, to each thread at most once.
+    pub fn attend(self, began: u64) {
         self.quiesce_in_passing();
         let core = self.0.core();
         let mailbox = self.0.frame(core.mailbox().reference());
+        let mut began = began;
         for word in Bits(mailbox.word(MAIL).take()) {
             for bit in Bits(mailbox.word(FIRST_MAIL + word % MAILS).take()) {
                 let number = word * 64 + bit;
@@ -98,6 +99,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
                     // It may have been meant for one that was retired.
                     if count != 0 {
                         self.deliver(receiver, count);
+                        began = self.served(receiver, began);
                     }
                 }
             }
@@ -147,6 +149,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::Alone);
         }
         caller.state().set(WAITING);
+        // The event says for how long it ran until now.
+        self.charge();
         self.tell(caller, EventKind::Blocked);
         let core = self.0.core();
         let preempted = self.thread(core.preempted().reference());
@@ -155,7 +159,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             && preempted.scheduler().get() == caller.scheduler().get();
         if resumable {
             core.preempted().set(self.void().address());
-            self.switch(preempted, self.time(core.preempted_time().reference()));
+            self.switch_or_expire(preempted, self.time(core.preempted_time().reference()));
         } else {
             self.activate(next);
         }
@@ -211,13 +215,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// An interrupt arrived; whether it has been dealt with.
+    /// An interrupt arrived, at `began`; whether it has been dealt with.
     ///
     /// A level stays active until its thread has served the device: the line would interrupt for ever.
     /// Until then no other level interrupts this core, everything else does, having more priority; and
     /// nothing is masked, which would enter the monitor.
     #[must_use]
-    pub fn interrupt(self, intid: u64) -> bool {
+    pub fn interrupt(self, intid: u64, began: u64) -> bool {
         self.quiesce_in_passing();
         let core = self.0.core();
         let table = self.0.frame(core.interrupts().reference());
@@ -230,33 +234,21 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if level {
             core.held().set(intid);
         }
-        self.at_the_cost_of(self.thread(receiver));
+        let receiver = self.thread(receiver);
+        let _always_taken = self.send(receiver);
+        if receiver.core().reference() == core.at() {
+            self.served(receiver, began);
+        }
         !level
     }
 
-    /// Notifies `receiver` of an interrupt. Who runs is only hit by it, and pays for what it executed
-    /// before; what the kernel does for the interrupt is counted for the receiver, whoever runs then.
+    /// What the kernel did since `began` was for interrupts of `receiver`, whoever runs then; now.
     #[inline(always)]
-    fn at_the_cost_of(self, receiver: Thread<'h>) {
-        let core = self.0.core();
-        let began = self.charge();
-        let (hit, time) = (self.current(), self.time(core.time().reference()));
-        let (cycles, budget) = (hit.cycles().get(), time.budget().get());
-        let _always_taken = self.send(receiver);
-        hit.cycles().set(cycles);
-        time.budget().set(budget);
+    fn served(self, receiver: Thread<'h>, began: u64) -> u64 {
         let now = self.0.now();
-        core.since().set(now);
-        if receiver.core().reference() == core.at() {
-            let served = receiver.served().get();
-            receiver
-                .served()
-                .set(served.wrapping_add(now.wrapping_sub(began)));
-        }
-        if self.current().is(hit) {
-            // Its budget ends so much later.
-            self.arm(now, time);
-        }
+        let served = receiver.served();
+        served.set(served.get().wrapping_add(now.wrapping_sub(began)));
+        now
     }
 
     /// The level of that number has been served.

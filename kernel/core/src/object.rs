@@ -60,7 +60,7 @@ objects! {
         current = 1,
         /// The temporal capability that pays.
         time = 2,
-        /// When it last paid.
+        /// When it last paid; [`NEVER`] where nobody pays until the kernel is left.
         since = 3,
         /// The thread whose FP registers are in the machine, or the void.
         fp_owner = 4,
@@ -72,6 +72,8 @@ objects! {
         space = 9,
         /// What the timer is set to.
         armed = 10,
+        /// Whether who runs does so without an end, since its budget is used up and nobody has time to decide.
+        spared = 11,
         /// A page of zeros whose slots are empty and whose leaves are itself: stands for "none".
         void = 12,
         /// Bitmap of the address-space identities in use.

@@ -14,13 +14,11 @@ use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{ALL, KEEP, Kind, NEVER, SAME_TIME, SCHEDULERS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// A scheduler's decision: `[time, time-out, epoch]`.
-    pub(crate) fn dispatch(
-        self,
-        caller: Thread<'h>,
-        next: Thread<'h>,
-        [time, timeout, epoch]: [u64; 3],
-    ) -> Answer {
+    /// A scheduler's decision, with time, time-out and epoch as arguments. A function of its own, so that other calls
+    /// save no registers for it.
+    #[inline(never)]
+    pub(crate) fn dispatch(self, caller: Thread<'h>, next: Thread<'h>) -> Result<(), Status> {
+        let [time, timeout, epoch, ..] = caller.arguments();
         let core = self.0.core();
         let scheduler = self.scheduler(caller.scheduler().reference());
         if self.epoch(scheduler).get() != epoch {
@@ -41,20 +39,23 @@ impl<'h, H: Hal> Kernel<'h, H> {
         core.preempted().set(self.void().address());
         // What it must see when it runs again, before it is possibly resumed by others.
         caller.answer(Status::Ok as u64, 0);
+        self.switch_or_expire(next, time);
+        Ok(())
+    }
+
+    /// Has `next` run on `time`, if there is any of it.
+    #[inline(always)]
+    pub(crate) fn switch_or_expire(self, next: Thread<'h>, time: Time<'h>) {
         self.switch(next, time);
         if time.budget().get() == 0 {
             self.expire();
         }
-        Ok(0)
     }
 
-    /// Has `next` run on `time`.
+    /// Has `next` run on `time`, which begins when it does: on the way out ([`Kernel::leave`]).
     #[inline(always)]
     pub(crate) fn switch(self, next: Thread<'h>, time: Time<'h>) {
         let core = self.0.core();
-        let now = self.charge();
-        core.time().set(time.at().address());
-        core.current().set(next.at().address());
         self.announce(next);
         let space = self.component(next.component().reference()).space().get();
         if space != core.space().get() {
@@ -63,46 +64,81 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         self.0
             .lend_floating_point(core.fp_owner().reference() == next.at());
-        self.arm(now, time);
+        // As late as possible: what is left of the path is nobody's.
+        self.charge();
+        core.time().set(time.at().address());
+        core.current().set(next.at().address());
+        core.spared().set(0);
+        if core.running().reference() == next.at() {
+            self.leave();
+        }
     }
 
-    /// Charges the time since the last charge to who ran; now.
+    /// Charges the time since the last charge to who ran.
     #[inline(always)]
-    pub(crate) fn charge(self) -> u64 {
+    pub(crate) fn charge(self) {
+        self.charge_until(self.0.now());
+    }
+
+    #[inline(always)]
+    fn charge_until(self, now: u64) {
         let core = self.0.core();
-        let now = self.0.now();
-        let used = now.wrapping_sub(core.since().get());
+        // Nothing, where nobody pays.
+        let used = now.saturating_sub(core.since().get());
         core.since().set(now);
         let thread = self.current();
         thread
             .cycles()
             .set(thread.cycles().get().wrapping_add(used));
         let budget = self.time(core.time().reference()).budget();
-        if budget.get() != ALL {
-            budget.set(budget.get().saturating_sub(used));
+        let left = budget.get();
+        if left != ALL {
+            budget.set(left.saturating_sub(used));
         }
-        now
     }
 
-    /// Sets the timer to the end of the budget or the first time-out of the current thread's scheduler
-    /// and its ancestors, whichever comes first.
+    /// An interrupt came at `began`. Who runs is only hit by it, and pays for what it executed before; what the
+    /// kernel does until [`Kernel::leave`] is nobody's.
     #[inline(always)]
-    pub(crate) fn arm(self, now: u64, time: Time<'h>) {
+    pub fn interrupted(self, began: u64) {
+        self.charge_until(began);
+        self.0.core().since().set(NEVER);
+    }
+
+    /// The way out of the kernel, after an interrupt or where another thread runs next. Its time begins, and
+    /// the timer is set to the end of that or the first time-out of its scheduler and their ancestors,
+    /// whichever comes first.
+    #[inline(never)]
+    pub fn leave(self) {
         let core = self.0.core();
-        let end = now.saturating_add(time.budget().get());
-        let mut deadline = end.min(core.due().get());
+        let mut deadline = core.due().get();
+        let mut lasts = ALL;
+        if core.spared().get() == 0 {
+            lasts = self.time(core.time().reference()).budget().get();
+            deadline = deadline.min(self.first_timeout());
+        }
+        let now = self.0.now();
+        core.since().set(now);
+        deadline = deadline.min(now.saturating_add(lasts));
+        if deadline != core.armed().get() {
+            core.armed().set(deadline);
+            self.0.set_timer(deadline);
+        }
+    }
+
+    /// Of the current thread's scheduler and its ancestors.
+    #[inline(always)]
+    fn first_timeout(self) -> u64 {
+        let mut first = NEVER;
         let mut scheduler = self.scheduler(self.current().scheduler().reference());
         for _ in 0..SCHEDULERS {
-            deadline = deadline.min(scheduler.timeout().get());
+            first = first.min(scheduler.timeout().get());
             scheduler = self.scheduler(scheduler.parent().reference());
             if !self.exists(scheduler) {
                 break;
             }
         }
-        if deadline != core.armed().get() {
-            core.armed().set(deadline);
-            self.0.set_timer(deadline);
-        }
+        first
     }
 
     /// The timer fired.
@@ -111,15 +147,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
         // It is a level: silent until the next deadline is set.
         core.armed().set(NEVER);
         self.0.set_timer(NEVER);
-        let now = self.charge();
+        let now = self.0.now();
         self.quiesce(now);
-        let time = self.time(core.time().reference());
-        if time.budget().get() == 0 {
+        if self.time(core.time().reference()).budget().get() == 0 {
             self.expire();
         } else if let Some(scheduler) = self.timed_out(now) {
             self.activate(scheduler);
-        } else {
-            self.arm(now, time);
         }
     }
 
@@ -147,7 +180,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Runs a scheduler's own thread, or that of the nearest ancestor that has time; where none
-    /// has, the current thread goes on.
+    /// has, the current thread goes on, without end.
     pub(crate) fn activate(self, scheduler: Scheduler<'h>) {
         let mut scheduler = scheduler;
         for _ in 0..SCHEDULERS {
@@ -167,9 +200,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             }
             scheduler = self.scheduler(scheduler.parent().reference());
         }
-        let core = self.0.core();
-        core.armed().set(core.due().get());
-        self.0.set_timer(core.due().get());
+        self.0.core().spared().set(1);
     }
 
     /// Ends a wait: the answer is the number of notifications.

@@ -10,6 +10,7 @@ mod ownership;
 mod quiescence;
 mod reclaim;
 mod scheduling;
+mod temporal;
 
 use crate::boot::Offer;
 use crate::frame::{Frame, PAGE, Ref, State, Word};
@@ -233,7 +234,7 @@ impl Machine {
             self.enter_user();
         }
         if self.processor().mail.take() {
-            self.interrupted(|| self.kernel().attend());
+            self.interrupted(|began| self.kernel().attend(began));
         }
     }
 
@@ -261,6 +262,7 @@ impl Machine {
                 running.pc().set(pc);
                 running.sp().set(sp);
                 running.resume().set(CALLED);
+                self.kernel().leave();
             }
             self.enter_user();
         } else if how == INTERRUPTED {
@@ -329,17 +331,17 @@ impl Machine {
 
     /// The running thread faults.
     pub(super) fn fault(&self, syndrome: u64) {
-        self.interrupted(|| {
-            self.kernel().fault(Fault {
-                syndrome,
-                address: 0,
-            })
+        self.interrupt_user();
+        self.kernel().fault(Fault {
+            syndrome,
+            address: 0,
         });
+        self.leave(INTERRUPTED);
     }
 
     pub(super) fn interrupt(&self, intid: u64) {
-        self.interrupted(|| {
-            if !self.kernel().interrupt(intid) {
+        self.interrupted(|began| {
+            if !self.kernel().interrupt(intid, began) {
                 assert_eq!(self.processor().active.replace(intid), 0, "one at a time");
             }
         });
@@ -347,18 +349,26 @@ impl Machine {
 
     pub(super) fn tick(&self, now: u64) {
         self.now.set(now);
-        self.interrupted(|| self.kernel().tick());
+        self.interrupted(|_| self.kernel().tick());
     }
 
-    fn interrupted(&self, serve: impl Fn()) {
+    /// Serves an interrupt, which comes when the clock says what it is told.
+    fn interrupted(&self, serve: impl Fn(u64)) {
+        let began = self.now();
+        self.interrupt_user();
+        self.kernel().interrupted(began);
+        serve(began);
+        self.kernel().leave();
+        self.leave(INTERRUPTED);
+    }
+
+    fn interrupt_user(&self) {
         self.cohere();
         let running = self.running();
         let [pc, sp] = self.processor().context.get();
         running.pc().set(pc);
         running.sp().set(sp);
         running.resume().set(INTERRUPTED);
-        serve();
-        self.leave(INTERRUPTED);
     }
 
     /// Word `word` of the first component's SCB page.

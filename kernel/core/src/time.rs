@@ -2,7 +2,8 @@
 //!
 //! Priorities are 64 bits, smaller is more important, [`LEAST`] where a scheduler said nothing.
 //! Where time from two origins meets, the vector becomes the weaker of both, so that no scheduler's
-//! time runs more importantly than it granted (spec 20-kernel, details).
+//! time runs more importantly than it granted (spec 20-kernel, details). Time that is used up meets nothing:
+//! what replaces it brings its own vector, but what the scheduler that replaces it said of it remains.
 
 use crate::call::{Answer, Arguments};
 use crate::object::{Core, Thread, Time};
@@ -29,14 +30,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
             }
             Operation::Transfer => {
                 let into = self.own_time(caller, first)?;
-                self.transfer(time, into, second, None)
+                let place = self.scheduler(caller.scheduler().reference()).place().get();
+                self.transfer(time, into, second, (place, None))
             }
             Operation::Delegate => {
                 let receiver = self.own(caller, first).expect(Kind::Send)?;
                 let receiver = self.thread(receiver.object());
                 let into = self.local(self.time(receiver.time().reference()))?;
-                let place = self.scheduler(caller.scheduler().reference()).place().get();
-                self.transfer(time, into, second, Some((place, third)))?;
+                let grade = self.said(caller, time, third);
+                self.transfer(time, into, second, grade)?;
                 if fourth != 0 {
                     self.send(receiver)
                 } else {
@@ -63,12 +65,28 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.local(self.time(time.object()))
     }
 
-    /// Sets the priority that the caller's scheduler gives.
+    /// What the caller says of time for its scheduler: its place in vectors, and a priority. Who decides is in
+    /// the scheduler's component; its threads elsewhere make nothing more important than it said.
     #[inline(never)]
-    pub(crate) fn grade(self, caller: Thread<'h>, time: Time<'h>, priority: u64) {
-        let place = self.scheduler(caller.scheduler().reference()).place().get();
-        self.prioritise(time, place, priority);
-        time.places().set(time.places().get().max(place + 1));
+    pub(crate) fn said(
+        self,
+        caller: Thread<'h>,
+        of: Time<'h>,
+        priority: u64,
+    ) -> (u64, Option<u64>) {
+        let scheduler = self.scheduler(caller.scheduler().reference());
+        let place = scheduler.place().get();
+        let decides = scheduler.component().reference() == caller.component().reference();
+        let strongest = if decides { 0 } else { of.priority(place).get() };
+        (place, Some(priority.max(strongest)))
+    }
+
+    /// Sets the priority that the caller's scheduler gives.
+    fn grade(self, caller: Thread<'h>, time: Time<'h>, priority: u64) {
+        if let (place, Some(priority)) = self.said(caller, time, priority) {
+            self.prioritise(time, place, priority);
+            time.places().set(time.places().get().max(place + 1));
+        }
     }
 
     /// Writes a place of a vector; its core counts in how many each place says something.
@@ -83,14 +101,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
         word.set(priority);
     }
 
-    /// Moves `cycles` (or [`ALL`]); with a grade, the giver's scheduler has a say from now on.
+    /// Moves `cycles` (or [`ALL`]) for the scheduler of a place. It grades what it gives, or leaves it at what was
+    /// said, of both.
     #[inline(never)]
     pub(crate) fn transfer(
         self,
         from: Time<'h>,
         into: Time<'h>,
         cycles: u64,
-        grade: Option<(u64, u64)>,
+        (giver, grade): (u64, Option<u64>),
     ) -> Answer {
         if from.is(into) || into.at() == self.void() {
             return Err(Status::BadArgument);
@@ -102,20 +121,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
             _ => had.saturating_add(moved).min(ALL - 1),
         });
         for place in 0..SCHEDULERS as u64 {
-            let given = match grade {
-                Some((graded, priority)) if graded == place => priority,
-                _ => from.priority(place).get(),
-            };
-            let kept = if had == 0 {
-                0
-            } else {
-                into.priority(place).get()
-            };
+            let [given, said] = [from, into].map(|time| time.priority(place).get());
+            let given = grade.filter(|_| place == giver).unwrap_or(given);
+            let stays = had != 0 || place == giver && grade.is_none() && said != LEAST;
+            let kept = if stays { said } else { 0 };
             self.prioritise(into, place, given.max(kept));
         }
-        let graded = grade.map_or(0, |(place, _)| place + 1);
-        let places = into.places().get().max(from.places().get()).max(graded);
-        into.places().set(places);
+        let places = into.places().get().max(from.places().get());
+        into.places().set(places.max(giver + 1));
         Ok(moved)
     }
 }

@@ -6,7 +6,7 @@
 //! much of it would be missing.
 
 use crate::utilisation::{Fraction, WHOLE, demand};
-use crate::vcpu::{Io, main_response, response};
+use crate::vcpu::{Io, main_response_behind, part_response_behind};
 use crate::{Reservation, Time};
 
 /// A VCPU that does not get its C in every T.
@@ -21,10 +21,16 @@ pub struct Misfit {
 /// The most important of `mains`, which are ordered by rank, that does not fit beside `io`.
 #[must_use]
 pub fn misfit(mains: &[Reservation], io: &[Io]) -> Option<Misfit> {
-    let vcpu = (0..mains.len()).find(|&rank| main_response(mains, io, rank).is_none())?;
-    let Reservation { capacity, period } = *mains.get(vcpu)?;
-    let before = io.iter().filter(|io| io.rank <= vcpu);
-    let fits = |own| response(own, mains.get(..vcpu)?, before.clone(), period);
+    misfit_behind(&[], mains, io)
+}
+
+/// The same behind what is more important than all of them ([`crate::overhead`]).
+#[must_use]
+pub fn misfit_behind(ahead: &[Reservation], mains: &[Reservation], io: &[Io]) -> Option<Misfit> {
+    let unfit = |&rank: &usize| main_response_behind(ahead, mains, io, rank).is_none();
+    let vcpu = (0..mains.len()).find(unfit)?;
+    let capacity = mains.get(vcpu)?.capacity;
+    let fits = |own| part_response_behind(ahead, mains, io, vcpu, own);
     let (mut fitting, mut lacking) = (0, capacity);
     while lacking - fitting > 1 {
         let middle = fitting + (lacking - fitting) / 2;

@@ -12,6 +12,7 @@ pub mod admission;
 pub mod communication;
 pub mod fixed_priority;
 pub mod migration;
+pub mod overhead;
 pub mod pipeline;
 pub mod placement;
 pub mod time_partitions;
@@ -45,7 +46,7 @@ impl Reservation {
     /// Longest wait for budget once it is used up: T − C.
     #[must_use]
     pub const fn gap(self) -> Time {
-        self.period - self.capacity
+        self.period.saturating_sub(self.capacity)
     }
 
     /// Time from the start of `work` on a full budget to its end: ⌊w/C⌋·T + w mod C (the form of

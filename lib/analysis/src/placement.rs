@@ -115,6 +115,7 @@ impl<const M: usize, const S: usize> Placement<M, S> {
         let core = Core {
             vcpus: self.vcpus.get(..self.count).unwrap_or(&[]),
             io: self.io.get(..self.io_count).unwrap_or(&[]),
+            ahead: &[],
             table: Table {
                 frame: self.frame,
                 slots: self.slots.get(..self.slot_count).unwrap_or(&[]),

@@ -53,6 +53,8 @@ pub struct Core<'a> {
     pub vcpus: &'a [Placed],
     /// I/O VCPUs; [`Io::rank`] is the priority of the most important one that waits for it.
     pub io: &'a [Io],
+    /// What is more important than all ([`crate::overhead`]).
+    pub ahead: &'a [Reservation],
     /// The time table.
     pub table: Table<'a>,
 }
@@ -131,7 +133,10 @@ impl Core<'_> {
             .io
             .iter()
             .filter(|io| io.rank <= usize::from(own.priority));
-        io.map(|io| io.demand(window))
+        let io = io.map(|io| io.demand(window));
+        let ahead = self.ahead.iter();
+        let ahead = ahead.map(|one| window.div_ceil(one.period).checked_mul(one.capacity));
+        io.chain(ahead)
             .try_fold(sum, |sum, demand| sum.checked_add(demand?))
     }
 
@@ -380,6 +385,7 @@ mod tests {
         let core = Core {
             vcpus: &vcpus,
             io: &[],
+            ahead: &[],
             table: Table {
                 frame: 0,
                 slots: &[],
@@ -401,6 +407,7 @@ mod tests {
         let core = Core {
             vcpus: &vcpus,
             io: &[],
+            ahead: &[],
             table: TABLE,
         };
         // Behind 5; behind 2 and 5; in the slots of TP1, the longest way to 37 from 30 on: 10 of this
@@ -429,6 +436,7 @@ mod tests {
             Core {
                 vcpus,
                 io: &[],
+                ahead: &[],
                 table: Table {
                     frame: 0,
                     slots: &[],

@@ -39,24 +39,24 @@ impl Io {
 #[must_use]
 pub fn response<'a>(
     own: Time,
-    higher: &[Reservation],
+    higher: &'a [Reservation],
     io: impl Iterator<Item = &'a Io> + Clone,
     limit: Time,
 ) -> Option<Time> {
-    response_from(own, own, higher, io, limit)
+    response_from(own, own, higher.iter(), io, limit)
 }
 
 /// The same for a caller who knows that it is at least `least`.
 fn response_from<'a>(
     least: Time,
     own: Time,
-    higher: &[Reservation],
+    higher: impl Iterator<Item = &'a Reservation> + Clone,
     io: impl Iterator<Item = &'a Io> + Clone,
     limit: Time,
 ) -> Option<Time> {
     let mut window = least.max(own);
     loop {
-        let mains = higher.iter().try_fold(own, |sum, vcpu| {
+        let mains = higher.clone().try_fold(own, |sum, vcpu| {
             let releases = window.div_ceil(vcpu.period);
             sum.checked_add(releases.checked_mul(vcpu.capacity)?)
         })?;
@@ -77,9 +77,32 @@ fn response_from<'a>(
 /// its end. `mains` is ordered by rank; `None` where it exceeds T.
 #[must_use]
 pub fn main_response(mains: &[Reservation], io: &[Io], rank: usize) -> Option<Time> {
+    main_response_behind(&[], mains, io, rank)
+}
+
+/// The same behind what is more important than all of them ([`crate::overhead`]).
+#[must_use]
+pub fn main_response_behind(
+    ahead: &[Reservation],
+    mains: &[Reservation],
+    io: &[Io],
+    rank: usize,
+) -> Option<Time> {
     let own = mains.get(rank)?;
+    part_response_behind(ahead, mains, io, rank, own.capacity)
+}
+
+/// The same for so much of its budget.
+pub(crate) fn part_response_behind(
+    ahead: &[Reservation],
+    mains: &[Reservation],
+    io: &[Io],
+    rank: usize,
+    own: Time,
+) -> Option<Time> {
     let before = io.iter().filter(|io| io.rank <= rank);
-    response(own.capacity, mains.get(..rank)?, before, own.period)
+    let higher = ahead.iter().chain(mains.get(..rank)?);
+    response_from(own, own, higher, before, mains.get(rank)?.period)
 }
 
 /// Responses of all of them at once, as [`main_response`] gives them one by one; `None` in `found` where it exceeds
@@ -90,7 +113,7 @@ pub fn main_responses(mains: &[Reservation], io: &[Io], found: &mut [Option<Time
     for (rank, (own, found)) in mains.iter().zip(found).enumerate() {
         let io = io.iter().filter(|io| io.rank <= rank);
         let least = own.capacity.saturating_add(before);
-        *found = response_from(least, own.capacity, &mains[..rank], io, own.period);
+        *found = response_from(least, own.capacity, mains[..rank].iter(), io, own.period);
         before = found.unwrap_or(0);
     }
 }

@@ -12,6 +12,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod alike;
 pub mod budget;
 pub mod harness;
 pub mod policy;

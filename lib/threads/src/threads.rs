@@ -4,14 +4,17 @@
     reason = "scheduler state is shared under a lock; switches between threads"
 )]
 
+mod locked;
+mod state;
+
 use crate::accounts::Accounts;
 use crate::events::Wish;
 use crate::lock::Lock;
 use crate::wait::Waiters;
 use crate::{Machine, NEVER, Time};
-use bulkhead_abi::dispatch::{EVENTS, EventKind, MAX_THREADS, Scb};
+use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_sched::policy::{Policy, ServerId};
-use bulkhead_sched::{Decision, Scheduler, ThreadId, Wakeup};
+use bulkhead_sched::{Scheduler, ThreadId, Wakeup};
 use core::cell::UnsafeCell;
 use core::convert::Infallible;
 use core::marker::PhantomData;
@@ -192,10 +195,12 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// it. Called by thread 0.
     pub fn run_telling(&self, mut tell: impl FnMut(u64, u64, EventKind)) -> ! {
         loop {
-            while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
-                tell(index, name, kind);
-            }
-            let (decided, name) = self.decide(NEVER);
+            let Some((decided, name)) = self.decide(NEVER, true) else {
+                while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
+                    tell(index, name, kind);
+                }
+                continue;
+            };
             let _decided_again =
                 M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
         }
@@ -251,8 +256,10 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// thread 0.
     pub fn run(&self, until: Time) {
         while M::now() < until {
-            self.hear_of_faults();
-            let (decided, name) = self.decide(until);
+            let Some((decided, name)) = self.decide(until, false) else {
+                self.tell_of_faults();
+                continue;
+            };
             let ends = decided.thread.is_none() && decided.timer == NEVER;
             if ends && self.with(|state| state.listeners == 0) {
                 return;
@@ -271,8 +278,10 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// The refusal of `wait`.
     pub fn run_waiting<E>(&self, mut wait: impl FnMut() -> Result<(), E>) -> Result<Infallible, E> {
         loop {
-            self.hear_of_faults();
-            let (decided, name) = self.decide(NEVER);
+            let Some((decided, name)) = self.decide(NEVER, false) else {
+                self.tell_of_faults();
+                continue;
+            };
             if decided.thread.is_none() {
                 wait()?;
                 continue;
@@ -282,7 +291,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    fn hear_of_faults(&self) {
+    fn tell_of_faults(&self) {
         while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
             if kind == EventKind::Faulted {
                 M::faulted(index, name);
@@ -290,13 +299,18 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    /// Thread 0's decision, its timer at most `until`, and the name of who is to run.
-    fn decide(&self, until: Time) -> (Decided, u64) {
+    /// Thread 0's decision, its timer at most `until`, and the name of who is to run. `None` where there is
+    /// something to tell first, of budgets that were used up only with `expired`: nobody pays for that.
+    fn decide(&self, until: Time, expired: bool) -> Option<(Decided, u64)> {
         let own = own_index::<M>();
         loop {
             self.take(own);
             let state = self.state_locked();
-            state.settle::<M>();
+            state.take_in::<M>();
+            if !state.is_told_all(expired) {
+                self.hand_back(own);
+                return None;
+            }
             let mut decided = state.decide::<M>();
             decided.timer = decided.timer.min(until);
             (state.armed, state.armed_in) = (decided.timer, decided.epoch);
@@ -304,7 +318,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             let name = decided.thread.map_or(idle, |thread| state.name(thread));
             // Who waited for the lock may have decided otherwise: this decision is none any more.
             if !self.hand_back(own) {
-                return (decided, name);
+                return Some((decided, name));
             }
         }
     }
@@ -460,7 +474,6 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     pub(crate) fn reschedule(&self, own: u64) {
         loop {
             let state = self.state_locked();
-            state.settle::<M>();
             let Decided {
                 thread,
                 timer,
@@ -490,114 +503,6 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             self.take(own);
         }
     }
-
-    #[inline(always)]
-    fn switch_to(&self, own: u64, next: u64, name: u64, epoch: u64) -> bool {
-        // SAFETY: `own` runs, `next` is another thread, made under that name.
-        unsafe { M::switch(own, next, name, epoch) }
-    }
-
-    /// What the lock protects, for who holds it.
-    #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "the lock makes it exclusive")]
-    pub(crate) fn state_locked(&self) -> &mut State<P, N> {
-        // SAFETY: the caller holds the lock, and lets go of the state before the lock.
-        unsafe { &mut *self.state.get() }
-    }
-
-    /// Notes which mutex the calling thread wants; null for none.
-    #[inline(always)]
-    pub(crate) fn want(&self, own: u64, mutex: *const Lock) {
-        // SAFETY: places are made once; this one is written by the thread itself, whole.
-        let waits = unsafe { &(*self.state.get()).waits };
-        if let Some(wait) = waits.get(thread_of(own).index()) {
-            wait.mutex.store(mutex.cast_mut(), Relaxed);
-        }
-    }
-
-    /// Switches to a thread that has what the caller wants, or wants what the caller had.
-    pub(crate) fn hand_over(&self, own: u64, next: u64) {
-        if own == next {
-            return;
-        }
-        let epoch = M::scb().epoch.load(Relaxed);
-        // SAFETY: capabilities are written once, before their thread exists.
-        let state = unsafe { &*self.state.get() };
-        let name = state.name_of(next, M::own());
-        if !self.switch_to(own, next, name, epoch) {
-            // Events or a stale epoch: the policy looks at it.
-            self.take_again(own);
-        }
-    }
-
-    /// The same at the latest until `until`, when the scheduler looks again at who runs.
-    pub(crate) fn hand_over_until(&self, own: u64, next: u64, until: Time) {
-        self.take(own);
-        let state = self.state_locked();
-        let epoch = M::scb().epoch.load(Relaxed);
-        if until >= state.armed && epoch == state.armed_in {
-            self.give_back(own);
-            self.hand_over(own, next);
-            return;
-        }
-        (state.armed, state.armed_in) = (until, epoch);
-        let name = state.name_of(next, M::own());
-        self.give_back(own);
-        if !M::dispatch(name, M::SAME_TIME, Some(until), epoch) {
-            self.take_again(own);
-        }
-    }
-
-    /// Has the lock's owner, which was preempted, run. By the kernel, since events may wait that nobody
-    /// can read without the lock.
-    #[cold]
-    fn help(&self, owner: u64) {
-        let epoch = M::scb().epoch.load(Relaxed);
-        // SAFETY: names are written once, before their thread exists.
-        let name = unsafe { &*self.state.get() }.name_of(owner, M::own());
-        // Refused as stale: the lock is looked at again.
-        let _helped = M::dispatch(name, M::SAME_TIME, None, epoch);
-    }
-
-    fn take_again(&self, own: u64) {
-        if self.lock.try_take(own) {
-            self.reschedule(own);
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn take(&self, own: u64) {
-        while !self.lock.try_take(own) {
-            if let Some(owner) = self.lock.ask(own) {
-                self.help(owner);
-            }
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn give_back(&self, own: u64) {
-        self.hand_back(own);
-    }
-
-    /// Gives the lock back; whether to somebody who waited for it.
-    #[inline(always)]
-    fn hand_back(&self, own: u64) -> bool {
-        let waiter = self.lock.release();
-        if let Some(waiter) = waiter {
-            self.hand_over(own, waiter);
-        }
-        waiter.is_some()
-    }
-
-    fn with<R>(&self, act: impl FnOnce(&mut State<P, N>) -> R) -> R {
-        let own = own_index::<M>();
-        self.take(own);
-        let state = self.state_locked();
-        state.settle::<M>();
-        let result = act(state);
-        self.give_back(own);
-        result
-    }
 }
 
 /// A decision, ready to be dispatched.
@@ -608,168 +513,6 @@ struct Decided {
     time: u64,
     /// In which it was made.
     epoch: u64,
-}
-
-impl<P: Policy, const N: usize> State<P, N> {
-    /// Hears what happened, charges who ran, decides, and grants the budget.
-    #[inline(always)]
-    fn decide<M: Machine>(&mut self) -> Decided {
-        let now = M::now();
-        if let Some(used) = self.accounts.take_back::<M>() {
-            self.scheduler.account(used, now);
-        }
-        self.hear::<M>();
-        let epoch = M::scb().epoch.load(Relaxed);
-        let now = M::now();
-        let Decision {
-            thread,
-            timer,
-            account,
-        } = self.scheduler.decide(now);
-        let time = self.accounts.grant::<M>(account);
-        match self.accounts.is_granted() {
-            true => self.scheduler.dispatched_on_account(thread, now),
-            false => self.scheduler.dispatched(thread, now),
-        }
-        let metered = account.filter(|_| self.accounts.is_granted());
-        Decided {
-            thread,
-            timer: metered.map_or(timer, |account| account.timer),
-            time,
-            epoch,
-        }
-    }
-
-    /// The next thread that was stopped, what the machine calls it, and by what.
-    fn take_stopped<M: Machine>(&mut self) -> Option<(u64, u64, EventKind)> {
-        self.hear::<M>();
-        let (threads, kind) = match self.faulted {
-            0 => (&mut self.expired, EventKind::Expired),
-            _ => (&mut self.faulted, EventKind::Faulted),
-        };
-        let index = u64::from(threads.trailing_zeros());
-        *threads &= threads.wrapping_sub(1);
-        (index < MAX_THREADS as u64).then(|| (index, self.name(thread_of(index)), kind))
-    }
-
-    fn name(&self, thread: ThreadId) -> u64 {
-        self.names.get(thread.index()).copied().unwrap_or(0)
-    }
-
-    /// Something happens: who ran on an account is charged with what it used, to the cycle, and who was
-    /// handed over to is ready.
-    #[inline(always)]
-    fn settle<M: Machine>(&mut self) {
-        if let Some(used) = self.accounts.used::<M>() {
-            self.scheduler.account(used, M::now());
-        }
-        if let Some(HandOver { consumer, .. }) = self.handed.take() {
-            self.scheduler.wakeup(thread_of(consumer), M::now());
-        }
-    }
-
-    /// Wakes a thread if it is blocked: what woke it is kept elsewhere.
-    pub(crate) fn rouse<M: Machine>(&mut self, thread: ThreadId) {
-        if self.scheduler.is_blocked(thread) {
-            self.scheduler.wakeup(thread, M::now());
-        }
-    }
-
-    /// What the kernel says happened.
-    #[inline(always)]
-    fn hear<M: Machine>(&mut self) {
-        if M::scb().overflow.load(Relaxed) != 0 {
-            M::fetch();
-        }
-        while let Some((index, kind)) = next_event(M::scb()) {
-            if index == OWN || index == IDLE {
-                continue;
-            }
-            let now = M::now();
-            match kind {
-                EventKind::Activated => {
-                    self.outside.remove(thread_of(index));
-                    self.scheduler.wakeup(thread_of(index), now);
-                    self.scheduler.favour(thread_of(index));
-                }
-                EventKind::Blocked => {
-                    self.outside.insert(thread_of(index));
-                    // A wake-up that it was given before is answered, and it blocks all the same.
-                    let answered = self.scheduler.block(thread_of(index), NEVER, now);
-                    if answered.is_some() {
-                        self.scheduler.block(thread_of(index), NEVER, now);
-                    }
-                }
-                EventKind::Faulted => {
-                    self.faulted |= 1 << (index % MAX_THREADS as u64);
-                    let _known = self.scheduler.remove(thread_of(index), now);
-                }
-                EventKind::Expired => self.expired |= 1 << (index % MAX_THREADS as u64),
-            }
-        }
-    }
-
-    /// What the kernel has spent on a thread's interrupts since this was last asked.
-    fn served_since<M: Machine>(&mut self, thread: ThreadId) -> Time {
-        let served = M::served(self.name(thread));
-        let wait = self.wait(thread);
-        served.wrapping_sub(core::mem::replace(&mut wait.served, served))
-    }
-
-    fn wait(&mut self, thread: ThreadId) -> &mut Wait {
-        &mut self.waits[thread.index()]
-    }
-
-    /// The thread begins to wait, behind those that do.
-    pub(crate) fn queue_up(&mut self, thread: ThreadId) {
-        self.tickets += 1;
-        self.wait(thread).since = self.tickets;
-    }
-
-    pub(crate) fn waits_longer(&self, one: ThreadId, other: ThreadId) -> bool {
-        self.waits[one.index()].since < self.waits[other.index()].since
-    }
-
-    pub(crate) fn wish(&mut self, thread: ThreadId, wish: Wish) {
-        self.wait(thread).wish = wish;
-    }
-
-    pub(crate) fn wished(&self, thread: ThreadId) -> Wish {
-        self.waits[thread.index()].wish
-    }
-
-    /// Which mutex the thread wants; null for none.
-    pub(crate) fn wants(&self, thread: ThreadId) -> *const Lock {
-        let wait = self.waits.get(thread.index());
-        wait.map_or(core::ptr::null(), |wait| wait.mutex.load(Relaxed))
-    }
-
-    fn name_of(&self, index: u64, own: u64) -> u64 {
-        if index == OWN {
-            own
-        } else {
-            self.name(thread_of(index))
-        }
-    }
-}
-
-/// The next event: the thread's index, and what happened to it.
-fn next_event(scb: &Scb) -> Option<(u64, EventKind)> {
-    const KINDS: [EventKind; 4] = [
-        EventKind::Activated,
-        EventKind::Blocked,
-        EventKind::Expired,
-        EventKind::Faulted,
-    ];
-    let consumed = scb.consumed.load(Relaxed);
-    if consumed == scb.produced.load(Relaxed) {
-        return None;
-    }
-    let event = &scb.events[consumed as usize % EVENTS];
-    let (index, kind) = (event.thread.load(Relaxed), event.kind.load(Relaxed));
-    scb.consumed.store(consumed.wrapping_add(1), Relaxed);
-    let kind = KINDS.into_iter().find(|known| *known as u32 == kind)?;
-    Some((index.into(), kind))
 }
 
 /// The policy's name of the thread of that index.

@@ -5,7 +5,8 @@
           spin:  2 threads, computing work.     A { B { C{W}; W }; 5 %; taskwait }
           tree:  random trees of blocking tasks on 4 threads, against the greedy bound.
    Prints, per iteration, the time over W (sleep, spin) or over the bound (tree), and in the same unit what the host
-   withheld meanwhile: for how long threads were ready and had no processor, or computed and did not get on. */
+   withheld meanwhile: for how long threads were ready and had no processor, computed and did not get on, or slept on
+   when their time had come. */
 #define _GNU_SOURCE
 #include "bench.h"
 #include <dirent.h>
@@ -13,6 +14,8 @@
 
 /* Seconds between two looks at the clock that a thread does not need: it was stopped. */
 #define STOPPED 50e-6
+/* Seconds after its time that a thread wakes up without anything being wrong: the kernel's slack and the way back. */
+#define LATE 300e-6
 
 static double w, stopped;
 
@@ -35,9 +38,18 @@ static double waited(void) {
   return sum;
 }
 
+static void note_stopped(double seconds) {
+#pragma omp atomic
+  stopped += seconds;
+}
+
 static void block(double seconds) {
   struct timespec time = {(time_t)seconds, (long)((seconds - (long)seconds) * 1e9)};
+  double end = omp_get_wtime() + seconds;
   nanosleep(&time, NULL);
+  double late = omp_get_wtime() - end;
+  if (late > LATE)
+    note_stopped(late);
 }
 
 static void compute(double seconds) {
@@ -48,8 +60,7 @@ static void compute(double seconds) {
       sum += next - now;
     now = next;
   }
-#pragma omp atomic
-  stopped += sum;
+  note_stopped(sum);
 }
 
 struct node;

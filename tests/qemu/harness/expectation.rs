@@ -60,6 +60,8 @@ pub(crate) struct Expectation {
     pub(crate) damage: Option<Damage>,
     /// Nothing starts, and this is said.
     pub(crate) refused: Option<Pattern>,
+    /// Messages from the host.
+    pub(crate) host: Option<FromHost>,
     /// Lines that are typed.
     #[serde(default, rename = "type")]
     pub(crate) typed: Vec<Typed>,
@@ -115,6 +117,19 @@ pub(crate) struct Typed {
     pub(crate) partition: String,
     /// What is typed.
     pub(crate) text: String,
+}
+
+/// Messages to a UDP port of a device, by way of one of the host. The run is by the host's clock, and over once each
+/// was answered by itself.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FromHost {
+    /// The device.
+    pub(crate) device: String,
+    /// Its port.
+    pub(crate) port: u16,
+    /// How many.
+    pub(crate) messages: usize,
 }
 
 /// What a console says.

@@ -3,7 +3,7 @@
 //! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
-//! `path.P.NAME.FIRST-LAST.delivered|lost|late|longest-ns|kept` (`path.P.NAME` where the description does not know
+//! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit), `path.P.NAME.FIRST-LAST.delivered|lost|late|longest-ns|kept` (`path.P.NAME` where the description does not know
 //! the path), `refused.P` (accesses of its devices that the SMMU recorded), `missed`.
 
 use bulkhead_abi::status::{ACTION_NAMES, CAUSE_NAMES, TRAP_NAMES};
@@ -40,6 +40,14 @@ pub(crate) fn of(report: &Report) -> Figures {
         .paths
         .iter()
         .for_each(|path| add_path(&mut figures, path));
+    for tracking in &report.tracking {
+        let named = [
+            ("samples", tracking.samples),
+            ("rms-thousandths", (tracking.rms * 1e3).ceil() as u64),
+        ];
+        let prefix = format!("follows.{}.{}", tracking.partition, tracking.signal);
+        add(&mut figures, &prefix, &named);
+    }
     figures.insert("missed".into(), report.missed.values().sum());
     figures
 }

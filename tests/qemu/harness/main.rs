@@ -10,6 +10,7 @@ mod checks;
 mod expectation;
 mod figures;
 mod guest;
+mod outside;
 mod pattern;
 mod play;
 mod subject;

@@ -1,12 +1,14 @@
 //! Types what is to be typed while a system runs, and keeps what was said
 
 use crate::expectation::Typed;
+use crate::outside::Outside;
 use bulkhead_plan::manifest::Manifest;
 use bulkhead_run::Observer;
 use bulkhead_run::machine::RunFolder;
 use bulkhead_run::report::Live;
 use bulkhead_run::watch::type_line;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What was said, by console.
 pub(crate) type Lines = BTreeMap<String, Vec<String>>;
@@ -21,10 +23,19 @@ pub(crate) struct Player<'m> {
     pub(crate) lines: Lines,
     /// What could not be typed.
     pub(crate) failures: Vec<String>,
+    outside: Option<&'m mut Outside>,
+    /// Ends the run.
+    over: &'m AtomicBool,
 }
 
 impl<'m> Player<'m> {
-    pub(crate) fn new(manifest: &'m Manifest, folder: RunFolder, typed: &'m [Typed]) -> Self {
+    pub(crate) fn new(
+        manifest: &'m Manifest,
+        folder: RunFolder,
+        typed: &'m [Typed],
+        outside: Option<&'m mut Outside>,
+        over: &'m AtomicBool,
+    ) -> Self {
         Self {
             manifest,
             folder,
@@ -32,6 +43,8 @@ impl<'m> Player<'m> {
             due: Vec::new(),
             lines: Lines::new(),
             failures: Vec::new(),
+            outside,
+            over,
         }
     }
 
@@ -41,7 +54,9 @@ impl<'m> Player<'m> {
             let after = &typed.after;
             format!("`{}` was not typed: `{after}` never came", typed.text)
         });
-        let failures = self.failures.iter().cloned().chain(waiting).collect();
+        let unanswered = self.outside.as_ref().and_then(|outside| outside.failure());
+        let failures = self.failures.iter().cloned();
+        let failures = failures.chain(waiting).chain(unanswered).collect();
         (self.lines, failures)
     }
 
@@ -73,6 +88,9 @@ impl Observer for Player<'_> {
 
     fn live(&mut self, _: &Live) {
         self.type_due();
+        if let Some(outside) = &mut self.outside {
+            self.over.store(outside.look(), Ordering::Relaxed);
+        }
     }
 
     fn notice(&mut self, _: &str) {}

@@ -3,6 +3,7 @@
 use crate::checks;
 use crate::expectation::{Case, Damage};
 use crate::guest;
+use crate::outside::Outside;
 use crate::play::{Lines, Player};
 use bulkhead_abi::boot::{BootHeader, IMAGE_HEADER_SIZE};
 use bulkhead_abi::config::{CONFIG_MAGIC, Config, ImageCheck};
@@ -79,13 +80,15 @@ fn promise(root: &Path, out: &Path, id: &str) -> Result<Vec<String>, String> {
 
 fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String> {
     let expected = &case.expectation;
-    let mut manifest = build(case, root, out)?;
+    let outside = expected.host.as_ref().map(Outside::new);
+    let mut outside = outside.transpose().map_err(text)?;
+    let mut manifest = build(case, root, out, outside.as_ref())?;
     manifest.machine.cpu = expected.cpu.clone().unwrap_or(manifest.machine.cpu);
     if let Some(damage) = expected.damage {
         turn_over(damage, &out.join(BOOT_IMAGE))?;
     }
     if let Some(pattern) = &expected.refused {
-        return match run(case, &manifest, out) {
+        return match run(case, &manifest, out, None) {
             Err(RunError::BootFailed { message }) if pattern.is_in(&message) => Ok(Vec::new()),
             Err(error) => Ok(vec![format!("`{pattern}` was not said: {error}")]),
             Ok(_) => Ok(vec!["it was not refused".into()]),
@@ -94,7 +97,8 @@ fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String
     let mut trouble = Vec::new();
     let mut digests = BTreeSet::new();
     for _ in 0..expected.runs {
-        let (report, (lines, untyped)) = run(case, &manifest, out).map_err(text)?;
+        let (report, (lines, untyped)) =
+            run(case, &manifest, out, outside.as_mut()).map_err(text)?;
         trouble.extend(untyped);
         trouble.extend(checks::differences(expected, &report, &lines));
         digests.insert(report.digest);
@@ -108,8 +112,13 @@ fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String
     Ok(trouble)
 }
 
-fn build(case: &Case, root: &Path, out: &Path) -> Result<Manifest, String> {
-    let system = load(case, root, out)?;
+fn build(
+    case: &Case,
+    root: &Path,
+    out: &Path,
+    outside: Option<&Outside>,
+) -> Result<Manifest, String> {
+    let system = load(case, root, out, outside)?;
     let options = BuildOptions {
         root: root.into(),
         out_dir: out.into(),
@@ -125,7 +134,7 @@ fn build(case: &Case, root: &Path, out: &Path) -> Result<Manifest, String> {
 }
 
 /// The folder's own description is copied beside its compiled guests.
-fn load(case: &Case, root: &Path, out: &Path) -> Result<System, String> {
+fn load(case: &Case, root: &Path, out: &Path, outside: Option<&Outside>) -> Result<System, String> {
     let expected = &case.expectation;
     let description = match &expected.system {
         Some(system) => root.join(system),
@@ -144,7 +153,11 @@ fn load(case: &Case, root: &Path, out: &Path) -> Result<System, String> {
         .set
         .iter()
         .map(|(key, value)| format!("{key}={value}"));
-    let overrides = Overrides { set: set.collect() };
+    let host = expected.host.as_ref().zip(outside);
+    let forward = host.map(|(expected, outside)| outside.change(expected));
+    let overrides = Overrides {
+        set: set.chain(forward).collect(),
+    };
     bulkhead_model::load(&description, root, &overrides)
         .map(|(system, _remarks)| system)
         .map_err(|findings| render(&findings, Style::default()))
@@ -183,20 +196,24 @@ fn run(
     case: &Case,
     manifest: &Manifest,
     out: &Path,
+    outside: Option<&mut Outside>,
 ) -> Result<(Report, (Lines, Vec<String>)), RunError> {
     let expected = &case.expectation;
     let usual = RunOptions::of_manifest(manifest);
     let patience = expected.gives_up_after.map(Duration::from_secs);
     let options = RunOptions {
-        timing: Timing::DEFAULT,
+        timing: match outside {
+            None => Timing::DEFAULT,
+            Some(_) => Timing::Real,
+        },
         for_ns: Some((expected.seconds * 1e9) as u64),
         patience: patience.unwrap_or(usual.patience),
         ..usual
     };
     let folder = RunFolder::new(out, &manifest.name);
-    let mut player = Player::new(manifest, folder, &expected.typed);
-    let never = AtomicBool::new(false);
-    let report = bulkhead_run::run(manifest, out, &options, &mut player, &never)?;
+    let over = AtomicBool::new(false);
+    let mut player = Player::new(manifest, folder, &expected.typed, outside, &over);
+    let report = bulkhead_run::run(manifest, out, &options, &mut player, &over)?;
     Ok((report, player.finish()))
 }
 

@@ -139,11 +139,15 @@ impl Own {
         (end.link != 0).then(|| link(end.link, end.standby_link))
     }
 
-    /// The heartbeat's word, if it is its own.
+    /// The heartbeat's word: the partition's, or that of one core, which the partition's owner reads.
     #[must_use]
     pub fn heartbeat(&self) -> Option<&'static AtomicU64> {
-        let page = self.info.guest_page;
-        (page != 0).then(|| word(page + HEARTBEAT_OFFSET))
+        heartbeat(self.info.guest_page)
+    }
+
+    /// If it owns the partition's: the words of the other cores, to be read.
+    pub fn pulses(&self) -> impl Iterator<Item = &'static AtomicU64> {
+        self.info.pulses.iter().filter_map(|page| heartbeat(*page))
     }
 
     /// Says that it works: once all applications do, the partition is up.
@@ -248,6 +252,11 @@ fn word(address: u64) -> &'static AtomicU64 {
     let pointer = core::ptr::with_exposed_provenance_mut(address as usize & !7);
     // SAFETY: in a page that the page about the component names; aligned; others write it whole.
     unsafe { AtomicU64::from_ptr(pointer) }
+}
+
+/// In a page that is the guest page or in its place.
+fn heartbeat(page: u64) -> Option<&'static AtomicU64> {
+    (page != 0).then(|| word(page + HEARTBEAT_OFFSET))
 }
 
 fn link(address: u64, standby: u64) -> Link {

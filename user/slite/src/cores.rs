@@ -4,38 +4,36 @@
 //! the same [`Threads`](crate::Threads), one per core, whose machine asks at each use which core runs.
 //! Threads stay on their cores. They share the component's memory, and wait for each other by a
 //! [`Parker`]: everything else of this crate is between threads of one core.
-#![expect(unsafe_code, reason = "switches, and what one core hands to another")]
+#![expect(unsafe_code, reason = "what one core hands to another")]
 
-use crate::Kernel;
+use crate::machine::{Kernel, Place};
 use bulkhead_abi::dispatch::Scb;
-use bulkhead_abi::kernel::{ALL, MAX_CORES, Operation, SAME_TIME, SCB_ADDRESS, Status, first};
+use bulkhead_abi::kernel::{MAX_CORES, Operation, SCB_ADDRESS, Status, first};
 use bulkhead_component::call::call;
-use bulkhead_component::dispatch::{self, Switched, Target};
 use bulkhead_component::{First, cores};
 use bulkhead_sched::policy::Policy;
-use bulkhead_threads::{Machine, Time};
 use core::cell::UnsafeCell;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Threads of one of the cores of a component, under policy `P`, at most `N`. For an array with an element
 /// for each core, by rank: an element is used by its core alone.
-pub type CoreThreads<P, const N: usize> = bulkhead_threads::Threads<EachCore, P, N>;
+pub type CoreThreads<P, const N: usize> = bulkhead_threads::Threads<Kernel<EachCore>, P, N>;
 
-/// The kernel, seen from a component that schedules several cores.
+/// What a component that schedules several cores has of each.
 #[derive(Debug)]
 pub struct EachCore;
 
 /// Names of what a core has: address of the SCB, and slots. Written before the core runs.
-struct Place {
+struct Names {
     scb: AtomicU64,
     thread: AtomicU64,
     scheduler: AtomicU64,
     time: AtomicU64,
 }
 
-static PLACES: [Place; MAX_CORES] = [const {
-    Place {
+static NAMES: [Names; MAX_CORES] = [const {
+    Names {
         scb: AtomicU64::new(SCB_ADDRESS),
         thread: AtomicU64::new(first::THREAD),
         scheduler: AtomicU64::new(first::SCHEDULER),
@@ -43,118 +41,34 @@ static PLACES: [Place; MAX_CORES] = [const {
     }
 }; MAX_CORES];
 
-/// That of the calling core.
+/// Those of the calling core.
 #[inline(always)]
-fn place() -> &'static Place {
-    &PLACES[cores::rank() as usize % MAX_CORES]
+fn names() -> &'static Names {
+    &NAMES[cores::rank() as usize % MAX_CORES]
 }
 
-// SAFETY: as for `Kernel`; a core keeps the discipline with its own SCB.
-unsafe impl Machine for EachCore {
-    type Maker = First;
-    type Error = Status;
-
-    const REFUSED: Status = Kernel::REFUSED;
-    const SAME_TIME: u64 = SAME_TIME;
-
-    #[inline(always)]
-    fn own() -> u64 {
-        place().thread.load(Relaxed)
-    }
-
-    #[inline(always)]
-    fn own_time() -> u64 {
-        place().time.load(Relaxed)
-    }
-
-    #[inline(always)]
-    fn now() -> Time {
-        Kernel::now()
-    }
-
-    fn frequency() -> u64 {
-        Kernel::frequency()
-    }
-
+impl Place for EachCore {
     #[inline(always)]
     fn scb() -> &'static Scb {
-        let scb: *const Scb =
-            core::ptr::with_exposed_provenance(place().scb.load(Relaxed) as usize);
+        let scb = names().scb.load(Relaxed);
+        let scb: *const Scb = core::ptr::with_exposed_provenance(scb as usize);
         // SAFETY: mapped before the core ran, for good; all of it is atomic.
         unsafe { &*scb }
     }
 
-    fn make(first: &mut First, entry: extern "C" fn(u64) -> !, index: u64) -> Result<u64, Status> {
-        let thread = first.unbound_thread(entry)?;
-        let scheduler = place().scheduler.load(Relaxed);
-        call(
-            thread,
-            Operation::Bind,
-            [scheduler, index, Self::own_time()],
-        )?;
-        Ok(thread)
+    #[inline(always)]
+    fn thread() -> u64 {
+        names().thread.load(Relaxed)
     }
 
     #[inline(always)]
-    unsafe fn switch(own: u64, next: u64, name: u64, epoch: u64) -> bool {
-        let scb = Self::scb();
-        let block = |index: u64| dispatch::block(scb, index as usize);
-        let target = Target {
-            dcb: block(next),
-            index: next,
-            thread: name,
-        };
-        // SAFETY: the caller's contract is the same.
-        let switched = unsafe { dispatch::switch(block(own), target, scb, epoch) };
-        switched == Switched::Resumed
+    fn scheduler() -> u64 {
+        names().scheduler.load(Relaxed)
     }
 
     #[inline(always)]
-    fn dispatch(name: u64, time: u64, timeout: Option<Time>, epoch: u64) -> bool {
-        Kernel::dispatch(name, time, timeout, epoch)
-    }
-
-    fn time(first: &mut First) -> Result<u64, Status> {
-        first.make(Operation::MakeTime, [Self::own_time(), 0, 0])
-    }
-
-    fn grant(time: u64, budget: Time) {
-        // The scheduler's time has no end, so that it gives what is asked of it.
-        let _always_given = call(Self::own_time(), Operation::Transfer, [time, budget]);
-    }
-
-    fn left(time: u64) -> Option<Time> {
-        Kernel::left(time)
-    }
-
-    fn take_back(time: u64) -> Option<Time> {
-        call(time, Operation::Transfer, [Self::own_time(), ALL]).ok()
-    }
-
-    fn end_point(first: &mut First, name: u64) -> Result<[u64; 2], Status> {
-        Kernel::end_point(first, name)
-    }
-
-    fn served(name: u64) -> Time {
-        Kernel::served(name)
-    }
-
-    fn receive(receive: u64) -> Result<u64, Status> {
-        Kernel::receive(receive)
-    }
-
-    #[cold]
-    fn fetch() {
-        let scheduler = place().scheduler.load(Relaxed);
-        let _left = call(scheduler, Operation::Fetch, []);
-    }
-
-    fn faulted(index: u64, name: u64) {
-        Kernel::faulted(index, name);
-    }
-
-    fn sleep() {
-        Kernel::sleep();
+    fn time() -> u64 {
+        names().time.load(Relaxed)
     }
 }
 
@@ -181,18 +95,18 @@ pub fn start_core(
     function: fn(First) -> !,
 ) -> Result<(), Status> {
     let number = rank as usize;
-    let (Some(place), Some(beginning)) = (PLACES.get(number), BEGINNINGS.get(number)) else {
+    let (Some(names), Some(beginning)) = (NAMES.get(number), BEGINNINGS.get(number)) else {
         return Err(Status::BadArgument);
     };
     let root = first.prepare_core(rank)?;
     for (word, value) in [
         (
-            &place.scb,
+            &names.scb,
             core::ptr::from_ref(root.scb).expose_provenance() as u64,
         ),
-        (&place.thread, root.thread),
-        (&place.scheduler, root.scheduler),
-        (&place.time, root.time),
+        (&names.thread, root.thread),
+        (&names.scheduler, root.scheduler),
+        (&names.time, root.time),
     ] {
         word.store(value, Relaxed);
     }

@@ -16,7 +16,7 @@ pub use bulkhead_threads::{
     TimedOut, Timers, Wish,
 };
 pub use cores::{CoreThreads, EachCore, Parker, start_core};
-pub use machine::{Kernel, run_nested};
+pub use machine::{Kernel, OneCore, Place, run_nested};
 pub use vcpus::{Refused, VcpuThreads};
 
 /// Threads of a component under policy `P`, at most `N`.

@@ -4,20 +4,59 @@
 use bulkhead_abi::dispatch::Scb;
 use bulkhead_abi::kernel::{ALL, KEEP, Operation, SAME_TIME, Status, ThreadWord, WAIT, first};
 use bulkhead_component::call::call;
-use bulkhead_component::dispatch::{self, Switched, Target, dcb};
+use bulkhead_component::dispatch::{self, Switched, Target};
 use bulkhead_component::{First, clock, fault};
 use bulkhead_sched::policy::Policy;
 use bulkhead_threads::{Machine, Time};
 use core::convert::Infallible;
+use core::marker::PhantomData;
 
 use crate::Threads;
 
-/// The kernel of a partition, seen from a component that has a scheduler.
-#[derive(Debug)]
-pub struct Kernel;
+/// Names of what a component's scheduler has of the calling core.
+pub trait Place: 'static {
+    /// Its control block.
+    fn scb() -> &'static Scb;
+    /// Slot of its own thread.
+    fn thread() -> u64;
+    /// Slot of itself.
+    fn scheduler() -> u64;
+    /// Slot of its time.
+    fn time() -> u64;
+}
 
-// SAFETY: `bulkhead_component::dispatch` and the kernel keep the discipline.
-unsafe impl Machine for Kernel {
+/// What a component with one scheduler has, by the table it starts with.
+#[derive(Debug)]
+pub struct OneCore;
+
+impl Place for OneCore {
+    #[inline(always)]
+    fn scb() -> &'static Scb {
+        dispatch::scb()
+    }
+
+    #[inline(always)]
+    fn thread() -> u64 {
+        first::THREAD
+    }
+
+    #[inline(always)]
+    fn scheduler() -> u64 {
+        first::SCHEDULER
+    }
+
+    #[inline(always)]
+    fn time() -> u64 {
+        first::TIME
+    }
+}
+
+/// The kernel of a partition, seen from a component that has a scheduler, at a [`Place`].
+#[derive(Debug)]
+pub struct Kernel<P = OneCore>(PhantomData<P>);
+
+// SAFETY: `bulkhead_component::dispatch` and the kernel keep the discipline, a core with its own SCB.
+unsafe impl<P: Place> Machine for Kernel<P> {
     type Maker = First;
     type Error = Status;
 
@@ -26,12 +65,12 @@ unsafe impl Machine for Kernel {
 
     #[inline(always)]
     fn own() -> u64 {
-        first::THREAD
+        P::thread()
     }
 
     #[inline(always)]
     fn own_time() -> u64 {
-        first::TIME
+        P::time()
     }
 
     #[inline(always)]
@@ -45,22 +84,27 @@ unsafe impl Machine for Kernel {
 
     #[inline(always)]
     fn scb() -> &'static Scb {
-        dispatch::scb()
+        P::scb()
     }
 
     fn make(first: &mut First, entry: extern "C" fn(u64) -> !, index: u64) -> Result<u64, Status> {
-        first.thread(entry, index, first::TIME)
+        let thread = first.unbound_thread(entry)?;
+        let words = [P::scheduler(), index, P::time()];
+        call(thread, Operation::Bind, words)?;
+        Ok(thread)
     }
 
     #[inline(always)]
     unsafe fn switch(own: u64, next: u64, name: u64, epoch: u64) -> bool {
+        let scb = P::scb();
+        let block = |index: u64| dispatch::block(scb, index as usize);
         let target = Target {
-            dcb: dcb(next as usize),
+            dcb: block(next),
             index: next,
             thread: name,
         };
         // SAFETY: the caller's contract is the same.
-        let switched = unsafe { dispatch::switch(dcb(own as usize), target, Self::scb(), epoch) };
+        let switched = unsafe { dispatch::switch(block(own), target, scb, epoch) };
         switched == Switched::Resumed
     }
 
@@ -71,13 +115,13 @@ unsafe impl Machine for Kernel {
     }
 
     fn time(first: &mut First) -> Result<u64, Status> {
-        first.time(0, 0)
+        first.make(Operation::MakeTime, [P::time(), 0, 0])
     }
 
     #[inline(always)]
     fn grant(time: u64, budget: Time) {
         // The scheduler's time has no end, so that it gives what is asked of it.
-        let _always_given = call(first::TIME, Operation::Transfer, [time, budget]);
+        let _always_given = call(P::time(), Operation::Transfer, [time, budget]);
     }
 
     #[inline(always)]
@@ -87,7 +131,7 @@ unsafe impl Machine for Kernel {
 
     #[inline(always)]
     fn take_back(time: u64) -> Option<Time> {
-        call(time, Operation::Transfer, [first::TIME, ALL]).ok()
+        call(time, Operation::Transfer, [P::time(), ALL]).ok()
     }
 
     fn end_point(first: &mut First, name: u64) -> Result<[u64; 2], Status> {
@@ -107,7 +151,7 @@ unsafe impl Machine for Kernel {
 
     #[cold]
     fn fetch() {
-        let _left = call(first::SCHEDULER, Operation::Fetch, []);
+        let _left = call(P::scheduler(), Operation::Fetch, []);
     }
 
     fn faulted(index: u64, name: u64) {
@@ -126,5 +170,5 @@ unsafe impl Machine for Kernel {
 pub fn run_nested<P: Policy, const N: usize>(
     threads: &Threads<P, N>,
 ) -> Result<Infallible, Status> {
-    threads.run_waiting(|| Kernel::receive(first::RECEIVE).map(|_| ()))
+    threads.run_waiting(|| <Kernel>::receive(first::RECEIVE).map(|_| ()))
 }

@@ -1,8 +1,10 @@
 //! VCPUs, tasks and time tables as written
 
-use super::{Field, PartitionDraft, Section};
+use super::channel::RateDraft;
+use super::{Draft, Field, PartitionDraft, Section};
 use crate::document::At;
 use crate::timing::{Order, Place, Schedule, Slot, Task, Timing, Vcpu, VcpuKind};
+use bulkhead_analysis::overhead::Overhead;
 
 /// Kinds of VCPUs, in the order of the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,13 +212,58 @@ impl PartitionDraft {
     }
 
     /// Its VCPUs and tasks, where all of them could be read.
-    pub(crate) fn timing(&self) -> Option<Timing> {
+    fn timing(&self) -> Option<Timing> {
         let vcpus: Option<_> = self.vcpus.iter().map(VcpuDraft::resolve).collect();
         let tasks = self.tasks.iter().map(|task| task.resolve(&self.vcpus));
         Some(Timing {
             schedule: self.schedule.resolve(&self.slots)?,
             vcpus: vcpus?,
             tasks: tasks.collect::<Option<_>>()?,
+            overhead: Overhead::default(),
+            doorbells: Vec::new(),
+        })
+    }
+}
+
+impl Draft {
+    /// The VCPUs and tasks of a partition, where all of them could be read, on this board beside the others.
+    pub(crate) fn timing(&self, partition: &PartitionDraft) -> Option<Timing> {
+        Some(Timing {
+            overhead: self.overhead(),
+            doorbells: self.doorbells(&partition.name.value).collect(),
+            ..partition.timing()?
+        })
+    }
+
+    /// Where the board is emulated, cores take turns: an instruction takes as many times as long.
+    fn overhead(&self) -> Overhead {
+        let costs = self.board.as_ref().and_then(|board| board.costs.as_ref());
+        let turns: usize = self.partitions.iter().map(PartitionDraft::core_count).sum();
+        costs.map_or_else(Overhead::default, |costs| {
+            let ns = |instructions: u64| instructions * costs.instruction_ns * turns.max(1) as u64;
+            Overhead {
+                decision: ns(costs.decision),
+                interrupt: ns(costs.interrupt),
+            }
+        })
+    }
+
+    /// Limits of the doorbells that ring in the partition: so many in such a time.
+    fn doorbells(&self, partition: &str) -> impl Iterator<Item = (u64, u64)> {
+        self.channels.iter().flat_map(move |channel| {
+            let to = channel.to.given().map_or(&[][..], |to| &to.value);
+            let reads = to.iter().any(|name| name.value == partition);
+            let writes = channel
+                .from
+                .given()
+                .is_some_and(|from| from.value == partition);
+            let rate = |rate: &Field<RateDraft>| {
+                let rate = &rate.given()?.value;
+                Some((rate.limit.value()?, rate.per.value()?))
+            };
+            let inwards = reads.then(|| rate(&channel.doorbell));
+            let back = writes.then(|| rate(&channel.reply_doorbell));
+            inwards.into_iter().chain(back).flatten()
         })
     }
 }

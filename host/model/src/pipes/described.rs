@@ -164,7 +164,7 @@ impl<'d> Described<'d> {
         if !rules::pipes::is_sound(partition) {
             return None;
         }
-        let timing = partition.timing()?;
+        let timing = self.draft.timing(partition)?;
         let linux = partition.kind.value()? == Kind::Linux;
         let policy = match timing.schedule.order {
             _ if linux => Policy::Deadline,

@@ -376,6 +376,36 @@ pub(super) const KEYS: &[Key] = &[
          `{port}`.",
         "forwarded = \"-netdev user,hostfwd=udp::{host}-:{port}\"",
     ),
+    Key {
+        path: "costs",
+        shape: Shape::Section,
+        presence: Default("deciding costs nothing"),
+        meaning: "What deciding who runs costs on this board, which the analysis of VCPUs counts.",
+        example: "[costs]",
+    },
+    option(
+        "costs.decision",
+        Shape::Number(0, 1_000_000),
+        "decisions cost nothing",
+        "Instructions of a decision at most, the way into the kernel and back among them, as `bulkhead bench budgets` \
+         measures them.",
+        "costs.decision = 3600",
+    ),
+    option(
+        "costs.interrupt",
+        Shape::Number(0, 1_000_000),
+        "interrupts cost nothing",
+        "Instructions of an interrupt that leads to no decision.",
+        "costs.interrupt = 400",
+    ),
+    option(
+        "costs.instruction_ns",
+        Shape::Number(1, 1_000_000),
+        "nothing costs anything",
+        "Nanoseconds of an instruction on a core that has the machine for itself; emulated cores take turns, and \
+         each takes as many times that.",
+        "costs.instruction_ns = 4",
+    ),
     section(
         "emulator",
         "The machine that emulates the board.",

@@ -1,5 +1,6 @@
 //! The analysis of `bulkhead-analysis`, core by core
 
+use super::overhead::Prolonged;
 use super::{Order, Task, Timing, Vcpu, VcpuKind};
 use bulkhead_analysis::time_partitions::{Core, Placed, Slot, Table};
 use bulkhead_analysis::utilisation::{self, Fraction, WHOLE};
@@ -23,8 +24,10 @@ pub struct CoreAnalysis {
     pub slots: Vec<(usize, Option<Time>)>,
     /// I/O VCPUs: index, and as others see it.
     pub io: Vec<(usize, Io)>,
-    /// Σ C/T + Σ (2 − U)·U.
+    /// Σ C/T + Σ (2 − U)·U, with what deciding takes.
     pub demand: Fraction,
+    /// What deciding takes of it.
+    pub deciding: Fraction,
     /// What always fits: n(2^{1/n} − 1) by rate, all by deadline; `None` where priorities are given.
     pub always_fits: Option<Fraction>,
     /// Tasks: index and bound of the response, `None` where there is none within the period.
@@ -100,17 +103,17 @@ impl Timing {
     }
 
     /// The core as its time partitions see it.
-    fn placed(&self, ranked: &[(usize, Reservation)]) -> Vec<Placed> {
-        let placed = |&(index, limits): &(usize, Reservation)| {
+    fn placed(&self, ranked: &[(usize, Reservation)], prolonged: &Prolonged) -> Vec<Placed> {
+        let placed = |(&(index, _), limits): (&(usize, Reservation), &Reservation)| {
             let vcpu = &self.vcpus[index];
             Placed {
-                limits,
+                limits: *limits,
                 partition: vcpu.place.partition,
                 priority: vcpu.place.priority,
                 reservation: matches!(vcpu.kind, VcpuKind::Reservation { .. }),
             }
         };
-        ranked.iter().map(placed).collect()
+        ranked.iter().zip(&prolonged.mains).map(placed).collect()
     }
 
     fn slots(&self, core: usize) -> Vec<(usize, Slot)> {
@@ -129,27 +132,32 @@ impl Timing {
 
     fn analyse_core(&self, core: usize) -> CoreAnalysis {
         let ranked = self.ranked(core);
-        let mains: Vec<_> = ranked.iter().map(|(_, main)| *main).collect();
+        let prolonged = self.prolonged(core, &ranked);
         let numbered = self.io(core);
         let io: Vec<_> = numbered.iter().map(|(_, io)| *io).collect();
-        let shares = io.iter().map(|io| io.utilisation);
-        let demand = utilisation::demand(&mains, shares).unwrap_or(Fraction(u64::MAX));
-        let placed = self.placed(&ranked);
+        let demand = demand(&prolonged, &io);
+        let budgets = Prolonged {
+            mains: ranked.iter().map(|(_, main)| *main).collect(),
+            ahead: Vec::new(),
+        };
+        let deciding = Fraction(demand.0.saturating_sub(self::demand(&budgets, &io).0));
+        let placed = self.placed(&ranked, &prolonged);
         let slots = self.slots(core);
         let table: Vec<_> = slots.iter().map(|(_, slot)| *slot).collect();
         let partitioned = Core {
             vcpus: &placed,
             io: &io,
+            ahead: &prolonged.ahead,
             table: Table {
                 frame: self.schedule.frame_ns,
                 slots: &table,
             },
         };
-        let (responses, misfit) = self.responses(&mains, &io, demand, &partitioned);
+        let (responses, misfit) = self.responses(&prolonged, demand, &partitioned);
         let parts = Parts {
             timing: self,
             ranked: &ranked,
-            mains: &mains,
+            prolonged: &prolonged,
             responses: &responses,
             io: &numbered,
             fits: misfit.is_none(),
@@ -160,7 +168,8 @@ impl Timing {
         CoreAnalysis {
             core,
             demand,
-            always_fits: self.always_fits(mains.len()),
+            deciding,
+            always_fits: self.always_fits(ranked.len()),
             tasks: tasks
                 .map(|(index, task)| (index, parts.bound(task).filter(|&b| b <= task.period_ns)))
                 .collect(),
@@ -169,7 +178,10 @@ impl Timing {
                 .iter()
                 .map(|(index, slot)| (*index, longer(&partitioned, slot)))
                 .collect(),
-            misfit: misfit.map(|(rank, lacks)| (ranked[rank].0, lacks)),
+            misfit: misfit.map(|(rank, lacks)| {
+                let (index, main) = ranked[rank];
+                (index, lacks.min(main.capacity))
+            }),
             mains: ranked
                 .iter()
                 .map(|(index, _)| *index)
@@ -201,16 +213,16 @@ impl Timing {
     /// Responses of whole budgets, and the rank of the first that does not fit, with what it lacks.
     fn responses(
         &self,
-        mains: &[Reservation],
-        io: &[Io],
+        Prolonged { mains, ahead }: &Prolonged,
         demand: Fraction,
         partitioned: &Core<'_>,
     ) -> (Vec<Option<Time>>, Option<(usize, Time)>) {
         let all = 0..mains.len();
+        let io = partitioned.io;
         match self.schedule.order {
             Order::RateMonotonic => {
-                let responses = all.map(|rank| vcpu::main_response(mains, io, rank));
-                let misfit = admission::misfit(mains, io);
+                let responses = all.map(|rank| vcpu::main_response_behind(ahead, mains, io, rank));
+                let misfit = admission::misfit_behind(ahead, mains, io);
                 let misfit = misfit.map(|misfit| (misfit.vcpu, misfit.lacks));
                 (responses.collect(), misfit)
             }
@@ -228,6 +240,13 @@ impl Timing {
     }
 }
 
+/// Of a core whose VCPUs are counted so.
+fn demand(Prolonged { mains, ahead }: &Prolonged, io: &[Io]) -> Fraction {
+    let all = [&mains[..], ahead].concat();
+    let shares = io.iter().map(|io| io.utilisation);
+    utilisation::demand(&all, shares).unwrap_or(Fraction(u64::MAX))
+}
+
 /// By how much longer bands need a slot to be, for the least important that runs in it.
 fn longer(core: &Core<'_>, slot: &Slot) -> Option<Time> {
     let own = core.vcpus.iter();
@@ -240,7 +259,7 @@ fn longer(core: &Core<'_>, slot: &Slot) -> Option<Time> {
 struct Parts<'a> {
     timing: &'a Timing,
     ranked: &'a [(usize, Reservation)],
-    mains: &'a [Reservation],
+    prolonged: &'a Prolonged,
     responses: &'a [Option<Time>],
     io: &'a [(usize, Io)],
     fits: bool,
@@ -255,7 +274,8 @@ impl Parts<'_> {
         let own = |(index, _): &(usize, Reservation)| *index == task.vcpu;
         let rank = self.ranked.iter().position(own)?;
         let (work, distance) = self.work_on(task.vcpu)?;
-        vcpu::work_response(self.mains[rank], self.responses[rank]?, work, distance)
+        let (_, main) = self.ranked[rank];
+        vcpu::work_response(main, self.responses[rank]?, work, distance)
     }
 
     /// All that can wait on a VCPU at once, one job of each task, and the shortest period among them.
@@ -290,11 +310,13 @@ impl Parts<'_> {
         match self.timing.schedule.order {
             Order::RateMonotonic => {
                 let least = cause.budget()?.period;
-                let mains = self.mains.iter();
-                let rank = mains.take_while(|main| main.period <= least).count();
+                let Prolonged { mains, ahead } = self.prolonged;
+                let before = mains.iter().take_while(|main| main.period <= least);
+                let higher: Vec<_> = ahead.iter().chain(before).copied().collect();
+                let rank = higher.len() - ahead.len();
                 let others = others.filter(|(_, other)| other.rank < rank);
                 let others = others.map(|(_, other)| other);
-                vcpu::response(share, &self.mains[..rank], others, longest)
+                vcpu::response(share, &higher, others, longest)
             }
             Order::EarliestDeadline => self.fits.then_some(longest),
             Order::FixedPriority => {

@@ -2,6 +2,7 @@
 
 use super::{CoreAnalysis, Order, Place, Timing, Vcpu, VcpuKind};
 use crate::quantity::time_text;
+use bulkhead_analysis::overhead::Overhead;
 use bulkhead_analysis::{Reservation, Time};
 use std::fmt::{self, Write};
 
@@ -25,6 +26,14 @@ impl Timing {
             core.core,
             core.demand.percent()
         )?;
+        if core.deciding.0 > 0 {
+            let deciding = core.deciding.percent();
+            let budgets = core.demand.percent() - deciding;
+            write!(
+                text,
+                " ({budgets:.2} % by budgets, {deciding:.2} % by decisions)"
+            )?;
+        }
         match core.always_fits {
             Some(fits) => writeln!(text, ", {:.2} % always fits", fits.percent())?,
             None => writeln!(text)?,
@@ -42,6 +51,20 @@ impl Timing {
                 Order::FixedPriority => String::new(),
             };
             writeln!(text, "    Σ C/T + Σ (2 − U)·U = {terms}{fits}")?;
+        }
+        let Overhead {
+            decision,
+            interrupt,
+        } = self.overhead;
+        if formulas && decision > 0 {
+            writeln!(
+                text,
+                "    a decision D takes {} at most, a doorbell {}: C' = C + D·(jobs + 2·chunks) in each T, D for each \
+                 release, two for each piece of a bottom half and each slot, ahead of all (Katcher, Arakawa, \
+                 Strosnider 1993; `bulkhead bench budgets`)",
+                time_text(decision),
+                time_text(interrupt)
+            )?;
         }
         self.slot_lines(text, core, formulas)?;
         self.vcpu_lines(text, core, formulas)?;

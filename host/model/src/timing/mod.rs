@@ -5,11 +5,13 @@
 
 mod analyse;
 mod explain;
+mod overhead;
 
 pub use analyse::CoreAnalysis;
 
 use crate::system::Span;
 use bulkhead_analysis::Reservation;
+use bulkhead_analysis::overhead::Overhead;
 
 /// What a partition schedules.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +22,10 @@ pub struct Timing {
     pub vcpus: Vec<Vcpu>,
     /// In the order of the description.
     pub tasks: Vec<Task>,
+    /// What deciding costs.
+    pub overhead: Overhead,
+    /// Doorbells that ring here: so many at most in such a time.
+    pub doorbells: Vec<(u64, u64)>,
 }
 
 /// What makes a main VCPU more important than another.

@@ -98,6 +98,11 @@ impl Command {
     #[must_use]
     pub fn of_manifest(manifest: &Manifest, image: &Path, ram_fd: i32, timing: Timing) -> Self {
         let machine = &manifest.machine;
+        let mut devices = machine.devices.clone();
+        if timing == Timing::Real {
+            // What comes from the host comes at the host's time.
+            devices.extend(machine.forwarding.clone());
+        }
         Self {
             program: machine.program.clone(),
             machine: machine.machine.clone(),
@@ -106,7 +111,7 @@ impl Command {
             cores: machine.cores,
             memory_size: machine.memory_size,
             ram_fd,
-            devices: machine.devices.clone(),
+            devices,
             load: Load::BootImage(image.into()),
             timing,
             interrupt_log: None,

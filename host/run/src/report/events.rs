@@ -14,12 +14,12 @@ use super::{ChannelReport, PathReport, TaskReport, TrackingReport};
 use crate::figures::Durations;
 use crate::watch::{Clock, printable};
 
-/// Signal that says what `TRACKED` should be.
-const SETPOINT: &str = "setpoint";
-/// Signal that is compared with `SETPOINT` of the same partition.
-const TRACKED: &str = "speed";
-/// Unit of both.
-const UNIT: &str = "m/s";
+/// Signals that follow others of the same partition: what is followed, what follows, their unit.
+const FOLLOWING: [[&str; 3]; 3] = [
+    ["setpoint", "speed", "m/s"],
+    ["grade", "grade-seen", "%"],
+    ["headway", "headway-seen", "m"],
+];
 /// Names of tasks, and of signals, kept of a partition.
 const MOST_NAMES: usize = 32;
 
@@ -33,7 +33,8 @@ pub(super) struct Events {
     paths: Paths,
     tasks: ByName<Task>,
     signals: ByName<f64>,
-    tracking: BTreeMap<usize, Tracking>,
+    /// By partition and place in `FOLLOWING`.
+    tracking: BTreeMap<(usize, usize), Tracking>,
 }
 
 #[derive(Debug, Default)]
@@ -95,9 +96,14 @@ impl Events {
     }
 
     fn signal(&mut self, by: usize, name: String, value: f64) {
-        let setpoint = self.signals.get(&(by, SETPOINT.into()));
-        if let Some(setpoint) = setpoint.filter(|_| name == TRACKED) {
-            self.tracking.entry(by).or_default().add(setpoint - value);
+        let pair = FOLLOWING
+            .iter()
+            .position(|[_, follows, _]| *follows == name);
+        if let Some(pair) = pair
+            && let Some(followed) = self.signals.get(&(by, FOLLOWING[pair][0].into()))
+        {
+            let tracking = self.tracking.entry((by, pair)).or_default();
+            tracking.add(followed - value);
         }
         if let Some(newest) = slot(&mut self.signals, by, name) {
             *newest = value;
@@ -147,17 +153,21 @@ impl Events {
         self.tasks.iter().map(report).collect()
     }
 
-    /// How well set-points are followed.
+    /// How well signals follow others.
     pub(super) fn tracking(&self, names: &[String]) -> Vec<TrackingReport> {
-        let report = |(partition, tracking): (&usize, &Tracking)| TrackingReport {
-            partition: names.get(*partition).cloned().unwrap_or_default(),
-            signal: TRACKED.into(),
-            samples: tracking.samples,
-            rms: (tracking.squares / tracking.samples as f64).sqrt(),
-            max: tracking.max,
-            unit: UNIT.into(),
+        let report = |((partition, pair), tracking): (&(usize, usize), &Tracking)| {
+            let [followed, signal, unit] = FOLLOWING[*pair].map(str::to_owned);
+            TrackingReport {
+                partition: names.get(*partition).cloned().unwrap_or_default(),
+                signal,
+                followed,
+                samples: tracking.samples,
+                rms: (tracking.squares / tracking.samples as f64).sqrt(),
+                max: tracking.max,
+                unit,
+            }
         };
-        let some = |(_, tracking): &(&usize, &Tracking)| tracking.samples > 0;
+        let some = |(_, tracking): &(_, &Tracking)| tracking.samples > 0;
         self.tracking.iter().filter(some).map(report).collect()
     }
 }

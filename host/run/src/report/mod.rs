@@ -61,7 +61,7 @@ pub struct Report {
     pub paths: Vec<PathReport>,
     /// Periodic tasks.
     pub tasks: Vec<TaskReport>,
-    /// How well a measured value follows its set-point.
+    /// How well values follow others: a measured one its set-point, an estimate what was so.
     pub tracking: Vec<TrackingReport>,
     /// Faults, oldest first.
     pub faults: Vec<FaultReport>,
@@ -174,13 +174,16 @@ pub struct TaskReport {
     pub execution: Spread,
 }
 
-/// How well a signal follows its set-point.
+/// How well a signal follows another.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TrackingReport {
     /// Whose signals.
     pub partition: String,
-    /// The measured signal.
+    /// The signal that follows.
     pub signal: String,
+    /// What it follows.
+    #[serde(default)]
+    pub followed: String,
     /// Values compared.
     pub samples: u64,
     /// Root of the mean squared error, in the signal's unit.

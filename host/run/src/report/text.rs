@@ -256,9 +256,10 @@ fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
 fn tracking_text(report: &Report) -> String {
     let line = |tracking: &super::TrackingReport| {
         format!(
-            "{}/{} follows its set-point within {:.3} {unit} rms, {:.3} {unit} at most ({} samples, {})",
+            "{}/{} follows {} within {:.3} {unit} rms, {:.3} {unit} at most ({} samples, {})",
             tracking.partition,
             tracking.signal,
+            tracking.followed,
             tracking.rms,
             tracking.max,
             tracking.samples,

@@ -3,6 +3,7 @@
 use super::{Machine, Workshop};
 use crate::hal::MonitorCall;
 use crate::translation::identity;
+use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{DEPTH, Operation, Status, first};
 
 #[test]
@@ -81,6 +82,51 @@ fn a_fault_in_the_server_is_an_error_for_the_client() {
         [0x9200_0000, 0x40_0100, 2]
     );
     assert!(machine.asked.borrow().is_empty());
+}
+
+#[test]
+fn a_fault_unwinds_to_the_next_client_and_no_further() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [[middle, leaf], [server, _]] = [2, 3].map(|identity| shop.component(identity));
+    let [entry, inner] = [middle, server].map(|one| shop.entry(one, 0x40_0100, 0));
+    machine.must(leaf, Operation::Copy, &[1, inner]);
+    machine.processor().context.set([0x1234, 0x5678]);
+    machine.call(entry, 0, [0; 5]);
+    machine.processor().context.set([0x2222, 0x3333]);
+    machine.call(1, 0, [0; 5]);
+    assert_eq!(identity(machine.processor().space.get()), 3);
+    for (client, context) in [(2, [0x2222, 0x3333]), (1, [0x1234, 0x5678])] {
+        machine.fault(0x9200_0000);
+        assert_eq!(identity(machine.processor().space.get()), client);
+        assert_eq!(machine.processor().context.get(), context);
+        assert_eq!(machine.answer()[0], Status::Faulted as u64);
+    }
+    assert!(machine.asked.borrow().is_empty());
+}
+
+#[test]
+fn a_server_runs_on_the_time_of_its_client_and_goes_on_when_there_is_more() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [server, _] = shop.component(2);
+    let entry = shop.entry(server, 0x40_0100, 0);
+    let [thread, ..] = shop.thread(first::COMPONENT, 1, 5);
+    let slice = shop.make(Operation::MakeTime, &[first::TIME, 500, 5]);
+    machine.dispatch(thread, slice);
+    machine.now.set(machine.now.get() + 100);
+    machine.call(entry, 0, [0; 5]);
+    assert_eq!(machine.processor().timer.get(), 1500, "its end is the same");
+    machine.processor().context.set([0x40_0180, 0x40_9000]);
+    machine.tick(1500);
+    assert_eq!(machine.running().index().get(), 0);
+    assert_eq!(identity(machine.processor().space.get()), 1);
+    assert_eq!(machine.event(), Some((1, EventKind::Expired as u64)));
+    assert_eq!(machine.must(slice, Operation::Budget, &[]), 0);
+    machine.must(first::TIME, Operation::Transfer, &[slice, 500]);
+    machine.dispatch(thread, slice);
+    assert_eq!(machine.processor().context.get(), [0x40_0180, 0x40_9000]);
+    assert_eq!(identity(machine.processor().space.get()), 2);
 }
 
 #[test]

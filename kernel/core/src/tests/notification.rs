@@ -85,6 +85,23 @@ fn interrupts_are_notifications() {
 }
 
 #[test]
+fn who_receives_is_told_how_many_came() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [high, _, handler] = shop.waiting(1, 5);
+    let receive = first::FREE + 3;
+    machine.must(first::INTERRUPT, Operation::Listen, &[40, handler]);
+    machine.interrupt(40);
+    machine.interrupt(40);
+    machine.must(handler, Operation::Send, &[]);
+    machine.dispatch(high, SAME_TIME);
+    assert_eq!(machine.answer(), [0, 1], "the first ended its wait");
+    assert_eq!(machine.must(receive, Operation::Receive, &[0]), 2, "merged");
+    machine.ask(receive, Operation::Receive, &[POLL]);
+    assert_eq!(machine.answer()[0], Status::Nothing as u64);
+}
+
+#[test]
 fn polling_never_waits_and_the_root_must_not() {
     let machine = Machine::booted();
     assert_eq!(
@@ -159,8 +176,10 @@ fn devices_are_mapped_uncached_and_never_executed() {
 
 /// Cycles from one reading of the clock to the next.
 const STEP: u64 = 3;
-/// Two readings: in passing, for the page frames; and the one with which the interrupt begins.
-const BEFORE: u64 = 2 * STEP;
+/// One reading: when the interrupt came.
+const BEFORE: u64 = STEP;
+/// Three more: in passing, for the page frames; what the receiver pays; and on the way out.
+const SERVED: u64 = 3 * STEP;
 
 /// Each reading of the clock is later than the one before, as where the kernel's work takes time.
 #[test]
@@ -200,7 +219,7 @@ fn an_interrupt_that_is_left_pending_puts_off_the_end_of_a_budget() {
     machine.interrupt(40);
     machine.step.set(0);
     assert_eq!(machine.running().index().get(), 2);
-    assert_eq!(machine.processor().timer.get(), end + STEP);
+    assert_eq!(machine.processor().timer.get(), end + SERVED);
     let left = machine.must(time, Operation::Budget, &[]);
     assert_eq!(left, 500 - BEFORE);
 }

@@ -235,6 +235,70 @@ fn events_that_find_no_room_are_fetched() {
 }
 
 #[test]
+fn an_event_says_for_how_many_cycles_the_thread_ran() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [thread, time, _] = shop.waiting(1, 5);
+    let receive = first::FREE + 3;
+    machine.must(first::FREE + 2, Operation::Send, &[]);
+    assert_eq!(machine.event(), Some((1, EventKind::Activated as u64)));
+    machine.dispatch(thread, time);
+    machine.now.set(machine.now.get() + 250);
+    machine.ask(receive, Operation::Receive, &[0]);
+    let cycles = machine.scb(4 + 2 * (machine.scb(2).get() >> 32) + 1).get();
+    assert_eq!(machine.event(), Some((1, EventKind::Blocked as u64)));
+    assert_eq!(cycles, 250);
+}
+
+#[test]
+fn what_overflowed_is_fetched_in_batches_and_nothing_is_lost() {
+    const WAITERS: u64 = 17;
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let waiters: [_; WAITERS as usize] = core::array::from_fn(|number| {
+        let made = shop.waiting(1 + number as u64, 30);
+        (made, shop.slots.next() - 1)
+    });
+    // The queue is full of what the first one does.
+    for _ in 0..16 {
+        machine.must(waiters[0].0[2], Operation::Send, &[]);
+        machine.dispatch(waiters[0].0[0], SAME_TIME);
+        machine.ask(waiters[0].1, Operation::Receive, &[0]);
+    }
+    for ([thread, _, sender], receive) in waiters {
+        machine.must(sender, Operation::Send, &[]);
+        machine.dispatch(thread, SAME_TIME);
+        machine.ask(receive, Operation::Receive, &[0]);
+    }
+    let read = || core::iter::from_fn(|| machine.event()).count() as u64;
+    assert_eq!(read(), 32);
+    assert_eq!(machine.must(first::SCHEDULER, Operation::Fetch, &[]), 1);
+    assert_eq!(machine.scb(3).get(), 1, "and one says that there are more");
+    assert_eq!(read(), 32);
+    assert_eq!(machine.must(first::SCHEDULER, Operation::Fetch, &[]), 0);
+    assert_eq!(read(), 2 * WAITERS - 32);
+    assert_eq!(machine.scb(3).get(), 0);
+}
+
+#[test]
+fn who_uses_no_floating_point_pays_for_none() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [thread, time, _] = shop.thread(first::COMPONENT, 1, 5);
+    let [server, _] = shop.component(2);
+    let entry = shop.entry(server, 0x40_0100, 0);
+    for _ in 0..4 {
+        for next in [thread, first::THREAD] {
+            machine.dispatch(next, time);
+            assert!(!machine.processor().floating_point.get());
+            machine.call(entry, 0, [0; 5]);
+            machine.call(0, 0, [0; 5]);
+        }
+    }
+    assert_eq!(machine.exchanges.get(), 0);
+}
+
+#[test]
 fn floating_point_is_lent_when_it_is_used() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);

@@ -1,7 +1,7 @@
 //! PI speed controller with feed-forward and anti-windup
 //!
-//! Feed-forward asks for what the set-point needs on a level road: `m_eq·a + ½ρC_dA_F·v² + f_r·m·g`.
-//! Feedback has to do with the rest (grade, parameters that are off) and sees, around any speed, the
+//! Feed-forward asks for what the set-point needs on the slope that is estimated: `m_eq·a + ½ρC_dA_F·v² + f_r·m·g + m·g·sin θ`.
+//! Feedback has to do with the rest (an estimate or parameters that are off) and sees, around any speed, the
 //! plant `1 / (m_eq·s·(τs + 1))` with the engine's lag τ (drag damps it a little more).
 //!
 //! Design by loop shaping (K. J. Åström and R. M. Murray, *Feedback Systems*, 2nd ed., ch. 12): crossover
@@ -14,7 +14,8 @@
 
 use crate::limited;
 use crate::reference::Setpoint;
-use crate::vehicle::{Demand, Parameters};
+use crate::road::Slope;
+use crate::vehicle::{Demand, GRAVITY_MPS2, Parameters};
 
 /// Crossover frequency, rad/s.
 const CROSSOVER_RADPS: f64 = 1.5;
@@ -45,9 +46,15 @@ impl Controller {
         }
     }
 
-    /// What to ask of engine and brake to bring `speed_mps` to `setpoint`, `step_s` seconds after
-    /// the last call. Always finite and within the vehicle's limits.
-    pub fn demand(&mut self, setpoint: &Setpoint, speed_mps: f64, step_s: f64) -> Demand {
+    /// What to ask of engine and brake to bring `speed_mps` to `setpoint` on a road of that `grade`, `step_s`
+    /// seconds after the last call. Always finite and within the vehicle's limits.
+    pub fn demand(
+        &mut self,
+        setpoint: &Setpoint,
+        speed_mps: f64,
+        grade: f64,
+        step_s: f64,
+    ) -> Demand {
         if setpoint.speed_mps < STANDING_SETPOINT_MPS && speed_mps < STANDING_MPS {
             return self.hold();
         }
@@ -57,6 +64,7 @@ impl Controller {
         let wanted_n = car.equivalent_mass_kg() * setpoint.acceleration_mps2
             + car.drag_n(setpoint.speed_mps)
             + car.rolling_n()
+            + car.mass_kg * GRAVITY_MPS2 * Slope::of(grade).sine
             + gain * error_mps
             + self.integral_n;
         let given_n = limited(wanted_n, -car.max_brake_n, car.drive_limit_n(speed_mps));
@@ -105,7 +113,7 @@ mod tests {
             acceleration_mps2: 0.0,
         };
         for _ in 0..60_000 {
-            let demand = controller.demand(&far, 20.0, STEP_S);
+            let demand = controller.demand(&far, 20.0, 0.0, STEP_S);
             assert!((demand.drive_n - CAR.drive_limit_n(20.0)).abs() < 1e-9);
         }
         assert!(controller.integral_n == 0.0, "{}", controller.integral_n);
@@ -114,7 +122,7 @@ mod tests {
             acceleration_mps2: 0.0,
         };
         assert!(
-            controller.demand(&near, 20.0, STEP_S).brake_n > 0.0,
+            controller.demand(&near, 20.0, 0.0, STEP_S).brake_n > 0.0,
             "reacts at once"
         );
     }
@@ -122,11 +130,11 @@ mod tests {
     proptest! {
         #[test]
         fn stays_within_the_limits(speeds in proptest::collection::vec(
-                (0.0f64..70.0, -3.5f64..2.0, 0.0f64..100.0), 1..200)) {
+                (0.0f64..70.0, -3.5f64..2.0, 0.0f64..100.0, -0.15f64..0.15), 1..200)) {
             let mut controller = Controller::new(CAR);
-            for (speed_mps, acceleration_mps2, measured) in speeds {
+            for (speed_mps, acceleration_mps2, measured, grade) in speeds {
                 let setpoint = Setpoint { speed_mps, acceleration_mps2 };
-                let demand = controller.demand(&setpoint, measured, STEP_S);
+                let demand = controller.demand(&setpoint, measured, grade, STEP_S);
                 prop_assert!((0.0..=CAR.max_drive_n).contains(&demand.drive_n));
                 prop_assert!((0.0..=CAR.max_brake_n).contains(&demand.brake_n));
                 prop_assert!(demand.drive_n == 0.0 || demand.brake_n == 0.0);

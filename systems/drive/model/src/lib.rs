@@ -6,8 +6,9 @@
 //!
 //! | module | runs in | what |
 //! |---|---|---|
-//! | [`vehicle`], [`road`], [`actuator`] | `plant` | longitudinal dynamics, integrated at 1 kHz |
-//! | [`pilot`], [`controller`], [`reference`], [`sensor`] | `control` | speed controller and its safeguards |
+//! | [`vehicle`], [`road`], [`lead`], [`camera`], [`instruments`], [`actuator`] | `plant` | longitudinal dynamics, integrated at 1 kHz, and what is ahead |
+//! | [`estimate`], [`network`] | `control` | slope and headway from what is on the bus |
+//! | [`pilot`], [`controller`], [`reference`], [`headway`], [`sensor`] | `control` | speed controller and its safeguards |
 //! | [`cycle`] | `linux` | NEDC, sent ahead of time as a trajectory |
 //! | [`message`] | all | what they tell each other |
 
@@ -15,9 +16,16 @@
 #![forbid(unsafe_code)]
 
 pub mod actuator;
+pub mod camera;
 pub mod controller;
 pub mod cycle;
+pub mod estimate;
+pub mod headway;
+pub mod instruments;
+pub mod lead;
 pub mod message;
+pub mod network;
+pub mod noise;
 pub mod pilot;
 pub mod reference;
 pub mod road;

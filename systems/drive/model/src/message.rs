@@ -48,7 +48,7 @@ pub struct Telemetry {
     pub brake_n: f64,
     /// Distance travelled, m.
     pub distance_m: f64,
-    /// Grade of the road, rise over run.
+    /// Grade of the road as estimated, rise over run.
     pub grade: f64,
     /// Age of the sensor message used, ticks.
     pub sensor_age_ticks: u64,

@@ -1,10 +1,13 @@
 //! The whole of the controller's job: from sensors and trajectory to demand
 //!
-//! What `control` does each millisecond, without its channels. Where the speed is not known, the
+//! What `control` does each millisecond, without its channels. The estimated slope is fed forward, slowly enough that what is wrong about it
+//! does no harm, and the headway can only make the vehicle slower. Where the speed is not known, the
 //! throttle is closed and the brake applied gently until it is known again; the set-point then starts
 //! from the speed the vehicle has, so that nothing jumps.
 
 use crate::controller::Controller;
+use crate::estimate::Estimate;
+use crate::headway::Headway;
 use crate::message::Trajectory;
 use crate::reference::{Reference, Setpoint};
 use crate::sensor::{Speed, SpeedSensor};
@@ -12,6 +15,8 @@ use crate::vehicle::{Demand, Parameters};
 
 /// Deceleration asked for while the speed is unknown, m/s².
 const BLIND_MPS2: f64 = 1.0;
+/// Time constant with which an estimated slope is believed, s.
+const GRADE_LAG_S: f64 = 0.3;
 
 /// How the controller is doing.
 #[repr(u32)]
@@ -42,6 +47,9 @@ pub struct Pilot {
     vehicle: Parameters,
     controller: Controller,
     sensor: SpeedSensor,
+    headway: Headway,
+    /// The slope as far as it is believed.
+    grade: f64,
     reference: Option<Reference>,
     pending: Option<Trajectory>,
     frequency_hz: u64,
@@ -59,6 +67,8 @@ impl Pilot {
             vehicle,
             controller: Controller::new(vehicle),
             sensor: SpeedSensor::new(),
+            headway: Headway::new(),
+            grade: 0.0,
             reference: None,
             pending: None,
             frequency_hz,
@@ -82,8 +92,14 @@ impl Pilot {
     }
 
     /// Decides at `now_ticks`, `step_s` seconds after the last time; `sample` is speed in m/s and age
-    /// in s.
-    pub fn step(&mut self, sample: Option<(f64, f64)>, now_ticks: u64, step_s: f64) -> Decision {
+    /// in s. Without an estimate the road is level and free.
+    pub fn step(
+        &mut self,
+        sample: Option<(f64, f64)>,
+        estimate: Option<Estimate>,
+        now_ticks: u64,
+        step_s: f64,
+    ) -> Decision {
         let (speed_mps, mode) = match self.sensor.judge(sample, step_s) {
             Speed::Measured(speed_mps) => (speed_mps, Mode::Normal),
             Speed::Held(speed_mps) => (speed_mps, Mode::Held),
@@ -92,9 +108,15 @@ impl Pilot {
         let mut reference = self
             .reference
             .unwrap_or_else(|| self.begin(speed_mps, now_ticks));
-        let setpoint = reference.advance(now_ticks, step_s);
+        let Estimate { grade, headway_m } = estimate.unwrap_or_default();
+        let before_mps = reference.setpoint().speed_mps;
+        let most_mps2 = self.headway.limit(headway_m, before_mps, step_s);
+        let setpoint = reference.advance(now_ticks, step_s, most_mps2);
         self.reference = Some(reference);
-        let demand = self.controller.demand(&setpoint, speed_mps, step_s);
+        self.grade += (grade - self.grade) * (step_s / GRADE_LAG_S).min(1.0);
+        let demand = self
+            .controller
+            .demand(&setpoint, speed_mps, self.grade, step_s);
         Decision {
             demand,
             setpoint,
@@ -112,6 +134,7 @@ impl Pilot {
 
     fn blind(&mut self) -> Decision {
         self.reference = None;
+        self.headway = Headway::new();
         self.controller = Controller::new(self.vehicle);
         let brake_n = self.vehicle.mass_kg * BLIND_MPS2;
         let demand = Demand {

@@ -54,6 +54,12 @@ impl Reference {
         }
     }
 
+    /// The newest set-point.
+    #[must_use]
+    pub const fn setpoint(&self) -> Setpoint {
+        self.setpoint
+    }
+
     /// Takes over `trajectory` if it makes sense at `now_ticks`, and says whether.
     pub fn accept(&mut self, trajectory: &Trajectory, now_ticks: u64) -> bool {
         let ahead_s = self.seconds(trajectory.end_ticks().saturating_sub(now_ticks));
@@ -65,8 +71,9 @@ impl Reference {
         believed
     }
 
-    /// The set-point at `now_ticks`, `step_s` seconds after the last one.
-    pub fn advance(&mut self, now_ticks: u64, step_s: f64) -> Setpoint {
+    /// The set-point at `now_ticks`, `step_s` seconds after the last one, rising by `most_mps2` at most: who is ahead may
+    /// ask for less than the trajectory, and for no more than [`MAX_DECELERATION_MPS2`].
+    pub fn advance(&mut self, now_ticks: u64, step_s: f64, most_mps2: f64) -> Setpoint {
         let end = self.trajectory.end_ticks().max(self.since_ticks);
         let lapsed = self.seconds(now_ticks.saturating_sub(end)) > HOLD_S;
         let (target_mps, down_mps2) = match self.trajectory.speed_mps(now_ticks) {
@@ -75,9 +82,15 @@ impl Reference {
         };
         let change = target_mps - self.setpoint.speed_mps;
         let change = limited(change, -down_mps2 * step_s, MAX_ACCELERATION_MPS2 * step_s);
+        let most = limited(
+            most_mps2 * step_s,
+            -MAX_DECELERATION_MPS2 * step_s,
+            f64::INFINITY,
+        );
+        let speed_mps = (self.setpoint.speed_mps + change.min(most)).max(0.0);
         self.setpoint = Setpoint {
-            speed_mps: self.setpoint.speed_mps + change,
-            acceleration_mps2: change / step_s,
+            acceleration_mps2: (speed_mps - self.setpoint.speed_mps) / step_s,
+            speed_mps,
         };
         self.setpoint
     }
@@ -98,7 +111,9 @@ mod tests {
 
     fn run(reference: &mut Reference, from: u64, to: u64) -> f64 {
         (from / STEP..to / STEP).fold(f64::NAN, |_, step| {
-            reference.advance(step * STEP, STEP_S).speed_mps
+            reference
+                .advance(step * STEP, STEP_S, f64::INFINITY)
+                .speed_mps
         })
     }
 
@@ -132,6 +147,6 @@ mod tests {
         let mut reference = Reference::starting_at(3.0, 0, HZ);
         assert!(!reference.accept(&Trajectory::set_point(u64::MAX, 10.0), 0));
         assert!(!reference.accept(&Trajectory::default(), 0));
-        assert!((reference.advance(STEP, STEP_S).speed_mps - 3.0).abs() < 1e-12);
+        assert!((reference.advance(STEP, STEP_S, f64::INFINITY).speed_mps - 3.0).abs() < 1e-12);
     }
 }

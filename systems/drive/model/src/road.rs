@@ -17,6 +17,18 @@ pub struct Slope {
     pub cosine: f64,
 }
 
+impl Slope {
+    /// Of a grade, rise over run.
+    #[must_use]
+    pub fn of(grade: f64) -> Self {
+        let cosine = 1.0 / libm::sqrt(1.0 + grade * grade);
+        Self {
+            sine: grade * cosine,
+            cosine,
+        }
+    }
+}
+
 impl Road<'_> {
     /// A test bench, as type approval has it.
     pub const LEVEL: Self = Self { knots: &[] };
@@ -60,12 +72,7 @@ impl Road<'_> {
     /// Inclination at `distance_m`.
     #[must_use]
     pub fn slope(&self, distance_m: f64) -> Slope {
-        let grade = self.grade(distance_m);
-        let cosine = 1.0 / libm::sqrt(1.0 + grade * grade);
-        Slope {
-            sine: grade * cosine,
-            cosine,
-        }
+        Slope::of(self.grade(distance_m))
     }
 }
 

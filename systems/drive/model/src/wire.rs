@@ -3,6 +3,7 @@
 //! The demand has the smallest identifier: it wins the bus. Speed and demand are numbered, and a demand repeats the number
 //! of the speed that it answers, so that the vehicle knows the round trip and both know what was lost.
 
+use crate::camera::Image;
 use crate::vehicle::Demand;
 use bulkhead_abi::can::Frame;
 
@@ -10,7 +11,8 @@ const DEMAND: u16 = 0x080;
 const SPEED: u16 = 0x100;
 const MOTION: u16 = 0x110;
 const FORCES: u16 = 0x111;
-const ROAD: u16 = 0x112;
+const CAMERA: u16 = 0x112;
+const TRUTH: u16 = 0x7F0;
 
 const MILLI: f64 = 1e3;
 const MICRO: f64 = 1e6;
@@ -46,10 +48,15 @@ pub enum Wire {
         /// Braking.
         brake_n: f64,
     },
-    /// Grade of the road, rise over run, to a millionth.
-    Road {
+    /// What the camera sees, pixels, to a thousandth.
+    Camera(Image),
+    /// What only a simulated vehicle can tell, for the report alone: grade of the road, rise over run, to a millionth, and distance to
+    /// the vehicle ahead, m, to a thousandth, 0 where there is none.
+    Truth {
         /// The grade.
         grade: f64,
+        /// The distance.
+        headway_m: f64,
     },
 }
 
@@ -78,7 +85,12 @@ impl Wire {
             Self::Forces { drive_n, brake_n } => {
                 (FORCES, [fixed(drive_n, MILLI), fixed(brake_n, MILLI)])
             }
-            Self::Road { grade } => (ROAD, [fixed(grade, MICRO), 0]),
+            Self::Camera(Image { width_px, edge_px }) => {
+                (CAMERA, [fixed(width_px, MILLI), fixed(edge_px, MILLI)])
+            }
+            Self::Truth { grade, headway_m } => {
+                (TRUTH, [fixed(grade, MICRO), fixed(headway_m, MILLI)])
+            }
         };
         let [[a, b, c, d], [e, f, g, h]] = words.map(u32::to_be_bytes);
         Frame::new(id, &[a, b, c, d, e, f, g, h])
@@ -109,8 +121,13 @@ impl Wire {
                 drive_n: value(first, MILLI),
                 brake_n: value(second, MILLI),
             },
-            ROAD => Self::Road {
+            CAMERA => Self::Camera(Image {
+                width_px: value(first, MILLI),
+                edge_px: value(second, MILLI),
+            }),
+            TRUTH => Self::Truth {
                 grade: value(first, MICRO),
+                headway_m: value(second, MILLI),
             },
             _ => return None,
         })
@@ -149,7 +166,14 @@ mod tests {
                 drive_n: 3000.0,
                 brake_n: 0.5,
             },
-            Wire::Road { grade: -0.0625 },
+            Wire::Camera(Image {
+                width_px: 72.25,
+                edge_px: 51.5,
+            }),
+            Wire::Truth {
+                grade: -0.0625,
+                headway_m: 31.5,
+            },
         ] {
             assert_eq!(Wire::of(&wire.frame()), Some(wire));
         }
@@ -164,7 +188,7 @@ mod tests {
             };
             assert_eq!(Wire::of(&speed(wild).frame()), Some(speed(cut)));
         }
-        let frame = Wire::Road { grade: 0.0 }.frame();
+        let frame = Wire::Camera(Image::default()).frame();
         for other in [
             Frame { length: 7, ..frame },
             Frame {

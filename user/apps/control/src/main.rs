@@ -1,7 +1,7 @@
 //! The speed controller of the showcase, 1 kHz: a component
 //!
 //! Half a millisecond after the vehicle: take the frames that came over CAN and, if one came, a new
-//! trajectory; decide; send the demand; report every 10 ms. A speed that is old is held for a while, then the
+//! trajectory; ask for the newest estimate of slope and headway; decide; send the demand; report every 10 ms. A speed that is old is held for a while, then the
 //! brake is applied (`Pilot`). The telemetry's doorbell is left alone, for ringing it enters EL2: Linux looks
 //! every 20 ms by itself, and nothing traps in the steady state.
 //!
@@ -13,8 +13,10 @@ mod fault;
 
 use bulkhead_abi::trace::Stamp;
 use bulkhead_component::can::Line;
+use bulkhead_component::invocation::invoke_keeping_fp;
 use bulkhead_component::{Own, clock, println};
 use bulkhead_drive_model::STEP_S;
+use bulkhead_drive_model::estimate::{self, Estimate};
 use bulkhead_drive_model::message::{Sensors, Telemetry, Trajectory};
 use bulkhead_drive_model::pilot::{Decision, Mode, Pilot};
 use bulkhead_drive_model::vehicle::Parameters;
@@ -50,6 +52,11 @@ struct Control {
     line: Line,
     /// What came last.
     seen: Sensors,
+    /// Slot of the capability to ask who estimates, and the newest answer.
+    estimator: Option<u64>,
+    estimate: Option<Estimate>,
+    /// Headway as the vehicle knows it, m, for the report alone; 0 with nobody ahead.
+    true_headway_m: f64,
     commands: MailReceiver<Trajectory, Own>,
     telemetry: Sender<Telemetry, Own>,
     plant: Option<Link>,
@@ -67,6 +74,9 @@ impl Control {
             pilot: Pilot::new(Parameters::MID_SIZE, clock::frequency()),
             line,
             seen: Sensors::default(),
+            estimator: own.interface(estimate::INTERFACE),
+            estimate: None,
+            true_headway_m: 0.0,
             commands: MailReceiver::open(own, "commands")?,
             telemetry: Sender::open(own, "telemetry")?,
         })
@@ -80,7 +90,10 @@ impl Control {
         let Stamp { sequence, ticks } = self.seen.stamp;
         let sample = (ticks != 0).then(|| (self.seen.speed_mps, age_s(ticks, job.start)));
         let elapsed_s = STEP_S * (1 + job.skipped.min(MOST_SKIPPED)) as f64;
-        let decision = self.pilot.step(sample, job.release, elapsed_s);
+        self.estimate = self.estimated();
+        let decision = self
+            .pilot
+            .step(sample, self.estimate, job.release, elapsed_s);
         let answer = Wire::Demand {
             number: sequence as u32,
             force_n: decision.demand.drive_n - decision.demand.brake_n,
@@ -95,7 +108,7 @@ impl Control {
 
     /// Takes in what came over the bus.
     fn look(&mut self) {
-        let seen = &mut self.seen;
+        let (seen, true_headway_m) = (&mut self.seen, &mut self.true_headway_m);
         self.line.take(|received| {
             match Wire::of(&received.frame)? {
                 Wire::Speed { number, speed_mps } => {
@@ -117,11 +130,34 @@ impl Control {
                     seen.drive_n = drive_n;
                     seen.brake_n = brake_n;
                 }
-                Wire::Road { grade } => seen.grade = grade,
+                Wire::Truth { grade, headway_m } => {
+                    (seen.grade, *true_headway_m) = (grade, headway_m);
+                }
+                // The estimator's.
+                Wire::Camera(_) => {}
                 Wire::Demand { .. } => return None,
             }
             Some(None)
         });
+    }
+
+    /// The newest estimate of slope and headway; nothing where there is none that is new.
+    fn estimated(&self) -> Option<Estimate> {
+        let reply = invoke_keeping_fp(self.estimator?, [estimate::READ, 0, 0, 0, 0]);
+        (reply.status == 0).then(|| Estimate::of(reply.value))?
+    }
+
+    /// What was estimated beside what was so.
+    fn compare(&self, ticks: u64) {
+        let Some(Estimate { grade, headway_m }) = self.estimate else {
+            return;
+        };
+        trace::signal::<Own>("grade", ticks, 100.0 * self.seen.grade);
+        trace::signal::<Own>("grade-seen", ticks, 100.0 * grade);
+        if let Some(headway_m) = headway_m.filter(|_| self.true_headway_m > 0.0) {
+            trace::signal::<Own>("headway", ticks, self.true_headway_m);
+            trace::signal::<Own>("headway-seen", ticks, headway_m);
+        }
     }
 
     fn report(&mut self, job: &Job, decision: &Decision) {
@@ -132,6 +168,7 @@ impl Control {
         }
         let force_n = decision.demand.drive_n - decision.demand.brake_n;
         trace::signal::<Own>("force", job.release, force_n);
+        self.compare(job.release);
         let mut message = Telemetry {
             speed_mps: seen.speed_mps,
             setpoint_mps: decision.setpoint.speed_mps,
@@ -141,7 +178,7 @@ impl Control {
             drive_n: seen.drive_n,
             brake_n: seen.brake_n,
             distance_m: seen.distance_m,
-            grade: seen.grade,
+            grade: self.estimate.unwrap_or_default().grade,
             sensor_age_ticks: job.start.saturating_sub(seen.stamp.ticks),
             start_delay_ticks: job.start - job.release,
             jobs: job.number,

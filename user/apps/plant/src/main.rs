@@ -6,7 +6,7 @@
 //! last, for a vehicle does not stop because its simulation did; where that is not plausible (the
 //! reader can write there too) it starts at rest.
 //!
-//! Argument words: `road=level` (default) or `road=hills`; `fault=plant-hang`
+//! Argument words: `road=hills` (default) or `road=level`; `lead=clear` (default), `lead=slow` or `lead=none`: who drives ahead; `fault=plant-hang`
 //! (see `fault.rs` for when).
 #![no_std]
 #![no_main]
@@ -17,6 +17,8 @@ use bulkhead_component::can::Line;
 use bulkhead_component::{Own, clock, println};
 use bulkhead_drive_model::STEP_S;
 use bulkhead_drive_model::actuator::Actuator;
+use bulkhead_drive_model::instruments::{Instruments, TURNS};
+use bulkhead_drive_model::lead::{Lead, Manner};
 use bulkhead_drive_model::message::Sensors;
 use bulkhead_drive_model::road::Road;
 use bulkhead_drive_model::vehicle::{Demand, Parameters, State, Vehicle};
@@ -29,10 +31,10 @@ bulkhead_component::application!(run);
 
 /// Skipped milliseconds that are made up for; after more the vehicle has stood still for a while.
 const MOST_SKIPPED: u64 = 100;
-/// Jobs from one traced sample of the state to the next, and from one of each slower sensor.
-const TRACED_EVERY: u64 = 10;
 /// Speeds whose sending is remembered: demands that answer older ones are no round trip any more.
 const REMEMBERED: usize = 64;
+/// Of the traffic ahead, and of the instruments' noise.
+const SEEDS: [u64; 2] = [5, 9];
 
 fn run(own: &Own) -> Result<Infallible, ChannelError> {
     let mut plant = Plant::open(own)?;
@@ -55,6 +57,8 @@ struct Plant {
     vehicle: Vehicle<'static>,
     state: State,
     actuator: Actuator,
+    lead: Lead,
+    instruments: Instruments,
     /// Where it notes its state.
     notes: Publisher<Sensors, Own>,
     line: Line,
@@ -66,8 +70,13 @@ struct Plant {
 impl Plant {
     fn open(own: &Own) -> Result<Self, ChannelError> {
         let road = match own.argument("road") {
-            Some("hills") => Road::HILLS,
-            _ => Road::LEVEL,
+            Some("level") => Road::LEVEL,
+            _ => Road::HILLS,
+        };
+        let manner = match own.argument("lead") {
+            Some("none") => Manner::Absent,
+            Some("slow") => Manner::Slow,
+            _ => Manner::Clear,
         };
         let vehicle = Vehicle {
             parameters: Parameters::MID_SIZE,
@@ -83,6 +92,8 @@ impl Plant {
             vehicle,
             state: state.unwrap_or_default(),
             actuator: Actuator::default(),
+            lead: Lead::new(manner, SEEDS[0]),
+            instruments: Instruments::new(SEEDS[1]),
             notes,
             line,
             number: 1,
@@ -95,9 +106,10 @@ impl Plant {
         let demand = self.actuator.demand(asked, STEP_S);
         for _ in 0..=job.skipped.min(MOST_SKIPPED) {
             self.state = self.vehicle.step(&self.state, &demand, STEP_S);
+            self.lead.step(self.state.speed_mps, STEP_S);
         }
         self.publish(own, job);
-        if job.number.is_multiple_of(TRACED_EVERY) {
+        if job.number.is_multiple_of(TURNS) {
             trace::signal::<Own>("vehicle-speed", job.release, self.state.speed_mps);
             trace::signal::<Own>("distance", job.release, self.state.distance_m);
         }
@@ -136,20 +148,9 @@ impl Plant {
             number: self.number,
             speed_mps: message.speed_mps,
         };
-        let slower = match job.number % TRACED_EVERY {
-            2 => Some(Wire::Motion {
-                distance_m: message.distance_m,
-                acceleration_mps2: message.acceleration_mps2,
-            }),
-            5 => Some(Wire::Forces {
-                drive_n: message.drive_n,
-                brake_n: message.brake_n,
-            }),
-            8 => Some(Wire::Road {
-                grade: message.grade,
-            }),
-            _ => None,
-        };
+        let slower = self
+            .instruments
+            .slower(job.number, &self.vehicle, &self.state, &self.lead);
         let until = job.release + clock::frequency() / 1000;
         let sent = self.line.send(own, &speed.frame(), until);
         self.sent_at[self.number as usize % REMEMBERED] = sent.unwrap_or(0);

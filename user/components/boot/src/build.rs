@@ -113,7 +113,12 @@ pub(crate) struct Builder {
     /// By rank.
     roots: [Option<Root>; COMPONENT_CORES],
     cores: [Option<Core>; COMPONENT_CORES],
+    pulses: Pulses,
 }
+
+/// By the core of a scheduler that does not own the heartbeat where another one does: the page that it has in place
+/// of the guest page.
+type Pulses = [Option<u64>; COMPONENT_CORES];
 
 impl Builder {
     /// Builds all components. What runs on a core is made there, by [`Builder::populate`].
@@ -132,7 +137,14 @@ impl Builder {
             made: [Made::default(); MAX_COMPONENTS],
             roots: [None; COMPONENT_CORES],
             cores: [None; COMPONENT_CORES],
+            pulses: [None; COMPONENT_CORES],
         };
+        if archive.components().any(|one| one.owns(Part::Heartbeat)) {
+            let others = archive.components().filter(|one| one.is(Role::Scheduler));
+            for other in others.filter(|one| !one.owns(Part::Heartbeat)) {
+                builder.pulses[other.wiring.core as usize] = Some(builder.first.page());
+            }
+        }
         builder.roots[0] = Some(Root::first());
         for component in archive.components().skip(1) {
             builder.one(&component)?;
@@ -209,7 +221,7 @@ impl Builder {
         }
         let from = first.position();
         let [component_slot, leaf, thread_slot, scratch] = [(); 4].map(|()| first.slot());
-        let slots = one(first, self.archive, component, self.page)?;
+        let slots = one(first, self.archive, component, self.page, &self.pulses)?;
         keep(component_slot, slots.component)?;
         keep(leaf, slots.leaf)?;
         let scb = match component.is(Role::Scheduler) {
@@ -413,6 +425,7 @@ fn one(
     archive: Checked<'_>,
     component: &Component<'_>,
     page: &GuestPage,
+    pulses: &Pulses,
 ) -> Result<Slots, Status> {
     let info = &page.info;
     let wiring = component.wiring;
@@ -420,7 +433,8 @@ fn one(
     let stack = u64::from(wiring.stack_pages);
     let slots = first.component_with(component.packed, identity, stack)?;
     let mut space = Space::new(&slots);
-    let mut about = about(archive, component, info);
+    let mut about = ComponentInfo::new_zeroed();
+    describe(&mut about, archive, component, info);
     let mine = |part| component.owns(part);
     if mine(Part::Console) {
         about.guest.console_out = space.window(first, info.console_out, Rights::Write)?;
@@ -429,10 +443,7 @@ fn one(
     if mine(Part::Trace) {
         about.guest.trace = space.window(first, info.trace, Rights::Write)?;
     }
-    if mine(Part::Heartbeat) {
-        let page = [first.guest_page(), PAGE_SIZE];
-        [about.guest_page, _] = space.window(first, page, Rights::Write)?;
-    }
+    heart(first, &mut space, component, pulses, &mut about)?;
     about.guest.link = space.page(first, info.link)?;
     ends(first, &mut space, component, info, &mut about.guest)?;
     let place = (wiring.function as usize).checked_sub(1);
@@ -473,9 +484,41 @@ fn one(
     Ok(slots)
 }
 
+/// The heartbeat's word and those of the other cores in who owns it; in their schedulers, the word of their core. What
+/// every core renews in half of half the period shows in the owner's word within half the period.
+fn heart(
+    first: &mut First,
+    space: &mut Space,
+    component: &Component<'_>,
+    pulses: &Pulses,
+    about: &mut ComponentInfo,
+) -> Result<(), Status> {
+    let mut page = |page, rights| space.memory(first, first::MEMORY, [page, 1], rights);
+    if component.owns(Part::Heartbeat) {
+        for (place, pulse) in about.pulses.iter_mut().zip(pulses) {
+            *place = pulse.map_or(Ok(0), |pulse| page(pulse, Rights::Read))?;
+        }
+        let page = [first.guest_page(), PAGE_SIZE];
+        [about.guest_page, _] = space.window(first, page, Rights::Write)?;
+    } else if component.is(Role::Scheduler)
+        && let Some(pulse) = pulses[component.wiring.core as usize]
+    {
+        about.guest_page = page(pulse, Rights::Write)?;
+    }
+    if pulses.iter().any(Option::is_some) {
+        about.guest.heartbeat_period_ticks /= 2;
+    }
+    Ok(())
+}
+
 /// What a component is told, but for what is mapped.
-fn about(archive: Checked<'_>, component: &Component<'_>, info: &GuestInfo) -> ComponentInfo {
-    let mut about = ComponentInfo::new_zeroed();
+/// In its place: a page is a quarter of the stack.
+fn describe(
+    about: &mut ComponentInfo,
+    archive: Checked<'_>,
+    component: &Component<'_>,
+    info: &GuestInfo,
+) {
     about.guest.magic = info.magic;
     about.guest.version = info.version;
     about.guest.name = info.name;
@@ -490,7 +533,6 @@ fn about(archive: Checked<'_>, component: &Component<'_>, info: &GuestInfo) -> C
     for ((_, interface), place) in archive.interfaces().zip(&mut about.interfaces) {
         *place = interface.name;
     }
-    about
 }
 
 /// The channel ends of a component; to a scheduler, that there are all those of the partition.

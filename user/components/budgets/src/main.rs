@@ -7,10 +7,12 @@
 #![no_std]
 #![no_main]
 
+mod alike;
 mod decision;
 mod enforcement;
 
 use bulkhead_abi::kernel::{Operation, Status, first};
+use bulkhead_abi::timing::MAX_CHUNKS;
 use bulkhead_component::call::call;
 use bulkhead_component::figure::Counter;
 use bulkhead_component::first::argument;
@@ -26,11 +28,10 @@ bulkhead_component::component!(run);
 
 /// Ends the run.
 const DONE: &str = "bench done";
-/// VCPUs there may be, a thread on each, and chunks of budget per VCPU.
+/// VCPUs there may be, a thread on each.
 const MOST: usize = 64;
-const CHUNKS: usize = 8;
 
-static THREADS: Threads<Vcpus<MOST, MOST, CHUNKS>, MOST> = Threads::new(Vcpus::new(false));
+static THREADS: Threads<Vcpus<MOST, MOST, MAX_CHUNKS>, MOST> = Threads::new(Vcpus::new(false));
 /// Cycles of one instruction.
 static STEP: AtomicU64 = AtomicU64::new(1);
 
@@ -56,9 +57,10 @@ fn measure(first: &mut First) -> Result<(), Status> {
     STEP.store(Counter::calibrated().step(), Relaxed);
     THREADS.prepare(first)?;
     call(first::MONITOR, Operation::Up, [])?;
-    match argument(&info, "vcpus") {
-        None => enforcement::measure(first, rounds),
-        Some(vcpus) => decision::measure(first, vcpus, rounds),
+    match (argument(&info, "decisions"), argument(&info, "vcpus")) {
+        (Some(steps), _) => alike::measure(steps),
+        (None, Some(vcpus)) => decision::measure(first, vcpus, rounds),
+        (None, None) => enforcement::measure(first, rounds),
     }
 }
 

@@ -176,7 +176,9 @@ impl Control {
             Some(Some(number))
         });
         if let Some((number, speed_mps)) = newest {
-            let demand = self.controller.demand(&self.setpoint, speed_mps, STEP_S);
+            let demand = self
+                .controller
+                .demand(&self.setpoint, speed_mps, 0.0, STEP_S);
             let answer = Wire::Demand {
                 number,
                 force_n: demand.drive_n - demand.brake_n,

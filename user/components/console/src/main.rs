@@ -18,7 +18,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 bulkhead_component::component!(run);
-bulkhead_component::serve!(answer, threads: 19, cores: bulkhead_abi::component::COMPONENT_CORES, stack: 1024);
+bulkhead_component::serve!(answer, threads: 19, cores: bulkhead_abi::component::COMPONENT_CORES, stack: 640);
 
 /// A line of one client, who has one thread.
 struct Line {

@@ -6,15 +6,14 @@
 #![no_main]
 #![expect(unsafe_code, reason = "does wrong on purpose")]
 
-use bulkhead_abi::kernel::Operation;
-use bulkhead_component::{First, call, clock};
+use bulkhead_component::{First, clock};
 use core::arch::asm;
 use core::hint::black_box;
 
 bulkhead_component::component!(run);
 
 /// What threads of index 1, 2, … do.
-const MISDEEDS: [fn() -> !; 9] = [
+const MISDEEDS: [fn() -> !; 8] = [
     overflow_the_stack,
     jump_nowhere,
     read_the_kernel,
@@ -22,7 +21,6 @@ const MISDEEDS: [fn() -> !; 9] = [
     execute_its_own_data,
     privileged_instruction,
     loop_for_ever,
-    call_anything,
     divide_by_nothing,
 ];
 
@@ -90,29 +88,4 @@ fn loop_for_ever() -> ! {
 fn divide_by_nothing() -> ! {
     black_box(black_box(1) / black_box(0));
     loop_for_ever()
-}
-
-/// One that is none included.
-const OPERATIONS: u64 = Operation::ALL.len() as u64 + 1;
-
-/// Any operation of any capability with any words, mostly plausible ones.
-fn call_anything() -> ! {
-    let mut dice = clock::now() | 1;
-    let mut roll = || {
-        dice ^= dice >> 12;
-        dice ^= dice << 25;
-        dice ^= dice >> 27;
-        dice.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8
-    };
-    loop {
-        let mut word = || match roll() % 16 {
-            0 => roll(),
-            1 => u64::MAX,
-            2..=6 => roll() % 4,
-            _ => roll() % 40,
-        };
-        let words = [word(), word(), word(), word(), word()];
-        let capability = word();
-        black_box(call::raw(capability, roll() % OPERATIONS, words));
-    }
 }

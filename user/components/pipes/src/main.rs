@@ -22,7 +22,7 @@ use bulkhead_abi::component::SCHEDULER_FREE;
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{Operation, Status, first};
 use bulkhead_abi::name_text;
-use bulkhead_abi::timing::{Vcpu, VcpuKind};
+use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
 use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
@@ -38,10 +38,8 @@ bulkhead_component::component!(run);
 /// Threads: stages, the device's, the recorder's.
 const THREADS: usize = 40;
 const VCPUS: usize = 40;
-/// Chunks of budget that come back at different times.
-const CHUNKS: usize = 8;
 
-static CORE: VcpuThreads<THREADS, VCPUS, CHUNKS> = VcpuThreads::new(false);
+static CORE: VcpuThreads<THREADS, VCPUS, MAX_CHUNKS> = VcpuThreads::new(false);
 static LOAD: Load = Load::new();
 
 /// Why no pipe runs.

@@ -6,7 +6,7 @@
 //! where both are here. A thread that faults is named; whether the partition goes on without it says
 //! the description; or the boot component makes it again, on a thread that is as important as the one it
 //! is done for, within the same budget. Interrupts of a component's function, and doorbells that it waits for,
-//! are notifications of its thread, and what it rings is rung here: it may do so for the ends it holds. The least important thread beats the heart: what loops for ever silences it.
+//! are notifications of its thread, and what it rings is rung here: it may do so for the ends it holds. The least important thread beats the heart ([`heart`]): what loops for ever silences it.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "the archive is mapped memory")]
@@ -30,6 +30,7 @@ use bulkhead_slite::Threads;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use share::Share;
 
+mod heart;
 mod share;
 
 bulkhead_component::component!(run);
@@ -76,8 +77,6 @@ const ATTEMPTS: u64 = 1000;
 
 /// Components with a thread that have not said yet that they work, by bit of their number.
 static AWAITED: AtomicU64 = AtomicU64::new(0);
-/// Address of the heartbeat's word and ticks between two beats; 0 = none.
-static HEARTBEAT: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 /// The doorbells that a component can ring, by bit of [`ChannelEnd::doorbell_out`].
 static BELLS: [AtomicU64; MAX_COMPONENTS] = [const { AtomicU64::new(0) }; MAX_COMPONENTS];
@@ -199,15 +198,7 @@ fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status
         let mender = THREADS.spawn(&mut first, mend, membership)?;
         MENDER.store(mender, Ordering::Relaxed);
     }
-    if let Some(word) = own.heartbeat() {
-        let period = own.info().guest.heartbeat_period_ticks / 2;
-        let pause = if period == 0 {
-            clock::frequency()
-        } else {
-            period
-        };
-        HEARTBEAT[0].store(core::ptr::from_ref(word).addr() as u64, Ordering::Relaxed);
-        HEARTBEAT[1].store(pause, Ordering::Relaxed);
+    if heart::prepare(own) {
         let membership = add(Share::Whole, HEART)?;
         THREADS.spawn(&mut first, beat, membership)?;
     }
@@ -322,16 +313,8 @@ fn ask_boot(what: u64, word: u64) -> Result<(), Status> {
 }
 
 extern "C" fn beat(_: u64) -> ! {
-    let [word, pause] = HEARTBEAT
-        .each_ref()
-        .map(|place| place.load(Ordering::Relaxed));
-    let word = core::ptr::with_exposed_provenance_mut(word as usize);
-    // SAFETY: the word that `start` was given, mapped for good; others only read it.
-    let word = unsafe { AtomicU64::from_ptr(word) };
     loop {
-        let now = clock::now();
-        word.store(now, Ordering::Release);
-        THREADS.sleep_until(now + pause);
+        THREADS.sleep_until(heart::beat());
     }
 }
 
@@ -355,12 +338,7 @@ fn ready(client: u32) -> u64 {
     if before & bit == 0 || before != bit {
         return 0;
     }
-    let beaten = HEARTBEAT[0].load(Ordering::Relaxed);
-    if beaten != 0 {
-        let word = core::ptr::with_exposed_provenance_mut(beaten as usize);
-        // SAFETY: as in `beat`.
-        unsafe { AtomicU64::from_ptr(word) }.store(clock::now(), Ordering::Release);
-    }
+    heart::beat();
     loop {
         match ask_boot(boot::READY, 0) {
             // Another core's is there.

@@ -15,7 +15,9 @@ mod storm;
 use bulkhead_abi::guest::{GuestInfo, NONE};
 use bulkhead_abi::kernel::{Operation, Status, first};
 use bulkhead_abi::name_text;
-use bulkhead_abi::timing::{MAX_SLOTS, MAX_TIME_PARTITIONS, Order, Task, Vcpu, VcpuKind};
+use bulkhead_abi::timing::{
+    MAX_CHUNKS, MAX_SLOTS, MAX_TIME_PARTITIONS, Order, Task, Vcpu, VcpuKind,
+};
 use bulkhead_analysis::admission;
 use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
@@ -32,17 +34,16 @@ use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 
-/// Threads and VCPUs there may be, and chunks of budget per VCPU.
+/// Threads and VCPUs there may be.
 const TASKS: usize = 16;
 const VCPUS: usize = 16;
-const CHUNKS: usize = 8;
 /// The reporter's budget, nanoseconds.
 const REPORTER: [u64; 2] = [2_000_000, 1_000_000_000];
 
 /// Below everything that a description can ask for.
 const LEAST: Priority = Priority(61);
 
-static CORE: VcpuThreads<TASKS, VCPUS, CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS> =
+static CORE: VcpuThreads<TASKS, VCPUS, MAX_CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS> =
     VcpuThreads::new(false);
 
 /// What a thread knows of its task, by number, and what it found out.

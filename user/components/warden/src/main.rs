@@ -28,12 +28,10 @@ const MISDEEDS: [&str; 8] = [
     "execution of data",
     "privileged instruction",
     "infinite loop",
-    "random calls",
+    "division by zero",
 ];
 /// Time for each, ticks of 16 ns.
 const SLICE: u64 = 6_000_000;
-/// Pages that the culprit may do anything with.
-const OWN_PAGES: u64 = 16;
 /// Identities of the address spaces.
 const SERVER: u64 = 2;
 const CULPRIT: u64 = 3;
@@ -54,11 +52,8 @@ fn watch(first: &mut First) -> Result<Infallible, Status> {
     let [_, echo, culprit, ..] = &first.archive()?.components;
     let server = first.component(echo, SERVER)?;
     let entry = first.invocation(echo, server.component, 40)?;
-    let Component {
-        component, leaf, ..
-    } = first.component(culprit, CULPRIT)?;
+    let Component { component, .. } = first.component(culprit, CULPRIT)?;
     let slice = first.make(Operation::MakeTime, [first::TIME, 0, 9])?;
-    furnish(first, [component, leaf, slice, entry])?;
     call(first::MONITOR, Operation::Up, [])?;
     for (index, misdeed) in (1..).zip(MISDEEDS) {
         let thread = first.make(Operation::MakeThread, [component, culprit.entry, STACK_TOP])?;
@@ -85,21 +80,6 @@ fn watch(first: &mut First) -> Result<Infallible, Status> {
     loop {
         clock::wait_for_interrupt();
     }
-}
-
-/// Gives the culprit everything a component may be given.
-fn furnish(first: &mut First, [component, leaf, slice, entry]: [u64; 4]) -> Result<(), Status> {
-    let pages = first.make(Operation::MakePages, [3])?;
-    let other_leaf = first.make(Operation::MakeTable, [1])?;
-    let own = first.page();
-    for _ in 1..OWN_PAGES {
-        first.page();
-    }
-    call(leaf, Operation::Copy, [1, first::MEMORY, own, OWN_PAGES])?;
-    for (place, from) in (2..).zip([component, other_leaf, pages, slice, entry]) {
-        call(leaf, Operation::Copy, [place, from])?;
-    }
-    Ok(())
 }
 
 /// Runs a thread until it is stopped, and how.

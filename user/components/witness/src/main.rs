@@ -22,7 +22,8 @@ fn run(own: &Own) -> Result<Infallible, ChannelError> {
     for (word, number) in MEMORY.iter().zip(0..) {
         word.store(content(number), Ordering::Relaxed);
     }
-    println!("witness: start {}", own.link().read().epoch);
+    let name = own.name();
+    println!("{name}: start {}", own.link().read().epoch);
     let _counted_from_here = own.ready();
     run_periodic(own, "witness", Period::from_micros(1000), |job| {
         let words = MEMORY.iter().zip(0..);
@@ -30,7 +31,7 @@ fn run(own: &Own) -> Result<Infallible, ChannelError> {
             .filter(|(word, number)| word.load(Ordering::Relaxed) != content(*number))
             .count();
         if job.number.is_multiple_of(REPORT_EVERY) {
-            println!("witness: jobs={} damaged={damaged}", job.number);
+            println!("{name}: jobs={} damaged={damaged}", job.number);
         }
         ControlFlow::Continue(())
     })

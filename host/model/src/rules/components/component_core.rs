@@ -7,7 +7,7 @@ use bulkhead_abi::component::{COMPONENT_CORES, Role};
 
 crate::rules::rule! {
     Error, "component-core",
-    "a component's core is one of its partition's first four, and what it needs is there or serves every core",
+    "a component's core is one of its partition's, and what it needs is there or serves every core",
     "A thread stays on its core, in whatever component it is. Who is invoked by threads of several cores is in \
      two places at once, and must have been written for that: `every_core` says so.",
     check
@@ -48,7 +48,7 @@ fn misplaced(
     let cores = partition.core_count().min(COMPONENT_CORES) as u64;
     if core >= cores {
         let problem = format!("is on core {core} of {cores}");
-        let help = "cores of a partition are numbered from 0; at most 4 have components";
+        let help = "cores of a partition are numbered from 0";
         return Some((component.place(&component.core), problem, help));
     }
     let stays = component.role() != Some(Role::Driver) || component.priority.given().is_some();

@@ -1,7 +1,7 @@
 //! What a pipe requires can be kept, and everything else still is
 
 use crate::diagnostic::Report;
-use crate::draft::{Draft, PartitionDraft};
+use crate::draft::Draft;
 use crate::pipes::Pipe;
 use crate::pipes::described::{Described, extend};
 use crate::quantity::time_text;
@@ -27,16 +27,16 @@ fn check(draft: &Draft, report: &mut Report) {
             report.add(failed.said.within(&RULE, failed.flow, &draft.sources));
         }
         Some(Ok(pipes)) => {
-            for (index, partition) in draft.partitions.iter().enumerate() {
-                late(partition, PartitionId(index), &pipes, report);
+            for index in 0..draft.partitions.len() {
+                late(draft, PartitionId(index), &pipes, report);
             }
         }
     }
 }
 
 /// A task that was in time without the pipes.
-fn late(partition: &PartitionDraft, id: PartitionId, pipes: &[Pipe], report: &mut Report) {
-    let Some(mut timing) = partition.timing() else {
+fn late(draft: &Draft, id: PartitionId, pipes: &[Pipe], report: &mut Report) {
+    let Some(mut timing) = draft.timing(&draft.partitions[id.0]) else {
         return;
     };
     let described = timing.tasks.len();

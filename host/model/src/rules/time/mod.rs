@@ -49,7 +49,7 @@ pub(crate) const LONGEST_NS: u64 = 86_400_000_000_000;
 /// Partitions whose VCPUs and tasks are sound one by one, so that they can be looked at together.
 fn sound(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, Timing)> {
     let parts = draft.partitions.iter();
-    let readable = parts.filter_map(|partition| Some((partition, partition.timing()?)));
+    let readable = parts.filter_map(|partition| Some((partition, draft.timing(partition)?)));
     readable.filter(|(partition, _)| is_sound(partition))
 }
 

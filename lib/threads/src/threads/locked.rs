@@ -1,0 +1,121 @@
+//! The lock of a core's threads, and handing over under it
+#![expect(
+    unsafe_code,
+    reason = "scheduler state is shared under a lock; switches between threads"
+)]
+
+use super::{State, Threads, own_index, thread_of};
+use crate::lock::Lock;
+use crate::{Machine, Time};
+use bulkhead_sched::policy::Policy;
+use core::sync::atomic::Ordering::Relaxed;
+
+impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
+    #[inline(always)]
+    pub(super) fn switch_to(&self, own: u64, next: u64, name: u64, epoch: u64) -> bool {
+        // SAFETY: `own` runs, `next` is another thread, made under that name.
+        unsafe { M::switch(own, next, name, epoch) }
+    }
+
+    /// What the lock protects, for who holds it.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "the lock makes it exclusive")]
+    pub(crate) fn state_locked(&self) -> &mut State<P, N> {
+        // SAFETY: the caller holds the lock, and lets go of the state before the lock.
+        unsafe { &mut *self.state.get() }
+    }
+
+    /// Notes which mutex the calling thread wants; null for none.
+    #[inline(always)]
+    pub(crate) fn want(&self, own: u64, mutex: *const Lock) {
+        // SAFETY: places are made once; this one is written by the thread itself, whole.
+        let waits = unsafe { &(*self.state.get()).waits };
+        if let Some(wait) = waits.get(thread_of(own).index()) {
+            wait.mutex.store(mutex.cast_mut(), Relaxed);
+        }
+    }
+
+    /// Switches to a thread that has what the caller wants, or wants what the caller had.
+    pub(crate) fn hand_over(&self, own: u64, next: u64) {
+        if own == next {
+            return;
+        }
+        let epoch = M::scb().epoch.load(Relaxed);
+        // SAFETY: capabilities are written once, before their thread exists.
+        let state = unsafe { &*self.state.get() };
+        let name = state.name_of(next, M::own());
+        if !self.switch_to(own, next, name, epoch) {
+            // Events or a stale epoch: the policy looks at it.
+            self.take_again(own);
+        }
+    }
+
+    /// The same at the latest until `until`, when the scheduler looks again at who runs.
+    pub(crate) fn hand_over_until(&self, own: u64, next: u64, until: Time) {
+        self.take(own);
+        let state = self.state_locked();
+        let epoch = M::scb().epoch.load(Relaxed);
+        if until >= state.armed && epoch == state.armed_in {
+            self.give_back(own);
+            self.hand_over(own, next);
+            return;
+        }
+        (state.armed, state.armed_in) = (until, epoch);
+        let name = state.name_of(next, M::own());
+        self.give_back(own);
+        if !M::dispatch(name, M::SAME_TIME, Some(until), epoch) {
+            self.take_again(own);
+        }
+    }
+
+    /// Has the lock's owner, which was preempted, run. By the kernel, since events may wait that nobody
+    /// can read without the lock.
+    #[cold]
+    fn help(&self, owner: u64) {
+        let epoch = M::scb().epoch.load(Relaxed);
+        // SAFETY: names are written once, before their thread exists.
+        let name = unsafe { &*self.state.get() }.name_of(owner, M::own());
+        // Refused as stale: the lock is looked at again.
+        let _helped = M::dispatch(name, M::SAME_TIME, None, epoch);
+    }
+
+    pub(super) fn take_again(&self, own: u64) {
+        if self.lock.try_take(own) {
+            self.reschedule(own);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn take(&self, own: u64) {
+        while !self.lock.try_take(own) {
+            if let Some(owner) = self.lock.ask(own) {
+                self.help(owner);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn give_back(&self, own: u64) {
+        self.hand_back(own);
+    }
+
+    /// Gives the lock back; whether to somebody who waited for it.
+    #[inline(always)]
+    pub(super) fn hand_back(&self, own: u64) -> bool {
+        let waiter = self.lock.release();
+        if let Some(waiter) = waiter {
+            self.hand_over(own, waiter);
+        }
+        waiter.is_some()
+    }
+
+    pub(super) fn with<R>(&self, act: impl FnOnce(&mut State<P, N>) -> R) -> R {
+        let own = own_index::<M>();
+        self.take(own);
+        let state = self.state_locked();
+        state.settle::<M>();
+        let result = act(state);
+        self.give_back(own);
+        result
+    }
+}

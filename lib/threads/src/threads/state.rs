@@ -1,0 +1,189 @@
+//! What happened becomes a decision
+
+use super::{Decided, HandOver, IDLE, OWN, State, Wait, thread_of};
+use crate::events::Wish;
+use crate::lock::Lock;
+use crate::{Machine, NEVER, Time};
+use bulkhead_abi::dispatch::{EVENTS, EventKind, MAX_THREADS, Scb};
+use bulkhead_sched::policy::Policy;
+use bulkhead_sched::{Decision, ThreadId};
+use core::sync::atomic::Ordering::Relaxed;
+
+impl<P: Policy, const N: usize> State<P, N> {
+    /// Takes back what is left of the budget in force, charges who ran, and hears what happened.
+    #[inline(always)]
+    pub(super) fn take_in<M: Machine>(&mut self) {
+        let now = M::now();
+        if let Some(used) = self.accounts.take_back::<M>() {
+            self.scheduler.account(used, now);
+        }
+        self.wake_handed::<M>();
+        self.hear::<M>();
+    }
+
+    /// Takes in what happened, decides, and grants the budget.
+    #[inline(always)]
+    pub(super) fn decide<M: Machine>(&mut self) -> Decided {
+        self.take_in::<M>();
+        let epoch = M::scb().epoch.load(Relaxed);
+        let now = M::now();
+        let Decision {
+            thread,
+            timer,
+            account,
+        } = self.scheduler.decide(now);
+        let time = self.accounts.grant::<M>(account);
+        match self.accounts.is_granted() {
+            true => self.scheduler.dispatched_on_account(thread, now),
+            false => self.scheduler.dispatched(thread, now),
+        }
+        let metered = account.filter(|_| self.accounts.is_granted());
+        Decided {
+            thread,
+            timer: metered.map_or(timer, |account| account.timer),
+            time,
+            epoch,
+        }
+    }
+
+    /// Whether of all who faulted, and with `expired` of all who used up their budgets, somebody was told.
+    pub(super) fn is_told_all(&self, expired: bool) -> bool {
+        self.faulted == 0 && (!expired || self.expired == 0)
+    }
+
+    /// The next thread that was stopped, what the machine calls it, and by what.
+    pub(super) fn take_stopped<M: Machine>(&mut self) -> Option<(u64, u64, EventKind)> {
+        self.hear::<M>();
+        let (threads, kind) = match self.faulted {
+            0 => (&mut self.expired, EventKind::Expired),
+            _ => (&mut self.faulted, EventKind::Faulted),
+        };
+        let index = u64::from(threads.trailing_zeros());
+        *threads &= threads.wrapping_sub(1);
+        (index < MAX_THREADS as u64).then(|| (index, self.name(thread_of(index)), kind))
+    }
+
+    pub(super) fn name(&self, thread: ThreadId) -> u64 {
+        self.names.get(thread.index()).copied().unwrap_or(0)
+    }
+
+    /// Something happens: who ran on an account is charged with what it used, to the cycle, and who was
+    /// handed over to is ready.
+    #[inline(always)]
+    pub(super) fn settle<M: Machine>(&mut self) {
+        if let Some(used) = self.accounts.used::<M>() {
+            self.scheduler.account(used, M::now());
+        }
+        self.wake_handed::<M>();
+    }
+
+    #[inline(always)]
+    fn wake_handed<M: Machine>(&mut self) {
+        if let Some(HandOver { consumer, .. }) = self.handed.take() {
+            self.scheduler.wakeup(thread_of(consumer), M::now());
+        }
+    }
+
+    /// Wakes a thread if it is blocked: what woke it is kept elsewhere.
+    pub(crate) fn rouse<M: Machine>(&mut self, thread: ThreadId) {
+        if self.scheduler.is_blocked(thread) {
+            self.scheduler.wakeup(thread, M::now());
+        }
+    }
+
+    /// What the kernel says happened.
+    #[inline(always)]
+    pub(super) fn hear<M: Machine>(&mut self) {
+        if M::scb().overflow.load(Relaxed) != 0 {
+            M::fetch();
+        }
+        while let Some((index, kind)) = next_event(M::scb()) {
+            if index == OWN || index == IDLE {
+                continue;
+            }
+            let now = M::now();
+            match kind {
+                EventKind::Activated => {
+                    self.outside.remove(thread_of(index));
+                    self.scheduler.wakeup(thread_of(index), now);
+                    self.scheduler.favour(thread_of(index));
+                }
+                EventKind::Blocked => {
+                    self.outside.insert(thread_of(index));
+                    // A wake-up that it was given before is answered, and it blocks all the same.
+                    let answered = self.scheduler.block(thread_of(index), NEVER, now);
+                    if answered.is_some() {
+                        self.scheduler.block(thread_of(index), NEVER, now);
+                    }
+                }
+                EventKind::Faulted => {
+                    self.faulted |= 1 << (index % MAX_THREADS as u64);
+                    let _known = self.scheduler.remove(thread_of(index), now);
+                }
+                EventKind::Expired => self.expired |= 1 << (index % MAX_THREADS as u64),
+            }
+        }
+    }
+
+    /// What the kernel has spent on a thread's interrupts since this was last asked.
+    pub(super) fn served_since<M: Machine>(&mut self, thread: ThreadId) -> Time {
+        let served = M::served(self.name(thread));
+        let wait = self.wait(thread);
+        served.wrapping_sub(core::mem::replace(&mut wait.served, served))
+    }
+
+    pub(super) fn wait(&mut self, thread: ThreadId) -> &mut Wait {
+        &mut self.waits[thread.index()]
+    }
+
+    /// The thread begins to wait, behind those that do.
+    pub(crate) fn queue_up(&mut self, thread: ThreadId) {
+        self.tickets += 1;
+        self.wait(thread).since = self.tickets;
+    }
+
+    pub(crate) fn waits_longer(&self, one: ThreadId, other: ThreadId) -> bool {
+        self.waits[one.index()].since < self.waits[other.index()].since
+    }
+
+    pub(crate) fn wish(&mut self, thread: ThreadId, wish: Wish) {
+        self.wait(thread).wish = wish;
+    }
+
+    pub(crate) fn wished(&self, thread: ThreadId) -> Wish {
+        self.waits[thread.index()].wish
+    }
+
+    /// Which mutex the thread wants; null for none.
+    pub(crate) fn wants(&self, thread: ThreadId) -> *const Lock {
+        let wait = self.waits.get(thread.index());
+        wait.map_or(core::ptr::null(), |wait| wait.mutex.load(Relaxed))
+    }
+
+    pub(super) fn name_of(&self, index: u64, own: u64) -> u64 {
+        if index == OWN {
+            own
+        } else {
+            self.name(thread_of(index))
+        }
+    }
+}
+
+/// The next event: the thread's index, and what happened to it.
+fn next_event(scb: &Scb) -> Option<(u64, EventKind)> {
+    const KINDS: [EventKind; 4] = [
+        EventKind::Activated,
+        EventKind::Blocked,
+        EventKind::Expired,
+        EventKind::Faulted,
+    ];
+    let consumed = scb.consumed.load(Relaxed);
+    if consumed == scb.produced.load(Relaxed) {
+        return None;
+    }
+    let event = &scb.events[consumed as usize % EVENTS];
+    let (index, kind) = (event.thread.load(Relaxed), event.kind.load(Relaxed));
+    scb.consumed.store(consumed.wrapping_add(1), Relaxed);
+    let kind = KINDS.into_iter().find(|known| *known as u32 == kind)?;
+    Some((index.into(), kind))
+}

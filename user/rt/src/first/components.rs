@@ -1,0 +1,239 @@
+//! Making components, and giving them schedulers of their own
+#![expect(unsafe_code, reason = "a mapped page becomes memory")]
+
+use super::First;
+use crate::call::{Answer, call};
+use crate::start::INVOKED;
+use bulkhead_abi::PAGE_SIZE;
+use bulkhead_abi::kernel::{
+    IMAGE, Operation, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Status, first,
+};
+use core::sync::atomic::AtomicU64;
+
+/// Where a subsystem finds the page that it shares with who started it.
+pub const SHARED_ADDRESS: u64 = STACK_TOP;
+
+/// The words of a shared page.
+pub type Shared = [AtomicU64; PAGE_SIZE as usize / 8];
+
+/// Slots of a component that was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Component {
+    /// Itself.
+    pub component: u64,
+    /// Root of its table.
+    pub table: u64,
+    /// The only leaf.
+    pub leaf: u64,
+    /// Its translation tables, by level.
+    pub pages: [u64; 3],
+}
+
+/// A component that schedules threads of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Subsystem {
+    /// Slot of its scheduler's thread.
+    pub thread: u64,
+    /// Slot of the sending side of that thread.
+    pub sender: u64,
+    /// What it shares with who started it.
+    pub shared: &'static Shared,
+}
+
+/// What a subsystem shares with who started it.
+#[must_use]
+pub fn shared() -> &'static Shared {
+    shared_page(SHARED_ADDRESS)
+}
+
+fn shared_page(address: u64) -> &'static Shared {
+    let page: *const Shared = core::ptr::with_exposed_provenance(address as usize);
+    // SAFETY: mapped when the subsystem was made, for good; all of it is atomic.
+    unsafe { &*page }
+}
+
+/// Maps page `number` of the first component's memory at `address`, for reading and writing.
+fn map_in(last: u64, address: u64, number: u64) -> Answer {
+    let index = (address - IMAGE) / PAGE_SIZE;
+    call(
+        last,
+        Operation::Map,
+        [index, first::MEMORY, number, Rights::Write as u64],
+    )
+}
+
+impl First {
+    /// A component of the archive with one stack, in an address space of that `identity`; its table
+    /// holds the capability to return.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn component(&mut self, packed: &Packed, identity: u64) -> Result<Component, Status> {
+        self.component_with(packed, identity, STACK_PAGES)
+    }
+
+    /// The same with a stack of so many pages.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn component_with(
+        &mut self,
+        packed: &Packed,
+        identity: u64,
+        stack_pages: u64,
+    ) -> Result<Component, Status> {
+        let mut pages = [0; 3];
+        for (level, slot) in (1..).zip(&mut pages) {
+            *slot = self.make(Operation::MakePages, [level])?;
+        }
+        let [root, middle, last] = pages;
+        call(root, Operation::Attach, [IMAGE >> 30, middle])?;
+        call(middle, Operation::Attach, [IMAGE >> 21, last])?;
+        for segment in &packed.segments {
+            for page in 0..u64::from(segment.pages) {
+                let index = (segment.address - IMAGE) / PAGE_SIZE + page;
+                let number = u64::from(segment.page) + page;
+                let words = [index, first::ARCHIVE, number, segment.rights];
+                call(last, Operation::Map, words)?;
+            }
+        }
+        for page in 1..=stack_pages {
+            let number = self.page();
+            map_in(last, STACK_TOP - page * PAGE_SIZE, number)?;
+        }
+        let table = self.make(Operation::MakeTable, [0])?;
+        let leaf = self.make(Operation::MakeTable, [1])?;
+        call(table, Operation::Copy, [0, leaf])?;
+        call(leaf, Operation::Copy, [first::RETURN, first::RETURN])?;
+        let component = self.make(Operation::MakeComponent, [table, root, identity])?;
+        Ok(Component {
+            component,
+            table,
+            leaf,
+            pages,
+        })
+    }
+
+    /// A component with a scheduler of its own under this one, at `index`: it finds in its table, at
+    /// the same places, what the first component of a partition finds, but for interrupts, window,
+    /// archive and monitor; its memory is the next `pages` pages, its time is `time`.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn subsystem(
+        &mut self,
+        packed: &Packed,
+        [identity, index, time, pages]: [u64; 4],
+    ) -> Result<Subsystem, Status> {
+        let made = self.component(packed, identity)?;
+        let shared = self.share(&made)?;
+        let words = [first::SCHEDULER, index, time, pages];
+        let [thread, sender, _] = self.schedule(&made, packed, words)?;
+        Ok(Subsystem {
+            thread,
+            sender,
+            shared,
+        })
+    }
+
+    /// A page that is mapped here and, at [`SHARED_ADDRESS`], in a component that was made.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn share(&mut self, made: &Component) -> Result<&'static Shared, Status> {
+        let [.., last] = made.pages;
+        let number = self.page();
+        map_in(last, SHARED_ADDRESS, number)?;
+        let address = self.map(first::MEMORY, number, 1, Rights::Write)?;
+        Ok(shared_page(address))
+    }
+
+    /// Gives a component that was made a scheduler of its own, as [`First::subsystem`] says, but for
+    /// the shared page: slots of its thread, of the sending side of that, of the scheduler. `words` are the
+    /// scheduler it is under, its index there, its time and its pages; all of the calling core.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn schedule(
+        &mut self,
+        made: &Component,
+        packed: &Packed,
+        [parent, index, time, pages]: [u64; 4],
+    ) -> Result<[u64; 3], Status> {
+        let scb = self.furnish(made, pages)?;
+        let made = [made.component, made.leaf, scb];
+        self.schedule_in(made, packed, [parent, index, time])
+    }
+
+    /// Gives a component that was made itself and `pages` pages, to make threads of; the page of its SCB.
+    /// The rest is [`First::schedule_in`]'s, on the core that it schedules.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn furnish(&mut self, made: &Component, pages: u64) -> Answer {
+        let [.., last] = made.pages;
+        let scb = self.page();
+        map_in(last, SCB_ADDRESS, scb)?;
+        for (place, from) in [
+            (first::TABLE, made.table),
+            (first::LEAF, made.leaf),
+            (first::COMPONENT, made.component),
+            (first::PAGES[0], made.pages[0]),
+            (first::PAGES[1], made.pages[1]),
+            (first::PAGES[2], made.pages[2]),
+        ] {
+            call(made.leaf, Operation::Copy, [place, from])?;
+        }
+        let memory = [first::MEMORY, first::MEMORY, self.page, pages];
+        self.page += pages;
+        call(made.leaf, Operation::Copy, memory)?;
+        Ok(scb)
+    }
+
+    /// The other half of [`First::schedule`], for a component that was furnished: its slot, that of its
+    /// leaf, the page of its SCB.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn schedule_in(
+        &mut self,
+        [component, leaf, scb]: [u64; 3],
+        packed: &Packed,
+        [parent, index, time]: [u64; 3],
+    ) -> Result<[u64; 3], Status> {
+        let start = [component, packed.entry, STACK_TOP];
+        let thread = self.make(Operation::MakeThread, start)?;
+        call(thread, Operation::Bind, [parent, index, time])?;
+        let [sender, receiver] = [self.slot(), self.slot()];
+        call(thread, Operation::Sender, [sender])?;
+        call(thread, Operation::Receiver, [receiver])?;
+        let scheduler = self.make(Operation::MakeScheduler, [thread, first::MEMORY, scb])?;
+        for (place, from) in [
+            (first::THREAD, thread),
+            (first::SCHEDULER, scheduler),
+            (first::RECEIVE, receiver),
+            (first::TIME, time),
+        ] {
+            call(leaf, Operation::Copy, [place, from])?;
+        }
+        Ok([thread, sender, scheduler])
+    }
+
+    /// A capability to invoke `component`, which was made from `packed`.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn invocation(&mut self, packed: &Packed, component: u64, token: u64) -> Answer {
+        let slot = self.slot();
+        self.invocation_at(slot, packed, component, token)
+    }
+
+    /// The same in a slot that it handed out.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn invocation_at(&self, slot: u64, packed: &Packed, component: u64, token: u64) -> Answer {
+        let words = [slot, packed.entry + INVOKED, token];
+        call(component, Operation::Entry, words).map(|_| slot)
+    }
+}
