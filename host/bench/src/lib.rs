@@ -26,6 +26,7 @@ mod restart;
 mod setting;
 mod sloc;
 mod traps;
+mod tuned_pipes;
 mod until;
 
 pub use error::BenchError;
@@ -80,6 +81,10 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(l3c::Slots),
         Box::new(l3c::Burst),
         Box::new(external::SWITCH_HOST),
+        Box::new(tuned_pipes::ASYNC),
+        Box::new(tuned_pipes::LOSS),
+        Box::new(tuned_pipes::FIFO),
+        Box::new(tuned_pipes::MIMO),
         Box::new(pipe_solve::PipeSolve),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
