@@ -355,7 +355,10 @@ mod tests {
                 Flaw::Wiring(2),
             ),
             (|a| a.interfaces[0].provider = 3, Flaw::Interface(0)),
-            (|a| a.wiring[2].core = COMPONENT_CORES as u32, Flaw::Wiring(2)),
+            (
+                |a| a.wiring[2].core = COMPONENT_CORES as u32,
+                Flaw::Wiring(2),
+            ),
             (|a| a.wiring[2].core = ANY_CORE, Flaw::Wiring(2)),
             (|a| a.wiring[2].doorbells = 1, Flaw::Wiring(2)),
             (|a| a.wiring[2].core = 1, Flaw::Roles),
