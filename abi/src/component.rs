@@ -286,6 +286,8 @@ pub mod console {
     pub const PRINT: u64 = 0;
     /// Most bytes of one message.
     pub const BYTES: usize = 24;
+    /// Takes what was typed: answers how many bytes in the lowest one, at most seven, and those above it.
+    pub const READ: u64 = 1;
 }
 
 /// Interface `can`, which the driver of a CAN controller provides: first word of a message. Each client

@@ -21,6 +21,7 @@ mod measures;
 mod pipe_solve;
 mod pipeline_isolation;
 mod primitives;
+pub mod profile;
 mod report;
 mod restart;
 mod setting;

@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Bench(Bench),
     /// Simulates the schedule of a system's VCPUs in virtual time, beside the bounds of the analysis.
     Sim(Sim),
+    /// Measures the pipe functions of a system, and writes what they need into the file that its description names.
+    Profile(Profile),
     /// Works with pipelines of tuned pipes.
     #[command(subcommand)]
     Pipe(Pipe),
@@ -124,6 +126,20 @@ impl Sim {
 pub(crate) enum Pipe {
     /// Computes budget, period and buffers of each stage, or says why nothing keeps the requirement.
     Solve(PipeSolve),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Profile {
+    /// The system.
+    pub(crate) system: Option<PathBuf>,
+    /// Jobs of each function.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) jobs: u64,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// The result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -21,6 +21,7 @@ pub(crate) use time::{KindDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft}
 
 use crate::board::{Board, Device, FunctionKind};
 use crate::document::{At, Table, Value};
+use crate::profile::Named;
 use crate::source::Sources;
 use crate::system::{Clock, Span};
 use std::path::{Path, PathBuf};
@@ -48,6 +49,10 @@ pub(crate) struct Draft {
     pub(crate) name: Field<String>,
     pub(crate) description: Field<String>,
     pub(crate) cores: Field<u64>,
+    /// File of what was measured, and what is added to that, percent.
+    pub(crate) profile: Field<String>,
+    pub(crate) margin: Field<u64>,
+    pub(crate) measured: Named,
     /// `None` where it could not be read.
     pub(crate) board: Option<Board>,
     pub(crate) partitions: Vec<PartitionDraft>,
@@ -118,6 +123,9 @@ impl Draft {
             name: system.text("name"),
             description: system.text("description"),
             cores: system.number("cores"),
+            profile: system.text("profile"),
+            margin: system.number("margin"),
+            measured: Named::None,
             partitions: Section::named(table, "partition")
                 .map(PartitionDraft::read)
                 .collect(),

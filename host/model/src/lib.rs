@@ -17,6 +17,7 @@ mod image_file;
 mod load;
 mod overrides;
 pub mod pipes;
+pub mod profile;
 mod quantity;
 mod reference;
 mod registry;

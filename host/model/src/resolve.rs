@@ -54,6 +54,7 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
         name: draft.name.value()?,
         description: draft.description.or(String::new())?,
         folder: draft.folder.clone(),
+        profile: draft.profile.value(),
         cores: draft.cores.value().map(|cores| cores as usize),
         partitions,
         channels: all(&draft.channels, |channel| resolve_channel(&draft, channel))?,
@@ -118,6 +119,11 @@ fn resolve_partition(
         },
         is_standby: primary.is_some(),
         timing: draft.timing(partition)?,
+        pipe_functions: partition
+            .functions
+            .iter()
+            .map(|function| function.name.value.clone())
+            .collect(),
     })
 }
 

@@ -46,6 +46,8 @@ pub struct System {
     pub description: String,
     /// Folder of the description; relative paths start here.
     pub folder: PathBuf,
+    /// File of what was measured of pipe functions, relative to the folder, if the description names one.
+    pub profile: Option<String>,
     /// The board.
     pub board: Board,
     /// Cores of the machine, used and spare; `None` = chosen by the plan.
@@ -163,6 +165,8 @@ pub struct Partition {
     pub is_standby: bool,
     /// Its VCPUs and tasks, if it names any.
     pub timing: Timing,
+    /// Pipe functions that it offers.
+    pub pipe_functions: Vec<String>,
 }
 
 /// Cores of a partition.

@@ -198,7 +198,10 @@ fn run(seed: u64, count: usize, corpus: &[String], root: &Path) -> usize {
             &root.join("system.toml"),
             text.clone(),
             root,
-            &Overrides { set },
+            &Overrides {
+                set,
+                unmeasured: false,
+            },
         );
         let refused = result.is_err();
         let found = result.map_or_else(|found| found, |(_, found)| found);

@@ -66,6 +66,7 @@ fn case(root: &Path, group: &str, name: String) -> Case {
     let set = fs::read_to_string(folder.join("set.txt")).unwrap_or_default();
     let overrides = Overrides {
         set: set.lines().map(str::to_owned).collect(),
+        unmeasured: false,
     };
     let result = load(&folder, root, &overrides);
     let refused = result.is_err();
@@ -171,6 +172,7 @@ fn schedulability_is_told_with_its_numbers() {
     ] {
         let overrides = Overrides {
             set: set.iter().map(|text| (*text).to_owned()).collect(),
+            unmeasured: false,
         };
         let (system, _) = load(&root.join(system), &root, &overrides)
             .unwrap_or_else(|found| panic!("{}", render(&found, Style::default())));
@@ -208,6 +210,7 @@ fn the_showcase_passes() {
     ] {
         let overrides = Overrides {
             set: set.iter().map(|text| (*text).to_owned()).collect(),
+            unmeasured: false,
         };
         let (system, found) = load(&root.join("systems/drive"), &root, &overrides)
             .unwrap_or_else(|found| panic!("{}", render(&found, Style::default())));

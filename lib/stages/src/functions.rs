@@ -61,6 +61,11 @@ const FUNCTIONS: [(&str, Function); 9] = [
     ("can-write", pass),
 ];
 
+/// All functions.
+pub fn all() -> impl Iterator<Item = (&'static str, Function)> {
+    FUNCTIONS.into_iter()
+}
+
 /// The function of that name.
 #[must_use]
 pub fn named(name: &str) -> Option<Function> {

@@ -31,6 +31,19 @@ pub struct Message {
 pub const BYTES: usize = size_of::<Message>();
 
 impl Message {
+    /// The end of a task: it comes from no first stage's message.
+    pub const END: Self = Self {
+        put: 0,
+        entries: [Entry { number: 0, at: 0 }; HEADS],
+        data: [0; 2],
+    };
+
+    /// Whether it is an end of task.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        self.entries.iter().all(|entry| entry.number == 0)
+    }
+
     /// Takes over the entries of another one; the newest of each first stage stays.
     pub fn comes_from(&mut self, other: &Self) {
         for (own, entry) in self.entries.iter_mut().zip(&other.entries) {

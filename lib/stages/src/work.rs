@@ -18,6 +18,8 @@ pub struct Work {
     head: usize,
     /// Messages that entered here.
     entered: u64,
+    /// Inputs on which the end of the task came, by bit.
+    ended: u64,
 }
 
 /// What a job works on.
@@ -39,6 +41,7 @@ impl Work {
             pending: [const { None }; ENDS],
             head,
             entered: 0,
+            ended: 0,
         }
     }
 
@@ -46,6 +49,19 @@ impl Work {
     #[must_use]
     pub const fn entered(&self) -> u64 {
         self.entered
+    }
+
+    /// Whether the end of the task came on all inputs.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        let inputs = self.inputs.iter().enumerate();
+        let mut inputs = inputs.filter(|(_, input)| input.is_some());
+        inputs.all(|(number, _)| self.ended >> number & 1 != 0)
+    }
+
+    /// A new task begins.
+    pub const fn begin_anew(&mut self) {
+        self.ended = 0;
     }
 
     /// Less than so many, different each time and the same in each run.
@@ -84,6 +100,11 @@ impl Work {
             }
             if let Some(read) = &*place {
                 message.comes_from(read);
+            }
+        }
+        for (number, place) in inputs.iter_mut().enumerate() {
+            if place.take_if(|read| read.is_end()).is_some() {
+                self.ended |= 1 << number;
             }
         }
         if let Some((_, at)) = source {
@@ -166,6 +187,22 @@ mod tests {
             );
             assert!(second.take(None).is_none());
         }
+    }
+
+    #[test]
+    fn a_task_is_over_once_its_end_came_on_all_inputs() {
+        let made: Vec<_> = [Kind::Newest, Kind::Each(2)]
+            .map(|kind| link::make(kind, memory).expect("room"))
+            .into();
+        let (inputs, mut outputs): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+        let mut fuse = of("fuse", inputs);
+        assert!(!fuse.is_over());
+        assert!(outputs[0].put(&Message::END));
+        assert!(fuse.take(None).is_none() && !fuse.is_over());
+        assert!(outputs[1].put(&Message::END));
+        assert!(fuse.take(None).is_none() && fuse.is_over());
+        fuse.begin_anew();
+        assert!(!fuse.is_over());
     }
 
     #[test]

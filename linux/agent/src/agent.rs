@@ -9,6 +9,8 @@ use bulkhead_linux::{Error, Link, Partition, frequency_hz};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::process::Child;
 use std::time::Duration;
@@ -142,6 +144,7 @@ impl Agent {
             Command::Profile => self.with_drive(Drive::follow),
             Command::Status => status::show(&self.partition),
             Command::Control(control, name) => self.partition.control(&name, control),
+            Command::Tell(name, text) => self.tell(&name, &text),
             Command::Shell => self.open_shell(),
             Command::Help => {
                 HELP.lines().for_each(|line| say(format_args!("  {line}")));
@@ -151,6 +154,22 @@ impl Agent {
         if let Err(error) = done {
             say(format_args!("agent: {error}"));
         }
+    }
+
+    /// What the partition answers is on its console.
+    fn tell(&self, name: &str, text: &str) -> Result<(), Error> {
+        let consoles = self.partition.consoles()?;
+        let console = consoles.iter().find(|one| one.partition == name);
+        let tty = &console
+            .ok_or_else(|| Error::NoConsole(name.to_owned()))?
+            .tty;
+        let failed = |source| Error::File {
+            path: tty.clone(),
+            source,
+        };
+        let mut file = OpenOptions::new().write(true).open(tty).map_err(failed)?;
+        file.write_all(format!("{text}\n").as_bytes())
+            .map_err(failed)
     }
 
     fn with_drive(&mut self, act: impl FnOnce(&mut Drive)) -> Result<(), Error> {

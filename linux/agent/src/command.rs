@@ -15,6 +15,8 @@ pub(crate) enum Command {
     Status,
     /// Restart or halt a partition.
     Control(Control, String),
+    /// Type a line into a partition's console: the remote shell of its components.
+    Tell(String, String),
     /// A shell on this console.
     Shell,
     /// List the commands.
@@ -28,6 +30,7 @@ stop               come to a standstill
 status             partitions, channels, entries to the monitor
 restart PARTITION  from its pristine image (privileged partitions only)
 halt PARTITION     stop it until it is restarted (privileged partitions only)
+tell PARTITION X   type X into its console, e.g. `tell control pipe list`
 shell              a shell; the agent goes on meanwhile
 help               this list";
 
@@ -44,6 +47,9 @@ pub(crate) fn parse(line: &str) -> Result<Option<Command>, String> {
         ["status"] => Command::Status,
         ["restart", name] => Command::Control(Control::Restart, name.to_owned()),
         ["halt", name] => Command::Control(Control::Halt, name.to_owned()),
+        ["tell", name, ref text @ ..] if !text.is_empty() => {
+            Command::Tell(name.to_owned(), text.join(" "))
+        }
         ["shell"] => Command::Shell,
         ["help"] => Command::Help,
         _ => {
@@ -79,6 +85,9 @@ mod tests {
         assert_eq!(parse(""), Ok(None));
         let halt = Command::Control(Control::Halt, "plant".into());
         assert_eq!(parse("halt plant"), Ok(Some(halt)));
+        let tell = Command::Tell("control".into(), "pipe stop log".into());
+        assert_eq!(parse("tell control pipe stop  log"), Ok(Some(tell)));
+        assert!(parse("tell control").is_err());
         for line in HELP.lines() {
             let example = line[..18]
                 .replace("SPEED", "50")

@@ -29,6 +29,9 @@ pub enum Error {
     /// The partition has no such channel.
     #[error("the partition has no channel \"{0}\"; its description names all of them")]
     NoChannel(String),
+    /// No console of such a partition is here.
+    #[error("there is no console of \"{0}\" here; `status` lists those there are")]
+    NoConsole(String),
     /// The other end of the channel is this partition's.
     #[error("channel \"{channel}\" is for the {role} here, not for the other end")]
     WrongEnd {

@@ -157,6 +157,7 @@ fn load(case: &Case, root: &Path, out: &Path, outside: Option<&Outside>) -> Resu
     let forward = host.map(|(expected, outside)| outside.change(expected));
     let overrides = Overrides {
         set: set.chain(forward).collect(),
+        unmeasured: false,
     };
     bulkhead_model::load(&description, root, &overrides)
         .map(|(system, _remarks)| system)

@@ -18,6 +18,7 @@ use bulkhead_abi::kernel::{Operation, Status};
 use bulkhead_abi::trace::Event;
 use bulkhead_abi::{name_field, name_text};
 use bulkhead_buffers::recorder::records::Writer;
+use bulkhead_buffers::ring::Consumer;
 use bulkhead_buffers::{AttachError, Region};
 use bulkhead_guest::{Home, Link, LinkWords, Unmapped, argument, recorders};
 use core::cell::UnsafeCell;
@@ -68,6 +69,13 @@ impl Own {
         if let Ok(region) = region(place) {
             console::open(region, place[1]);
         }
+    }
+
+    /// The reading end of what is typed into the console, if it owns that; one at a time.
+    #[must_use]
+    pub fn console_input(&self) -> Option<Consumer<'static>> {
+        let place = self.info.guest.console_in;
+        recorders::typed(region(place).ok()?, place[1])
     }
 
     /// The page itself.

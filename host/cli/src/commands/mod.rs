@@ -7,6 +7,7 @@ mod console;
 mod explain;
 mod new;
 mod pipe;
+mod profile;
 mod run;
 mod shown;
 mod sim;
@@ -44,6 +45,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Bench(arguments) => bench::execute(&arguments),
         Command::New(arguments) => new::execute(&arguments),
         Command::Pipe(arguments) => pipe::execute(&arguments),
+        Command::Profile(arguments) => profile::execute(&arguments),
         Command::Sim(arguments) => sim::execute(&arguments),
         Command::Stop(arguments) => stop::execute(&arguments),
     }
@@ -59,8 +61,18 @@ fn load(
     let path = checkout.description(system)?;
     let overrides = Overrides {
         set: changes.set.clone(),
+        unmeasured: false,
     };
-    bulkhead_model::load(&path, checkout.root(), &overrides)
+    load_with(checkout, &path, &overrides, json)
+}
+
+fn load_with(
+    checkout: &Checkout,
+    path: &Path,
+    overrides: &Overrides,
+    json: bool,
+) -> Result<(System, Vec<Diagnostic>), Failure> {
+    bulkhead_model::load(path, checkout.root(), overrides)
         .map_err(|findings| Failure::Refused { findings, json })
 }
 

@@ -1,7 +1,7 @@
 //! Keys of `[pipe.NAME]`, `[partition.NAME.function.NAME]` and `….component.NAME.endpoint.NAME`
 
 use super::pipe_keys::BUFFERINGS;
-use super::{Key, Presence::Default, Presence::Required, Shape};
+use super::{Key, Presence::Default, Presence::Required, Presence::RequiredByRule, Shape};
 
 /// Values of `on_overrun`, in the order of [`bulkhead_abi::pipe::OnOverrun`].
 const ON_OVERRUN: &[&str] = &["skip", "stop", "report"];
@@ -37,9 +37,10 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         path: "partition.*.function.*.wcet",
         shape: Shape::Time,
-        presence: Required,
+        presence: RequiredByRule,
         meaning: "Worst-case execution time of a job: a message of each input read, one to each output \
-                  written. A stage's budget is a multiple of it, and ends it.",
+                  written. A stage's budget is a multiple of it, and ends it. May be left out where it was measured \
+                  (`system.profile`).",
         example: "wcet = \"100 us\"",
     },
     Key {

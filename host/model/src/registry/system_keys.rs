@@ -46,6 +46,21 @@ pub(super) const KEYS: &[Key] = &[
         example: "cores = 4",
     },
     Key {
+        path: "system.profile",
+        shape: Shape::Text,
+        presence: Default("nothing was measured"),
+        meaning: "File of what `bulkhead profile` measured of pipe functions, relative to the description: a function \
+                  without a `wcet` has the worst time seen there and `margin`, one with a `wcet` must have no less.",
+        example: "profile = \"profile.toml\"",
+    },
+    Key {
+        path: "system.margin",
+        shape: Shape::Number(0, 1000),
+        presence: Default("20"),
+        meaning: "What is added to measured times, percent.",
+        example: "margin = 20",
+    },
+    Key {
         path: "run",
         shape: Shape::Section,
         presence: Default("until interrupted, in virtual time"),

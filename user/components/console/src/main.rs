@@ -10,8 +10,9 @@
     reason = "a client's line is touched by that client, or by who shows it"
 )]
 
-use bulkhead_abi::component::console::{BYTES, PRINT};
+use bulkhead_abi::component::console::{BYTES, PRINT, READ};
 use bulkhead_abi::kernel::{MAX_COMPONENTS, Status};
+use bulkhead_buffers::ring::Consumer;
 use bulkhead_component::{First, Own, clock, console};
 use bulkhead_guest::line::MAX_BYTES;
 use core::cell::UnsafeCell;
@@ -45,6 +46,16 @@ static LINES: [Line; MAX_COMPONENTS] = [const {
     }
 }; MAX_COMPONENTS];
 
+/// The ring of what is typed.
+struct Input(UnsafeCell<Option<Consumer<'static>>>);
+
+// SAFETY: who has set `READS` has it.
+unsafe impl Sync for Input {}
+
+static INPUT: Input = Input(UnsafeCell::new(None));
+/// Somebody reads.
+static READS: AtomicBool = AtomicBool::new(false);
+
 /// The recorder is open.
 static OPEN: AtomicBool = AtomicBool::new(false);
 /// Somebody has it.
@@ -58,6 +69,9 @@ fn run(_: First) -> ! {
 }
 
 fn answer(token: u64, [what, count, words @ ..]: [u64; 5]) -> u64 {
+    if what == READ {
+        return read();
+    }
     let client = token as u32 as usize;
     let Some(line) = LINES.get(client).filter(|_| what == PRINT) else {
         return Status::NoOperation as u64;
@@ -81,6 +95,28 @@ fn answer(token: u64, [what, count, words @ ..]: [u64; 5]) -> u64 {
         }
     }
     0
+}
+
+/// What was typed; nothing while another one reads.
+fn read() -> u64 {
+    if READS.swap(true, Ordering::SeqCst) {
+        return 0;
+    }
+    // SAFETY: who has set the flag.
+    let input = unsafe { &mut *INPUT.0.get() };
+    if input.is_none() {
+        *input = Own::open().console_input();
+    }
+    let (mut bytes, mut count) = ([0; 8], 0);
+    while let Some(place) = bytes.get_mut(count + 1)
+        && let Some(input) = input
+        && input.try_pop(core::slice::from_mut(place)).is_ok()
+    {
+        count += 1;
+    }
+    bytes[0] = count as u8;
+    READS.store(false, Ordering::SeqCst);
+    u64::from_le_bytes(bytes)
 }
 
 /// Shows whole lines until there are none, unless somebody does already. Who leaves a line to who has the

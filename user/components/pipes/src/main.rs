@@ -7,14 +7,16 @@
 //! there by the kernel; it is counted, and dealt with as its function says. The least important VCPU records what left the pipes, says
 //! so once a second, and beats the heart.
 //!
-//! Argument words: `load=PERCENT` of its WCET that each job computes (default 50); `overrun=FUNCTION`: every
+//! Argument words: `profile=JOBS`: functions and stages are measured (`profile`); `load=PERCENT` of its WCET that each job computes (default 50); `overrun=FUNCTION`: every
 //! hundredth job of that function computes for twice its WCET; `jitter=PERCENT`: each release by the timer is later than its
 //! interval by up to so much.
 #![no_std]
 #![no_main]
 
 mod can;
+mod control;
 mod memory;
+mod profile;
 mod stage;
 mod watch;
 
@@ -90,6 +92,7 @@ fn start(mut first: First, own: &Own) -> Result<(), Failure> {
         configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     }
     LOAD.calibrate();
+    profile::functions(own);
     let mut servers = [ServerId(0); VCPUS];
     for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
         let created = create(&mut first, number, vcpu, &timing);

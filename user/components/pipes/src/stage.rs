@@ -2,7 +2,7 @@
 //!
 //! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the bound stands on.
 
-use crate::{CORE, Failure, LOAD, can, memory, watch};
+use crate::{CORE, Failure, LOAD, can, memory, profile, watch};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{OnOverrun, Pipe, Stage};
 use bulkhead_component::clock::{self, ticks};
@@ -16,6 +16,7 @@ use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::message::{HEADS, Message};
 use bulkhead_stages::pace::{MESSAGES, Pace};
 use bulkhead_stages::work::{ENDS, Work};
+use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -79,6 +80,10 @@ static SHARED: [Shared; STAGES] = [const {
 static PLANS: [Mutex<Option<Plan>>; STAGES] = [const { Mutex::new(None) }; STAGES];
 /// Pipes that were stopped, by bit of their number.
 static STOPPED: AtomicU64 = AtomicU64::new(0);
+/// Those of them that stopped themselves: what is under way in them is dropped.
+static HALTED: AtomicU64 = AtomicU64::new(0);
+/// Stages that rest, by bit of their number.
+static RESTING: AtomicU64 = AtomicU64::new(0);
 /// First release of all; 0 until everything is built.
 static START: AtomicU64 = AtomicU64::new(0);
 
@@ -139,6 +144,44 @@ pub(crate) fn shared(number: usize) -> &'static Shared {
 /// Whether a pipe was stopped.
 pub(crate) fn is_stopped(pipe: usize) -> bool {
     STOPPED.load(Relaxed) >> pipe & 1 != 0
+}
+
+/// Numbers of the stages of a pipe.
+fn stages_of(timing: &Timing, pipe: usize) -> Range<usize> {
+    let count = |pipe: &Pipe| pipe.stages as usize;
+    let first = timing.pipes.iter().take(pipe).map(count).sum();
+    first..first + timing.pipes.get(pipe).map_or(0, count)
+}
+
+/// Whether all stages of a pipe rest.
+pub(crate) fn rests(timing: &Timing, pipe: usize) -> bool {
+    let resting = RESTING.load(Relaxed);
+    stages_of(timing, pipe).all(|number| resting >> number & 1 != 0)
+}
+
+/// Has a pipe end: its first stages send no more.
+pub(crate) fn stop(timing: &Timing, pipe: usize) {
+    STOPPED.fetch_or(1 << pipe, Relaxed);
+    wake(stages_of(timing, pipe));
+}
+
+/// Has a pipe begin again, all of whose stages rest.
+pub(crate) fn restart(timing: &Timing, pipe: usize) {
+    let stages = stages_of(timing, pipe);
+    let described = timing.stages.get(stages.clone()).unwrap_or_default();
+    START.store(first_release(described, timing), Relaxed);
+    HALTED.fetch_and(!(1 << pipe), Relaxed);
+    STOPPED.fetch_and(!(1 << pipe), Relaxed);
+    wake(stages);
+}
+
+fn wake(stages: Range<usize>) {
+    for shared in SHARED.get(stages).unwrap_or_default() {
+        let thread = shared.thread.load(Relaxed);
+        if thread != 0 {
+            CORE.threads.wakeup(thread);
+        }
+    }
 }
 
 /// Builds all stages, which wait.
@@ -269,15 +312,14 @@ fn spawn(first: &mut First, plan: Plan, servers: &[ServerId]) -> Result<(), Fail
 
 /// Everything is built: lets the stages begin.
 pub(crate) fn go(timing: &Timing) {
-    let periods = timing.stages.iter().map(|stage| vcpu_period(stage, timing));
-    let longest = periods.max().unwrap_or(0);
-    START.store(clock::now() + longest + ticks(HEAD_START_NS), Relaxed);
-    for shared in &SHARED {
-        let thread = shared.thread.load(Relaxed);
-        if thread != 0 {
-            CORE.threads.wakeup(thread);
-        }
-    }
+    START.store(first_release(timing.stages, timing), Relaxed);
+    wake(0..STAGES);
+}
+
+/// When stages that are started now are released first.
+fn first_release(stages: &[Stage], timing: &Timing) -> u64 {
+    let periods = stages.iter().map(|stage| vcpu_period(stage, timing));
+    clock::now() + periods.max().unwrap_or(0) + ticks(HEAD_START_NS)
 }
 
 extern "C" fn work(index: u64) -> ! {
@@ -321,13 +363,51 @@ impl Running {
             let arrival = self.wait();
             let earliest = self.pace.release(arrival);
             CORE.threads.sleep_until(earliest);
+            let began = clock::now();
             if self.job(arrival, earliest) {
                 self.pace.note(earliest);
                 self.shared.jobs.fetch_add(1, Relaxed);
+                profile::ended(self.plan.number, earliest, began);
             }
-            if is_stopped(self.plan.pipe) {
-                CORE.threads.exit();
+            if self.is_over() {
+                self.rest();
             }
+        }
+    }
+
+    /// Whether no message comes any more.
+    fn is_over(&self) -> bool {
+        match self.plan.source {
+            Source::Stages => self.work.is_over(),
+            _ => is_stopped(self.plan.pipe),
+        }
+    }
+
+    /// Passes the end on, and waits until the pipe is started again.
+    fn rest(&mut self) {
+        self.pass_end();
+        let bit = 1 << self.plan.number;
+        RESTING.fetch_or(bit, Relaxed);
+        while is_stopped(self.plan.pipe) {
+            CORE.threads.block(NEVER);
+        }
+        RESTING.fetch_and(!bit, Relaxed);
+        // What came in the meantime, and what was before, is nobody's.
+        while matches!(self.plan.source, Source::Can) && can::read(self.plan.number).is_some() {}
+        self.shared.arrived.store(0, Relaxed);
+        self.pace = Pace::new(self.plan.period, self.plan.stage.messages);
+        self.work.begin_anew();
+        self.next = START.load(Relaxed) + self.plan.offset;
+    }
+
+    /// The end is never dropped: who reads makes room as long as there is something to read.
+    fn pass_end(&mut self) {
+        for (output, next) in self.plan.outputs.iter_mut().flatten() {
+            while !output.put(&Message::END) {
+                CORE.threads
+                    .sleep_until(clock::now() + self.plan.period / 8 + 1);
+            }
+            SHARED[*next % STAGES].feed(clock::now());
         }
     }
 
@@ -343,6 +423,9 @@ impl Running {
         loop {
             if let Some(tick) = self.waiting() {
                 return tick;
+            }
+            if self.is_over() {
+                return clock::now();
             }
             match self.shared.arrived.swap(0, Relaxed) {
                 0 => _ = CORE.threads.block(NEVER),
@@ -374,6 +457,9 @@ impl Running {
         let Some(taken) = self.work.take(source) else {
             return false;
         };
+        if HALTED.load(Relaxed) >> self.plan.pipe & 1 != 0 {
+            return false;
+        }
         self.shared.expired.store(false, Relaxed);
         let jobs = self.shared.jobs.load(Relaxed) + 1;
         let factor = match self.plan.overruns && jobs.is_multiple_of(OVERRUN_OF) {
@@ -400,6 +486,7 @@ impl Running {
         match self.plan.stage.on_overrun {
             what if what == OnOverrun::Report as u32 => true,
             what if what == OnOverrun::Stop as u32 => {
+                HALTED.fetch_or(1 << self.plan.pipe, Relaxed);
                 STOPPED.fetch_or(1 << self.plan.pipe, Relaxed);
                 false
             }

@@ -3,8 +3,9 @@
 //! A last stage leaves a note in a queue of its own; the recorder's thread, on the least important VCPU, takes the
 //! notes out, so that no stage waits for another's note. A delay above the bound is an event of its own.
 
+use crate::control::{self, Shell};
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, can};
+use crate::{CORE, Failure, can, profile};
 use bulkhead_abi::name_text;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_component::clock::{self, ticks};
@@ -89,6 +90,7 @@ pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(),
     });
     let vcpu = created.ok_or(Failure::Pipe("recorder", "no room for its VCPU"))?;
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
+    control::open(own);
     let word = own.heartbeat();
     let _kept = HEART.with(&CORE.threads, |place| *place = word);
     CORE.threads.spawn(first, record, Binding::main(vcpu))?;
@@ -159,6 +161,7 @@ extern "C" fn record(_: u64) -> ! {
     let timing = timing.unwrap_or_default();
     let mut paths = [Path::default(); PATHS];
     let (pause, second) = (ticks(5_000_000), clock::frequency());
+    let mut shell = Shell::new();
     let mut told = clock::now();
     loop {
         CORE.threads.sleep_until(clock::now() + pause);
@@ -168,9 +171,11 @@ extern "C" fn record(_: u64) -> ! {
                 enter(&timing, &mut paths, &left);
             }
         }
+        shell.poll(&timing);
         if clock::now() >= told + second {
             told += second;
             tell(&timing, &paths);
+            profile::tell(timing.stages.len());
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Rules about pipes, their functions and endpoints
 
 pub(crate) mod endpoint_vcpu;
+pub(crate) mod function_changed;
 pub(crate) mod function_endpoint;
+pub(crate) mod function_measured;
 pub(crate) mod function_partition;
 pub(crate) mod function_times;
+pub(crate) mod function_wcet;
 pub(crate) mod pipe_buffering;
 pub(crate) mod pipe_cycle;
 pub(crate) mod pipe_function;
@@ -11,6 +14,7 @@ pub(crate) mod pipe_idle;
 pub(crate) mod pipe_input;
 pub(crate) mod pipe_syntax;
 pub(crate) mod pipe_unmet;
+pub(crate) mod profile_file;
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
@@ -22,6 +26,10 @@ use crate::rules::{Rule, time};
 pub(super) const RULES: &[&Rule] = &[
     &function_partition::RULE,
     &function_times::RULE,
+    &function_wcet::RULE,
+    &function_measured::RULE,
+    &function_changed::RULE,
+    &profile_file::RULE,
     &function_endpoint::RULE,
     &endpoint_vcpu::RULE,
     &pipe_syntax::RULE,
@@ -38,6 +46,10 @@ pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
     time::is_sound(partition)
         && function_partition::problem(partition).is_none()
         && function_times::problems(partition).next().is_none()
+        && partition
+            .functions
+            .iter()
+            .all(|function| !function.wcet.is_absent())
         && function_endpoint::unknown(partition).next().is_none()
         && endpoint_vcpu::problems(partition).is_empty()
 }

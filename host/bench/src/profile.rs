@@ -1,0 +1,97 @@
+//! What pipe functions need, measured in the emulator (`bulkhead profile`)
+//!
+//! The program that runs the stages of a partition is built into a system of its own, on one core and beside nothing, and
+//! told to measure: each function alone, then what a stage needs besides. Instructions become time by the clock that runs go by.
+
+use bulkhead_abi::component::Role;
+use bulkhead_model::profile::{Measured, Profile, digest};
+use bulkhead_model::system::{Cores, Image, Partition, Program, System};
+use bulkhead_run::machine::{DEFAULT_SHIFT, Timing};
+use std::path::Path;
+
+use crate::measures::Measures;
+use crate::{BenchError, Context};
+
+/// Name of the system that is made, and of its partition.
+const NAME: &str = "profile";
+const PARTITION: &str = "measured";
+/// What the program calls the stages.
+const STAGE: &str = "(stage)";
+/// Each function is measured as long as a short pipe, whose stages do next to nothing, runs.
+const DESCRIPTION: &str = include_str!("profile.toml");
+
+/// Measures all pipe functions of a system, in so many jobs each.
+///
+/// # Errors
+/// The programs cannot be built or run, or do not measure a function that the description names.
+pub fn measure(context: &Context, system: &System, jobs: u64) -> Result<Profile, BenchError> {
+    let mut profile = Profile::new();
+    // Cores take turns: each may wait for all others.
+    let cores: usize = system.partitions.iter().map(cores).sum();
+    let instruction_ns = (cores.max(1) as u64) << DEFAULT_SHIFT;
+    for partition in &system.partitions {
+        let Some(program) = program(partition) else {
+            continue;
+        };
+        let measures = run(context, program, jobs)?;
+        let missing = |what: String| BenchError::Incomplete {
+            what,
+            folder: context.out.join(NAME).join("run"),
+        };
+        let stages = measures
+            .0
+            .iter()
+            .filter(|(name, _)| name.starts_with(STAGE));
+        let stage = stages.map(|(_, stage)| stage.worst).reduce(f64::max);
+        let stage = stage.ok_or_else(|| missing(format!("the stages of `{program}`")))?;
+        for function in &partition.pipe_functions {
+            let measure = measures.0.get(function);
+            let measure =
+                measure.ok_or_else(|| missing(format!("{}.{function}", partition.name)))?;
+            let measured = Measured {
+                wcmt_ns: (measure.worst + stage) as u64 * instruction_ns,
+                jobs: measure.count as u64,
+                instructions: [measure.average.ceil() as u64, measure.worst as u64],
+                digest: digest(&context.root, program).unwrap_or_default(),
+            };
+            profile.insert(format!("{}.{function}", partition.name), measured);
+        }
+    }
+    Ok(profile)
+}
+
+/// The crate that runs the stages of a partition.
+fn program(partition: &Partition) -> Option<&str> {
+    let Image::Components(components) = &partition.image else {
+        return None;
+    };
+    let schedules = |role: Role, core| role == Role::Scheduler && core == 0;
+    let mut components = components.iter();
+    let scheduler = components.find(|one| schedules(one.role, one.core))?;
+    match &scheduler.program {
+        Program::Crate(name) if !partition.pipe_functions.is_empty() => Some(name),
+        _ => None,
+    }
+}
+
+const fn cores(partition: &Partition) -> usize {
+    match &partition.cores {
+        Cores::Count(count) => *count,
+        Cores::These(cores) => cores.len(),
+    }
+}
+
+fn run(context: &Context, program: &str, jobs: u64) -> Result<Measures, BenchError> {
+    let folder = context.out.join(NAME);
+    std::fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
+    let description = folder.join("system.toml");
+    let text = DESCRIPTION.replace("PROGRAM", program);
+    std::fs::write(&description, text).map_err(BenchError::file(&description))?;
+    let words = format!("profile={jobs} load=0");
+    let setting = context.build(NAME, path(&description), &[], &[(PARTITION, &words)])?;
+    setting.measure(PARTITION, Timing::path(DEFAULT_SHIFT))
+}
+
+fn path(file: &Path) -> &str {
+    file.to_str().unwrap_or_default()
+}

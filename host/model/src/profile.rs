@@ -1,0 +1,223 @@
+//! What `bulkhead profile` measured of pipe functions
+//!
+//! A file beside the description, which names it: for each function the worst time seen (WCMT) of a job, and a digest of the
+//! sources that it was measured of. With the margin that the description adds, it stands in for a WCET that is not given, and is held against
+//! one that is.
+
+use crate::document::{self, At};
+use crate::draft::{Draft, Field, PartitionDraft, PipeFunctionDraft, Section};
+use crate::text_file;
+use crate::workspace;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Added to a measured time where the description says nothing, percent.
+pub(crate) const MARGIN: u64 = 20;
+
+/// What was measured of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// Worst time of a job, nanoseconds.
+    pub wcmt_ns: u64,
+    /// Jobs that were measured.
+    pub jobs: u64,
+    /// Instructions of the function, on average and at worst: path.
+    pub instructions: [u64; 2],
+    /// Of the sources, hexadecimal.
+    pub digest: String,
+}
+
+/// By partition and function, `PARTITION.FUNCTION`.
+pub type Profile = BTreeMap<String, Measured>;
+
+/// A profile as it is written.
+#[must_use]
+pub fn text(profile: &Profile) -> String {
+    let mut text = String::from(
+        "# Written by `bulkhead profile`: measured in the emulator, instructions on one core. Do not edit.\n",
+    );
+    for (name, measured) in profile {
+        let Measured {
+            wcmt_ns,
+            jobs,
+            instructions: [average, worst],
+            digest,
+        } = measured;
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
+            "\n[function.\"{name}\"]\nwcmt_ns = {wcmt_ns}\njobs = {jobs}\naverage = {average}\nworst = {worst}\ndigest = \"{digest}\"\n"
+        );
+    }
+    text
+}
+
+/// Reads a profile.
+///
+/// # Errors
+/// Why not, in words.
+pub fn read(file: &Path) -> Result<Profile, String> {
+    let bytes = text_file::read(file)?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    let (table, errors) = document::parse(&text, 0);
+    if let Some(error) = errors.first() {
+        return Err(error.message.clone());
+    }
+    let entry = |section: Section<'_>| {
+        let name = section.name.value.clone();
+        let number = |key| section.number(key).value();
+        let measured = (|| {
+            Some(Measured {
+                wcmt_ns: number("wcmt_ns").filter(|ns| *ns > 0)?,
+                jobs: number("jobs")?,
+                instructions: [number("average")?, number("worst")?],
+                digest: section.text("digest").value()?,
+            })
+        })();
+        let measured = measured.ok_or_else(|| format!("its entry `{name}` is not whole"));
+        measured.map(|measured| (name, measured))
+    };
+    Section::named(&table, "function").map(entry).collect()
+}
+
+/// Digest of the sources of a crate's pipe functions: all that is called `functions` in its `src`, and in that of the crates of the
+/// workspace that it names. What those call is not seen.
+#[must_use]
+pub fn digest(root: &Path, name: &str) -> Option<String> {
+    let mut files = Vec::new();
+    for folder in workspace::folders(root, name) {
+        for entry in fs::read_dir(folder.join("src")).ok()?.flatten() {
+            let path = entry.path();
+            if path.file_stem().is_some_and(|stem| stem == "functions") {
+                collect(&path, &mut files);
+            }
+        }
+    }
+    files.sort();
+    let mut hash = Sha256::new();
+    for file in &files {
+        let bytes = fs::read(file).ok()?;
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(&bytes);
+    }
+    let hexadecimal = |text: String, byte: &u8| format!("{text}{byte:02x}");
+    (!files.is_empty()).then(|| hash.finalize().iter().fold(String::new(), hexadecimal))
+}
+
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    match fs::read_dir(path) {
+        Ok(entries) => entries
+            .flatten()
+            .for_each(|entry| collect(&entry.path(), files)),
+        Err(_) => files.push(path.to_path_buf()),
+    }
+}
+
+/// A measured time with the margin, nanoseconds.
+#[must_use]
+pub fn with_margin(wcmt_ns: u64, percent: u64) -> u64 {
+    let more = u128::from(wcmt_ns) * u128::from(100 + percent);
+    u64::try_from(more.div_ceil(100)).unwrap_or(u64::MAX)
+}
+
+/// What a function that nobody measured yet is taken to need, so that it can be measured, nanoseconds.
+const UNMEASURED_NS: u64 = 100_000;
+
+/// The profile of a description, and what it says of each function.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Named {
+    /// The description names none.
+    #[default]
+    None,
+    /// It names one that cannot be read, and why.
+    Unread(String),
+    /// It names this one.
+    Read(Profile),
+}
+
+impl Named {
+    pub(crate) fn of(draft: &Draft) -> Self {
+        match draft.profile.given() {
+            None => Self::None,
+            Some(name) => read(&draft.path(name)).map_or_else(Self::Unread, Self::Read),
+        }
+    }
+
+    /// What was measured of a function.
+    pub(crate) fn measured(&self, partition: &str, function: &str) -> Option<&Measured> {
+        match self {
+            Self::Read(profile) => profile.get(&format!("{partition}.{function}")),
+            _ => None,
+        }
+    }
+}
+
+/// Gives functions without a WCET the one that was measured; with `provisional`, those that were not measured one to go
+/// on with.
+pub(crate) fn apply(draft: &mut Draft, provisional: bool) {
+    let named = Named::of(draft);
+    let margin = draft.margin.or(MARGIN).unwrap_or(MARGIN);
+    for partition in &mut draft.partitions {
+        for function in &mut partition.functions {
+            let measured = named.measured(&partition.name.value, &function.name.value);
+            let wcet = match measured {
+                Some(measured) => Some(with_margin(measured.wcmt_ns, margin)),
+                None => provisional.then_some(UNMEASURED_NS),
+            };
+            if let (true, Some(value)) = (function.wcet.is_absent(), wcet) {
+                let span = function.name.span.clone();
+                function.wcet = Field::Given(At { value, span });
+            }
+        }
+    }
+    draft.measured = named;
+}
+
+/// All functions, with what was measured of them.
+pub(crate) fn functions(
+    draft: &Draft,
+) -> impl Iterator<Item = (&PartitionDraft, &PipeFunctionDraft, Option<&Measured>)> {
+    draft.partitions.iter().flat_map(move |partition| {
+        partition.functions.iter().map(move |function| {
+            let measured = draft
+                .measured
+                .measured(&partition.name.value, &function.name.value);
+            (partition, function, measured)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let measured = Measured {
+            wcmt_ns: 31_250,
+            jobs: 1000,
+            instructions: [120, 210],
+            digest: "abcd".into(),
+        };
+        let profile: Profile = [("control.filter".to_owned(), measured)].into();
+        let file =
+            std::env::temp_dir().join(format!("bulkhead-profile-{}.toml", std::process::id()));
+        fs::write(&file, text(&profile)).expect("writable");
+        let read_back = read(&file);
+        fs::write(&file, "[function.\"a.b\"]\njobs = 1\n").expect("writable");
+        let torn = read(&file);
+        fs::remove_file(&file).expect("it is there");
+        assert_eq!(read_back, Ok(profile));
+        assert_eq!(torn, Err("its entry `a.b` is not whole".into()));
+    }
+
+    #[test]
+    fn a_margin_is_rounded_up() {
+        assert_eq!(with_margin(31_250, 20), 37_500);
+        assert_eq!(with_margin(1, 1), 2);
+        assert_eq!(with_margin(u64::MAX, 1000), u64::MAX);
+    }
+}

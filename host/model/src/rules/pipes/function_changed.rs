@@ -1,0 +1,37 @@
+//! What was measured is what is run
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, PartitionDraft};
+use crate::profile;
+
+crate::rules::rule! {
+    Warning, "function-changed",
+    "the sources of measured pipe functions are those that were measured",
+    "A time that was measured of something else says nothing.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for (partition, function, measured) in profile::functions(draft) {
+        let (Some(measured), Some(program)) = (measured, program(partition)) else {
+            continue;
+        };
+        let now = profile::digest(&draft.root, &program);
+        if now.is_some_and(|now| now != measured.digest) {
+            let message = format!(
+                "`{}.{}` was measured before the functions of `{program}` were changed",
+                partition.name.value, function.name.value
+            );
+            report.add(
+                RULE.at(&function.name.span, message)
+                    .here("measured of other sources")
+                    .help("run `bulkhead profile` again"),
+            );
+        }
+    }
+}
+
+/// The crate whose functions the partition runs: that of its scheduler on the first core.
+fn program(partition: &PartitionDraft) -> Option<String> {
+    partition.scheduler(Some(0))?.built.value()
+}

@@ -1,0 +1,34 @@
+//! The WCET of a pipe function is known
+
+use crate::diagnostic::Report;
+use crate::draft::Draft;
+use crate::profile;
+
+crate::rules::rule! {
+    Error, "function-wcet",
+    "a pipe function has a `wcet`, or was measured",
+    "Budgets are computed from it.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for (partition, function, _) in profile::functions(draft) {
+        if function.wcet.is_absent() {
+            let name = format!("{}.{}", partition.name.value, function.name.value);
+            let help = match draft.profile.is_absent() {
+                true => {
+                    "write `wcet = \"100 us\"`; or name a file, `profile = \"profile.toml\"` in [system], and have `bulkhead profile` fill it"
+                }
+                false => "write `wcet = \"100 us\"`, or run `bulkhead profile`",
+            };
+            report.add(
+                RULE.at(
+                    &function.name.span,
+                    format!("nobody knows how long `{name}` takes"),
+                )
+                .here("has no `wcet`")
+                .help(help),
+            );
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Measures the pipe functions (`bulkhead profile`)
+//!
+//! First each function alone, where nothing interrupts it: jobs with random and with extreme inputs, from none of them to all.
+//! Then what a stage needs besides: the pipes of the partition run with functions that do next to nothing, alone on their core, and the time of each
+//! job is taken, from its release on. The sum of the worst of both is what a stage was seen to need at worst.
+//! Argument word: `profile=JOBS`.
+
+use crate::stage::STAGES;
+use bulkhead_component::figure::{Counter, Figure};
+use bulkhead_component::{Own, clock, println};
+use bulkhead_sched::harness::Random;
+use bulkhead_stages::functions::{self, Job, State};
+use bulkhead_stages::message::Message;
+use bulkhead_stages::work::ENDS;
+use core::hint::black_box;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// What a stage needs besides its function, beside the functions.
+const STAGE: &str = "(stage)";
+
+/// What breaks arithmetic, if anything does.
+const EXTREMES: [u64; 6] = [
+    0,
+    1,
+    u64::MAX,
+    i64::MAX as u64,
+    i64::MIN as u64,
+    // Not a number, in both halves.
+    0x7ff8_0000_7fc0_0000,
+];
+
+/// Jobs of each stage that are still to be counted; 0: none is.
+static LEFT: AtomicU64 = AtomicU64::new(0);
+/// Instructions in the time of [`TICKS`].
+static INSTRUCTIONS: AtomicU64 = AtomicU64::new(1);
+const TICKS: u64 = 10_000;
+
+/// What jobs of a stage needed, ticks.
+struct Charged {
+    jobs: AtomicU64,
+    sum: AtomicU64,
+    worst: AtomicU64,
+}
+
+static CHARGED: [Charged; STAGES] = [const {
+    Charged {
+        jobs: AtomicU64::new(0),
+        sum: AtomicU64::new(0),
+        worst: AtomicU64::new(0),
+    }
+}; STAGES];
+
+/// Measures all functions, if that is asked for.
+pub(crate) fn functions(own: &Own) {
+    let jobs = own.number("profile", 0);
+    if jobs == 0 {
+        return;
+    }
+    let counter = Counter::calibrated();
+    let (start, until) = (clock::cycles(), clock::now() + TICKS);
+    while clock::now() < until {}
+    INSTRUCTIONS.store(counter.since(start), Relaxed);
+    for (name, function) in functions::all() {
+        let mut random = Random::new(1);
+        let mut state = State::new(1);
+        let mut figure = Figure::new();
+        for number in 0..jobs {
+            let inputs: [Option<Message>; ENDS] = core::array::from_fn(|_| input(&mut random));
+            let source = (random.below(2) == 0).then(|| data(&mut random));
+            let mut job = Job {
+                inputs: &inputs[..number as usize % (ENDS + 1)],
+                source,
+                state: &mut state,
+            };
+            let start = clock::cycles();
+            let answer = function(black_box(&mut job));
+            figure.add(counter.since(start));
+            black_box(answer);
+        }
+        figure.print(name);
+    }
+    LEFT.store(jobs, Relaxed);
+}
+
+fn input(random: &mut Random) -> Option<Message> {
+    (random.below(4) != 0).then(|| Message {
+        data: data(random),
+        ..Message::default()
+    })
+}
+
+fn data(random: &mut Random) -> [u64; 2] {
+    core::array::from_fn(|_| {
+        let extreme = EXTREMES.get(random.below(2 * EXTREMES.len() as u64) as usize);
+        extreme
+            .copied()
+            .unwrap_or_else(|| random.below(u64::MAX) << 11 ^ random.below(u64::MAX))
+    })
+}
+
+/// A stage has ended a job that was released and began at these ticks. Going to sleep is taken to need no more than waking up.
+pub(crate) fn ended(stage: usize, released: u64, began: u64) {
+    let Some(charged) = CHARGED.get(stage).filter(|_| LEFT.load(Relaxed) != 0) else {
+        return;
+    };
+    let spent = (clock::now() - released) + (began - released);
+    charged.sum.fetch_add(spent, Relaxed);
+    charged.worst.fetch_max(spent, Relaxed);
+    charged.jobs.fetch_add(1, Relaxed);
+}
+
+/// Says what stages needed once each has had its jobs; by who records.
+pub(crate) fn tell(stages: usize) {
+    let left = LEFT.load(Relaxed);
+    let counted = CHARGED.get(..stages).unwrap_or_default();
+    let whole = |charged: &Charged| charged.jobs.load(Relaxed) >= left;
+    if left == 0 || !counted.iter().all(whole) {
+        return;
+    }
+    LEFT.store(0, Relaxed);
+    // Rounded up: a tick is some instructions.
+    let instructions = |ticks: u64| (ticks * INSTRUCTIONS.load(Relaxed)).div_ceil(TICKS);
+    for (stage, charged) in counted.iter().enumerate() {
+        let [jobs, sum, worst] =
+            [&charged.jobs, &charged.sum, &charged.worst].map(|word| word.load(Relaxed));
+        Figure::of(jobs, instructions(sum), instructions(worst))
+            .print(format_args!("{}{stage}", STAGE));
+    }
+    println!("bench done");
+}
