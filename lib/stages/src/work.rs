@@ -213,10 +213,11 @@ mod tests {
         let (inputs, mut outputs): (Vec<_>, Vec<_>) = made.into_iter().unzip();
         let mut fuse = of("fuse", inputs);
         let mut pass = |place: usize, word: u64| {
-            let sent = Message {
+            let mut sent = Message {
                 data: [0, word],
                 ..Message::default()
             };
+            sent.entries[place].number = 1;
             assert!(outputs[place].put(&sent));
             let taken = fuse.take(None).expect("a message");
             fuse.compute(taken).expect("an answer").data[1] & 0xffff_ffff
