@@ -30,7 +30,7 @@ fn checkout() -> PathBuf {
 /// The tool, built as this program was: it lies in the folder above this program's.
 fn tool() -> PathBuf {
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--package", "bulkhead"])
+        .args(["build", "--quiet", "--profile", "test", "--bin", "bulkhead"])
         .current_dir(checkout())
         .status();
     assert!(built.is_ok_and(|status| status.success()), "the tool");

@@ -98,12 +98,18 @@ impl Suite<'_> {
 
     fn lint_host(&self) -> Part {
         let mut part = self.cargo("clippy-host", &["clippy", "--quiet", "--all-targets"]);
+        self.select_host(&mut part);
+        part.command.args(WARNINGS);
+        part
+    }
+
+    /// All that the host builds. A part that takes some of it names all of it, too: with other packages go other
+    /// features of what they depend on, and everything would be built once more.
+    fn select_host(&self, part: &mut Part) {
         for package in self.workspace.metadata.workspace_default_packages() {
             part.command.args(["--package", &package.name]);
         }
         part.command.args(["--package", EMULATOR_TESTS]);
-        part.command.args(WARNINGS);
-        part
     }
 
     fn lint_bare(&self, name: &'static str, (target, folders): (&str, &[&str])) -> Part {
@@ -192,14 +198,16 @@ impl Suite<'_> {
 
     /// Whole systems under the emulator.
     fn emulator(&self) -> Option<Part> {
-        let arguments = ["test", "--package", EMULATOR_TESTS];
-        let mut part = self.cargo("emulator", &arguments);
+        let mut members = self.workspace.metadata.workspace_packages().into_iter();
+        let tests = members.find(|member| *member.name == EMULATOR_TESTS)?;
+        let mut part = self.cargo("emulator", &["test", "--no-fail-fast"]);
+        self.select_host(&mut part);
+        for target in tests.targets.iter().filter(|target| target.is_test()) {
+            part.command.args(["--test", &target.name]);
+        }
         if self.long {
             part.command.args(["--", "--include-ignored"]);
         }
-        let mut members = self.workspace.metadata.workspace_packages().into_iter();
-        members
-            .any(|member| *member.name == EMULATOR_TESTS)
-            .then_some(part)
+        Some(part)
     }
 }
