@@ -108,6 +108,9 @@ pub trait Backend {
     /// faulting address first.
     fn watch_faults(explain: fn(usize));
 
+    /// Whatever [`Backend::heavy_fence`] needs once in a process, before any thread of the runtime waits.
+    fn prepare_fences();
+
     /// Orders every other thread's earlier stores before the caller's later loads, and the other
     /// way round, as if each of them had run a full fence: the slow half of an asymmetric fence.
     fn heavy_fence();

@@ -35,6 +35,7 @@ static VACANT: Vacant = Vacant {
 pub fn start() {
     static STARTED: AtomicBool = AtomicBool::new(false);
     environment::read_once();
+    System::prepare_fences();
     if !STARTED.swap(true, Ordering::Relaxed) {
         System::watch_fork(before_fork, after_fork_in_parent, after_fork_in_child);
     }

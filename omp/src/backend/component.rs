@@ -127,6 +127,8 @@ impl Backend for Component {
         EXPLAIN.store(explain as usize, Ordering::Release);
     }
 
+    fn prepare_fences() {}
+
     /// There is no way to run a fence on other cores but to interrupt them: both halves are whole fences.
     fn heavy_fence() {
         fence(Ordering::SeqCst);

@@ -7,7 +7,7 @@ use super::{Backend, CoreSet, Policy, Stack, SystemError};
 use core::ffi::{CStr, c_long, c_void};
 use core::fmt;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering, compiler_fence, fence};
+use core::sync::atomic::{AtomicU32, Ordering, compiler_fence, fence};
 
 /// See the module.
 #[derive(Debug)]
@@ -291,19 +291,19 @@ impl Backend for Linux {
         fault::watch(explain);
     }
 
+    /// While the process has one thread this takes no time; among several the kernel waits until each
+    /// of its processors has passed through the scheduler, ten milliseconds and more.
+    fn prepare_fences() {
+        membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED);
+    }
+
     fn heavy_fence() {
-        static STATE: AtomicU8 = AtomicU8::new(0);
-        const READY: u8 = 1;
         fence(Ordering::SeqCst);
-        if STATE.load(Ordering::Relaxed) != READY {
-            if !membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED) {
-                crate::report::fatal(format_args!(
-                    "the kernel has no membarrier (Linux 4.14 or newer is needed)"
-                ));
-            }
-            STATE.store(READY, Ordering::Relaxed);
+        if !membarrier(MEMBARRIER_PRIVATE_EXPEDITED) {
+            crate::report::fatal(format_args!(
+                "the kernel has no membarrier (Linux 4.14 or newer is needed)"
+            ));
         }
-        membarrier(MEMBARRIER_PRIVATE_EXPEDITED);
     }
 
     #[inline(always)]
