@@ -1,6 +1,7 @@
 /* Cost of one construct, in cycles of the machine's counter:
 
      micro CONSTRUCT ITERATIONS      with OMP_NUM_THREADS
+     micro host ITERATIONS CYCLES    what the host makes of constructs that take so many cycles each
    Prints average, median, the 99.99th percentile and the maximum. */
 #include "bench.h"
 #if defined __x86_64__
@@ -120,6 +121,70 @@ static void resume(int n) {
   }
 }
 
+/* Times at which a processor did not get on, and for how long: its host had other things to do with it. */
+struct gap {
+  uint64_t start, length;
+};
+
+/* Cycles between two looks at the counter that nothing inside of the machine explains. */
+enum { GAP = 2000, GAPS = 1 << 16 };
+
+/* Of the processor it runs on; the last is followed by one of no length. */
+static void record_gaps(struct gap *gaps, uint64_t begin, uint64_t end) {
+  const struct gap *last_gap = gaps + GAPS;
+  for (uint64_t last = begin, now; last < end && gaps < last_gap; last = now) {
+    now = cycles();
+    if (now - last > GAP)
+      *gaps++ = (struct gap){last, now - last};
+  }
+}
+
+/* When a thread's part of a construct ends that begins at `start` and takes `length` cycles and what its processor
+   stands still meanwhile. */
+static uint64_t end_of_part(const struct gap **gap, uint64_t start, uint64_t length) {
+  uint64_t end = start + length;
+  for (; (*gap)->length && (*gap)->start < end; ++*gap) {
+    uint64_t from = (*gap)->start > start ? (*gap)->start : start, to = (*gap)->start + (*gap)->length;
+    end += to > from ? to - from : 0;
+  }
+  return end;
+}
+
+/* Constructs one after the other that cost nothing but their `length` and end with their last thread's part. */
+static int host(int n, uint64_t length) {
+  int processors = omp_get_num_procs(), threads = omp_get_max_threads();
+  int count = threads < processors ? threads : processors;
+  struct gap *gaps = calloc((size_t)count * (GAPS + 1), sizeof *gaps);
+  const struct gap **next = calloc(count, sizeof *next);
+  uint64_t begin = 0;
+#pragma omp parallel num_threads(count)
+  {
+    struct gap *own = gaps + (size_t)omp_get_thread_num() * (GAPS + 1);
+    next[omp_get_thread_num()] = own;
+#pragma omp single
+    begin = cycles();
+    record_gaps(own, begin, begin + n * length);
+  }
+  int i = 0;
+  for (uint64_t start = begin, end; i < n && start < begin + n * length; start = end) {
+    end = start;
+    for (int self = 0; self < count; self++) {
+      uint64_t part = end_of_part(&next[self], start, length);
+      end = part > end ? part : end;
+    }
+    samples[i++] = end - start;
+  }
+  return i;
+}
+
+static void print(int n) {
+  double sum = 0;
+  for (int k = 0; k < n; k++)
+    sum += samples[k];
+  qsort(samples, n, sizeof *samples, rising);
+  printf("%.1f %lu %lu %lu\n", sum / n, samples[n / 2], samples[n - 1 - n / 10000], samples[n - 1]);
+}
+
 static const struct {
   const char *name;
   void (*run)(int);
@@ -132,17 +197,14 @@ int main(int count, char **values) {
     return 2;
   int n = atoi(values[2]);
   samples = calloc(n, sizeof *samples);
+  if (count > 3 && !strcmp(values[1], "host"))
+    return print(host(n, strtoul(values[3], NULL, 10))), 0;
   for (unsigned i = 0; i < sizeof constructs / sizeof *constructs; i++) {
     if (strcmp(constructs[i].name, values[1]))
       continue;
     constructs[i].run(n < 200 ? n : 200);
     constructs[i].run(n);
-    double sum = 0;
-    for (int k = 0; k < n; k++)
-      sum += samples[k];
-    qsort(samples, n, sizeof *samples, rising);
-    printf("%.1f %lu %lu %lu\n", sum / n, samples[n / 2], samples[n - 1 - n / 10000], samples[n - 1]);
-    return 0;
+    return print(n), 0;
   }
   return 2;
 }

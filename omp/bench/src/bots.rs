@@ -92,10 +92,10 @@ fn compare(bench: &Bench, kernel: &str, threads: u32) -> Result<(Row, f64, f64),
     let best = best.ok_or(Trouble("no peer".into()))?;
     let gcc_peak = peers.first().map_or(0.0, |gcc| gcc.peak_kib);
     let noise = best.noise().max(ours.noise());
-    let mut row = Row::plain(format!("{kernel}, {threads} threads"), "s")
-        .with("ours", ours.best())
+    let mut row = Row::plain(format!("{kernel}, {threads} threads"), "ratio; s")
         .with("ratio", ours.best() / best.best())
         .with("noise", noise)
+        .with("ours", ours.best())
         .with("memory_ratio", ours.peak_kib / gcc_peak)
         .at_most(ours.best() / best.best(), 1.0 + noise)
         .at_most(ours.peak_kib / gcc_peak, 1.5);

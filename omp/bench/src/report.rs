@@ -1,15 +1,15 @@
 //! A table of figures with their bounds.
 
-use serde::Serialize;
-use std::collections::BTreeMap;
+use serde::{Serialize, Serializer};
 
 /// One line of a table.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     /// What was measured.
     pub(crate) name: String,
-    /// Figures by name.
-    pub(crate) figures: BTreeMap<&'static str, f64>,
+    /// Figures by name; the first is what the first promise is about.
+    #[serde(serialize_with = "in_order")]
+    pub(crate) figures: Vec<(&'static str, f64)>,
     /// Unit of the figures that are not ratios or counts.
     pub(crate) unit: &'static str,
     /// What the first-named promise allows; nothing if the row only informs.
@@ -18,12 +18,16 @@ pub(crate) struct Row {
     pub(crate) ok: bool,
 }
 
+fn in_order<S: Serializer>(figures: &[(&str, f64)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(figures.iter().copied())
+}
+
 impl Row {
     /// A row that promises nothing.
     pub(crate) fn plain(name: impl Into<String>, unit: &'static str) -> Self {
         Self {
             name: name.into(),
-            figures: BTreeMap::new(),
+            figures: Vec::new(),
             unit,
             bound: None,
             ok: true,
@@ -32,7 +36,7 @@ impl Row {
 
     /// Adds a figure.
     pub(crate) fn with(mut self, name: &'static str, value: f64) -> Self {
-        self.figures.insert(name, value);
+        self.figures.push((name, value));
         self
     }
 
