@@ -43,7 +43,7 @@ pub fn measure(context: &Context, system: &System, jobs: u64) -> Result<Profile,
             .iter()
             .filter(|(name, _)| name.starts_with(STAGE));
         let stage = stages.map(|(_, stage)| stage.worst).reduce(f64::max);
-        let stage = stage.ok_or_else(|| missing(format!("the stages of `{program}`")))?;
+        let stage = stage.ok_or_else(|| missing(format!("the stages of `{}`", partition.name)))?;
         for function in &partition.pipe_functions {
             let measure = measures.0.get(function);
             let measure =
@@ -60,18 +60,16 @@ pub fn measure(context: &Context, system: &System, jobs: u64) -> Result<Profile,
     Ok(profile)
 }
 
-/// The crate that runs the stages of a partition.
-fn program(partition: &Partition) -> Option<&str> {
+/// The program that runs the stages of a partition.
+fn program(partition: &Partition) -> Option<&Program> {
     let Image::Components(components) = &partition.image else {
         return None;
     };
     let schedules = |role: Role, core| role == Role::Scheduler && core == 0;
     let mut components = components.iter();
     let scheduler = components.find(|one| schedules(one.role, one.core))?;
-    match &scheduler.program {
-        Program::Crate(name) if !partition.pipe_functions.is_empty() => Some(name),
-        _ => None,
-    }
+    let measures = matches!(scheduler.program, Program::Crate(_) | Program::Folder(_));
+    (measures && !partition.pipe_functions.is_empty()).then_some(&scheduler.program)
 }
 
 const fn cores(partition: &Partition) -> usize {
@@ -81,11 +79,18 @@ const fn cores(partition: &Partition) -> usize {
     }
 }
 
-fn run(context: &Context, program: &str, jobs: u64) -> Result<Measures, BenchError> {
+fn run(context: &Context, program: &Program, jobs: u64) -> Result<Measures, BenchError> {
     let folder = context.out.join(NAME);
     std::fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
     let description = folder.join("system.toml");
-    let text = DESCRIPTION.replace("PROGRAM", program);
+    let image = match program {
+        Program::Crate(name) => format!("crate = {name:?}"),
+        Program::Folder(folder) | Program::File(folder) => {
+            let folder = std::path::absolute(folder).map_err(BenchError::file(folder))?;
+            format!("folder = {folder:?}")
+        }
+    };
+    let text = DESCRIPTION.replace("PROGRAM", &image);
     std::fs::write(&description, text).map_err(BenchError::file(&description))?;
     let words = format!("profile={jobs} load=0");
     let setting = context.build(NAME, path(&description), &[], &[(PARTITION, &words)])?;

@@ -313,23 +313,27 @@ pub(crate) struct Bench {
 }
 
 #[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("program").args(["app", "pipe"])))]
 pub(crate) struct New {
     /// Name of the system and of its folder, made in the current one.
     pub(crate) name: String,
     /// Makes an application on SliteOS and a system that runs it.
     #[arg(long)]
     pub(crate) app: bool,
-    /// The application's language.
-    #[arg(long, requires = "app", default_value = "rust", value_enum)]
+    /// Makes pipe functions and a system with a tuned pipe of them.
+    #[arg(long)]
+    pub(crate) pipe: bool,
+    /// The language of either.
+    #[arg(long, requires = "program", default_value = "rust", value_enum)]
     pub(crate) lang: Language,
 }
 
-/// Languages of applications.
+/// Languages of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Language {
-    /// C, against `slite.h`.
+    /// C, against `slite.h` or `pipe.h`.
     C,
-    /// Rust, against `bulkhead_slite`.
+    /// Rust, against `bulkhead_slite` or `bulkhead_pipes_runtime`.
     Rust,
 }
 

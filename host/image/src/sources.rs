@@ -1,9 +1,8 @@
 //! Components built from a folder of one's own: a Rust crate, or C files
 //!
 //! A folder with a `Cargo.toml` is a crate outside the workspace; it is built by the checkout's
-//! toolchain. C files are compiled against the headers of a runtime and linked with it: that of OpenMP
-//! programs (`user/omp`) where one of them says `#pragma omp` or `#include <omp.h>`, else `SliteOS`
-//! (`user/c`).
+//! toolchain. C files are compiled against the headers of a runtime and linked with it: the first of
+//! [`RUNTIMES`] that one of the files asks for.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,6 +14,8 @@ use crate::error::BuildError;
 
 /// What C programs are built with; paths are below the checkout.
 struct Runtime {
+    /// What a file of a program for it contains; any file if there is nothing here.
+    marks: &'static [&'static str],
     /// The static library.
     library: &'static str,
     include: &'static str,
@@ -27,37 +28,48 @@ struct Runtime {
     alone: bool,
 }
 
-const SLITE: Runtime = Runtime {
-    library: "bulkhead-slite-c",
-    include: "user/c/include",
-    sources: &["user/c/libc/printf.c"],
-    flags: &["-Wall", "-Wextra"],
-    header: "slite.h",
-    alone: false,
-};
-
-/// Programs are the user's, and often not new: only their errors matter.
-const OPENMP: Runtime = Runtime {
-    library: "bulkhead-omp-c",
-    include: "user/omp/include",
-    sources: &[
-        "user/c/libc/printf.c",
-        "user/omp/libc/stdio.c",
-        "omp/libgomp.c",
-    ],
-    flags: &[
-        "-fopenmp",
-        "-fbuiltin",
-        "-fno-math-errno",
-        "-DBULKHEAD_OMP_STATIC",
-        "-nostdinc",
-    ],
-    header: "user/omp/include",
-    alone: true,
-};
-
-/// What only OpenMP programs contain.
-const OPENMP_MARKS: [&str; 2] = ["#pragma omp ", "#include <omp.h>"];
+const RUNTIMES: [Runtime; 3] = [
+    // Programs are the user's, and often not new: only their errors matter.
+    Runtime {
+        marks: &["#pragma omp ", "#include <omp.h>"],
+        library: "bulkhead-omp-c",
+        include: "user/omp/include",
+        sources: &[
+            "user/c/libc/printf.c",
+            "user/omp/libc/stdio.c",
+            "omp/libgomp.c",
+        ],
+        flags: &[
+            "-fopenmp",
+            "-fbuiltin",
+            "-fno-math-errno",
+            "-DBULKHEAD_OMP_STATIC",
+            "-nostdinc",
+        ],
+        header: "user/omp/include",
+        alone: true,
+    },
+    // Functions of tuned pipes.
+    Runtime {
+        marks: &["#include <pipe.h>", "#include \"pipe.h\""],
+        library: "bulkhead-pipes-c",
+        include: "user/pipes/c/include",
+        sources: &[],
+        flags: &["-Wall", "-Wextra"],
+        header: "pipe.h",
+        alone: false,
+    },
+    // Threads of SliteOS.
+    Runtime {
+        marks: &[],
+        library: "bulkhead-slite-c",
+        include: "user/c/include",
+        sources: &["user/c/libc/printf.c"],
+        flags: &["-Wall", "-Wextra"],
+        header: "slite.h",
+        alone: false,
+    },
+];
 
 /// Names of the cross compiler, in the order of preference.
 const COMPILERS: [&str; 6] = [
@@ -99,10 +111,7 @@ pub fn build(root: &Path, folder: &Path, out: &Path) -> Result<PathBuf, BuildErr
         let help = "a folder holds either a crate, with its Cargo.toml, or C files";
         return Err(BuildError::new("source-empty", message, help));
     }
-    let runtime = match files.iter().any(|file| is_openmp(file)) {
-        true => &OPENMP,
-        false => &SLITE,
-    };
+    let runtime = runtime(&files);
     let built = crates::build(root, Target::Partition, &[runtime.library.to_owned()], 0)?;
     let library = crates::only_executable(&built, runtime.library)?;
     fs::create_dir_all(out).map_err(|error| BuildError::unreadable(out, &error))?;
@@ -112,9 +121,12 @@ pub fn build(root: &Path, folder: &Path, out: &Path) -> Result<PathBuf, BuildErr
     Ok(program)
 }
 
-fn is_openmp(file: &Path) -> bool {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    OPENMP_MARKS.iter().any(|mark| text.contains(mark))
+fn runtime(files: &[PathBuf]) -> &'static Runtime {
+    let texts: Vec<_> = files.iter().flat_map(fs::read_to_string).collect();
+    let says = |mark: &&str| texts.iter().any(|text| text.contains(*mark));
+    let asked = |runtime: &&Runtime| runtime.marks.iter().any(says);
+    let [.., other] = &RUNTIMES;
+    RUNTIMES.iter().find(asked).unwrap_or(other)
 }
 
 fn c_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {

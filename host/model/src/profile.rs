@@ -6,6 +6,7 @@
 
 use crate::document::{self, At};
 use crate::draft::{Draft, Field, PartitionDraft, PipeFunctionDraft, Section};
+use crate::system::Program;
 use crate::text_file;
 use crate::workspace;
 use sha2::{Digest, Sha256};
@@ -83,18 +84,28 @@ pub fn read(file: &Path) -> Result<Profile, String> {
     Section::named(&table, "function").map(entry).collect()
 }
 
-/// Digest of the sources of a crate's pipe functions: all that is called `functions` in its `src`, and in that of the crates of the
-/// workspace that it names. What those call is not seen.
+/// What runs the stages of partitions, whose functions are there in any case.
+const RUNTIME: &str = "bulkhead-pipes-runtime";
+
+/// Digest of the sources of a program's pipe functions: all that is called `functions` in the `src` of the crates of the
+/// workspace that it is built of, and all sources in a folder of its own. What those call elsewhere is not seen.
 #[must_use]
-pub fn digest(root: &Path, name: &str) -> Option<String> {
+pub fn digest(root: &Path, program: &Program) -> Option<String> {
     let mut files = Vec::new();
-    for folder in workspace::folders(root, name) {
-        for entry in fs::read_dir(folder.join("src")).ok()?.flatten() {
-            let path = entry.path();
-            if path.file_stem().is_some_and(|stem| stem == "functions") {
-                collect(&path, &mut files);
-            }
+    let member = match program {
+        Program::Crate(name) => name,
+        Program::Folder(folder) => {
+            collect(&folder.join("src"), &mut files);
+            files.extend(entries(folder));
+            files.retain(|file| is_source(file));
+            RUNTIME
         }
+        Program::File(_) => return None,
+    };
+    for folder in workspace::folders(root, member) {
+        let named = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == "functions");
+        let named: Vec<_> = entries(&folder.join("src")).filter(named).collect();
+        named.iter().for_each(|path| collect(path, &mut files));
     }
     files.sort();
     let mut hash = Sha256::new();
@@ -105,6 +116,17 @@ pub fn digest(root: &Path, name: &str) -> Option<String> {
     }
     let hexadecimal = |text: String, byte: &u8| format!("{text}{byte:02x}");
     (!files.is_empty()).then(|| hash.finalize().iter().fold(String::new(), hexadecimal))
+}
+
+fn is_source(file: &Path) -> bool {
+    let extension = file.extension().unwrap_or_default();
+    ["rs", "c", "h"].iter().any(|known| extension == *known)
+}
+
+/// What is in a folder, if it is one.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
 }
 
 fn collect(path: &Path, files: &mut Vec<PathBuf>) {

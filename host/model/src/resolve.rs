@@ -9,8 +9,7 @@ use crate::draft::{
 use crate::pipes::described::{self, Described};
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
-    Image, Initrd, Kernel, Kind, Partition, PartitionId, Program, Rate, Restart, Run, System,
-    Trapping,
+    Image, Initrd, Kernel, Kind, Partition, PartitionId, Rate, Restart, Run, System, Trapping,
 };
 use bulkhead_abi::component::{ANY_CORE, OnFault, Role};
 use bulkhead_abi::guest::ChannelKind;
@@ -224,11 +223,7 @@ fn resolve_component(
             true => ANY_CORE,
             false => component.core()? as u32,
         },
-        program: match (component.built.value(), component.file.given()) {
-            (Some(name), _) => Program::Crate(name),
-            (None, Some(file)) => Program::File(draft.path(file)),
-            (None, None) => Program::Folder(draft.path(component.folder.given()?)),
-        },
+        program: component.program(draft)?,
         provides: names(&component.provides),
         needs: names(&component.needs),
         channels: items(&component.channels)

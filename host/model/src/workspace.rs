@@ -2,6 +2,7 @@
 
 use crate::document::{self, Table, Value};
 use crate::draft::Section;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,35 +15,41 @@ pub(crate) struct Member {
     pub(crate) program: bool,
 }
 
-/// Folder of the member of that name, and of the members that it names as dependencies.
+/// Folders of the member of that name, and of all members that it depends on.
 pub(crate) fn folders(root: &Path, name: &str) -> Vec<PathBuf> {
     let Some(workspace) = manifest(root) else {
         return Vec::new();
     };
     let folders = Section::of(&workspace, "workspace").texts("members");
     let folders = folders.value().unwrap_or_default();
-    let members: Vec<(String, PathBuf)> = folders
+    let members: BTreeMap<String, PathBuf> = folders
         .iter()
         .map(|folder| root.join(&folder.value))
         .filter_map(|folder| Some((member(&folder)?.name, folder)))
         .collect();
-    let folder = |name: &str| members.iter().find(|(known, _)| known == name);
-    let Some((_, own)) = folder(name) else {
-        return Vec::new();
-    };
-    let dependencies = manifest(own)
-        .and_then(
+    let mut found = BTreeSet::new();
+    let mut named = vec![name.to_owned()];
+    while let Some(folder) = named.pop().and_then(|name| members.get(&name)) {
+        if found.insert(folder.clone()) {
+            named.extend(dependencies(folder).filter(|name| members.contains_key(name)));
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// Names of the crates that the one in `folder` depends on.
+fn dependencies(folder: &Path) -> impl Iterator<Item = String> {
+    let table =
+        manifest(folder).and_then(
             |table| match table.get("dependencies")?.node.value.clone() {
                 Value::Table(table) => Some(table.entries),
                 _ => None,
             },
-        )
-        .unwrap_or_default();
-    let named = dependencies
-        .iter()
-        .filter_map(|entry| folder(&entry.key.value));
-    let all = named.map(|(_, folder)| folder.clone());
-    all.chain([own.clone()]).collect()
+        );
+    table
+        .unwrap_or_default()
+        .into_iter()
+        .map(|entry| entry.key.value)
 }
 
 /// The members of the workspace in `root`; nothing where there is none.

@@ -20,12 +20,14 @@ pub struct Job<'j> {
     pub state: &'j mut State,
 }
 
+/// Words that a function keeps from job to job.
+pub const MEMORY: usize = 8;
+
 /// What a function remembers from job to job.
 #[derive(Debug)]
 pub struct State {
-    mean: u64,
-    /// Newest names of messages, in quarters of a word.
-    names: u64,
+    /// The function's own; zero at first.
+    pub memory: [u64; MEMORY],
     random: Random,
 }
 
@@ -34,8 +36,7 @@ impl State {
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self {
-            mean: 0,
-            names: 0,
+            memory: [0; MEMORY],
             random: Random::new(seed),
         }
     }
@@ -46,31 +47,52 @@ impl State {
     }
 }
 
-/// A function.
-pub type Function = fn(&mut Job<'_>) -> Option<[u64; 2]>;
-
-const FUNCTIONS: [(&str, Function); 9] = [
-    ("sample", source),
-    ("can-read", source),
-    ("filter", filter),
-    ("ml-process", filter),
-    ("rt-fusion", fuse),
-    ("fuse", fuse),
-    ("rt-control", pass),
-    ("emit", pass),
-    ("can-write", pass),
-];
-
-/// All functions.
-pub fn all() -> impl Iterator<Item = (&'static str, Function)> {
-    FUNCTIONS.into_iter()
+/// What answers a job: a Rust function, or one of another language behind it.
+pub trait Answer: Sync {
+    /// The data that is sent, if any is.
+    fn job(&self, job: &mut Job<'_>) -> Option<[u64; 2]>;
 }
 
-/// The function of that name.
+impl<F: Fn(&mut Job<'_>) -> Option<[u64; 2]> + Sync> Answer for F {
+    fn job(&self, job: &mut Job<'_>) -> Option<[u64; 2]> {
+        self(job)
+    }
+}
+
+/// A function.
+pub type Function = &'static dyn Answer;
+
+/// A program's functions with their names, by index; nothing behind the last one.
+pub type Functions = fn(usize) -> Option<(&'static str, Function)>;
+
+const FUNCTIONS: [(&str, Function); 9] = [
+    ("sample", &source),
+    ("can-read", &source),
+    ("filter", &filter),
+    ("ml-process", &filter),
+    ("rt-fusion", &fuse),
+    ("fuse", &fuse),
+    ("rt-control", &pass),
+    ("emit", &pass),
+    ("can-write", &pass),
+];
+
+/// All functions: a program's own, and those that are there in any case.
+pub fn all(own: Functions) -> impl Iterator<Item = (&'static str, Function)> {
+    (0..).map_while(own).chain(FUNCTIONS)
+}
+
+/// The function of that name; a program's own before others.
+#[must_use]
+pub fn find(own: Functions, name: &str) -> Option<Function> {
+    let found = all(own).find(|(known, _)| *known == name);
+    found.map(|(_, function)| function)
+}
+
+/// The function of that name, where a program has none of its own.
 #[must_use]
 pub fn named(name: &str) -> Option<Function> {
-    let found = FUNCTIONS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, function)| *function)
+    find(|_| None, name)
 }
 
 fn source(job: &mut Job<'_>) -> Option<[u64; 2]> {
@@ -89,22 +111,22 @@ fn pass(job: &mut Job<'_>) -> Option<[u64; 2]> {
 
 const NAMES: u64 = u32::MAX as u64;
 
-/// An exponential mean of the value, in sixteenths.
+/// An exponential mean of the value, in sixteenths, which is kept in the first word.
 fn filter(job: &mut Job<'_>) -> Option<[u64; 2]> {
     let [head, word] = newest(job)?;
-    let mean = &mut job.state.mean;
+    let [mean, ..] = &mut job.state.memory;
     *mean = *mean - *mean / 16 + (word >> 32) / 16;
     Some([head, *mean << 32 | word & NAMES])
 }
 
-/// The sum of what came, and the newest names of each quarter.
+/// The sum of what came, and the newest names of each quarter, which are kept in the first word.
 fn fuse(job: &mut Job<'_>) -> Option<[u64; 2]> {
     let [head, _] = newest(job)?;
     let inputs = job.inputs.iter().flatten();
     let words = inputs
         .map(|message| message.data[1])
         .chain(job.source.map(|[_, word]| word));
-    let (mut value, mut names) = (0_u64, job.state.names);
+    let (mut value, mut names) = (0_u64, job.state.memory[0]);
     for word in words {
         value = value.wrapping_add(word >> 32);
         for quarter in [0xffff, 0xffff << 16] {
@@ -113,6 +135,6 @@ fn fuse(job: &mut Job<'_>) -> Option<[u64; 2]> {
             }
         }
     }
-    job.state.names = names;
+    job.state.memory[0] = names;
     Some([head, value << 32 | names])
 }

@@ -127,7 +127,7 @@ impl Work {
 
     /// What is sent, if anything is.
     pub fn compute(&mut self, taken: Taken) -> Option<Message> {
-        let answer = (self.function)(&mut Job {
+        let answer = self.function.job(&mut Job {
             inputs: &taken.inputs,
             source: taken.source,
             state: &mut self.state,

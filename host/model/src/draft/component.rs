@@ -1,8 +1,8 @@
 //! A component of a partition as written
 
-use super::{EndpointDraft, Field, PartitionDraft, Section};
+use super::{Draft, EndpointDraft, Field, PartitionDraft, Section};
 use crate::document::At;
-use crate::system::{Criticality, Span};
+use crate::system::{Criticality, Program, Span};
 use bulkhead_abi::component::{OnFault, Part, Role};
 
 const CRITICALITIES: [Criticality; 5] = super::partition::CRITICALITIES;
@@ -92,6 +92,15 @@ impl ComponentDraft {
     /// Rank of its core in the partition; nothing where that is broken.
     pub(crate) fn core(&self) -> Option<u64> {
         self.core.or(0)
+    }
+
+    /// Its program; nothing where none is named.
+    pub(crate) fn program(&self, draft: &Draft) -> Option<Program> {
+        Some(match (self.built.value(), self.file.given()) {
+            (Some(name), _) => Program::Crate(name),
+            (None, Some(file)) => Program::File(draft.path(file)),
+            (None, None) => Program::Folder(draft.path(self.folder.given()?)),
+        })
     }
 
     /// Whether threads of all cores may be in it.

@@ -10,14 +10,38 @@ use crate::failure::Failure;
 
 const NAME_LEN: usize = bulkhead_abi::NAME_LEN - 1;
 
-/// Description of an application's system.
-const SYSTEM: &str = include_str!("system.toml");
-/// Files of an application: path and content.
-const C: &[(&str, &str)] = &[("app/main.c", include_str!("c/main.c"))];
-const RUST: &[(&str, &str)] = &[
+/// Files that are made: path and content.
+type Files = &'static [(&'static str, &'static str)];
+
+const APP_C: Files = &[
+    ("system.toml", include_str!("app.toml")),
+    ("app/main.c", include_str!("c/main.c")),
+];
+const APP_RUST: Files = &[
+    ("system.toml", include_str!("app.toml")),
     ("app/Cargo.toml", include_str!("rust/Cargo.toml.in")),
     ("app/build.rs", include_str!("rust/build.rs.in")),
     ("app/src/main.rs", include_str!("rust/main.rs.in")),
+];
+const PIPE_C: Files = &[
+    ("system.toml", include_str!("pipe.toml")),
+    ("functions/functions.c", include_str!("pipe/c/functions.c")),
+];
+const PIPE_RUST: Files = &[
+    ("system.toml", include_str!("pipe.toml")),
+    (
+        "functions/Cargo.toml",
+        include_str!("pipe/rust/Cargo.toml.in"),
+    ),
+    ("functions/build.rs", include_str!("rust/build.rs.in")),
+    (
+        "functions/src/main.rs",
+        include_str!("pipe/rust/main.rs.in"),
+    ),
+    (
+        "functions/src/functions.rs",
+        include_str!("pipe/rust/functions.rs.in"),
+    ),
 ];
 
 pub(super) fn execute(arguments: &New) -> Result<ExitCode, Failure> {
@@ -29,32 +53,37 @@ pub(super) fn execute(arguments: &New) -> Result<ExitCode, Failure> {
     if folder.exists() {
         return Err(Failure::Exists { path: folder });
     }
-    if arguments.app {
-        application(&folder, name, arguments.lang)?;
-    } else {
+    let files = match (arguments.app, arguments.pipe, arguments.lang) {
+        (true, _, Language::C) => APP_C,
+        (true, _, Language::Rust) => APP_RUST,
+        (_, true, Language::C) => PIPE_C,
+        (_, true, Language::Rust) => PIPE_RUST,
+        _ => &[],
+    };
+    if files.is_empty() {
         write(&folder.join("system.toml"), &bulkhead_model::template(name))?;
+    } else {
+        program(&folder, name, files)?;
     }
     let path = folder.join("system.toml");
     println!("{} is there; `bulkhead run {name}` runs it", path.display());
     Ok(ExitCode::SUCCESS)
 }
 
-fn application(folder: &Path, name: &str, language: Language) -> Result<(), Failure> {
+/// A system with a program of its own.
+fn program(folder: &Path, name: &str, files: Files) -> Result<(), Failure> {
     let checkout = Checkout::find()?;
     let root = checkout.root().display().to_string();
-    let files = match language {
-        Language::C => C,
-        Language::Rust => RUST,
-    };
-    for (path, text) in [("system.toml", SYSTEM)].iter().chain(files) {
+    for (path, text) in files {
         let text = text.replace("NAME", name).replace("ROOT", &root);
-        write(&folder.join(path), &text)?;
-    }
-    if language == Language::Rust {
-        // The same versions of what it depends on as the checkout has.
-        let lock = checkout.root().join("Cargo.lock");
-        let copy = folder.join("app/Cargo.lock");
-        fs::copy(&lock, &copy).map_err(|source| file(&lock, source))?;
+        let path = folder.join(path);
+        write(&path, &text)?;
+        if path.ends_with("Cargo.toml") {
+            // The same versions of what it depends on as the checkout has.
+            let lock = checkout.root().join("Cargo.lock");
+            let copy = path.with_file_name("Cargo.lock");
+            fs::copy(&lock, &copy).map_err(|source| file(&lock, source))?;
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::profile;
+use crate::system::Program;
 
 crate::rules::rule! {
     Warning, "function-changed",
@@ -13,14 +14,16 @@ crate::rules::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, function, measured) in profile::functions(draft) {
-        let (Some(measured), Some(program)) = (measured, program(partition)) else {
+        let (Some(measured), Some(program)) = (measured, program(draft, partition)) else {
             continue;
         };
         let now = profile::digest(&draft.root, &program);
         if now.is_some_and(|now| now != measured.digest) {
             let message = format!(
-                "`{}.{}` was measured before the functions of `{program}` were changed",
-                partition.name.value, function.name.value
+                "`{}.{}` was measured before the functions of {} were changed",
+                partition.name.value,
+                function.name.value,
+                told(&program)
             );
             report.add(
                 RULE.at(&function.name.span, message)
@@ -31,7 +34,14 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// The crate whose functions the partition runs: that of its scheduler on the first core.
-fn program(partition: &PartitionDraft) -> Option<String> {
-    partition.scheduler(Some(0))?.built.value()
+/// The program whose functions the partition runs: that of its scheduler on the first core.
+fn program(draft: &Draft, partition: &PartitionDraft) -> Option<Program> {
+    partition.scheduler(Some(0))?.program(draft)
+}
+
+fn told(program: &Program) -> String {
+    match program {
+        Program::Crate(name) => format!("`{name}`"),
+        Program::File(path) | Program::Folder(path) => format!("`{}`", path.display()),
+    }
 }

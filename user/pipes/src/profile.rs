@@ -9,7 +9,7 @@ use crate::stage::STAGES;
 use bulkhead_component::figure::{Counter, Figure};
 use bulkhead_component::{Own, clock, println};
 use bulkhead_sched::harness::Random;
-use bulkhead_stages::functions::{self, Job, State};
+use bulkhead_stages::functions::{self, Functions, Job, State};
 use bulkhead_stages::message::Message;
 use bulkhead_stages::work::ENDS;
 use core::hint::black_box;
@@ -52,7 +52,7 @@ static CHARGED: [Charged; STAGES] = [const {
 }; STAGES];
 
 /// Measures all functions, if that is asked for.
-pub(crate) fn functions(own: &Own) {
+pub(crate) fn functions(own: &Own, functions: Functions) {
     let jobs = own.number("profile", 0);
     if jobs == 0 {
         return;
@@ -61,7 +61,7 @@ pub(crate) fn functions(own: &Own) {
     let (start, until) = (clock::cycles(), clock::now() + TICKS);
     while clock::now() < until {}
     INSTRUCTIONS.store(counter.since(start), Relaxed);
-    for (name, function) in functions::all() {
+    for (name, function) in functions::all(functions) {
         let mut random = Random::new(1);
         let mut state = State::new(1);
         let mut figure = Figure::new();
@@ -74,7 +74,7 @@ pub(crate) fn functions(own: &Own) {
                 state: &mut state,
             };
             let start = clock::cycles();
-            let answer = function(black_box(&mut job));
+            let answer = function.job(black_box(&mut job));
             figure.add(counter.since(start));
             black_box(answer);
         }

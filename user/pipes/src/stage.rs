@@ -11,7 +11,7 @@ use bulkhead_component::{First, Own};
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
-use bulkhead_stages::functions::{self, Function};
+use bulkhead_stages::functions::{self, Function, Functions};
 use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::message::{HEADS, Message};
 use bulkhead_stages::pace::{MESSAGES, Pace};
@@ -189,7 +189,7 @@ pub(crate) fn build(
     first: &mut First,
     own: &Own,
     timing: &Timing,
-    servers: &[ServerId],
+    (servers, functions): (&[ServerId], Functions),
 ) -> Result<(), Failure> {
     let load = own.number("load", 50).min(95);
     let overrun = own.argument("overrun");
@@ -205,7 +205,7 @@ pub(crate) fn build(
         let mut plans: [Option<Plan>; STAGES] = [const { None }; STAGES];
         let mut heads = 0;
         for ((place, stage), plan) in stages.iter().enumerate().zip(&mut plans) {
-            let function = functions::named(name_text(&stage.function))
+            let function = functions::find(functions, name_text(&stage.function))
                 .ok_or(Failure::Pipe(name, "it has a function that is not here"))?;
             if stage.messages as usize > MESSAGES || heads == HEADS && stage.from == 0 {
                 return Err(Failure::Pipe(name, "a budget or its inputs are too many"));

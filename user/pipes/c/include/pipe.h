@@ -1,0 +1,49 @@
+/* Pipe functions in C.
+ *
+ * A program that includes this header runs the tuned pipes of its partition; what its stages do is in `pipe_functions`,
+ * by the names that the description gives them (`partition.*.function.*`). Functions of the same names that are there
+ * in any case (`sample`, `filter`, `fuse`, `emit` …) give way to its own.
+ *
+ * A function computes one job from what is new at its inputs and returns within its WCET: `bulkhead profile` measures
+ * how long it takes. It keeps what it has to remember in `memory`, since the same function may be a stage of several pipes,
+ * and calls nothing that waits. There are the compiler's own headers and the functions that compilers call; no others.
+ */
+#ifndef PIPE_H
+#define PIPE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PIPE_INPUTS 4
+#define PIPE_MEMORY 8 /* words */
+
+/* Data of a message. Between CAN frames: what they carry, and what names the frame that it came from. */
+struct pipe_data {
+    uint64_t word[2];
+};
+
+struct pipe_job {
+    const struct pipe_data *input[PIPE_INPUTS]; /* the newest message of each input, or NULL: nothing came */
+    const struct pipe_data *source;             /* what a first stage reads from its device, or NULL */
+    uint64_t *memory;                           /* PIPE_MEMORY words that this stage keeps; zero at first */
+};
+
+/* Fills `*output` and returns 1, or returns 0: nothing is sent. */
+typedef int pipe_function(const struct pipe_job *job, struct pipe_data *output);
+
+struct pipe_named {
+    const char *name;
+    pipe_function *function;
+};
+
+/* The program's functions; the last entry is {0}. */
+extern const struct pipe_named pipe_functions[];
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,144 @@
+//! Runs the tuned pipes of its partition (paper 003; spec 40-channels-and-pipes)
+//!
+//! Schedules the partition: each stage of a pipe is a thread on a VCPU with the C and T that were solved, and is
+//! released by data, paced as `doc/design/0011` says. It copies its inputs when a job begins. Interrupts of the device that
+//! the component owns are served on an I/O VCPU. Only pipes that were solved and admitted as a whole are in the
+//! archive; they start together, once all of them are built, or the partition fails. A job that uses up its budget is cut
+//! there by the kernel; it is counted, and dealt with as its function says. The least important VCPU records what left the pipes, says
+//! so once a second, and beats the heart.
+//!
+//! A program names its functions ([`functions!`]); those of `lib/stages` are there in any case.
+//!
+//! Argument words: `profile=JOBS`: functions and stages are measured (`profile`); `load=PERCENT` of its WCET that each job computes (default 50); `overrun=FUNCTION`: every
+//! hundredth job of that function computes for twice its WCET; `jitter=PERCENT`: each release by the timer is later than its
+//! interval by up to so much.
+#![no_std]
+
+mod can;
+mod control;
+mod memory;
+mod profile;
+mod stage;
+mod watch;
+
+use bulkhead_abi::component::SCHEDULER_FREE;
+use bulkhead_abi::dispatch::EventKind;
+use bulkhead_abi::kernel::{Operation, Status, first};
+use bulkhead_abi::name_text;
+use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
+use bulkhead_component::call::call;
+use bulkhead_component::clock::ticks;
+use bulkhead_component::first::Timing;
+use bulkhead_component::load::Load;
+use bulkhead_component::{Own, own, println};
+use bulkhead_sched::budget::Capacity;
+use bulkhead_sched::policy::ServerId;
+use bulkhead_slite::{Refused, VcpuThreads};
+use core::fmt;
+
+/// Names the functions of a program that runs pipes: a constant list of names and functions, each a
+/// `fn(&mut Job<'_>) -> Option<[u64; 2]>` (`bulkhead_stages::functions`).
+#[macro_export]
+macro_rules! functions {
+    ($($functions:tt)*) => {
+        ::bulkhead_component::component!(bulkhead_pipes_program);
+
+        const FUNCTIONS: &[(&str, $crate::Function)] = &$($functions)*;
+
+        fn bulkhead_pipes_program(first: $crate::First) -> ! {
+            $crate::run(first, |index| FUNCTIONS.get(index).copied())
+        }
+    };
+}
+
+pub use bulkhead_component::First;
+pub use bulkhead_stages::functions::{Function, Functions, Job};
+
+/// Threads: stages, the device's, the recorder's.
+const THREADS: usize = 40;
+const VCPUS: usize = 40;
+
+static CORE: VcpuThreads<THREADS, VCPUS, MAX_CHUNKS> = VcpuThreads::new(false);
+static LOAD: Load = Load::new();
+
+/// Why no pipe runs.
+enum Failure {
+    Kernel(Status),
+    Vcpu(&'static str, Refused),
+    Pipe(&'static str, &'static str),
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Self::Kernel(status)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kernel(status) => write!(out, "the kernel refuses: {status:?}"),
+            Self::Vcpu(name, refused) => write!(out, "VCPU {name} is refused: {refused:?}"),
+            Self::Pipe(name, why) => write!(out, "{name}: {why}"),
+        }
+    }
+}
+
+/// Runs the pipes of the partition for ever, whose stages find their functions among these.
+pub fn run(first: First, functions: Functions) -> ! {
+    let own = Own::open();
+    if let Err(failure) = start(first.with_slots_from(SCHEDULER_FREE), &own, functions) {
+        println!("pipes are not started: {failure}");
+        let _does_not_return = own::fail(first::MONITOR, 1);
+    }
+    CORE.threads
+        .run_telling(|index, _, how| match (how, stage::of_thread(index)) {
+            (EventKind::Expired, Some(stage)) => stage.expired(),
+            (EventKind::Expired, None) => {}
+            (_, stage) => {
+                println!("{}: faulted", stage.map_or("pipes", stage::Shared::name));
+                let _does_not_return = own::fail(first::MONITOR, index);
+            }
+        })
+}
+
+fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failure> {
+    let timing = own.timing();
+    CORE.threads.prepare(&mut first)?;
+    if let Some(schedule) = timing.schedule {
+        let configured = CORE.configure(schedule, timing.slots, 0);
+        configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
+    }
+    LOAD.calibrate();
+    profile::functions(own, functions);
+    let mut servers = [ServerId(0); VCPUS];
+    for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
+        let created = create(&mut first, number, vcpu, &timing);
+        *place = created.map_err(|refused| Failure::Vcpu(name_text(&vcpu.name), refused))?;
+    }
+    stage::build(&mut first, own, &timing, (&servers, functions))?;
+    can::start(&mut first, own, &timing, &servers)?;
+    watch::start(&mut first, own, &timing)?;
+    call(first::MONITOR, Operation::Up, [])?;
+    stage::go(&timing);
+    Ok(())
+}
+
+/// A VCPU as the description or the solver made it.
+fn create(
+    first: &mut First,
+    number: u32,
+    vcpu: &Vcpu,
+    timing: &Timing,
+) -> Result<ServerId, Refused> {
+    if vcpu.kind == VcpuKind::Io as u32 {
+        let tasks = timing.tasks.iter().filter(|task| task.vcpu == number);
+        let causes = tasks.filter_map(|task| timing.vcpus.get(task.cause as usize));
+        let periods = causes.map(|vcpu| vcpu.period_ns);
+        let [shortest, longest] = [periods.clone().min(), periods.max()];
+        let periods = [shortest, longest].map(|period| ticks(period.unwrap_or(0)));
+        return CORE.create_io(first, vcpu.percent, periods, None);
+    }
+    let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
+    CORE.create_main(first, Capacity { capacity, period })
+}
