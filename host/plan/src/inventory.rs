@@ -15,7 +15,7 @@ use crate::manifest::{
     ChannelManifest, Confined, ConsoleManifest, Machine, Manifest, PartitionManifest, PathManifest,
     Region, Sizes, StreamManifest,
 };
-use crate::pcie::{Bus, Placed, emulator_words, forwarding_words};
+use crate::pcie::{Bus, Placed, emulator_words, forwards};
 use crate::purpose::Purpose;
 use crate::{Inputs, Plan, smmu};
 
@@ -94,7 +94,7 @@ fn machine(system: &System, plan: &Plan) -> Machine {
         counter_hz: board.emulator.counter_hz,
         rtc: rtc.map(|device| device.address),
         devices: emulator_words(system, &plan.view.buses),
-        forwarding: forwarding_words(system, &plan.view.buses),
+        forwards: forwards(system, &plan.view.buses),
     }
 }
 

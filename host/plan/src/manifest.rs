@@ -69,8 +69,21 @@ pub struct Machine {
     pub rtc: Option<u64>,
     /// Options that plug devices into the emulator.
     pub devices: Vec<String>,
-    /// Further ones, that let the host reach some of them, for runs by the host's clock.
-    pub forwarding: Vec<String>,
+    /// Ports of the host that lead to some of them, in runs by the host's clock.
+    pub forwards: Vec<Forward>,
+}
+
+/// A UDP port of the host that leads to one of a device.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Forward {
+    /// The device.
+    pub device: String,
+    /// Port of the host, on its loopback address.
+    pub host: u16,
+    /// Port of the device.
+    pub port: u16,
+    /// Options that connect the device's wire with sockets in the run folder.
+    pub options: Vec<String>,
 }
 
 /// A partition as built.

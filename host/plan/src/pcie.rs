@@ -17,6 +17,7 @@ use bulkhead_model::system::{Function, FunctionId, Kind, PartitionId, System};
 
 use crate::ends;
 use crate::error::PlanError;
+use crate::manifest::Forward;
 
 /// Configuration space of a bus, of a slot, bytes.
 const BUS: u64 = 1 << 20;
@@ -346,45 +347,52 @@ pub fn emulator_words(system: &System, buses: &[Bus]) -> Vec<String> {
     let Some(pcie) = &system.board.pcie else {
         return Vec::new();
     };
-    let shared = each_function(system, buses, |_, kind| kind.shared.clone());
+    let shared = shared(system, buses);
     let buses = buses.iter().flat_map(|bus| bus.words(system, pcie));
     shared.into_iter().chain(buses).collect()
 }
 
-/// Its options for what the host reaches.
+/// What the host reaches.
 #[must_use]
-pub fn forwarding_words(system: &System, buses: &[Bus]) -> Vec<String> {
-    each_function(system, buses, |function, kind| {
-        Some(forwarded(kind.forwarded.as_ref()?, function.forward?))
+pub fn forwards(system: &System, buses: &[Bus]) -> Vec<Forward> {
+    let each = each_function(system, buses);
+    let reached = each.filter_map(|(function, kind)| {
+        let [host, port] = function.forward?;
+        let options = filled(system, kind.forwarded.as_ref()?, function);
+        Some(Forward {
+            device: function.name.clone(),
+            host,
+            port,
+            options: words(&options),
+        })
+    });
+    reached.collect()
+}
+
+/// The emulator's options for what functions share, each text once.
+fn shared(system: &System, buses: &[Bus]) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for (function, kind) in each_function(system, buses) {
+        let text = kind.shared.as_ref();
+        let text = text.map(|template| filled(system, template, function));
+        texts.extend(text.filter(|text| !texts.contains(text)));
+    }
+    texts.iter().flat_map(|text| words(text)).collect()
+}
+
+fn each_function<'a>(
+    system: &'a System,
+    buses: &'a [Bus],
+) -> impl Iterator<Item = (&'a Function, &'a FunctionKind)> {
+    let functions = buses.iter().flat_map(|bus| &bus.functions);
+    functions.filter_map(|function| {
+        let described = &system.functions[function.id.0];
+        Some((described, system.kind_of(function.id)?))
     })
 }
 
-/// What templates of all functions come to, each text once, word by word.
-fn each_function(
-    system: &System,
-    buses: &[Bus],
-    template: impl Fn(&Function, &FunctionKind) -> Option<String>,
-) -> Vec<String> {
-    let mut texts: Vec<String> = Vec::new();
-    for function in buses.iter().flat_map(|bus| &bus.functions) {
-        let described = &system.functions[function.id.0];
-        let kind = system.kind_of(function.id);
-        let Some(template) = kind.and_then(|kind| template(described, kind)) else {
-            continue;
-        };
-        let text = filled(system, &template, described);
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    let words = texts.iter().flat_map(|text| text.split_whitespace());
-    words.map(str::to_owned).collect()
-}
-
-fn forwarded(template: &str, [host, port]: [u16; 2]) -> String {
-    template
-        .replace("{host}", &host.to_string())
-        .replace("{port}", &port.to_string())
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 /// The emulator's name of the wire is made here: the user's may be any text.

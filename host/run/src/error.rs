@@ -50,6 +50,25 @@ pub enum RunError {
         /// What it lacks, in its own words.
         feature: String,
     },
+    /// Somebody else listens at a port of the host.
+    #[error(
+        "nothing can be forwarded to `{device}`: port {port} of the host cannot be listened at"
+    )]
+    #[diagnostic(
+        code(run::port),
+        help(
+            "another program has it, perhaps a run of this system; end that, or choose another with \
+             `--set device.{device}.forward=[…]`"
+        )
+    )]
+    Port {
+        /// The device.
+        device: String,
+        /// UDP port.
+        port: u16,
+        /// What the host says.
+        source: io::Error,
+    },
     /// It ended before the machine started.
     #[error("the emulator refused to start: {message}")]
     #[diagnostic(

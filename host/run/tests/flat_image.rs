@@ -86,7 +86,7 @@ fn manifest(for_ns: Option<u64>) -> Manifest {
             counter_hz: 62_500_000,
             rtc: Some(0x0901_0000),
             devices: Vec::new(),
-            forwarding: Vec::new(),
+            forwards: Vec::new(),
         },
         for_ns,
         virtual_clock: true,

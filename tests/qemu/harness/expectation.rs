@@ -119,8 +119,8 @@ pub(crate) struct Typed {
     pub(crate) text: String,
 }
 
-/// Messages to a UDP port of a device, by way of one of the host. The run is by the host's clock, and over once each
-/// was answered by itself.
+/// Messages to a UDP port of a device, by way of one of the host, each sent once. The run is by the host's clock, and
+/// over once all were sent and enough answered.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FromHost {
@@ -130,6 +130,10 @@ pub(crate) struct FromHost {
     pub(crate) port: u16,
     /// How many.
     pub(crate) messages: usize,
+    /// From one to the next, milliseconds of the host.
+    pub(crate) every_ms: u64,
+    /// How many of them must be answered.
+    pub(crate) answers: usize,
 }
 
 /// What a console says.

@@ -1,19 +1,26 @@
 //! Messages from the host to a port that the system answers at
 
 use crate::expectation::FromHost;
+use std::collections::BTreeSet;
 use std::io::Result;
 use std::net::{Ipv4Addr, UdpSocket};
+use std::time::{Duration, Instant};
 
 /// Longer than any answer.
 const LONGEST: usize = 64;
+/// What is asked until there is an answer: then the system is up.
+const GREETING: &str = "anybody?";
 
 /// A port of the host, and what was answered through it.
 pub(crate) struct Outside {
     socket: UdpSocket,
     /// Of the host, passed on to the device.
     port: u16,
-    messages: usize,
-    answered: usize,
+    expected: FromHost,
+    /// When the next message may leave, once the system is up.
+    next: Option<Instant>,
+    sent: usize,
+    answered: BTreeSet<usize>,
 }
 
 impl Outside {
@@ -26,8 +33,10 @@ impl Outside {
         Ok(Self {
             socket,
             port,
-            messages: expected.messages,
-            answered: 0,
+            expected: expected.clone(),
+            next: None,
+            sent: 0,
+            answered: BTreeSet::new(),
         })
     }
 
@@ -37,29 +46,49 @@ impl Outside {
         format!("device.{device}.forward=[{}, {port}]", self.port)
     }
 
-    /// Sends the next message, again as long as its answer has not come; whether all have.
+    /// Notes the answers, and sends each message once, when it is time; whether enough were answered.
     pub(crate) fn look(&mut self) -> bool {
+        let now = Instant::now();
         let mut answer = [0; LONGEST];
         while let Ok(length) = self.socket.recv(&mut answer) {
-            let expected = self.message();
-            self.answered += usize::from(answer.get(..length) == Some(expected.as_bytes()));
+            self.next.get_or_insert(now);
+            let text = answer
+                .get(..length)
+                .and_then(|text| str::from_utf8(text).ok());
+            let number = text.and_then(|text| text.strip_prefix("message ")?.parse::<usize>().ok());
+            self.answered.extend(number);
         }
-        if self.answered < self.messages {
-            // Before the emulator listens nobody takes it.
-            let to = (Ipv4Addr::LOCALHOST, self.port);
-            let _refused = self.socket.send_to(self.message().as_bytes(), to);
+        match self.next {
+            None => self.send(GREETING),
+            Some(next) if next <= now && self.sent < self.expected.messages => {
+                self.send(&format!("message {}", self.sent));
+                self.sent += 1;
+                self.next = Some(now + Duration::from_millis(self.expected.every_ms));
+            }
+            Some(_) => {}
         }
-        self.answered >= self.messages
+        self.failure().is_none()
     }
 
-    fn message(&self) -> String {
-        format!("message {}", self.answered)
+    fn send(&self, message: &str) {
+        // Before the tool listens nobody takes it.
+        let _refused = self
+            .socket
+            .send_to(message.as_bytes(), (Ipv4Addr::LOCALHOST, self.port));
     }
 
     /// What is missing.
     pub(crate) fn failure(&self) -> Option<String> {
-        let (answered, messages) = (self.answered, self.messages);
-        let missing = answered < messages;
-        missing.then(|| format!("{answered} of {messages} messages from the host were answered"))
+        let FromHost {
+            messages, answers, ..
+        } = self.expected;
+        let answered = self.answered.len();
+        let missing = self.sent < messages || answered < answers;
+        missing.then(|| {
+            format!(
+                "of {messages} messages from the host {} were sent, {answered} were answered",
+                self.sent
+            )
+        })
     }
 }

@@ -372,9 +372,10 @@ pub(super) const KEYS: &[Key] = &[
         "pcie.kind.*.forwarded",
         Shape::Text,
         "the host cannot reach it",
-        "Options by which the emulator connects a port of the host, `{host}`, with one of the device, \
-         `{port}`.",
-        "forwarded = \"-netdev user,hostfwd=udp::{host}-:{port}\"",
+        "Options by which the emulator exchanges the frames of the wire as datagrams: between a socket \
+         of its own in the run folder, `{name}.wire`, and one of the tool, `{name}.host`.",
+        "forwarded = \"-netdev dgram,id=host,local.type=unix,local.path={name}.wire,remote.type=unix,\
+         remote.path={name}.host\"",
     ),
     Key {
         path: "costs",

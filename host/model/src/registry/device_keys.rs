@@ -33,9 +33,9 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Numbers(u16::MAX as u64),
         presence: Default("not from the host"),
         meaning: "A UDP port of the host, on its loopback address alone, and one of the device to which \
-                  what arrives there is passed on: at address 10.0.2.15 on the device's wire. In runs by the \
-                  host's clock (`--real`) only, in which whoever is on that wire also reaches what the emulator \
-                  reaches.",
+                  what arrives there is passed on: at address 10.0.2.15 on the device's wire, from 10.0.2.2, where \
+                  whoever asked is answered and nobody else of the host is reached. In runs by the host's \
+                  clock (`--real`) only.",
         example: "forward = [15007, 7]",
     },
 ];

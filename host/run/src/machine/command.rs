@@ -4,7 +4,7 @@
 //! folder, which is the emulator's working directory, so that no path is too long for a socket and
 //! none has a comma.
 
-use bulkhead_plan::manifest::Manifest;
+use bulkhead_plan::manifest::{Forward, Manifest};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -85,6 +85,8 @@ pub struct Command {
     pub ram_fd: i32,
     /// Options that plug devices into it.
     pub devices: Vec<String>,
+    /// Ports of the host that lead to some of them.
+    pub forwards: Vec<Forward>,
     /// What it runs.
     pub load: Load,
     /// How time passes.
@@ -98,11 +100,13 @@ impl Command {
     #[must_use]
     pub fn of_manifest(manifest: &Manifest, image: &Path, ram_fd: i32, timing: Timing) -> Self {
         let machine = &manifest.machine;
-        let mut devices = machine.devices.clone();
-        if timing == Timing::Real {
+        let forwards = match timing {
             // What comes from the host comes at the host's time.
-            devices.extend(machine.forwarding.clone());
-        }
+            Timing::Real => machine.forwards.clone(),
+            Timing::Virtual { .. } => Vec::new(),
+        };
+        let options = forwards.iter().flat_map(|forward| &forward.options);
+        let devices = machine.devices.iter().chain(options).cloned().collect();
         Self {
             program: machine.program.clone(),
             machine: machine.machine.clone(),
@@ -112,6 +116,7 @@ impl Command {
             memory_size: machine.memory_size,
             ram_fd,
             devices,
+            forwards,
             load: Load::BootImage(image.into()),
             timing,
             interrupt_log: None,
@@ -284,6 +289,7 @@ mod tests {
             memory_size: 2 << 30,
             ram_fd: 7,
             devices: Vec::new(),
+            forwards: Vec::new(),
             load: Load::BootImage("boot.img".into()),
             timing,
             interrupt_log: None,

@@ -6,6 +6,7 @@
 
 mod command;
 mod folder;
+mod gateway;
 mod process;
 mod program;
 mod qmp;
@@ -24,6 +25,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::RunError;
+use gateway::Gateway;
 use qmp::Qmp;
 use turns::EndOfTurn;
 
@@ -43,6 +45,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Machine {
     child: Child,
     control: Qmp,
+    /// The ways to it from the host, for as long as it runs.
+    _gateways: Vec<Gateway>,
     /// Whether it left the last question unanswered.
     is_silent: bool,
 }
@@ -73,11 +77,15 @@ impl Machine {
         let log = File::create(&log_file).map_err(RunError::file(&log_file))?;
         turns::write(folder)?;
         let variables = turns::environment(command.timing, end);
+        let gateways = command.forwards.iter();
+        let gateways = gateways.map(|forward| Gateway::open(folder, forward));
+        let gateways = gateways.collect::<Result<_, _>>()?;
         let child = spawn(command, (&arguments, variables), folder, &log, &theirs)?;
         drop(theirs);
         let mut machine = Self {
             child,
             control: Qmp::new(ours),
+            _gateways: gateways,
             is_silent: false,
         };
         match machine.ask(PATIENCE, Qmp::greet) {

@@ -23,7 +23,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 
 bulkhead_component::component!(run);
 
-const ADDRESS: [u8; 4] = [10, 0, 2, 3];
+const ADDRESS: [u8; 4] = [10, 0, 2, 16];
 const PORT: u16 = 4007;
 const ECHO: ([u8; 4], u16) = ([10, 0, 2, 15], 7);
 /// Bytes of a message: its kind, and when it was sent.

@@ -7,7 +7,7 @@ use crate::draft::FunctionDraft;
 crate::rules::rule! {
     Error, "device-forward",
     "`forward` is a UDP port of the host and one of a network card, and no port of the host is taken twice",
-    "The emulator listens at the host's port, on its loopback address, and passes on what arrives there.",
+    "The tool listens at the host's port, on its loopback address, and passes on what arrives there.",
     check
 }
 
