@@ -81,7 +81,7 @@ const COMPILERS: [&str; 6] = [
     "aarch64-linux-gnu-gcc-10",
 ];
 /// For the bare machine: what it lacks is not called, and every function can be left out.
-const FLAGS: &[&str] = &[
+const COMPILE: &[&str] = &[
     "-std=gnu11",
     "-O2",
     "-g1",
@@ -91,6 +91,9 @@ const FLAGS: &[&str] = &[
     "-ffunction-sections",
     "-fdata-sections",
     "-mno-outline-atomics",
+    "-c",
+];
+const LINK: &[&str] = &[
     "-nostdlib",
     "-static",
     "-no-pie",
@@ -147,28 +150,43 @@ fn compile(
     program: &Path,
 ) -> Result<(), BuildError> {
     let compiler = compiler()?;
-    let mut command = Command::new(&compiler);
-    command.args(FLAGS).args(runtime.flags);
-    if runtime.alone {
-        command.arg("-isystem").arg(own_headers(&compiler)?);
+    let headers = match runtime.alone {
+        true => vec!["-isystem".into(), own_headers(&compiler)?],
+        false => Vec::new(),
+    };
+    let sources = runtime.sources.iter().map(|source| root.join(source));
+    let objects: Vec<_> = (0..files.len() + runtime.sources.len())
+        .map(|number| program.with_extension(format!("{number}.o")))
+        .collect();
+    for (source, object) in files.iter().cloned().chain(sources).zip(&objects) {
+        let mut command = Command::new(&compiler);
+        command.args(COMPILE).args(runtime.flags).args(&headers);
+        for folder in [&root.join(runtime.include), folder] {
+            command.arg("-I").arg(folder);
+        }
+        command.arg(source).arg("-o").arg(object);
+        said(command, folder, runtime)?;
     }
-    let output = command
-        .arg("-I")
-        .arg(root.join(runtime.include))
-        .arg("-I")
-        .arg(folder)
+    // Linked without the languages' flags: with them the compiler asks for libraries of its own.
+    let mut command = Command::new(&compiler);
+    command.args(LINK);
+    command
         .arg("-T")
-        .arg(root.join("user/rt/bulkhead-component.ld"))
-        .args(files)
-        .args(runtime.sources.iter().map(|source| root.join(source)))
-        .arg(library)
-        .arg("-o")
-        .arg(program)
-        .output();
-    let output = output.map_err(|_| no_compiler())?;
+        .arg(root.join("user/rt/bulkhead-component.ld"));
+    command.args(&objects).arg(library).arg("-o").arg(program);
+    said(command, folder, runtime)?;
+    let remove = |object: &PathBuf| fs::remove_file(object);
+    objects
+        .iter()
+        .try_for_each(remove)
+        .map_err(|error| BuildError::unreadable(program, &error))
+}
+
+/// Runs the compiler, whose warnings are for who writes the program.
+fn said(mut command: Command, folder: &Path, runtime: &Runtime) -> Result<(), BuildError> {
+    let output = command.output().map_err(|_| no_compiler())?;
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() {
-        // Warnings are for who writes the program.
         eprint!("{messages}");
         return Ok(());
     }
