@@ -6,18 +6,26 @@
           tree:  random trees of blocking tasks on 4 threads, against the greedy bound.
    Prints, per iteration, the time over W (sleep, spin) or over the bound (tree), and in the same unit what the host
    withheld meanwhile: for how long threads were ready and had no processor, computed and did not get on, or slept on
-   when their time had come. */
+   when their time had come. A thread that waits for work says nothing about its processor: a watch beside the runtime,
+   on every processor, does. */
 #define _GNU_SOURCE
 #include "bench.h"
 #include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
-/* Seconds between two looks at the clock that a thread does not need: it was stopped. */
-#define STOPPED 50e-6
+/* Seconds between two looks at the clock that a thread does not need, not even beside a watch: it was stopped. */
+#define STOPPED 100e-6
 /* Seconds after its time that a thread wakes up without anything being wrong: the kernel's slack and the way back. */
 #define LATE 300e-6
+/* Seconds that the watch of a processor sleeps: about as long as what makes an iteration late; oftener it would be what disturbs. */
+#define WATCH 2e-3
 
-static double w, stopped;
+static double w, *stopped; /* shared with the watches */
 
 /* Seconds that the threads there are have waited for a processor since they exist. */
 static double waited(void) {
@@ -40,7 +48,7 @@ static double waited(void) {
 
 static void note_stopped(double seconds) {
 #pragma omp atomic
-  stopped += seconds;
+  *stopped += seconds;
 }
 
 static void block(double seconds) {
@@ -61,6 +69,25 @@ static void compute(double seconds) {
     now = next;
   }
   note_stopped(sum);
+}
+
+/* A process for each processor that sleeps and wakes there before all others, and notes when it was late. */
+static void watch_processors(void) {
+  pid_t program = getpid();
+  cpu_set_t all, one;
+  sched_getaffinity(0, sizeof all, &all);
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    if (!CPU_ISSET(cpu, &all) || fork() != 0)
+      continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){1});
+    while (getppid() == program)
+      block(WATCH);
+    _exit(0);
+  }
 }
 
 struct node;
@@ -151,10 +178,10 @@ static void drop(struct node *node) {
 
 /* One run of a program; prints its line. */
 static void measure(void (*program)(const struct node *), const struct node *tree, double unit) {
-  double withheld = waited() + stopped, start = omp_get_wtime();
+  double withheld = waited() + *stopped, start = omp_get_wtime();
   program(tree);
   double taken = omp_get_wtime() - start;
-  printf("%.6f %.6f\n", taken / unit, (waited() + stopped - withheld) / unit);
+  printf("%.6f %.6f\n", taken / unit, (waited() + *stopped - withheld) / unit);
 }
 
 static void climb(const struct node *root) {
@@ -183,6 +210,10 @@ int main(int count, char **values) {
   int iterations = atoi(values[2]);
   w = atof(values[3]) * 1e-6;
   uint64_t seed = 1;
+  stopped = mmap(NULL, sizeof *stopped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (stopped == MAP_FAILED)
+    return 1;
+  watch_processors();
   for (int i = 0; i < iterations; i++)
     switch (values[1][1]) {
     case 'l':

@@ -12,7 +12,7 @@ const IDEAL: f64 = 1.12;
 const WITHHELD: f64 = 0.05;
 const WITHHELD_TREE: f64 = 0.25;
 /// How often so many iterations are run until enough of them were undisturbed.
-const ATTEMPTS: u32 = 5;
+const ATTEMPTS: u32 = 8;
 
 /// Iterations of a program: times of those that the host did not disturb, and how many it did.
 #[derive(Default)]
@@ -108,7 +108,7 @@ fn traced(bench: &Bench) -> Result<Row, Trouble> {
 pub(crate) fn run(bench: &Bench) -> Result<Report, Trouble> {
     let rows = vec![
         appendix(bench, "sleep", 20_000)?,
-        appendix(bench, "spin", 10_000)?,
+        appendix(bench, "spin", 20_000)?,
         trees(bench)?,
         traced(bench)?,
     ];
