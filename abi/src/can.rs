@@ -46,6 +46,13 @@ impl Frame {
         stuffed + 13 + (stuffed - 1) / 4
     }
 
+    /// Bits that it takes on the wire at least, the space behind it included: the same without a stuffed one.
+    #[must_use]
+    pub const fn least_bits(&self) -> u32 {
+        let stuffed = if self.extended { 54 } else { 34 };
+        stuffed + 13 + 8 * self.length as u32
+    }
+
     /// What is passed on: identifier and length, then the data.
     #[must_use]
     pub const fn words(&self) -> [u64; 2] {
@@ -85,6 +92,7 @@ mod tests {
         };
         assert_eq!(long.most_bits(), 160);
         assert_eq!(Frame::new(0, &[]).most_bits(), 55);
+        assert_eq!((frame.least_bits(), long.least_bits()), (111, 131));
     }
 
     #[test]

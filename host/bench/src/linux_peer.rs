@@ -13,7 +13,8 @@ use crate::primitives::TIMING;
 use crate::{BenchError, Context, Row, alone};
 
 const SYSTEM: &str = "host/bench/systems/linux-alone";
-const FLAVOUR: &str = "debian-rt";
+/// The packaged kernel.
+pub(crate) const FLAVOUR: &str = "debian-rt";
 /// In a long run what is measured keeps the core from everything less important for so long that Linux takes it for
 /// stalled, and reports that to no end.
 const LEAN: &str = "nokaslr loglevel=4 mitigations=off randomize_kstack_offset=off \
@@ -141,7 +142,7 @@ impl Peer<'_> {
 }
 
 /// The set-up knows how to get the kernel; silent where it is there.
-fn fetch(context: &Context, flavour: &str) -> Result<(), BenchError> {
+pub(crate) fn fetch(context: &Context, flavour: &str) -> Result<(), BenchError> {
     let failed = |message: String| BenchError::Program {
         program: "setup/setup.sh".into(),
         message,

@@ -134,6 +134,7 @@ fn bus(
     }
     let slot = number;
     let mut functions: Vec<Placed> = Vec::new();
+    let mut next = 1;
     for (place, &id) in system.partition(owner).functions.iter().enumerate() {
         let kind = system
             .kind_of(id)
@@ -142,9 +143,10 @@ fn bus(
         // Pin A of slot s arrives at the bridge as pin s mod 4, and that at the root rotated by the
         // bridge's own slot (PCI Local Bus 3.0, 2.2.6).
         let rotated = |at: u32| (slot + at) % pcie.lines.len() as u32 == line;
-        let taken = |at: u32| functions.iter().any(|other| other.slot == at);
-        let at = (1..SLOTS).find(|&at| rotated(at) && !taken(at));
+        // Ascending: in this order Linux finds and names them.
+        let at = (next..SLOTS).find(|&at| rotated(at));
         let at = at.ok_or_else(|| PlanError::internal("no slot is left".into()))?;
+        next = at + 1;
         functions.push(Placed {
             id,
             slot: at,
@@ -450,10 +452,10 @@ mod tests {
                     assert!(!taken.overlaps(range) && range.start.is_multiple_of(PAGE_SIZE));
                     taken.insert(range);
                 }
-                let mut slots: Vec<u32> = Vec::new();
+                let mut newest = 0;
                 for function in &bus.functions {
-                    assert!(!slots.contains(&function.slot), "{functions:?}");
-                    slots.push(function.slot);
+                    assert!(function.slot > newest, "{functions:?}");
+                    newest = function.slot;
                     // The wiring, told anew: pin A of the slot, rotated by both.
                     let line = (bus.slot + function.slot) as usize % 4;
                     assert_eq!(function.spi, pcie.lines[line]);

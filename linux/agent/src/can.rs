@@ -1,8 +1,8 @@
 //! `bulkhead-agent can …`: ends of what happens on a CAN bus, in Linux
 //!
 //! `answer`: the controller's end of the loop; answers each sensor frame with a demand, as `user/components/can-loop` does,
-//! by a proportional rule. `send`: keeps a channel busy. `take`: receives all that comes. Each says once a second, `take` and
-//! `send` every ten, what came and went.
+//! by a proportional rule. `send`: keeps a channel busy. `take`: receives all that comes. Each says twice a second what came and
+//! went since it began.
 
 use crate::console::say;
 use bulkhead_abi::can::Frame;
@@ -11,6 +11,7 @@ use bulkhead_linux::{Can, Error};
 use std::time::{Duration, Instant};
 
 const BITS_PER_S: u32 = 500_000;
+const TELLING: Duration = Duration::from_millis(500);
 /// Aimed at, m/s, and newtons for each of these that it lacks.
 const TARGET_MPS: f64 = 20.0;
 const GAIN: f64 = 200.0;
@@ -21,7 +22,7 @@ pub(crate) fn answer(interface: &str) -> Result<(), Error> {
     let can = Can::open(interface, BITS_PER_S)?;
     say(format_args!("{interface}: up at {BITS_PER_S} bit/s"));
     let (mut received, mut answered) = (0_u64, 0_u64);
-    let mut next = Instant::now() + Duration::from_secs(1);
+    let mut next = Instant::now() + TELLING;
     loop {
         if let Some(frame) = can.receive(100)? {
             received += 1;
@@ -31,7 +32,7 @@ pub(crate) fn answer(interface: &str) -> Result<(), Error> {
             }
         }
         if Instant::now() >= next {
-            next += Duration::from_secs(1);
+            next += TELLING;
             say(format_args!(
                 "{interface}: received={received} answered={answered}"
             ));
@@ -39,16 +40,17 @@ pub(crate) fn answer(interface: &str) -> Result<(), Error> {
     }
 }
 
-/// Sends frames of 8 bytes that take so many percent of the bus. Never ends but by an error.
+/// Sends frames of 8 bytes that take at least so many percent of the bus. Never ends but by an error.
 pub(crate) fn send(interface: &str, percent: &str) -> Result<(), Error> {
     let can = Can::open(interface, BITS_PER_S)?;
     can.hear(None)?;
     let frame = Frame::new(0x200, &[0x55; 8]);
     let percent = percent.parse().unwrap_or(1).clamp(1, 100);
     let gap_ns =
-        u64::from(frame.most_bits()) * 1_000_000_000 * 100 / u64::from(BITS_PER_S) / percent;
+        u64::from(frame.least_bits()) * 1_000_000_000 * 100 / u64::from(BITS_PER_S) / percent;
     say(format_args!("{interface}: a frame every {gap_ns} ns"));
     let start = Instant::now();
+    let mut next = start + TELLING;
     let (mut sent, mut unsent) = (0_u64, 0_u64);
     for number in 1_u64.. {
         let due = start + Duration::from_nanos(gap_ns * number);
@@ -58,7 +60,8 @@ pub(crate) fn send(interface: &str, percent: &str) -> Result<(), Error> {
             Ok(()) => sent += 1,
             Err(_) => unsent += 1,
         }
-        if number.is_multiple_of(10_000_000_000 / gap_ns) {
+        if Instant::now() >= next {
+            next += TELLING;
             say(format_args!("{interface}: sent={sent} unsent={unsent}"));
         }
     }
@@ -69,11 +72,11 @@ pub(crate) fn send(interface: &str, percent: &str) -> Result<(), Error> {
 pub(crate) fn take(interface: &str) -> Result<(), Error> {
     let can = Can::open(interface, BITS_PER_S)?;
     let mut received = 0_u64;
-    let mut next = Instant::now() + Duration::from_secs(10);
+    let mut next = Instant::now() + TELLING;
     loop {
         received += u64::from(can.receive(1000)?.is_some());
         if Instant::now() >= next {
-            next += Duration::from_secs(10);
+            next += TELLING;
             say(format_args!("{interface}: taken={received}"));
         }
     }

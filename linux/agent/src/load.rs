@@ -11,6 +11,8 @@ use std::fs;
 use std::hint::black_box;
 use std::net::UdpSocket;
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,47 +36,84 @@ const TASK_PERIOD: Duration = Duration::from_millis(50);
 const COPIED: usize = 512 << 10;
 const PACKETS: usize = 40;
 const PACKET: usize = 1400;
+const TELLING: Duration = Duration::from_millis(500);
 /// A fifth of a core.
 const PERIODIC: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(2)];
 
-/// Never ends but by an error.
+/// What all of them did since they began: bytes of files, packets that arrived.
+static COPIED_BYTES: AtomicU64 = AtomicU64::new(0);
+static ARRIVED: AtomicU64 = AtomicU64::new(0);
+
+/// Says twice a second what was done. Never ends but by an error.
 pub(crate) fn traffic() -> Result<(), Error> {
-    let file = |path: String| {
-        move |source| Error::File {
-            path: path.into(),
-            source,
-        }
-    };
     for number in 0..TASKS {
-        let (from, to) = (format!("/tmp/from-{number}"), format!("/tmp/to-{number}"));
-        fs::write(&from, vec![number as u8; COPIED]).map_err(file(from.clone()))?;
-        thread::spawn(move || every(TASK_PERIOD, || drop(fs::copy(&from, &to))));
-        let receiver = UdpSocket::bind("127.0.0.1:0").map_err(file("loopback".into()))?;
-        let sender = UdpSocket::bind("127.0.0.1:0").map_err(file("loopback".into()))?;
-        let whither = receiver.local_addr().map_err(file("loopback".into()))?;
-        thread::spawn(move || {
-            let mut bytes = [0; PACKET];
-            while receiver.recv(&mut bytes).is_ok() {}
-        });
-        thread::spawn(move || {
-            every(TASK_PERIOD, || {
-                for _ in 0..PACKETS {
-                    let _lost_if_full = sender.send_to(&[0x5a; PACKET], whither);
-                }
-            });
-        });
+        copy_files(number)?;
+        send_packets()?;
     }
-    say(format_args!(
-        "traffic: {TASKS} copy files, {TASKS} send packets"
-    ));
     let [period, share] = PERIODIC;
+    let mut told = Instant::now();
     every(period, || {
         let start = Instant::now();
         while start.elapsed() < share {
             arithmetic(1000);
         }
+        if told.elapsed() >= TELLING {
+            told += TELLING;
+            tell();
+        }
     });
     Ok(())
+}
+
+fn tell() {
+    let [copied, packets] = [&COPIED_BYTES, &ARRIVED].map(|count| count.load(Relaxed));
+    let idle = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let idle = idle
+        .split_whitespace()
+        .nth(1)
+        .and_then(|seconds| seconds.parse().ok());
+    let idle = (idle.unwrap_or(0.0_f64) * 1000.0) as u64;
+    say(format_args!(
+        "traffic: copied={copied} packets={packets} idle-ms={idle}"
+    ));
+}
+
+fn copy_files(number: usize) -> Result<(), Error> {
+    let (from, to) = (format!("/tmp/from-{number}"), format!("/tmp/to-{number}"));
+    let written = fs::write(&from, vec![number as u8; COPIED]);
+    written.map_err(failed(&from))?;
+    thread::spawn(move || {
+        every(TASK_PERIOD, || {
+            let bytes = fs::copy(&from, &to).unwrap_or(0);
+            COPIED_BYTES.fetch_add(bytes, Relaxed);
+        });
+    });
+    Ok(())
+}
+
+fn send_packets() -> Result<(), Error> {
+    let socket = || UdpSocket::bind("127.0.0.1:0").map_err(failed("loopback"));
+    let (receiver, sender) = (socket()?, socket()?);
+    let whither = receiver.local_addr().map_err(failed("loopback"))?;
+    thread::spawn(move || {
+        let mut bytes = [0; PACKET];
+        while receiver.recv(&mut bytes).is_ok() {
+            ARRIVED.fetch_add(1, Relaxed);
+        }
+    });
+    thread::spawn(move || {
+        every(TASK_PERIOD, || {
+            for _ in 0..PACKETS {
+                let _lost_if_full = sender.send_to(&[0x5a; PACKET], whither);
+            }
+        });
+    });
+    Ok(())
+}
+
+fn failed(path: &str) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.into();
+    move |source| Error::File { path, source }
 }
 
 /// Acts in each period, and at once where it is late.

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a first stage waits for a frame at once.
 const PATIENCE_MS: u16 = 1000;
@@ -226,13 +226,25 @@ impl Ready {
                 .fetch_add(u64::from(sent.is_err()), Relaxed);
             return;
         }
+        let period = Duration::from_nanos(self.stage.period_ns);
         for (output, next) in &mut self.outputs {
             message.put = ticks();
-            if output.put(&message) {
+            if put_in_time(output, &message, period) {
                 next.feed(message.put);
             } else {
                 self.shared.dropped.fetch_add(1, Relaxed);
             }
         }
     }
+}
+
+/// Waits for room for so long, no longer.
+fn put_in_time(output: &mut Output, message: &Message, patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    let mut room = output.put(message);
+    while !room && Instant::now() < until {
+        thread::sleep(patience / 8);
+        room = output.put(message);
+    }
+    room
 }

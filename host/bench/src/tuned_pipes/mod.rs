@@ -1,10 +1,15 @@
 //! `pipe-async`, `pipe-loss`, `pipe-fifo`, `pipe-mimo`: pipelines between CAN frames beside a busy Linux (paper 003 §4)
 //!
 //! A partition of its own sends the frames and measures when they are answered. Channels 1 to 3 are busy to 20, 30 and 40 % of
-//! 500 kbit/s, and received by a Linux PREEMPT_RT that copies files and sends packets over the loopback.
+//! 500 kbit/s, and received by a Linux PREEMPT_RT that copies files and sends packets over the loopback. *Bulkhead*: the stages
+//! run in an rtos partition. *Linux*: the same Linux has that partition's core and controller, too, and runs the same stages
+//! as threads under SCHED_DEADLINE with the same C and T; the monitor below sleeps.
 //!
 //! Unlike the paper's: channels 4 and 5 are identifiers on one bus, a component driving one controller; Linux alone receives
 //! channels 1 to 3; and all stages of a pipeline run in one partition. The wait for a free bus is in what is measured.
+
+mod background;
+mod description;
 
 use bulkhead_plan::manifest::PathManifest;
 use bulkhead_run::RunOptions;
@@ -12,32 +17,35 @@ use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 use bulkhead_run::report::PathReport;
 
+use crate::linux_peer;
 use crate::setting::Setting;
 use crate::{Bench, BenchError, Context, Report, Row};
 
 const PIPES: &str = "systems/pipes-can/system.toml";
 const LINUX: &str = "host/bench/systems/pipes-can/linux.toml";
-/// Where the pipes of the description begin: each set-up has its own.
-const FLOWS: &str = "[pipe.first]";
 /// 2 ns per instruction, of which five cores have their turns.
 const TIMING: Timing = Timing::Virtual {
     shift: 1,
     slice_us: 20,
 };
 /// Messages of each stream in a run; short and long version.
-const PACKETS: [u64; 2] = [400, 10_000];
+const PACKETS: [u64; 2] = [200, 10_000];
 /// Runs, each with another chance.
 const RUNS: [u64; 2] = [1, 3];
 /// By then every partition works, milliseconds.
-const START_MS: u64 = 8000;
+const START_MS: u64 = 2500;
 /// What partitions take until their clocks run, and the last messages.
 const SLACK_MS: u64 = 500;
 /// A gap is longer by so many percent at most; the paths are told by their ends.
 const JITTER: u64 = 4;
 const HEADS: [&str; 2] = ["can-read", "rt-fusion"];
 const TAILS: [&str; 2] = ["can-write", "rt-control"];
-/// Of its WCET, what each job computes: the rest is for what stages need besides while other cores have their turns.
-const LOAD: &str = "load=10";
+/// Of its WCET, what each job computes, percent. A turn of each of four other cores is 80 us, of which a job with 100 us may meet one:
+/// with what a stage needs besides, some 10 us, its own time stays below a turn.
+const PERCENT: u64 = 5;
+/// Number of the first of Linux's interfaces to the busy channels: of Bulkhead's side and of Linux's own, which has the pipes'
+/// controller, too.
+const FIRST_BUSY: [usize; 2] = [0, 1];
 
 /// A set-up of the paper.
 pub(crate) struct TunedPipes {
@@ -100,20 +108,29 @@ impl Bench for TunedPipes {
     }
 
     fn promise(&self) -> &'static str {
-        "every delay is within its bound, loss and throughput are as declared"
+        "in Bulkhead every delay is within its bound, loss and throughput are as declared; Linux PREEMPT_RT is shown as it is"
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
+        linux_peer::fetch(context, linux_peer::FLAVOUR)?;
         let long = usize::from(context.long);
+        let packets = PACKETS[long];
         let mut rows = Vec::new();
+        let mut beside = Vec::new();
         for number in 1..=RUNS[long] {
             let setting = self.build(context, number)?;
             let paths = self.measure(context, &setting)?;
-            for known in &setting.manifest.paths {
-                let seen = paths.iter().find(|path| path.name == name(known));
-                rows.push(row(known, seen, number, PACKETS[long]));
-            }
+            let known = &setting.manifest.paths;
+            rows.extend(known.iter().map(|one| row(one, &paths, number, packets)));
+            rows.extend(background::rows(&setting, FIRST_BUSY[0], START_MS, number)?);
+            let plan = description::plan(&setting.system.pipes);
+            let peer = self.build_peer(context, number, &plan)?;
+            let paths = self.measure(context, &peer)?;
+            beside.extend(known.iter().map(|one| peer_row(one, &paths, number)));
+            let background = background::rows(&peer, FIRST_BUSY[1], START_MS, number)?;
+            beside.extend(background.into_iter().map(of_peer));
         }
+        rows.extend(beside);
         Ok(self.report(rows))
     }
 }
@@ -126,25 +143,10 @@ fn name(path: &PathManifest) -> String {
 }
 
 impl TunedPipes {
-    /// The description's text: the pipes of this set-up, and what stands beside them.
-    fn text(&self, context: &Context) -> Result<String, BenchError> {
-        let read = |path: &str| {
-            let path = context.root.join(path);
-            std::fs::read_to_string(&path).map_err(BenchError::file(&path))
-        };
-        let (pipes, linux) = (read(PIPES)?, read(LINUX)?);
-        let mut text = pipes.split(FLOWS).next().unwrap_or_default().to_owned() + &linux;
-        for (number, flow) in self.flows.iter().enumerate() {
-            text += &format!("\n[pipe.p{}]\nflow = \"{flow}\"\n", number + 1);
-        }
-        Ok(text)
-    }
-
+    /// With the stages in a partition of their own.
     fn build(&self, context: &Context, number: u64) -> Result<Setting, BenchError> {
-        let folder = context.out.join(self.id);
-        let file = folder.join("system.toml");
-        std::fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
-        std::fs::write(&file, self.text(context)?).map_err(BenchError::file(&file))?;
+        let [example, beside] = texts(context)?;
+        let text = description::with_control(&example, &beside, self.flows);
         // Frames can come a little closer together than they were sent.
         let distance = |(end, gap): (&str, u64)| {
             let key = format!("partition.control.component.pipes.endpoint.{end}");
@@ -152,13 +154,31 @@ impl TunedPipes {
         };
         let ends = ["can4-in", "can5-in"].into_iter().zip(self.gaps_us);
         let distances: Vec<String> = ends.map(distance).collect();
-        let changes: Vec<&str> = distances.iter().map(String::as_str).collect();
+        let load = format!("load={PERCENT}");
+        let probe = self.probe(number);
+        let arguments = [("probe", probe.as_str()), ("control", &load)];
+        build(context, self.id, &text, &distances, &arguments)
+    }
+
+    /// With the stages of a plan in Linux.
+    fn build_peer(
+        &self,
+        context: &Context,
+        number: u64,
+        plan: &str,
+    ) -> Result<Setting, BenchError> {
+        let [example, beside] = texts(context)?;
+        let text = description::without_control(&example, &beside);
+        let changes = description::peer(plan, PERCENT);
+        let probe = self.probe(number);
+        let name = format!("{}-linux", self.id);
+        build(context, &name, &text, &changes, &[("probe", &probe)])
+    }
+
+    /// Argument words of the probe.
+    fn probe(&self, number: u64) -> String {
         let [four, five] = self.gaps_us;
-        let probe = format!(
-            "gap4_us={four} gap5_us={five} jitter={JITTER} seed={number} start_ms={START_MS}"
-        );
-        let arguments = [("probe", probe.as_str()), ("control", LOAD)];
-        context.build(self.id, &file.to_string_lossy(), &changes, &arguments)
+        format!("gap4_us={four} gap5_us={five} jitter={JITTER} seed={number} start_ms={START_MS}")
     }
 
     /// What the probe saw in a run.
@@ -178,11 +198,35 @@ impl TunedPipes {
     }
 }
 
-fn row(known: &PathManifest, seen: Option<&PathReport>, number: u64, packets: u64) -> Row {
+/// The example's description, and that of what stands beside it.
+fn texts(context: &Context) -> Result<[String; 2], BenchError> {
+    let read = |path: &str| {
+        let path = context.root.join(path);
+        std::fs::read_to_string(&path).map_err(BenchError::file(&path))
+    };
+    Ok([read(PIPES)?, read(LINUX)?])
+}
+
+fn build(
+    context: &Context,
+    name: &str,
+    text: &str,
+    changes: &[String],
+    arguments: &[(&str, &str)],
+) -> Result<Setting, BenchError> {
+    let folder = context.out.join(name);
+    let file = folder.join("system.toml");
+    std::fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
+    std::fs::write(&file, text).map_err(BenchError::file(&file))?;
+    let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+    context.build(name, &file.to_string_lossy(), &changes, arguments)
+}
+
+fn row(known: &PathManifest, paths: &[PathReport], number: u64, packets: u64) -> Row {
     let [head, tail] = &known.ends;
-    let what = format!("{head} to {tail}, run {number}");
+    let what = format!("Bulkhead, {head} to {tail}, run {number}");
     let bound = known.bound_ns as f64 / 1e6;
-    let Some(path) = seen else {
+    let Some(path) = paths.iter().find(|path| path.name == name(known)) else {
         return Row::at_most(&what, &[("longest", f64::NAN)], "ms", bound);
     };
     let mut row = Row::at_most(&what, &figures(path), "ms", bound);
@@ -193,12 +237,38 @@ fn row(known: &PathManifest, seen: Option<&PathReport>, number: u64, packets: u6
     row
 }
 
-fn figures(path: &PathReport) -> [(&'static str, f64); 6] {
+/// What Linux did with the same path; no answer is a figure, too.
+fn peer_row(known: &PathManifest, paths: &[PathReport], number: u64) -> Row {
+    let [head, tail] = &known.ends;
+    let what = format!("Linux PREEMPT_RT, {head} to {tail}, run {number}");
+    let seen = paths.iter().find(|path| path.name == name(known));
+    let bound = ("bound in Bulkhead", known.bound_ns as f64 / 1e6);
+    let Some(path) = seen else {
+        return Row::shown(
+            &what,
+            &[("longest", f64::NAN), ("messages", 0.0), bound],
+            "ms",
+        );
+    };
+    let figures = [&figures(path)[..], &[bound]].concat();
+    Row::shown(&what, &figures, "ms")
+}
+
+/// The load is as it is, too.
+fn of_peer(row: Row) -> Row {
+    Row {
+        name: format!("Linux PREEMPT_RT, {}", row.name),
+        ..row
+    }
+}
+
+fn figures(path: &PathReport) -> [(&'static str, f64); 7] {
     let ms = |ns: u64| ns as f64 / 1e6;
     let all = (path.delivered + path.lost).max(1) as f64;
     [
         ("longest", ms(path.delay.max_ns)),
         ("average", path.delay.avg_ns / 1e6),
+        ("99 %", ms(path.delay.p99_ns)),
         ("shortest", ms(path.delay.min_ns)),
         ("messages", path.delivered as f64),
         ("lost %", 100.0 * path.lost as f64 / all),
