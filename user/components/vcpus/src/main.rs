@@ -28,7 +28,7 @@ use bulkhead_net::Problem;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, Place, Priority, ServerId};
-use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
+use bulkhead_slite::{Mutex, Refused, VcpuThreads};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -81,7 +81,14 @@ static COMPUTED: [Computed; VCPUS] = [const {
         pieces: AtomicU64::new(0),
     }
 }; VCPUS];
-static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
+static TIMING: Mutex<Timing> = Mutex::new(Timing {
+    vcpus: &[],
+    tasks: &[],
+    schedule: None,
+    slots: &[],
+    pipes: &[],
+    stages: &[],
+});
 static LOAD: Load = Load::new();
 /// First release of all tasks, ticks: the critical instant.
 static START: AtomicU64 = AtomicU64::new(0);
@@ -148,7 +155,9 @@ fn start(first: &mut First) -> Result<(), Failure> {
     let doorbell = doorbells.next().map(u64::from);
     let doorbell = doorbell.or(storm::open(first, info)?);
     CORE.threads.prepare(first)?;
-    CORE.configure(&timing, 0)?;
+    if let Some(schedule) = timing.schedule {
+        CORE.configure(schedule, timing.slots, 0)?;
+    }
     LOAD.calibrate();
     let servers = create_all(first, info, timing)?;
     for (task, job) in timing.tasks.iter().zip(&JOBS) {
@@ -196,10 +205,9 @@ fn reporter(first: &mut First, timing: Timing) -> Result<Option<ServerId>, Failu
     let [capacity, period] = REPORTER.map(ticks);
     // Whether what is not described fits is found out here.
     let limits = Capacity { capacity, period };
-    let jobs = [Jobs::each(clock::frequency())];
     let created = match placed(timing) {
-        true => CORE.create_placed(first, limits, Place::Partition(0, LEAST), jobs),
-        false => CORE.create_main(first, limits, jobs),
+        true => CORE.create_placed(first, limits, Place::Partition(0, LEAST)),
+        false => CORE.create_main(first, limits),
     };
     match created {
         Err(Refused::Admission(admission::Refused::Misfit(misfit))) => {
@@ -269,14 +277,13 @@ fn create(
             vcpu.percent,
             periods,
             most.filter(|_| placed(timing)),
-            jobs_on(&timing, number),
         )
     } else {
         let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
         let limits = Capacity { capacity, period };
         match placed(timing) {
-            true => CORE.create_placed(first, limits, place(vcpu), jobs_on(&timing, number)),
-            false => CORE.create_main(first, limits, jobs_on(&timing, number)),
+            true => CORE.create_placed(first, limits, place(vcpu)),
+            false => CORE.create_main(first, limits),
         }
     };
     if let Err(refused) = answer {
@@ -340,8 +347,7 @@ fn ask(timing: Timing) {
     let [capacity, period] = [capacity_us, period_us].map(|us| ticks(us * 1000));
     let limits = Capacity { capacity, period };
     let answer = MEANS.with(&CORE.threads, |means| {
-        let first = means.as_mut()?;
-        Some(CORE.create_main(first, limits, []))
+        means.as_mut().map(|first| CORE.create_main(first, limits))
     });
     match answer.ok().flatten() {
         Some(Ok(_)) => println!("a VCPU of {capacity_us} us in {period_us} us: created"),
@@ -351,7 +357,7 @@ fn ask(timing: Timing) {
                 .vcpus
                 .get(misfit.vcpu)
                 .map_or("the new one", |vcpu| name_text(&vcpu.name)),
-            nanoseconds(misfit.lacks).div_ceil(1000)
+            nanoseconds(misfit.lacks) / 1000
         ),
         other => println!("a VCPU of {capacity_us} us in {period_us} us: {other:?}"),
     }
