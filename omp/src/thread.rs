@@ -115,6 +115,7 @@ extern "C" fn after_fork_in_child() {
     while let Some(team) = leader.and_then(|leader| leader.inner.get()) {
         team.set_live(1);
         leader = team.worker(0);
+        leader.into_iter().for_each(Worker::forget_counts);
     }
 }
 

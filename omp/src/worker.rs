@@ -344,6 +344,13 @@ impl Worker {
         finished.store(finished.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
+    /// Its team, which has no tasks, has shrunk to it: what it made and others ended, or the other way round, is not
+    /// waited for.
+    pub(crate) fn forget_counts(&self) {
+        let created = self.deque.created.load(Ordering::Relaxed);
+        self.deque.finished.store(created, Ordering::Relaxed);
+    }
+
     /// One more task was made here.
     #[inline(always)]
     pub fn count_created(&self) {

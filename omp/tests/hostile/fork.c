@@ -26,6 +26,24 @@ static void in_child(int (*body)(void), int expected, const char *when) {
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: status %x", when, status);
 }
 
+/* A task of the leader that a helper runs. */
+static void share(void) {
+#pragma omp parallel num_threads(2)
+#pragma omp master
+  {
+    int started = 0;
+#pragma omp task shared(started)
+    {
+#pragma omp atomic write
+      started = 1;
+    }
+    for (int seen = 0; !seen;) {
+#pragma omp atomic read
+      seen = started;
+    }
+  }
+}
+
 static int alone(void) { return omp_get_num_threads() == 1 && omp_get_thread_num() == 0; }
 
 int main(void) {
@@ -33,6 +51,8 @@ int main(void) {
   CHECK(region() == 3);
   for (int i = 0; i < 20; i++)
     in_child(region, 3, "between regions");
+  share();
+  in_child(region, 3, "after a region whose tasks ended elsewhere");
 #pragma omp parallel num_threads(3)
   {
 #pragma omp critical
