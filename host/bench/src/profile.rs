@@ -7,7 +7,7 @@ use bulkhead_abi::component::Role;
 use bulkhead_model::profile::{Measured, Profile, digest};
 use bulkhead_model::system::{Cores, Image, Partition, Program, System};
 use bulkhead_run::machine::{DEFAULT_SHIFT, Timing};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::measures::Measures;
 use crate::{BenchError, Context};
@@ -83,18 +83,22 @@ fn run(context: &Context, program: &Program, jobs: u64) -> Result<Measures, Benc
     let folder = context.out.join(NAME);
     std::fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
     let description = folder.join("system.toml");
-    let image = match program {
-        Program::Crate(name) => format!("crate = {name:?}"),
-        Program::Folder(folder) | Program::File(folder) => {
-            let folder = std::path::absolute(folder).map_err(BenchError::file(folder))?;
-            format!("folder = {folder:?}")
-        }
+    let (key, name) = match program {
+        Program::Crate(name) => ("crate", name.into()),
+        Program::File(path) => ("file", absolute(path)?),
+        Program::Folder(path) => ("folder", absolute(path)?),
     };
+    let image = format!("{key} = {name:?}");
     let text = DESCRIPTION.replace("PROGRAM", &image);
     std::fs::write(&description, text).map_err(BenchError::file(&description))?;
     let words = format!("profile={jobs} load=0");
     let setting = context.build(NAME, path(&description), &[], &[(PARTITION, &words)])?;
     setting.measure(PARTITION, Timing::path(DEFAULT_SHIFT))
+}
+
+/// The description that is made stands elsewhere.
+fn absolute(path: &Path) -> Result<PathBuf, BenchError> {
+    std::path::absolute(path).map_err(BenchError::file(path))
 }
 
 fn path(file: &Path) -> &str {

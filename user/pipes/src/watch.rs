@@ -58,14 +58,7 @@ static NOTES_OF: [Notes; STAGES] = [const {
 }; STAGES];
 /// Notes for which there was no room.
 static UNNOTED: AtomicU64 = AtomicU64::new(0);
-static TIMING: Mutex<Timing> = Mutex::new(Timing {
-    vcpus: &[],
-    tasks: &[],
-    schedule: None,
-    slots: &[],
-    pipes: &[],
-    stages: &[],
-});
+static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
 /// The heartbeat's word, if it is watched.
 static HEART: Mutex<Option<&'static AtomicU64>> = Mutex::new(None);
 
@@ -158,7 +151,7 @@ fn take(notes: &Notes) -> Option<Left> {
 
 extern "C" fn record(_: u64) -> ! {
     let timing = TIMING.with(&CORE.threads, |timing| *timing);
-    let timing = timing.unwrap_or_default();
+    let timing = timing.unwrap_or(Timing::NOTHING);
     let mut paths = [Path::default(); PATHS];
     let (pause, second) = (ticks(5_000_000), clock::frequency());
     let mut shell = Shell::new();

@@ -89,12 +89,12 @@ impl Own {
     pub fn timing(&self) -> Timing {
         let [address, bytes] = self.info.timing;
         if bytes == 0 {
-            return Timing::default();
+            return Timing::NOTHING;
         }
         let start: *const u8 = core::ptr::with_exposed_provenance(address as usize);
         // SAFETY: mapped read-only before the component starts, for good; nobody writes it.
         let bytes = unsafe { core::slice::from_raw_parts(start, bytes as usize) };
-        Timing::read(bytes).unwrap_or_default()
+        Timing::read(bytes).unwrap_or(Timing::NOTHING)
     }
 
     /// Its name.

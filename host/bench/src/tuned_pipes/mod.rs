@@ -40,8 +40,8 @@ const SLACK_MS: u64 = 500;
 const JITTER: u64 = 4;
 const HEADS: [&str; 2] = ["can-read", "rt-fusion"];
 const TAILS: [&str; 2] = ["can-write", "rt-control"];
-/// Of its WCET, what each job computes, percent. A turn of each of four other cores is 80 us, of which a job with 100 us may meet one:
-/// with what a stage needs besides, some 10 us, its own time stays below a turn.
+/// Of its WCET, what each job computes, percent. Of 100 us that a job may take, each wait for the turns of four other cores is
+/// 80: a job whose own time is shorter than a turn should meet one of them at most. That was not measured.
 const PERCENT: u64 = 5;
 /// Number of the first of Linux's interfaces to the busy channels: of Bulkhead's side and of Linux's own, which has the pipes'
 /// controller, too.

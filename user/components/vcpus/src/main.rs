@@ -81,14 +81,7 @@ static COMPUTED: [Computed; VCPUS] = [const {
         pieces: AtomicU64::new(0),
     }
 }; VCPUS];
-static TIMING: Mutex<Timing> = Mutex::new(Timing {
-    vcpus: &[],
-    tasks: &[],
-    schedule: None,
-    slots: &[],
-    pipes: &[],
-    stages: &[],
-});
+static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
 static LOAD: Load = Load::new();
 /// First release of all tasks, ticks: the critical instant.
 static START: AtomicU64 = AtomicU64::new(0);

@@ -24,7 +24,7 @@ pub fn argument_text<'a>(info: &'a GuestInfo, key: &str) -> Option<&'a str> {
 }
 
 /// The VCPUs and tasks of a partition.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Timing {
     /// In the order of the description.
     pub vcpus: &'static [timing::Vcpu],
@@ -41,6 +41,16 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// None of either.
+    pub const NOTHING: Self = Self {
+        vcpus: &[],
+        tasks: &[],
+        schedule: None,
+        slots: &[],
+        pipes: &[],
+        stages: &[],
+    };
+
     /// What stands there; nothing where it is something else.
     #[must_use]
     pub fn read(bytes: &'static [u8]) -> Option<Self> {
@@ -137,7 +147,7 @@ impl First {
     pub fn timing(&mut self, archive: &Archive) -> Result<Timing, Status> {
         let [page, pages] = archive.timing.map(u64::from);
         if pages == 0 {
-            return Ok(Timing::default());
+            return Ok(Timing::NOTHING);
         }
         let address = self.map(first::ARCHIVE, page, pages, Rights::Read)?;
         let bytes: *const u8 = core::ptr::with_exposed_provenance(address as usize);
