@@ -2,8 +2,8 @@
 //!
 //! Whole pages of the archive behind the components' ([`crate::kernel::Archive::timing`]): [`Head`],
 //! then its VCPUs, then its tasks, each in the order of the description. Absent where the partition
-//! describes none. Where VCPUs are not ordered by rate alone, [`Schedule`] and its slots follow; zeros
-//! do otherwise.
+//! describes none. Where VCPUs are not ordered by rate alone, [`Schedule`] and its slots follow; where
+//! what deciding costs is known, [`Costs`] and the doorbells that ring here; zeros do otherwise.
 
 use crate::NAME_LEN;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -133,6 +133,34 @@ pub struct Slot {
     pub length_ns: u64,
 }
 
+/// `DECISION` in ASCII.
+pub const COSTS_MAGIC: u64 = u64::from_le_bytes(*b"DECISION");
+
+/// What deciding costs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Costs {
+    /// [`COSTS_MAGIC`].
+    pub magic: u64,
+    /// A decision at most, nanoseconds.
+    pub decision_ns: u64,
+    /// An interrupt that leads to none at most, nanoseconds.
+    pub interrupt_ns: u64,
+    /// Doorbells that follow.
+    pub doorbells: u64,
+}
+
+/// A doorbell that rings in the partition.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Doorbell {
+    /// So often at most.
+    pub limit: u64,
+    /// In such a time, nanoseconds.
+    pub per_ns: u64,
+}
+
+const _: () = assert!(size_of::<Costs>() == 32 && size_of::<Doorbell>() == 16);
 const _: () = assert!(size_of::<Schedule>() == 48 && size_of::<Slot>() == 24);
 const _: () =
     assert!(size_of::<Head>() == 16 && size_of::<Vcpu>() == 48 && size_of::<Task>() == 56);

@@ -31,6 +31,9 @@ pub fn pack(timing: &Timing) -> Vec<u8> {
     if timing.schedule != Schedule::default() {
         append_schedule(&timing.schedule, &mut bytes);
     }
+    if timing.overhead != Default::default() {
+        append_costs(timing, &mut bytes);
+    }
     bytes
 }
 
@@ -113,6 +116,19 @@ fn append_schedule(schedule: &Schedule, bytes: &mut Vec<u8>) {
     }
 }
 
+fn append_costs(timing: &Timing, bytes: &mut Vec<u8>) {
+    let head = abi::Costs {
+        magic: abi::COSTS_MAGIC,
+        decision_ns: timing.overhead.decision,
+        interrupt_ns: timing.overhead.interrupt,
+        doorbells: timing.doorbells.len() as u64,
+    };
+    bytes.extend(head.as_bytes());
+    for &(limit, per_ns) in &timing.doorbells {
+        bytes.extend(abi::Doorbell { limit, per_ns }.as_bytes());
+    }
+}
+
 fn vcpu_of(vcpu: &Vcpu) -> abi::Vcpu {
     let common = abi::Vcpu {
         name: name_field(&vcpu.name),
@@ -179,7 +195,8 @@ mod tests {
         }
     }
 
-    /// Bands, slots and time partitions are opt-in: who names none gets no word of them.
+    /// Bands, slots and time partitions are opt-in, and so is what deciding costs: who names none gets no word of
+    /// them.
     #[test]
     fn who_asks_for_nothing_of_it_gets_the_bytes_that_there_were_before() {
         let described = size_of::<abi::Head>() + size_of::<abi::Vcpu>();
@@ -195,5 +212,12 @@ mod tests {
             Some(&plain[..]),
             "all else is the same"
         );
+        let mut counted = timing();
+        counted.overhead.decision = 14_400;
+        counted.doorbells = vec![(1, 1_000_000)];
+        let counted = pack(&counted);
+        let costs = size_of::<abi::Costs>() + size_of::<abi::Doorbell>();
+        assert_eq!(counted.len(), described + costs);
+        assert_eq!(counted.get(..described), Some(&plain[..]));
     }
 }

@@ -22,7 +22,12 @@ fn root() -> PathBuf {
         .into_iter()
         .chain(members(&real))
     {
-        let _ = std::os::unix::fs::symlink(real.join(&name), root.join(&name));
+        // The target folder may have served another checkout before.
+        let (link, to) = (root.join(&name), real.join(&name));
+        if fs::read_link(&link).is_ok_and(|led| led != to) {
+            fs::remove_file(&link).unwrap();
+        }
+        let _ = std::os::unix::fs::symlink(to, link);
     }
     root
 }

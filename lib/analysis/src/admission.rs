@@ -1,10 +1,13 @@
 //! Admission: whether another VCPU fits beside those of a core
 //!
-//! Exact response times under rate-monotonic priorities with what I/O VCPUs take ([`crate::vcpu`]).
+//! Exact response times under rate-monotonic priorities with what I/O VCPUs take ([`crate::vcpu`]) and with what
+//! deciding costs ([`crate::overhead`]), where that is known.
 //! The host tool asks before anything is built, a scheduler on target before it creates a VCPU: the
 //! same code, the same answer. It names the first VCPU that would not get its C in every T, and how
 //! much of it would be missing.
 
+use crate::deciding::Deciding;
+use crate::overhead::{Asked, Jobs};
 use crate::utilisation::{Fraction, WHOLE, demand};
 use crate::vcpu::{Io, main_response_behind, part_response_behind};
 use crate::{Reservation, Time};
@@ -75,7 +78,7 @@ pub enum Refused {
 #[derive(Clone, Debug)]
 pub struct Admission<const M: usize> {
     /// By rank.
-    mains: [Reservation; M],
+    mains: [Asked; M],
     identities: [usize; M],
     count: usize,
     io: [Io; M],
@@ -83,14 +86,19 @@ pub struct Admission<const M: usize> {
     shortest: [Time; M],
     io_count: usize,
     by_deadline: bool,
+    deciding: Deciding,
 }
 
-const NOBODY: Reservation = Reservation {
-    capacity: 0,
-    period: 0,
+pub(crate) const NOBODY: Asked = Asked {
+    limits: Reservation {
+        capacity: 0,
+        period: 0,
+    },
+    jobs: 0,
+    by_deadline: false,
 };
 
-const NOTHING: Io = Io {
+pub(crate) const NOTHING: Io = Io {
     utilisation: Fraction(0),
     longest: 0,
     rank: 0,
@@ -114,6 +122,7 @@ impl<const M: usize> Admission<M> {
             shortest: [0; M],
             io_count: 0,
             by_deadline: false,
+            deciding: Deciding::new(),
         }
     }
 
@@ -122,28 +131,45 @@ impl<const M: usize> Admission<M> {
         self.by_deadline = true;
     }
 
-    /// Admits a main VCPU of that identity.
+    /// What deciding costs, and what decides beside the VCPUs.
+    pub const fn deciding(&mut self) -> &mut Deciding {
+        &mut self.deciding
+    }
+
+    /// Admits a main VCPU of that identity, on which such tasks run.
     ///
     /// # Errors
     /// [`Refused`].
-    pub fn main(&mut self, identity: usize, limits: Reservation) -> Result<(), Refused> {
+    pub fn main(
+        &mut self,
+        identity: usize,
+        limits: Reservation,
+        tasks: impl IntoIterator<Item = Jobs>,
+    ) -> Result<(), Refused> {
         let Reservation { capacity, period } = limits;
         let limits = Reservation::new(capacity, period).ok_or(Refused::BadBudget)?;
         if self.count >= M {
             return Err(Refused::Full);
         }
         let known = self.mains.iter().take(self.count);
-        let rank = known.filter(|main| main.period <= limits.period).count();
-        self.insert(rank, identity, limits);
-        let answer = self.check();
-        if answer.is_err() {
-            self.remove(rank);
-        }
-        answer
+        let rank = known.filter(|main| main.limits.period <= period).count();
+        self.or_as_it_was(|all| {
+            let asked = Asked {
+                limits,
+                jobs: all.deciding.tasks(tasks, period)?,
+                by_deadline: all.by_deadline,
+            };
+            all.insert(rank, identity, asked);
+            let answer = all.check();
+            if answer.is_err() {
+                all.remove(rank);
+            }
+            answer
+        })
     }
 
     /// Admits an I/O VCPU of that utilisation, which works for main VCPUs whose periods are between
-    /// `shortest` and `longest`.
+    /// `shortest` and `longest`, and on which such bottom halves run.
     ///
     /// # Errors
     /// [`Refused`].
@@ -151,6 +177,7 @@ impl<const M: usize> Admission<M> {
         &mut self,
         utilisation: Fraction,
         [shortest, longest]: [Time; 2],
+        tasks: impl IntoIterator<Item = Jobs>,
     ) -> Result<(), Refused> {
         let place = self.io.get_mut(self.io_count).ok_or(Refused::Full)?;
         *place = Io {
@@ -161,20 +188,36 @@ impl<const M: usize> Admission<M> {
         if let Some(place) = self.shortest.get_mut(self.io_count) {
             *place = shortest;
         }
-        self.io_count += 1;
-        let answer = self.check();
+        self.or_as_it_was(|all| {
+            all.deciding.tasks(tasks, longest)?;
+            all.io_count += 1;
+            let answer = all.check();
+            if answer.is_err() {
+                all.io_count -= 1;
+            }
+            answer
+        })
+    }
+
+    /// What was counted for who is not admitted is forgotten.
+    fn or_as_it_was(
+        &mut self,
+        admit: impl FnOnce(&mut Self) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        let mark = self.deciding.mark();
+        let answer = admit(self);
         if answer.is_err() {
-            self.io_count -= 1;
+            self.deciding.back(mark);
         }
         answer
     }
 
-    fn insert(&mut self, rank: usize, identity: usize, limits: Reservation) {
+    fn insert(&mut self, rank: usize, identity: usize, asked: Asked) {
         self.mains.copy_within(rank..self.count, rank + 1);
         self.identities.copy_within(rank..self.count, rank + 1);
         if let (Some(main), Some(name)) = (self.mains.get_mut(rank), self.identities.get_mut(rank))
         {
-            (*main, *name) = (limits, identity);
+            (*main, *name) = (asked, identity);
             self.count += 1;
         }
     }
@@ -186,22 +229,28 @@ impl<const M: usize> Admission<M> {
     }
 
     fn check(&mut self) -> Result<(), Refused> {
-        let mains = self.mains.get(..self.count).unwrap_or(&[]);
+        let asked = self.mains.get(..self.count).unwrap_or(&[]);
         for (io, shortest) in self.io.iter_mut().zip(&self.shortest) {
-            io.rank = mains.iter().filter(|main| main.period < *shortest).count();
+            let before = asked.iter().filter(|main| main.limits.period < *shortest);
+            io.rank = before.count();
         }
         let io = self.io.get(..self.io_count).unwrap_or(&[]);
+        let mains: [_; M] = self.deciding.prolonged(asked);
+        let mains = mains.get(..self.count).unwrap_or(&[]);
+        let ahead = self.deciding.ahead();
         let found = if self.by_deadline {
-            let all = io.iter().map(|io| io.utilisation);
-            misfit_by_deadline(mains, demand(mains, all).unwrap_or(Fraction(u64::MAX)))
+            let shares = io.iter().map(|io| io.utilisation);
+            let all = demand(mains.iter().chain(ahead), shares);
+            misfit_by_deadline(mains, all.unwrap_or(Fraction(u64::MAX)))
         } else {
-            misfit(mains, io)
+            misfit_behind(ahead, mains, io)
         };
+        let budget = |vcpu: usize| asked.get(vcpu).map_or(0, |asked| asked.limits.capacity);
         match found {
             None => Ok(()),
             Some(found) => Err(Refused::Misfit(Misfit {
                 vcpu: self.identities.get(found.vcpu).copied().unwrap_or(0),
-                ..found
+                lacks: found.lacks.min(budget(found.vcpu)),
             })),
         }
     }
@@ -211,6 +260,7 @@ impl<const M: usize> Admission<M> {
 mod tests {
     extern crate std;
     use super::*;
+    use crate::overhead::{Keeping, Overhead};
     use proptest::prelude::*;
     use std::vec::Vec;
 
@@ -221,43 +271,71 @@ mod tests {
     #[test]
     fn the_first_that_does_not_fit_is_named_with_what_it_lacks() {
         let mut core = Admission::<4>::new();
-        assert_eq!(core.main(7, limits(20, 50)), Ok(()));
-        assert_eq!(core.main(8, limits(25, 100)), Ok(()));
+        assert_eq!(core.main(7, limits(20, 50), []), Ok(()));
+        assert_eq!(core.main(8, limits(25, 100), []), Ok(()));
         // Beside 20/50 and the newcomer 20/60, 25/100 gets 100 − 2·20 − 2·20 = 20.
         let refused = Refused::Misfit(Misfit { vcpu: 8, lacks: 5 });
-        assert_eq!(core.main(9, limits(20, 60)), Err(refused));
+        assert_eq!(core.main(9, limits(20, 60), []), Err(refused));
         let newcomer = Refused::Misfit(Misfit { vcpu: 9, lacks: 10 });
-        assert_eq!(core.main(9, limits(45, 101)), Err(newcomer));
-        assert_eq!(core.main(9, limits(9, 101)), Ok(()));
-        assert_eq!(core.main(9, limits(5, 4)), Err(Refused::BadBudget));
-        assert_eq!(core.main(9, limits(0, 4)), Err(Refused::BadBudget));
-        assert_eq!(core.main(9, limits(1, 1000)), Ok(()));
-        assert_eq!(core.main(9, limits(1, 1000)), Err(Refused::Full));
+        assert_eq!(core.main(9, limits(45, 101), []), Err(newcomer));
+        assert_eq!(core.main(9, limits(9, 101), []), Ok(()));
+        assert_eq!(core.main(9, limits(5, 4), []), Err(Refused::BadBudget));
+        assert_eq!(core.main(9, limits(0, 4), []), Err(Refused::BadBudget));
+        assert_eq!(core.main(9, limits(1, 1000), []), Ok(()));
+        assert_eq!(core.main(9, limits(1, 1000), []), Err(Refused::Full));
+    }
+
+    /// 7: C' = 10 + 5·1 for its job and two chunks, and a release ahead. 8 is preempted where 7 starts, 3·2 times, has
+    /// all 8 chunks then, and 40 − 15 − 2 of 20 + 17.
+    #[test]
+    fn decisions_are_asked_for_with_the_budget() {
+        let mut core = Admission::<4>::new();
+        let overhead = Overhead {
+            decision: 1,
+            interrupt: 0,
+        };
+        let keeping = Keeping {
+            chunks: 8,
+            quantum: None,
+        };
+        core.deciding().count(overhead, keeping);
+        let each = || [Jobs::each(40)];
+        assert_eq!(core.main(7, limits(10, 40), each()), Ok(()));
+        let refused = Refused::Misfit(Misfit { vcpu: 8, lacks: 14 });
+        assert_eq!(core.main(8, limits(20, 40), each()), Err(refused));
+        assert_eq!(
+            core.main(8, limits(6, 40), each()),
+            Ok(()),
+            "all is as it was"
+        );
+        let mut budgets = Admission::<4>::new();
+        assert_eq!(budgets.main(7, limits(10, 40), each()), Ok(()));
+        assert_eq!(budgets.main(8, limits(20, 40), each()), Ok(()));
     }
 
     #[test]
     fn an_io_vcpu_can_push_out_who_is_there() {
         let mut core = Admission::<4>::new();
-        core.main(1, limits(10_000, 40_000)).expect("fits");
-        core.main(2, limits(20_000, 50_000)).expect("fits");
+        core.main(1, limits(10_000, 40_000), []).expect("fits");
+        core.main(2, limits(20_000, 50_000), []).expect("fits");
         let io = |percent| Fraction::ratio(percent, 100).expect("valid");
         let both = [40_000, 50_000];
-        let Err(Refused::Misfit(Misfit { vcpu: 2, lacks })) = core.io(io(20), both) else {
+        let Err(Refused::Misfit(Misfit { vcpu: 2, lacks })) = core.io(io(20), both, []) else {
             panic!("20 % do not fit beside VCPU 2");
         };
         assert!(lacks > 0 && lacks < 20_000, "{lacks}");
-        assert_eq!(core.io(io(4), both), Ok(()));
+        assert_eq!(core.io(io(4), both, []), Ok(()));
     }
 
     #[test]
     fn by_deadline_the_whole_core_fits() {
         let mut core = Admission::<4>::new();
         core.by_deadline();
-        assert_eq!(core.main(1, limits(2, 4)), Ok(()));
-        assert_eq!(core.main(2, limits(3, 8)), Ok(()));
+        assert_eq!(core.main(1, limits(2, 4), []), Ok(()));
+        assert_eq!(core.main(2, limits(3, 8), []), Ok(()));
         let refused = Refused::Misfit(Misfit { vcpu: 3, lacks: 2 });
-        assert_eq!(core.main(3, limits(4, 16)), Err(refused));
-        assert_eq!(core.main(3, limits(2, 16)), Ok(()));
+        assert_eq!(core.main(3, limits(4, 16), []), Err(refused));
+        assert_eq!(core.main(3, limits(2, 16), []), Ok(()));
     }
 
     proptest! {

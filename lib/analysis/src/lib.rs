@@ -10,6 +10,7 @@
 
 pub mod admission;
 pub mod communication;
+pub mod deciding;
 pub mod fixed_priority;
 pub mod migration;
 pub mod overhead;

@@ -30,6 +30,129 @@ pub struct Activity {
     pub chunks: u64,
 }
 
+/// Jobs of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jobs {
+    /// Shortest distance of two.
+    pub period: Time,
+    /// Of a bottom half: pieces of a job, as many as it needs budgets; 0 where a Main VCPU runs it.
+    pub pieces: u64,
+}
+
+/// What starts so often in a period.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Starts {
+    /// How often.
+    pub often: u64,
+    /// In what time.
+    pub period: Time,
+}
+
+/// A Main VCPU as it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Its budget.
+    pub limits: Reservation,
+    /// Jobs in a period of it ([`Jobs::within`]).
+    pub jobs: u64,
+    /// Whether its deadline says when it runs: then each other may preempt it.
+    pub by_deadline: bool,
+}
+
+/// How a scheduler keeps budgets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// Chunks of a budget there is room for.
+    pub chunks: u64,
+    /// Longest turn among equals; none: no end.
+    pub quantum: Option<Time>,
+}
+
+/// Decisions of what starts and ends: one when it comes, one when it is over.
+const START_AND_END: u64 = 2;
+/// Longer than any window: it comes once.
+const ONCE: Time = Time::MAX;
+
+impl Jobs {
+    /// Those of a task that a Main VCPU runs.
+    #[must_use]
+    pub const fn each(period: Time) -> Self {
+        Self { period, pieces: 0 }
+    }
+
+    /// Those of a bottom half whose jobs take so long, on an I/O VCPU of so many percent that works for a Main VCPU
+    /// with the period `cause`.
+    #[must_use]
+    pub const fn of_bottom_half(period: Time, wcet: Time, percent: u32, cause: Time) -> Self {
+        let budget = (cause / 100).saturating_mul(percent as Time);
+        let budget = if budget > 0 { budget } else { 1 };
+        let pieces = wcet.div_ceil(budget).saturating_add(1);
+        Self { period, pieces }
+    }
+
+    /// How many come in a window that begins with one.
+    #[must_use]
+    pub const fn within(self, window: Time) -> u64 {
+        window.div_ceil(if self.period > 0 { self.period } else { 1 })
+    }
+
+    /// How often a bottom half starts.
+    #[must_use]
+    pub const fn starts(self) -> Starts {
+        Starts {
+            often: self.pieces,
+            period: self.period,
+        }
+    }
+}
+
+impl Starts {
+    /// Where so many slots begin and end in a frame.
+    #[must_use]
+    pub const fn of_slots(slots: u64, frame: Time) -> Self {
+        Self {
+            often: START_AND_END.saturating_mul(slots),
+            period: frame,
+        }
+    }
+
+    const fn within(self, window: Time) -> u64 {
+        let period = if self.period > 0 { self.period } else { 1 };
+        Activity::within(self.often, period, window)
+    }
+}
+
+impl Keeping {
+    /// What happens on VCPUs, which are ordered by rank, behind what starts before all of them. As many are found as
+    /// there is room for.
+    pub fn activities(&self, before: &[Starts], vcpus: &[Asked], found: &mut [Activity]) {
+        let vcpus = vcpus.iter().take(found.len());
+        for (rank, own) in vcpus.clone().enumerate() {
+            let Reservation { capacity, period } = own.limits;
+            // Its equals have their turn.
+            let turns = self.quantum;
+            let turns = turns.map_or(0, |quantum| capacity / quantum.max(1) + 1);
+            let higher = vcpus.clone().zip(&*found).take(rank);
+            let higher = higher.map(|(vcpu, activity)| Starts {
+                often: activity.starts(),
+                period: vcpu.limits.period,
+            });
+            let preempted = before
+                .iter()
+                .copied()
+                .chain(higher)
+                .map(|starts| starts.within(period))
+                .fold(turns, u64::saturating_add);
+            let preempted = if own.by_deadline { u64::MAX } else { preempted };
+            let jobs = own.jobs.saturating_add(turns);
+            let activity = Activity::new(jobs, preempted, self.chunks);
+            if let Some(place) = found.get_mut(rank) {
+                *place = activity;
+            }
+        }
+    }
+}
+
 impl Activity {
     /// Where its jobs are so many, and it is preempted so often, with room for `room` chunks.
     #[must_use]
@@ -65,6 +188,29 @@ impl Overhead {
             capacity: vcpu.capacity.saturating_add(more),
             ..vcpu
         }
+    }
+
+    /// What the releases of a task's jobs take, and where it is a bottom half, its pieces.
+    #[must_use]
+    pub const fn of_jobs(&self, jobs: Jobs) -> Option<Reservation> {
+        let decisions = START_AND_END.saturating_mul(jobs.pieces).saturating_add(1);
+        Self::ahead(self.decision, decisions, jobs.period)
+    }
+
+    /// What the changes of slots take.
+    #[must_use]
+    pub const fn of_changes(&self, changes: Starts) -> Option<Reservation> {
+        Self::ahead(self.decision, changes.often, changes.period)
+    }
+
+    /// What a doorbell takes that rings at most `limit` times in `period`: as many again may fall into a span that
+    /// begins before the end of a window.
+    #[must_use]
+    pub const fn of_doorbell(&self, limit: u64, period: Time) -> [Option<Reservation>; 2] {
+        [
+            Self::ahead(self.interrupt, limit, period),
+            Self::ahead(self.interrupt, limit, ONCE),
+        ]
     }
 
     /// What comes so often in `period` as something more important than all, taking `each`; `None` where it takes nothing.

@@ -1,18 +1,21 @@
 //! Admission where priorities are given: in time partitions, beside EDF bands
 //!
-//! As [`crate::admission`], by the analysis of [`crate::time_partitions`].
+//! As [`crate::admission`], with what deciding costs, by the analysis of [`crate::time_partitions`].
 
 use crate::Reservation;
 use crate::Time;
-use crate::admission::{Misfit, Refused};
+use crate::admission::{self, Misfit, NOTHING, Refused};
+use crate::deciding::Deciding;
+use crate::overhead::{Asked, Jobs};
 use crate::time_partitions::{Core, Placed, Slot, Table};
-use crate::utilisation::Fraction;
 use crate::vcpu::Io;
 
 /// The VCPUs of a core, at most `M` of each kind, under a table of up to `S` slots.
 #[derive(Clone, Debug)]
 pub struct Placement<const M: usize, const S: usize> {
+    /// Most important first; their budgets are those of `asked`.
     vcpus: [Placed; M],
+    asked: [Asked; M],
     identities: [usize; M],
     count: usize,
     io: [Io; M],
@@ -20,6 +23,7 @@ pub struct Placement<const M: usize, const S: usize> {
     slots: [Slot; S],
     slot_count: usize,
     frame: Time,
+    deciding: Deciding,
 }
 
 const NOBODY: Placed = Placed {
@@ -30,12 +34,6 @@ const NOBODY: Placed = Placed {
     partition: 0,
     priority: 0,
     reservation: false,
-};
-
-const NOTHING: Io = Io {
-    utilisation: Fraction(0),
-    longest: 0,
-    rank: 0,
 };
 
 impl<const M: usize, const S: usize> Default for Placement<M, S> {
@@ -55,6 +53,7 @@ impl<const M: usize, const S: usize> Placement<M, S> {
         };
         Self {
             vcpus: [NOBODY; M],
+            asked: [admission::NOBODY; M],
             identities: [0; M],
             count: 0,
             io: [NOTHING; M],
@@ -62,6 +61,7 @@ impl<const M: usize, const S: usize> Placement<M, S> {
             slots: [EMPTY; S],
             slot_count: 0,
             frame: 0,
+            deciding: Deciding::new(),
         }
     }
 
@@ -77,45 +77,107 @@ impl<const M: usize, const S: usize> Placement<M, S> {
         Ok(())
     }
 
-    /// Admits a VCPU of that identity.
+    /// What deciding costs, and what decides beside the VCPUs; before there are slots and any of them.
+    pub const fn deciding(&mut self) -> &mut Deciding {
+        &mut self.deciding
+    }
+
+    /// Admits a VCPU of that identity, on which such tasks run.
     ///
     /// # Errors
     /// [`Refused`].
-    pub fn vcpu(&mut self, identity: usize, vcpu: Placed) -> Result<(), Refused> {
+    pub fn vcpu(
+        &mut self,
+        identity: usize,
+        vcpu: Placed,
+        tasks: impl IntoIterator<Item = Jobs>,
+    ) -> Result<(), Refused> {
         let Reservation { capacity, period } = vcpu.limits;
         let limits = Reservation::new(capacity, period).ok_or(Refused::BadBudget)?;
-        let place = self.vcpus.get_mut(self.count).ok_or(Refused::Full)?;
-        *place = Placed { limits, ..vcpu };
-        if let Some(place) = self.identities.get_mut(self.count) {
-            *place = identity;
+        if self.count >= M {
+            return Err(Refused::Full);
         }
-        self.count += 1;
-        let answer = self.check();
+        let place = (vcpu.priority, vcpu.partition);
+        let known = self.vcpus.iter().take(self.count);
+        let rank = known.filter(|known| (known.priority, known.partition) <= place);
+        let rank = rank.count();
+        self.or_as_it_was(|all| {
+            let asked = Asked {
+                limits,
+                jobs: all.deciding.tasks(tasks, period)?,
+                by_deadline: vcpu.reservation,
+            };
+            all.insert(rank, identity, vcpu, asked);
+            let answer = all.check();
+            if answer.is_err() {
+                all.remove(rank);
+            }
+            answer
+        })
+    }
+
+    /// Admits an I/O VCPU, on which such bottom halves run.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn io(&mut self, io: Io, tasks: impl IntoIterator<Item = Jobs>) -> Result<(), Refused> {
+        *self.io.get_mut(self.io_count).ok_or(Refused::Full)? = io;
+        self.or_as_it_was(|all| {
+            all.deciding.tasks(tasks, io.longest)?;
+            all.io_count += 1;
+            let answer = all.check();
+            if answer.is_err() {
+                all.io_count -= 1;
+            }
+            answer
+        })
+    }
+
+    /// What was counted for who is not admitted is forgotten.
+    fn or_as_it_was(
+        &mut self,
+        admit: impl FnOnce(&mut Self) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        let mark = self.deciding.mark();
+        let answer = admit(self);
         if answer.is_err() {
-            self.count -= 1;
+            self.deciding.back(mark);
         }
         answer
     }
 
-    /// Admits an I/O VCPU.
-    ///
-    /// # Errors
-    /// [`Refused`].
-    pub fn io(&mut self, io: Io) -> Result<(), Refused> {
-        *self.io.get_mut(self.io_count).ok_or(Refused::Full)? = io;
-        self.io_count += 1;
-        let answer = self.check();
-        if answer.is_err() {
-            self.io_count -= 1;
+    fn insert(&mut self, rank: usize, identity: usize, vcpu: Placed, asked: Asked) {
+        let behind = rank..self.count;
+        self.vcpus.copy_within(behind.clone(), rank + 1);
+        self.asked.copy_within(behind.clone(), rank + 1);
+        self.identities.copy_within(behind, rank + 1);
+        let places = self.vcpus.iter_mut().zip(&mut self.asked);
+        let mut places = places.zip(&mut self.identities);
+        if let Some(((place, known), name)) = places.nth(rank) {
+            (*place, *known, *name) = (vcpu, asked, identity);
+            self.count += 1;
         }
-        answer
+    }
+
+    fn remove(&mut self, rank: usize) {
+        let behind = rank + 1..self.count;
+        self.vcpus.copy_within(behind.clone(), rank);
+        self.asked.copy_within(behind.clone(), rank);
+        self.identities.copy_within(behind, rank);
+        self.count -= 1;
     }
 
     fn check(&self) -> Result<(), Refused> {
+        let asked = self.asked.get(..self.count).unwrap_or(&[]);
+        let prolonged: [_; M] = self.deciding.prolonged(asked);
+        let mut vcpus = self.vcpus;
+        for (vcpu, limits) in vcpus.iter_mut().zip(prolonged) {
+            vcpu.limits = limits;
+        }
         let core = Core {
-            vcpus: self.vcpus.get(..self.count).unwrap_or(&[]),
+            vcpus: vcpus.get(..self.count).unwrap_or(&[]),
             io: self.io.get(..self.io_count).unwrap_or(&[]),
-            ahead: &[],
+            ahead: self.deciding.ahead(),
             table: Table {
                 frame: self.frame,
                 slots: self.slots.get(..self.slot_count).unwrap_or(&[]),
@@ -125,7 +187,7 @@ impl<const M: usize, const S: usize> Placement<M, S> {
             None => Ok(()),
             Some((vcpu, lacks)) => Err(Refused::Misfit(Misfit {
                 vcpu: self.identities.get(vcpu).copied().unwrap_or(0),
-                lacks,
+                lacks: lacks.min(asked.get(vcpu).map_or(0, |asked| asked.limits.capacity)),
             })),
         }
     }
@@ -154,13 +216,14 @@ mod tests {
         };
         assert_eq!(core.slot(100, slot), Ok(()));
         assert_eq!(core.slot(100, slot), Err(Refused::Full));
-        assert_eq!(core.vcpu(7, vcpu(30, 200, 1, 3)), Ok(()));
+        assert_eq!(core.vcpu(7, vcpu(30, 200, 1, 3), []), Ok(()));
         // 80 in 200 are there, 20 for the newcomer's budget twice: 30 + 40 of them fit.
-        assert_eq!(core.vcpu(8, vcpu(20, 100, 1, 2)), Ok(()));
-        let Err(Refused::Misfit(Misfit { vcpu: 7, .. })) = core.vcpu(9, vcpu(10, 100, 0, 1)) else {
+        assert_eq!(core.vcpu(8, vcpu(20, 100, 1, 2), []), Ok(()));
+        let Err(Refused::Misfit(Misfit { vcpu: 7, .. })) = core.vcpu(9, vcpu(10, 100, 0, 1), [])
+        else {
             panic!("TP0 takes from the slots");
         };
-        assert_eq!(core.vcpu(9, vcpu(2, 100, 0, 1)), Ok(()));
-        assert_eq!(core.vcpu(9, vcpu(1, 100, 0, 1)), Err(Refused::Full));
+        assert_eq!(core.vcpu(9, vcpu(2, 100, 0, 1), []), Ok(()));
+        assert_eq!(core.vcpu(9, vcpu(1, 100, 0, 1), []), Err(Refused::Full));
     }
 }

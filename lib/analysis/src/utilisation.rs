@@ -46,8 +46,11 @@ pub fn io_share(utilisation: Fraction) -> Option<Fraction> {
 
 /// Left side of both tests.
 #[must_use]
-pub fn demand(main: &[Reservation], io: impl IntoIterator<Item = Fraction>) -> Option<Fraction> {
-    let mains = main.iter().try_fold(Fraction(0), |sum, vcpu| {
+pub fn demand<'a>(
+    mains: impl IntoIterator<Item = &'a Reservation>,
+    io: impl IntoIterator<Item = Fraction>,
+) -> Option<Fraction> {
+    let mains = mains.into_iter().try_fold(Fraction(0), |sum, vcpu| {
         sum.plus(Fraction::ratio(vcpu.capacity, vcpu.period)?)
     })?;
     io.into_iter()

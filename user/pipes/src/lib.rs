@@ -33,7 +33,7 @@ use bulkhead_component::load::Load;
 use bulkhead_component::{Own, own, println};
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
-use bulkhead_slite::{Refused, VcpuThreads};
+use bulkhead_slite::{Refused, VcpuThreads, jobs_on};
 use core::fmt;
 
 /// Names the functions of a program that runs pipes: a constant list of names and functions, each a
@@ -105,10 +105,13 @@ pub fn run(first: First, functions: Functions) -> ! {
 fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failure> {
     let timing = own.timing();
     CORE.threads.prepare(&mut first)?;
-    if let Some(schedule) = timing.schedule {
-        let configured = CORE.configure(schedule, timing.slots, 0);
-        configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
-    }
+    // Pipes are solved by budgets, and admitted as they were solved.
+    let by_budgets = Timing {
+        costs: None,
+        ..timing
+    };
+    let configured = CORE.configure(&by_budgets, 0);
+    configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     LOAD.calibrate();
     profile::functions(own, functions);
     let mut servers = [ServerId(0); VCPUS];
@@ -137,8 +140,13 @@ fn create(
         let periods = causes.map(|vcpu| vcpu.period_ns);
         let [shortest, longest] = [periods.clone().min(), periods.max()];
         let periods = [shortest, longest].map(|period| ticks(period.unwrap_or(0)));
-        return CORE.create_io(first, vcpu.percent, periods, None);
+        let halves = jobs_on(timing, number);
+        return CORE.create_io(first, vcpu.percent, periods, None, halves);
     }
     let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
-    CORE.create_main(first, Capacity { capacity, period })
+    CORE.create_main(
+        first,
+        Capacity { capacity, period },
+        jobs_on(timing, number),
+    )
 }

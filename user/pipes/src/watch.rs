@@ -15,7 +15,7 @@ use bulkhead_component::{First, Own, println};
 use bulkhead_guest::Home;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::Binding;
-use bulkhead_slite::Mutex;
+use bulkhead_slite::{Jobs, Mutex};
 use bulkhead_stages::message::{Entry, HEADS, Message};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -28,6 +28,8 @@ const RECORDER: [[u64; 2]; 3] = [
     [1_000_000, 200_000_000],
     [200_000, 200_000_000],
 ];
+/// The recorder looks for notes so often, nanoseconds.
+const PAUSE_NS: u64 = 5_000_000;
 /// Paths of all pipes of which something is said.
 const PATHS: usize = 16;
 
@@ -79,7 +81,9 @@ struct Path {
 pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(), Failure> {
     let created = RECORDER.iter().find_map(|budget| {
         let [capacity, period] = budget.map(ticks);
-        CORE.create_main(first, Capacity { capacity, period }).ok()
+        let jobs = [Jobs::each(ticks(PAUSE_NS))];
+        CORE.create_main(first, Capacity { capacity, period }, jobs)
+            .ok()
     });
     let vcpu = created.ok_or(Failure::Pipe("recorder", "no room for its VCPU"))?;
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
@@ -153,7 +157,7 @@ extern "C" fn record(_: u64) -> ! {
     let timing = TIMING.with(&CORE.threads, |timing| *timing);
     let timing = timing.unwrap_or(Timing::NOTHING);
     let mut paths = [Path::default(); PATHS];
-    let (pause, second) = (ticks(5_000_000), clock::frequency());
+    let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
     let mut shell = Shell::new();
     let mut told = clock::now();
     loop {

@@ -28,6 +28,12 @@ pub fn ticks(ns: u64) -> u64 {
     (u128::from(ns) * u128::from(frequency()) / 1_000_000_000) as u64
 }
 
+/// Ticks in so many nanoseconds, rounded up.
+#[must_use]
+pub fn ticks_up(ns: u64) -> u64 {
+    (u128::from(ns) * u128::from(frequency())).div_ceil(1_000_000_000) as u64
+}
+
 /// Microseconds in so many ticks, rounded down.
 #[must_use]
 pub fn micros(ticks: u64) -> u64 {

@@ -17,7 +17,7 @@ pub use bulkhead_threads::{
 };
 pub use cores::{CoreThreads, EachCore, Parker, start_core};
 pub use machine::{Kernel, OneCore, Place, run_nested};
-pub use vcpus::{Refused, VcpuThreads};
+pub use vcpus::{Jobs, Refused, VcpuThreads, jobs_on};
 
 /// Threads of a component under policy `P`, at most `N`.
 pub type Threads<P, const N: usize> = bulkhead_threads::Threads<Kernel, P, N>;

@@ -1,18 +1,22 @@
 //! Threads on VCPUs, admitted before they are created
 //!
 //! Paper 001 §4.1. What the host tool asks of a description ([`bulkhead_analysis::admission`]) is asked
-//! here of a VCPU that is created at run time; one that does not fit is refused, with the name of who
-//! would go short, and nothing has changed. Budgets are enforced by the kernel.
+//! here of a VCPU that is created at run time, with decisions counted as there; one that does not fit is refused, with
+//! the name of who would go short, and nothing has changed. Budgets are enforced by the kernel.
 
 use crate::{Mutex, Threads};
 use bulkhead_abi::kernel::Status;
 use bulkhead_abi::timing;
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::admission::{self, Admission};
+use bulkhead_analysis::deciding::Deciding;
+pub use bulkhead_analysis::overhead::Jobs;
+use bulkhead_analysis::overhead::{Keeping, Overhead};
 use bulkhead_analysis::placement::Placement;
 use bulkhead_analysis::time_partitions::{self, Placed};
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_analysis::vcpu::Io;
+use bulkhead_component::first::Timing;
 use bulkhead_component::{First, clock};
 use bulkhead_sched::Time;
 use bulkhead_sched::budget::{Capacity, Utilisation};
@@ -25,6 +29,24 @@ pub enum Refused {
     Admission(admission::Refused),
     /// The kernel's refusal.
     Kernel(Status),
+}
+
+/// The tasks that the description has on the VCPU of that number, as admission counts them.
+pub fn jobs_on(timing: &Timing, number: u32) -> impl Iterator<Item = Jobs> {
+    let tasks = timing.tasks.iter().filter(move |task| task.vcpu == number);
+    let vcpus = timing.vcpus;
+    tasks.map(move |task| {
+        let period = clock::ticks(task.period_ns);
+        let known = |number: u32| vcpus.get(number as usize);
+        let half = known(task.vcpu).filter(|vcpu| vcpu.kind == timing::VcpuKind::Io as u32);
+        match half.zip(known(task.cause)) {
+            Some((half, main)) => {
+                let (wcet, cause) = (clock::ticks_up(task.wcet_ns), clock::ticks(main.period_ns));
+                Jobs::of_bottom_half(period, wcet, half.percent, cause)
+            }
+            None => Jobs::each(period),
+        }
+    })
 }
 
 /// Threads of one core on up to `M` VCPUs, with up to `K` chunks of budget per Main VCPU, in up to `P` time
@@ -55,11 +77,57 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         }
     }
 
-    /// Orders VCPUs as the description says, on that core of the partition; before there are any.
+    /// Orders VCPUs and counts decisions as the description says, on that core of the partition; before there are any.
     ///
     /// # Errors
-    /// [`Refused`]: more time partitions or slots than there is room for, or what is no time table.
-    pub fn configure(
+    /// [`Refused`]: more time partitions, slots or doorbells than there is room for, or what is no time table.
+    pub fn configure(&self, timing: &Timing, core: u32) -> Result<(), Refused> {
+        self.count(timing, core)?;
+        match timing.schedule {
+            Some(schedule) => self.order(schedule, timing.slots, core),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts what decides beside the VCPUs.
+    fn count(&self, timing: &Timing, core: u32) -> Result<(), Refused> {
+        let Some(costs) = timing.costs else {
+            return Ok(());
+        };
+        let overhead = Overhead {
+            decision: clock::ticks_up(costs.decision_ns),
+            interrupt: clock::ticks_up(costs.interrupt_ns),
+        };
+        let schedule = timing.schedule;
+        let quantum = schedule.map(|schedule| clock::ticks(schedule.quantum_ns));
+        let keeping = Keeping {
+            chunks: K as u64,
+            quantum: quantum.filter(|&quantum| quantum != 0),
+        };
+        let slots = timing.slots.iter().filter(|slot| slot.core == core);
+        let slots = slots.count() as u64;
+        let frame = schedule.map_or(0, |schedule| clock::ticks(schedule.frame_ns));
+        let count = |deciding: &mut Deciding| {
+            deciding.count(overhead, keeping);
+            let mut doorbells = timing.doorbells.iter();
+            doorbells.try_for_each(|doorbell| {
+                deciding.doorbell(doorbell.limit, clock::ticks(doorbell.per_ns))
+            })?;
+            deciding.slots(slots, frame)
+        };
+        let bad = Refused::Kernel(Status::BadArgument);
+        let threads = &self.threads;
+        let rated = self
+            .admission
+            .with(threads, |known| count(known.deciding()));
+        rated.map_err(|_| bad)?.map_err(Refused::Admission)?;
+        let placed = self
+            .placement
+            .with(threads, |known| count(known.deciding()));
+        placed.map_err(|_| bad)?.map_err(Refused::Admission)
+    }
+
+    fn order(
         &self,
         schedule: &timing::Schedule,
         slots: &[timing::Slot],
@@ -136,7 +204,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         TimeTable::of(table).map_err(|_| bad)
     }
 
-    /// Creates a Main VCPU of C in T, in ticks of the clock, where priorities are given.
+    /// Creates a Main VCPU of C in T, in ticks of the clock, on which such tasks run, where priorities are given.
     ///
     /// # Errors
     /// [`Refused`].
@@ -145,6 +213,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         first: &mut First,
         limits: Capacity,
         place: Place,
+        tasks: impl IntoIterator<Item = Jobs>,
     ) -> Result<ServerId, Refused> {
         let Capacity { capacity, period } = limits;
         let (partition, Priority(priority), reservation) = match place {
@@ -160,7 +229,8 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         self.create(
             first,
             |id| {
-                let admit = |known: &mut Placement<M, S>| known.vcpu(usize::from(id.0), asked);
+                let admit =
+                    |known: &mut Placement<M, S>| known.vcpu(usize::from(id.0), asked, tasks);
                 self.placement.with(&self.threads, admit).ok()
             },
             |policy, now| policy.add_placed(limits, place, now),
@@ -188,17 +258,22 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         )
     }
 
-    /// Creates a Main VCPU of C in T, in ticks of the clock.
+    /// Creates a Main VCPU of C in T, in ticks of the clock, on which such tasks run ([`jobs_on`]).
     ///
     /// # Errors
     /// [`Refused`].
-    pub fn create_main(&self, first: &mut First, limits: Capacity) -> Result<ServerId, Refused> {
+    pub fn create_main(
+        &self,
+        first: &mut First,
+        limits: Capacity,
+        tasks: impl IntoIterator<Item = Jobs>,
+    ) -> Result<ServerId, Refused> {
         let Capacity { capacity, period } = limits;
         let asked = Reservation { capacity, period };
         self.create(
             first,
             |id| {
-                let admit = |known: &mut Admission<M>| known.main(usize::from(id.0), asked);
+                let admit = |known: &mut Admission<M>| known.main(usize::from(id.0), asked, tasks);
                 self.admission.with(&self.threads, admit).ok()
             },
             |policy, now| policy.add_main(limits, now),
@@ -206,7 +281,8 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
     }
 
     /// Creates an I/O VCPU of so many percent that may work for Main VCPUs whose periods, in ticks, are
-    /// between the two. Where priorities are given, `most` is that of the most important of them.
+    /// between the two, and on which such bottom halves run. Where priorities are given, `most` is that of the most
+    /// important of them.
     ///
     /// # Errors
     /// [`Refused`].
@@ -216,6 +292,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         percent: u32,
         periods: [Time; 2],
         most: Option<Priority>,
+        tasks: impl IntoIterator<Item = Jobs>,
     ) -> Result<ServerId, Refused> {
         let bad = Refused::Admission(admission::Refused::BadBudget);
         let utilisation = Utilisation::ratio(percent, 100).map_err(|_| bad)?;
@@ -224,7 +301,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             first,
             |_| match most {
                 None => {
-                    let admit = |known: &mut Admission<M>| known.io(share, periods);
+                    let admit = |known: &mut Admission<M>| known.io(share, periods, tasks);
                     self.admission.with(&self.threads, admit).ok()
                 }
                 Some(Priority(most)) => {
@@ -233,7 +310,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
                         longest: periods[1],
                         rank: most.into(),
                     };
-                    let admit = |known: &mut Placement<M, S>| known.io(io);
+                    let admit = |known: &mut Placement<M, S>| known.io(io, tasks);
                     self.placement.with(&self.threads, admit).ok()
                 }
             },

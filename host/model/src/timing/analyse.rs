@@ -242,9 +242,8 @@ impl Timing {
 
 /// Of a core whose VCPUs are counted so.
 fn demand(Prolonged { mains, ahead }: &Prolonged, io: &[Io]) -> Fraction {
-    let all = [&mains[..], ahead].concat();
     let shares = io.iter().map(|io| io.utilisation);
-    utilisation::demand(&all, shares).unwrap_or(Fraction(u64::MAX))
+    utilisation::demand(mains.iter().chain(ahead), shares).unwrap_or(Fraction(u64::MAX))
 }
 
 /// By how much longer bands need a slot to be, for the least important that runs in it.

@@ -5,13 +5,8 @@
 
 use super::{Order, Task, Timing, VcpuKind};
 use bulkhead_abi::timing::MAX_CHUNKS;
-use bulkhead_analysis::overhead::{Activity, Overhead};
-use bulkhead_analysis::{Reservation, Time};
-
-/// Decisions of what starts and ends: one when it comes, one when it is over.
-const START_AND_END: u64 = 2;
-/// Longer than any window: it comes once.
-const ONCE: Time = Time::MAX;
+use bulkhead_analysis::Reservation;
+use bulkhead_analysis::overhead::{Activity, Asked, Jobs, Keeping, Starts};
 
 /// The VCPUs of a core with what their decisions take, and what those of all others take.
 pub(super) struct Prolonged {
@@ -24,83 +19,312 @@ pub(super) struct Prolonged {
 impl Timing {
     /// Main VCPUs, by rank, as they are to be counted.
     pub(super) fn prolonged(&self, core: usize, ranked: &[(usize, Reservation)]) -> Prolonged {
-        let mut starts: Vec<(u64, Time)> = self
-            .of_bottom_halves(core)
-            .map(|(task, pieces)| (pieces, task.period_ns))
-            .collect();
-        let frame = self.schedule.frame_ns;
         let slots = self.schedule.slots.iter();
-        let changes = START_AND_END * slots.filter(|slot| slot.core == core).count() as u64;
-        if changes > 0 {
-            starts.push((changes, frame));
-        }
-        let mut mains = Vec::new();
-        for &(index, main) in ranked {
-            let activity = self.activity(index, main, &starts);
-            starts.push((activity.starts(), main.period));
-            mains.push(self.overhead.prolong(main, activity));
-        }
+        let slots = slots.filter(|slot| slot.core == core).count() as u64;
+        let changes = Starts::of_slots(slots, self.schedule.frame_ns);
+        let halves = self.jobs_on(core).filter(|jobs| jobs.pieces > 0);
+        let changing = (slots > 0).then_some(changes);
+        let before: Vec<_> = halves.map(Jobs::starts).chain(changing).collect();
+        let asked: Vec<_> = ranked
+            .iter()
+            .map(|&(index, limits)| self.asked(index, limits))
+            .collect();
+        let mut activities = vec![Activity::default(); asked.len()];
+        self.keeping().activities(&before, &asked, &mut activities);
+        let counted = asked.iter().zip(activities);
         Prolonged {
-            mains,
+            mains: counted
+                .map(|(vcpu, activity)| self.overhead.prolong(vcpu.limits, activity))
+                .collect(),
             ahead: self.ahead(core, changes),
         }
     }
 
-    /// What happens on a Main VCPU in a period, behind what starts so often in such times.
-    fn activity(&self, index: usize, main: Reservation, before: &[(u64, Time)]) -> Activity {
+    fn keeping(&self) -> Keeping {
+        Keeping {
+            chunks: MAX_CHUNKS as u64,
+            quantum: self.schedule.quantum_ns,
+        }
+    }
+
+    fn asked(&self, index: usize, limits: Reservation) -> Asked {
         let tasks = self.tasks.iter().filter(|task| task.vcpu == index);
-        let jobs: u64 = tasks
-            .map(|task| main.period.div_ceil(task.period_ns.max(1)))
-            .sum();
-        // Its equals have their turn.
-        let quantum = self.schedule.quantum_ns;
-        let turns = quantum.map_or(0, |quantum| main.capacity / quantum.max(1) + 1);
-        let preempted = before
-            .iter()
-            .map(|&(starts, period)| Activity::within(starts, period.max(1), main.period))
-            .fold(turns, u64::saturating_add);
-        let by_deadline = self.schedule.order == Order::EarliestDeadline
-            || matches!(self.vcpus[index].kind, VcpuKind::Reservation { .. });
-        // Among deadlines each may preempt each.
-        let preempted = if by_deadline { u64::MAX } else { preempted };
-        Activity::new(jobs + turns, preempted, MAX_CHUNKS as u64)
+        let jobs = tasks.map(|task| self.jobs(task).within(limits.period));
+        Asked {
+            limits,
+            jobs: jobs.sum(),
+            by_deadline: self.schedule.order == Order::EarliestDeadline
+                || matches!(self.vcpus[index].kind, VcpuKind::Reservation { .. }),
+        }
     }
 
-    /// Tasks on I/O VCPUs of a core, and of how many pieces their jobs are.
-    fn of_bottom_halves(&self, core: usize) -> impl Iterator<Item = (&Task, u64)> {
+    /// Those of the tasks on a core.
+    fn jobs_on(&self, core: usize) -> impl Iterator<Item = Jobs> {
         let tasks = self.tasks.iter();
-        tasks.filter_map(move |task| {
-            let vcpu = &self.vcpus[task.vcpu];
-            let VcpuKind::Io { percent } = vcpu.kind else {
-                return None;
-            };
-            let period = self.vcpus[task.cause].budget()?.period;
-            let budget = (period / 100).saturating_mul(percent.into()).max(1);
-            let pieces = task.wcet_ns.div_ceil(budget).saturating_add(1);
-            (vcpu.core == core).then_some((task, pieces))
-        })
+        let here = tasks.filter(move |task| self.vcpus[task.vcpu].core == core);
+        here.map(|task| self.jobs(task))
     }
 
-    fn ahead(&self, core: usize, changes: u64) -> Vec<Reservation> {
-        let Overhead {
-            decision,
-            interrupt,
-        } = self.overhead;
-        let tasks = self.tasks.iter();
-        let here = tasks.filter(|task| self.vcpus[task.vcpu].core == core);
-        let released = here.map(|task| Overhead::ahead(decision, 1, task.period_ns));
-        let halves = self.of_bottom_halves(core);
-        let halves = halves.map(|(task, pieces)| {
-            let decisions = START_AND_END.saturating_mul(pieces);
-            Overhead::ahead(decision, decisions, task.period_ns)
-        });
-        let doorbells = self.doorbells.iter().flat_map(|&(limit, per_ns)| {
-            // As many again may fall into a span that begins before the end of a window.
-            let each = |per_ns| Overhead::ahead(interrupt, limit, per_ns);
-            [each(per_ns), each(ONCE)]
-        });
-        let slots = Overhead::ahead(decision, changes, self.schedule.frame_ns);
-        let all = released.chain(halves).chain(doorbells).chain([slots]);
+    fn jobs(&self, task: &Task) -> Jobs {
+        match self.vcpus[task.vcpu].kind {
+            VcpuKind::Io { percent } => {
+                let cause = self.vcpus[task.cause].budget();
+                let period = cause.map_or(0, |main| main.period);
+                Jobs::of_bottom_half(task.period_ns, task.wcet_ns, percent, period)
+            }
+            _ => Jobs::each(task.period_ns),
+        }
+    }
+
+    fn ahead(&self, core: usize, changes: Starts) -> Vec<Reservation> {
+        let jobs = self.jobs_on(core).map(|jobs| self.overhead.of_jobs(jobs));
+        let doorbells = self.doorbells.iter();
+        let doorbells =
+            doorbells.flat_map(|&(limit, per_ns)| self.overhead.of_doorbell(limit, per_ns));
+        let all = jobs
+            .chain(doorbells)
+            .chain([self.overhead.of_changes(changes)]);
         all.flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timing::{Place, Schedule, Slot, Vcpu};
+    use bulkhead_analysis::admission::{Admission, Misfit, Refused};
+    use bulkhead_analysis::deciding::Deciding;
+    use bulkhead_analysis::overhead::Overhead;
+    use bulkhead_analysis::placement::Placement;
+    use bulkhead_analysis::time_partitions::{self, Placed};
+    use bulkhead_analysis::utilisation::Fraction;
+    use bulkhead_analysis::vcpu::Io;
+    use proptest::prelude::*;
+
+    const MOST: usize = 8;
+    const FRAME_NS: u64 = 20_000_000;
+
+    /// A scheduler that is asked for one VCPU after the other.
+    enum Scheduler {
+        Ordered(Admission<MOST>),
+        Placed(Placement<MOST, 1>),
+    }
+
+    impl Scheduler {
+        fn new(timing: &Timing) -> Result<Self, Refused> {
+            let slots = &timing.schedule.slots;
+            let count = |deciding: &mut Deciding| {
+                deciding.count(timing.overhead, timing.keeping());
+                for &(limit, per_ns) in &timing.doorbells {
+                    deciding.doorbell(limit, per_ns)?;
+                }
+                deciding.slots(slots.len() as u64, FRAME_NS)
+            };
+            if timing.schedule.order == Order::FixedPriority {
+                let mut placement = Placement::new();
+                count(placement.deciding())?;
+                for slot in slots {
+                    let slot = time_partitions::Slot {
+                        start: slot.start_ns,
+                        length: slot.length_ns,
+                        partition: slot.partition,
+                    };
+                    placement.slot(FRAME_NS, slot)?;
+                }
+                return Ok(Self::Placed(placement));
+            }
+            let mut admission = Admission::new();
+            if timing.schedule.order == Order::EarliestDeadline {
+                admission.by_deadline();
+            }
+            count(admission.deciding())?;
+            Ok(Self::Ordered(admission))
+        }
+
+        /// Asks for the last VCPU.
+        fn ask(&mut self, timing: &Timing) -> Result<(), Refused> {
+            let number = timing.vcpus.len() - 1;
+            let vcpu = &timing.vcpus[number];
+            let tasks = || timing.tasks.iter().filter(|task| task.vcpu == number);
+            let jobs = tasks().map(|task| timing.jobs(task));
+            let VcpuKind::Io { percent } = vcpu.kind else {
+                let limits = vcpu.budget().expect("valid");
+                return match self {
+                    Self::Ordered(known) => known.main(number, limits, jobs),
+                    Self::Placed(known) => {
+                        let placed = Placed {
+                            limits,
+                            partition: vcpu.place.partition,
+                            priority: vcpu.place.priority,
+                            reservation: matches!(vcpu.kind, VcpuKind::Reservation { .. }),
+                        };
+                        known.vcpu(number, placed, jobs)
+                    }
+                };
+            };
+            let cause = tasks().map(|task| &timing.vcpus[task.cause]).next();
+            let cause = cause.expect("it works for one");
+            let period = cause.budget().expect("valid").period;
+            let utilisation = Fraction::ratio(percent.into(), 100).expect("valid");
+            match self {
+                Self::Ordered(known) => known.io(utilisation, [period; 2], jobs),
+                Self::Placed(known) => {
+                    let io = Io {
+                        utilisation,
+                        longest: period,
+                        rank: cause.place.priority.into(),
+                    };
+                    known.io(io, jobs)
+                }
+            }
+        }
+    }
+
+    /// A Main VCPU: C in percent of T, T in 10 us, distances of its jobs in percent of T, priority, time partition,
+    /// whether it is a reservation.
+    type Main = (u64, u64, Vec<u64>, u8, u8, bool);
+    /// An I/O VCPU: percent, C of its jobs in percent of the T of whom it works for, and a number for that one.
+    type Half = (u32, u64, usize);
+
+    /// Without VCPUs.
+    fn empty(order: Order, decision: u64) -> Timing {
+        let by_priority = order == Order::FixedPriority;
+        let slot = Slot {
+            name: "slot".into(),
+            core: 0,
+            partition: 1,
+            start_ns: 1_000_000,
+            length_ns: 15_000_000,
+        };
+        Timing {
+            schedule: Schedule {
+                order,
+                frame_ns: if by_priority { FRAME_NS } else { 0 },
+                slots: by_priority.then_some(slot).into_iter().collect(),
+                ..Schedule::default()
+            },
+            overhead: Overhead {
+                decision,
+                interrupt: decision / 9,
+            },
+            doorbells: vec![(2, 3_000_000)],
+            ..Timing::default()
+        }
+    }
+
+    /// No two periods are the same: the description knows who of equals stands first, a scheduler only who came
+    /// first.
+    fn timing(mains: &[Main], halves: &[Half], order: Order, decision: u64) -> Timing {
+        let by_priority = order == Order::FixedPriority;
+        let mut timing = empty(order, decision);
+        for (number, (percent, period, jobs, priority, partition, reservation)) in
+            mains.iter().enumerate()
+        {
+            let period_ns = period * 10_000 + number as u64 * 100;
+            let capacity_ns = period_ns * percent / 100;
+            let band = by_priority && *reservation;
+            timing.vcpus.push(Vcpu {
+                name: format!("main{number}"),
+                span: 0..0,
+                kind: match band {
+                    true => VcpuKind::Reservation {
+                        capacity_ns,
+                        period_ns,
+                    },
+                    false => VcpuKind::Main {
+                        capacity_ns,
+                        period_ns,
+                    },
+                },
+                place: Place {
+                    partition: if band { 0 } else { *partition },
+                    priority: *priority,
+                },
+                core: 0,
+            });
+            let distances = jobs.iter().map(|percent| period_ns * percent / 100);
+            let tasks = distances.map(|distance| (number, number, capacity_ns, distance));
+            timing.tasks.extend(tasks.map(task));
+        }
+        for &(percent, wcet, cause) in halves {
+            let cause = cause % mains.len();
+            let period = timing.vcpus[cause].budget().expect("valid").period;
+            let number = timing.vcpus.len();
+            timing.vcpus.push(Vcpu {
+                name: format!("io{number}"),
+                span: 0..0,
+                kind: VcpuKind::Io { percent },
+                place: Place::default(),
+                core: 0,
+            });
+            let half = (number, cause, period * wcet / 100, period);
+            timing.tasks.push(task(half));
+        }
+        timing
+    }
+
+    fn task((vcpu, cause, wcet_ns, period_ns): (usize, usize, u64, u64)) -> Task {
+        Task {
+            name: format!("of{vcpu}"),
+            span: 0..0,
+            vcpu,
+            cause,
+            wcet_ns,
+            period_ns,
+            deadline_ns: period_ns,
+        }
+    }
+
+    /// What is described up to the VCPU of that number.
+    fn up_to(timing: &Timing, number: usize) -> Timing {
+        let tasks = timing.tasks.iter();
+        Timing {
+            vcpus: timing.vcpus[..=number].to_vec(),
+            tasks: tasks.filter(|task| task.vcpu <= number).cloned().collect(),
+            ..timing.clone()
+        }
+    }
+
+    fn shapes() -> impl Strategy<Value = (Vec<Main>, Vec<Half>)> {
+        let jobs = prop::collection::vec(40u64..250, 0..3);
+        let main = (2u64..30, 50u64..4000, jobs, 0u8..4, 0u8..2, any::<bool>());
+        let mains = prop::collection::vec(main, 1..6);
+        (
+            mains,
+            prop::collection::vec((1u32..8, 1u64..5, 0usize..6), 0..3),
+        )
+    }
+
+    fn orders() -> impl Strategy<Value = Order> {
+        prop::sample::select(vec![
+            Order::RateMonotonic,
+            Order::EarliestDeadline,
+            Order::FixedPriority,
+        ])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        /// Who is asked for at run time is admitted where the description of all up to it is, and refused for the
+        /// same VCPU with the same number.
+        #[test]
+        fn a_scheduler_answers_as_the_description_is_answered(
+            (mains, halves) in shapes(),
+            order in orders(),
+            decision in prop::sample::select(vec![0, 3_600, 14_400, 57_600]),
+        ) {
+            let all = timing(&mains, &halves, order, decision);
+            let mut scheduler = Scheduler::new(&all).expect("there is room");
+            for number in 0..all.vcpus.len() {
+                let known = up_to(&all, number);
+                let described = known.analyse()[0].misfit;
+                let asked = scheduler.ask(&known);
+                let expected = described.map(|(vcpu, lacks)| Refused::Misfit(Misfit { vcpu, lacks }));
+                prop_assert_eq!(asked.err(), expected);
+                if expected.is_some() {
+                    break;
+                }
+            }
+        }
     }
 }

@@ -17,7 +17,7 @@ use bulkhead_component::{First, clock, console, println};
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::Binding;
-use bulkhead_slite::{Mutex, VcpuThreads};
+use bulkhead_slite::{Mutex, VcpuThreads, jobs_on};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use end::End;
@@ -69,6 +69,8 @@ fn start(first: &mut First) -> Result<(), Status> {
     let timing = first.timing(archive)?;
     let word = |key, usual| argument(&info, key).unwrap_or(usual);
     CORE.threads.prepare(first)?;
+    let counted = CORE.configure(&timing, 0);
+    counted.map_err(|_| Status::BadArgument)?;
     let vcpu = timing.vcpus.first().ok_or(Status::Nothing)?;
     let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(clock::ticks);
     let settings = Settings {
@@ -79,7 +81,7 @@ fn start(first: &mut First) -> Result<(), Status> {
         pause_ticks: period,
     };
     let _kept = SETTINGS.with(&CORE.threads, |known| *known = settings);
-    let vcpu = CORE.create_main(first, Capacity { capacity, period });
+    let vcpu = CORE.create_main(first, Capacity { capacity, period }, jobs_on(&timing, 0));
     let binding = Binding::main(vcpu.map_err(|_| Status::BadArgument)?);
     let channel = info.channels.first().ok_or(Status::Nothing)?;
     let entry = match channel.role {

@@ -28,7 +28,7 @@ use bulkhead_net::Problem;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, Place, Priority, ServerId};
-use bulkhead_slite::{Mutex, Refused, VcpuThreads};
+use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -148,9 +148,7 @@ fn start(first: &mut First) -> Result<(), Failure> {
     let doorbell = doorbells.next().map(u64::from);
     let doorbell = doorbell.or(storm::open(first, info)?);
     CORE.threads.prepare(first)?;
-    if let Some(schedule) = timing.schedule {
-        CORE.configure(schedule, timing.slots, 0)?;
-    }
+    CORE.configure(&timing, 0)?;
     LOAD.calibrate();
     let servers = create_all(first, info, timing)?;
     for (task, job) in timing.tasks.iter().zip(&JOBS) {
@@ -198,9 +196,10 @@ fn reporter(first: &mut First, timing: Timing) -> Result<Option<ServerId>, Failu
     let [capacity, period] = REPORTER.map(ticks);
     // Whether what is not described fits is found out here.
     let limits = Capacity { capacity, period };
+    let jobs = [Jobs::each(clock::frequency())];
     let created = match placed(timing) {
-        true => CORE.create_placed(first, limits, Place::Partition(0, LEAST)),
-        false => CORE.create_main(first, limits),
+        true => CORE.create_placed(first, limits, Place::Partition(0, LEAST), jobs),
+        false => CORE.create_main(first, limits, jobs),
     };
     match created {
         Err(Refused::Admission(admission::Refused::Misfit(misfit))) => {
@@ -270,13 +269,14 @@ fn create(
             vcpu.percent,
             periods,
             most.filter(|_| placed(timing)),
+            jobs_on(&timing, number),
         )
     } else {
         let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
         let limits = Capacity { capacity, period };
         match placed(timing) {
-            true => CORE.create_placed(first, limits, place(vcpu)),
-            false => CORE.create_main(first, limits),
+            true => CORE.create_placed(first, limits, place(vcpu), jobs_on(&timing, number)),
+            false => CORE.create_main(first, limits, jobs_on(&timing, number)),
         }
     };
     if let Err(refused) = answer {
@@ -340,7 +340,8 @@ fn ask(timing: Timing) {
     let [capacity, period] = [capacity_us, period_us].map(|us| ticks(us * 1000));
     let limits = Capacity { capacity, period };
     let answer = MEANS.with(&CORE.threads, |means| {
-        means.as_mut().map(|first| CORE.create_main(first, limits))
+        let first = means.as_mut()?;
+        Some(CORE.create_main(first, limits, []))
     });
     match answer.ok().flatten() {
         Some(Ok(_)) => println!("a VCPU of {capacity_us} us in {period_us} us: created"),
@@ -350,7 +351,7 @@ fn ask(timing: Timing) {
                 .vcpus
                 .get(misfit.vcpu)
                 .map_or("the new one", |vcpu| name_text(&vcpu.name)),
-            nanoseconds(misfit.lacks) / 1000
+            nanoseconds(misfit.lacks).div_ceil(1000)
         ),
         other => println!("a VCPU of {capacity_us} us in {period_us} us: {other:?}"),
     }

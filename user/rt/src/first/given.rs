@@ -34,6 +34,10 @@ pub struct Timing {
     pub schedule: Option<&'static timing::Schedule>,
     /// Slots of all cores.
     pub slots: &'static [timing::Slot],
+    /// What deciding costs, where that is known.
+    pub costs: Option<&'static timing::Costs>,
+    /// Doorbells that ring in the partition.
+    pub doorbells: &'static [timing::Doorbell],
     /// Tuned pipes, solved and admitted.
     pub pipes: &'static [pipe::Pipe],
     /// Their stages, those of a pipe together.
@@ -47,6 +51,8 @@ impl Timing {
         tasks: &[],
         schedule: None,
         slots: &[],
+        costs: None,
+        doorbells: &[],
         pipes: &[],
         stages: &[],
     };
@@ -71,6 +77,17 @@ impl Timing {
             }
             None => (None, &[][..], rest),
         };
+        let found = timing::Costs::ref_from_prefix(rest).ok();
+        let found = found.filter(|(costs, _)| costs.magic == timing::COSTS_MAGIC);
+        let (costs, doorbells, rest) = match found {
+            Some((costs, rest)) => {
+                let count = costs.doorbells as usize;
+                let doorbells =
+                    <[timing::Doorbell]>::ref_from_prefix_with_elems(rest, count).ok()?;
+                (Some(costs), doorbells.0, doorbells.1)
+            }
+            None => (None, &[][..], rest),
+        };
         let found = pipe::Head::ref_from_prefix(rest).ok();
         let found = found.filter(|(head, _)| head.magic == pipe::PIPES_MAGIC);
         let (pipes, stages) = match found {
@@ -88,6 +105,8 @@ impl Timing {
             tasks,
             schedule,
             slots,
+            costs,
+            doorbells,
             pipes,
             stages,
         })

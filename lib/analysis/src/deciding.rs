@@ -1,0 +1,163 @@
+//! Decisions of a core, counted as its VCPUs are admitted
+//!
+//! [`crate::overhead`] over what is known so far, in room that is there from the start: for a scheduler that cannot
+//! allocate. Where nothing costs anything, nothing is kept.
+
+use crate::admission::Refused;
+use crate::overhead::{Activity, Asked, Jobs, Keeping, Overhead, Starts};
+use crate::{Reservation, Time};
+
+/// Tasks, doorbells and changes of slots of a core that are counted.
+pub const ROOM: usize = 64;
+
+const NOTHING: Reservation = Reservation {
+    capacity: 0,
+    period: 0,
+};
+
+const NOBODY: Starts = Starts {
+    often: 0,
+    period: 0,
+};
+
+/// What decides beside the VCPUs themselves.
+#[derive(Clone, Debug)]
+pub struct Deciding {
+    overhead: Overhead,
+    keeping: Keeping,
+    /// More important than all.
+    ahead: List<Reservation>,
+    /// What preempts all.
+    before: List<Starts>,
+}
+
+/// So much was known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark([usize; 2]);
+
+impl Default for Deciding {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Deciding {
+    /// Where nothing costs anything.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            overhead: Overhead {
+                decision: 0,
+                interrupt: 0,
+            },
+            keeping: Keeping {
+                chunks: 0,
+                quantum: None,
+            },
+            ahead: List::of(NOTHING),
+            before: List::of(NOBODY),
+        }
+    }
+
+    /// Says what it costs, before anything is counted.
+    pub const fn count(&mut self, overhead: Overhead, keeping: Keeping) {
+        self.overhead = overhead;
+        self.keeping = keeping;
+    }
+
+    /// Counts a doorbell that rings at most `limit` times in `period`.
+    ///
+    /// # Errors
+    /// [`Refused::Full`].
+    pub fn doorbell(&mut self, limit: u64, period: Time) -> Result<(), Refused> {
+        let both = self.overhead.of_doorbell(limit, period);
+        both.into_iter()
+            .flatten()
+            .try_for_each(|one| self.ahead.push(one))
+    }
+
+    /// Counts so many slots in a frame.
+    ///
+    /// # Errors
+    /// [`Refused::Full`].
+    pub fn slots(&mut self, slots: u64, frame: Time) -> Result<(), Refused> {
+        let changes = Starts::of_slots(slots, frame);
+        if let Some(ahead) = self.overhead.of_changes(changes) {
+            self.before.push(changes)?;
+            self.ahead.push(ahead)?;
+        }
+        Ok(())
+    }
+
+    /// Counts the tasks of a VCPU. Answers how many of their jobs come in `window`.
+    pub(crate) fn tasks(
+        &mut self,
+        tasks: impl IntoIterator<Item = Jobs>,
+        window: Time,
+    ) -> Result<u64, Refused> {
+        let mut count = 0u64;
+        for jobs in tasks {
+            count = count.saturating_add(jobs.within(window));
+            if let Some(ahead) = self.overhead.of_jobs(jobs) {
+                self.ahead.push(ahead)?;
+                if jobs.pieces > 0 {
+                    self.before.push(jobs.starts())?;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    pub(crate) const fn mark(&self) -> Mark {
+        Mark([self.ahead.count, self.before.count])
+    }
+
+    /// Forgets what was counted since.
+    pub(crate) const fn back(&mut self, Mark([ahead, before]): Mark) {
+        self.ahead.count = ahead;
+        self.before.count = before;
+    }
+
+    /// What is more important than all VCPUs.
+    pub(crate) fn ahead(&self) -> &[Reservation] {
+        self.ahead.all()
+    }
+
+    /// VCPUs, which are ordered by rank, with what their decisions take.
+    pub(crate) fn prolonged<const M: usize>(&self, vcpus: &[Asked]) -> [Reservation; M] {
+        let mut activities = [Activity::default(); M];
+        let before = self.before.all();
+        self.keeping.activities(before, vcpus, &mut activities);
+        let mut found = [NOTHING; M];
+        for ((found, vcpu), activity) in found.iter_mut().zip(vcpus).zip(activities) {
+            *found = self.overhead.prolong(vcpu.limits, activity);
+        }
+        found
+    }
+}
+
+/// As many as there are, in the order in which they came.
+#[derive(Clone, Debug)]
+struct List<T> {
+    items: [T; ROOM],
+    count: usize,
+}
+
+impl<T: Copy> List<T> {
+    const fn of(nothing: T) -> Self {
+        Self {
+            items: [nothing; ROOM],
+            count: 0,
+        }
+    }
+
+    fn push(&mut self, item: T) -> Result<(), Refused> {
+        *self.items.get_mut(self.count).ok_or(Refused::Full)? = item;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn all(&self) -> &[T] {
+        self.items.get(..self.count).unwrap_or(&[])
+    }
+}
