@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Mutated descriptions in a normal run.
-const CASES: usize = 100_000;
+const CASES: usize = 50_000;
 /// Threads that share them.
 const THREADS: usize = 2;
 /// One of so many is also shown as for people, which takes longest.
