@@ -16,6 +16,7 @@
 //! scheduler, wrong `ip`/`sp` are used only for a thread that last ran in that scheduler's own user
 //! mode, and the event queue is only ever written by the kernel.
 
+use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Bytes from a thread's stored `ip` to where the *kernel* resumes it. A user-level switch arrives
@@ -50,6 +51,11 @@ pub enum EventKind {
     Expired = 2,
     /// It faulted and was not resumed.
     Faulted = 3,
+}
+
+impl EventKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Activated, Self::Blocked, Self::Expired, Self::Faulted];
 }
 
 /// A scheduler event.
@@ -104,6 +110,23 @@ impl Scb {
                 }
             }; EVENTS],
         }
+    }
+
+    /// The next event, taken as read: the thread's index, and what happened to it. `None` where there is none, or one
+    /// of no known kind. For the scheduler alone.
+    #[inline(always)]
+    pub fn next_event(&self) -> Option<(u64, EventKind)> {
+        let consumed = self.consumed.load(Relaxed);
+        if consumed == self.produced.load(Relaxed) {
+            return None;
+        }
+        let event = self.events.get(consumed as usize % EVENTS)?;
+        let (thread, kind) = (event.thread.load(Relaxed), event.kind.load(Relaxed));
+        self.consumed.store(consumed.wrapping_add(1), Relaxed);
+        let kind = EventKind::ALL
+            .into_iter()
+            .find(|known| *known as u32 == kind)?;
+        Some((thread.into(), kind))
     }
 }
 

@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "the switch is assembly")]
 
 use crate::call::{Answer, call};
-use bulkhead_abi::dispatch::{Dcb, EVENTS, EventKind, KERNEL_RESUME_OFFSET, MAX_THREADS, Scb};
+use bulkhead_abi::dispatch::{Dcb, KERNEL_RESUME_OFFSET, MAX_THREADS, Scb};
 use bulkhead_abi::kernel::{KEEP, NEVER, Operation, SAME_TIME, SCB_ADDRESS};
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -136,27 +136,6 @@ pub fn block(scb: &'static Scb, index: usize) -> &'static Dcb {
     let dcb: *const Dcb = core::ptr::with_exposed_provenance(place);
     // SAFETY: in the same page, behind the SCB.
     unsafe { &*dcb }
-}
-
-/// The next event: the thread's index, and what happened to it.
-#[must_use]
-pub fn next_event(scb: &Scb) -> Option<(u64, EventKind)> {
-    const KINDS: [EventKind; 4] = [
-        EventKind::Activated,
-        EventKind::Blocked,
-        EventKind::Expired,
-        EventKind::Faulted,
-    ];
-    let consumed = scb.consumed.load(Relaxed);
-    if consumed == scb.produced.load(Relaxed) {
-        return None;
-    }
-    let event = scb.events.get(consumed as usize % EVENTS)?;
-    let index = event.thread.load(Relaxed);
-    let kind = event.kind.load(Relaxed);
-    scb.consumed.store(consumed.wrapping_add(1), Relaxed);
-    let kind = KINDS.into_iter().find(|known| *known as u32 == kind)?;
-    Some((index.into(), kind))
 }
 
 /// Takes all events as read.

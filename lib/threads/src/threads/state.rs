@@ -4,7 +4,7 @@ use super::{Decided, HandOver, IDLE, OWN, State, Wait, thread_of};
 use crate::events::Wish;
 use crate::lock::Lock;
 use crate::{Machine, NEVER, Time};
-use bulkhead_abi::dispatch::{EVENTS, EventKind, MAX_THREADS, Scb};
+use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_sched::policy::Policy;
 use bulkhead_sched::{Decision, ThreadId};
 use core::sync::atomic::Ordering::Relaxed;
@@ -113,7 +113,7 @@ impl<P: Policy, const N: usize> State<P, N> {
         if M::scb().overflow.load(Relaxed) != 0 {
             M::fetch();
         }
-        while let Some((index, kind)) = next_event(M::scb()) {
+        while let Some((index, kind)) = M::scb().next_event() {
             if index == OWN || index == IDLE {
                 continue;
             }
@@ -183,23 +183,4 @@ impl<P: Policy, const N: usize> State<P, N> {
             self.name(thread_of(index))
         }
     }
-}
-
-/// The next event: the thread's index, and what happened to it.
-fn next_event(scb: &Scb) -> Option<(u64, EventKind)> {
-    const KINDS: [EventKind; 4] = [
-        EventKind::Activated,
-        EventKind::Blocked,
-        EventKind::Expired,
-        EventKind::Faulted,
-    ];
-    let consumed = scb.consumed.load(Relaxed);
-    if consumed == scb.produced.load(Relaxed) {
-        return None;
-    }
-    let event = &scb.events[consumed as usize % EVENTS];
-    let (index, kind) = (event.thread.load(Relaxed), event.kind.load(Relaxed));
-    scb.consumed.store(consumed.wrapping_add(1), Relaxed);
-    let kind = KINDS.into_iter().find(|known| *known as u32 == kind)?;
-    Some((index.into(), kind))
 }

@@ -18,7 +18,6 @@ use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{NEVER, Operation, Status, first};
 use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
-use bulkhead_component::dispatch::next_event;
 use bulkhead_component::{First, clock, console, fault, println};
 use bulkhead_formats::archive::{Checked, Component};
 use core::convert::Infallible;
@@ -97,7 +96,7 @@ fn watch(ward: &Ward) -> Result<Infallible, Refusal> {
     let scb = ward.root.scb;
     loop {
         let mut faulted = false;
-        while let Some((_, kind)) = next_event(scb) {
+        while let Some((_, kind)) = scb.next_event() {
             faulted |= kind == EventKind::Faulted;
         }
         if faulted {

@@ -10,7 +10,7 @@
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{ALL, IMAGE, LEAVES, Operation, Packed, SLOTS, Status, first as slots};
 use bulkhead_component::call::call;
-use bulkhead_component::dispatch::{next_event, scb};
+use bulkhead_component::dispatch::scb;
 use bulkhead_component::first::{Component, Subsystem};
 use bulkhead_component::{First, clock, console, println};
 use core::sync::atomic::Ordering::Relaxed;
@@ -107,7 +107,7 @@ impl Ward {
         let end = clock::now() + SLICE;
         loop {
             let mut faulted = false;
-            while let Some((of, kind)) = next_event(scb()) {
+            while let Some((of, kind)) = scb().next_event() {
                 faulted |= of == index && kind == EventKind::Faulted;
             }
             if scb().overflow.load(Relaxed) != 0 {

@@ -10,7 +10,7 @@ use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{NEVER, Operation, Packed, STACK_TOP, Status, ThreadWord, first};
 use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
-use bulkhead_component::dispatch::{Target, dcb, next_event, scb};
+use bulkhead_component::dispatch::{Target, dcb, scb};
 use bulkhead_component::first::Component;
 use bulkhead_component::invocation::invoke;
 use bulkhead_component::{First, clock, console, println};
@@ -85,7 +85,7 @@ fn watch(first: &mut First) -> Result<Infallible, Status> {
 /// Runs a thread until it is stopped, and how.
 fn stopped(culprit: Target, slice: u64) -> Result<EventKind, Status> {
     loop {
-        while let Some((index, kind)) = next_event(scb()) {
+        while let Some((index, kind)) = scb().next_event() {
             let is_end = [EventKind::Faulted, EventKind::Expired].contains(&kind);
             if index == culprit.index && is_end {
                 return Ok(kind);
