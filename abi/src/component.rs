@@ -11,6 +11,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Interfaces of a partition.
 pub const MAX_INTERFACES: usize = 16;
+/// Pieces of memory that components of a partition share.
+pub const MAX_SHARED: usize = 3;
 /// Where a component finds its [`ComponentInfo`], read-only.
 pub const INFO_ADDRESS: u64 = STACK_TOP;
 /// [`Wiring::priority`] of a component without a thread.
@@ -98,6 +100,30 @@ pub struct Interface {
     pub reserved: u32,
 }
 
+/// Memory that some components have in common, which they alone reach.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Shared {
+    /// Its name.
+    pub name: [u8; NAME_LEN],
+    /// Its pages.
+    pub pages: u32,
+    /// Bit i: component i has it.
+    pub components: u32,
+}
+
+/// The same, where one of them finds it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct SharedMemory {
+    /// Its name; zeros where the component does not have it.
+    pub name: [u8; NAME_LEN],
+    /// Where it begins.
+    pub address: u64,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
 /// What a component may have and needs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -134,6 +160,19 @@ pub struct Wiring {
     pub core: u32,
     /// Channel ends whose doorbells are its thread's interrupts: among [`Wiring::channels`].
     pub doorbells: u32,
+    /// The task that its thread is, which says on which VCPU: 1 + its number ([`crate::timing`]), or 0. Then
+    /// [`Wiring::priority`] says nothing.
+    pub task: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+impl Wiring {
+    /// Whether it has a thread.
+    #[must_use]
+    pub const fn has_thread(&self) -> bool {
+        self.priority != NO_THREAD || self.task != 0
+    }
 }
 
 const _: () = assert!(MAX_INTERFACES <= 32 && MAX_COMPONENTS <= 16);
@@ -186,13 +225,20 @@ pub struct ComponentInfo {
     pub number: u32,
     /// As in its [`Wiring`].
     pub needs: u32,
-    /// The PCIe function that it drives; without a name, none.
+    /// The PCIe function that it drives; without a name, none. Its [`Function::memory`] is what the function calls
+    /// the component's memory.
     pub function: Function,
     /// Names of the interfaces; number i is invoked by the capability at [`interface_slot`]`(i)`.
     pub interfaces: [[u8; NAME_LEN]; MAX_INTERFACES],
+    /// What it shares with others, by its place in [`crate::kernel::Archive::shared`].
+    pub shared: [SharedMemory; MAX_SHARED],
 }
 
-const _: () = assert!(size_of::<ComponentInfo>() <= 8 * stages::SHARED_FROM);
+// A nested pipeline, which shares nothing else, has the words of `stages` at the page's end.
+const _: () = assert!(
+    size_of::<ComponentInfo>() <= crate::PAGE_SIZE as usize
+        && core::mem::offset_of!(ComponentInfo, shared) <= 8 * stages::SHARED_FROM
+);
 
 /// What a scheduler asks of the boot component: first word of a message. The answer's value is a status;
 /// `Resting` and `InUse`: it is to be asked again.
@@ -213,11 +259,13 @@ pub mod threads {
     pub const YIELD: u64 = 1;
     /// The caller works: once all threads of applications do, the partition is up.
     pub const READY: u64 = 2;
-    /// The caller waits for its next interrupt, from its device, which it has served, or by a doorbell.
-    /// Answers how many came at once.
+    /// The caller waits for its next interrupt, from its device, which it has served, or by a doorbell; or until it
+    /// is woken by who shares memory with it. Answers how many of all these came at once.
     pub const SERVED: u64 = 3;
     /// Doorbell `x2`, that of a channel's end which the caller holds, rings. The answer is a status.
     pub const RING: u64 = 4;
+    /// Who shares memory `x2` with the caller is notified, as by an interrupt. The answer is a status.
+    pub const WAKE: u64 = 5;
 }
 
 /// Interface `stages`, which the scheduler of a pipeline provides, and the words in which it tells a
@@ -288,6 +336,15 @@ pub mod console {
     pub const BYTES: usize = 24;
     /// Takes what was typed: answers how many bytes in the lowest one, at most seven, and those above it.
     pub const READ: u64 = 1;
+}
+
+/// Interface `frames`, which the driver of a network card provides to who shares memory for frames with it: first word
+/// of a message.
+pub mod frames {
+    /// The interface's name.
+    pub const NAME: &str = "frames";
+    /// Sends what is in that memory to be sent, on the caller's thread. Answers how many frames.
+    pub const SEND: u64 = 0;
 }
 
 /// Interface `can`, which the driver of a CAN controller provides: first word of a message. Each client

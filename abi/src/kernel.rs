@@ -7,7 +7,7 @@
 //! [`Kind::Invoke`] goes on in another component and [`Kind::Return`] comes back
 //! (`doc/interfaces/kernel.md`).
 
-use crate::component::{Interface, MAX_INTERFACES, Wiring};
+use crate::component::{Interface, MAX_INTERFACES, MAX_SHARED, Shared, Wiring};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Defines a closed, numbered enumeration with its way back from a number.
@@ -376,6 +376,8 @@ pub struct Archive {
     pub wiring: [Wiring; MAX_COMPONENTS],
     /// The interfaces among them; a name of zeros ends the list.
     pub interfaces: [Interface; MAX_INTERFACES],
+    /// What components share; a name of zeros ends the list.
+    pub shared: [Shared; MAX_SHARED],
 }
 
 const _: () = assert!(size_of::<Archive>() <= crate::PAGE_SIZE as usize);

@@ -43,16 +43,37 @@ pub struct Full;
 /// A network card.
 #[derive(Debug)]
 pub struct Card<'a, S> {
-    transport: Transport<S>,
-    memory: Dma<'a>,
-    incoming: Queue,
-    outgoing: Queue,
-    /// Buffers of the outgoing queue that were never used.
-    fresh: u16,
+    incoming: Incoming<'a, S>,
+    outgoing: Outgoing<'a, S>,
     address: [u8; 6],
 }
 
-impl<'a, S: Space> Card<'a, S> {
+/// The half of a card that receives.
+#[derive(Debug)]
+pub struct Incoming<'a, S> {
+    transport: Transport<S>,
+    memory: Dma<'a>,
+    queue: Queue,
+}
+
+/// The half of a card that sends: it has nothing in common with the other one but the registers, each of which one of
+/// them alone writes.
+#[derive(Debug)]
+pub struct Outgoing<'a, S> {
+    transport: Transport<S>,
+    memory: Dma<'a>,
+    queue: Queue,
+    /// Buffers that were never used.
+    fresh: u16,
+}
+
+/// Place of a queue's buffer in the memory.
+const fn buffer(queue: u16, number: u16) -> usize {
+    let before = queue as usize * BUFFERS as usize + number as usize;
+    2 * QUEUE + before * BUFFER
+}
+
+impl<'a, S: Space + Clone> Card<'a, S> {
     /// Starts a card, whatever it did before: it may receive at once.
     ///
     /// # Errors
@@ -68,21 +89,28 @@ impl<'a, S: Space> Card<'a, S> {
             layout.clear(memory);
             transport.queue(number, BUFFERS, layout.addresses(memory))?;
         }
-        let mut card = Self {
-            address: transport.address(),
-            transport,
+        let outgoing = Outgoing {
+            transport: transport.clone(),
             memory,
-            incoming: Queue::new(incoming),
-            outgoing: Queue::new(outgoing),
+            queue: Queue::new(outgoing),
             fresh: 0,
         };
-        card.outgoing.mute(memory);
+        outgoing.queue.set_mute(memory, true);
+        let mut incoming = Incoming {
+            transport,
+            memory,
+            queue: Queue::new(incoming),
+        };
         for number in 0..BUFFERS {
-            card.offer(number);
+            incoming.offer(number);
         }
-        card.transport.run()?;
-        card.transport.notify(RECEIVE);
-        Ok(card)
+        incoming.transport.run()?;
+        incoming.transport.notify(RECEIVE);
+        Ok(Self {
+            address: incoming.transport.address(),
+            incoming,
+            outgoing,
+        })
     }
 
     /// Its hardware address.
@@ -91,38 +119,73 @@ impl<'a, S: Space> Card<'a, S> {
         self.address
     }
 
+    /// Its halves, for two who do not wait for each other.
+    #[must_use]
+    pub fn split(self) -> (Incoming<'a, S>, Outgoing<'a, S>) {
+        (self.incoming, self.outgoing)
+    }
+
+    /// As [`Incoming::acknowledge`].
+    pub fn acknowledge(&self) -> bool {
+        self.incoming.acknowledge()
+    }
+
+    /// As [`Incoming::receive`].
+    pub fn receive(&mut self, into: &mut [u8]) -> Option<usize> {
+        self.incoming.receive(into)
+    }
+
+    /// As [`Outgoing::send`].
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn send(&mut self, frame: &[u8]) -> Result<(), Full> {
+        self.outgoing.send(frame)
+    }
+}
+
+impl<S: Space> Incoming<'_, S> {
     /// Whether it has asked for attention since it was asked last; it lowers its line.
     pub fn acknowledge(&self) -> bool {
         self.transport.acknowledge()
     }
 
-    const fn buffer(queue: u16, number: u16) -> usize {
-        let before = queue as usize * BUFFERS as usize + number as usize;
-        2 * QUEUE + before * BUFFER
+    /// Asks the card not to interrupt for what it receives, or to do so again; what came meanwhile is there to be
+    /// taken, and [`Incoming::has_frame`] then says so.
+    pub fn set_mute(&self, mute: bool) {
+        self.queue.set_mute(self.memory, mute);
+        order();
     }
 
     /// Gives a buffer to the card to receive into.
     fn offer(&mut self, number: u16) {
-        let at = Self::buffer(RECEIVE, number);
-        self.incoming
-            .describe(self.memory, number, at, BUFFER, true);
-        self.incoming.publish(self.memory, number);
+        let at = buffer(RECEIVE, number);
+        self.queue.describe(self.memory, number, at, BUFFER, true);
+        self.queue.publish(self.memory, number);
     }
 
     /// Takes the oldest frame out; its length, cut to `into`. Frames shorter than a header are dropped.
     pub fn receive(&mut self, into: &mut [u8]) -> Option<usize> {
-        let (number, written) = self.incoming.used(self.memory)?;
+        let (number, written) = self.queue.used(self.memory)?;
         let length = written.clamp(HEADER, BUFFER) - HEADER;
         let length = length.min(into.len());
-        let at = Self::buffer(RECEIVE, number) + HEADER;
+        let at = buffer(RECEIVE, number) + HEADER;
         self.memory.read(at, into.get_mut(..length)?);
         self.offer(number);
-        if self.incoming.wants_notice(self.memory) {
+        if self.queue.wants_notice(self.memory) {
             self.transport.notify(RECEIVE);
         }
         Some(length)
     }
 
+    /// Whether a frame has come that [`Incoming::receive`] would give.
+    #[must_use]
+    pub fn has_frame(&self) -> bool {
+        self.queue.has_used(self.memory)
+    }
+}
+
+impl<S: Space> Outgoing<'_, S> {
     /// Sends a frame, of which no more than [`FRAME`] bytes.
     ///
     /// # Errors
@@ -130,14 +193,13 @@ impl<'a, S: Space> Card<'a, S> {
     pub fn send(&mut self, frame: &[u8]) -> Result<(), Full> {
         let number = self.free().ok_or(Full)?;
         let frame = frame.get(..frame.len().min(FRAME)).unwrap_or(frame);
-        let at = Self::buffer(SEND, number);
+        let at = buffer(SEND, number);
         self.memory.write(at, &[0; HEADER]);
         self.memory.write(at + HEADER, frame);
         let bytes = HEADER + frame.len();
-        self.outgoing
-            .describe(self.memory, number, at, bytes, false);
-        self.outgoing.publish(self.memory, number);
-        if self.outgoing.wants_notice(self.memory) {
+        self.queue.describe(self.memory, number, at, bytes, false);
+        self.queue.publish(self.memory, number);
+        if self.queue.wants_notice(self.memory) {
             self.transport.notify(SEND);
         }
         Ok(())
@@ -149,13 +211,7 @@ impl<'a, S: Space> Card<'a, S> {
             self.fresh += 1;
             return Some(self.fresh - 1);
         }
-        self.outgoing.used(self.memory).map(|(number, _)| number)
-    }
-
-    /// Whether a frame has come that [`Card::receive`] would give.
-    #[must_use]
-    pub fn has_frame(&self) -> bool {
-        self.incoming.has_used(self.memory)
+        self.queue.used(self.memory).map(|(number, _)| number)
     }
 }
 

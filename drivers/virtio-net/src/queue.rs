@@ -51,9 +51,10 @@ impl Queue {
         }
     }
 
-    /// Asks the card not to interrupt for it.
-    pub(crate) fn mute(&self, memory: Dma<'_>) {
-        memory.set_half(self.at + DRIVER, r::NO_INTERRUPT);
+    /// Asks the card not to interrupt for it, or to do so.
+    pub(crate) fn set_mute(&self, memory: Dma<'_>, mute: bool) {
+        let flags = if mute { r::NO_INTERRUPT } else { 0 };
+        memory.set_half(self.at + DRIVER, flags);
     }
 
     /// Says where buffer `number` is, and whether the card writes it.

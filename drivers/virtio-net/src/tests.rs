@@ -268,7 +268,7 @@ fn a_card_is_brought_up_and_told_of_its_buffers() {
     assert_eq!(model.taken.get(), ALL, "what it knows, and nothing else");
     assert_eq!(model.status.get(), 15);
     assert!(model.enabled.iter().all(Cell::get));
-    assert!(!card.has_frame() && !card.acknowledge());
+    assert!(!card.split().0.has_frame());
     assert_eq!(model.told.get(), 1);
 }
 
@@ -285,12 +285,40 @@ fn frames_arrive_in_order_and_more_than_there_are_buffers() {
         assert!(!model.arrive(&frame(0)), "no room");
         assert!(card.acknowledge() && !card.acknowledge());
         for number in 0..usize::from(BUFFERS) {
-            assert!(card.has_frame());
             let length = card.receive(&mut into).expect("one more");
             assert_eq!(into[..length], frame(round * 100 + number));
         }
         assert_eq!(card.receive(&mut into), None);
     }
+}
+
+#[test]
+fn a_card_that_is_muted_keeps_what_comes() {
+    let memory = memory();
+    let model = Model::new(&memory);
+    let (mut incoming, _) = start(&model).expect("it is one").split();
+    incoming.set_mute(true);
+    assert!(model.arrive(&frame(1)));
+    assert!(!incoming.acknowledge(), "no interrupt");
+    assert!(incoming.has_frame());
+    incoming.set_mute(false);
+    assert_eq!(incoming.receive(&mut [0; FRAME]), Some(frame(1).len()));
+    assert!(model.arrive(&frame(2)) && incoming.acknowledge());
+}
+
+#[test]
+fn the_halves_work_by_themselves() {
+    let memory = memory();
+    let model = Model::new(&memory);
+    let (mut incoming, mut outgoing) = start(&model).expect("it is one").split();
+    let mut into = [0; FRAME];
+    for number in 0..3 * usize::from(BUFFERS) {
+        assert!(model.arrive(&frame(number)));
+        assert_eq!(outgoing.send(&frame(number + 7)), Ok(()));
+        let length = incoming.receive(&mut into).expect("it came");
+        assert_eq!(into[..length], frame(number));
+    }
+    assert_eq!(model.sent.take().len(), 3 * usize::from(BUFFERS));
 }
 
 #[test]

@@ -49,7 +49,7 @@ struct Part {
 }
 
 /// A function's registers, found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Transport<S> {
     space: S,
     common: Part,

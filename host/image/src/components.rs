@@ -3,7 +3,7 @@
 //! Behind the kernel's image, at the next page, lies the archive: a page that lists the components,
 //! then their segments as whole pages, zero-filled, so that they are mapped where they lie.
 
-use bulkhead_abi::component::{ANY_CORE, Interface, NO_THREAD, Wiring};
+use bulkhead_abi::component::{ANY_CORE, Interface, NO_THREAD, Shared, Wiring};
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::kernel::{
     ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, MAX_CORES, MAX_SEGMENTS, Packed, Rights,
@@ -70,6 +70,7 @@ pub fn pack(
     let buses = pcie::assign(described.system)?;
     let functions = guest_page::functions(described.system, &buses, described.partition, 0);
     wire(&mut archive, described, &functions);
+    share(&mut archive, described);
     check(&archive, described)?;
     bytes[..size_of::<Archive>()].copy_from_slice(archive.as_bytes());
     let ends = kernel.pieces.iter().map(|piece| piece.range().end);
@@ -83,6 +84,22 @@ pub fn pack(
     piece.size = piece.size.max(piece.bytes.len() as u64);
     kernel.pieces.push(piece);
     Ok(kernel)
+}
+
+/// Who shares what.
+fn share(archive: &mut Archive, described: &Described<'_>) {
+    let partition = described.system.partition(described.partition);
+    for (place, shared) in archive.shared.iter_mut().zip(&partition.shared) {
+        let has = |component: &Component| shared.components.contains(&component.name);
+        let bits = described.components.iter().enumerate();
+        *place = Shared {
+            name: name_field(&shared.name),
+            pages: (shared.size / PAGE_SIZE) as u32,
+            components: bits.fold(0, |bits, (number, one)| {
+                bits | u32::from(has(one)) << number
+            }),
+        };
+    }
 }
 
 /// Names become numbers.
@@ -142,6 +159,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             intid: driven.map_or(0, |place| functions[place].intid),
             core: component.core,
             doorbells: bits(&mut component.doorbells.iter().filter_map(number)),
+            task: component.task.map_or(0, |task| task as u32 + 1),
+            reserved: 0,
         };
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::draft::PART_NAMES;
 use crate::quantity::{size_text, time_text};
-use crate::system::{ChannelId, Component, Criticality, Image, Partition, System};
+use crate::system::{ChannelId, Component, Criticality, Image, Partition, SharedMemory, System};
 use bulkhead_abi::component::{ANY_CORE, Part, Role};
 use std::fmt::Write;
 
@@ -14,12 +14,17 @@ pub fn components_text(system: &System, partition: &Partition) -> String {
         // Writing to a string cannot fail.
         let _ = components
             .iter()
-            .try_for_each(|one| write_one(&mut text, system, one));
+            .try_for_each(|one| write_one(&mut text, system, partition, one));
     }
     text
 }
 
-fn write_one(out: &mut String, system: &System, component: &Component) -> std::fmt::Result {
+fn write_one(
+    out: &mut String,
+    system: &System,
+    partition: &Partition,
+    component: &Component,
+) -> std::fmt::Result {
     let role = match component.role {
         Role::Application => "application",
         Role::Driver => "driver",
@@ -38,6 +43,12 @@ fn write_one(out: &mut String, system: &System, component: &Component) -> std::f
     if let Some(priority) = component.priority {
         write!(out, ", priority {priority}")?;
     }
+    if let Some(task) = component
+        .task
+        .and_then(|task| partition.timing.tasks.get(task))
+    {
+        write!(out, ", task {}", task.name)?;
+    }
     if let Some([budget, period]) = component.budget_ns {
         write!(out, ", {} in {}", time_text(budget), time_text(period))?;
     }
@@ -51,11 +62,23 @@ fn write_one(out: &mut String, system: &System, component: &Component) -> std::f
         write!(out, ", memory {}", size_text(component.memory))?;
     }
     writeln!(out)?;
+    write_lists(out, system, partition, component)
+}
+
+/// What it has of others and of the partition.
+fn write_lists(
+    out: &mut String,
+    system: &System,
+    partition: &Partition,
+    component: &Component,
+) -> std::fmt::Result {
     let channel = |id: &ChannelId| system.channels[id.0].name.clone();
     let part = |part: &Part| PART_NAMES[*part as usize].to_owned();
     let function = component
         .function
         .map(|id| system.functions[id.0].name.clone());
+    let has = |shared: &&SharedMemory| shared.components.contains(&component.name);
+    let shared = partition.shared.iter().filter(has);
     for (what, names) in [
         ("provides", component.provides.clone()),
         ("needs", component.needs.clone()),
@@ -68,6 +91,7 @@ fn write_one(out: &mut String, system: &System, component: &Component) -> std::f
             "owns",
             component.owns.iter().map(part).chain(function).collect(),
         ),
+        ("shares", shared.map(|one| one.name.clone()).collect()),
     ] {
         if !names.is_empty() {
             writeln!(out, "    {what:<9} {}", names.join(", "))?;

@@ -12,7 +12,7 @@ mod section;
 mod time;
 
 pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
-pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, items, part};
+pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, SharedDraft, items, part};
 pub(crate) use function::FunctionDraft;
 pub(crate) use partition::{CoresDraft, ImageDraft, PartitionDraft};
 pub(crate) use pipe::{EndpointDraft, PipeDraft, PipeFunctionDraft};

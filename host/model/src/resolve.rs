@@ -4,12 +4,13 @@ use crate::board::Board;
 use crate::document::At;
 use crate::draft::{
     ChannelDraft, ComponentDraft, CoresDraft, Draft, Field, FunctionDraft, HOST, ImageDraft,
-    PartitionDraft, RateDraft, STACK_DEFAULT, items,
+    PartitionDraft, RateDraft, STACK_DEFAULT, SharedDraft, items,
 };
 use crate::pipes::described::{self, Described};
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
-    Image, Initrd, Kernel, Kind, Partition, PartitionId, Rate, Restart, Run, System, Trapping,
+    Image, Initrd, Kernel, Kind, Partition, PartitionId, Rate, Restart, Run, SharedMemory, System,
+    Trapping,
 };
 use bulkhead_abi::component::{ANY_CORE, OnFault, Role};
 use bulkhead_abi::guest::ChannelKind;
@@ -123,6 +124,15 @@ fn resolve_partition(
             .iter()
             .map(|function| function.name.value.clone())
             .collect(),
+        shared: all(&partition.shared, resolve_shared)?,
+    })
+}
+
+fn resolve_shared(shared: &SharedDraft) -> Option<SharedMemory> {
+    Some(SharedMemory {
+        name: shared.name.value.clone(),
+        size: shared.size.value()?,
+        components: plain(&shared.components.value()?, String::clone),
     })
 }
 
@@ -238,6 +248,13 @@ fn resolve_component(
         stack: component.stack.or(STACK_DEFAULT)?,
         priority: match component.priority.value() {
             Some(priority) => Some(u32::try_from(priority).ok()?),
+            None => None,
+        },
+        task: match component.task.given() {
+            Some(name) => {
+                let mut tasks = partition.tasks.iter();
+                Some(tasks.position(|task| task.name.value == name.value)?)
+            }
             None => None,
         },
         budget_ns: component

@@ -167,6 +167,19 @@ pub struct Partition {
     pub timing: Timing,
     /// Pipe functions that it offers.
     pub pipe_functions: Vec<String>,
+    /// What components of it share.
+    pub shared: Vec<SharedMemory>,
+}
+
+/// Memory that some components of a partition have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedMemory {
+    /// Name, at most 15 characters.
+    pub name: String,
+    /// Bytes, whole pages.
+    pub size: u64,
+    /// Names of who has it.
+    pub components: Vec<String>,
 }
 
 /// Cores of a partition.
@@ -243,8 +256,10 @@ pub struct Component {
     pub memory: u64,
     /// Bytes of its stack.
     pub stack: u64,
-    /// Importance of its thread, 0 the most important; nothing without a thread.
+    /// Importance of its thread, 0 the most important; nothing without a thread, or where that is a task.
     pub priority: Option<u32>,
+    /// The task of the partition that its thread is, by its place in [`Timing::tasks`].
+    pub task: Option<usize>,
     /// Budget and period of its thread, nanoseconds; nothing where it may have all there is.
     pub budget_ns: Option<[u64; 2]>,
     /// Criticality.

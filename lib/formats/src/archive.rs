@@ -6,13 +6,16 @@
 
 use bulkhead_abi::component::{
     ANY_CORE, COMPONENT_CORES, Interface, LEAST_PRIORITY, MAX_INTERFACES, NO_THREAD, OnFault, Part,
-    Role, Wiring,
+    Role, Shared, Wiring,
 };
 use bulkhead_abi::guest::{MAX_CHANNELS, MAX_FUNCTIONS};
 use bulkhead_abi::kernel::{
     ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, Packed, Rights, STACK_TOP, Segment,
 };
 use bulkhead_abi::{PAGE_SIZE, VERSION, name_text};
+
+/// Pages that components may share under one name.
+const MOST_SHARED: u32 = 256;
 
 /// Why an archive is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub enum Flaw {
     Wiring(usize),
     /// An interface is provided by nobody, or twice on a core.
     Interface(usize),
+    /// Memory is shared by nobody, or with the boot component, or is nothing, or one has its name.
+    Shared(usize),
     /// Not one boot component, the first; or several schedulers of a core; or a thread without one.
     Roles,
 }
@@ -115,6 +120,9 @@ impl<'a> Checked<'a> {
         for (number, interface) in checked.interfaces() {
             checked.check_interface(number, interface)?;
         }
+        for (number, shared) in checked.shared() {
+            checked.check_shared(number, shared)?;
+        }
         let boots = checked
             .components()
             .map(|component| component.is(Role::Boot));
@@ -159,7 +167,7 @@ impl<'a> Checked<'a> {
 
     /// Components with a thread, and its index under the scheduler: from 1, in order.
     pub fn threads(self) -> impl Iterator<Item = (u64, Component<'a>)> {
-        let with = |component: &Component<'a>| component.wiring.priority != NO_THREAD;
+        let with = |component: &Component<'a>| component.wiring.has_thread();
         (1..).zip(self.components().filter(with))
     }
 
@@ -180,6 +188,12 @@ impl<'a> Checked<'a> {
     pub fn interfaces(self) -> impl Iterator<Item = (usize, &'a Interface)> {
         let named = |(_, interface): &(usize, &Interface)| interface.name != [0; 16];
         self.0.interfaces.iter().enumerate().take_while(named)
+    }
+
+    /// What its components share, and the numbers of that.
+    pub fn shared(self) -> impl Iterator<Item = (usize, &'a Shared)> {
+        let named = |(_, shared): &(usize, &Shared)| shared.name != [0; 16];
+        self.0.shared.iter().enumerate().take_while(named)
     }
 
     /// Who invokes whom.
@@ -245,6 +259,7 @@ impl<'a> Checked<'a> {
             && self.core_fits(wiring)
             && wiring.function as usize <= MAX_FUNCTIONS
             && (wiring.priority <= LEAST_PRIORITY || wiring.priority == NO_THREAD)
+            && (wiring.task == 0 || wiring.priority == NO_THREAD)
             && wiring.on_fault <= OnFault::Restart as u32
             && wiring.budget_ticks <= wiring.period_ticks
             && wiring.period_ticks <= u64::MAX >> 2
@@ -252,10 +267,22 @@ impl<'a> Checked<'a> {
 
     /// Who runs on one core, or schedules it, says which.
     fn core_fits(self, wiring: &Wiring) -> bool {
-        let passive = wiring.priority == NO_THREAD
+        let passive = !wiring.has_thread()
             && wiring.role != Role::Scheduler as u32
             && wiring.role != Role::Boot as u32;
         (wiring.core as usize) < COMPONENT_CORES || passive && wiring.core == ANY_CORE
+    }
+
+    fn check_shared(self, number: usize, shared: &Shared) -> Result<(), Flaw> {
+        let mut again = self.shared().take(number);
+        let several = shared.components.count_ones() > 1 && shared.components & 1 == 0;
+        let known = u64::from(shared.components) >> self.0.count == 0;
+        let fits = (1..=MOST_SHARED).contains(&shared.pages);
+        if several && known && fits && !again.any(|(_, one)| one.name == shared.name) {
+            Ok(())
+        } else {
+            Err(Flaw::Shared(number))
+        }
     }
 
     fn check_interface(self, number: usize, interface: &Interface) -> Result<(), Flaw> {
@@ -315,6 +342,11 @@ mod tests {
             provider: 1,
             reserved: 0,
         };
+        archive.shared[0] = Shared {
+            name: name_field("frames"),
+            pages: 1,
+            components: 0b110,
+        };
         archive
     }
 
@@ -333,7 +365,7 @@ mod tests {
     #[test]
     fn each_flaw_is_found() {
         type Damage = fn(&mut Archive);
-        let cases: [(Damage, Flaw); 18] = [
+        let cases: [(Damage, Flaw); 23] = [
             (|a| a.magic ^= 1, Flaw::Header),
             (|a| a.count = 17, Flaw::Count),
             (|a| a.count = 0, Flaw::Count),
@@ -360,7 +392,12 @@ mod tests {
                 Flaw::Wiring(2),
             ),
             (|a| a.wiring[2].core = ANY_CORE, Flaw::Wiring(2)),
+            (|a| a.wiring[2].task = 1, Flaw::Wiring(2)),
             (|a| a.wiring[2].doorbells = 1, Flaw::Wiring(2)),
+            (|a| a.shared[0].components = 0b100, Flaw::Shared(0)),
+            (|a| a.shared[0].components = 0b101, Flaw::Shared(0)),
+            (|a| a.shared[0].components = 0b1010, Flaw::Shared(0)),
+            (|a| a.shared[0].pages = 0, Flaw::Shared(0)),
             (|a| a.wiring[2].core = 1, Flaw::Roles),
             (|a| a.wiring[2].role = Role::Boot as u32, Flaw::Roles),
             (|a| a.wiring[2].role = Role::Scheduler as u32, Flaw::Roles),

@@ -185,6 +185,9 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             if let Some(place) = state.names.get_mut(thread.index()) {
                 *place = name;
             }
+            // What is known of the one that faulted is not this one's.
+            *state.wait(thread) = Wait::none();
+            state.outside.remove(thread);
             state.scheduler.wakeup(thread, now);
             Ok(())
         })

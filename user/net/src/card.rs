@@ -1,12 +1,13 @@
-//! A card for the first component of a partition
+//! A card that a component drives
 #![expect(unsafe_code, reason = "registers and memory that were mapped")]
 
+use crate::Wire;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::kernel::Status;
-use bulkhead_component::First;
 use bulkhead_component::device::{self, Device, Other};
-use bulkhead_virtio_net::{self as virtio, Dma, MEMORY, Refused, Space, Transport};
+use bulkhead_component::{First, Own};
+use bulkhead_virtio_net::{self as virtio, Dma, FRAME, MEMORY, Refused, Space, Transport};
 use core::sync::atomic::AtomicU64;
 
 /// The function that a card is.
@@ -59,6 +60,8 @@ pub enum Problem {
     Other(Other),
     /// It is no network card.
     Card(Refused),
+    /// The component owns no function.
+    None,
 }
 
 impl From<Status> for Problem {
@@ -69,6 +72,21 @@ impl From<Status> for Problem {
 
 /// A card that works.
 pub type Card = virtio::Card<'static, Opened>;
+
+impl Wire for Card {
+    fn address(&self) -> [u8; 6] {
+        Self::address(self)
+    }
+
+    fn receive(&mut self, into: &mut [u8; FRAME]) -> Option<usize> {
+        Self::receive(self, into)
+    }
+
+    fn send(&mut self, frame: &[u8]) {
+        // A card that does not send loses what it is given, as a wire may.
+        let _lost = Self::send(self, frame);
+    }
+}
 
 /// Starts the card that a function of the guest page is, in memory of its own.
 ///
@@ -83,11 +101,22 @@ pub fn open(first: &mut First, given: &Function) -> Result<Card, Problem> {
     let words: *const AtomicU64 = core::ptr::with_exposed_provenance(address as usize);
     // SAFETY: mapped just now, for good, for nobody else but the card, which atomics allow for.
     let words = unsafe { core::slice::from_raw_parts(words, MEMORY / 8) };
+    start(device, Dma::new(words, shared.wrapping_add(given.memory)))
+}
+
+/// Starts the card that a component owns, in its memory, all of which it needs.
+///
+/// # Errors
+/// [`Problem`].
+pub fn drive(own: &Own) -> Result<Card, Problem> {
+    let function = own.function().ok_or(Problem::None)?;
+    // SAFETY: what the page about the component names is mapped for good.
+    let device = unsafe { Device::open(function) }.map_err(Problem::Other)?;
+    start(device, Dma::new(own.memory_words(), function.memory))
+}
+
+fn start(device: Device, memory: Dma<'static>) -> Result<Card, Problem> {
     let transport = Transport::find(Opened(device)).map_err(Problem::Card)?;
     device.allow_memory();
-    Card::start(
-        transport,
-        Dma::new(words, shared.wrapping_add(given.memory)),
-    )
-    .map_err(Problem::Card)
+    Card::start(transport, memory).map_err(Problem::Card)
 }

@@ -1,15 +1,20 @@
 //! UDP over a network card, for components
 //!
-//! Card, protocols (smoltcp) and whoever uses them are in one component, and run on one thread: whoever
-//! answers what arrives pays for all of it, from the interrupt to the answer, out of one budget, and no
-//! message crosses a boundary that it would have to be copied over. What a stack in a component of its own
-//! would keep apart, several users of one card, there is none of. The partition around it is the border:
-//! what the card reads and writes there is no other's.
+//! Protocols (smoltcp) work over a [`Wire`]: a card that the component drives itself, or frames in memory that it
+//! shares with who does ([`frames`]): then neither's fault is the other's, and each is paid by its own budget.
 #![no_std]
 
 mod card;
+mod fault;
+pub mod frames;
+mod one;
 mod udp;
+mod wire;
 
-pub use card::{Card, Opened, Problem, open};
+pub use bulkhead_virtio_net::{Incoming, Outgoing};
+pub use card::{Card, Opened, Problem, drive, open};
+pub use fault::Fault;
+pub use one::One;
 pub use smoltcp::iface::SocketStorage;
 pub use udp::{Buffers, Peer, Udp, peer};
+pub use wire::Wire;

@@ -1,8 +1,8 @@
 //! One UDP port
 //!
-//! Frames are taken from the card one at a time, so that who answers does so before it looks at the next.
+//! Frames are taken from the wire one at a time, so that who answers does so before it looks at the next.
 
-use crate::Card;
+use crate::Wire;
 use bulkhead_component::clock;
 use bulkhead_virtio_net::FRAME;
 use smoltcp::iface::{
@@ -46,24 +46,24 @@ impl Default for Buffers {
 }
 
 /// A port of an address.
-pub struct Udp<'a> {
-    wire: Wire<'a>,
+pub struct Udp<'a, W: Wire> {
+    wire: Phy<'a, W>,
     interface: Interface,
     sockets: SocketSet<'a>,
     port: SocketHandle,
 }
 
-/// The card as smoltcp sees it.
-struct Wire<'a> {
-    card: Card,
+/// A wire as smoltcp sees it.
+struct Phy<'a, W> {
+    wire: W,
     incoming: &'a mut [u8; FRAME],
     outgoing: &'a mut [u8; FRAME],
 }
 
 struct Incoming<'w>(&'w mut [u8]);
 
-struct Outgoing<'w> {
-    card: &'w mut Card,
+struct Outgoing<'w, W> {
+    wire: &'w mut W,
     frame: &'w mut [u8; FRAME],
 }
 
@@ -73,38 +73,37 @@ impl RxToken for Incoming<'_> {
     }
 }
 
-impl TxToken for Outgoing<'_> {
+impl<W: Wire> TxToken for Outgoing<'_, W> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, fill: F) -> R {
         let frame = &mut self.frame[..length.min(FRAME)];
         let filled = fill(frame);
-        // A card that does not send loses what it is given, as a wire may.
-        let _lost = self.card.send(frame);
+        self.wire.send(frame);
         filled
     }
 }
 
-impl Device for Wire<'_> {
+impl<W: Wire> Device for Phy<'_, W> {
     type RxToken<'w>
         = Incoming<'w>
     where
         Self: 'w;
     type TxToken<'w>
-        = Outgoing<'w>
+        = Outgoing<'w, W>
     where
         Self: 'w;
 
-    fn receive(&mut self, _: Instant) -> Option<(Incoming<'_>, Outgoing<'_>)> {
-        let length = self.card.receive(self.incoming)?;
+    fn receive(&mut self, _: Instant) -> Option<(Incoming<'_>, Outgoing<'_, W>)> {
+        let length = self.wire.receive(self.incoming)?;
         let outgoing = Outgoing {
-            card: &mut self.card,
+            wire: &mut self.wire,
             frame: self.outgoing,
         };
         Some((Incoming(&mut self.incoming[..length]), outgoing))
     }
 
-    fn transmit(&mut self, _: Instant) -> Option<Outgoing<'_>> {
+    fn transmit(&mut self, _: Instant) -> Option<Outgoing<'_, W>> {
         Some(Outgoing {
-            card: &mut self.card,
+            wire: &mut self.wire,
             frame: self.outgoing,
         })
     }
@@ -131,20 +130,20 @@ pub fn peer([a, b, c, d]: [u8; 4], port: u16) -> Peer {
     IpEndpoint::new(IpAddress::v4(a, b, c, d), port)
 }
 
-impl<'a> Udp<'a> {
+impl<'a, W: Wire> Udp<'a, W> {
     /// Opens a port of that address, on a network of 256.
     #[must_use]
     pub fn open(
-        card: Card,
+        wire: W,
         buffers: &'a mut Buffers,
         [a, b, c, d]: [u8; 4],
         port: u16,
         storage: &'a mut [SocketStorage<'a>; 1],
     ) -> Self {
-        let hardware = HardwareAddress::Ethernet(EthernetAddress(card.address()));
+        let hardware = HardwareAddress::Ethernet(EthernetAddress(wire.address()));
         let [incoming, outgoing] = &mut buffers.frames;
-        let mut wire = Wire {
-            card,
+        let mut wire = Phy {
+            wire,
             incoming,
             outgoing,
         };
@@ -169,7 +168,7 @@ impl<'a> Udp<'a> {
         }
     }
 
-    /// Takes the next frame from the card; whether there was one. What waited for it is sent.
+    /// Takes the next frame from the wire; whether there was one. What waited for it is sent.
     pub fn take(&mut self) -> bool {
         let Self {
             wire,
@@ -217,8 +216,8 @@ impl<'a> Udp<'a> {
         taken
     }
 
-    /// Has the card lower its line; what came before is there to be taken, what comes later raises it.
-    pub fn acknowledge(&self) {
-        self.wire.card.acknowledge();
+    /// What it works over.
+    pub const fn wire(&self) -> &W {
+        &self.wire.wire
     }
 }

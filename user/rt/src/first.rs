@@ -31,6 +31,24 @@ pub(crate) fn image_end() -> u64 {
     (&raw const __image_end).addr() as u64
 }
 
+/// Leaf and place of one of a component's own slots: the last slot of a leaf holds the next leaf.
+#[must_use]
+pub const fn leaf_of(slot: u64) -> [u64; 2] {
+    match slot / SLOTS {
+        0 => [first::LEAF, slot],
+        leaf => [leaf * SLOTS - 1, slot % SLOTS],
+    }
+}
+
+/// Empties one of a component's own slots.
+///
+/// # Errors
+/// The kernel's refusal.
+pub fn empty(slot: u64) -> Result<(), Status> {
+    let [leaf, place] = leaf_of(slot);
+    call(leaf, Operation::Remove, [place]).map(|_| ())
+}
+
 /// A page of [`first::MEMORY`] and a slot: what the first component hands out next.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position {
@@ -146,7 +164,7 @@ impl First {
         // A slot that holds a leaf keeps it.
         let emptied = |used: &u64| used % SLOTS != SLOTS - 1;
         for used in (slot..self.slot).filter(emptied) {
-            call(first::LEAF, Operation::Remove, [used])?;
+            empty(used)?;
         }
         self.fresh = self.fresh.max(self.slot);
         self.slot = slot;
@@ -190,6 +208,22 @@ impl First {
         self.slot - 1
     }
 
+    /// The first of the next `count` pages, which follow each other.
+    pub fn pages(&mut self, count: u64) -> u64 {
+        let number = self.page;
+        if count > self.end.page - number {
+            return u64::MAX;
+        }
+        self.page += count;
+        number
+    }
+
+    /// Guest-physical address of a page of [`first::MEMORY`].
+    #[must_use]
+    pub const fn guest_physical(&self, page: u64) -> u64 {
+        self.memory.wrapping_add(page.wrapping_mul(PAGE_SIZE))
+    }
+
     /// Makes an object of the next page; its slot.
     ///
     /// # Errors
@@ -224,11 +258,7 @@ impl First {
     /// # Errors
     /// As for [`First::map`].
     pub fn memory(&mut self, pages: u64) -> Answer {
-        let number = self.page;
-        if pages > self.end.page - number {
-            return Err(Status::BadArgument);
-        }
-        self.page += pages;
+        let number = self.pages(pages);
         self.map(first::MEMORY, number, pages, Rights::Write)
     }
 
@@ -237,7 +267,7 @@ impl First {
     /// # Errors
     /// As for [`First::map`].
     pub fn shared_memory(&mut self, pages: u64) -> Result<[u64; 2], Status> {
-        let at = self.memory + self.page * PAGE_SIZE;
+        let at = self.guest_physical(self.page);
         Ok([self.memory(pages)?, at])
     }
 

@@ -32,6 +32,15 @@ unsafe impl Sync for Trace {}
 
 static TRACE: Trace = Trace(UnsafeCell::new(None));
 
+/// The page about the component, which the boot component built.
+#[must_use]
+pub fn info() -> &'static ComponentInfo {
+    let info: *const ComponentInfo = core::ptr::with_exposed_provenance(INFO_ADDRESS as usize);
+    // SAFETY: mapped read-only before the component starts; any content is a value; nobody
+    // writes it while the component runs.
+    unsafe { &*info }
+}
+
 /// The component itself.
 pub struct Own {
     info: &'static ComponentInfo,
@@ -43,12 +52,8 @@ impl Own {
     /// first thread before it starts others; its threads print and record in turn.
     #[must_use]
     pub fn open() -> Self {
-        let info: *const ComponentInfo = core::ptr::with_exposed_provenance(INFO_ADDRESS as usize);
-        // SAFETY: mapped read-only before the component starts; any content is a value; nobody
-        // writes it while the component runs.
-        let info = unsafe { &*info };
         let mut own = Self {
-            info,
+            info: info(),
             threads: None,
         };
         own.threads = own.interface(threads::NAME);
@@ -56,8 +61,8 @@ impl Own {
             Some(slot) => console::open_through(slot),
             None => own.open_console(),
         }
-        if let Ok(region) = region(info.guest.trace) {
-            let writer = recorders::trace(region, info.guest.trace[1]);
+        if let Ok(region) = region(own.info.guest.trace) {
+            let writer = recorders::trace(region, own.info.guest.trace[1]);
             // SAFETY: nobody records yet.
             unsafe { *TRACE.0.get() = writer };
         }
@@ -176,7 +181,33 @@ impl Own {
         (function.configuration != 0).then_some(function)
     }
 
-    /// Waits for its next interrupt, of its function or by a doorbell that it waits for; how many came at
+    /// The memory of that name that it shares with others, and its number ([`Own::wake`]).
+    #[must_use]
+    pub fn shared(&self, name: &str) -> Option<(u64, &'static [AtomicU64])> {
+        let name = name_field(name);
+        let mut all = (0..).zip(&self.info.shared);
+        let (number, found) = all.find(|(_, one)| one.name == name)?;
+        Some((number, words([found.address, found.bytes])))
+    }
+
+    /// Its own memory ([`Own::memory`]), where a device or others may change it at any time.
+    #[must_use]
+    pub fn memory_words(&self) -> &'static [AtomicU64] {
+        words(self.info.guest.memory)
+    }
+
+    /// Notifies who shares that memory with it: they no longer wait in [`Own::served`].
+    ///
+    /// # Errors
+    /// It does not have it, or has no scheduler.
+    pub fn wake(&self, shared: u64) -> Result<(), Status> {
+        match Status::of(self.ask(threads::WAKE, shared)?) {
+            Some(Status::Ok) => Ok(()),
+            status => Err(status.unwrap_or(Status::BadArgument)),
+        }
+    }
+
+    /// Waits for its next interrupt, of its function or by a doorbell that it waits for, or to be woken; how many came at
     /// once. The former one has been served: the device no longer raises its line for it.
     ///
     /// # Errors
@@ -254,6 +285,17 @@ fn region([address, bytes]: [u64; 2]) -> Result<Region<'static>, AttachError> {
     // SAFETY: the page about the component names mapped memory, for good; it is reached through
     // regions alone.
     unsafe { Region::from_raw(base, bytes as usize) }
+}
+
+/// Memory that the boot component mapped, as words.
+fn words([address, bytes]: [u64; 2]) -> &'static [AtomicU64] {
+    let count = bytes as usize / size_of::<AtomicU64>();
+    if count == 0 {
+        return &[];
+    }
+    let start: *const AtomicU64 = core::ptr::with_exposed_provenance(address as usize);
+    // SAFETY: whole pages that the page about the component names, mapped for good; reached by atomics alone.
+    unsafe { core::slice::from_raw_parts(start, count) }
 }
 
 fn word(address: u64) -> &'static AtomicU64 {

@@ -318,6 +318,25 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         )
     }
 
+    /// Creates an I/O VCPU that may work all the time for Main VCPUs whose periods, in ticks, are between the two,
+    /// whoever goes short.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn create_io_unlimited(
+        &self,
+        first: &mut First,
+        periods: [Time; 2],
+    ) -> Result<ServerId, Refused> {
+        let bad = Refused::Admission(admission::Refused::BadBudget);
+        let whole = Utilisation::ratio(1, 1).map_err(|_| bad)?;
+        self.create(
+            first,
+            |_| Some(Ok(())),
+            |policy, now| policy.add_io(whole, periods, now),
+        )
+    }
+
     /// Creates what `admit` lets in, who answers nothing where it could not be asked.
     fn create(
         &self,

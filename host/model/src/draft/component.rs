@@ -28,6 +28,7 @@ pub(crate) struct ComponentDraft {
     pub(crate) memory: Field<u64>,
     pub(crate) stack: Field<u64>,
     pub(crate) priority: Field<u64>,
+    pub(crate) task: Field<String>,
     pub(crate) budget: Field<u64>,
     pub(crate) period: Field<u64>,
     pub(crate) criticality: Field<Criticality>,
@@ -35,6 +36,24 @@ pub(crate) struct ComponentDraft {
     pub(crate) restart_limit: Field<u64>,
     pub(crate) restart_per: Field<u64>,
     pub(crate) endpoints: Vec<EndpointDraft>,
+}
+
+/// Memory that components share.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedDraft {
+    pub(crate) name: At<String>,
+    pub(crate) size: Field<u64>,
+    pub(crate) components: Field<Vec<At<String>>>,
+}
+
+impl SharedDraft {
+    pub(super) fn read(section: Section<'_>) -> Self {
+        Self {
+            size: section.number("size"),
+            components: section.texts("components"),
+            name: section.name,
+        }
+    }
 }
 
 /// Names of the parts of a partition that one component can own, in the order of [`Part`].
@@ -63,6 +82,7 @@ impl ComponentDraft {
             memory: section.number("memory"),
             stack: section.number("stack"),
             priority: section.number("priority"),
+            task: section.text("task"),
             budget: section.number("budget"),
             period: section.number("period"),
             criticality: section.choice("criticality", &CRITICALITIES),
@@ -87,6 +107,11 @@ impl ComponentDraft {
     /// Whether it is for that.
     pub(crate) fn is(&self, role: Role) -> bool {
         self.role() == Some(role)
+    }
+
+    /// Whether it has a thread; yes where what gives it one is broken.
+    pub(crate) fn has_thread(&self) -> bool {
+        !self.priority.is_absent() || !self.task.is_absent()
     }
 
     /// Rank of its core in the partition; nothing where that is broken.
@@ -136,6 +161,12 @@ pub(crate) fn items<T>(list: &Field<Vec<At<T>>>) -> impl Iterator<Item = &At<T>>
 }
 
 impl PartitionDraft {
+    /// The component of that name.
+    pub(crate) fn component(&self, name: &str) -> Option<&ComponentDraft> {
+        let mut components = self.components.iter();
+        components.find(|one| one.name.value == name)
+    }
+
     /// The component that provides an interface to another one: that of its core, if any does.
     pub(crate) fn provider(
         &self,

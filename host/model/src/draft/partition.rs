@@ -2,7 +2,9 @@
 
 use super::Field;
 use super::section::{Section, list, number};
-use super::{ComponentDraft, PipeFunctionDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft};
+use super::{
+    ComponentDraft, PipeFunctionDraft, ScheduleDraft, SharedDraft, SlotDraft, TaskDraft, VcpuDraft,
+};
 use crate::document::{At, Value};
 use crate::system::{Criticality, Kind, Span, Trapping};
 use bulkhead_abi::status::{Action, CAUSES, Cause};
@@ -64,6 +66,7 @@ pub(crate) struct PartitionDraft {
     pub(crate) restart: RestartDraft,
     pub(crate) standby: Field<String>,
     pub(crate) components: Vec<ComponentDraft>,
+    pub(crate) shared: Vec<SharedDraft>,
     pub(crate) vcpus: Vec<VcpuDraft>,
     pub(crate) tasks: Vec<TaskDraft>,
     pub(crate) schedule: ScheduleDraft,
@@ -127,6 +130,7 @@ impl PartitionDraft {
             restart: RestartDraft::read(&section.section("restart")),
             standby: section.text("standby"),
             components: section.all("component").map(ComponentDraft::read).collect(),
+            shared: section.all("shared").map(SharedDraft::read).collect(),
             vcpus: section.all("vcpu").map(VcpuDraft::read).collect(),
             tasks: section.all("task").map(TaskDraft::read).collect(),
             schedule: ScheduleDraft::read(&section.section("schedule")),

@@ -1,6 +1,6 @@
 //! Keys of `[partition.NAME.component.NAME]`
 
-use super::{Key, Presence::Default, Presence::RequiredByRule, Shape};
+use super::{Key, Presence::Default, Presence::Required, Presence::RequiredByRule, Shape};
 use bulkhead_abi::component::{COMPONENT_CORES, LEAST_PRIORITY};
 
 /// Values of `role`, in the order of `Role`.
@@ -133,11 +133,42 @@ pub(super) const KEYS: &[Key] = &[
         example: "stack = \"8 KiB\"",
     },
     Key {
+        path: "partition.*.shared",
+        shape: Shape::Named,
+        presence: Default("components reach no common memory"),
+        meaning: "Memory that components of an rtos partition have in common, `[partition.NAME.shared.NAME]` each: zeros at \
+                  the start, kept when one of them is made again, reached by nobody else. Who has it can wake the others \
+                  that do (`threads`).",
+        example: "[partition.control.shared.frames]",
+    },
+    Key {
+        path: "partition.*.shared.*.size",
+        shape: Shape::Size,
+        presence: Required,
+        meaning: "Its bytes, whole pages, at most 1 MiB.",
+        example: "size = \"64 KiB\"",
+    },
+    Key {
+        path: "partition.*.shared.*.components",
+        shape: Shape::Texts,
+        presence: Required,
+        meaning: "Who has it: two or more components of one core, none of them the boot component.",
+        example: "components = [\"card\", \"protocols\"]",
+    },
+    Key {
         path: "partition.*.component.*.priority",
         shape: Shape::Number(0, LEAST_PRIORITY as u64),
         presence: Default("no thread: it only answers invocations"),
         meaning: "Gives it a thread of that priority, 0 the most important.",
         example: "priority = 1",
+    },
+    Key {
+        path: "partition.*.component.*.task",
+        shape: Shape::Text,
+        presence: Default("no task: its `priority` gives it a thread, or nothing does"),
+        meaning: "Gives it a thread in place of a `priority`: that task of the partition, on its VCPU, by whose budget it is \
+                  paid. The scheduler is one that knows VCPUs, `bulkhead-vcpus`.",
+        example: "task = \"reply\"",
     },
     Key {
         path: "partition.*.component.*.budget",

@@ -255,14 +255,9 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         &mut self.servers
     }
 
-    /// Whether an I/O VCPU may work for it: that is always eligible, and has no deadline among others'.
+    /// Whether an I/O VCPU may work for it: that is always eligible. In a band it has the deadlines of its own periods.
     fn may_wait(&self, id: ServerId) -> bool {
-        let Some((partition, priority)) = self.servers.partition(id).zip(self.servers.priority(id))
-        else {
-            return false;
-        };
-        let by_deadline = self.order == Order::EarliestDeadline;
-        partition == 0 && (by_deadline || !self.servers.is_band(partition, priority))
+        self.servers.partition(id) == Some(0)
     }
 
     fn checked(&self, binding: Binding) -> Result<Binding, Refusal> {

@@ -8,8 +8,8 @@
 use crate::space::Space;
 use bulkhead_abi::component::Wiring;
 use bulkhead_abi::component::{
-    BOOT, COMPONENT_CORES, ComponentInfo, INFO_ADDRESS, OnFault, Part, Role, SCHEDULER_FREE,
-    interface_slot, thread_slot, token,
+    BOOT, COMPONENT_CORES, ComponentInfo, INFO_ADDRESS, MAX_SHARED, OnFault, Part, Role,
+    SCHEDULER_FREE, Shared, SharedMemory, interface_slot, thread_slot, token,
 };
 use bulkhead_abi::guest::{
     ChannelEnd, ChannelKind, Function, GuestInfo, GuestPage, Role as EndRole,
@@ -21,7 +21,7 @@ use bulkhead_abi::{PAGE_SIZE, name_text};
 use bulkhead_component::First;
 use bulkhead_component::call::call;
 use bulkhead_component::cores::{self, Root};
-use bulkhead_component::first::{Component as Slots, Position};
+use bulkhead_component::first::{Component as Slots, Position, empty, leaf_of};
 use bulkhead_formats::archive::{Checked, Component, Flaw, Invocation};
 use core::fmt;
 use zerocopy::{FromZeros, IntoBytes};
@@ -114,7 +114,11 @@ pub(crate) struct Builder {
     roots: [Option<Root>; COMPONENT_CORES],
     cores: [Option<Core>; COMPONENT_CORES],
     pulses: Pulses,
+    shared: SharedPages,
 }
+
+/// By its number: the first page of what components share.
+type SharedPages = [u64; MAX_SHARED];
 
 /// By the core of a scheduler that does not own the heartbeat where another one does: the page that it has in place
 /// of the guest page.
@@ -138,12 +142,17 @@ impl Builder {
             roots: [None; COMPONENT_CORES],
             cores: [None; COMPONENT_CORES],
             pulses: [None; COMPONENT_CORES],
+            shared: [0; MAX_SHARED],
         };
         if archive.components().any(|one| one.owns(Part::Heartbeat)) {
             let others = archive.components().filter(|one| one.is(Role::Scheduler));
             for other in others.filter(|one| !one.owns(Part::Heartbeat)) {
                 builder.pulses[other.wiring.core as usize] = Some(builder.first.page());
             }
+        }
+        for (number, shared) in archive.shared() {
+            // Of no component's own: they stay when one is made again.
+            builder.shared[number] = builder.first.pages(shared.pages.into());
         }
         builder.roots[0] = Some(Root::first());
         for component in archive.components().skip(1) {
@@ -221,7 +230,12 @@ impl Builder {
         }
         let from = first.position();
         let [component_slot, leaf, thread_slot, scratch] = [(); 4].map(|()| first.slot());
-        let slots = one(first, self.archive, component, self.page, &self.pulses)?;
+        let given = Given {
+            page: self.page,
+            pulses: &self.pulses,
+            shared: &self.shared,
+        };
+        let slots = one(first, self.archive, component, &given)?;
         keep(component_slot, slots.component)?;
         keep(leaf, slots.leaf)?;
         let scb = match component.is(Role::Scheduler) {
@@ -391,24 +405,10 @@ impl Builder {
 /// Entries of a translation table.
 const TABLE_ENTRIES: u64 = 512;
 
-/// Leaf and place of one of its own slots: the last slot of a leaf holds the next leaf.
-const fn own(slot: u64) -> [u64; 2] {
-    match slot / SLOTS {
-        0 => [first::LEAF, slot],
-        leaf => [leaf * SLOTS - 1, slot % SLOTS],
-    }
-}
-
 /// Copies a capability to one of its own slots.
 fn keep(slot: u64, from: u64) -> Result<(), Status> {
-    let [leaf, place] = own(slot);
+    let [leaf, place] = leaf_of(slot);
     copy(leaf, place, from)
-}
-
-/// Empties one of its own slots.
-fn empty(slot: u64) -> Result<(), Status> {
-    let [leaf, place] = own(slot);
-    remove(leaf, place)
 }
 
 fn remove(leaf: u64, place: u64) -> Result<(), Status> {
@@ -419,19 +419,27 @@ fn copy(leaf: u64, place: u64, from: u64) -> Result<(), Status> {
     call(leaf, Operation::Copy, [place, from]).map(|_| ())
 }
 
+/// What components are given parts of.
+struct Given<'a> {
+    page: &'a GuestPage,
+    pulses: &'a Pulses,
+    shared: &'a SharedPages,
+}
+
 /// A component with its memory and its page about itself.
 fn one(
     first: &mut First,
     archive: Checked<'_>,
     component: &Component<'_>,
-    page: &GuestPage,
-    pulses: &Pulses,
+    given: &Given<'_>,
 ) -> Result<Slots, Status> {
+    let Given { page, pulses, .. } = *given;
     let info = &page.info;
     let wiring = component.wiring;
     let identity = component.number as u64 + IDENTITY;
     let stack = u64::from(wiring.stack_pages);
-    let slots = first.component_with(component.packed, identity, stack)?;
+    let again = wiring.on_fault == OnFault::Restart as u32;
+    let slots = first.component_with(component.packed, identity, stack, again)?;
     let mut space = Space::new(&slots);
     let mut about = ComponentInfo::new_zeroed();
     describe(&mut about, archive, component, info);
@@ -446,6 +454,8 @@ fn one(
     heart(first, &mut space, component, pulses, &mut about)?;
     about.guest.link = space.page(first, info.link)?;
     ends(first, &mut space, component, info, &mut about.guest)?;
+    let shared = archive.shared().zip(given.shared);
+    share(first, &mut space, component, shared, &mut about)?;
     let place = (wiring.function as usize).checked_sub(1);
     if let Some(function) = place.and_then(|place| page.functions.get(place)) {
         about.function = self::function(first, &mut space, function)?;
@@ -458,14 +468,7 @@ fn one(
             about.timing = [address, pages * PAGE_SIZE];
         }
     } else if wiring.memory_pages != 0 {
-        let pages = u64::from(wiring.memory_pages);
-        about.guest.memory = [component.image_end(), pages * PAGE_SIZE];
-        for page in 0..pages {
-            let number = first.page();
-            let index = (component.image_end() - IMAGE) / PAGE_SIZE + page;
-            let words = [index, first::MEMORY, number, Rights::Write as u64];
-            call(slots.pages[2], Operation::Map, words)?;
-        }
+        memory(first, &slots, component, &mut about)?;
     }
     // The scheduler listens on behalf of drivers, which get no capability to interrupts; it can be one.
     let waits = |one: &Wiring| one.intid != 0 || one.doorbells != 0;
@@ -533,6 +536,50 @@ fn describe(
     for ((_, interface), place) in archive.interfaces().zip(&mut about.interfaces) {
         *place = interface.name;
     }
+}
+
+/// A component's own memory, behind its image.
+fn memory(
+    first: &mut First,
+    slots: &Slots,
+    component: &Component<'_>,
+    about: &mut ComponentInfo,
+) -> Result<(), Status> {
+    let (start, pages) = (
+        component.image_end(),
+        u64::from(component.wiring.memory_pages),
+    );
+    about.guest.memory = [start, pages * PAGE_SIZE];
+    let number = first.pages(pages);
+    // Until now what the function calls guest-physical address 0.
+    let from = &mut about.function.memory;
+    *from = from.wrapping_add(first.guest_physical(number));
+    for page in 0..pages {
+        let index = (start - IMAGE) / PAGE_SIZE + page;
+        let words = [index, first::MEMORY, number + page, Rights::Write as u64];
+        call(slots.pages[2], Operation::Map, words)?;
+    }
+    Ok(())
+}
+
+/// What a component has of all that is shared, each with its first page.
+fn share<'a>(
+    first: &mut First,
+    space: &mut Space,
+    component: &Component<'_>,
+    shared: impl Iterator<Item = ((usize, &'a Shared), &'a u64)>,
+    about: &mut ComponentInfo,
+) -> Result<(), Status> {
+    let has = |shared: &Shared| shared.components >> component.number & 1 != 0;
+    for ((number, shared), page) in shared.filter(|((_, shared), _)| has(shared)) {
+        let pages = u64::from(shared.pages);
+        about.shared[number] = SharedMemory {
+            name: shared.name,
+            address: space.memory(first, first::MEMORY, [*page, pages], Rights::Write)?,
+            bytes: pages * PAGE_SIZE,
+        };
+    }
+    Ok(())
 }
 
 /// The channel ends of a component; to a scheduler, that there are all those of the partition.

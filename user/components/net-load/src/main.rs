@@ -141,7 +141,7 @@ impl Kind {
 }
 
 struct Worker<'a> {
-    udp: Udp<'a>,
+    udp: Udp<'a, Card>,
     /// Single messages and those of bursts.
     kinds: [Kind; 2],
     random: Random,
@@ -209,7 +209,7 @@ extern "C" fn work(_: u64) -> ! {
             THREADS.block(until);
         }
         if RAISED.swap(false, Relaxed) {
-            worker.udp.acknowledge();
+            worker.udp.wire().acknowledge();
             worker.take();
             // Refused where none is held: then the next one will be.
             let _held = call(first::INTERRUPT, Operation::Complete, [LINE.load(Relaxed)]);

@@ -1,17 +1,17 @@
 //! The described VCPUs, with tasks that compute for as long as they may
 //!
-//! Each job of a task takes its WCET; the longest response is kept beside the bound that the analysis
+//! As the boot component of a partition, alone; or as the scheduler of its components, of which those that are a task
+//! run on the task's VCPU. Each job of the other tasks takes its WCET; the longest response is kept beside the bound that the analysis
 //! gave. Where a doorbell arrives, it is the device of the tasks on I/O VCPUs: each interrupt asks for a
-//! job, and they come as they like; so do those of a UART that always has something to say (`storm`). One task may
-//! answer what arrives over the network (`network`). VCPUs that the argument word `compute=NAME,NAME` names compute
+//! job, and they come as they like; so do those of a UART that always has something to say (`storm`). VCPUs that the argument word `compute=NAME,NAME` names compute
 //! without end and count pieces of 10 us; those of `unlimited=NAME,NAME` have no limit and are not admitted. A VCPU of its own, created at run time and less important than all others, reports once a
 //! second, so that reporting makes nobody late.
 #![no_std]
 #![no_main]
 
-mod network;
 mod storm;
 
+use bulkhead_abi::component::SCHEDULER_FREE;
 use bulkhead_abi::guest::{GuestInfo, NONE};
 use bulkhead_abi::kernel::{Operation, Status, first};
 use bulkhead_abi::name_text;
@@ -23,16 +23,18 @@ use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::{Timing, argument, argument_text};
 use bulkhead_component::load::{Load, nanoseconds};
-use bulkhead_component::{First, clock, console, println};
-use bulkhead_net::Problem;
+use bulkhead_component::{First, Own, clock, console, println};
+use bulkhead_formats::archive::Component;
+use bulkhead_keeper::Keeper;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
-use bulkhead_sched::policy::{Binding, Place, Priority, ServerId};
+use bulkhead_sched::policy::{Binding, Place, Priority, ServerId, Vcpus};
 use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
+bulkhead_component::serve!(answer, threads: 17, stack: 2048);
 
 /// Threads and VCPUs there may be.
 const TASKS: usize = 16;
@@ -45,6 +47,8 @@ const LEAST: Priority = Priority(61);
 
 static CORE: VcpuThreads<TASKS, VCPUS, MAX_CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS> =
     VcpuThreads::new(false);
+type Policy = Vcpus<TASKS, VCPUS, MAX_CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS>;
+static KEEPER: Keeper<Policy, TASKS> = Keeper::new(&CORE.threads, || {});
 
 /// What a thread knows of its task, by number, and what it found out.
 struct Job {
@@ -94,18 +98,11 @@ static ASKED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 enum Failure {
     Kernel(Status),
     Vcpu(Refused),
-    Network(Problem),
 }
 
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {
         Self::Kernel(status)
-    }
-}
-
-impl From<Problem> for Failure {
-    fn from(problem: Problem) -> Self {
-        Self::Network(problem)
     }
 }
 
@@ -116,58 +113,130 @@ impl From<Refused> for Failure {
 }
 
 fn run(mut first: First) -> ! {
-    let started = start(&mut first);
+    // The kernel tells the boot component, and nobody else.
+    let is_boot = first.guest_page() != 0;
+    let started = match is_boot {
+        true => start_alone(&mut first),
+        false => {
+            first = first.with_slots_from(SCHEDULER_FREE);
+            start_among_components(&mut first)
+        }
+    };
     let _kept = MEANS.with(&CORE.threads, |means| *means = Some(first));
     if let Err(failure) = started {
         match failure {
             Failure::Kernel(status) => println!("stopped: {status:?}"),
             Failure::Vcpu(refused) => println!("stopped: {refused:?}"),
-            Failure::Network(problem) => println!("stopped: {problem:?}"),
         }
         let _gone = call(first::MONITOR, Operation::Fail, [1]);
+    }
+    if !is_boot {
+        KEEPER.run()
     }
     loop {
         CORE.threads.run(NEVER);
     }
 }
 
-fn start(first: &mut First) -> Result<(), Failure> {
-    let page = first.guest()?;
-    let info = &page.info;
+/// As the only component.
+fn start_alone(first: &mut First) -> Result<(), Failure> {
+    let info = &first.guest()?.info;
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
     let archive = first.archive()?;
     let timing = first.timing(archive)?;
-    for (place, key) in ASKED.iter().zip(["ask_c_us", "ask_t_us"]) {
-        place.store(argument(info, key).unwrap_or(0), Relaxed);
-    }
     let ends = info.channels.iter().take(info.channel_count as usize);
     let mut doorbells = ends
         .map(|end| end.doorbell_in)
         .filter(|&intid| intid != NONE);
     let doorbell = doorbells.next().map(u64::from);
     let doorbell = doorbell.or(storm::open(first, info)?);
-    CORE.threads.prepare(first)?;
-    CORE.configure(&timing, 0)?;
-    LOAD.calibrate();
     let servers = create_all(first, info, timing)?;
-    for (task, job) in timing.tasks.iter().zip(&JOBS) {
+    let rest = Rest {
+        doorbell,
+        elsewhere: 0,
+    };
+    start_tasks(first, info, timing, (&servers, rest))?;
+    call(first::MONITOR, Operation::Up, [])?;
+    Ok(())
+}
+
+/// As the scheduler of components, which say themselves that they work.
+fn start_among_components(first: &mut First) -> Result<(), Failure> {
+    let own = Own::open();
+    let info = &own.info().guest;
+    let timing = own.timing();
+    let servers = create_all(first, info, timing)?;
+    let place = |_: &mut First, component: &Component<'_>| {
+        let number = (component.wiring.task as usize).checked_sub(1);
+        let task = number.and_then(|number| timing.tasks.get(number));
+        // One with a priority is for another scheduler.
+        let binding = task.and_then(|task| binding(task, &servers));
+        let vcpu = task.and_then(|task| timing.vcpus.get(task.cause as usize));
+        let (Some(binding), Some(vcpu)) = (binding, vcpu) else {
+            return Err(Status::BadArgument);
+        };
+        let importance = match placed(timing) {
+            true => (vcpu.place & 0xff).into(),
+            false => vcpu.period_ns,
+        };
+        Ok((binding, importance))
+    };
+    KEEPER.adopt(first, place, mend)?;
+    let threads = bulkhead_keeper::archive().threads();
+    let tasks = threads.map(|(_, component)| 1 << (component.wiring.task - 1));
+    let rest = Rest {
+        doorbell: None,
+        elsewhere: tasks.fold(0, |bits: u64, bit: u64| bits | bit),
+    };
+    start_tasks(first, info, timing, (&servers, rest))
+}
+
+extern "C" fn mend(own: u64) -> ! {
+    KEEPER.mend(own)
+}
+
+fn answer(token: u64, words: [u64; 5]) -> u64 {
+    KEEPER.answer(token, words)
+}
+
+fn binding(task: &Task, servers: &[ServerId; VCPUS]) -> Option<Binding> {
+    let server = |number: u32| servers.get(number as usize).copied();
+    Some(Binding {
+        vcpu: server(task.vcpu)?,
+        cause: server(task.cause)?,
+    })
+}
+
+/// What tasks are started beside.
+struct Rest {
+    /// The interrupt that is the device of tasks on I/O VCPUs.
+    doorbell: Option<u64>,
+    /// Tasks that are components' threads, by bit of their number.
+    elsewhere: u64,
+}
+
+/// Threads of the tasks that are nobody else's, and those that compute without end.
+fn start_tasks(
+    first: &mut First,
+    info: &GuestInfo,
+    timing: Timing,
+    (servers, rest): (&[ServerId; VCPUS], Rest),
+) -> Result<(), Failure> {
+    for (place, key) in ASKED.iter().zip(["ask_c_us", "ask_t_us"]) {
+        place.store(argument(info, key).unwrap_or(0), Relaxed);
+    }
+    compute_all(first, info, timing, servers)?;
+    let tasks = timing.tasks.iter().zip(&JOBS).enumerate();
+    for (_, (task, job)) in tasks.filter(|(number, _)| rest.elsewhere >> number & 1 == 0) {
         job.wcet_ns.store(task.wcet_ns, Relaxed);
         job.period_ns.store(task.period_ns, Relaxed);
-        let server = |number: u32| servers.get(number as usize).copied();
-        let (Some(vcpu), Some(cause)) = (server(task.vcpu), server(task.cause)) else {
-            return Err(Status::BadArgument.into());
-        };
-        let answers = argument_text(info, "network") == Some(name_text(&task.name));
-        let (line, entry): (_, extern "C" fn(u64) -> !) = match doorbell {
-            _ if answers => (
-                Some(network::open(first, &page.functions[0])?),
-                network::serve,
-            ),
+        let binding = binding(task, servers).ok_or(Status::BadArgument)?;
+        let (line, entry): (_, extern "C" fn(u64) -> !) = match rest.doorbell {
             Some(doorbell) if task.vcpu != task.cause => (Some(doorbell), serve),
             _ => (None, work),
         };
-        let index = CORE.threads.spawn(first, entry, Binding { vcpu, cause })?;
+        let index = CORE.threads.spawn(first, entry, binding)?;
         job.thread.store(index, Relaxed);
         if let Some(line) = line {
             let [receive, send] = CORE.threads.end_point(first, index)?;
@@ -181,7 +250,6 @@ fn start(first: &mut First) -> Result<(), Failure> {
     if let Some(reporter) = reporter {
         CORE.threads.spawn(first, report, Binding::main(reporter))?;
     }
-    call(first::MONITOR, Operation::Up, [])?;
     START.store(clock::now() + ticks(1_000_000), Relaxed);
     Ok(())
 }
@@ -229,32 +297,43 @@ fn place(vcpu: &Vcpu) -> Place {
     }
 }
 
-/// The described VCPUs, by number, and the threads of those that compute without end.
+/// The described VCPUs, by number.
 fn create_all(
     first: &mut First,
     info: &GuestInfo,
     timing: Timing,
 ) -> Result<[ServerId; VCPUS], Failure> {
+    CORE.threads.prepare(first)?;
+    CORE.configure(&timing, 0)?;
+    LOAD.calibrate();
     let mut servers = [ServerId(0); VCPUS];
     for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
-        let name = name_text(&vcpu.name);
-        *place = match named(info, "unlimited", name) {
-            true => CORE.create_unlimited(first, ticks(vcpu.period_ns), self::place(vcpu))?,
-            false => create(first, number, vcpu, timing)?,
-        };
-        if named(info, "compute", name) {
-            let index = CORE.threads.spawn(first, compute, Binding::main(*place))?;
-            let count = COMPUTED.get(number as usize).ok_or(Status::BadArgument)?;
-            count.thread.store(index, Relaxed);
-        }
+        let unlimited = named(info, "unlimited", name_text(&vcpu.name));
+        *place = create(first, number, (vcpu, unlimited), timing)?;
     }
     Ok(servers)
+}
+
+/// The threads of the VCPUs that compute without end.
+fn compute_all(
+    first: &mut First,
+    info: &GuestInfo,
+    timing: Timing,
+    servers: &[ServerId; VCPUS],
+) -> Result<(), Failure> {
+    let vcpus = timing.vcpus.iter().zip(servers).zip(&COMPUTED);
+    let named = |vcpu: &Vcpu| named(info, "compute", name_text(&vcpu.name));
+    for ((_, vcpu), count) in vcpus.filter(|((vcpu, _), _)| named(vcpu)) {
+        let index = CORE.threads.spawn(first, compute, Binding::main(*vcpu))?;
+        count.thread.store(index, Relaxed);
+    }
+    Ok(())
 }
 
 fn create(
     first: &mut First,
     number: u32,
-    vcpu: &Vcpu,
+    (vcpu, unlimited): (&Vcpu, bool),
     timing: Timing,
 ) -> Result<ServerId, Refused> {
     let answer = if vcpu.kind == VcpuKind::Io as u32 {
@@ -264,13 +343,16 @@ fn create(
         let [shortest, longest] = [of.clone().min(), of.max()];
         let periods = [shortest, longest].map(|period| ticks(period.unwrap_or(0)));
         let most = causes.map(|vcpu| Priority(vcpu.place as u8)).min();
-        CORE.create_io(
-            first,
-            vcpu.percent,
-            periods,
-            most.filter(|_| placed(timing)),
-            jobs_on(&timing, number),
-        )
+        match unlimited {
+            true => CORE.create_io_unlimited(first, periods),
+            false => {
+                let most = most.filter(|_| placed(timing));
+                let halves = jobs_on(&timing, number);
+                CORE.create_io(first, vcpu.percent, periods, most, halves)
+            }
+        }
+    } else if unlimited {
+        CORE.create_unlimited(first, ticks(vcpu.period_ns), place(vcpu))
     } else {
         let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
         let limits = Capacity { capacity, period };
@@ -368,6 +450,10 @@ extern "C" fn report(_: u64) -> ! {
         CORE.threads.block(next);
         ask(timing);
         for (task, job) in timing.tasks.iter().zip(&JOBS) {
+            if job.thread.load(Relaxed) == 0 {
+                // A component's, which says itself what it does.
+                continue;
+            }
             let jobs = job.jobs.load(Relaxed);
             if job.receive.load(Relaxed) != 0 {
                 println!(

@@ -69,10 +69,11 @@ impl First {
     /// # Errors
     /// The kernel's refusal.
     pub fn component(&mut self, packed: &Packed, identity: u64) -> Result<Component, Status> {
-        self.component_with(packed, identity, STACK_PAGES)
+        self.component_with(packed, identity, STACK_PAGES, false)
     }
 
-    /// The same with a stack of so many pages.
+    /// The same with a stack of so many pages. What is made `again` writes copies of its data: the archive keeps them as
+    /// they were at first.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -81,6 +82,7 @@ impl First {
         packed: &Packed,
         identity: u64,
         stack_pages: u64,
+        again: bool,
     ) -> Result<Component, Status> {
         let mut pages = [0; 3];
         for (level, slot) in (1..).zip(&mut pages) {
@@ -93,6 +95,10 @@ impl First {
             for page in 0..u64::from(segment.pages) {
                 let index = (segment.address - IMAGE) / PAGE_SIZE + page;
                 let number = u64::from(segment.page) + page;
+                if again && segment.rights == Rights::Write as u64 {
+                    self.map_copy(last, index, number)?;
+                    continue;
+                }
                 let words = [index, first::ARCHIVE, number, segment.rights];
                 call(last, Operation::Map, words)?;
             }
@@ -112,6 +118,20 @@ impl First {
             leaf,
             pages,
         })
+    }
+
+    /// Maps a copy of page `number` of the archive, for reading and writing.
+    fn map_copy(&mut self, last: u64, index: u64, number: u64) -> Result<(), Status> {
+        let copy = self.page();
+        let words = [index, first::MEMORY, copy, Rights::Write as u64];
+        // The first mapping clears it.
+        call(last, Operation::Map, words)?;
+        let address = self.map(first::ARCHIVE, number, 1, Rights::Read)?;
+        let page: *const [u8; PAGE_SIZE as usize] =
+            core::ptr::with_exposed_provenance(address as usize);
+        // SAFETY: mapped above, and nobody writes it.
+        self.fill(copy, unsafe { &*page })?;
+        self.unmap_last(address)
     }
 
     /// A component with a scheduler of its own under this one, at `index`: it finds in its table, at

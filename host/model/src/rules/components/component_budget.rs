@@ -39,6 +39,9 @@ fn problem(component: &ComponentDraft) -> Option<String> {
         (Field::Absent, Field::Absent) | (Field::Broken, _) | (_, Field::Broken) => None,
         (Field::Given(_), Field::Absent) => Some("it has no `period`".into()),
         (Field::Absent, Field::Given(_)) => Some("a `period` alone says nothing".into()),
+        _ if !component.task.is_absent() => {
+            Some("the VCPU of the component's task has the budget".into())
+        }
         _ if component.priority.is_absent() => Some("the component has no thread".into()),
         (Field::Given(budget), Field::Given(period)) => {
             let fits = (SHORTEST_NS..=period.value).contains(&budget.value);

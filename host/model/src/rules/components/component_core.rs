@@ -51,7 +51,7 @@ fn misplaced(
         let help = "cores of a partition are numbered from 0";
         return Some((component.place(&component.core), problem, help));
     }
-    let stays = component.role() != Some(Role::Driver) || component.priority.given().is_some();
+    let stays = component.role() != Some(Role::Driver) || component.has_thread();
     if component.everywhere() && stays {
         let problem = "is not on every core: its thread is on one".to_owned();
         let help = "leave `every_core` out: it is for drivers without a thread, which answer only";

@@ -1,7 +1,7 @@
 //! Doorbells that a component waits for ring
 
 use crate::diagnostic::Report;
-use crate::draft::{ChannelDraft, Draft, Field, items};
+use crate::draft::{ChannelDraft, Draft, items};
 
 crate::rules::rule! {
     Error, "component-doorbell",
@@ -26,15 +26,13 @@ fn check(draft: &Draft, report: &mut Report) {
                 true => channel.reply_doorbell.is_absent(),
                 false => channel.doorbell.is_absent(),
             });
-            let (problem, help) = match (held, silent, &component.priority) {
+            let (problem, help) = match (held, silent, component.has_thread()) {
                 (false, ..) => ("does not hold", "name it in `channels`, too"),
                 (true, true, _) => (
                     "is not rung by",
                     "give the channel a `doorbell`, or a `reply_doorbell` where this is its writer",
                 ),
-                (true, false, Field::Absent) => {
-                    ("has no thread to wait for", "give it a `priority`")
-                }
+                (true, false, false) => ("has no thread to wait for", "give it a `priority`"),
                 _ => continue,
             };
             let message = format!("`{path}` {problem} `{}`", name.value);

@@ -46,7 +46,8 @@ fn check(draft: &Draft, report: &mut Report) {
             let stack = component.stack.or(STACK_DEFAULT);
             [stack, component.memory.or(0)].into_iter().flatten()
         });
-        let wanted = wanted.fold(0, u64::saturating_add);
+        let shared = partition.shared.iter().filter_map(|one| one.size.value());
+        let wanted = wanted.chain(shared).fold(0, u64::saturating_add);
         if wanted > memory.value {
             let message = format!(
                 "the components of `{}` need {}, images and tables aside",

@@ -32,7 +32,7 @@ fn problem(component: &ComponentDraft, drives: bool) -> Option<(Span, &'static s
     let limits = [&component.restart_limit, &component.restart_per];
     let budget = limits.into_iter().find_map(|field| field.span());
     let restarts = component.on_fault.value() == Some(OnFault::Restart);
-    if restarts && component.priority.is_absent() {
+    if restarts && !component.has_thread() {
         let span = component.place(&component.on_fault);
         let problem = "cannot be restarted: it has no thread";
         return Some((

@@ -11,12 +11,14 @@ pub(crate) mod component_memory;
 pub(crate) mod component_part;
 pub(crate) mod component_restart;
 pub(crate) mod component_roles;
+pub(crate) mod component_task;
 pub(crate) mod component_thread;
 pub(crate) mod components_count;
 pub(crate) mod heartbeat_unowned;
 pub(crate) mod interface_twice;
 pub(crate) mod interface_unprovided;
 pub(crate) mod part_twice;
+pub(crate) mod shared_memory;
 pub(crate) mod trust_unused;
 pub(crate) mod unknown_end;
 
@@ -33,9 +35,11 @@ pub(super) const RULES: &[&Rule] = &[
     &component_image::RULE,
     &component_core::RULE,
     &component_thread::RULE,
+    &component_task::RULE,
     &component_budget::RULE,
     &component_restart::RULE,
     &component_memory::RULE,
+    &shared_memory::RULE,
     &interface_unprovided::RULE,
     &interface_twice::RULE,
     &component_cycle::RULE,

@@ -42,8 +42,8 @@ pub(super) fn problem(partition: &PartitionDraft, task: &TaskDraft) -> Option<&'
     let cause = partition.vcpu(&task.cause.value()?)?;
     if cause.is(KindDraft::Io) {
         Some("works for an I/O VCPU, which has no priority of its own")
-    } else if cause.is(KindDraft::Reservation) || cause.time_partition.or(0)? != 0 {
-        Some("works for a VCPU that is not always eligible, or stands in a band")
+    } else if cause.time_partition.or(0)? != 0 {
+        Some("works for a VCPU that is not always eligible")
     } else if cause.core.or(0)? != vcpu.core.or(0)? {
         Some("works for a VCPU on another core")
     } else {

@@ -1,0 +1,80 @@
+//! Drives a network card for who speaks the protocols
+//!
+//! It alone has the card: registers, interrupt, and the memory that the card reaches, which is its own. Its thread
+//! takes what the card receives and passes it on through the memory `frames`, on the VCPU that interrupts are paid
+//! from; what is to be sent is sent on the thread of who wants it (interface `frames`).
+//!
+//! While there is no room it leaves what comes to the card, without interrupts. A budget that is used up leaves the
+//! line as it is, raised and served by nobody, so that a flood costs the others one entry to the kernel per budget.
+//!
+//! It can be made to fault ([`Fault`]).
+#![no_std]
+#![no_main]
+
+use bulkhead_abi::component::frames::{NAME, SEND};
+use bulkhead_abi::kernel::Status;
+use bulkhead_component::{First, Own, println};
+use bulkhead_net::frames::{Received, ToSend, driver};
+use bulkhead_net::{Fault, Incoming, One, Opened, Outgoing, drive};
+
+bulkhead_component::component!(run);
+bulkhead_component::serve!(answer, stack: 4096);
+
+/// The half of the card that sends, and what it is to send.
+static SENDING: One<(ToSend, Outgoing<'static, Opened>)> = One::new();
+
+fn run(_: First) -> ! {
+    let own = Own::open();
+    let card = match drive(&own) {
+        Ok(card) => card,
+        Err(problem) => panic!("{}: no card: {problem:?}", own.name()),
+    };
+    let (received, to_send) = match driver(&own, NAME, card.address()) {
+        Ok(ends) => ends,
+        Err(missing) => panic!("{}: nobody to pass frames to: {missing:?}", own.name()),
+    };
+    let (incoming, outgoing) = card.split();
+    let _kept = SENDING.with(|place| *place = Some((to_send, outgoing)));
+    println!("{}: has its card", own.name());
+    received.wake(&own);
+    pass(&own, incoming, received)
+}
+
+/// Passes on what the card receives.
+fn pass(own: &Own, mut incoming: Incoming<'static, Opened>, mut received: Received) -> ! {
+    let fault = Fault::of(own);
+    let mut all = 0;
+    let mut mute = false;
+    loop {
+        incoming.acknowledge();
+        let passed = received.pass(|into| incoming.receive(into));
+        all += passed.count;
+        fault.after(all);
+        if passed.count != 0 {
+            received.wake(own);
+        }
+        if passed.is_full != mute {
+            mute = passed.is_full;
+            incoming.set_mute(mute);
+            if !mute && incoming.has_frame() {
+                continue;
+            }
+        }
+        if let Err(status) = own.served() {
+            panic!("{}: no interrupts: {status:?}", own.name())
+        }
+    }
+}
+
+/// Sends what the caller wants sent.
+fn answer(_: u64, [what, ..]: [u64; 5]) -> u64 {
+    if what != SEND {
+        return Status::NoOperation as u64;
+    }
+    let sent = SENDING.with(|place| {
+        let (to_send, card) = place.as_mut()?;
+        // What a card does not send is lost, as on a wire.
+        Some(to_send.drain(|frame| _ = card.send(frame)))
+    });
+    sent.flatten().unwrap_or(0)
+}

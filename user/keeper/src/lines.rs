@@ -1,0 +1,145 @@
+//! How components wait: for interrupts of their functions, doorbells, and each other
+//!
+//! All of these notify the component's thread, at one end-point. A level is completed when its component
+//! waits again: one that has no budget to serve it is not interrupted either.
+
+use crate::ends;
+use bulkhead_abi::kernel::{MAX_COMPONENTS, Operation, Status, first};
+use bulkhead_component::call::call;
+use bulkhead_component::first::empty;
+use bulkhead_formats::archive::{Checked, Component};
+use bulkhead_sched::policy::Policy;
+use bulkhead_slite::Threads;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU64};
+
+/// How a component waits.
+struct Line {
+    /// Slots of the two sides of its thread's end-point; 0 = it has none.
+    receive: AtomicU64,
+    send: AtomicU64,
+    /// The level that it completes by waiting again; 0 = it has no function.
+    intid: AtomicU64,
+    /// Bits of the ends whose doorbells it waits for.
+    doorbells: AtomicU64,
+    /// It was notified, perhaps of the level, and has not waited again.
+    raised: AtomicBool,
+}
+
+/// By number of component.
+pub(crate) struct Lines([Line; MAX_COMPONENTS]);
+
+/// Whether there is anything that a component can wait for.
+pub(crate) fn waits(component: &Component<'_>, archive: Checked<'_>) -> bool {
+    let shares = |bits: u32| bits >> component.number & 1 != 0;
+    let wiring = component.wiring;
+    wiring.intid != 0
+        || wiring.doorbells != 0
+        || archive.shared().any(|(_, one)| shares(one.components))
+}
+
+impl Lines {
+    pub(crate) const fn new() -> Self {
+        Self([const { Line::new() }; MAX_COMPONENTS])
+    }
+
+    fn of(&self, component: u64) -> Result<&Line, Status> {
+        let line = self.0.get(component as usize).ok_or(Status::BadArgument)?;
+        match line.send.load(Relaxed) {
+            0 => Err(Status::NoCapability),
+            _ => Ok(line),
+        }
+    }
+
+    /// What a component waits for notifies its thread, of which these are the sides of the end-point.
+    pub(crate) fn open(
+        &self,
+        component: &Component<'_>,
+        [receive, send]: [u64; 2],
+    ) -> Result<(), Status> {
+        let line = self.0.get(component.number).ok_or(Status::BadArgument)?;
+        line.receive.store(receive, Relaxed);
+        line.send.store(send, Relaxed);
+        line.intid.store(component.wiring.intid.into(), Relaxed);
+        line.doorbells
+            .store(component.wiring.doorbells.into(), Relaxed);
+        line.listen()
+    }
+
+    /// Empties the slots of a component's end-point, whose thread has been retired.
+    pub(crate) fn close(&self, component: u64) -> Result<(), Status> {
+        let Ok(line) = self.of(component) else {
+            return Ok(());
+        };
+        line.raised.store(false, Relaxed);
+        empty(line.receive.load(Relaxed))?;
+        empty(line.send.load(Relaxed))
+    }
+
+    /// What notified the former thread of a component notifies the one behind `thread`.
+    pub(crate) fn open_again(&self, component: u64, thread: u64) -> Result<(), Status> {
+        let Ok(line) = self.of(component) else {
+            return Ok(());
+        };
+        for (side, slot) in [
+            (Operation::Receiver, &line.receive),
+            (Operation::Sender, &line.send),
+        ] {
+            match call(thread, side, [slot.load(Relaxed)]) {
+                // An attempt before this one got so far.
+                Ok(_) | Err(Status::Occupied) => {}
+                Err(status) => return Err(status),
+            }
+        }
+        line.listen()
+    }
+
+    /// Notifies a component, if it waits for anything.
+    pub(crate) fn notify(&self, component: u64) -> Result<(), Status> {
+        let send = self.of(component)?.send.load(Relaxed);
+        call(send, Operation::Send, []).map(|_| ())
+    }
+
+    /// A component has served its device; waits until it is notified, and answers how often it was.
+    pub(crate) fn served<P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<P, N>,
+        client: u64,
+    ) -> Result<u64, Status> {
+        let line = self.of(client)?;
+        let intid = line.intid.load(Relaxed);
+        if line.raised.swap(false, Relaxed) && intid != 0 {
+            match call(first::INTERRUPT, Operation::Complete, [intid]) {
+                // It was notified of something else.
+                Ok(_) | Err(Status::Nothing) => {}
+                Err(status) => return Err(status),
+            }
+        }
+        let count = threads.wait_notified(line.receive.load(Relaxed))?;
+        line.raised.store(true, Relaxed);
+        Ok(count)
+    }
+}
+
+impl Line {
+    const fn new() -> Self {
+        Self {
+            receive: AtomicU64::new(0),
+            send: AtomicU64::new(0),
+            intid: AtomicU64::new(0),
+            doorbells: AtomicU64::new(0),
+            raised: AtomicBool::new(false),
+        }
+    }
+
+    fn listen(&self) -> Result<(), Status> {
+        let function = Some(self.intid.load(Relaxed)).filter(|intid| *intid != 0);
+        let doorbells = ends(self.doorbells.load(Relaxed) as u32);
+        let doorbells = doorbells.map(|end| end.doorbell_in.into());
+        for intid in function.into_iter().chain(doorbells) {
+            let words = [intid, self.send.load(Relaxed)];
+            call(first::INTERRUPT, Operation::Listen, words)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,37 @@
+//! A fault on purpose
+#![expect(unsafe_code, reason = "it is one")]
+
+use bulkhead_component::{Own, println};
+use core::arch::asm;
+
+/// Below everything that a component can have.
+const NOWHERE: u64 = 8;
+
+/// The argument words `fault=NAME-wild-write` and `fault_after=N`: the component of that name writes, after so many
+/// frames or messages, where nothing is mapped.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    after: Option<u64>,
+}
+
+impl Fault {
+    /// As it is asked for.
+    #[must_use]
+    pub fn of(own: &Own) -> Self {
+        let named = own.argument("fault");
+        let named = named.and_then(|fault| fault.strip_suffix("-wild-write"));
+        let here = named == Some(own.name());
+        Self {
+            after: here.then(|| own.number("fault_after", 0)),
+        }
+    }
+
+    /// After `count` of them, since the component was made.
+    pub fn after(self, count: u64) {
+        if self.after.is_some_and(|after| count >= after) {
+            println!("fault: writing to {NOWHERE:#x}");
+            // SAFETY: nothing of any component lies there; this one ends here.
+            unsafe { asm!("str xzr, [{}]", in(reg) NOWHERE, options(nostack, preserves_flags)) }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! A value that is used by one at a time
+#![expect(unsafe_code, reason = "shared between threads")]
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::{Acquire, Release};
+
+/// A value, once there is one, for whom nobody waits: who comes while it is in use goes without.
+#[derive(Debug)]
+pub struct One<T> {
+    taken: AtomicBool,
+    value: UnsafeCell<Option<T>>,
+}
+
+// SAFETY: reached by who has found it free.
+unsafe impl<T: Send> Sync for One<T> {}
+
+impl<T> One<T> {
+    /// None yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            taken: AtomicBool::new(false),
+            value: UnsafeCell::new(None),
+        }
+    }
+
+    /// This one.
+    pub const fn of(value: T) -> Self {
+        Self {
+            taken: AtomicBool::new(false),
+            value: UnsafeCell::new(Some(value)),
+        }
+    }
+
+    /// Uses it; nothing where it is in use.
+    pub fn with<R>(&self, act: impl FnOnce(&mut Option<T>) -> R) -> Option<R> {
+        if self.taken.swap(true, Acquire) {
+            return None;
+        }
+        // SAFETY: whoever else comes finds it taken.
+        let result = act(unsafe { &mut *self.value.get() });
+        self.taken.store(false, Release);
+        Some(result)
+    }
+}
+
+impl<T> Default for One<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,13 @@
+//! What carries frames
+
+use bulkhead_virtio_net::FRAME;
+
+/// Where frames come from and go to.
+pub trait Wire {
+    /// Its hardware address.
+    fn address(&self) -> [u8; 6];
+    /// Takes the oldest frame that came; its length.
+    fn receive(&mut self, into: &mut [u8; FRAME]) -> Option<usize>;
+    /// Sends a frame of at most [`FRAME`] bytes. What cannot be sent is lost, as on a wire.
+    fn send(&mut self, frame: &[u8]);
+}
