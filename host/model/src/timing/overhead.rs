@@ -50,7 +50,10 @@ impl Timing {
     fn activity(&self, index: usize, main: Reservation, before: &[(u64, Time)]) -> Activity {
         let tasks = self.tasks.iter().filter(|task| task.vcpu == index);
         let jobs: u64 = tasks
-            .map(|task| main.period.div_ceil(task.period_ns.max(1)))
+            .map(|task| {
+                let window = main.period.saturating_add(self.jitter(task));
+                window.div_ceil(task.period_ns.max(1))
+            })
             .sum();
         // Its equals have their turn.
         let quantum = self.schedule.quantum_ns;
@@ -87,14 +90,21 @@ impl Timing {
             interrupt,
         } = self.overhead;
         let tasks = self.tasks.iter();
-        let here = tasks.filter(|task| self.vcpus[task.vcpu].core == core);
+        let here = tasks
+            .clone()
+            .filter(|task| self.vcpus[task.vcpu].core == core);
         let released = here.map(|task| Overhead::ahead(decision, 1, task.period_ns));
         let halves = self.of_bottom_halves(core);
         let halves = halves.map(|(task, pieces)| {
             let decisions = START_AND_END.saturating_mul(pieces);
             Overhead::ahead(decision, decisions, task.period_ns)
         });
-        let doorbells = self.doorbells.iter().flat_map(|&(limit, per_ns)| {
+        // A task wakes the one that it releases as a doorbell would.
+        let here = tasks.filter(|task| self.vcpus[task.vcpu].core == core);
+        let woken = here.filter(|task| task.after.is_some());
+        let woken = woken.map(|task| (1, task.period_ns));
+        let doorbells = self.doorbells.iter().copied().chain(woken);
+        let doorbells = doorbells.flat_map(|(limit, per_ns)| {
             // As many again may fall into a span that begins before the end of a window.
             let each = |per_ns| Overhead::ahead(interrupt, limit, per_ns);
             [each(per_ns), each(ONCE)]
