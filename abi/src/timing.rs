@@ -73,6 +73,8 @@ pub struct Task {
     pub deadline_ns: u64,
     /// What the analysis promises, nanoseconds; 0 = nothing.
     pub bound_ns: u64,
+    /// By how much another task that releases its jobs may have them come later, nanoseconds; 0: none does.
+    pub late_ns: u64,
 }
 
 /// `SCHEDULE` in ASCII.
@@ -163,4 +165,4 @@ pub struct Doorbell {
 const _: () = assert!(size_of::<Costs>() == 32 && size_of::<Doorbell>() == 16);
 const _: () = assert!(size_of::<Schedule>() == 48 && size_of::<Slot>() == 24);
 const _: () =
-    assert!(size_of::<Head>() == 16 && size_of::<Vcpu>() == 48 && size_of::<Task>() == 56);
+    assert!(size_of::<Head>() == 16 && size_of::<Vcpu>() == 48 && size_of::<Task>() == 64);

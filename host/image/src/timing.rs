@@ -25,7 +25,7 @@ pub fn pack(timing: &Timing) -> Vec<u8> {
         bounds[index] = bound.unwrap_or(0);
     }
     for (task, bound_ns) in timing.tasks.iter().zip(bounds) {
-        bytes.extend(task_of(task, bound_ns).as_bytes());
+        bytes.extend(task_of(timing, task, bound_ns).as_bytes());
     }
     // Strictly opt-in: who asks for nothing of it gets the bytes that there were before.
     if timing.schedule != Schedule::default() {
@@ -161,7 +161,7 @@ fn vcpu_of(vcpu: &Vcpu) -> abi::Vcpu {
     }
 }
 
-fn task_of(task: &Task, bound_ns: u64) -> abi::Task {
+fn task_of(timing: &Timing, task: &Task, bound_ns: u64) -> abi::Task {
     abi::Task {
         name: name_field(&task.name),
         vcpu: task.vcpu as u32,
@@ -170,6 +170,7 @@ fn task_of(task: &Task, bound_ns: u64) -> abi::Task {
         period_ns: task.period_ns,
         deadline_ns: task.deadline_ns,
         bound_ns,
+        late_ns: timing.jitter(task),
     }
 }
 

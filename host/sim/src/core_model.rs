@@ -5,7 +5,8 @@ use crate::{Observer, Statistics, Stretch};
 use bulkhead_model::timing::Timing;
 use bulkhead_sched::harness::Random;
 use bulkhead_sched::policy::{Binding, ServerId};
-use bulkhead_sched::{Scheduler, ThreadId};
+use bulkhead_sched::{NEVER, Scheduler, ThreadId};
+use std::collections::VecDeque;
 use std::fmt;
 
 type CoreScheduler = Scheduler<Policy, TASKS>;
@@ -49,6 +50,8 @@ struct Job {
     task: usize,
     released: u64,
     left: u64,
+    /// Releases that wait for it: of the task that releases it, the first's.
+    waiting: VecDeque<u64>,
 }
 
 struct Core<'a, O> {
@@ -115,10 +118,13 @@ impl<O: Observer> Core<'_, O> {
                 task: index,
                 released,
                 left: 0,
+                waiting: VecDeque::new(),
             });
             self.draw(thread);
             self.scheduler.wakeup(thread, 0);
-            if released > 0 {
+            if task.after.is_some() {
+                self.scheduler.block(thread, NEVER, 0);
+            } else if released > 0 {
                 self.scheduler.block(thread, released, 0);
             }
         }
@@ -166,9 +172,34 @@ impl<O: Observer> Core<'_, O> {
         let job = &mut self.jobs[thread.index()];
         let task = &self.timing.tasks[job.task];
         self.statistics[job.task].add(now - job.released, task.deadline_ns);
-        job.released += task.period_ns;
+        let (index, began) = (job.task, job.released);
+        job.released = match task.after {
+            None => began + task.period_ns,
+            Some(_) => job.waiting.pop_front().unwrap_or(NEVER),
+        };
         let released = job.released;
         self.draw(thread);
-        self.scheduler.block(thread, released.max(now), now);
+        match task.after {
+            // It has been released already.
+            Some(_) if released != NEVER => {}
+            _ => _ = self.scheduler.block(thread, released.max(now), now),
+        }
+        self.release_those_after(index, began, now);
+    }
+
+    /// A job of a task that began so has ended: those that it releases are counted from there.
+    fn release_those_after(&mut self, index: usize, began: u64, now: u64) {
+        let timing = self.timing;
+        for (thread, job) in self.jobs.iter_mut().enumerate() {
+            if timing.tasks[job.task].after != Some(index) {
+                continue;
+            }
+            if self.scheduler.is_blocked(ThreadId(thread as u16)) {
+                job.released = began;
+                self.scheduler.wakeup(ThreadId(thread as u16), now);
+            } else {
+                job.waiting.push_back(began);
+            }
+        }
     }
 }

@@ -27,6 +27,7 @@ fn ten_thousand() -> Timing {
             name: format!("t{number}"),
             span: 0..0,
             vcpu: number,
+            after: None,
             cause: number,
             wcet_ns: period_ns / 130,
             period_ns,

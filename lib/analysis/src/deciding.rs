@@ -98,6 +98,10 @@ impl Deciding {
         let mut count = 0u64;
         for jobs in tasks {
             count = count.saturating_add(jobs.within(window));
+            let waking = self.overhead.of_waking(jobs).into_iter().flatten();
+            for ahead in waking {
+                self.ahead.push(ahead)?;
+            }
             if let Some(ahead) = self.overhead.of_jobs(jobs) {
                 self.ahead.push(ahead)?;
                 if jobs.pieces > 0 {

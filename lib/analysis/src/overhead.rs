@@ -35,6 +35,8 @@ pub struct Activity {
 pub struct Jobs {
     /// Shortest distance of two.
     pub period: Time,
+    /// By how much one may come later than that, since another task releases it; 0: by itself.
+    pub late: Time,
     /// Of a bottom half: pieces of a job, as many as it needs budgets; 0 where a Main VCPU runs it.
     pub pieces: u64,
 }
@@ -77,7 +79,17 @@ impl Jobs {
     /// Those of a task that a Main VCPU runs.
     #[must_use]
     pub const fn each(period: Time) -> Self {
-        Self { period, pieces: 0 }
+        Self {
+            period,
+            late: 0,
+            pieces: 0,
+        }
+    }
+
+    /// The same, released by another task, so much later at most.
+    #[must_use]
+    pub const fn after(self, late: Time) -> Self {
+        Self { late, ..self }
     }
 
     /// Those of a bottom half whose jobs take so long, on an I/O VCPU of so many percent that works for a Main VCPU
@@ -87,12 +99,17 @@ impl Jobs {
         let budget = (cause / 100).saturating_mul(percent as Time);
         let budget = if budget > 0 { budget } else { 1 };
         let pieces = wcet.div_ceil(budget).saturating_add(1);
-        Self { period, pieces }
+        Self {
+            period,
+            late: 0,
+            pieces,
+        }
     }
 
     /// How many come in a window that begins with one.
     #[must_use]
     pub const fn within(self, window: Time) -> u64 {
+        let window = window.saturating_add(self.late);
         window.div_ceil(if self.period > 0 { self.period } else { 1 })
     }
 
@@ -197,6 +214,17 @@ impl Overhead {
         Self::ahead(self.decision, decisions, jobs.period)
     }
 
+    /// What waking takes where another task releases a task's jobs: as a doorbell, and what comes late comes closer to
+    /// the next release.
+    #[must_use]
+    pub const fn of_waking(&self, jobs: Jobs) -> [Option<Reservation>; 3] {
+        if jobs.late == 0 {
+            return [None; 3];
+        }
+        let [each, once] = self.of_doorbell(1, jobs.period);
+        [each, once, Self::ahead(self.decision, 1, ONCE)]
+    }
+
     /// What the changes of slots take.
     #[must_use]
     pub const fn of_changes(&self, changes: Starts) -> Option<Reservation> {
@@ -242,6 +270,17 @@ mod tests {
         assert_eq!(Overhead::default().prolong(vcpu, activity), vcpu);
         let full = Activity::new(1, 100, 8);
         assert_eq!(full.chunks, 8, "no more than there is room for");
+    }
+
+    #[test]
+    fn what_another_task_releases_is_woken_and_may_come_late() {
+        let jobs = Jobs::each(100);
+        assert_eq!((jobs.within(100), jobs.after(30).within(100)), (1, 2));
+        assert_eq!(OVERHEAD.of_waking(jobs), [None; 3]);
+        let costs = OVERHEAD
+            .of_waking(jobs.after(30))
+            .map(|one| one.map(|one| one.capacity));
+        assert_eq!(costs, [Some(3), Some(3), Some(10)]);
     }
 
     #[test]

@@ -36,16 +36,17 @@ pub fn jobs_on(timing: &Timing, number: u32) -> impl Iterator<Item = Jobs> {
     let tasks = timing.tasks.iter().filter(move |task| task.vcpu == number);
     let vcpus = timing.vcpus;
     tasks.map(move |task| {
-        let period = clock::ticks(task.period_ns);
+        let (period, late) = (clock::ticks(task.period_ns), clock::ticks_up(task.late_ns));
         let known = |number: u32| vcpus.get(number as usize);
         let half = known(task.vcpu).filter(|vcpu| vcpu.kind == timing::VcpuKind::Io as u32);
-        match half.zip(known(task.cause)) {
+        let jobs = match half.zip(known(task.cause)) {
             Some((half, main)) => {
                 let (wcet, cause) = (clock::ticks_up(task.wcet_ns), clock::ticks(main.period_ns));
                 Jobs::of_bottom_half(period, wcet, half.percent, cause)
             }
             None => Jobs::each(period),
-        }
+        };
+        jobs.after(late)
     })
 }
 

@@ -59,6 +59,7 @@ pub(crate) struct TaskDraft {
     pub(crate) name: At<String>,
     pub(crate) vcpu: Field<String>,
     pub(crate) cause: Field<String>,
+    pub(crate) after: Field<String>,
     pub(crate) wcet: Field<u64>,
     pub(crate) period: Field<u64>,
     pub(crate) deadline: Field<u64>,
@@ -179,6 +180,7 @@ impl TaskDraft {
         Self {
             vcpu: section.text("vcpu"),
             cause: section.text("for"),
+            after: section.text("after"),
             wcet: section.number("wcet"),
             period: section.number("period"),
             deadline: section.number("deadline"),
@@ -186,7 +188,7 @@ impl TaskDraft {
         }
     }
 
-    fn resolve(&self, vcpus: &[VcpuDraft]) -> Option<Task> {
+    fn resolve(&self, vcpus: &[VcpuDraft], tasks: &[Self]) -> Option<Task> {
         let named = |name: &str| vcpus.iter().position(|vcpu| vcpu.name.value == name);
         let vcpu = named(&self.vcpu.value()?)?;
         let period_ns = self.period.value()?;
@@ -197,6 +199,10 @@ impl TaskDraft {
             cause: match self.cause.given() {
                 Some(name) => named(&name.value)?,
                 None => vcpu,
+            },
+            after: match self.after.given() {
+                Some(name) => Some(tasks.iter().position(|one| one.name.value == name.value)?),
+                None => None,
             },
             wcet_ns: self.wcet.value()?,
             period_ns,
@@ -214,7 +220,8 @@ impl PartitionDraft {
     /// Its VCPUs and tasks, where all of them could be read.
     fn timing(&self) -> Option<Timing> {
         let vcpus: Option<_> = self.vcpus.iter().map(VcpuDraft::resolve).collect();
-        let tasks = self.tasks.iter().map(|task| task.resolve(&self.vcpus));
+        let tasks = self.tasks.iter();
+        let tasks = tasks.map(|task| task.resolve(&self.vcpus, &self.tasks));
         Some(Timing {
             schedule: self.schedule.resolve(&self.slots)?,
             vcpus: vcpus?,

@@ -533,6 +533,7 @@ pub(crate) fn extend(timing: &mut Timing, pipes: &[Pipe], partition: PartitionId
                     span: pipe.span.clone(),
                     vcpu: on,
                     cause: vcpu,
+                    after: None,
                     wcet_ns,
                     period_ns: stage.period_ns,
                     deadline_ns: stage.period_ns,

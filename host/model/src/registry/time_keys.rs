@@ -176,6 +176,14 @@ pub(super) const KEYS: &[Key] = &[
         example: "for = \"fast\"",
     },
     Key {
+        path: "partition.*.task.*.after",
+        shape: Shape::Text,
+        presence: Default("the clock or an interrupt releases it"),
+        meaning: "The task that releases it, of the same core and `period`: a job begins where one of that ends. Its \
+                  `deadline`, and the bound of its response, count from the release of that one.",
+        example: "after = \"wire\"",
+    },
+    Key {
         path: "partition.*.task.*.wcet",
         shape: Shape::Time,
         presence: Required,

@@ -71,6 +71,13 @@ impl Timing {
         mains
     }
 
+    /// By how much the releases of a task may come later than regular: it meets no deadline otherwise.
+    #[must_use]
+    pub fn jitter(&self, task: &Task) -> Time {
+        let before = task.after.and_then(|index| self.tasks.get(index));
+        before.map_or(0, |before| before.deadline_ns)
+    }
+
     /// How many of `ranked` are more important than what waits for a task's bottom half.
     fn rank(&self, ranked: &[(usize, Reservation)], cause: usize) -> Option<usize> {
         match self.schedule.order {
@@ -266,7 +273,23 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
+    /// Of a task, from the release of the first of those that release each other before it.
     fn bound(&self, task: &Task) -> Option<Time> {
+        let mut bound = self.own_bound(task)?;
+        let mut before = task.after;
+        // Nobody comes twice: none releases itself.
+        for _ in &self.timing.tasks {
+            let Some(one) = before.and_then(|index| self.timing.tasks.get(index)) else {
+                break;
+            };
+            bound = bound.checked_add(self.own_bound(one)?)?;
+            before = one.after;
+        }
+        Some(bound)
+    }
+
+    /// From its own release.
+    fn own_bound(&self, task: &Task) -> Option<Time> {
         if let VcpuKind::Io { percent } = self.timing.vcpus[task.vcpu].kind {
             return self.bottom_half_bound(task, percent);
         }
@@ -277,12 +300,14 @@ impl Parts<'_> {
         vcpu::work_response(main, self.responses[rank]?, work, distance)
     }
 
-    /// All that can wait on a VCPU at once, one job of each task, and the shortest period among them.
+    /// All that can wait on a VCPU at once, one job of each task, and the shortest distance of two jobs of a task. One that
+    /// another releases comes as late as that one's deadline lets it.
     fn work_on(&self, vcpu: usize) -> Option<(Time, Time)> {
         let mut tasks = self.timing.tasks.iter().filter(|task| task.vcpu == vcpu);
         tasks.try_fold((0, Time::MAX), |(work, distance), task| {
             let work: Time = task.wcet_ns.checked_add(work)?;
-            Some((work, distance.min(task.period_ns)))
+            let late = self.timing.jitter(task);
+            Some((work, distance.min(task.period_ns.saturating_sub(late))))
         })
     }
 

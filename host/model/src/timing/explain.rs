@@ -187,6 +187,13 @@ impl Timing {
                     "      all that can wait on `{0}`, w: R of `{0}` where w ≤ C and no period < T; else ⌈w/C⌉·T + R (001 eq. 4.1)",
                     self.vcpus[task.vcpu].name
                 )?;
+                if let Some(before) = task.after.and_then(|index| self.tasks.get(index)) {
+                    writeln!(
+                        text,
+                        "      and the bound of `{}`, which releases it, by whose deadline its period is shorter here",
+                        before.name
+                    )?;
+                }
             }
         }
         Ok(())

@@ -149,6 +149,9 @@ pub struct Task {
     pub vcpu: usize,
     /// Index of the main VCPU it works for: its own where that is one.
     pub cause: usize,
+    /// Index of the task that releases it: a job of it begins where one of that ends. Then what is said of its response
+    /// counts from that one's release.
+    pub after: Option<usize>,
     /// Worst-case execution time of a job.
     pub wcet_ns: u64,
     /// Shortest distance of two jobs.

@@ -66,22 +66,27 @@ impl Timing {
     }
 
     fn jobs(&self, task: &Task) -> Jobs {
-        match self.vcpus[task.vcpu].kind {
+        let jobs = match self.vcpus[task.vcpu].kind {
             VcpuKind::Io { percent } => {
                 let cause = self.vcpus[task.cause].budget();
                 let period = cause.map_or(0, |main| main.period);
                 Jobs::of_bottom_half(task.period_ns, task.wcet_ns, percent, period)
             }
             _ => Jobs::each(task.period_ns),
-        }
+        };
+        jobs.after(self.jitter(task))
     }
 
     fn ahead(&self, core: usize, changes: Starts) -> Vec<Reservation> {
         let jobs = self.jobs_on(core).map(|jobs| self.overhead.of_jobs(jobs));
+        let waking = self
+            .jobs_on(core)
+            .flat_map(|jobs| self.overhead.of_waking(jobs));
         let doorbells = self.doorbells.iter();
         let doorbells =
             doorbells.flat_map(|&(limit, per_ns)| self.overhead.of_doorbell(limit, per_ns));
         let all = jobs
+            .chain(waking)
             .chain(doorbells)
             .chain([self.overhead.of_changes(changes)]);
         all.flatten().collect()
@@ -272,6 +277,7 @@ mod tests {
             wcet_ns,
             period_ns,
             deadline_ns: period_ns,
+            after: None,
         }
     }
 

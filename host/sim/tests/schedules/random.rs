@@ -22,6 +22,7 @@ pub(crate) fn task(number: usize, vcpu: usize, cause: usize, times: [u64; 3]) ->
         span: 0..0,
         vcpu,
         cause,
+        after: None,
         wcet_ns,
         period_ns,
         deadline_ns,
@@ -78,7 +79,7 @@ pub(crate) fn system(random: &mut Random) -> Timing {
 }
 
 /// A random core under a time table: up to 3 time partitions in slots with gaps between them, up to 2
-/// bands, up to 7 VCPUs anywhere, perhaps an I/O VCPU for one of TP0.
+/// bands, up to 7 VCPUs anywhere, perhaps an I/O VCPU for one of TP0, in a band or not.
 pub(crate) fn partitioned(random: &mut Random) -> Timing {
     let mut timing = Timing {
         schedule: table(random),
@@ -100,7 +101,7 @@ pub(crate) fn partitioned(random: &mut Random) -> Timing {
             partition,
             priority: band.or(priority).unwrap_or(0),
         };
-        if partition == 0 && band.is_none() {
+        if partition == 0 {
             in_tp0.push(number);
         }
         timing.vcpus.push(one);
@@ -113,6 +114,30 @@ pub(crate) fn partitioned(random: &mut Random) -> Timing {
         let period = (5_000 + random.below(80_000)) * US;
         let wcet = 1 + random.below(period / 80);
         add_task(&mut timing, number, cause, [wcet, period]);
+    }
+    timing
+}
+
+/// Either of them with tasks that release others, up to three in a row.
+pub(crate) fn released(random: &mut Random) -> Timing {
+    let mut timing = match random.below(2) {
+        0 => system(random),
+        _ => partitioned(random),
+    };
+    let mut before = random.below(3) as usize;
+    for _ in 0..2 {
+        let next = before + 1 + random.below(3) as usize;
+        if next >= timing.tasks.len() {
+            break;
+        }
+        let first = &mut timing.tasks[before];
+        first.deadline_ns = first.period_ns / (2 + random.below(4));
+        let period_ns = first.period_ns;
+        let second = &mut timing.tasks[next];
+        second.after = Some(before);
+        second.wcet_ns = second.wcet_ns.min(period_ns);
+        (second.period_ns, second.deadline_ns) = (period_ns, period_ns);
+        before = next;
     }
     timing
 }

@@ -6,6 +6,7 @@ pub(crate) mod slot_beyond_frame;
 pub(crate) mod slot_overlap;
 pub(crate) mod slot_times;
 pub(crate) mod slots_count;
+pub(crate) mod task_after;
 pub(crate) mod task_cause;
 pub(crate) mod task_late;
 pub(crate) mod task_times;
@@ -38,6 +39,7 @@ pub(super) const RULES: &[&Rule] = &[
     &time_partition_slot::RULE,
     &unknown_vcpu::RULE,
     &task_cause::RULE,
+    &task_after::RULE,
     &task_times::RULE,
     &vcpu_overload::RULE,
     &task_late::RULE,
@@ -61,7 +63,9 @@ pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
         .all(|vcpu| vcpu_budget::problem(vcpu).is_none() && vcpu_core::fits(partition, vcpu))
         && time_table::is_sound(partition)
         && partition.tasks.iter().all(|task| {
-            task_times::problem(task).is_none() && task_cause::problem(partition, task).is_none()
+            task_times::problem(task).is_none()
+                && task_cause::problem(partition, task).is_none()
+                && task_after::problem(partition, task).is_none()
         })
 }
 
