@@ -43,6 +43,12 @@ impl Lock {
         (self.0.load(Relaxed) & OWNER).checked_sub(1)
     }
 
+    /// Whether somebody wants it, for who has it.
+    #[inline(always)]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.0.load(Relaxed) > OWNER
+    }
+
     /// Whether thread `own` has it.
     #[inline(always)]
     pub(crate) fn is_owned_by(&self, own: u64) -> bool {

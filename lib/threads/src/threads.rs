@@ -313,7 +313,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             }
             let mut decided = state.decide::<M>();
             decided.timer = decided.timer.min(until);
-            (state.armed, state.armed_in) = (decided.timer, decided.epoch);
+            state.note_armed(&self.lock, decided.timer, decided.epoch);
             let idle = state.idle;
             let name = decided.thread.map_or(idle, |thread| state.name(thread));
             // Who waited for the lock may have decided otherwise: this decision is none any more.
@@ -482,9 +482,9 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             } = state.decide::<M>();
             let next = thread.map_or(OWN, index_of);
             let name = thread.map_or(M::own(), |thread| state.name(thread));
-            let sooner = timer < state.armed || epoch != state.armed_in;
+            let sooner = state.is_sooner(timer, epoch);
             if sooner {
-                (state.armed, state.armed_in) = (timer, epoch);
+                state.note_armed(&self.lock, timer, epoch);
             }
             if self.hand_back(own) {
                 // Somebody else decided in the meantime, and this decision is none any more.
@@ -526,3 +526,6 @@ pub(crate) const fn thread_of(index: u64) -> ThreadId {
 pub(crate) const fn index_of(thread: ThreadId) -> u64 {
     thread.0 as u64 + 1
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,20 +50,23 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    /// The same at the latest until `until`, when the scheduler looks again at who runs.
+    /// The same at the latest until `until`, when the scheduler looks again at who runs; or sooner: the caller looks
+    /// again, too.
     pub(crate) fn hand_over_until(&self, own: u64, next: u64, until: Time) {
         self.take(own);
         let state = self.state_locked();
         let epoch = M::scb().epoch.load(Relaxed);
-        if until >= state.armed && epoch == state.armed_in {
-            self.give_back(own);
-            self.hand_over(own, next);
+        let sooner = state.is_sooner(until, epoch);
+        if sooner {
+            state.note_armed(&self.lock, until, epoch);
+        }
+        let name = state.name_of(next, M::own());
+        if self.hand_back(own) {
             return;
         }
-        (state.armed, state.armed_in) = (until, epoch);
-        let name = state.name_of(next, M::own());
-        self.give_back(own);
-        if !M::dispatch(name, M::SAME_TIME, Some(until), epoch) {
+        if !sooner {
+            self.hand_over(own, next);
+        } else if !M::dispatch(name, M::SAME_TIME, Some(until), epoch) {
             self.take_again(own);
         }
     }

@@ -46,6 +46,22 @@ impl<P: Policy, const N: usize> State<P, N> {
         }
     }
 
+    /// Whether the kernel would not observe `timer` by itself.
+    #[inline(always)]
+    pub(super) fn is_sooner(&self, timer: Time, epoch: u64) -> bool {
+        timer < self.armed || epoch != self.armed_in
+    }
+
+    /// Notes the time-out of a decision that is about to be dispatched. Who waits for the lock decides first, and
+    /// nothing is noted that the kernel may never hear of; who comes to wait later comes by an activation, after
+    /// which nothing that was noted counts.
+    #[inline(always)]
+    pub(super) fn note_armed(&mut self, lock: &Lock, timer: Time, epoch: u64) {
+        if !lock.is_wanted() {
+            (self.armed, self.armed_in) = (timer, epoch);
+        }
+    }
+
     /// Whether of all who faulted, and with `expired` of all who used up their budgets, somebody was told.
     pub(super) fn is_told_all(&self, expired: bool) -> bool {
         self.faulted == 0 && (!expired || self.expired == 0)

@@ -1,0 +1,150 @@
+//! What the kernel is told, against a machine that follows a script
+
+extern crate std;
+use super::*;
+use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
+use core::sync::atomic::AtomicU64;
+use std::boxed::Box;
+use std::cell::Cell;
+use std::thread_local;
+
+type Policy = FixedPriority<Preemptive, 2>;
+type Scene = Threads<Scripted, Policy, 2>;
+
+/// The more important thread, and the other one.
+const URGENT: u64 = 1;
+const OTHER: u64 = 2;
+/// Of the first one's next release.
+const RELEASE: Time = 1000;
+
+thread_local! {
+    static SCB: &'static bulkhead_abi::dispatch::Scb = Box::leak(Box::default());
+    static SCENE: &'static Scene = Box::leak(Box::new(Threads::new(FixedPriority::new(Preemptive))));
+    /// Whether the time-out fires at the next look at the clock under the lock.
+    static FIRES: Cell<bool> = const { Cell::new(false) };
+    /// What the kernel observes, and who runs on.
+    static TIMEOUT: Cell<Time> = const { Cell::new(NEVER) };
+    static RUNS: Cell<u64> = const { Cell::new(OWN) };
+}
+
+fn epoch() -> &'static AtomicU64 {
+    &SCB.with(|scb| *scb).epoch
+}
+
+struct Scripted;
+
+// SAFETY: nobody switches.
+unsafe impl Machine for Scripted {
+    type Maker = ();
+    type Error = ();
+
+    const REFUSED: () = ();
+    const SAME_TIME: u64 = u64::MAX;
+
+    fn own() -> u64 {
+        OWN
+    }
+
+    fn own_time() -> u64 {
+        0
+    }
+
+    /// Where the script says so, the time-out fires: the scheduler's own thread runs, finds the lock taken, asks for
+    /// it, and helps who has it, which goes on here.
+    fn now() -> Time {
+        if FIRES.take() {
+            TIMEOUT.set(NEVER);
+            epoch().fetch_add(1, Relaxed);
+            assert_eq!(SCENE.with(|scene| scene.lock.ask(OWN)), Some(URGENT));
+        }
+        10
+    }
+
+    fn frequency() -> u64 {
+        1_000_000_000
+    }
+
+    fn scb() -> &'static bulkhead_abi::dispatch::Scb {
+        SCB.with(|scb| *scb)
+    }
+
+    fn make(_: &mut (), _: extern "C" fn(u64) -> !, index: u64) -> Result<u64, ()> {
+        Ok(index)
+    }
+
+    /// To the scheduler's own thread there is no way: an event came.
+    unsafe fn switch(_: u64, next: u64, _: u64, decided: u64) -> bool {
+        let goes = next != OWN && decided == epoch().load(Relaxed);
+        if goes {
+            RUNS.set(next);
+        }
+        goes
+    }
+
+    fn dispatch(name: u64, _: u64, timeout: Option<Time>, decided: u64) -> bool {
+        let goes = decided == epoch().load(Relaxed);
+        if goes {
+            RUNS.set(name);
+            TIMEOUT.set(timeout.unwrap_or(TIMEOUT.get()));
+        }
+        goes
+    }
+
+    fn time(_: &mut ()) -> Result<u64, ()> {
+        Err(())
+    }
+
+    fn grant(_: u64, _: Time) {}
+
+    fn left(_: u64) -> Option<Time> {
+        None
+    }
+
+    fn take_back(_: u64) -> Option<Time> {
+        None
+    }
+
+    fn end_point(_: &mut (), _: u64) -> Result<[u64; 2], ()> {
+        Err(())
+    }
+
+    fn served(_: u64) -> Time {
+        0
+    }
+
+    fn receive(_: u64) -> Result<u64, ()> {
+        Err(())
+    }
+
+    fn fetch() {}
+
+    fn sleep() {}
+}
+
+extern "C" fn never_runs(_: u64) -> ! {
+    unreachable!("nobody switches")
+}
+
+/// A thread blocks until its release; where the script has it, the time-out fires while it decides who is next.
+fn blocks(fires: bool) {
+    let scene = SCENE.with(|scene| *scene);
+    for priority in [1, 2] {
+        let made = scene.spawn(&mut (), never_runs, Priority(priority));
+        made.expect("there is room");
+    }
+    Scripted::scb().current.store(URGENT, Relaxed);
+    FIRES.set(fires);
+    let _not_yet = scene.block(RELEASE);
+    assert_eq!(RUNS.get(), OTHER);
+    assert_eq!(TIMEOUT.get(), RELEASE, "the kernel observes the release");
+}
+
+#[test]
+fn a_release_is_observed() {
+    blocks(false);
+}
+
+#[test]
+fn a_release_is_observed_where_somebody_waited_for_the_lock() {
+    blocks(true);
+}
