@@ -7,7 +7,7 @@ use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{OnOverrun, Pipe, Stage};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
-use bulkhead_component::{First, Own};
+use bulkhead_component::{First, Own, load};
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     arrived: AtomicU64,
     /// The job that runs has used up its budget.
     expired: AtomicBool,
+    /// Times at which one had.
+    pub(crate) expiries: AtomicU64,
     pub(crate) jobs: AtomicU64,
     pub(crate) overruns: AtomicU64,
     /// Messages that found no room in time.
@@ -56,6 +58,7 @@ impl Shared {
     /// Its budget is used up.
     pub(crate) fn expired(&self) {
         self.expired.store(true, Relaxed);
+        self.expiries.fetch_add(1, Relaxed);
     }
 
     /// Something came for it at `tick`.
@@ -71,6 +74,7 @@ static SHARED: [Shared; STAGES] = [const {
         thread: AtomicU64::new(0),
         arrived: AtomicU64::new(0),
         expired: AtomicBool::new(false),
+        expiries: AtomicU64::new(0),
         jobs: AtomicU64::new(0),
         overruns: AtomicU64::new(0),
         dropped: AtomicU64::new(0),
@@ -106,6 +110,15 @@ enum Sink {
     Can,
 }
 
+/// What a job computes besides its function.
+#[derive(Clone, Copy)]
+enum Computed {
+    /// For so many nanoseconds by the clock, the turns of other cores included where these are emulated.
+    Time(u64),
+    /// So many rounds of a loop.
+    Rounds(u64),
+}
+
 /// A stage before it runs.
 struct Plan {
     number: usize,
@@ -122,8 +135,7 @@ struct Plan {
     /// With the number of the stage that is fed.
     outputs: [Option<(Output, usize)>; ENDS],
     period: u64,
-    /// Nanoseconds that a job computes.
-    load_ns: u64,
+    load: Computed,
     overruns: bool,
     /// By how many percent of its interval at most a timer comes later.
     jitter: u64,
@@ -192,6 +204,13 @@ pub(crate) fn build(
     (servers, functions): (&[ServerId], Functions),
 ) -> Result<(), Failure> {
     let load = own.number("load", 50).min(95);
+    let rounds = own
+        .argument("rounds")
+        .and_then(|word| word.parse::<u64>().ok());
+    let load = |wcet_ns: u64| match rounds {
+        Some(rounds) => Computed::Rounds(wcet_ns / 1000 * rounds),
+        None => Computed::Time(wcet_ns * load / 100),
+    };
     let overrun = own.argument("overrun");
     let mut number = 0;
     for (pipe, described) in timing.pipes.iter().enumerate() {
@@ -223,7 +242,7 @@ pub(crate) fn build(
                 inputs: [const { None }; ENDS],
                 outputs: [const { None }; ENDS],
                 period: vcpu_period(stage, timing),
-                load_ns: stage.wcet_ns * load / 100,
+                load: load(stage.wcet_ns),
                 jitter: own.number("jitter", 0),
                 overruns: overrun == Some(name_text(&stage.function)),
                 offset: ticks(100_000) * (number + place) as u64,
@@ -462,11 +481,13 @@ impl Running {
         }
         self.shared.expired.store(false, Relaxed);
         let jobs = self.shared.jobs.load(Relaxed) + 1;
-        let factor = match self.plan.overruns && jobs.is_multiple_of(OVERRUN_OF) {
-            true => 200 * self.plan.stage.wcet_ns / 100,
-            false => self.plan.load_ns,
-        };
-        LOAD.compute(factor);
+        match self.plan.load {
+            _ if self.plan.overruns && jobs.is_multiple_of(OVERRUN_OF) => {
+                LOAD.compute(2 * self.plan.stage.wcet_ns);
+            }
+            Computed::Time(ns) => LOAD.compute(ns),
+            Computed::Rounds(count) => load::rounds(count),
+        }
         let answer = self.work.compute(taken);
         if let (Some(mut message), true) = (answer, self.may_send(release)) {
             self.send(&mut message);
