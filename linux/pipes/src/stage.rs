@@ -47,6 +47,8 @@ struct Ready {
     outputs: Vec<(Output, Arc<Shared>)>,
     can: Option<Can>,
     reads: bool,
+    /// Of its messages, only the newest counts.
+    newest: bool,
     rounds: u64,
 }
 
@@ -151,6 +153,7 @@ fn build(pipe: &Pipe, interface: &str, rounds: u64) -> Result<Vec<Ready>, Error>
             outputs,
             can,
             reads,
+            newest: !pipe.each,
             rounds: stage.runtime_ns / u64::from(stage.messages.max(1)) / 1000 * rounds,
         })
     })
@@ -172,13 +175,16 @@ impl Ready {
             |ns: u64| (u128::from(ns) * u128::from(frequency_hz()) / 1_000_000_000) as u64;
         let mut pace = Pace::new(ticks_of(self.stage.period_ns), self.stage.messages);
         loop {
-            let (source, arrival) = self.wait();
+            let (mut source, arrival) = self.wait();
             let release = pace.release(arrival);
             while let early @ 1.. = release.saturating_sub(ticks()) {
                 let ns = u128::from(early) * 1_000_000_000 / u128::from(frequency_hz());
                 thread::sleep(Duration::from_nanos(ns as u64));
             }
             self.shared.arrived.store(0, Relaxed);
+            if self.newest && source.is_some() {
+                source = self.waiting_frames().last().or(source);
+            }
             let Some(taken) = self.work.take(source) else {
                 continue;
             };
@@ -189,6 +195,13 @@ impl Ready {
             }
             self.shared.jobs.fetch_add(1, Relaxed);
         }
+    }
+
+    /// The frames that wait: in four slots each overwrites the one before.
+    fn waiting_frames(&self) -> impl Iterator<Item = ([u64; 2], u64)> {
+        let can = self.can.iter();
+        can.flat_map(|can| std::iter::from_fn(|| can.receive(0).ok().flatten()))
+            .map(|frame| (frame.words(), ticks()))
     }
 
     /// Until there is something to do: what a device brought, and when.

@@ -98,8 +98,15 @@ enum Source {
     Stages,
     /// The clock, every so many ticks.
     Timer(u64),
-    /// The CAN controller.
-    Can,
+    /// The CAN controller: each frame, or the newest that came since the last job.
+    Can(Kept),
+}
+
+/// What of a device's messages is kept for a first stage, as of others' in the buffers of its pipe.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Newest,
+    Each,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -269,7 +276,8 @@ fn source(pipe: &Pipe, stage: &Stage, timing: &Timing) -> Source {
         _ if stage.from != 0 => Source::Stages,
         "timer" | "" if pipe.fifo == 0 => Source::Timer(vcpu_period(stage, timing)),
         "timer" | "" => Source::Timer(ticks(pipe.interval_ns)),
-        _ => Source::Can,
+        _ if pipe.fifo == 0 => Source::Can(Kept::Newest),
+        _ => Source::Can(Kept::Each),
     }
 }
 
@@ -412,7 +420,7 @@ impl Running {
         }
         RESTING.fetch_and(!bit, Relaxed);
         // What came in the meantime, and what was before, is nobody's.
-        while matches!(self.plan.source, Source::Can) && can::read(self.plan.number).is_some() {}
+        while matches!(self.plan.source, Source::Can(_)) && can::read(self.plan.number).is_some() {}
         self.shared.arrived.store(0, Relaxed);
         self.pace = Pace::new(self.plan.period, self.plan.stage.messages);
         self.work.begin_anew();
@@ -457,9 +465,19 @@ impl Running {
     /// When the oldest message came that waits in a queue or a ring.
     fn waiting(&mut self) -> Option<u64> {
         match self.plan.source {
-            Source::Can => can::waiting(self.plan.number),
+            Source::Can(_) => can::waiting(self.plan.number),
             _ => self.work.waiting(),
         }
+    }
+
+    /// The last frame that waits behind one that was read: in four slots each would have overwritten the one before.
+    fn newest(&mut self, oldest: ([u64; 2], u64)) -> ([u64; 2], u64) {
+        let mut newest = oldest;
+        while let Some(later) = can::read(self.plan.number) {
+            self.work.pass_over();
+            newest = later;
+        }
+        newest
     }
 
     /// A job; whether it was one, and did not wake for what another had taken.
@@ -468,8 +486,9 @@ impl Running {
         let source = match self.plan.source {
             Source::Stages => None,
             Source::Timer(_) => Some(([self.work.entered() + 1, arrival], arrival)),
-            Source::Can => match can::read(self.plan.number) {
+            Source::Can(kept) => match can::read(self.plan.number) {
                 None => return false,
+                Some(oldest) if kept == Kept::Newest => Some(self.newest(oldest)),
                 read => read,
             },
         };
