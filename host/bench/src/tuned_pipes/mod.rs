@@ -44,8 +44,8 @@ const HEADS: [&str; 2] = ["can-read", "rt-fusion"];
 const TAILS: [&str; 2] = ["can-write", "rt-control"];
 /// Rounds of a loop, four instructions each, that a job computes for each microsecond of its WCET. With them a job of 100 us
 /// has some 15 us to do. Each of its turns, 5 us at most, ends with the turns of the two Linux cores; the probe's and the
-/// watching core are busy for some microseconds a message. So it takes less than 100 us, whatever the others do; a stage
-/// that had used up its budget would say so on the console.
+/// watching core are busy for some microseconds a message. So it takes less than 100 us, whatever the others do. What was
+/// used of a budget comes back part by part, and a job may have to wait for the next one; the console says how often.
 const ROUNDS: u64 = 10;
 /// Number of the first of Linux's interfaces to the busy channels: of Bulkhead's side and of Linux's own, which has the pipes'
 /// controller, too.
