@@ -51,6 +51,11 @@ impl Work {
         self.entered
     }
 
+    /// A message that entered here was overwritten by the next before a job took it.
+    pub const fn pass_over(&mut self) {
+        self.entered += 1;
+    }
+
     /// Whether the end of the task came on all inputs.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -187,6 +192,17 @@ mod tests {
             );
             assert!(second.take(None).is_none());
         }
+    }
+
+    #[test]
+    fn what_was_passed_over_has_a_number_that_is_missing() {
+        let mut first = of("can-read", vec![]);
+        let mut number = || {
+            let taken = first.take(Some(([7, 8], 100))).expect("a message");
+            first.pass_over();
+            taken.message.entries[0].number
+        };
+        assert_eq!([number(), number()], [1, 3]);
     }
 
     #[test]

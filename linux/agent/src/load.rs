@@ -33,8 +33,8 @@ pub(crate) fn keep_busy() -> ! {
 /// Tasks of each kind in the background, and what one has to do in each of its periods.
 const TASKS: usize = 5;
 const TASK_PERIOD: Duration = Duration::from_millis(50);
-const COPIED: usize = 512 << 10;
-const PACKETS: usize = 40;
+const COPIED: usize = 896 << 10;
+const PACKETS: usize = 70;
 const PACKET: usize = 1400;
 const TELLING: Duration = Duration::from_millis(500);
 /// A fifth of a core.

@@ -5,7 +5,6 @@
 //! of one identifier from a CAN interface, last ones send such.
 #![forbid(unsafe_code)]
 
-mod load;
 mod plan;
 mod stage;
 

@@ -1,6 +1,5 @@
 //! A stage: a thread with a reservation, released by data
 
-use crate::load::Load;
 use crate::plan::{Pipe, Plan, Stage};
 use bulkhead_abi::can::Frame;
 use bulkhead_buffers::Region;
@@ -10,6 +9,7 @@ use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::message::Message;
 use bulkhead_stages::pace::Pace;
 use bulkhead_stages::work::{ENDS, Work};
+use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
@@ -47,27 +47,27 @@ struct Ready {
     outputs: Vec<(Output, Arc<Shared>)>,
     can: Option<Can>,
     reads: bool,
-    load: Load,
-    load_ns: u64,
+    /// Of its messages, only the newest counts.
+    newest: bool,
+    rounds: u64,
 }
 
-/// Runs all pipes of a plan between the frames of a CAN interface that is up, each job computing for `percent` of its
-/// stage's WCET; says once a second through `tell` what each stage did.
+/// Runs all pipes of a plan between the frames of a CAN interface that is up, each job computing `rounds` of a loop for each
+/// microsecond of its stage's WCET; says once a second through `tell` what each stage did.
 ///
 /// # Errors
 /// A function or the interface is not there, or a reservation is refused.
 pub fn run(
     plan: &Plan,
     interface: &str,
-    percent: u64,
+    rounds: u64,
     mut tell: impl FnMut(&str, u64, u64),
 ) -> Result<(), Error> {
     lock_memory()?;
-    let load = Load::calibrated();
     let mut told = Vec::new();
     let mut ready = Vec::new();
     for pipe in &plan.pipes {
-        ready.extend(build(pipe, interface, load, percent)?);
+        ready.extend(build(pipe, interface, rounds)?);
     }
     for one in ready {
         told.push((one.stage.function.clone(), Arc::clone(&one.shared)));
@@ -99,7 +99,7 @@ pub fn run(
 }
 
 /// The stages of a pipe with a buffer from each stage into a junction to each stage out of it.
-fn build(pipe: &Pipe, interface: &str, load: Load, percent: u64) -> Result<Vec<Ready>, Error> {
+fn build(pipe: &Pipe, interface: &str, rounds: u64) -> Result<Vec<Ready>, Error> {
     let stages = &pipe.stages;
     let shared: Vec<Arc<Shared>> = stages.iter().map(|_| Arc::default()).collect();
     let mut inputs: Vec<[Option<Input>; ENDS]> = Vec::new();
@@ -153,8 +153,8 @@ fn build(pipe: &Pipe, interface: &str, load: Load, percent: u64) -> Result<Vec<R
             outputs,
             can,
             reads,
-            load,
-            load_ns: stage.runtime_ns / u64::from(stage.messages.max(1)) * percent / 100,
+            newest: !pipe.each,
+            rounds: stage.runtime_ns / u64::from(stage.messages.max(1)) / 1000 * rounds,
         })
     })
     .collect()
@@ -175,23 +175,33 @@ impl Ready {
             |ns: u64| (u128::from(ns) * u128::from(frequency_hz()) / 1_000_000_000) as u64;
         let mut pace = Pace::new(ticks_of(self.stage.period_ns), self.stage.messages);
         loop {
-            let (source, arrival) = self.wait();
+            let (mut source, arrival) = self.wait();
             let release = pace.release(arrival);
             while let early @ 1.. = release.saturating_sub(ticks()) {
                 let ns = u128::from(early) * 1_000_000_000 / u128::from(frequency_hz());
                 thread::sleep(Duration::from_nanos(ns as u64));
             }
             self.shared.arrived.store(0, Relaxed);
+            if self.newest && source.is_some() {
+                source = self.waiting_frames().last().or(source);
+            }
             let Some(taken) = self.work.take(source) else {
                 continue;
             };
             pace.note(release);
-            self.load.compute(self.load_ns);
+            compute(self.rounds);
             if let Some(message) = self.work.compute(taken) {
                 self.send(message);
             }
             self.shared.jobs.fetch_add(1, Relaxed);
         }
+    }
+
+    /// The frames that wait: in four slots each overwrites the one before.
+    fn waiting_frames(&self) -> impl Iterator<Item = ([u64; 2], u64)> {
+        let can = self.can.iter();
+        can.flat_map(|can| std::iter::from_fn(|| can.receive(0).ok().flatten()))
+            .map(|frame| (frame.words(), ticks()))
     }
 
     /// Until there is something to do: what a device brought, and when.
@@ -235,6 +245,13 @@ impl Ready {
                 self.shared.dropped.fetch_add(1, Relaxed);
             }
         }
+    }
+}
+
+/// As a job of an rtos partition does (`bulkhead_component::load`): the same instructions.
+fn compute(rounds: u64) {
+    for round in 0..rounds {
+        black_box(round);
     }
 }
 

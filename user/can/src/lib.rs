@@ -23,6 +23,14 @@ pub use queue::Queue;
 /// How all controllers are set.
 pub const SETTINGS: Settings = Settings::PCICAN_KBIT_500;
 
+/// No frame has the wire for less time.
+const SHORTEST: Frame = Frame {
+    id: 0,
+    extended: false,
+    length: 0,
+    data: [0; 8],
+};
+
 /// Why there is no controller.
 #[derive(Clone, Copy, Debug)]
 pub enum Closed {
@@ -91,20 +99,27 @@ impl Port {
         }
     }
 
-    /// Puts a frame on the bus if that is free.
+    /// Puts a frame on the bus if that is free. Who is cut while it writes the controller keeps all others from it: threads
+    /// with budgets send under a mutex that has the owner finish.
     pub fn send(&self, frame: &Frame) -> Sent {
         let now = clock::now();
-        let free = self.free.load(Relaxed);
-        if !self.board.ready.load(Acquire) || free > now {
-            return Sent::From(free.max(now + 1));
+        let soon = now + wire_ticks(SHORTEST.least_bits());
+        if !self.board.ready.load(Acquire) || self.sending.swap(true, Acquire) {
+            // A less important thread is about to, and needs the processor; its frame has the wire for so long at least.
+            return Sent::From(soon);
         }
-        if self.sending.swap(true, Acquire) {
-            // A less important thread is about to: it needs the processor.
-            return Sent::From(now + 1);
-        }
-        let sent = self.controller().send(frame);
+        let sent = self.send_alone(frame, now);
         self.sending.store(false, Release);
-        match sent {
+        sent
+    }
+
+    /// For who alone writes the transmit buffer: nobody occupies the bus with a frame of ours in the meantime.
+    fn send_alone(&self, frame: &Frame, now: u64) -> Sent {
+        let free = self.free.load(Relaxed);
+        if free > now {
+            return Sent::From(free);
+        }
+        match self.controller().send(frame) {
             Ok(()) => {
                 self.occupy(now, frame);
                 Sent::Now
@@ -121,11 +136,15 @@ impl Port {
 
     /// The bus is busy with a frame that starts now, or when those before it have ended.
     fn occupy(&self, now: u64, frame: &Frame) {
-        let bits = u64::from(frame.most_bits());
-        let ticks = (bits * clock::frequency()).div_ceil(u64::from(SETTINGS.bits_per_s));
+        let ticks = wire_ticks(frame.most_bits());
         let until = |free: u64| Some(free.max(now) + ticks);
         let _always_some = self.free.fetch_update(Relaxed, Relaxed, until);
     }
+}
+
+/// How long so many bits have the wire.
+fn wire_ticks(bits: u32) -> u64 {
+    (u64::from(bits) * clock::frequency()).div_ceil(u64::from(SETTINGS.bits_per_s))
 }
 
 impl Default for Port {

@@ -15,10 +15,13 @@ use bulkhead_component::call::call;
 use bulkhead_component::first::Timing;
 use bulkhead_component::{First, Own, clock, println};
 use bulkhead_sched::policy::{Binding, ServerId};
+use bulkhead_slite::Mutex;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU16, AtomicU64};
 
 static PORT: Port = Port::new();
+/// Who sends: a stage that is cut while it writes the controller goes on at the expense of who waits for it.
+static SENDER: Mutex<()> = Mutex::new(());
 /// By number of the stage that reads.
 static QUEUES: [Queue; STAGES] = [const { Queue::new() }; STAGES];
 /// Stages that read, by bit.
@@ -141,10 +144,10 @@ pub(crate) fn write(words: [u64; 2], identifier: u16, patience: u64) -> bool {
     };
     let until = clock::now() + patience;
     loop {
-        match PORT.send(&frame) {
-            Sent::Now => return true,
-            Sent::From(tick) if tick <= until => CORE.threads.sleep_until(tick),
-            Sent::From(_) | Sent::Off => return false,
+        match SENDER.with(&CORE.threads, |()| PORT.send(&frame)) {
+            Ok(Sent::Now) => return true,
+            Ok(Sent::From(tick)) if tick <= until => CORE.threads.sleep_until(tick),
+            Ok(Sent::From(_) | Sent::Off) | Err(_) => return false,
         }
     }
 }

@@ -9,7 +9,8 @@
 //!
 //! A program names its functions ([`functions!`]); those of `lib/stages` are there in any case.
 //!
-//! Argument words: `profile=JOBS`: functions and stages are measured (`profile`); `load=PERCENT` of its WCET that each job computes (default 50); `overrun=FUNCTION`: every
+//! Argument words: `profile=JOBS`: functions and stages are measured (`profile`); `load=PERCENT` of its WCET that each job computes (default 50); `rounds=COUNT` of a loop
+//! for each microsecond of its WCET instead, as many in any system; `overrun=FUNCTION`: every
 //! hundredth job of that function computes for twice its WCET; `jitter=PERCENT`: each release by the timer is later than its
 //! interval by up to so much.
 #![no_std]

@@ -7,7 +7,7 @@ use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{OnOverrun, Pipe, Stage};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
-use bulkhead_component::{First, Own};
+use bulkhead_component::{First, Own, load};
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     arrived: AtomicU64,
     /// The job that runs has used up its budget.
     expired: AtomicBool,
+    /// Times at which one had.
+    pub(crate) expiries: AtomicU64,
     pub(crate) jobs: AtomicU64,
     pub(crate) overruns: AtomicU64,
     /// Messages that found no room in time.
@@ -56,6 +58,7 @@ impl Shared {
     /// Its budget is used up.
     pub(crate) fn expired(&self) {
         self.expired.store(true, Relaxed);
+        self.expiries.fetch_add(1, Relaxed);
     }
 
     /// Something came for it at `tick`.
@@ -71,6 +74,7 @@ static SHARED: [Shared; STAGES] = [const {
         thread: AtomicU64::new(0),
         arrived: AtomicU64::new(0),
         expired: AtomicBool::new(false),
+        expiries: AtomicU64::new(0),
         jobs: AtomicU64::new(0),
         overruns: AtomicU64::new(0),
         dropped: AtomicU64::new(0),
@@ -94,8 +98,15 @@ enum Source {
     Stages,
     /// The clock, every so many ticks.
     Timer(u64),
-    /// The CAN controller.
-    Can,
+    /// The CAN controller: each frame, or the newest that came since the last job.
+    Can(Kept),
+}
+
+/// What of a device's messages is kept for a first stage, as of others' in the buffers of its pipe.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Newest,
+    Each,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,6 +115,15 @@ enum Sink {
     Nothing,
     Trace,
     Can,
+}
+
+/// What a job computes besides its function.
+#[derive(Clone, Copy)]
+enum Computed {
+    /// For so many nanoseconds by the clock, the turns of other cores included where these are emulated.
+    Time(u64),
+    /// So many rounds of a loop.
+    Rounds(u64),
 }
 
 /// A stage before it runs.
@@ -122,8 +142,7 @@ struct Plan {
     /// With the number of the stage that is fed.
     outputs: [Option<(Output, usize)>; ENDS],
     period: u64,
-    /// Nanoseconds that a job computes.
-    load_ns: u64,
+    load: Computed,
     overruns: bool,
     /// By how many percent of its interval at most a timer comes later.
     jitter: u64,
@@ -192,6 +211,13 @@ pub(crate) fn build(
     (servers, functions): (&[ServerId], Functions),
 ) -> Result<(), Failure> {
     let load = own.number("load", 50).min(95);
+    let rounds = own
+        .argument("rounds")
+        .and_then(|word| word.parse::<u64>().ok());
+    let load = |wcet_ns: u64| match rounds {
+        Some(rounds) => Computed::Rounds(wcet_ns / 1000 * rounds),
+        None => Computed::Time(wcet_ns * load / 100),
+    };
     let overrun = own.argument("overrun");
     let mut number = 0;
     for (pipe, described) in timing.pipes.iter().enumerate() {
@@ -223,7 +249,7 @@ pub(crate) fn build(
                 inputs: [const { None }; ENDS],
                 outputs: [const { None }; ENDS],
                 period: vcpu_period(stage, timing),
-                load_ns: stage.wcet_ns * load / 100,
+                load: load(stage.wcet_ns),
                 jitter: own.number("jitter", 0),
                 overruns: overrun == Some(name_text(&stage.function)),
                 offset: ticks(100_000) * (number + place) as u64,
@@ -250,7 +276,8 @@ fn source(pipe: &Pipe, stage: &Stage, timing: &Timing) -> Source {
         _ if stage.from != 0 => Source::Stages,
         "timer" | "" if pipe.fifo == 0 => Source::Timer(vcpu_period(stage, timing)),
         "timer" | "" => Source::Timer(ticks(pipe.interval_ns)),
-        _ => Source::Can,
+        _ if pipe.fifo == 0 => Source::Can(Kept::Newest),
+        _ => Source::Can(Kept::Each),
     }
 }
 
@@ -393,7 +420,7 @@ impl Running {
         }
         RESTING.fetch_and(!bit, Relaxed);
         // What came in the meantime, and what was before, is nobody's.
-        while matches!(self.plan.source, Source::Can) && can::read(self.plan.number).is_some() {}
+        while matches!(self.plan.source, Source::Can(_)) && can::read(self.plan.number).is_some() {}
         self.shared.arrived.store(0, Relaxed);
         self.pace = Pace::new(self.plan.period, self.plan.stage.messages);
         self.work.begin_anew();
@@ -438,9 +465,19 @@ impl Running {
     /// When the oldest message came that waits in a queue or a ring.
     fn waiting(&mut self) -> Option<u64> {
         match self.plan.source {
-            Source::Can => can::waiting(self.plan.number),
+            Source::Can(_) => can::waiting(self.plan.number),
             _ => self.work.waiting(),
         }
+    }
+
+    /// The last frame that waits behind one that was read: in four slots each would have overwritten the one before.
+    fn newest(&mut self, oldest: ([u64; 2], u64)) -> ([u64; 2], u64) {
+        let mut newest = oldest;
+        while let Some(later) = can::read(self.plan.number) {
+            self.work.pass_over();
+            newest = later;
+        }
+        newest
     }
 
     /// A job; whether it was one, and did not wake for what another had taken.
@@ -449,8 +486,9 @@ impl Running {
         let source = match self.plan.source {
             Source::Stages => None,
             Source::Timer(_) => Some(([self.work.entered() + 1, arrival], arrival)),
-            Source::Can => match can::read(self.plan.number) {
+            Source::Can(kept) => match can::read(self.plan.number) {
                 None => return false,
+                Some(oldest) if kept == Kept::Newest => Some(self.newest(oldest)),
                 read => read,
             },
         };
@@ -462,11 +500,13 @@ impl Running {
         }
         self.shared.expired.store(false, Relaxed);
         let jobs = self.shared.jobs.load(Relaxed) + 1;
-        let factor = match self.plan.overruns && jobs.is_multiple_of(OVERRUN_OF) {
-            true => 200 * self.plan.stage.wcet_ns / 100,
-            false => self.plan.load_ns,
-        };
-        LOAD.compute(factor);
+        match self.plan.load {
+            _ if self.plan.overruns && jobs.is_multiple_of(OVERRUN_OF) => {
+                LOAD.compute(2 * self.plan.stage.wcet_ns);
+            }
+            Computed::Time(ns) => LOAD.compute(ns),
+            Computed::Rounds(count) => load::rounds(count),
+        }
         let answer = self.work.compute(taken);
         if let (Some(mut message), true) = (answer, self.may_send(release)) {
             self.send(&mut message);

@@ -280,8 +280,16 @@ fn tell(timing: &Timing, paths: &[Path; PATHS]) {
     for (index, pipe) in timing.pipes.iter().enumerate() {
         for _ in 0..pipe.stages {
             let shared = stage::shared(number);
-            let [overruns, dropped] =
-                [&shared.overruns, &shared.dropped].map(|count| count.load(Relaxed));
+            let [overruns, dropped, expiries] =
+                [&shared.overruns, &shared.dropped, &shared.expiries]
+                    .map(|count| count.load(Relaxed));
+            if expiries > 0 {
+                println!(
+                    "pipe {} stage {}: used up its budget {expiries} times",
+                    name_text(&pipe.name),
+                    shared.name()
+                );
+            }
             if overruns + dropped > 0 {
                 println!(
                     "pipe {} stage {}: {overruns} overruns, {dropped} dropped{}",

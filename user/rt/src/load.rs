@@ -56,7 +56,8 @@ impl Load {
     }
 }
 
-fn rounds(count: u64) {
+/// Computes for so many rounds, each of a few instructions.
+pub fn rounds(count: u64) {
     for round in 0..count {
         black_box(round);
     }

@@ -30,13 +30,13 @@ fn part<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
 }
 
 /// The Linux that runs the stages of a plan, too: with the core and the controller of the partition that is not there.
-pub(super) fn peer(plan: &str, percent: u64) -> Vec<String> {
+pub(super) fn peer(plan: &str, rounds: u64) -> Vec<String> {
     vec![
         "partition.linux.cores=2".into(),
         "partition.linux.devices=[\"can4\", \"can1\", \"can2\", \"can3\"]".into(),
         format!(
             "partition.linux.command_line=cryptomgr.notests nokaslr bulkhead.takes=can1,can2,can3 \
-             bulkhead.load=traffic bulkhead.percent={percent} bulkhead.stages={plan}"
+             bulkhead.load=traffic bulkhead.rounds={rounds} bulkhead.stages={plan}"
         ),
     ]
 }

@@ -1,7 +1,8 @@
 //! Stages of tuned pipes in Linux
 //!
-//! `bulkhead-stages INTERFACE PLAN [PERCENT]`: brings the CAN interface up, runs the plan (`bulkhead_linux_pipes`) with
-//! jobs that compute for so much of their WCET (50), and says once a second what the stages did.
+//! `bulkhead-stages INTERFACE PLAN [ROUNDS]`: brings the CAN interface up, runs the plan (`bulkhead_linux_pipes`) with
+//! jobs that compute so many rounds of a loop for each microsecond of their WCET (none), and says once a second what the
+//! stages did.
 #![forbid(unsafe_code)]
 
 use bulkhead_linux::Can;
@@ -10,7 +11,6 @@ use std::error::Error;
 use std::process::ExitCode;
 
 const BITS_PER_S: u32 = 500_000;
-const PERCENT: u64 = 50;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -25,12 +25,12 @@ fn main() -> ExitCode {
 
 fn start(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let [interface, plan, rest @ ..] = arguments else {
-        return Err("say INTERFACE PLAN [PERCENT]".into());
+        return Err("say INTERFACE PLAN [ROUNDS]".into());
     };
     let plan: Plan = plan.parse()?;
-    let percent = rest.first().map_or(Ok(PERCENT), |word| word.parse())?;
+    let rounds = rest.first().map_or(Ok(0), |word| word.parse())?;
     let _stays_up = Can::open(interface, BITS_PER_S)?;
-    run(&plan, interface, percent, |stage, jobs, dropped| {
+    run(&plan, interface, rounds, |stage, jobs, dropped| {
         println!("stage {stage}: jobs={jobs} dropped={dropped}");
     })?;
     Ok(())
