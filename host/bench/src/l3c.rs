@@ -38,9 +38,8 @@ const BURST_SYSTEM: &str = "systems/l3c";
 const REPLY: &str = "reply";
 const ECHO: &str = "echo";
 const WIRE: &str = "wire";
-/// 300 messages, 200 us from one to the next, twice a second: closer together the core that sends them would leave the
-/// other one less than its tasks need, whoever answered.
-const BURSTS: &str = "burst=300 burst_us=500000 gap_us=200";
+/// 300 messages, 60 us from one to the next, twice a second.
+const BURSTS: &str = "burst=300 burst_us=500000 gap_us=60";
 const LOADS: [(&str, &str); 3] = [
     ("quiet", "period_us=0"),
     ("10/s", "period_us=90000"),

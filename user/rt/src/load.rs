@@ -7,6 +7,9 @@ use core::sync::atomic::Ordering::Relaxed;
 
 /// Rounds of the loop that are timed.
 const ROUNDS: u64 = 100_000;
+/// In pieces of so many, each of a microsecond or two, that many times.
+const SHORT: u64 = 200;
+const PIECES: u64 = 100;
 
 /// Nanoseconds of so many ticks.
 #[must_use]
@@ -35,6 +38,20 @@ impl Load {
         let start = clock::now();
         rounds(ROUNDS);
         self.ticks.store((clock::now() - start).max(1), Relaxed);
+    }
+
+    /// Times the loop where cores are emulated and take turns, so many of them at most: alone, in pieces shorter than a
+    /// turn of which the quickest counts, and as if all others always had theirs. What is computed for some time takes
+    /// no longer then, whatever they do, and less while they wait.
+    pub fn calibrate_among(&self, cores: u64) {
+        let timed = (0..PIECES).map(|_| {
+            let start = clock::now();
+            rounds(SHORT);
+            clock::now() - start
+        });
+        let quickest = timed.min().unwrap_or(1).max(1);
+        self.ticks
+            .store(quickest * (ROUNDS / SHORT) * cores, Relaxed);
     }
 
     /// Computes for `ns`, rounded down.

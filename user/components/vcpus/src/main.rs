@@ -4,7 +4,8 @@
 //! run on the task's VCPU. Each job of the other tasks takes its WCET; the longest response is kept beside the bound that the analysis
 //! gave. Where a doorbell arrives, it is the device of the tasks on I/O VCPUs: each interrupt asks for a
 //! job, and they come as they like; so do those of a UART that always has something to say (`storm`). VCPUs that the argument word `compute=NAME,NAME` names compute
-//! without end and count pieces of 10 us; those of `unlimited=NAME,NAME` have no limit and are not admitted. A VCPU of its own, created at run time and less important than all others, reports once a
+//! without end and count pieces of 10 us; those of `unlimited=NAME,NAME` have no limit and are not admitted. `turns=CORES`: so many emulated cores take turns, and what is computed takes its time beside all of them
+//! (else as calibrated beside whoever runs at the start). A VCPU of its own, created at run time and less important than all others, reports once a
 //! second, so that reporting makes nobody late.
 #![no_std]
 #![no_main]
@@ -305,7 +306,10 @@ fn create_all(
 ) -> Result<[ServerId; VCPUS], Failure> {
     CORE.threads.prepare(first)?;
     CORE.configure(&timing, 0)?;
-    LOAD.calibrate();
+    match argument(info, "turns") {
+        Some(cores) => LOAD.calibrate_among(cores.max(1)),
+        None => LOAD.calibrate(),
+    }
     let mut servers = [ServerId(0); VCPUS];
     for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
         let unlimited = named(info, "unlimited", name_text(&vcpu.name));
