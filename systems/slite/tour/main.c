@@ -136,7 +136,7 @@ static void low(void *argument)
     while (slite_now() < end)
         ;
     slite_periodic_wait(&task);
-    printf("periodic: in time %d, overruns %lu\n", worst < slite_frequency() / 50000, task.overruns);
+    printf("periodic: in time %d, overruns %lu\n", worst < slite_frequency() / 20000, task.overruns);
 
     /* Rings the peer until it has rung back, and once more, since it may have come later. */
     uint32_t heard = 0;
