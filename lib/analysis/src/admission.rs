@@ -6,7 +6,7 @@
 //! same code, the same answer. It names the first VCPU that would not get its C in every T, and how
 //! much of it would be missing.
 
-use crate::deciding::Deciding;
+use crate::deciding::{Admits, Deciding};
 use crate::overhead::{Asked, Jobs};
 use crate::utilisation::{Fraction, WHOLE, demand};
 use crate::vcpu::{Io, main_response_behind, part_response_behind};
@@ -188,28 +188,7 @@ impl<const M: usize> Admission<M> {
         if let Some(place) = self.shortest.get_mut(self.io_count) {
             *place = shortest;
         }
-        self.or_as_it_was(|all| {
-            all.deciding.tasks(tasks, longest)?;
-            all.io_count += 1;
-            let answer = all.check();
-            if answer.is_err() {
-                all.io_count -= 1;
-            }
-            answer
-        })
-    }
-
-    /// What was counted for who is not admitted is forgotten.
-    fn or_as_it_was(
-        &mut self,
-        admit: impl FnOnce(&mut Self) -> Result<(), Refused>,
-    ) -> Result<(), Refused> {
-        let mark = self.deciding.mark();
-        let answer = admit(self);
-        if answer.is_err() {
-            self.deciding.back(mark);
-        }
-        answer
+        self.admit_next_io(tasks, longest)
     }
 
     fn insert(&mut self, rank: usize, identity: usize, asked: Asked) {
@@ -226,6 +205,16 @@ impl<const M: usize> Admission<M> {
         self.mains.copy_within(rank + 1..self.count, rank);
         self.identities.copy_within(rank + 1..self.count, rank);
         self.count -= 1;
+    }
+}
+
+impl<const M: usize> Admits for Admission<M> {
+    fn counted(&mut self) -> &mut Deciding {
+        &mut self.deciding
+    }
+
+    fn io_count(&mut self) -> &mut usize {
+        &mut self.io_count
     }
 
     fn check(&mut self) -> Result<(), Refused> {

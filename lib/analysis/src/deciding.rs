@@ -140,6 +140,49 @@ impl Deciding {
     }
 }
 
+/// Who admits VCPUs with their decisions, or leaves everything as it was.
+pub(crate) trait Admits: Sized {
+    /// What decides.
+    fn counted(&mut self) -> &mut Deciding;
+
+    /// How many I/O VCPUs there are.
+    fn io_count(&mut self) -> &mut usize;
+
+    /// Whether all that are known fit.
+    fn check(&mut self) -> Result<(), Refused>;
+
+    /// What was counted for who is not admitted is forgotten.
+    fn or_as_it_was(
+        &mut self,
+        admit: impl FnOnce(&mut Self) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        let mark = self.counted().mark();
+        let answer = admit(self);
+        if answer.is_err() {
+            self.counted().back(mark);
+        }
+        answer
+    }
+
+    /// Admits the I/O VCPU that stands in the next place, on which such bottom halves run, for Main VCPUs of periods up
+    /// to `longest`.
+    fn admit_next_io(
+        &mut self,
+        tasks: impl IntoIterator<Item = Jobs>,
+        longest: Time,
+    ) -> Result<(), Refused> {
+        self.or_as_it_was(|all| {
+            all.counted().tasks(tasks, longest)?;
+            *all.io_count() += 1;
+            let answer = all.check();
+            if answer.is_err() {
+                *all.io_count() -= 1;
+            }
+            answer
+        })
+    }
+}
+
 /// As many as there are, in the order in which they came.
 #[derive(Clone, Debug)]
 struct List<T> {

@@ -5,7 +5,7 @@
 use crate::Reservation;
 use crate::Time;
 use crate::admission::{self, Misfit, NOTHING, Refused};
-use crate::deciding::Deciding;
+use crate::deciding::{Admits, Deciding};
 use crate::overhead::{Asked, Jobs};
 use crate::time_partitions::{Core, Placed, Slot, Table};
 use crate::vcpu::Io;
@@ -122,28 +122,7 @@ impl<const M: usize, const S: usize> Placement<M, S> {
     /// [`Refused`].
     pub fn io(&mut self, io: Io, tasks: impl IntoIterator<Item = Jobs>) -> Result<(), Refused> {
         *self.io.get_mut(self.io_count).ok_or(Refused::Full)? = io;
-        self.or_as_it_was(|all| {
-            all.deciding.tasks(tasks, io.longest)?;
-            all.io_count += 1;
-            let answer = all.check();
-            if answer.is_err() {
-                all.io_count -= 1;
-            }
-            answer
-        })
-    }
-
-    /// What was counted for who is not admitted is forgotten.
-    fn or_as_it_was(
-        &mut self,
-        admit: impl FnOnce(&mut Self) -> Result<(), Refused>,
-    ) -> Result<(), Refused> {
-        let mark = self.deciding.mark();
-        let answer = admit(self);
-        if answer.is_err() {
-            self.deciding.back(mark);
-        }
-        answer
+        self.admit_next_io(tasks, io.longest)
     }
 
     fn insert(&mut self, rank: usize, identity: usize, vcpu: Placed, asked: Asked) {
@@ -166,8 +145,18 @@ impl<const M: usize, const S: usize> Placement<M, S> {
         self.identities.copy_within(behind, rank);
         self.count -= 1;
     }
+}
 
-    fn check(&self) -> Result<(), Refused> {
+impl<const M: usize, const S: usize> Admits for Placement<M, S> {
+    fn counted(&mut self) -> &mut Deciding {
+        &mut self.deciding
+    }
+
+    fn io_count(&mut self) -> &mut usize {
+        &mut self.io_count
+    }
+
+    fn check(&mut self) -> Result<(), Refused> {
         let asked = self.asked.get(..self.count).unwrap_or(&[]);
         let prolonged: [_; M] = self.deciding.prolonged(asked);
         let mut vcpus = self.vcpus;

@@ -8,6 +8,7 @@
 #![no_std]
 #![no_main]
 
+mod about;
 mod build;
 mod keep;
 mod space;

@@ -45,7 +45,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// None of either.
+    /// What there is where nothing is described.
     pub const NOTHING: Self = Self {
         vcpus: &[],
         tasks: &[],

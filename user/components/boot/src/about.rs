@@ -1,0 +1,238 @@
+//! What one component has: its memory, what it owns of the window, and its page about itself
+
+use crate::build::{Pulses, SharedPages, copy};
+use crate::space::Space;
+use bulkhead_abi::PAGE_SIZE;
+use bulkhead_abi::component::{
+    ComponentInfo, INFO_ADDRESS, OnFault, Part, Role, Shared, SharedMemory, Wiring,
+};
+use bulkhead_abi::guest::{
+    ChannelEnd, ChannelKind, Function, GuestInfo, GuestPage, Role as EndRole,
+};
+use bulkhead_abi::kernel::{IMAGE, Operation, Rights, Status, first};
+use bulkhead_component::First;
+use bulkhead_component::call::call;
+use bulkhead_component::first::Component as Slots;
+use bulkhead_formats::archive::{Checked, Component};
+use zerocopy::{FromZeros, IntoBytes};
+
+/// What a component's identity is more than its number: 0 is the kernel's, 1 the boot component's.
+const IDENTITY: u64 = 1;
+
+/// What components are given parts of.
+pub(crate) struct Given<'a> {
+    pub(crate) page: &'a GuestPage,
+    pub(crate) pulses: &'a Pulses,
+    pub(crate) shared: &'a SharedPages,
+}
+
+/// A component with its memory and its page about itself.
+pub(crate) fn one(
+    first: &mut First,
+    archive: Checked<'_>,
+    component: &Component<'_>,
+    given: &Given<'_>,
+) -> Result<Slots, Status> {
+    let Given { page, pulses, .. } = *given;
+    let info = &page.info;
+    let wiring = component.wiring;
+    let identity = component.number as u64 + IDENTITY;
+    let stack = u64::from(wiring.stack_pages);
+    let again = wiring.on_fault == OnFault::Restart as u32;
+    let slots = first.component_with(component.packed, identity, stack, again)?;
+    let mut space = Space::new(&slots);
+    let mut about = ComponentInfo::new_zeroed();
+    describe(&mut about, archive, component, info);
+    let mine = |part| component.owns(part);
+    if mine(Part::Console) {
+        about.guest.console_out = space.window(first, info.console_out, Rights::Write)?;
+        about.guest.console_in = space.window(first, info.console_in, Rights::Write)?;
+    }
+    if mine(Part::Trace) {
+        about.guest.trace = space.window(first, info.trace, Rights::Write)?;
+    }
+    heart(first, &mut space, component, pulses, &mut about)?;
+    about.guest.link = space.page(first, info.link)?;
+    ends(first, &mut space, component, info, &mut about.guest)?;
+    let shared = archive.shared().zip(given.shared);
+    share(first, &mut space, component, shared, &mut about)?;
+    let place = (wiring.function as usize).checked_sub(1);
+    if let Some(function) = place.and_then(|place| page.functions.get(place)) {
+        about.function = self::function(first, &mut space, function)?;
+    }
+    if component.is(Role::Scheduler) {
+        about.archive = space.memory(first, first::ARCHIVE, [0, 1], Rights::Read)?;
+        let [page, pages] = archive.timing();
+        if pages != 0 {
+            let address = space.memory(first, first::ARCHIVE, [page, pages], Rights::Read)?;
+            about.timing = [address, pages * PAGE_SIZE];
+        }
+    } else if wiring.memory_pages != 0 {
+        memory(first, &slots, component, &mut about)?;
+    }
+    // The scheduler listens on behalf of drivers, which get no capability to interrupts; it can be one.
+    let waits = |one: &Wiring| one.intid != 0 || one.doorbells != 0;
+    let mut threads = archive.threads_on(wiring.core);
+    let waited_for = waits(wiring) || threads.any(|(_, one)| waits(one.wiring));
+    let listens = component.is(Role::Scheduler) && waited_for;
+    for (held, place) in [
+        (mine(Part::Monitor), first::MONITOR),
+        (mine(Part::Interrupts) || listens, first::INTERRUPT),
+    ] {
+        if held {
+            copy(slots.leaf, place, place)?;
+        }
+    }
+    publish(first, &slots, &about)?;
+    Ok(slots)
+}
+
+/// The heartbeat's word and those of the other cores in who owns it; in their schedulers, the word of their core. What
+/// every core renews in half of half the period shows in the owner's word within half the period.
+fn heart(
+    first: &mut First,
+    space: &mut Space,
+    component: &Component<'_>,
+    pulses: &Pulses,
+    about: &mut ComponentInfo,
+) -> Result<(), Status> {
+    let mut page = |page, rights| space.memory(first, first::MEMORY, [page, 1], rights);
+    if component.owns(Part::Heartbeat) {
+        for (place, pulse) in about.pulses.iter_mut().zip(pulses) {
+            *place = pulse.map_or(Ok(0), |pulse| page(pulse, Rights::Read))?;
+        }
+        let page = [first.guest_page(), PAGE_SIZE];
+        [about.guest_page, _] = space.window(first, page, Rights::Write)?;
+    } else if component.is(Role::Scheduler)
+        && let Some(pulse) = pulses[component.wiring.core as usize]
+    {
+        about.guest_page = page(pulse, Rights::Write)?;
+    }
+    if pulses.iter().any(Option::is_some) {
+        about.guest.heartbeat_period_ticks /= 2;
+    }
+    Ok(())
+}
+
+/// What a component is told, but for what is mapped.
+/// In its place: a page is a quarter of the stack.
+fn describe(
+    about: &mut ComponentInfo,
+    archive: Checked<'_>,
+    component: &Component<'_>,
+    info: &GuestInfo,
+) {
+    about.guest.magic = info.magic;
+    about.guest.version = info.version;
+    about.guest.name = info.name;
+    about.guest.heartbeat_period_ticks = info.heartbeat_period_ticks;
+    about.guest.cores = info.cores;
+    about.guest.argument_len = info.argument_len;
+    about.guest.argument = info.argument;
+    about.guest.memory = [component.image_end(), 0];
+    about.name = component.packed.name;
+    about.number = component.number as u32;
+    about.needs = component.wiring.needs;
+    for ((_, interface), place) in archive.interfaces().zip(&mut about.interfaces) {
+        *place = interface.name;
+    }
+}
+
+/// A component's own memory, behind its image.
+fn memory(
+    first: &mut First,
+    slots: &Slots,
+    component: &Component<'_>,
+    about: &mut ComponentInfo,
+) -> Result<(), Status> {
+    let (start, pages) = (
+        component.image_end(),
+        u64::from(component.wiring.memory_pages),
+    );
+    about.guest.memory = [start, pages * PAGE_SIZE];
+    let number = first.pages(pages);
+    // Until now what the function calls guest-physical address 0.
+    let from = &mut about.function.memory;
+    *from = from.wrapping_add(first.guest_physical(number));
+    for page in 0..pages {
+        let index = (start - IMAGE) / PAGE_SIZE + page;
+        let words = [index, first::MEMORY, number + page, Rights::Write as u64];
+        call(slots.pages[2], Operation::Map, words)?;
+    }
+    Ok(())
+}
+
+/// What a component has of all that is shared, each with its first page.
+fn share<'a>(
+    first: &mut First,
+    space: &mut Space,
+    component: &Component<'_>,
+    shared: impl Iterator<Item = ((usize, &'a Shared), &'a u64)>,
+    about: &mut ComponentInfo,
+) -> Result<(), Status> {
+    let has = |shared: &Shared| shared.components >> component.number & 1 != 0;
+    for ((number, shared), page) in shared.filter(|((_, shared), _)| has(shared)) {
+        let pages = u64::from(shared.pages);
+        about.shared[number] = SharedMemory {
+            name: shared.name,
+            address: space.memory(first, first::MEMORY, [*page, pages], Rights::Write)?,
+            bytes: pages * PAGE_SIZE,
+        };
+    }
+    Ok(())
+}
+
+/// The channel ends of a component; to a scheduler, that there are all those of the partition.
+fn ends(
+    first: &mut First,
+    space: &mut Space,
+    component: &Component<'_>,
+    info: &GuestInfo,
+    about: &mut GuestInfo,
+) -> Result<(), Status> {
+    if component.is(Role::Scheduler) {
+        about.channel_count = info.channel_count;
+        about.channels = info.channels;
+        for end in &mut about.channels {
+            [end.ipa, end.size, end.link, end.standby_link] = [0; 4];
+        }
+        return Ok(());
+    }
+    let held = info.channels.iter().enumerate();
+    let held = held.filter(|(number, _)| component.wiring.channels & 1 << number != 0);
+    for ((_, end), place) in held.zip(&mut about.channels) {
+        *place = channel(first, space, end)?;
+        about.channel_count += 1;
+    }
+    Ok(())
+}
+
+/// A channel's end, where the component finds it.
+fn channel(first: &mut First, space: &mut Space, end: &ChannelEnd) -> Result<ChannelEnd, Status> {
+    let reads = end.role == EndRole::Reader as u32 && end.kind == ChannelKind::Recorder as u32;
+    let rights = if reads { Rights::Read } else { Rights::Write };
+    let [ipa, size] = space.window(first, [end.ipa, end.size], rights)?;
+    Ok(ChannelEnd {
+        ipa,
+        size,
+        link: space.page(first, end.link)?,
+        standby_link: space.page(first, end.standby_link)?,
+        ..*end
+    })
+}
+
+/// A PCIe function, where its driver finds it: its configuration page, and the pages behind its base
+/// address registers.
+fn function(first: &mut First, space: &mut Space, given: &Function) -> Result<Function, Status> {
+    given.mapped(|page, pages| space.memory(first, first::DEVICES, [page, pages], Rights::Write))
+}
+
+/// Writes the page about a component, and maps it there for reading.
+fn publish(first: &mut First, slots: &Slots, about: &ComponentInfo) -> Result<(), Status> {
+    let number = first.page();
+    let index = (INFO_ADDRESS - IMAGE) / PAGE_SIZE;
+    let words = [index, first::MEMORY, number, Rights::Read as u64];
+    // The first mapping clears a page; it is filled under a second one.
+    call(slots.pages[2], Operation::Map, words)?;
+    first.fill(number, about.as_bytes())
+}
