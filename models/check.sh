@@ -8,10 +8,11 @@ mkdir -p "$work"
 passed=0
 failed=0
 
+# Compiling takes longer than most searches, so nothing is optimised.
 # verify MODEL FLAGS -> "errors: N" of an exhaustive search
 verify() {
     ( cd "$work" && spin -a $2 "$models/$1.pml" >/dev/null &&
-        cc -O2 -DSAFETY -DMEMLIM=4096 -w -o pan pan.c && ./pan -m3000000 2>&1 ) > "$work/log" || true
+        cc -O0 -DSAFETY -DMEMLIM=4096 -w -o pan pan.c && ./pan -m3000000 2>&1 ) > "$work/log" || true
     if grep -q 'max search depth too small\|out of memory' "$work/log"; then
         echo "incomplete"
     else

@@ -86,8 +86,9 @@ const CONTROL_RESTARTS: [u64; 2] = [50, 1000];
 const EVERY_MS: u64 = 40;
 /// The monitor's part of a restart of Linux, nanoseconds.
 const LINUX_BOUND_NS: f64 = 0.2e9;
-/// Linux panics five seconds after its agent came up, and comes up again.
-const LINUX_SECONDS: u64 = 14;
+/// Linux panics half a second after its agent came up, and comes up again.
+const LINUX_FAULT: &str = "fault=linux-panic fault_after_ms=500";
+const LINUX_SECONDS: u64 = 9;
 /// Until all partitions are up, seconds.
 const BOOT_SECONDS: u64 = 4;
 
@@ -172,12 +173,7 @@ fn control(context: &Context) -> Result<Vec<Row>, BenchError> {
 }
 
 fn linux(context: &Context) -> Result<Vec<Row>, BenchError> {
-    let setting = context.build(
-        "restart-linux",
-        SHOWCASE,
-        &[],
-        &[("linux", "fault=linux-panic")],
-    )?;
+    let setting = context.build("restart-linux", SHOWCASE, &[], &[("linux", LINUX_FAULT)])?;
     let report = setting.run(&setting.virtual_seconds(LINUX_SECONDS))?;
     let linux = named(&report, "linux", &setting)?;
     let down = f64::from(u8::from(linux.state != "up"));

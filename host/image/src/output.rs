@@ -1,10 +1,14 @@
 //! Files that are written whole or not at all
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::error::BuildError;
+
+/// Who may read and write a file, before the user's mask.
+const EVERYBODY: u32 = 0o666;
 
 /// Writes a file beside its place and moves it there; leaves an equal file alone.
 ///
@@ -14,24 +18,19 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
     if is_equal(path, bytes) {
         return Ok(());
     }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.partial", std::process::id()));
-    let partial = path.with_file_name(name);
-    let written = create(&partial, bytes).and_then(|()| fs::rename(&partial, path));
-    written.map_err(|error| {
-        // The write's own error is the one to tell.
-        let _ = fs::remove_file(&partial);
-        BuildError::unwritable(path, &error)
-    })
+    replace(path, bytes).map_err(|error| BuildError::unwritable(path, &error))
 }
 
-fn create(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut file = File::create(path)?;
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(path.file_name().unwrap_or_default())
+        .suffix(".partial")
+        .permissions(Permissions::from_mode(EVERYBODY))
+        .tempfile_in(folder)?;
     file.write_all(bytes)?;
-    file.flush()
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 fn is_equal(path: &Path, bytes: &[u8]) -> bool {

@@ -1,14 +1,14 @@
 //! Faults on purpose, for the showcase and its tests
 //!
-//! `fault=linux-panic` and `fault=linux-flood` happen some seconds after the agent's start, and only
-//! the first time that the partition runs.
+//! `fault=linux-panic` and `fault=linux-flood` happen 5 s after the agent's start, or with
+//! `fault_after_ms=NUMBER` so much after it, and only the first time that the partition runs.
 
 use crate::console::say;
 use crate::drive::Drive;
 use bulkhead_linux::{Error, Partition, frequency_hz, ticks};
 
-/// From the agent's start to the fault, seconds.
-const AFTER_S: u64 = 5;
+/// From the agent's start to the fault, milliseconds, where nothing is said.
+const AFTER_MS: u64 = 5000;
 /// How long a flood lasts, seconds, and how much of each tick it takes, per cent.
 const FLOOD_S: u64 = 3;
 const FLOOD_SHARE: u64 = 75;
@@ -35,7 +35,9 @@ impl Fault {
             _ => return Ok(None),
         };
         let first = partition.link(partition.name())?.state().epoch <= 1;
-        let begin_ticks = ticks() + AFTER_S * frequency_hz();
+        let said = partition.argument("fault_after_ms").map(str::parse);
+        let after_ms = said.and_then(Result::ok).unwrap_or(AFTER_MS);
+        let begin_ticks = ticks() + after_ms * frequency_hz() / 1000;
         Ok(first.then_some(Self {
             kind,
             begin_ticks,

@@ -73,6 +73,16 @@ pub(crate) struct Expectation {
     pub(crate) console: BTreeMap<String, Console>,
 }
 
+impl Expectation {
+    /// Seconds of virtual time over all runs; what an experiment takes is unknown, and long.
+    pub(crate) fn length(&self) -> f64 {
+        match self.bench {
+            Some(_) => f64::INFINITY,
+            None => self.seconds * self.runs as f64,
+        }
+    }
+}
+
 /// A guest that is compiled: its file's name is the table's.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

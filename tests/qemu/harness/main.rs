@@ -20,8 +20,8 @@ use libtest_mimic::{Arguments, Trial};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Emulators at a time: each keeps one processor busy.
-const AT_A_TIME: usize = 2;
+/// Tests at a time: an emulator keeps one of two processors busy, and where two tests want the compiler one waits.
+const AT_A_TIME: usize = 3;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
@@ -36,7 +36,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn trials(cases: Vec<Case>) -> Vec<Trial> {
+/// The longest first, so that none is left over in the end.
+fn trials(mut cases: Vec<Case>) -> Vec<Trial> {
+    let length = |case: &Case| case.expectation.length();
+    cases.sort_by(|one, other| length(other).total_cmp(&length(one)));
     let trial = |case: Case| {
         let (name, long) = (case.name.clone(), case.expectation.long);
         Trial::test(name, move || subject::examine(&case).map_err(Into::into))

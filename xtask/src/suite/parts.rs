@@ -48,9 +48,9 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
     if long {
         parts.push(suite.ignored().counting());
     }
-    let narrow = [suite.models(), suite.omp()].map(|part| part.map(Part::narrow));
-    let runners = narrow.into_iter().chain([suite.emulator()]);
-    parts.extend(runners.flatten().map(Part::counting));
+    parts.extend(suite.models().map(Part::counting).map(Part::narrow));
+    parts.extend(suite.omp().map(Part::narrow));
+    parts.extend(suite.emulator().map(Part::counting));
     parts
 }
 
@@ -147,7 +147,7 @@ impl Suite<'_> {
     fn ignored(&self) -> Part {
         let arguments = ["test", "--quiet", "--release", "--lib", "--tests"];
         let mut part = self.cargo("unit-long", &arguments);
-        for package in ["bulkhead-kernel-core", "bulkhead-sim"] {
+        for package in ["bulkhead-kernel-core", "bulkhead-model", "bulkhead-sim"] {
             part.command.args(["--package", package]);
         }
         part.command.args(["--", "--ignored"]);
@@ -159,7 +159,8 @@ impl Suite<'_> {
         let package = [
             "test",
             "--quiet",
-            "--release",
+            "--profile",
+            "loom",
             "--package",
             "bulkhead-buffers",
             "--test",
@@ -184,9 +185,10 @@ impl Suite<'_> {
         })
     }
 
+    /// Programs on the OpenMP runtime, whose unit tests are the host's.
     fn omp(&self) -> Option<Part> {
         let mut command = self.command("make");
-        command.args(["--no-print-directory", "-C", "omp", "test"]);
+        command.args(["--no-print-directory", "-C", "omp", "programs"]);
         let exists = self.workspace.root.join("omp/Makefile").exists();
         exists.then_some(Part {
             name: "omp",
