@@ -1,13 +1,16 @@
 //! A stage: a thread on its VCPU, released by data
 //!
-//! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the bound stands on.
+//! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the bound stands on. Who reads what a
+//! stage of another partition writes is released by the clock instead, every period.
 
+use crate::crossing::{self, End};
 use crate::{CORE, Failure, LOAD, can, memory, profile, watch};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{OnOverrun, Pipe, Stage};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
 use bulkhead_component::{First, Own, load};
+use bulkhead_guest::Link;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
@@ -139,8 +142,12 @@ struct Plan {
     head: usize,
     sink: Sink,
     inputs: [Option<Input>; ENDS],
-    /// With the number of the stage that is fed.
-    outputs: [Option<(Output, usize)>; ENDS],
+    /// With the number of the stage that is fed, if that is here.
+    outputs: [Option<(Output, Option<usize>)>; ENDS],
+    /// It reads what another partition writes.
+    clocked: bool,
+    /// Of a first stage that loses nothing: who has to be up before it begins.
+    awaits: [Option<Link>; ENDS],
     period: u64,
     load: Computed,
     overruns: bool,
@@ -175,7 +182,9 @@ fn stages_of(timing: &Timing, pipe: usize) -> Range<usize> {
 /// Whether all stages of a pipe rest.
 pub(crate) fn rests(timing: &Timing, pipe: usize) -> bool {
     let resting = RESTING.load(Relaxed);
-    stages_of(timing, pipe).all(|number| resting >> number & 1 != 0)
+    let is_here = |&number: &usize| timing.stages.get(number).is_some_and(Stage::is_here);
+    let mut here = stages_of(timing, pipe).filter(is_here);
+    here.all(|number| resting >> number & 1 != 0)
 }
 
 /// Has a pipe end: its first stages send no more.
@@ -231,9 +240,14 @@ pub(crate) fn build(
         let mut plans: [Option<Plan>; STAGES] = [const { None }; STAGES];
         let mut heads = 0;
         for ((place, stage), plan) in stages.iter().enumerate().zip(&mut plans) {
+            let head = heads;
+            heads += usize::from(stage.from == 0);
+            if !stage.is_here() {
+                continue;
+            }
             let function = functions::find(functions, name_text(&stage.function))
                 .ok_or(Failure::Pipe(name, "it has a function that is not here"))?;
-            if stage.messages as usize > MESSAGES || heads == HEADS && stage.from == 0 {
+            if stage.messages as usize > MESSAGES || head == HEADS && stage.from == 0 {
                 return Err(Failure::Pipe(name, "a budget or its inputs are too many"));
             }
             let last = stages.last().is_some_and(|last| last.to == stage.to);
@@ -244,20 +258,22 @@ pub(crate) fn build(
                 stage,
                 function,
                 source: source(described, stage, timing),
-                head: heads,
+                head,
                 sink: sink(stage, last),
                 inputs: [const { None }; ENDS],
                 outputs: [const { None }; ENDS],
+                clocked: false,
+                awaits: [None; ENDS],
                 period: vcpu_period(stage, timing),
                 load: load(stage.wcet_ns),
                 jitter: own.number("jitter", 0),
                 overruns: overrun == Some(name_text(&stage.function)),
                 offset: ticks(100_000) * (number + place) as u64,
             });
-            heads += usize::from(stage.from == 0);
         }
         connect(described, &mut plans)
             .ok_or(Failure::Pipe(name, "there is no room for its buffers"))?;
+        cross(own, described, timing, number, &mut plans)?;
         for plan in plans.into_iter().flatten() {
             spawn(first, plan, servers)?;
         }
@@ -304,19 +320,69 @@ fn connect(pipe: &Pipe, plans: &mut [Option<Plan>; STAGES]) -> Option<()> {
             if out != into {
                 continue;
             }
-            let (reader, writer) = (plans[to].as_mut()?.stage.buffer, plans[to].as_ref()?.number);
-            let kind = if pipe.fifo == 0 {
-                Kind::Newest
-            } else {
-                Kind::Each(reader)
-            };
+            let reader = plans[to].as_ref()?;
+            let (kind, fed) = (kind(pipe, reader.stage), reader.number);
             let (input, output) = link::make(kind, memory::take)?;
-            let place = plans[to].as_mut()?.inputs.iter_mut();
-            *place.into_iter().find(|place| place.is_none())? = Some(input);
-            let place = plans[from].as_mut()?.outputs.iter_mut();
-            *place.into_iter().find(|place| place.is_none())? = Some((output, writer));
+            free(&mut plans[to].as_mut()?.inputs, input)?;
+            free(&mut plans[from].as_mut()?.outputs, (output, Some(fed)))?;
         }
     }
+    Some(())
+}
+
+/// How messages wait before a stage.
+fn kind(pipe: &Pipe, reader: &Stage) -> Kind {
+    match pipe.fifo {
+        0 => Kind::Newest,
+        _ => Kind::Each(reader.buffer),
+    }
+}
+
+/// The buffers between stages here and in other partitions; `first` is the number of the pipe's first stage.
+fn cross(
+    own: &Own,
+    pipe: &'static Pipe,
+    timing: &Timing,
+    first: usize,
+    plans: &mut [Option<Plan>; STAGES],
+) -> Result<(), Failure> {
+    let name = name_text(&pipe.name);
+    let wrong = Failure::Pipe(name, "its edges do not fit its stages");
+    let place = |number: u32| (number as usize).checked_sub(first);
+    for crossing in timing.crossings {
+        let [Some(from), Some(to)] = [crossing.from, crossing.to].map(place) else {
+            continue;
+        };
+        if from.max(to) >= pipe.stages as usize {
+            continue;
+        }
+        let reader = timing.stages.get(first + to).ok_or(wrong)?;
+        let kind = kind(pipe, reader);
+        let (end, link) = crossing::join(own, crossing, kind, reader.is_here())?;
+        let fits = match end {
+            End::Reads(input) => plans[to].as_mut().and_then(|plan| plan.reads(input)),
+            End::Writes(output) => {
+                let writer = plans[from].as_mut();
+                writer.and_then(|plan| free(&mut plan.outputs, (output, None)))
+            }
+        };
+        fits.ok_or(wrong)?;
+        for head in plans
+            .iter_mut()
+            .flatten()
+            .filter(|plan| pipe.fifo != 0 && plan.stage.from == 0)
+        {
+            if let Some(link) = link {
+                free(&mut head.awaits, link).ok_or(wrong)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts something into the first free place; nothing where there is none.
+fn free<T>(places: &mut [Option<T>], one: T) -> Option<()> {
+    *places.iter_mut().find(|place| place.is_none())? = Some(one);
     Some(())
 }
 
@@ -376,9 +442,10 @@ impl Running {
         while START.load(Relaxed) == 0 {
             CORE.threads.block(NEVER);
         }
+        plan.await_others();
         Self {
             shared: &SHARED[plan.number],
-            next: START.load(Relaxed) + plan.offset,
+            next: START.load(Relaxed).max(clock::now()) + plan.offset,
             pace: Pace::new(plan.period, plan.stage.messages),
             work: Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1),
             plan,
@@ -434,7 +501,7 @@ impl Running {
                 CORE.threads
                     .sleep_until(clock::now() + self.plan.period / 8 + 1);
             }
-            SHARED[*next % STAGES].feed(clock::now());
+            feed(*next, clock::now());
         }
     }
 
@@ -447,6 +514,9 @@ impl Running {
             CORE.threads.sleep_until(release);
             return release;
         }
+        if self.plan.clocked {
+            return self.wait_by_clock();
+        }
         loop {
             if let Some(tick) = self.waiting() {
                 return tick;
@@ -458,6 +528,21 @@ impl Running {
                 0 => _ = CORE.threads.block(NEVER),
                 tick if self.work.is_four_slot() => return tick,
                 _ => {}
+            }
+        }
+    }
+
+    /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
+    fn wait_by_clock(&mut self) -> u64 {
+        loop {
+            if self.work.waiting().is_some() && self.pace.release(self.next) == self.next {
+                return self.next;
+            }
+            let passed = clock::now().saturating_sub(self.next) / self.plan.period.max(1);
+            self.next += passed.max(1) * self.plan.period;
+            CORE.threads.sleep_until(self.next);
+            if self.work.is_four_slot() || self.is_over() {
+                return self.next;
             }
         }
     }
@@ -564,7 +649,7 @@ impl Running {
                 room = output.put(message);
             }
             if room {
-                SHARED[*next % STAGES].feed(message.put);
+                feed(*next, message.put);
             } else {
                 self.shared.dropped.fetch_add(1, Relaxed);
             }
@@ -572,7 +657,27 @@ impl Running {
     }
 }
 
+/// A stage that is here is woken; one of another partition looks by itself.
+fn feed(stage: Option<usize>, tick: u64) {
+    if let Some(stage) = stage {
+        SHARED[stage % STAGES].feed(tick);
+    }
+}
+
 impl Plan {
+    /// What comes from another partition.
+    fn reads(&mut self, input: Input) -> Option<()> {
+        self.clocked = true;
+        free(&mut self.inputs, input)
+    }
+
+    /// Waits until those are up without whom nothing is taken out behind it.
+    fn await_others(&self) {
+        while !self.awaits.iter().flatten().all(Link::is_up) {
+            CORE.threads.sleep_until(clock::now() + self.period);
+        }
+    }
+
     fn place(&self) -> watch::Place {
         watch::Place {
             pipe: self.pipe,

@@ -172,7 +172,7 @@ extern "C" fn record(_: u64) -> ! {
         if clock::now() >= told + second {
             told += second;
             tell(&timing, &paths);
-            profile::tell(timing.stages.len());
+            profile::tell(timing.stages);
         }
     }
 }
@@ -225,7 +225,8 @@ fn enter(timing: &Timing, paths: &mut [Path; PATHS], left: &Left) {
             path.pipe = pipe;
             path.number = number;
             path.add(entry, at);
-            if nanoseconds(path.most) > described.bound_ns && path.most == at - entry.at {
+            let delay = at.saturating_sub(entry.at);
+            if nanoseconds(delay) > described.bound_ns && delay == path.most {
                 println!(
                     "pipe {}: message {} took {} us, above its bound",
                     name_text(&described.name),
@@ -245,11 +246,12 @@ impl Path {
             _ => self.least.min(delay),
         };
         self.most = self.most.max(delay);
-        self.sum += delay;
+        // What another partition says of a message is any number.
+        self.sum = self.sum.saturating_add(delay);
         self.count += 1;
-        let next = self.last + 1;
+        let next = self.last.saturating_add(1);
         if self.last != 0 && entry.number > next {
-            self.lost += entry.number - next;
+            self.lost = self.lost.saturating_add(entry.number - next);
         }
         self.last = self.last.max(entry.number);
     }
