@@ -53,7 +53,7 @@ fn packed(pipe: &Pipe) -> abi::Pipe {
         fifo: u32::from(pipe.solved.buffering == Buffering::Fifo),
         interval_ns: pipe.solved.interval_ns,
         bound_ns: bounds.max().unwrap_or(0),
-        max_age_ns: 0,
+        max_age_ns: pipe.max_age_ns.unwrap_or(0),
     }
 }
 
@@ -73,7 +73,7 @@ fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> 
         function: name_field(&place.function),
         source: end(&place.source),
         sink: end(&place.sink),
-        fallback: [0; bulkhead_abi::NAME_LEN],
+        fallback: name_field(place.fallback.as_deref().unwrap_or_default()),
         core: match is_here {
             true => place.core as u32,
             false => abi::NONE,

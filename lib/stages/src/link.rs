@@ -69,16 +69,6 @@ impl Input {
         })
     }
 
-    /// Takes out what waits: it was sent to a former start.
-    pub fn discard(&mut self, kind: Kind) {
-        let most = match kind {
-            Kind::Newest => 1,
-            Kind::Each(places) => places,
-        };
-        // A writer that never stops is not waited for.
-        let _last = (0..most).map_while(|_| self.fresh()).last();
-    }
-
     /// A message that was not read before.
     pub fn fresh(&mut self) -> Option<Message> {
         let mut message = Message::new_zeroed();

@@ -58,8 +58,8 @@ impl Pipes {
         for count in self.stages.counts() {
             let (pipe, stage, jobs) = (count.pipe, count.stage, count.jobs);
             say(format_args!(
-                "pipe {pipe} stage {stage}: {jobs} jobs, {} dropped",
-                count.dropped
+                "pipe {pipe} stage {stage}: {jobs} jobs, {} dropped, fell back {} times",
+                count.dropped, count.fallbacks
             ));
         }
     }

@@ -66,6 +66,10 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage) -> Stage {
         },
         identifier: None,
         traced: name_text(&stage.sink) == "trace",
+        fallback: match (pipe.max_age_ns, name_text(&stage.fallback)) {
+            (0, _) | (_, "") => None,
+            (age_ns, name) => Some((age_ns, name.to_owned())),
+        },
     }
 }
 

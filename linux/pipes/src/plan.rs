@@ -85,6 +85,8 @@ pub struct Stage {
     pub identifier: Option<u16>,
     /// What leaves it is recorded.
     pub traced: bool,
+    /// What takes its place where nothing comes from another partition for so many nanoseconds.
+    pub fallback: Option<(u64, String)>,
 }
 
 /// What is wrong with the word.
@@ -150,6 +152,7 @@ fn stage(text: &str) -> Option<Stage> {
         place: Place::Anywhere,
         identifier,
         traced: false,
+        fallback: None,
     })
 }
 

@@ -7,7 +7,7 @@ use bulkhead_linux::{Can, Peer, frequency_hz, ticks};
 use bulkhead_stages::link::Output;
 use bulkhead_stages::message::Message;
 use bulkhead_stages::pace::Pace;
-use bulkhead_stages::work::Work;
+use bulkhead_stages::work::{Taken, Work};
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -27,6 +27,9 @@ pub(crate) struct Shared {
     arrived: AtomicU64,
     pub(crate) jobs: AtomicU64,
     pub(crate) dropped: AtomicU64,
+    /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
+    pub(crate) fallbacks: AtomicU64,
+    pub(crate) oldest: AtomicU64,
 }
 
 impl Shared {
@@ -83,6 +86,7 @@ impl Ready {
             thread::sleep(Duration::from_nanos(self.stage.period_ns));
         }
         let mut clock = ticks();
+        self.work.begin_anew(clock, self.stage.places);
         loop {
             let (mut source, arrival) = self.wait(&mut clock, &pace);
             let release = pace.release(arrival);
@@ -91,7 +95,15 @@ impl Ready {
             if self.newest && source.is_some() {
                 source = self.waiting_frames().last().or(source);
             }
-            let taken = self.work.take(source);
+            let taken = match self.clocked {
+                true => self.work.look(ticks()),
+                false => self.work.take(source),
+            };
+            let stale = taken.as_ref().and_then(Taken::fell_back);
+            self.shared
+                .fallbacks
+                .fetch_add(u64::from(stale.is_some()), Relaxed);
+            self.shared.oldest.fetch_max(stale.unwrap_or(0), Relaxed);
             if self.work.is_over() {
                 self.pass_end();
             }
@@ -101,7 +113,11 @@ impl Ready {
             pace.note(release);
             compute(self.rounds);
             if let Some(message) = self.work.compute(taken) {
-                self.send(message);
+                let waited = self.send(message);
+                if waited && matches!(self.stage.source, Source::Timer(_)) {
+                    // What was not made meanwhile is not made up for: it would be late, and all behind it.
+                    clock = clock.max(ticks());
+                }
             }
             self.shared.jobs.fetch_add(1, Relaxed);
         }
@@ -147,16 +163,12 @@ impl Ready {
     /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
     fn wait_by_clock(&mut self, clock: &mut u64, pace: &Pace) -> u64 {
         let period = ticks_of(self.stage.period_ns).max(1);
-        loop {
-            if self.work.waiting().is_some() && pace.release(*clock) == *clock {
-                return *clock;
-            }
-            *clock += (ticks().saturating_sub(*clock) / period).max(1) * period;
-            sleep_until(*clock);
-            if self.work.is_four_slot() {
-                return *clock;
-            }
+        if self.work.waiting().is_some() && pace.release(*clock) == *clock {
+            return *clock;
         }
+        *clock += (ticks().saturating_sub(*clock) / period).max(1) * period;
+        sleep_until(*clock);
+        return *clock;
     }
 
     /// Whether those are up without whom nothing is taken out behind it.
@@ -173,10 +185,11 @@ impl Ready {
             }
             feed(next.as_deref(), ticks());
         }
-        self.work.begin_anew();
+        self.work.begin_anew(ticks(), self.stage.places);
     }
 
-    fn send(&mut self, mut message: Message) {
+    /// Whether it had to wait for room.
+    fn send(&mut self, mut message: Message) -> bool {
         if let Some((left, places)) = &self.left {
             let at = ticks();
             let noted = left.try_send(Left {
@@ -187,7 +200,7 @@ impl Ready {
             self.shared
                 .dropped
                 .fetch_add(u64::from(noted.is_err()), Relaxed);
-            return;
+            return false;
         }
         if let (Some(can), Source::Stages) = (&self.can, self.stage.source) {
             let [_, data] = message.data;
@@ -196,17 +209,24 @@ impl Ready {
             self.shared
                 .dropped
                 .fetch_add(u64::from(sent.is_err()), Relaxed);
-            return;
+            return false;
         }
         let period = Duration::from_nanos(self.stage.period_ns);
+        let mut waited = false;
         for (output, next) in &mut self.outputs {
             message.put = ticks();
+            if output.put(&message) {
+                feed(next.as_deref(), message.put);
+                continue;
+            }
+            waited = true;
             if put_in_time(output, &message, period) {
                 feed(next.as_deref(), message.put);
             } else {
                 self.shared.dropped.fetch_add(1, Relaxed);
             }
         }
+        waited
     }
 }
 
@@ -217,7 +237,7 @@ fn feed(stage: Option<&Shared>, tick: u64) {
     }
 }
 
-fn ticks_of(ns: u64) -> u64 {
+pub(crate) fn ticks_of(ns: u64) -> u64 {
     (u128::from(ns) * u128::from(frequency_hz()) / 1_000_000_000) as u64
 }
 

@@ -1,14 +1,14 @@
 //! Builds all stages of a plan, and starts each pipe as a whole
 
 use crate::plan::{Crossing, Pipe, Place, Plan, Source, Stage};
-use crate::stage::{Left, Places, Ready, Shared};
+use crate::stage::{Left, Places, Ready, Shared, ticks_of};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{
-    Can, Channel, Error, Partition, Peer, Trace, keep_to_core, lock_memory, reserve,
+    Can, Channel, Error, Partition, Peer, Trace, keep_to_core, lock_memory, reserve, ticks,
 };
-use bulkhead_stages::functions;
+use bulkhead_stages::functions::{self, Function};
 use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::work::{ENDS, Work};
 use std::sync::atomic::AtomicU64;
@@ -45,7 +45,7 @@ pub enum StartError {
         /// Its core.
         place: String,
         /// What the kernel said.
-        source: Error,
+        source: Box<Error>,
     },
     /// A stage has a function that is not here.
     #[error("pipe `{pipe}`: Linux has no function `{stage}`")]
@@ -69,7 +69,7 @@ pub enum StartError {
         /// The pipe.
         pipe: String,
         /// Why.
-        source: Error,
+        source: Box<Error>,
     },
 }
 
@@ -84,6 +84,8 @@ pub struct Count<'s> {
     pub jobs: u64,
     /// Messages that found no room in time.
     pub dropped: u64,
+    /// Jobs in which its fallback took its place.
+    pub fallbacks: u64,
 }
 
 /// Pipes that run.
@@ -103,6 +105,7 @@ impl Stages {
             stage,
             jobs: shared.jobs.load(Relaxed),
             dropped: shared.dropped.load(Relaxed),
+            fallbacks: shared.fallbacks.load(Relaxed),
         })
     }
 
@@ -203,7 +206,7 @@ fn begin(pipe: &Pipe, ready: Vec<Ready>) -> Result<Vec<(String, String, Arc<Shar
                     _ => "any core".into(),
                 },
                 stage: stage.function,
-                source: error,
+                source: Box::new(error),
             });
         }
     }
@@ -219,7 +222,8 @@ struct Builder<'b> {
     inputs: Vec<[Option<Input>; ENDS]>,
     outputs: Vec<Vec<(Output, Option<Arc<Shared>>)>>,
     shared: Vec<Arc<Shared>>,
-    clocked: Vec<bool>,
+    /// Inputs from other partitions, by bit.
+    across: Vec<u64>,
     awaits: Vec<Peer>,
     channels: Vec<Channel>,
 }
@@ -233,7 +237,7 @@ impl<'b> Builder<'b> {
             inputs: (0..count).map(|_| [const { None }; ENDS]).collect(),
             outputs: (0..count).map(|_| Vec::new()).collect(),
             shared: (0..count).map(|_| Arc::default()).collect(),
-            clocked: vec![false; count],
+            across: vec![0; count],
             awaits: Vec::new(),
             channels: Vec::new(),
         }
@@ -286,11 +290,11 @@ impl<'b> Builder<'b> {
         Ok(())
     }
 
-    fn reads(&mut self, from: usize, to: usize, input: Input) -> Result<(), StartError> {
+    fn reads(&mut self, from: usize, to: usize, input: Input) -> Result<usize, StartError> {
         let free = self.inputs[to].iter().position(Option::is_none);
         let free = free.ok_or_else(|| self.no_buffer(from, to))?;
         self.inputs[to][free] = Some(input);
-        Ok(())
+        Ok(free)
     }
 
     /// Joins the channel to or from a stage of another partition.
@@ -313,10 +317,9 @@ impl<'b> Builder<'b> {
             self.outputs[from].push((output, None));
         } else {
             let input = Input::attach(kind, region);
-            let mut input = input.ok_or_else(|| self.no_buffer(from, to))?;
-            input.discard(kind);
-            self.clocked[to] = true;
-            self.reads(from, to, input)?;
+            let input = input.ok_or_else(|| self.no_buffer(from, to))?;
+            let place = self.reads(from, to, input)?;
+            self.across[to] |= 1 << place;
         }
         self.awaits.extend(peer);
         self.channels.push(channel);
@@ -331,11 +334,11 @@ impl<'b> Builder<'b> {
     ) -> Result<Ready, StartError> {
         let stages = &self.pipe.stages;
         let stage = &stages[number];
-        let function = functions::named(&stage.function);
-        let function = function.ok_or_else(|| StartError::Function {
-            pipe: self.pipe.name.clone(),
-            stage: stage.function.clone(),
-        })?;
+        let function = self.function(&stage.function)?;
+        let fallback = match &stage.fallback {
+            Some((age_ns, name)) => Some((ticks_of(*age_ns), self.function(name)?)),
+            None => None,
+        };
         let heads: Vec<_> = (0..stages.len())
             .filter(|&place| stages[place].from == 0)
             .collect();
@@ -348,16 +351,27 @@ impl<'b> Builder<'b> {
         };
         let waits = stage.source != Source::Stages && self.pipe.each;
         Ok(Ready {
-            work: Work::new(function, inputs, head, number as u64 + 1),
+            work: Work::new(function, inputs, head, number as u64 + 1).across(
+                self.across[number],
+                ticks(),
+                fallback,
+            ),
             stage: stage.clone(),
             shared: Arc::clone(&self.shared[number]),
             outputs: std::mem::take(&mut self.outputs[number]),
             can: self.can(stage)?,
-            clocked: self.clocked[number],
+            clocked: self.across[number] != 0,
             newest: !self.pipe.each,
             rounds: stage.runtime_ns / u64::from(stage.messages.max(1)) / 1000 * self.around.rounds,
             awaits: waits.then(|| Arc::clone(awaits)),
             left: stage.traced.then(|| (left.clone(), places)),
+        })
+    }
+
+    fn function(&self, name: &str) -> Result<Function, StartError> {
+        functions::named(name).ok_or_else(|| StartError::Function {
+            pipe: self.pipe.name.clone(),
+            stage: name.to_owned(),
         })
     }
 
@@ -375,7 +389,7 @@ impl<'b> Builder<'b> {
     fn device(&self, source: Error) -> StartError {
         StartError::Device {
             pipe: self.pipe.name.clone(),
-            source,
+            source: Box::new(source),
         }
     }
 

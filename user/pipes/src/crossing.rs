@@ -1,7 +1,6 @@
 //! Buffers to and from stages of other partitions
 //!
-//! They are channels, which the tool derived. Nobody rings for a message: who reads looks at each of its periods. What a former
-//! start left in one is nobody's.
+//! They are channels, which the tool derived. Nobody rings for a message: who reads looks at each of its periods.
 
 use crate::Failure;
 use bulkhead_abi::name_text;
@@ -34,10 +33,7 @@ pub(crate) fn join(
     let end = end.ok_or_else(missing)?;
     let region = Home::memory(own, end).map_err(|_| missing())?;
     let joined = match reads {
-        true => Input::attach(kind, region).map(|mut input| {
-            input.discard(kind);
-            End::Reads(input)
-        }),
+        true => Input::attach(kind, region).map(End::Reads),
         false => Output::attach(kind, region).map(End::Writes),
     };
     let joined = joined.ok_or(Failure::Pipe(name, "the channel is too small"))?;

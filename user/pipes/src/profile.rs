@@ -72,6 +72,7 @@ pub(crate) fn functions(own: &Own, functions: Functions) {
             let mut job = Job {
                 inputs: &inputs[..number as usize % (ENDS + 1)],
                 source,
+                age: 0,
                 state: &mut state,
             };
             let start = clock::cycles();

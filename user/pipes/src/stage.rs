@@ -46,6 +46,9 @@ pub(crate) struct Shared {
     pub(crate) overruns: AtomicU64,
     /// Messages that found no room in time.
     pub(crate) dropped: AtomicU64,
+    /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
+    pub(crate) fallbacks: AtomicU64,
+    pub(crate) oldest: AtomicU64,
 }
 
 impl Shared {
@@ -81,6 +84,8 @@ static SHARED: [Shared; STAGES] = [const {
         jobs: AtomicU64::new(0),
         overruns: AtomicU64::new(0),
         dropped: AtomicU64::new(0),
+        fallbacks: AtomicU64::new(0),
+        oldest: AtomicU64::new(0),
     }
 }; STAGES];
 /// What each stage's thread takes with it.
@@ -144,8 +149,10 @@ struct Plan {
     inputs: [Option<Input>; ENDS],
     /// With the number of the stage that is fed, if that is here.
     outputs: [Option<(Output, Option<usize>)>; ENDS],
-    /// It reads what another partition writes.
-    clocked: bool,
+    /// Inputs that another partition writes, by bit: it reads by the clock.
+    across: u64,
+    /// What takes its place where nothing comes there for so many ticks.
+    fallback: Option<(u64, Function)>,
     /// Of a first stage that loses nothing: who has to be up before it begins.
     awaits: [Option<Link>; ENDS],
     period: u64,
@@ -262,7 +269,8 @@ pub(crate) fn build(
                 sink: sink(stage, last),
                 inputs: [const { None }; ENDS],
                 outputs: [const { None }; ENDS],
-                clocked: false,
+                across: 0,
+                fallback: fallback(described, stage, functions),
                 awaits: [None; ENDS],
                 period: vcpu_period(stage, timing),
                 load: load(stage.wcet_ns),
@@ -328,6 +336,12 @@ fn connect(pipe: &Pipe, plans: &mut [Option<Plan>; STAGES]) -> Option<()> {
         }
     }
     Some(())
+}
+
+/// What takes a stage's place where nothing comes from another partition, after how many ticks.
+fn fallback(pipe: &Pipe, stage: &Stage, functions: Functions) -> Option<(u64, Function)> {
+    let function = functions::find(functions, name_text(&stage.fallback))?;
+    (pipe.max_age_ns != 0).then(|| (ticks(pipe.max_age_ns), function))
 }
 
 /// How messages wait before a stage.
@@ -434,6 +448,8 @@ struct Running {
     pace: Pace,
     work: Work,
     next: u64,
+    /// Its last job was its fallback's.
+    stale: bool,
 }
 
 impl Running {
@@ -447,12 +463,19 @@ impl Running {
             shared: &SHARED[plan.number],
             next: START.load(Relaxed).max(clock::now()) + plan.offset,
             pace: Pace::new(plan.period, plan.stage.messages),
-            work: Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1),
+            work: Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1).across(
+                plan.across,
+                START.load(Relaxed),
+                plan.fallback,
+            ),
+            stale: false,
             plan,
         }
     }
 
     fn run(mut self) -> ! {
+        self.work
+            .begin_anew(START.load(Relaxed), self.plan.stage.buffer);
         loop {
             let arrival = self.wait();
             let earliest = self.pace.release(arrival);
@@ -472,7 +495,8 @@ impl Running {
     /// Whether no message comes any more.
     fn is_over(&self) -> bool {
         match self.plan.source {
-            Source::Stages => self.work.is_over(),
+            // From who is not there no end comes.
+            Source::Stages => self.work.is_over() || self.stale && is_stopped(self.plan.pipe),
             _ => is_stopped(self.plan.pipe),
         }
     }
@@ -490,8 +514,9 @@ impl Running {
         while matches!(self.plan.source, Source::Can(_)) && can::read(self.plan.number).is_some() {}
         self.shared.arrived.store(0, Relaxed);
         self.pace = Pace::new(self.plan.period, self.plan.stage.messages);
-        self.work.begin_anew();
         self.next = START.load(Relaxed) + self.plan.offset;
+        self.work.begin_anew(self.next, self.plan.stage.buffer);
+        self.stale = false;
     }
 
     /// The end is never dropped: who reads makes room as long as there is something to read.
@@ -514,7 +539,7 @@ impl Running {
             CORE.threads.sleep_until(release);
             return release;
         }
-        if self.plan.clocked {
+        if self.plan.across != 0 {
             return self.wait_by_clock();
         }
         loop {
@@ -534,17 +559,13 @@ impl Running {
 
     /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
     fn wait_by_clock(&mut self) -> u64 {
-        loop {
-            if self.work.waiting().is_some() && self.pace.release(self.next) == self.next {
-                return self.next;
-            }
-            let passed = clock::now().saturating_sub(self.next) / self.plan.period.max(1);
-            self.next += passed.max(1) * self.plan.period;
-            CORE.threads.sleep_until(self.next);
-            if self.work.is_four_slot() || self.is_over() {
-                return self.next;
-            }
+        if self.work.waiting().is_some() && self.pace.release(self.next) == self.next {
+            return self.next;
         }
+        let passed = clock::now().saturating_sub(self.next) / self.plan.period.max(1);
+        self.next += passed.max(1) * self.plan.period;
+        CORE.threads.sleep_until(self.next);
+        return self.next;
     }
 
     /// When the oldest message came that waits in a queue or a ring.
@@ -577,9 +598,18 @@ impl Running {
                 read => read,
             },
         };
-        let Some(taken) = self.work.take(source) else {
+        let taken = match self.plan.across {
+            0 => self.work.take(source),
+            _ => self.work.look(clock::now()),
+        };
+        let Some(taken) = taken else {
             return false;
         };
+        self.stale = taken.fell_back().is_some();
+        if let Some(age) = taken.fell_back() {
+            self.shared.fallbacks.fetch_add(1, Relaxed);
+            self.shared.oldest.fetch_max(age, Relaxed);
+        }
         if HALTED.load(Relaxed) >> self.plan.pipe & 1 != 0 {
             return false;
         }
@@ -611,12 +641,17 @@ impl Running {
         match self.plan.stage.on_overrun {
             what if what == OnOverrun::Report as u32 => true,
             what if what == OnOverrun::Stop as u32 => {
-                HALTED.fetch_or(1 << self.plan.pipe, Relaxed);
-                STOPPED.fetch_or(1 << self.plan.pipe, Relaxed);
+                self.halt();
                 false
             }
             _ => false,
         }
+    }
+
+    /// The pipe ends here, and what is under way in it is dropped.
+    fn halt(&self) {
+        HALTED.fetch_or(1 << self.plan.pipe, Relaxed);
+        STOPPED.fetch_or(1 << self.plan.pipe, Relaxed);
     }
 
     fn send(&mut self, message: &mut Message) {
@@ -637,13 +672,16 @@ impl Running {
         can::write(data, identifier, self.plan.period)
     }
 
-    /// To the stages behind; waits for room in a ring for a period, no longer.
+    /// To the stages behind; waits for room in a ring for a period, no longer. A job that finds none has used up its time like
+    /// one that uses up its budget.
     fn pass(&mut self, message: &mut Message) {
         let until = clock::now() + self.plan.period;
+        let (mut waited, mut blocked) = (false, 0);
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
             message.put = clock::now();
             let mut room = output.put(message);
             while !room && clock::now() < until {
+                waited = true;
                 CORE.threads
                     .sleep_until(clock::now() + self.plan.period / 8 + 1);
                 room = output.put(message);
@@ -651,8 +689,16 @@ impl Running {
             if room {
                 feed(*next, message.put);
             } else {
-                self.shared.dropped.fetch_add(1, Relaxed);
+                blocked += 1;
             }
+        }
+        if waited && matches!(self.plan.source, Source::Timer(_)) {
+            // What was not made meanwhile is not made up for: it would be late, and all behind it.
+            self.next = self.next.max(clock::now());
+        }
+        self.shared.dropped.fetch_add(blocked, Relaxed);
+        if blocked > 0 && self.plan.stage.on_overrun == OnOverrun::Stop as u32 {
+            self.halt();
         }
     }
 }
@@ -667,8 +713,10 @@ fn feed(stage: Option<usize>, tick: u64) {
 impl Plan {
     /// What comes from another partition.
     fn reads(&mut self, input: Input) -> Option<()> {
-        self.clocked = true;
-        free(&mut self.inputs, input)
+        let place = self.inputs.iter().position(Option::is_none)?;
+        self.across |= 1 << place;
+        self.inputs[place] = Some(input);
+        Some(())
     }
 
     /// Waits until those are up without whom nothing is taken out behind it.

@@ -159,6 +159,7 @@ extern "C" fn record(_: u64) -> ! {
     let mut paths = [Path::default(); PATHS];
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
     let mut shell = Shell::new();
+    let mut fallbacks = [0; STAGES];
     let mut told = clock::now();
     loop {
         CORE.threads.sleep_until(clock::now() + pause);
@@ -168,11 +169,34 @@ extern "C" fn record(_: u64) -> ! {
                 enter(&timing, &mut paths, &left);
             }
         }
+        note_fallbacks(&timing, &mut fallbacks);
         shell.poll(&timing);
         if clock::now() >= told + second {
             told += second;
             tell(&timing, &paths);
             profile::tell(timing.stages);
+        }
+    }
+}
+
+/// An event for each stage that fell back since the last look.
+fn note_fallbacks(timing: &Timing, known: &mut [u64; STAGES]) {
+    let mut number = 0;
+    for pipe in timing.pipes {
+        for place in 0..pipe.stages {
+            let shared = stage::shared(number);
+            let count = shared.fallbacks.load(Relaxed);
+            if core::mem::replace(&mut known[number % STAGES], count) != count {
+                Own::record(&Event {
+                    ticks: clock::now(),
+                    kind: EventKind::FellBack as u32,
+                    sequence: count as u32,
+                    a: shared.oldest.load(Relaxed),
+                    b: place.into(),
+                    name: pipe.name,
+                });
+            }
+            number += 1;
         }
     }
 }
@@ -290,6 +314,15 @@ fn tell(timing: &Timing, paths: &[Path; PATHS]) {
                     "pipe {} stage {}: used up its budget {expiries} times",
                     name_text(&pipe.name),
                     shared.name()
+                );
+            }
+            let fallbacks = shared.fallbacks.load(Relaxed);
+            if fallbacks > 0 {
+                println!(
+                    "pipe {} stage {}: fell back {fallbacks} times, what it reads being up to {} us old",
+                    name_text(&pipe.name),
+                    shared.name(),
+                    us(shared.oldest.load(Relaxed))
                 );
             }
             if overruns + dropped > 0 {

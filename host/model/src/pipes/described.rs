@@ -38,6 +38,8 @@ pub struct Pipe {
     pub places: Vec<Place>,
     /// Its edges between partitions.
     pub crossings: Vec<Crossing>,
+    /// From what age on of what crosses a stage falls back, nanoseconds.
+    pub max_age_ns: Option<u64>,
 }
 
 /// Where a stage runs, and what it reads and writes there.
@@ -59,6 +61,8 @@ pub struct Place {
     pub identifiers: [Option<u16>; 2],
     /// What is done when a job uses up its budget.
     pub on_overrun: OnOverrun,
+    /// What takes its place where nothing comes from another partition.
+    pub fallback: Option<String>,
     /// Bottom halves that work for it: endpoint, I/O VCPU, and WCET in nanoseconds.
     halves: Vec<(String, String, u64)>,
     /// In Linux: under SCHED_DEADLINE.
@@ -146,6 +150,7 @@ pub(crate) struct Failed<'d> {
 struct Sound<'d> {
     name: &'d At<String>,
     flow: &'d At<String>,
+    max_age_ns: Option<u64>,
     pipeline: Pipeline<'d, ROOM>,
 }
 
@@ -268,6 +273,7 @@ impl<'d> Described<'d> {
             sink: owner.local(&function.writes),
             identifiers: [source, sink].map(|end| Some(end?.1.identifier.given()?.value as u16)),
             on_overrun: function.on_overrun.or(OnOverrun::default())?,
+            fallback: function.fallback.value(),
             halves,
             linux: owner.linux,
             at_endpoint: both().next().is_some(),
@@ -384,6 +390,7 @@ impl<'d> Described<'d> {
             self.misfit(&flow.value).is_none().then_some(Sound {
                 name: &pipe.name,
                 flow,
+                max_age_ns: pipe.max_age.value(),
                 pipeline,
             })
         });
@@ -499,6 +506,7 @@ impl<'d> Described<'d> {
                         .map(|stage| place(stage.name))
                         .collect::<Option<_>>()?,
                     crossings: Vec::new(),
+                    max_age_ns: pipe.max_age_ns,
                 })
             })
         });
