@@ -168,7 +168,7 @@ impl Ready {
         }
         *clock += (ticks().saturating_sub(*clock) / period).max(1) * period;
         sleep_until(*clock);
-        return *clock;
+        *clock
     }
 
     /// Whether those are up without whom nothing is taken out behind it.

@@ -219,73 +219,98 @@ fn wake(stages: Range<usize>) {
     }
 }
 
-/// Builds all stages, which wait.
+/// What the stages of all pipes have in common.
+struct Common<'a> {
+    own: &'a Own,
+    timing: &'a Timing,
+    functions: Functions,
+}
+
+impl Common<'_> {
+    /// What a job computes besides its function.
+    fn load(&self, wcet_ns: u64) -> Computed {
+        let rounds = self.own.argument("rounds");
+        match rounds.and_then(|word| word.parse::<u64>().ok()) {
+            Some(rounds) => Computed::Rounds(wcet_ns / 1000 * rounds),
+            None => Computed::Time(wcet_ns * self.own.number("load", 50).min(95) / 100),
+        }
+    }
+
+    /// A stage of a pipe, by its number among all and its place in the pipe; `head`: first stages before it.
+    fn plan(
+        &self,
+        (pipe, place): (usize, usize),
+        stage: &'static Stage,
+        head: usize,
+        last: bool,
+    ) -> Result<Plan, Failure> {
+        let none = Failure::Pipe("pipes", "there is none of that number");
+        let described = self.timing.pipes.get(pipe).ok_or(none)?;
+        let name = name_text(&described.name);
+        let function = functions::find(self.functions, name_text(&stage.function))
+            .ok_or(Failure::Pipe(name, "it has a function that is not here"))?;
+        if stage.messages as usize > MESSAGES || head == HEADS && stage.from == 0 {
+            return Err(Failure::Pipe(name, "a budget or its inputs are too many"));
+        }
+        let number = stages_of(self.timing, pipe).start + place;
+        Ok(Plan {
+            number,
+            pipe,
+            place,
+            stage,
+            function,
+            source: source(described, stage, self.timing),
+            head,
+            sink: sink(stage, last),
+            inputs: [const { None }; ENDS],
+            outputs: [const { None }; ENDS],
+            across: 0,
+            fallback: fallback(described, stage, self.functions),
+            awaits: [None; ENDS],
+            period: vcpu_period(stage, self.timing),
+            load: self.load(stage.wcet_ns),
+            jitter: self.own.number("jitter", 0),
+            overruns: self.own.argument("overrun") == Some(name_text(&stage.function)),
+            offset: ticks(100_000) * number as u64,
+        })
+    }
+}
+
+/// Builds all stages that are here, which wait.
 pub(crate) fn build(
     first: &mut First,
     own: &Own,
     timing: &Timing,
     (servers, functions): (&[ServerId], Functions),
 ) -> Result<(), Failure> {
-    let load = own.number("load", 50).min(95);
-    let rounds = own
-        .argument("rounds")
-        .and_then(|word| word.parse::<u64>().ok());
-    let load = |wcet_ns: u64| match rounds {
-        Some(rounds) => Computed::Rounds(wcet_ns / 1000 * rounds),
-        None => Computed::Time(wcet_ns * load / 100),
+    let common = Common {
+        own,
+        timing,
+        functions,
     };
-    let overrun = own.argument("overrun");
-    let mut number = 0;
     for (pipe, described) in timing.pipes.iter().enumerate() {
         let name = name_text(&described.name);
-        let count = described.stages as usize;
-        let stages = timing.stages.get(number..number + count);
+        let numbers = stages_of(timing, pipe);
+        let stages = timing.stages.get(numbers.clone());
         let stages = stages.ok_or(Failure::Pipe(name, "it has no stages"))?;
-        if number + count > STAGES {
+        if numbers.end > STAGES {
             return Err(Failure::Pipe(name, "there is no room for its stages"));
         }
         let mut plans: [Option<Plan>; STAGES] = [const { None }; STAGES];
         let mut heads = 0;
         for ((place, stage), plan) in stages.iter().enumerate().zip(&mut plans) {
-            let head = heads;
+            if stage.is_here() {
+                let last = stages.last().is_some_and(|last| last.to == stage.to);
+                *plan = Some(common.plan((pipe, place), stage, heads, last)?);
+            }
             heads += usize::from(stage.from == 0);
-            if !stage.is_here() {
-                continue;
-            }
-            let function = functions::find(functions, name_text(&stage.function))
-                .ok_or(Failure::Pipe(name, "it has a function that is not here"))?;
-            if stage.messages as usize > MESSAGES || head == HEADS && stage.from == 0 {
-                return Err(Failure::Pipe(name, "a budget or its inputs are too many"));
-            }
-            let last = stages.last().is_some_and(|last| last.to == stage.to);
-            *plan = Some(Plan {
-                number: number + place,
-                pipe,
-                place,
-                stage,
-                function,
-                source: source(described, stage, timing),
-                head,
-                sink: sink(stage, last),
-                inputs: [const { None }; ENDS],
-                outputs: [const { None }; ENDS],
-                across: 0,
-                fallback: fallback(described, stage, functions),
-                awaits: [None; ENDS],
-                period: vcpu_period(stage, timing),
-                load: load(stage.wcet_ns),
-                jitter: own.number("jitter", 0),
-                overruns: overrun == Some(name_text(&stage.function)),
-                offset: ticks(100_000) * (number + place) as u64,
-            });
         }
         connect(described, &mut plans)
             .ok_or(Failure::Pipe(name, "there is no room for its buffers"))?;
-        cross(own, described, timing, number, &mut plans)?;
+        cross(own, described, timing, numbers.start, &mut plans)?;
         for plan in plans.into_iter().flatten() {
             spawn(first, plan, servers)?;
         }
-        number += count;
     }
     Ok(())
 }
@@ -565,7 +590,7 @@ impl Running {
         let passed = clock::now().saturating_sub(self.next) / self.plan.period.max(1);
         self.next += passed.max(1) * self.plan.period;
         CORE.threads.sleep_until(self.next);
-        return self.next;
+        self.next
     }
 
     /// When the oldest message came that waits in a queue or a ring.

@@ -281,8 +281,11 @@ impl Path {
     }
 }
 
+fn us(ticks: u64) -> u64 {
+    nanoseconds(ticks) / 1000
+}
+
 fn tell(timing: &Timing, paths: &[Path; PATHS]) {
-    let us = |ticks: u64| nanoseconds(ticks) / 1000;
     for path in paths.iter().filter(|path| path.count > 0) {
         let Some(pipe) = timing.pipes.get(path.pipe) else {
             continue;
@@ -305,38 +308,7 @@ fn tell(timing: &Timing, paths: &[Path; PATHS]) {
     let mut number = 0;
     for (index, pipe) in timing.pipes.iter().enumerate() {
         for _ in 0..pipe.stages {
-            let shared = stage::shared(number);
-            let [overruns, dropped, expiries] =
-                [&shared.overruns, &shared.dropped, &shared.expiries]
-                    .map(|count| count.load(Relaxed));
-            if expiries > 0 {
-                println!(
-                    "pipe {} stage {}: used up its budget {expiries} times",
-                    name_text(&pipe.name),
-                    shared.name()
-                );
-            }
-            let fallbacks = shared.fallbacks.load(Relaxed);
-            if fallbacks > 0 {
-                println!(
-                    "pipe {} stage {}: fell back {fallbacks} times, what it reads being up to {} us old",
-                    name_text(&pipe.name),
-                    shared.name(),
-                    us(shared.oldest.load(Relaxed))
-                );
-            }
-            if overruns + dropped > 0 {
-                println!(
-                    "pipe {} stage {}: {overruns} overruns, {dropped} dropped{}",
-                    name_text(&pipe.name),
-                    shared.name(),
-                    if stage::is_stopped(index) {
-                        ", stopped"
-                    } else {
-                        ""
-                    }
-                );
-            }
+            tell_stage(name_text(&pipe.name), index, stage::shared(number));
             number += 1;
         }
     }
@@ -344,5 +316,34 @@ fn tell(timing: &Timing, paths: &[Path; PATHS]) {
     let unnoted = UNNOTED.load(Relaxed);
     if unnoted > 0 {
         println!("{unnoted} messages left unrecorded");
+    }
+}
+
+/// What of a stage did not go as it should.
+fn tell_stage(pipe: &str, number: usize, shared: &stage::Shared) {
+    let name = shared.name();
+    let [overruns, dropped, expiries, fallbacks, oldest] = [
+        &shared.overruns,
+        &shared.dropped,
+        &shared.expiries,
+        &shared.fallbacks,
+        &shared.oldest,
+    ]
+    .map(|count| count.load(Relaxed));
+    if expiries > 0 {
+        println!("pipe {pipe} stage {name}: used up its budget {expiries} times");
+    }
+    if fallbacks > 0 {
+        println!(
+            "pipe {pipe} stage {name}: fell back {fallbacks} times, what it reads being up to {} us old",
+            us(oldest)
+        );
+    }
+    if overruns + dropped > 0 {
+        let stopped = match stage::is_stopped(number) {
+            true => ", stopped",
+            false => "",
+        };
+        println!("pipe {pipe} stage {name}: {overruns} overruns, {dropped} dropped{stopped}");
     }
 }
