@@ -1,15 +1,17 @@
-//! Tuned pipes of a partition, as its scheduler finds them
+//! Tuned pipes of a partition, as who runs its stages finds them
 //!
-//! Behind VCPUs, tasks and schedule in the same pages ([`crate::timing`]): [`Head`], then all [`Pipe`]s, then all
-//! [`Stage`]s, those of a pipe together and in an order in which data flow. Absent where the partition runs no
-//! stage. Only pipes that were solved and admitted as a whole stand here.
+//! [`Head`], then all [`Pipe`]s of which the partition runs a stage, then all their [`Stage`]s, those of other partitions among
+//! them, those of a pipe together and in an order in which data flow, then the [`Crossing`]s. Behind VCPUs, tasks and schedule in
+//! the same pages ([`crate::timing`]); in Linux the property `bulkhead,pipes` of the device tree. Absent where the partition runs
+//! no stage. Only pipes that were solved and admitted as a whole stand here.
 
 use crate::NAME_LEN;
+use core::ops::Range;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// `TUNEPIPE` in ASCII.
 pub const PIPES_MAGIC: u64 = u64::from_le_bytes(*b"TUNEPIPE");
-/// No VCPU, no endpoint.
+/// No VCPU, no endpoint, no core of this partition.
 pub const NONE: u32 = u32::MAX;
 /// No identifier in particular.
 pub const ANY: u16 = u16::MAX;
@@ -42,6 +44,10 @@ pub struct Head {
     pub pipes: u32,
     /// Stages of all of them.
     pub stages: u32,
+    /// Their edges between this partition and others.
+    pub crossings: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// A pipe.
@@ -58,6 +64,8 @@ pub struct Pipe {
     pub interval_ns: u64,
     /// What the analysis promises for the longest path, nanoseconds.
     pub bound_ns: u64,
+    /// Without a message over a crossing for so long its reader falls back, nanoseconds; 0: it waits.
+    pub max_age_ns: u64,
 }
 
 /// A stage.
@@ -70,7 +78,11 @@ pub struct Stage {
     pub source: [u8; NAME_LEN],
     /// The endpoint it writes, likewise, `trace`, `null` or nothing.
     pub sink: [u8; NAME_LEN],
-    /// Number of its VCPU.
+    /// The function that takes its place where nothing came over a crossing for too long, or nothing.
+    pub fallback: [u8; NAME_LEN],
+    /// Core of this partition on which it runs, or [`NONE`]: another partition runs it.
+    pub core: u32,
+    /// Number of its VCPU, or [`NONE`] in Linux and of another partition's.
     pub vcpu: u32,
     /// Number of the I/O VCPU that serves its endpoint, or [`NONE`].
     pub io: u32,
@@ -86,8 +98,83 @@ pub struct Stage {
     pub on_overrun: u32,
     /// CAN identifiers, 11 bits, of what it reads and writes there; [`ANY`] = whatever comes, as it is.
     pub identifiers: [u16; 2],
+    /// 0.
+    pub reserved: u32,
     /// WCET of a job, nanoseconds.
     pub wcet_ns: u64,
+    /// C, nanoseconds.
+    pub capacity_ns: u64,
+    /// T, nanoseconds.
+    pub period_ns: u64,
 }
 
-const _: () = assert!(size_of::<Pipe>() == 40 && size_of::<Stage>() == 88);
+/// An edge from a stage of one partition to a stage of another.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Crossing {
+    /// The channel that is the buffer.
+    pub channel: [u8; NAME_LEN],
+    /// The stage that writes, by its number among all that stand here.
+    pub from: u32,
+    /// The stage that reads.
+    pub to: u32,
+}
+
+/// What stands there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pipes<'b> {
+    /// The pipes.
+    pub pipes: &'b [Pipe],
+    /// Their stages, those of a pipe together.
+    pub stages: &'b [Stage],
+    /// Their edges between partitions.
+    pub crossings: &'b [Crossing],
+}
+
+impl<'b> Pipes<'b> {
+    /// Where there is nothing.
+    pub const NONE: Self = Self {
+        pipes: &[],
+        stages: &[],
+        crossings: &[],
+    };
+
+    /// What stands at the beginning of aligned `bytes`; nothing where it is something else.
+    #[must_use]
+    pub fn read(bytes: &'b [u8]) -> Option<Self> {
+        let (head, rest) = Head::ref_from_prefix(bytes).ok()?;
+        if head.magic != PIPES_MAGIC {
+            return None;
+        }
+        let (pipes, rest) = <[Pipe]>::ref_from_prefix_with_elems(rest, head.pipes as usize).ok()?;
+        let (stages, rest) =
+            <[Stage]>::ref_from_prefix_with_elems(rest, head.stages as usize).ok()?;
+        let (crossings, _) =
+            <[Crossing]>::ref_from_prefix_with_elems(rest, head.crossings as usize).ok()?;
+        Some(Self {
+            pipes,
+            stages,
+            crossings,
+        })
+    }
+
+    /// The pipes with the numbers of their stages.
+    pub fn each(self) -> impl Iterator<Item = (&'b Pipe, Range<usize>)> {
+        let mut next = 0;
+        self.pipes.iter().map(move |pipe| {
+            let first = next;
+            next += pipe.stages as usize;
+            (pipe, first..next)
+        })
+    }
+}
+
+impl Stage {
+    /// Whether this partition runs it.
+    #[must_use]
+    pub const fn is_here(&self) -> bool {
+        self.core != NONE
+    }
+}
+
+const _: () = assert!(size_of::<Pipe>() == 48 && size_of::<Stage>() == 128);

@@ -28,6 +28,8 @@ pub enum EventKind {
     /// A message left a path: `sequence` its number there, from 1, `a` when it entered, `ticks` when it left, `b` the
     /// path's number: its first stage, and its last one above eight bits.
     Delivered = 7,
+    /// A stage of a pipe fell back, `sequence` times so far: `a` the age of what it reads, ticks; `b` the stage's place in its pipe.
+    FellBack = 8,
 }
 
 /// One event.

@@ -28,7 +28,11 @@ const CORES: [Core<'static>; 4] = [
 ];
 
 const fn core(name: &'static str, policy: Policy) -> Core<'static> {
-    Core { name, policy }
+    Core {
+        name,
+        policy,
+        space: 0,
+    }
 }
 
 pub(crate) struct PipeSolve;

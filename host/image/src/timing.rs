@@ -1,11 +1,8 @@
 //! VCPUs and tasks in the form in which schedulers read them
 
+use bulkhead_abi::name_field;
 use bulkhead_abi::timing as abi;
-use bulkhead_abi::{name_field, pipe as pipes};
-use bulkhead_model::pipes::Pipe;
-use bulkhead_model::system::PartitionId;
 use bulkhead_model::timing::{Schedule, Task, Timing, Vcpu, VcpuKind};
-use bulkhead_tpipe::language::Buffering;
 use zerocopy::IntoBytes;
 
 /// Head, VCPUs and tasks with their bounds; see [`bulkhead_abi::timing`].
@@ -35,59 +32,6 @@ pub fn pack(timing: &Timing) -> Vec<u8> {
         append_costs(timing, &mut bytes);
     }
     bytes
-}
-
-/// Appends the pipes that a partition runs, if there are any; see [`bulkhead_abi::pipe`].
-pub fn append_pipes(all: &[Pipe], timing: &Timing, partition: PartitionId, bytes: &mut Vec<u8>) {
-    let run = all.iter().filter(|pipe| pipe.runs_in() == Some(partition));
-    let run: Vec<_> = run.collect();
-    if run.is_empty() {
-        return;
-    }
-    let head = pipes::Head {
-        magic: pipes::PIPES_MAGIC,
-        pipes: run.len() as u32,
-        stages: run.iter().map(|pipe| pipe.places.len() as u32).sum(),
-    };
-    bytes.extend(head.as_bytes());
-    for pipe in &run {
-        let bounds = pipe.solved.paths.iter().map(|path| path.bound_ns);
-        let packed = pipes::Pipe {
-            name: name_field(&pipe.name),
-            stages: pipe.places.len() as u32,
-            fifo: u32::from(pipe.solved.buffering == Buffering::Fifo),
-            interval_ns: pipe.solved.interval_ns,
-            bound_ns: bounds.max().unwrap_or(0),
-        };
-        bytes.extend(packed.as_bytes());
-    }
-    for pipe in &run {
-        for (index, (stage, place)) in pipe.solved.stages.iter().zip(&pipe.places).enumerate() {
-            let number = |name: &str| {
-                let known = timing.vcpus.iter().position(|vcpu| vcpu.name == name);
-                known.map_or(pipes::NONE, |number| number as u32)
-            };
-            let end = |end: &Option<String>| {
-                let name = end.as_deref().unwrap_or_default();
-                name_field(name.rsplit('.').next().unwrap_or(name))
-            };
-            let packed = pipes::Stage {
-                function: name_field(&place.function),
-                source: end(&place.source),
-                sink: end(&place.sink),
-                vcpu: number(&pipe.vcpu(index)),
-                io: place.io.as_deref().map_or(pipes::NONE, number),
-                from: stage.from.into(),
-                to: stage.to.into(),
-                messages: stage.messages as u32,
-                buffer: stage.buffer as u32,
-                on_overrun: place.on_overrun as u32,
-                identifiers: place.identifiers.map(|one| one.unwrap_or(pipes::ANY)),
-                wcet_ns: stage.wcet_ns,
-            };
-            bytes.extend(packed.as_bytes());
-        }
-    }
 }
 
 fn append_schedule(schedule: &Schedule, bytes: &mut Vec<u8>) {

@@ -6,6 +6,8 @@ use crate::draft::{
     ChannelDraft, ComponentDraft, CoresDraft, Draft, Field, FunctionDraft, HOST, ImageDraft,
     PartitionDraft, RateDraft, STACK_DEFAULT, SharedDraft, items,
 };
+use crate::pipes::Pipe;
+use crate::pipes::crossing;
 use crate::pipes::described::{self, Described};
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
@@ -50,6 +52,11 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
     for (index, partition) in partitions.iter_mut().enumerate() {
         described::extend(&mut partition.timing, &pipes, PartitionId(index));
     }
+    let mut channels = all(&draft.channels, |channel| resolve_channel(&draft, channel))?;
+    channels.extend(crossing::channels(&pipes));
+    for (index, partition) in partitions.iter_mut().enumerate() {
+        hold_crossings(partition, PartitionId(index), &pipes);
+    }
     Some(System {
         name: draft.name.value()?,
         description: draft.description.or(String::new())?,
@@ -57,7 +64,7 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
         profile: draft.profile.value(),
         cores: draft.cores.value().map(|cores| cores as usize),
         partitions,
-        channels: all(&draft.channels, |channel| resolve_channel(&draft, channel))?,
+        channels,
         functions: all(&draft.functions, |function| {
             resolve_function(&board, function)
         })?,
@@ -69,6 +76,23 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
         sources: draft.sources,
         board,
     })
+}
+
+/// Who schedules a partition runs its stages, and holds their ends of channels.
+fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
+    let Image::Components(components) = &mut partition.image else {
+        return;
+    };
+    let mut schedulers = components.iter_mut();
+    let Some(scheduler) = schedulers.find(|one| one.role == Role::Scheduler) else {
+        return;
+    };
+    for pipe in pipes {
+        let is_here = |stage: usize| pipe.places[stage].partition == id;
+        let ends = pipe.crossings.iter();
+        let held = ends.filter(|one| is_here(one.from) || is_here(one.to));
+        scheduler.channels.extend(held.map(|one| one.channel));
+    }
 }
 
 fn all<T, U>(items: &[T], resolve: impl Fn(&T) -> Option<U>) -> Option<Vec<U>> {

@@ -191,6 +191,17 @@ pub enum Cores {
     These(Vec<usize>),
 }
 
+impl Cores {
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Count(count) => *count,
+            Self::These(list) => list.len(),
+        }
+    }
+}
+
 /// Whether something goes straight to the hardware or through the monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trapping {

@@ -7,6 +7,7 @@ use bulkhead_abi::guest::{ChannelEnd, ChannelKind, HEARTBEAT_OFFSET, NONE, Role}
 use bulkhead_abi::name_text;
 use bulkhead_formats::region::Range;
 use bulkhead_model::board::{Device, Pcie};
+use bulkhead_model::pipes::Apart;
 use bulkhead_model::system::{Console, Image, Partition, PartitionId, System};
 use sha2::{Digest, Sha256};
 use vm_fdt::{FdtWriter, FdtWriterResult};
@@ -16,6 +17,7 @@ use crate::error::PlanError;
 use crate::guest_page::{EndFacts, ticks};
 use crate::interrupts::SPI_BASE;
 use crate::pcie::Bus;
+use crate::pipes;
 use crate::purpose::Purpose;
 use crate::window::{Slot, Window};
 
@@ -129,6 +131,7 @@ impl Facts<'_> {
                 None => {}
             }
             words.push("rdinit=/init panic=-1".to_owned());
+            words.extend(Apart::of(self.system, self.partition).map(|apart| apart.words()));
         }
         words.push(self.this().command_line.trim().to_owned());
         words.extend(
@@ -260,6 +263,10 @@ impl Facts<'_> {
         fdt.property_string("compatible", "bulkhead,partition")?;
         fdt.property_string("bulkhead,name", &self.this().name)?;
         fdt.property_string("bulkhead,argument", self.argument)?;
+        let pipes = pipes::pack(self.system, self.partition);
+        if !pipes.is_empty() {
+            fdt.property("bulkhead,pipes", &pipes)?;
+        }
         fdt.property_u32("#address-cells", 2)?;
         fdt.property_u32("#size-cells", 2)?;
         fdt.property_null("ranges")?;

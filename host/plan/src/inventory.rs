@@ -52,16 +52,19 @@ pub fn manifest(system: &System, inputs: &Inputs, plan: &Plan) -> Result<Manifes
     })
 }
 
-/// The paths of a pipe that is run.
+/// The paths of a pipe that is run, each with the partition that runs its last stage.
 fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
-    let Some(owner) = pipe.runs_in() else {
+    if !pipe.is_run() {
         return Vec::new();
-    };
+    }
     let solved = &pipe.solved;
     let name = |stage: usize| pipe.places[stage].function.clone();
     let required = solved.requirement.map(|required| required.flow);
     let path = |path: &solved::Path| PathManifest {
-        partition: system.partition(owner).name.clone(),
+        partition: system
+            .partition(pipe.places[path.tail].partition)
+            .name
+            .clone(),
         pipe: pipe.name.clone(),
         number: (path.tail as u64) << 8 | path.head as u64,
         ends: [name(path.head), name(path.tail)],

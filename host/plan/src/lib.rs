@@ -23,6 +23,7 @@ pub mod manifest;
 pub mod map;
 pub mod memory;
 pub mod pcie;
+pub mod pipes;
 pub mod purpose;
 pub mod shared;
 pub mod smmu;

@@ -9,7 +9,8 @@
 //! its input. Behind either, the induction starts anew with the releases of that stage; pacing by v and not by the budget alone is what bounds
 //! them, since a job that needs less than its WCET leaves budget for another.
 //!
-//! A stage that ran by the clock instead would read up to T + R after an arrival: Σ (T + R), which exceeds Σ T.
+//! A stage that runs by the clock, every T, reads up to T after an arrival: its delay is T + R, as if it had several
+//! producers. So run those alone that read across an address space, where nobody could release them but by an interrupt.
 
 use crate::utilisation::Fraction;
 use crate::{Reservation, Time};
@@ -39,6 +40,8 @@ pub struct Stage {
     pub messages: u64,
     /// R of a whole budget.
     pub response: Time,
+    /// It reads by the clock, every T, and is not released by data.
+    pub clocked: bool,
 }
 
 /// What a stage does to a stream.
@@ -89,11 +92,16 @@ impl Stage {
         self.response.saturating_sub(unit)
     }
 
+    /// Whether a job may have been released just before a message arrived.
+    const fn may_just_miss(&self, input: Stream) -> bool {
+        self.clocked || input.producers > 1
+    }
+
     /// Through a four-slot buffer. `None` where times overflow.
     #[must_use]
     pub fn four_slot(&self, input: Stream) -> Option<Passage> {
         let period = self.server.period;
-        let joined = input.producers > 1;
+        let joined = self.may_just_miss(input);
         let slow = period > input.distance;
         let extra = if joined { period } else { 0 };
         // Between two reads of one buffer lie at most this span and the messages that fall into it.
@@ -129,7 +137,7 @@ impl Stage {
     #[must_use]
     pub fn fifo(&self, input: Stream) -> Option<Passage> {
         let period = self.server.period;
-        let joined = input.producers > 1;
+        let joined = self.may_just_miss(input);
         let extra = if joined { period } else { 0 };
         let delay = self.response.checked_add(extra)?;
         let in_buffer = input.since.checked_add(self.start())?.checked_add(extra)?;
@@ -198,6 +206,7 @@ mod tests {
             server: Reservation::new(capacity, period).expect("valid"),
             messages,
             response,
+            clocked: false,
         }
     }
 
@@ -245,6 +254,21 @@ mod tests {
             .four_slot(Stream::source(20, 10))
             .expect("fits");
         assert_eq!(passage.loss, Fraction::ratio(1, 2).expect("valid"));
+    }
+
+    #[test]
+    fn who_reads_by_the_clock_waits_a_period() {
+        let clocked = Stage {
+            clocked: true,
+            ..stage(2, 10, 1, 4)
+        };
+        let input = Stream::source(20, 3);
+        let passage = clocked.four_slot(input).expect("fits");
+        assert_eq!((passage.delay, passage.loss), (14, Fraction(0)));
+        assert_eq!((passage.output.since, passage.output.distance), (4, 10));
+        let passage = clocked.fifo(input).expect("fits");
+        assert_eq!((passage.delay, passage.keeps_up), (14, true));
+        assert_eq!((passage.output.burst, passage.output.distance), (1, 10));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Job<'j> {
     pub inputs: &'j [Option<Message>],
     /// What it reads from a device, or makes: the number of the message.
     pub source: Option<[u64; 2]>,
+    /// Ticks since something last came from another partition; 0 where nothing comes from there.
+    pub age: u64,
     /// The function's own memory.
     pub state: &'j mut State,
 }
@@ -65,7 +67,7 @@ pub type Function = &'static dyn Answer;
 /// A program's functions with their names, by index; nothing behind the last one.
 pub type Functions = fn(usize) -> Option<(&'static str, Function)>;
 
-const FUNCTIONS: [(&str, Function); 9] = [
+const FUNCTIONS: [(&str, Function); 10] = [
     ("sample", &source),
     ("can-read", &source),
     ("filter", &filter),
@@ -75,6 +77,7 @@ const FUNCTIONS: [(&str, Function); 9] = [
     ("rt-control", &pass),
     ("emit", &pass),
     ("can-write", &pass),
+    ("neutral", &neutral),
 ];
 
 /// All functions: a program's own, and those that are there in any case.
@@ -107,6 +110,11 @@ fn newest(job: &Job<'_>) -> Option<[u64; 2]> {
 
 fn pass(job: &mut Job<'_>) -> Option<[u64; 2]> {
     newest(job)
+}
+
+/// No value: what is sent where no better is known.
+fn neutral(_: &mut Job<'_>) -> Option<[u64; 2]> {
+    Some([0; 2])
 }
 
 const NAMES: u64 = u32::MAX as u64;

@@ -29,30 +29,46 @@ pub enum Output {
     Each(ring::Producer<'static>),
 }
 
+impl Kind {
+    /// Bytes of such a buffer; nothing where there is none of so many places.
+    #[must_use]
+    pub fn bytes(self) -> Option<usize> {
+        match self {
+            Self::Newest => Some(four_slots()?.bytes()),
+            Self::Each(places) => Some(ring_of(places)?.bytes()),
+        }
+    }
+}
+
+fn four_slots() -> Option<four_slot::Layout> {
+    four_slot::Layout::for_messages(BYTES).ok()
+}
+
+fn ring_of(places: u32) -> Option<ring::Layout> {
+    ring::Layout::for_messages(BYTES, places.max(1) as usize).ok()
+}
+
 /// Makes a buffer in memory that `take` finds, so many bytes of zeros, or does not.
 pub fn make(
     kind: Kind,
     take: impl FnOnce(usize) -> Option<Region<'static>>,
 ) -> Option<(Input, Output)> {
-    match kind {
-        Kind::Newest => {
-            let layout = four_slot::Layout::for_messages(BYTES).ok()?;
-            let region = take(layout.bytes())?;
-            let writer = four_slot::Writer::attach(region, &layout).ok()?;
-            let reader = four_slot::Reader::attach(region, &layout).ok()?;
-            Some((Input::Newest(reader), Output::Newest(writer)))
-        }
-        Kind::Each(places) => {
-            let layout = ring::Layout::for_messages(BYTES, places.max(1) as usize).ok()?;
-            let region = take(layout.bytes())?;
-            let producer = ring::Producer::attach(region, &layout).ok()?;
-            let consumer = ring::Consumer::attach(region, &layout).ok()?;
-            Some((Input::Each(consumer), Output::Each(producer)))
-        }
-    }
+    let region = take(kind.bytes()?)?;
+    Some((Input::attach(kind, region)?, Output::attach(kind, region)?))
 }
 
 impl Input {
+    /// Joins a buffer in memory that the other end may have, too, where it stood; nothing where the memory is too small.
+    #[must_use]
+    pub fn attach(kind: Kind, region: Region<'static>) -> Option<Self> {
+        Some(match kind {
+            Kind::Newest => Self::Newest(four_slot::Reader::attach(region, &four_slots()?).ok()?),
+            Kind::Each(places) => {
+                Self::Each(ring::Consumer::attach(region, &ring_of(places)?).ok()?)
+            }
+        })
+    }
+
     /// A message that was not read before.
     pub fn fresh(&mut self) -> Option<Message> {
         let mut message = Message::new_zeroed();
@@ -67,6 +83,17 @@ impl Input {
 }
 
 impl Output {
+    /// As [`Input::attach`].
+    #[must_use]
+    pub fn attach(kind: Kind, region: Region<'static>) -> Option<Self> {
+        Some(match kind {
+            Kind::Newest => Self::Newest(four_slot::Writer::attach(region, &four_slots()?).ok()?),
+            Kind::Each(places) => {
+                Self::Each(ring::Producer::attach(region, &ring_of(places)?).ok()?)
+            }
+        })
+    }
+
     /// Puts a message in; whether there was room.
     pub fn put(&mut self, message: &Message) -> bool {
         match self {

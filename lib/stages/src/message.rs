@@ -11,7 +11,7 @@ pub const HEADS: usize = 4;
 pub struct Entry {
     /// From 1; 0: nothing of that first stage is in here.
     pub number: u64,
-    /// Tick.
+    /// Tick; with number 0 when a stage fell back.
     pub at: u64,
 }
 
@@ -38,16 +38,27 @@ impl Message {
         data: [0; 2],
     };
 
+    /// What a stage sends that has fallen back at a tick: it comes from no first stage's message either.
+    #[must_use]
+    pub fn instead(at: u64) -> Self {
+        Self {
+            entries: [Entry { number: 0, at }; HEADS],
+            ..Self::default()
+        }
+    }
+
     /// Whether it is an end of task.
     #[must_use]
     pub fn is_end(&self) -> bool {
-        self.entries.iter().all(|entry| entry.number == 0)
+        self.entries
+            .iter()
+            .all(|entry| [entry.number, entry.at] == [0; 2])
     }
 
     /// Takes over the entries of another one; the newest of each first stage stays.
     pub fn comes_from(&mut self, other: &Self) {
         for (own, entry) in self.entries.iter_mut().zip(&other.entries) {
-            if entry.number > own.number {
+            if (entry.number, entry.at) > (own.number, own.at) {
                 *own = *entry;
             }
         }

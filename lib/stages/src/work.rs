@@ -20,6 +20,19 @@ pub struct Work {
     entered: u64,
     /// Inputs on which the end of the task came, by bit.
     ended: u64,
+    /// What becomes of it without messages from another partition.
+    across: Option<Across>,
+}
+
+/// What comes from another partition, and what is done where nothing does.
+struct Across {
+    /// Tick at which something came last on each of these inputs.
+    came: [Option<u64>; ENDS],
+    /// What came last.
+    last: [Option<Message>; ENDS],
+    /// From this age on, ticks, the function takes its place; never where there is none.
+    fallback: Option<(u64, Function)>,
+    state: State,
 }
 
 /// What a job works on.
@@ -28,6 +41,17 @@ pub struct Taken {
     pub message: Message,
     inputs: [Option<Message>; ENDS],
     source: Option<[u64; 2]>,
+    age: u64,
+    /// The fallback's job.
+    instead: bool,
+}
+
+impl Taken {
+    /// Ticks since something last came from another partition, where that is why the stage falls back.
+    #[must_use]
+    pub fn fell_back(&self) -> Option<u64> {
+        self.instead.then_some(self.age)
+    }
 }
 
 impl Work {
@@ -42,6 +66,50 @@ impl Work {
             head,
             entered: 0,
             ended: 0,
+            across: None,
+        }
+    }
+
+    /// The same of a stage with inputs from another partition, by bit, looked after from a tick on; without a message for so many
+    /// ticks the other function takes its place.
+    #[must_use]
+    pub fn across(mut self, inputs: u64, now: u64, fallback: Option<(u64, Function)>) -> Self {
+        self.across = Some(Across {
+            came: core::array::from_fn(|input| (inputs >> input & 1 != 0).then_some(now)),
+            last: [const { None }; ENDS],
+            fallback,
+            state: State::new(0),
+        });
+        self
+    }
+
+    /// As [`Work::take`], of a stage that looks by the clock, which says `now`.
+    pub fn look(&mut self, now: u64) -> Option<Taken> {
+        let taken = self.take(None);
+        let Some(across) = &mut self.across else {
+            return taken;
+        };
+        if let Some(taken) = &taken {
+            let inputs = across.came.iter_mut().zip(&mut across.last);
+            for ((came, last), input) in inputs.zip(&taken.inputs) {
+                if input.is_some() {
+                    (*came, *last) = (came.map(|_| now), *input);
+                }
+            }
+        }
+        let since = across.came.iter().flatten();
+        let age = since.map(|came| now.saturating_sub(*came)).max();
+        let age = age.unwrap_or(0);
+        let stale = across.fallback.is_some_and(|(most, _)| age > most);
+        match taken {
+            _ if stale => Some(Taken {
+                message: Message::instead(now),
+                inputs: across.last,
+                source: None,
+                age,
+                instead: true,
+            }),
+            taken => taken.map(|taken| Taken { age, ..taken }),
         }
     }
 
@@ -64,9 +132,21 @@ impl Work {
         inputs.all(|(number, _)| self.ended >> number & 1 != 0)
     }
 
-    /// A new task begins.
-    pub const fn begin_anew(&mut self) {
+    /// A new task begins at a tick: what waits over there was sent to a former one, or to who was not there yet. At most so many
+    /// messages are taken out of each input: a writer that never stops is not waited for.
+    pub fn begin_anew(&mut self, now: u64, most: u32) {
         self.ended = 0;
+        let Some(across) = &mut self.across else {
+            return;
+        };
+        let inputs = self.inputs.iter_mut().zip(&mut self.pending);
+        for (came, (input, pending)) in across.came.iter_mut().zip(inputs) {
+            if let (Some(came), Some(input)) = (came, input) {
+                *came = now;
+                *pending = None;
+                let _last = (0..most).map_while(|_| input.fresh()).last();
+            }
+        }
     }
 
     /// Less than so many, different each time and the same in each run.
@@ -127,15 +207,26 @@ impl Work {
             message,
             inputs,
             source,
+            age: 0,
+            instead: false,
         })
     }
 
     /// What is sent, if anything is.
     pub fn compute(&mut self, taken: Taken) -> Option<Message> {
-        let answer = self.function.job(&mut Job {
+        let (function, state) = match &mut self.across {
+            Some(Across {
+                fallback: Some((_, fallback)),
+                state,
+                ..
+            }) if taken.instead => (*fallback, state),
+            _ => (self.function, &mut self.state),
+        };
+        let answer = function.job(&mut Job {
             inputs: &taken.inputs,
             source: taken.source,
-            state: &mut self.state,
+            age: taken.age,
+            state,
         });
         let mut message = taken.message;
         message.data = answer?;
@@ -206,6 +297,33 @@ mod tests {
     }
 
     #[test]
+    fn who_hears_nothing_from_another_partition_falls_back_until_something_comes() {
+        let (input, mut output) = link::make(Kind::Newest, memory).expect("room");
+        let neutral = functions::named("neutral").expect("it is there");
+        let mut work = of("emit", vec![input]).across(1, 1000, Some((50, neutral)));
+        let send = |output: &mut link::Output, number| {
+            let mut message = Message {
+                data: [number, 7],
+                ..Message::default()
+            };
+            message.entries[0] = Entry { number, at: 1 };
+            assert!(output.put(&message));
+        };
+        assert!(work.look(1050).is_none());
+        let stale = work.look(1051).expect("a job");
+        assert_eq!(stale.fell_back(), Some(51));
+        let sent = work.compute(stale).expect("an answer");
+        assert!(sent.data == [0; 2] && sent.entries[0].number == 0 && !sent.is_end());
+        send(&mut output, 3);
+        let fresh = work.look(1100).expect("a job");
+        assert_eq!(fresh.fell_back(), None);
+        assert_eq!(work.compute(fresh).expect("an answer").data, [3, 7]);
+        let stale = work.look(1200).expect("a job");
+        assert_eq!(stale.inputs[0].expect("the last one").data, [3, 7]);
+        assert_eq!(stale.fell_back(), Some(100));
+    }
+
+    #[test]
     fn a_task_is_over_once_its_end_came_on_all_inputs() {
         let made: Vec<_> = [Kind::Newest, Kind::Each(2)]
             .map(|kind| link::make(kind, memory).expect("room"))
@@ -217,7 +335,7 @@ mod tests {
         assert!(fuse.take(None).is_none() && !fuse.is_over());
         assert!(outputs[1].put(&Message::END));
         assert!(fuse.take(None).is_none() && fuse.is_over());
-        fuse.begin_anew();
+        fuse.begin_anew(0, 1);
         assert!(!fuse.is_over());
     }
 

@@ -309,6 +309,7 @@ impl<'a, const N: usize> Judge<'a, N> {
             server: server.ok_or(Violation::Period { stage: index })?,
             messages,
             response,
+            clocked: self.bound.crosses(index),
         };
         let passage = match self.bound.pipeline.buffering {
             Buffering::FourSlot => stage.four_slot(input),

@@ -181,6 +181,16 @@ impl<'a, const N: usize> Bound<'a, N> {
         self.pipeline.stages()[stage].to == self.pipeline.sink()
     }
 
+    /// Whether a stage is fed by one of another address space.
+    #[must_use]
+    pub fn crosses(&self, stage: usize) -> bool {
+        let space = |stage| self.repository.cores[self.function(stage).core].space;
+        let stages = self.pipeline.stages();
+        let from = stages[stage].from;
+        (0..stage)
+            .any(|other| from != SOURCE && stages[other].to == from && space(other) != space(stage))
+    }
+
     /// Devices that a stage reads and writes.
     pub fn devices(&self, stage: usize) -> impl Iterator<Item = usize> + use<N> {
         let function = self.function(stage);

@@ -58,6 +58,8 @@ pub struct Core<'a> {
     pub name: &'a str,
     /// Who runs when.
     pub policy: Policy,
+    /// Its address space: a stage that one of another feeds reads by the clock.
+    pub space: usize,
 }
 
 /// A Main VCPU that is there already.

@@ -4,6 +4,7 @@ use crate::command::{Command, HELP, parse};
 use crate::console::{Lines, say};
 use crate::drive::Drive;
 use crate::fault::Fault;
+use crate::pipes::Pipes;
 use crate::status;
 use bulkhead_linux::{Error, Link, Partition, frequency_hz};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -23,6 +24,7 @@ pub(crate) struct Agent {
     partition: Partition,
     drive: Option<Drive>,
     fault: Option<Fault>,
+    pipes: Option<Pipes>,
     links: Vec<Link>,
     lines: Option<Lines>,
     shell: Option<Child>,
@@ -46,6 +48,7 @@ impl Agent {
         let fault = Fault::of(&partition)?;
         let mut links = partition.links()?;
         links.retain(|link| link.partition() != partition.name());
+        let pipes = Pipes::start(&partition, &trace, 1000 / TICK.as_millis() as u64)?;
         let timer = timer()?;
         if let Err(error) = partition.announce() {
             say(format_args!("agent: not announced: {error}"));
@@ -60,6 +63,7 @@ impl Agent {
             partition,
             drive,
             fault,
+            pipes,
             links,
             lines,
             shell: None,
@@ -108,6 +112,9 @@ impl Agent {
         self.timer.wait().map_err(system("timerfd"))?;
         if let Some(drive) = &mut self.drive {
             drive.tick(self.tick);
+        }
+        if let Some(pipes) = &self.pipes {
+            pipes.tick(self.tick);
         }
         if let Some(fault) = &mut self.fault {
             let period = TICK.as_millis() as u64 * frequency_hz() / 1000;

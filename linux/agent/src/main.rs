@@ -19,6 +19,7 @@ mod drive;
 mod fault;
 mod load;
 mod peek;
+mod pipes;
 mod record;
 mod status;
 

@@ -4,6 +4,8 @@
 use crate::Error;
 use nix::errno::Errno;
 use nix::libc;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 
 /// The calling thread gets `runtime_ns` in every `period_ns`, and no more, with the period as its deadline.
 ///
@@ -35,8 +37,33 @@ pub fn reserve(runtime_ns: u64, period_ns: u64) -> Result<(), Error> {
     };
     // SAFETY: attributes of the size they say, which the kernel alone reads, for the calling thread.
     let set = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
-    Errno::result(set).map_err(Error::errno("sched_setattr"))?;
-    Ok(())
+    let set = Errno::result(set).map_err(|errno| Error::Refused {
+        runtime_ns,
+        period_ns,
+        source: errno.into(),
+        help: match errno {
+            Errno::EBUSY => {
+                "other reservations leave the core too little: fewer of them, or another core"
+            }
+            Errno::EPERM => {
+                "the program may not, or the core is not apart from Linux's others (`isolcpus`)"
+            }
+            Errno::EINVAL => "no such budget can be had",
+            _ => "the kernel cannot reserve",
+        },
+    });
+    set.map(|_| ())
+}
+
+/// The calling thread runs on that core alone.
+///
+/// # Errors
+/// Linux has no such core.
+pub fn keep_to_core(core: usize) -> Result<(), Error> {
+    let mut set = CpuSet::new();
+    let kept = set.set(core);
+    let kept = kept.and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
+    kept.map_err(Error::errno("sched_setaffinity"))
 }
 
 /// Keeps all memory of the process, now and later, where it is.

@@ -32,6 +32,18 @@ pub enum Error {
     /// No console of such a partition is here.
     #[error("there is no console of \"{0}\" here; `status` lists those there are")]
     NoConsole(String),
+    /// The kernel does not reserve that time.
+    #[error("Linux refuses {runtime_ns} ns in every {period_ns} ns: {source}; {help}")]
+    Refused {
+        /// C.
+        runtime_ns: u64,
+        /// T.
+        period_ns: u64,
+        /// What the kernel said.
+        source: io::Error,
+        /// Why, and what to do.
+        help: &'static str,
+    },
     /// The other end of the channel is this partition's.
     #[error("channel \"{channel}\" is for the {role} here, not for the other end")]
     WrongEnd {

@@ -33,7 +33,7 @@ pub use bulkhead_abi::status::LinkState;
 pub use can::Can;
 pub use channel::{Channel, Description, Kind, Role};
 pub use clock::{frequency_hz, ticks};
-pub use deadline::{lock_memory, reserve};
+pub use deadline::{keep_to_core, lock_memory, reserve};
 pub use error::Error;
 pub use link::{Link, Peer};
 pub use messages::{Message, Received, Receiver, Sender};

@@ -22,6 +22,11 @@ pub(crate) struct Mapping {
     writable: bool,
 }
 
+// SAFETY: the memory stays mapped until the program ends, and is accessed through nothing but atomics.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
 impl Mapping {
     /// Maps the first `bytes` bytes of `file`.
     pub(crate) fn new(

@@ -74,6 +74,12 @@ impl Partition {
         })
     }
 
+    /// What the tool packed of the pipes of which the partition runs stages (`bulkhead_abi::pipe`); nothing where it runs none.
+    #[must_use]
+    pub fn pipes(&self) -> Option<Vec<u8>> {
+        std::fs::read(self.root.join("proc/device-tree/bulkhead/bulkhead,pipes")).ok()
+    }
+
     /// Tells the monitor that the partition is up: its boot ends here, its link rises. Once.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What is to run, as a word
+//! What is to run, also as a word
 //!
 //! `PIPE+PIPE…`, a pipe `newest/STAGE/STAGE…` or `each/STAGE…`, a stage
 //! `FUNCTION,C,T,FROM,TO,MESSAGES,PLACES[,IDENTIFIER]`: nanoseconds; junctions, 0 the way in; jobs in a budget; places in each
@@ -17,10 +17,47 @@ pub struct Plan {
 /// A pipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pipe {
+    /// Its name; nothing in a word.
+    pub name: String,
     /// Buffers are lossless.
     pub each: bool,
     /// In an order in which data flow.
     pub stages: Vec<Stage>,
+    /// Edges between stages here and in other partitions.
+    pub crossings: Vec<Crossing>,
+}
+
+/// An edge between partitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The channel that is the buffer.
+    pub channel: String,
+    /// The stage that writes, by its place.
+    pub from: usize,
+    /// The stage that reads.
+    pub to: usize,
+}
+
+/// Where a stage runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Wherever Linux likes.
+    Anywhere,
+    /// On this core.
+    Core(usize),
+    /// In another partition.
+    Elsewhere,
+}
+
+/// Where a stage's messages come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The stages before.
+    Stages,
+    /// The clock, every so many nanoseconds.
+    Timer(u64),
+    /// Frames of the CAN interface.
+    Can,
 }
 
 /// A stage.
@@ -40,8 +77,16 @@ pub struct Stage {
     pub messages: u32,
     /// Places in each buffer before it.
     pub places: u32,
+    /// What it reads.
+    pub source: Source,
+    /// Where it runs.
+    pub place: Place,
     /// What it reads or writes at a device.
     pub identifier: Option<u16>,
+    /// What leaves it is recorded.
+    pub traced: bool,
+    /// What takes its place where nothing comes from another partition for so many nanoseconds.
+    pub fallback: Option<(u64, String)>,
 }
 
 /// What is wrong with the word.
@@ -73,7 +118,12 @@ fn pipe(text: &str) -> Result<Pipe, PlanError> {
     };
     let stage = |text: &str| stage(text).ok_or_else(|| PlanError::Stage(text.into()));
     let stages = parts.map(stage).collect::<Result<_, _>>()?;
-    Ok(Pipe { each, stages })
+    Ok(Pipe {
+        name: String::new(),
+        each,
+        stages,
+        crossings: Vec::new(),
+    })
 }
 
 fn stage(text: &str) -> Option<Stage> {
@@ -95,7 +145,14 @@ fn stage(text: &str) -> Option<Stage> {
         to,
         messages,
         places,
+        source: match from {
+            0 => Source::Can,
+            _ => Source::Stages,
+        },
+        place: Place::Anywhere,
         identifier,
+        traced: false,
+        fallback: None,
     })
 }
 

@@ -1,17 +1,17 @@
-//! A stage: a thread with a reservation, released by data
+//! A stage: a thread with a reservation, released by data, or by its clock where it reads across partitions
 
-use crate::plan::{Pipe, Plan, Stage};
+use crate::plan::{Source, Stage};
 use bulkhead_abi::can::Frame;
-use bulkhead_buffers::Region;
-use bulkhead_linux::{Can, Error, frequency_hz, lock_memory, reserve, ticks};
-use bulkhead_stages::functions;
-use bulkhead_stages::link::{self, Input, Kind, Output};
+use bulkhead_abi::status::State;
+use bulkhead_linux::{Can, Peer, frequency_hz, ticks};
+use bulkhead_stages::link::Output;
 use bulkhead_stages::message::Message;
 use bulkhead_stages::pace::Pace;
-use bulkhead_stages::work::{ENDS, Work};
+use bulkhead_stages::work::{Taken, Work};
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -21,12 +21,15 @@ const PATIENCE_MS: u16 = 1000;
 
 /// What of a stage others see.
 #[derive(Default)]
-struct Shared {
-    thread: OnceLock<Thread>,
+pub(crate) struct Shared {
+    pub(crate) thread: OnceLock<Thread>,
     /// Tick of the first arrival that no job has taken; 0 = none.
     arrived: AtomicU64,
-    jobs: AtomicU64,
-    dropped: AtomicU64,
+    pub(crate) jobs: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
+    pub(crate) fallbacks: AtomicU64,
+    pub(crate) oldest: AtomicU64,
 }
 
 impl Shared {
@@ -39,159 +42,82 @@ impl Shared {
     }
 }
 
+/// A message that left its pipe.
+pub(crate) struct Left {
+    pub(crate) message: Message,
+    /// Tick.
+    pub(crate) at: u64,
+    pub(crate) places: Places,
+}
+
+/// The ends of the ways that a message took.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    pub(crate) pipe: Arc<str>,
+    /// First stages, by their places in the pipe.
+    pub(crate) heads: Arc<[usize]>,
+    /// The last stage.
+    pub(crate) tail: usize,
+}
+
 /// A stage before it runs.
-struct Ready {
-    stage: Stage,
-    shared: Arc<Shared>,
-    work: Work,
-    outputs: Vec<(Output, Arc<Shared>)>,
-    can: Option<Can>,
-    reads: bool,
+pub(crate) struct Ready {
+    pub(crate) stage: Stage,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) work: Work,
+    /// With who is fed, if that is here.
+    pub(crate) outputs: Vec<(Output, Option<Arc<Shared>>)>,
+    pub(crate) can: Option<Can>,
+    /// It reads what another partition writes.
+    pub(crate) clocked: bool,
     /// Of its messages, only the newest counts.
-    newest: bool,
-    rounds: u64,
-}
-
-/// Runs all pipes of a plan between the frames of a CAN interface that is up, each job computing `rounds` of a loop for each
-/// microsecond of its stage's WCET; says once a second through `tell` what each stage did.
-///
-/// # Errors
-/// A function or the interface is not there, or a reservation is refused.
-pub fn run(
-    plan: &Plan,
-    interface: &str,
-    rounds: u64,
-    mut tell: impl FnMut(&str, u64, u64),
-) -> Result<(), Error> {
-    lock_memory()?;
-    let mut told = Vec::new();
-    let mut ready = Vec::new();
-    for pipe in &plan.pipes {
-        ready.extend(build(pipe, interface, rounds)?);
-    }
-    for one in ready {
-        told.push((one.stage.function.clone(), Arc::clone(&one.shared)));
-        let shared = Arc::clone(&one.shared);
-        let (started, begun) = std::sync::mpsc::channel();
-        let thread = thread::spawn(move || {
-            let reserved = reserve(one.stage.runtime_ns, one.stage.period_ns);
-            let refused = reserved.is_err();
-            // Who started it waits for the answer.
-            let _ = started.send(reserved);
-            if !refused {
-                one.run();
-            }
-        });
-        // Nobody else sets it.
-        let _ = shared.thread.set(thread.thread().clone());
-        begun.recv().unwrap_or(Ok(()))?;
-    }
-    loop {
-        thread::sleep(Duration::from_secs(1));
-        for (name, shared) in &told {
-            tell(
-                name,
-                shared.jobs.load(Relaxed),
-                shared.dropped.load(Relaxed),
-            );
-        }
-    }
-}
-
-/// The stages of a pipe with a buffer from each stage into a junction to each stage out of it.
-fn build(pipe: &Pipe, interface: &str, rounds: u64) -> Result<Vec<Ready>, Error> {
-    let stages = &pipe.stages;
-    let shared: Vec<Arc<Shared>> = stages.iter().map(|_| Arc::default()).collect();
-    let mut inputs: Vec<[Option<Input>; ENDS]> = Vec::new();
-    let mut outputs: Vec<Vec<(Output, Arc<Shared>)>> = Vec::new();
-    for _ in stages {
-        inputs.push([const { None }; ENDS]);
-        outputs.push(Vec::new());
-    }
-    for (to, reader) in stages.iter().enumerate() {
-        let kind = if pipe.each {
-            Kind::Each(reader.places)
-        } else {
-            Kind::Newest
-        };
-        let writers = stages.iter().enumerate();
-        for (from, _) in writers.filter(|(_, writer)| reader.from != 0 && writer.to == reader.from)
-        {
-            let free = inputs[to].iter_mut().find(|place| place.is_none());
-            let made = free.zip(link::make(kind, memory));
-            let (place, (input, output)) =
-                made.ok_or_else(|| Error::NoChannel(reader.function.clone()))?;
-            *place = Some(input);
-            outputs[from].push((output, Arc::clone(&shared[to])));
-        }
-    }
-    let mut heads = 0;
-    let all = stages
-        .iter()
-        .zip(shared)
-        .zip(inputs)
-        .zip(outputs)
-        .enumerate();
-    all.map(|(number, (((stage, shared), inputs), outputs))| {
-        let missing = || Error::NoChannel(stage.function.clone());
-        let function = functions::named(&stage.function).ok_or_else(missing)?;
-        let reads = stage.from == 0;
-        let can = match stage.identifier {
-            Some(identifier) => {
-                let can = Can::listen(interface)?;
-                can.hear(reads.then_some(identifier))?;
-                Some(can)
-            }
-            None => None,
-        };
-        let head = heads;
-        heads += usize::from(reads);
-        Ok(Ready {
-            work: Work::new(function, inputs, head, number as u64 + 1),
-            stage: stage.clone(),
-            shared,
-            outputs,
-            can,
-            reads,
-            newest: !pipe.each,
-            rounds: stage.runtime_ns / u64::from(stage.messages.max(1)) / 1000 * rounds,
-        })
-    })
-    .collect()
-}
-
-/// Memory that lasts as long as the program, whole cache lines.
-fn memory(bytes: usize) -> Option<Region<'static>> {
-    let words = bytes.div_ceil(64) * 8;
-    let all: Vec<AtomicU64> = (0..words + 8).map(|_| AtomicU64::new(0)).collect();
-    let all = all.leak();
-    let from = all.as_ptr().align_offset(64);
-    all.get(from..from + words).map(Region::from_words)
+    pub(crate) newest: bool,
+    pub(crate) rounds: u64,
+    /// Of a first stage that loses nothing: who has to be up before it begins.
+    pub(crate) awaits: Option<Arc<Vec<Peer>>>,
+    /// Where what leaves is recorded, if it is.
+    pub(crate) left: Option<(SyncSender<Left>, Places)>,
 }
 
 impl Ready {
-    fn run(mut self) {
-        let ticks_of =
-            |ns: u64| (u128::from(ns) * u128::from(frequency_hz()) / 1_000_000_000) as u64;
+    pub(crate) fn run(mut self) {
         let mut pace = Pace::new(ticks_of(self.stage.period_ns), self.stage.messages);
+        while !self.others_are_up() {
+            thread::sleep(Duration::from_nanos(self.stage.period_ns));
+        }
+        let mut clock = ticks();
+        self.work.begin_anew(clock, self.stage.places);
         loop {
-            let (mut source, arrival) = self.wait();
+            let (mut source, arrival) = self.wait(&mut clock, &pace);
             let release = pace.release(arrival);
-            while let early @ 1.. = release.saturating_sub(ticks()) {
-                let ns = u128::from(early) * 1_000_000_000 / u128::from(frequency_hz());
-                thread::sleep(Duration::from_nanos(ns as u64));
-            }
+            sleep_until(release);
             self.shared.arrived.store(0, Relaxed);
             if self.newest && source.is_some() {
                 source = self.waiting_frames().last().or(source);
             }
-            let Some(taken) = self.work.take(source) else {
+            let taken = match self.clocked {
+                true => self.work.look(ticks()),
+                false => self.work.take(source),
+            };
+            let stale = taken.as_ref().and_then(Taken::fell_back);
+            self.shared
+                .fallbacks
+                .fetch_add(u64::from(stale.is_some()), Relaxed);
+            self.shared.oldest.fetch_max(stale.unwrap_or(0), Relaxed);
+            if self.work.is_over() {
+                self.pass_end();
+            }
+            let Some(taken) = taken else {
                 continue;
             };
             pace.note(release);
             compute(self.rounds);
             if let Some(message) = self.work.compute(taken) {
-                self.send(message);
+                let waited = self.send(message);
+                if waited && matches!(self.stage.source, Source::Timer(_)) {
+                    // What was not made meanwhile is not made up for: it would be late, and all behind it.
+                    clock = clock.max(ticks());
+                }
             }
             self.shared.jobs.fetch_add(1, Relaxed);
         }
@@ -205,9 +131,17 @@ impl Ready {
     }
 
     /// Until there is something to do: what a device brought, and when.
-    fn wait(&mut self) -> (Option<([u64; 2], u64)>, u64) {
+    fn wait(&mut self, clock: &mut u64, pace: &Pace) -> (Option<([u64; 2], u64)>, u64) {
+        if let Source::Timer(interval_ns) = self.stage.source {
+            *clock += ticks_of(interval_ns);
+            sleep_until(*clock);
+            return (Some(([self.work.entered() + 1, *clock], *clock)), *clock);
+        }
+        if self.clocked {
+            return (None, self.wait_by_clock(clock, pace));
+        }
         loop {
-            if let (Some(can), true) = (&self.can, self.reads) {
+            if let (Some(can), Source::Can) = (&self.can, self.stage.source) {
                 // An interface that went down brings nothing, until it is up again.
                 if let Ok(Some(frame)) = can.receive(PATIENCE_MS) {
                     let now = ticks();
@@ -226,25 +160,91 @@ impl Ready {
         }
     }
 
-    fn send(&mut self, mut message: Message) {
-        if let (Some(can), false) = (&self.can, self.reads) {
+    /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
+    fn wait_by_clock(&mut self, clock: &mut u64, pace: &Pace) -> u64 {
+        let period = ticks_of(self.stage.period_ns).max(1);
+        if self.work.waiting().is_some() && pace.release(*clock) == *clock {
+            return *clock;
+        }
+        *clock += (ticks().saturating_sub(*clock) / period).max(1) * period;
+        sleep_until(*clock);
+        *clock
+    }
+
+    /// Whether those are up without whom nothing is taken out behind it.
+    fn others_are_up(&self) -> bool {
+        let mut others = self.awaits.iter().flat_map(|all| all.iter());
+        others.all(|peer| peer.state().state == State::Up)
+    }
+
+    /// The end of a task goes on, and is never dropped: who reads makes room as long as there is something to read.
+    fn pass_end(&mut self) {
+        for (output, next) in &mut self.outputs {
+            while !output.put(&Message::END) {
+                thread::sleep(Duration::from_nanos(self.stage.period_ns / 8));
+            }
+            feed(next.as_deref(), ticks());
+        }
+        self.work.begin_anew(ticks(), self.stage.places);
+    }
+
+    /// Whether it had to wait for room.
+    fn send(&mut self, mut message: Message) -> bool {
+        if let Some((left, places)) = &self.left {
+            let at = ticks();
+            let noted = left.try_send(Left {
+                message,
+                at,
+                places: places.clone(),
+            });
+            self.shared
+                .dropped
+                .fetch_add(u64::from(noted.is_err()), Relaxed);
+            return false;
+        }
+        if let (Some(can), Source::Stages) = (&self.can, self.stage.source) {
             let [_, data] = message.data;
             let identifier = self.stage.identifier.unwrap_or(0);
             let sent = can.send(&Frame::new(identifier, &data.to_le_bytes()));
             self.shared
                 .dropped
                 .fetch_add(u64::from(sent.is_err()), Relaxed);
-            return;
+            return false;
         }
         let period = Duration::from_nanos(self.stage.period_ns);
+        let mut waited = false;
         for (output, next) in &mut self.outputs {
             message.put = ticks();
+            if output.put(&message) {
+                feed(next.as_deref(), message.put);
+                continue;
+            }
+            waited = true;
             if put_in_time(output, &message, period) {
-                next.feed(message.put);
+                feed(next.as_deref(), message.put);
             } else {
                 self.shared.dropped.fetch_add(1, Relaxed);
             }
         }
+        waited
+    }
+}
+
+/// A stage that is here is woken; one of another partition looks by itself.
+fn feed(stage: Option<&Shared>, tick: u64) {
+    if let Some(stage) = stage {
+        stage.feed(tick);
+    }
+}
+
+pub(crate) fn ticks_of(ns: u64) -> u64 {
+    (u128::from(ns) * u128::from(frequency_hz()) / 1_000_000_000) as u64
+}
+
+fn sleep_until(tick: u64) {
+    while let early @ 1.. = tick.saturating_sub(ticks()) {
+        let ns = u128::from(early) * 1_000_000_000 / u128::from(frequency_hz());
+        thread::sleep(Duration::from_nanos(ns as u64));
     }
 }
 

@@ -134,6 +134,8 @@ fn add_path(figures: &mut Figures, path: &PathReport) {
         ("late", path.late),
         ("longest-ns", path.delay.max_ns),
         ("kept", u64::from(path.holds())),
+        ("fell-back", path.fell_back),
+        ("oldest-ns", path.oldest_ns),
     ];
     let ends = match path.ends.each_ref().map(String::as_str) {
         ["", ""] => String::new(),

@@ -72,11 +72,11 @@ pub(crate) fn start(
 }
 
 fn reads(stage: &Stage) -> bool {
-    stage.from == 0 && !matches!(name_text(&stage.source), "" | "timer")
+    stage.is_here() && stage.from == 0 && !matches!(name_text(&stage.source), "" | "timer")
 }
 
 fn writes(stage: &Stage) -> bool {
-    !matches!(name_text(&stage.sink), "" | "trace" | "null")
+    stage.is_here() && !matches!(name_text(&stage.sink), "" | "trace" | "null")
 }
 
 /// Whether a stage reads frames like this one.

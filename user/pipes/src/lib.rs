@@ -17,6 +17,7 @@
 
 mod can;
 mod control;
+mod crossing;
 mod memory;
 mod profile;
 mod stage;
@@ -63,6 +64,7 @@ static CORE: VcpuThreads<THREADS, VCPUS, MAX_CHUNKS> = VcpuThreads::new(false);
 static LOAD: Load = Load::new();
 
 /// Why no pipe runs.
+#[derive(Clone, Copy)]
 enum Failure {
     Kernel(Status),
     Vcpu(&'static str, Refused),

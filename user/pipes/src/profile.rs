@@ -6,6 +6,7 @@
 //! Argument word: `profile=JOBS`.
 
 use crate::stage::STAGES;
+use bulkhead_abi::pipe::Stage;
 use bulkhead_component::figure::{Counter, Figure};
 use bulkhead_component::{Own, clock, println};
 use bulkhead_sched::harness::Random;
@@ -71,6 +72,7 @@ pub(crate) fn functions(own: &Own, functions: Functions) {
             let mut job = Job {
                 inputs: &inputs[..number as usize % (ENDS + 1)],
                 source,
+                age: 0,
                 state: &mut state,
             };
             let start = clock::cycles();
@@ -111,17 +113,19 @@ pub(crate) fn ended(stage: usize, released: u64, began: u64) {
 }
 
 /// Says what stages needed once each has had its jobs; by who records.
-pub(crate) fn tell(stages: usize) {
+pub(crate) fn tell(stages: &[Stage]) {
     let left = LEFT.load(Relaxed);
-    let counted = CHARGED.get(..stages).unwrap_or_default();
-    let whole = |charged: &Charged| charged.jobs.load(Relaxed) >= left;
-    if left == 0 || !counted.iter().all(whole) {
+    let numbered = CHARGED.iter().zip(stages).enumerate();
+    let counted = numbered.filter(|(_, (_, stage))| stage.is_here());
+    let counted = counted.map(|(number, (charged, _))| (number, charged));
+    let whole = |(_, charged): (usize, &Charged)| charged.jobs.load(Relaxed) >= left;
+    if left == 0 || !counted.clone().all(whole) {
         return;
     }
     LEFT.store(0, Relaxed);
     // Rounded up: a tick is some instructions.
     let instructions = |ticks: u64| (ticks * INSTRUCTIONS.load(Relaxed)).div_ceil(TICKS);
-    for (stage, charged) in counted.iter().enumerate() {
+    for (stage, charged) in counted {
         let [jobs, sum, worst] =
             [&charged.jobs, &charged.sum, &charged.worst].map(|word| word.load(Relaxed));
         Figure::of(jobs, instructions(sum), instructions(worst))

@@ -1,13 +1,16 @@
 //! A stage: a thread on its VCPU, released by data
 //!
-//! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the bound stands on.
+//! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the bound stands on. Who reads what a
+//! stage of another partition writes is released by the clock instead, every period.
 
+use crate::crossing::{self, End};
 use crate::{CORE, Failure, LOAD, can, memory, profile, watch};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{OnOverrun, Pipe, Stage};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
 use bulkhead_component::{First, Own, load};
+use bulkhead_guest::Link;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
@@ -43,6 +46,9 @@ pub(crate) struct Shared {
     pub(crate) overruns: AtomicU64,
     /// Messages that found no room in time.
     pub(crate) dropped: AtomicU64,
+    /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
+    pub(crate) fallbacks: AtomicU64,
+    pub(crate) oldest: AtomicU64,
 }
 
 impl Shared {
@@ -78,6 +84,8 @@ static SHARED: [Shared; STAGES] = [const {
         jobs: AtomicU64::new(0),
         overruns: AtomicU64::new(0),
         dropped: AtomicU64::new(0),
+        fallbacks: AtomicU64::new(0),
+        oldest: AtomicU64::new(0),
     }
 }; STAGES];
 /// What each stage's thread takes with it.
@@ -139,8 +147,14 @@ struct Plan {
     head: usize,
     sink: Sink,
     inputs: [Option<Input>; ENDS],
-    /// With the number of the stage that is fed.
-    outputs: [Option<(Output, usize)>; ENDS],
+    /// With the number of the stage that is fed, if that is here.
+    outputs: [Option<(Output, Option<usize>)>; ENDS],
+    /// Inputs that another partition writes, by bit: it reads by the clock.
+    across: u64,
+    /// What takes its place where nothing comes there for so many ticks.
+    fallback: Option<(u64, Function)>,
+    /// Of a first stage that loses nothing: who has to be up before it begins.
+    awaits: [Option<Link>; ENDS],
     period: u64,
     load: Computed,
     overruns: bool,
@@ -175,7 +189,9 @@ fn stages_of(timing: &Timing, pipe: usize) -> Range<usize> {
 /// Whether all stages of a pipe rest.
 pub(crate) fn rests(timing: &Timing, pipe: usize) -> bool {
     let resting = RESTING.load(Relaxed);
-    stages_of(timing, pipe).all(|number| resting >> number & 1 != 0)
+    let is_here = |&number: &usize| timing.stages.get(number).is_some_and(Stage::is_here);
+    let mut here = stages_of(timing, pipe).filter(is_here);
+    here.all(|number| resting >> number & 1 != 0)
 }
 
 /// Has a pipe end: its first stages send no more.
@@ -203,65 +219,98 @@ fn wake(stages: Range<usize>) {
     }
 }
 
-/// Builds all stages, which wait.
+/// What the stages of all pipes have in common.
+struct Common<'a> {
+    own: &'a Own,
+    timing: &'a Timing,
+    functions: Functions,
+}
+
+impl Common<'_> {
+    /// What a job computes besides its function.
+    fn load(&self, wcet_ns: u64) -> Computed {
+        let rounds = self.own.argument("rounds");
+        match rounds.and_then(|word| word.parse::<u64>().ok()) {
+            Some(rounds) => Computed::Rounds(wcet_ns / 1000 * rounds),
+            None => Computed::Time(wcet_ns * self.own.number("load", 50).min(95) / 100),
+        }
+    }
+
+    /// A stage of a pipe, by its number among all and its place in the pipe; `head`: first stages before it.
+    fn plan(
+        &self,
+        (pipe, place): (usize, usize),
+        stage: &'static Stage,
+        head: usize,
+        last: bool,
+    ) -> Result<Plan, Failure> {
+        let none = Failure::Pipe("pipes", "there is none of that number");
+        let described = self.timing.pipes.get(pipe).ok_or(none)?;
+        let name = name_text(&described.name);
+        let function = functions::find(self.functions, name_text(&stage.function))
+            .ok_or(Failure::Pipe(name, "it has a function that is not here"))?;
+        if stage.messages as usize > MESSAGES || head == HEADS && stage.from == 0 {
+            return Err(Failure::Pipe(name, "a budget or its inputs are too many"));
+        }
+        let number = stages_of(self.timing, pipe).start + place;
+        Ok(Plan {
+            number,
+            pipe,
+            place,
+            stage,
+            function,
+            source: source(described, stage, self.timing),
+            head,
+            sink: sink(stage, last),
+            inputs: [const { None }; ENDS],
+            outputs: [const { None }; ENDS],
+            across: 0,
+            fallback: fallback(described, stage, self.functions),
+            awaits: [None; ENDS],
+            period: vcpu_period(stage, self.timing),
+            load: self.load(stage.wcet_ns),
+            jitter: self.own.number("jitter", 0),
+            overruns: self.own.argument("overrun") == Some(name_text(&stage.function)),
+            offset: ticks(100_000) * number as u64,
+        })
+    }
+}
+
+/// Builds all stages that are here, which wait.
 pub(crate) fn build(
     first: &mut First,
     own: &Own,
     timing: &Timing,
     (servers, functions): (&[ServerId], Functions),
 ) -> Result<(), Failure> {
-    let load = own.number("load", 50).min(95);
-    let rounds = own
-        .argument("rounds")
-        .and_then(|word| word.parse::<u64>().ok());
-    let load = |wcet_ns: u64| match rounds {
-        Some(rounds) => Computed::Rounds(wcet_ns / 1000 * rounds),
-        None => Computed::Time(wcet_ns * load / 100),
+    let common = Common {
+        own,
+        timing,
+        functions,
     };
-    let overrun = own.argument("overrun");
-    let mut number = 0;
     for (pipe, described) in timing.pipes.iter().enumerate() {
         let name = name_text(&described.name);
-        let count = described.stages as usize;
-        let stages = timing.stages.get(number..number + count);
+        let numbers = stages_of(timing, pipe);
+        let stages = timing.stages.get(numbers.clone());
         let stages = stages.ok_or(Failure::Pipe(name, "it has no stages"))?;
-        if number + count > STAGES {
+        if numbers.end > STAGES {
             return Err(Failure::Pipe(name, "there is no room for its stages"));
         }
         let mut plans: [Option<Plan>; STAGES] = [const { None }; STAGES];
         let mut heads = 0;
         for ((place, stage), plan) in stages.iter().enumerate().zip(&mut plans) {
-            let function = functions::find(functions, name_text(&stage.function))
-                .ok_or(Failure::Pipe(name, "it has a function that is not here"))?;
-            if stage.messages as usize > MESSAGES || heads == HEADS && stage.from == 0 {
-                return Err(Failure::Pipe(name, "a budget or its inputs are too many"));
+            if stage.is_here() {
+                let last = stages.last().is_some_and(|last| last.to == stage.to);
+                *plan = Some(common.plan((pipe, place), stage, heads, last)?);
             }
-            let last = stages.last().is_some_and(|last| last.to == stage.to);
-            *plan = Some(Plan {
-                number: number + place,
-                pipe,
-                place,
-                stage,
-                function,
-                source: source(described, stage, timing),
-                head: heads,
-                sink: sink(stage, last),
-                inputs: [const { None }; ENDS],
-                outputs: [const { None }; ENDS],
-                period: vcpu_period(stage, timing),
-                load: load(stage.wcet_ns),
-                jitter: own.number("jitter", 0),
-                overruns: overrun == Some(name_text(&stage.function)),
-                offset: ticks(100_000) * (number + place) as u64,
-            });
             heads += usize::from(stage.from == 0);
         }
         connect(described, &mut plans)
             .ok_or(Failure::Pipe(name, "there is no room for its buffers"))?;
+        cross(own, described, timing, numbers.start, &mut plans)?;
         for plan in plans.into_iter().flatten() {
             spawn(first, plan, servers)?;
         }
-        number += count;
     }
     Ok(())
 }
@@ -304,19 +353,75 @@ fn connect(pipe: &Pipe, plans: &mut [Option<Plan>; STAGES]) -> Option<()> {
             if out != into {
                 continue;
             }
-            let (reader, writer) = (plans[to].as_mut()?.stage.buffer, plans[to].as_ref()?.number);
-            let kind = if pipe.fifo == 0 {
-                Kind::Newest
-            } else {
-                Kind::Each(reader)
-            };
+            let reader = plans[to].as_ref()?;
+            let (kind, fed) = (kind(pipe, reader.stage), reader.number);
             let (input, output) = link::make(kind, memory::take)?;
-            let place = plans[to].as_mut()?.inputs.iter_mut();
-            *place.into_iter().find(|place| place.is_none())? = Some(input);
-            let place = plans[from].as_mut()?.outputs.iter_mut();
-            *place.into_iter().find(|place| place.is_none())? = Some((output, writer));
+            free(&mut plans[to].as_mut()?.inputs, input)?;
+            free(&mut plans[from].as_mut()?.outputs, (output, Some(fed)))?;
         }
     }
+    Some(())
+}
+
+/// What takes a stage's place where nothing comes from another partition, after how many ticks.
+fn fallback(pipe: &Pipe, stage: &Stage, functions: Functions) -> Option<(u64, Function)> {
+    let function = functions::find(functions, name_text(&stage.fallback))?;
+    (pipe.max_age_ns != 0).then(|| (ticks(pipe.max_age_ns), function))
+}
+
+/// How messages wait before a stage.
+fn kind(pipe: &Pipe, reader: &Stage) -> Kind {
+    match pipe.fifo {
+        0 => Kind::Newest,
+        _ => Kind::Each(reader.buffer),
+    }
+}
+
+/// The buffers between stages here and in other partitions; `first` is the number of the pipe's first stage.
+fn cross(
+    own: &Own,
+    pipe: &'static Pipe,
+    timing: &Timing,
+    first: usize,
+    plans: &mut [Option<Plan>; STAGES],
+) -> Result<(), Failure> {
+    let name = name_text(&pipe.name);
+    let wrong = Failure::Pipe(name, "its edges do not fit its stages");
+    let place = |number: u32| (number as usize).checked_sub(first);
+    for crossing in timing.crossings {
+        let [Some(from), Some(to)] = [crossing.from, crossing.to].map(place) else {
+            continue;
+        };
+        if from.max(to) >= pipe.stages as usize {
+            continue;
+        }
+        let reader = timing.stages.get(first + to).ok_or(wrong)?;
+        let kind = kind(pipe, reader);
+        let (end, link) = crossing::join(own, crossing, kind, reader.is_here())?;
+        let fits = match end {
+            End::Reads(input) => plans[to].as_mut().and_then(|plan| plan.reads(input)),
+            End::Writes(output) => {
+                let writer = plans[from].as_mut();
+                writer.and_then(|plan| free(&mut plan.outputs, (output, None)))
+            }
+        };
+        fits.ok_or(wrong)?;
+        for head in plans
+            .iter_mut()
+            .flatten()
+            .filter(|plan| pipe.fifo != 0 && plan.stage.from == 0)
+        {
+            if let Some(link) = link {
+                free(&mut head.awaits, link).ok_or(wrong)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts something into the first free place; nothing where there is none.
+fn free<T>(places: &mut [Option<T>], one: T) -> Option<()> {
+    *places.iter_mut().find(|place| place.is_none())? = Some(one);
     Some(())
 }
 
@@ -368,6 +473,8 @@ struct Running {
     pace: Pace,
     work: Work,
     next: u64,
+    /// Its last job was its fallback's.
+    stale: bool,
 }
 
 impl Running {
@@ -376,16 +483,24 @@ impl Running {
         while START.load(Relaxed) == 0 {
             CORE.threads.block(NEVER);
         }
+        plan.await_others();
         Self {
             shared: &SHARED[plan.number],
-            next: START.load(Relaxed) + plan.offset,
+            next: START.load(Relaxed).max(clock::now()) + plan.offset,
             pace: Pace::new(plan.period, plan.stage.messages),
-            work: Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1),
+            work: Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1).across(
+                plan.across,
+                START.load(Relaxed),
+                plan.fallback,
+            ),
+            stale: false,
             plan,
         }
     }
 
     fn run(mut self) -> ! {
+        self.work
+            .begin_anew(START.load(Relaxed), self.plan.stage.buffer);
         loop {
             let arrival = self.wait();
             let earliest = self.pace.release(arrival);
@@ -405,7 +520,8 @@ impl Running {
     /// Whether no message comes any more.
     fn is_over(&self) -> bool {
         match self.plan.source {
-            Source::Stages => self.work.is_over(),
+            // From who is not there no end comes.
+            Source::Stages => self.work.is_over() || self.stale && is_stopped(self.plan.pipe),
             _ => is_stopped(self.plan.pipe),
         }
     }
@@ -423,8 +539,9 @@ impl Running {
         while matches!(self.plan.source, Source::Can(_)) && can::read(self.plan.number).is_some() {}
         self.shared.arrived.store(0, Relaxed);
         self.pace = Pace::new(self.plan.period, self.plan.stage.messages);
-        self.work.begin_anew();
         self.next = START.load(Relaxed) + self.plan.offset;
+        self.work.begin_anew(self.next, self.plan.stage.buffer);
+        self.stale = false;
     }
 
     /// The end is never dropped: who reads makes room as long as there is something to read.
@@ -434,7 +551,7 @@ impl Running {
                 CORE.threads
                     .sleep_until(clock::now() + self.plan.period / 8 + 1);
             }
-            SHARED[*next % STAGES].feed(clock::now());
+            feed(*next, clock::now());
         }
     }
 
@@ -446,6 +563,9 @@ impl Running {
             self.next += interval + self.work.some(interval * self.plan.jitter / 100);
             CORE.threads.sleep_until(release);
             return release;
+        }
+        if self.plan.across != 0 {
+            return self.wait_by_clock();
         }
         loop {
             if let Some(tick) = self.waiting() {
@@ -460,6 +580,17 @@ impl Running {
                 _ => {}
             }
         }
+    }
+
+    /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
+    fn wait_by_clock(&mut self) -> u64 {
+        if self.work.waiting().is_some() && self.pace.release(self.next) == self.next {
+            return self.next;
+        }
+        let passed = clock::now().saturating_sub(self.next) / self.plan.period.max(1);
+        self.next += passed.max(1) * self.plan.period;
+        CORE.threads.sleep_until(self.next);
+        self.next
     }
 
     /// When the oldest message came that waits in a queue or a ring.
@@ -492,9 +623,18 @@ impl Running {
                 read => read,
             },
         };
-        let Some(taken) = self.work.take(source) else {
+        let taken = match self.plan.across {
+            0 => self.work.take(source),
+            _ => self.work.look(clock::now()),
+        };
+        let Some(taken) = taken else {
             return false;
         };
+        self.stale = taken.fell_back().is_some();
+        if let Some(age) = taken.fell_back() {
+            self.shared.fallbacks.fetch_add(1, Relaxed);
+            self.shared.oldest.fetch_max(age, Relaxed);
+        }
         if HALTED.load(Relaxed) >> self.plan.pipe & 1 != 0 {
             return false;
         }
@@ -526,12 +666,17 @@ impl Running {
         match self.plan.stage.on_overrun {
             what if what == OnOverrun::Report as u32 => true,
             what if what == OnOverrun::Stop as u32 => {
-                HALTED.fetch_or(1 << self.plan.pipe, Relaxed);
-                STOPPED.fetch_or(1 << self.plan.pipe, Relaxed);
+                self.halt();
                 false
             }
             _ => false,
         }
+    }
+
+    /// The pipe ends here, and what is under way in it is dropped.
+    fn halt(&self) {
+        HALTED.fetch_or(1 << self.plan.pipe, Relaxed);
+        STOPPED.fetch_or(1 << self.plan.pipe, Relaxed);
     }
 
     fn send(&mut self, message: &mut Message) {
@@ -552,27 +697,60 @@ impl Running {
         can::write(data, identifier, self.plan.period)
     }
 
-    /// To the stages behind; waits for room in a ring for a period, no longer.
+    /// To the stages behind; waits for room in a ring for a period, no longer. A job that finds none has used up its time like
+    /// one that uses up its budget.
     fn pass(&mut self, message: &mut Message) {
         let until = clock::now() + self.plan.period;
+        let (mut waited, mut blocked) = (false, 0);
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
             message.put = clock::now();
             let mut room = output.put(message);
             while !room && clock::now() < until {
+                waited = true;
                 CORE.threads
                     .sleep_until(clock::now() + self.plan.period / 8 + 1);
                 room = output.put(message);
             }
             if room {
-                SHARED[*next % STAGES].feed(message.put);
+                feed(*next, message.put);
             } else {
-                self.shared.dropped.fetch_add(1, Relaxed);
+                blocked += 1;
             }
+        }
+        if waited && matches!(self.plan.source, Source::Timer(_)) {
+            // What was not made meanwhile is not made up for: it would be late, and all behind it.
+            self.next = self.next.max(clock::now());
+        }
+        self.shared.dropped.fetch_add(blocked, Relaxed);
+        if blocked > 0 && self.plan.stage.on_overrun == OnOverrun::Stop as u32 {
+            self.halt();
         }
     }
 }
 
+/// A stage that is here is woken; one of another partition looks by itself.
+fn feed(stage: Option<usize>, tick: u64) {
+    if let Some(stage) = stage {
+        SHARED[stage % STAGES].feed(tick);
+    }
+}
+
 impl Plan {
+    /// What comes from another partition.
+    fn reads(&mut self, input: Input) -> Option<()> {
+        let place = self.inputs.iter().position(Option::is_none)?;
+        self.across |= 1 << place;
+        self.inputs[place] = Some(input);
+        Some(())
+    }
+
+    /// Waits until those are up without whom nothing is taken out behind it.
+    fn await_others(&self) {
+        while !self.awaits.iter().flatten().all(Link::is_up) {
+            CORE.threads.sleep_until(clock::now() + self.period);
+        }
+    }
+
     fn place(&self) -> watch::Place {
         watch::Place {
             pipe: self.pipe,

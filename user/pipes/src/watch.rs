@@ -159,6 +159,7 @@ extern "C" fn record(_: u64) -> ! {
     let mut paths = [Path::default(); PATHS];
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
     let mut shell = Shell::new();
+    let mut fallbacks = [0; STAGES];
     let mut told = clock::now();
     loop {
         CORE.threads.sleep_until(clock::now() + pause);
@@ -168,11 +169,34 @@ extern "C" fn record(_: u64) -> ! {
                 enter(&timing, &mut paths, &left);
             }
         }
+        note_fallbacks(&timing, &mut fallbacks);
         shell.poll(&timing);
         if clock::now() >= told + second {
             told += second;
             tell(&timing, &paths);
-            profile::tell(timing.stages.len());
+            profile::tell(timing.stages);
+        }
+    }
+}
+
+/// An event for each stage that fell back since the last look.
+fn note_fallbacks(timing: &Timing, known: &mut [u64; STAGES]) {
+    let mut number = 0;
+    for pipe in timing.pipes {
+        for place in 0..pipe.stages {
+            let shared = stage::shared(number);
+            let count = shared.fallbacks.load(Relaxed);
+            if core::mem::replace(&mut known[number % STAGES], count) != count {
+                Own::record(&Event {
+                    ticks: clock::now(),
+                    kind: EventKind::FellBack as u32,
+                    sequence: count as u32,
+                    a: shared.oldest.load(Relaxed),
+                    b: place.into(),
+                    name: pipe.name,
+                });
+            }
+            number += 1;
         }
     }
 }
@@ -225,7 +249,8 @@ fn enter(timing: &Timing, paths: &mut [Path; PATHS], left: &Left) {
             path.pipe = pipe;
             path.number = number;
             path.add(entry, at);
-            if nanoseconds(path.most) > described.bound_ns && path.most == at - entry.at {
+            let delay = at.saturating_sub(entry.at);
+            if nanoseconds(delay) > described.bound_ns && delay == path.most {
                 println!(
                     "pipe {}: message {} took {} us, above its bound",
                     name_text(&described.name),
@@ -245,18 +270,22 @@ impl Path {
             _ => self.least.min(delay),
         };
         self.most = self.most.max(delay);
-        self.sum += delay;
+        // What another partition says of a message is any number.
+        self.sum = self.sum.saturating_add(delay);
         self.count += 1;
-        let next = self.last + 1;
+        let next = self.last.saturating_add(1);
         if self.last != 0 && entry.number > next {
-            self.lost += entry.number - next;
+            self.lost = self.lost.saturating_add(entry.number - next);
         }
         self.last = self.last.max(entry.number);
     }
 }
 
+fn us(ticks: u64) -> u64 {
+    nanoseconds(ticks) / 1000
+}
+
 fn tell(timing: &Timing, paths: &[Path; PATHS]) {
-    let us = |ticks: u64| nanoseconds(ticks) / 1000;
     for path in paths.iter().filter(|path| path.count > 0) {
         let Some(pipe) = timing.pipes.get(path.pipe) else {
             continue;
@@ -279,29 +308,7 @@ fn tell(timing: &Timing, paths: &[Path; PATHS]) {
     let mut number = 0;
     for (index, pipe) in timing.pipes.iter().enumerate() {
         for _ in 0..pipe.stages {
-            let shared = stage::shared(number);
-            let [overruns, dropped, expiries] =
-                [&shared.overruns, &shared.dropped, &shared.expiries]
-                    .map(|count| count.load(Relaxed));
-            if expiries > 0 {
-                println!(
-                    "pipe {} stage {}: used up its budget {expiries} times",
-                    name_text(&pipe.name),
-                    shared.name()
-                );
-            }
-            if overruns + dropped > 0 {
-                println!(
-                    "pipe {} stage {}: {overruns} overruns, {dropped} dropped{}",
-                    name_text(&pipe.name),
-                    shared.name(),
-                    if stage::is_stopped(index) {
-                        ", stopped"
-                    } else {
-                        ""
-                    }
-                );
-            }
+            tell_stage(name_text(&pipe.name), index, stage::shared(number));
             number += 1;
         }
     }
@@ -309,5 +316,34 @@ fn tell(timing: &Timing, paths: &[Path; PATHS]) {
     let unnoted = UNNOTED.load(Relaxed);
     if unnoted > 0 {
         println!("{unnoted} messages left unrecorded");
+    }
+}
+
+/// What of a stage did not go as it should.
+fn tell_stage(pipe: &str, number: usize, shared: &stage::Shared) {
+    let name = shared.name();
+    let [overruns, dropped, expiries, fallbacks, oldest] = [
+        &shared.overruns,
+        &shared.dropped,
+        &shared.expiries,
+        &shared.fallbacks,
+        &shared.oldest,
+    ]
+    .map(|count| count.load(Relaxed));
+    if expiries > 0 {
+        println!("pipe {pipe} stage {name}: used up its budget {expiries} times");
+    }
+    if fallbacks > 0 {
+        println!(
+            "pipe {pipe} stage {name}: fell back {fallbacks} times, what it reads being up to {} us old",
+            us(oldest)
+        );
+    }
+    if overruns + dropped > 0 {
+        let stopped = match stage::is_stopped(number) {
+            true => ", stopped",
+            false => "",
+        };
+        println!("pipe {pipe} stage {name}: {overruns} overruns, {dropped} dropped{stopped}");
     }
 }

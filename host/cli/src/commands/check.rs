@@ -1,5 +1,7 @@
 //! `bulkhead check`
 
+use bulkhead_model::pipes::Apart;
+use bulkhead_model::system::PartitionId;
 use bulkhead_model::{components_text, render};
 use std::process::ExitCode;
 
@@ -33,6 +35,15 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
                 "{}:\n{}",
                 partition.name,
                 partition.timing.table(arguments.explain)
+            );
+        }
+    }
+    for (number, partition) in system.partitions.iter().enumerate() {
+        if let Some(apart) = Apart::of(&system, PartitionId(number)) {
+            println!(
+                "{}: Linux keeps off the cores of its stages: {}",
+                partition.name,
+                apart.words()
             );
         }
     }

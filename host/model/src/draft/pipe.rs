@@ -11,6 +11,7 @@ use bulkhead_tpipe::language::Buffering;
 pub(crate) struct PipeDraft {
     pub(crate) name: At<String>,
     pub(crate) flow: Field<String>,
+    pub(crate) max_age: Field<u64>,
 }
 
 /// A pipe function.
@@ -26,6 +27,7 @@ pub(crate) struct PipeFunctionDraft {
     pub(crate) writes: Field<String>,
     pub(crate) period: Field<u64>,
     pub(crate) on_overrun: Field<OnOverrun>,
+    pub(crate) fallback: Field<String>,
 }
 
 /// An endpoint of a component.
@@ -43,6 +45,7 @@ impl PipeDraft {
     pub(super) fn read(section: Section<'_>) -> Self {
         Self {
             flow: section.text("flow"),
+            max_age: section.number("max_age"),
             name: section.name,
         }
     }
@@ -60,6 +63,7 @@ impl PipeFunctionDraft {
             writes: section.text("writes"),
             period: section.number("period"),
             on_overrun: section.choice("on_overrun", &OnOverrun::ALL),
+            fallback: section.text("fallback"),
             name: section.name,
         }
     }

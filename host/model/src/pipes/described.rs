@@ -3,6 +3,7 @@
 //! Each pipe is solved beside all VCPUs of the cores involved, those of the other pipes among them. A later
 //! pipe can take from an earlier one: then that is solved anew, until all hold beside each other.
 
+use super::crossing::{self, Crossing};
 use super::{Device, Function, Io, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
 use crate::document::At;
 use crate::draft::{Draft, EndpointDraft, Field, KindDraft, PartitionDraft, PipeFunctionDraft};
@@ -35,6 +36,10 @@ pub struct Pipe {
     pub solved: solved::Solved,
     /// Where its stages run.
     pub places: Vec<Place>,
+    /// Its edges between partitions.
+    pub crossings: Vec<Crossing>,
+    /// From what age on of what crosses a stage falls back, nanoseconds.
+    pub max_age_ns: Option<u64>,
 }
 
 /// Where a stage runs, and what it reads and writes there.
@@ -56,22 +61,32 @@ pub struct Place {
     pub identifiers: [Option<u16>; 2],
     /// What is done when a job uses up its budget.
     pub on_overrun: OnOverrun,
+    /// What takes its place where nothing comes from another partition.
+    pub fallback: Option<String>,
     /// Bottom halves that work for it: endpoint, I/O VCPU, and WCET in nanoseconds.
     halves: Vec<(String, String, u64)>,
-    linux: bool,
+    /// In Linux: under SCHED_DEADLINE.
+    pub linux: bool,
     /// A VCPU scatters or gathers for it.
     shares: bool,
+    /// It reads or writes an endpoint of a component.
+    at_endpoint: bool,
 }
 
 impl Pipe {
-    /// The partition that runs all of it: an rtos partition, on its first core.
+    /// Whether its partitions run it: those of the rtos on their first core, Linux without endpoints of its own.
     #[must_use]
-    pub fn runs_in(&self) -> Option<PartitionId> {
-        let first = self.places.first()?.partition;
-        let there = |place: &Place| {
-            place.partition == first && place.core == 0 && !place.linux && !place.shares
-        };
-        self.places.iter().all(there).then_some(first)
+    pub fn is_run(&self) -> bool {
+        self.places.iter().all(|place| match place.linux {
+            true => !place.at_endpoint,
+            false => place.core == 0 && !place.shares,
+        })
+    }
+
+    /// Whether a partition runs a stage of it.
+    #[must_use]
+    pub fn runs_in(&self, partition: PartitionId) -> bool {
+        self.is_run() && self.places.iter().any(|place| place.partition == partition)
     }
 
     /// Name of a stage's VCPU.
@@ -101,6 +116,8 @@ struct Owner<'p> {
     name: &'p str,
     linux: bool,
     first_core: usize,
+    /// Of functions that name none: the first; in Linux the last, so that its own work can keep to the first.
+    usual_core: u64,
     ends: Vec<End<'p>>,
 }
 
@@ -133,6 +150,7 @@ pub(crate) struct Failed<'d> {
 struct Sound<'d> {
     name: &'d At<String>,
     flow: &'d At<String>,
+    max_age_ns: Option<u64>,
     pipeline: Pipeline<'d, ROOM>,
 }
 
@@ -183,6 +201,10 @@ impl<'d> Described<'d> {
             name: &partition.name.value,
             linux,
             first_core,
+            usual_core: match linux {
+                true => partition.core_count().saturating_sub(1) as u64,
+                false => 0,
+            },
             ends,
         };
         let mut functions = partition.functions.iter();
@@ -201,6 +223,7 @@ impl<'d> Described<'d> {
             let span = name.span.clone();
             self.pipes.names[super::What::Core as usize].push(At { value, span });
             self.pipes.cores.push(policy);
+            self.pipes.spaces.push(first);
         }
         first
     }
@@ -223,7 +246,7 @@ impl<'d> Described<'d> {
     fn function(&mut self, owner: &Owner<'_>, function: &PipeFunctionDraft) -> Option<()> {
         let [source, sink] = function.ends().map(|field| owner.end(field));
         let by_timer = source.is_none() && !function.reads.is_absent();
-        let core = function.core.or(0)? as usize;
+        let core = function.core.or(owner.usual_core)? as usize;
         self.pipes.names[super::What::Function as usize].push(At {
             value: format!("{}.{}", owner.name, function.name.value),
             span: function.name.span.clone(),
@@ -250,8 +273,10 @@ impl<'d> Described<'d> {
             sink: owner.local(&function.writes),
             identifiers: [source, sink].map(|end| Some(end?.1.identifier.given()?.value as u16)),
             on_overrun: function.on_overrun.or(OnOverrun::default())?,
+            fallback: function.fallback.value(),
             halves,
             linux: owner.linux,
+            at_endpoint: both().next().is_some(),
             shares: both().any(|(_, endpoint, _)| !endpoint.scatter.is_absent()),
         });
         Some(())
@@ -365,6 +390,7 @@ impl<'d> Described<'d> {
             self.misfit(&flow.value).is_none().then_some(Sound {
                 name: &pipe.name,
                 flow,
+                max_age_ns: pipe.max_age.value(),
                 pipeline,
             })
         });
@@ -467,7 +493,7 @@ impl<'d> Described<'d> {
             Some(self.places[index].clone())
         };
         let both = sound.iter().zip(answers);
-        both.filter_map(|(pipe, answer)| {
+        let pipes = both.filter_map(|(pipe, answer)| {
             let answer = (*answer)?;
             self.pipes.with(|all| {
                 let bound = Bound::new(&pipe.pipeline, all).ok()?;
@@ -479,10 +505,14 @@ impl<'d> Described<'d> {
                     places: stages
                         .map(|stage| place(stage.name))
                         .collect::<Option<_>>()?,
+                    crossings: Vec::new(),
+                    max_age_ns: pipe.max_age_ns,
                 })
             })
-        })
-        .collect()
+        });
+        let mut pipes: Vec<_> = pipes.collect();
+        crossing::find(&mut pipes, self.draft.channels.len());
+        pipes
     }
 }
 

@@ -2,10 +2,14 @@
 //!
 //! The file's names become indices here; the library in `lib/tpipe` solves pipelines over the result.
 
+mod apart;
+pub(crate) mod crossing;
 pub(crate) mod described;
 mod said;
 pub mod solved;
 
+pub use apart::Apart;
+pub use crossing::Crossing;
 pub use described::{Pipe, Place};
 pub use said::{Said, rule_of, syntax_error, unmet};
 
@@ -38,6 +42,8 @@ pub struct Pipes {
     /// Names of cores, I/O VCPUs, devices and functions, in the order of the file.
     names: [Vec<At<String>>; 4],
     cores: Vec<Policy>,
+    /// Address space of each core; those of a file of functions are in one.
+    spaces: Vec<usize>,
     loads: Vec<tpipe::Load>,
     ios: Vec<Io>,
     devices: Vec<Device>,
@@ -275,6 +281,7 @@ impl Pipes {
             .map(|(index, &policy)| tpipe::Core {
                 name: name(What::Core, index),
                 policy,
+                space: self.spaces.get(index).copied().unwrap_or(0),
             })
             .collect();
         let io = |(index, io): (usize, &Io)| tpipe::Io {

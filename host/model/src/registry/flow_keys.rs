@@ -26,6 +26,14 @@ pub(super) const KEYS: &[Key] = &[
         example: "flow = \"read | estimate | write [5 %, 10 ms]\"",
     },
     Key {
+        path: "pipe.*.max_age",
+        shape: Shape::Time,
+        presence: Default("however long it takes"),
+        meaning: "Longest time for which a stage hears nothing from another partition, by its own clock, before its \
+                  function's `fallback` takes its place; from the start of the pipe on, until something comes.",
+        example: "max_age = \"100 ms\"",
+    },
+    Key {
         path: "partition.*.function",
         shape: Shape::Named,
         presence: Default("none"),
@@ -100,8 +108,19 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Choice(ON_OVERRUN),
         presence: Default("`\"skip\"`"),
         meaning: "What is done about a job that uses up its budget: it is cut and counted in any case, and goes on with \
-                  the next budget. `\"skip\"`: what it then sends is dropped. `\"stop\"`: the pipe is stopped. `\"report\"`: nothing more.",
+                  the next budget. `\"skip\"`: what it then sends is dropped. `\"stop\"`: the pipe is stopped. `\"report\"`: nothing more. \
+                  A lossless message that finds no room behind it for a period, since who reads is not there, is dropped and \
+                  counted; `\"stop\"` stops the pipe then, too.",
         example: "on_overrun = \"skip\"",
+    },
+    Key {
+        path: "partition.*.function.*.fallback",
+        shape: Shape::Text,
+        presence: Default("it waits"),
+        meaning: "The function of the partition that takes its place in a stage that reads what another partition writes, \
+                  and hears nothing for longer than the pipe's `max_age`: it finds there what came last, and how old that \
+                  is. Each such job is counted, and an event. `neutral` is there in any case, and sends zeros.",
+        example: "fallback = \"neutral\"",
     },
     Key {
         path: "partition.*.component.*.endpoint",

@@ -70,6 +70,7 @@ impl Events {
         const LOST: u32 = EventKind::Lost as u32;
         const SIGNAL: u32 = EventKind::Signal as u32;
         const DELIVERED: u32 = EventKind::Delivered as u32;
+        const FELL_BACK: u32 = EventKind::FellBack as u32;
         let name = event_name(&event.name);
         match event.kind {
             JOB => self.job(by, name, event, clock),
@@ -83,6 +84,7 @@ impl Events {
             LOST => self.messages.lost(by, &name, event.a),
             SIGNAL => self.signal(by, name, f64::from_bits(event.a)),
             DELIVERED => self.paths.take(by, name, event, clock),
+            FELL_BACK => self.paths.fell_back(by, name, event, clock),
             _ => {}
         }
     }

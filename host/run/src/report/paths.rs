@@ -39,6 +39,12 @@ pub struct PathReport {
     pub loss_bound: Option<f64>,
     /// Messages per second that are required.
     pub required_rate: Option<f64>,
+    /// Jobs in which a stage of the pipe there fell back, since nothing came from another partition.
+    #[serde(default)]
+    pub fell_back: u64,
+    /// Greatest age of what such a job read, nanoseconds.
+    #[serde(default)]
+    pub oldest_ns: u64,
 }
 
 impl PathReport {
@@ -57,6 +63,8 @@ pub(super) struct Paths {
     described: Vec<(usize, PathManifest)>,
     /// By partition, name and number.
     seen: BTreeMap<(usize, String, u64), Path>,
+    /// By partition, pipe and stage: jobs that fell back, and the greatest age.
+    stale: BTreeMap<(usize, String, u64), (u64, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +86,7 @@ impl Paths {
         let known = known.filter_map(|path| Some((index(&path.partition)?, path.clone())));
         Self {
             described: known.collect(),
-            seen: BTreeMap::new(),
+            ..Self::default()
         }
     }
 
@@ -114,18 +122,48 @@ impl Paths {
         path.delay.add(delay);
     }
 
+    /// Partition `by` says that a stage of its pipe fell back.
+    pub(super) fn fell_back(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
+        if self.stale.len() < MOST_PATHS || self.stale.contains_key(&(by, name.clone(), event.b)) {
+            let (count, oldest) = self.stale.entry((by, name, event.b)).or_default();
+            *count = (*count).max(event.sequence.into());
+            *oldest = (*oldest).max(clock.ns(event.a));
+        }
+    }
+
+    /// Of all stages of a pipe: jobs that fell back, and the greatest age.
+    fn stale(&self, by: usize, name: &str) -> (u64, u64) {
+        let of_pipe = |((partition, pipe, _), _): &(&(usize, String, u64), &(u64, u64))| {
+            *partition == by && pipe == name
+        };
+        let all = self.stale.iter().filter(of_pipe).map(|(_, stale)| stale);
+        all.fold((0, 0), |(sum, most), (count, oldest)| {
+            (sum + count, most.max(*oldest))
+        })
+    }
+
     /// What was seen, and what of the described was not.
     pub(super) fn reports(&self, names: &[String]) -> Vec<PathReport> {
         let unseen = self.described.iter().filter(|(partition, path)| {
             let known = (*partition, path.pipe.clone(), path.number);
             !self.seen.contains_key(&known)
         });
-        let unseen = unseen.map(|(_, path)| report(&path.partition, &path.pipe, Some(path)));
+        let unseen = unseen.map(|(by, path)| {
+            let (fell_back, oldest_ns) = self.stale(*by, &path.pipe);
+            PathReport {
+                fell_back,
+                oldest_ns,
+                ..report(&path.partition, &path.pipe, Some(path))
+            }
+        });
         let seen = self.seen.iter().map(|((partition, name, number), path)| {
             let known = self.described(*partition, name, *number);
             let who = names.get(*partition).map_or("", String::as_str);
             let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
+            let (fell_back, oldest_ns) = self.stale(*partition, name);
             PathReport {
+                fell_back,
+                oldest_ns,
                 delivered: path.delivered,
                 lost: path.lost,
                 late: path.late,
@@ -172,7 +210,7 @@ mod tests {
         };
         Paths {
             described: vec![(0, known)],
-            seen: BTreeMap::new(),
+            ..Paths::default()
         }
     }
 
@@ -207,6 +245,24 @@ mod tests {
         // Started anew, it counts from the beginning, which is no loss.
         leave(&mut paths, 0x200, 1, [5000, 5100]);
         assert_eq!(paths.reports(&[])[0].lost, 1);
+    }
+
+    #[test]
+    fn how_often_stages_fell_back_stands_beside_their_pipe() {
+        let mut paths = paths();
+        for (stage, count, age) in [(2, 1, 50), (2, 4, 70), (1, 2, 60)] {
+            let event = Event {
+                ticks: 0,
+                kind: EventKind::FellBack as u32,
+                sequence: count,
+                a: age,
+                b: stage,
+                name: name_field("steering"),
+            };
+            paths.fell_back(0, "steering".into(), &event, &Clock::new(1_000_000_000));
+        }
+        let [report] = paths.reports(&[]).try_into().expect("one");
+        assert_eq!((report.fell_back, report.oldest_ns), (6, 70));
     }
 
     #[test]

@@ -202,12 +202,22 @@ fn paths_text(paths: &[PathReport], kind: Kind) -> String {
             path.bound_ns.map_or_else(|| "-".into(), us),
             match (path.bound_ns, path.holds()) {
                 (None, _) => String::new(),
-                (_, true) => "kept".into(),
-                (_, false) => "NOT KEPT".into(),
+                (_, true) => format!("kept{}", fell_back(path)),
+                (_, false) => format!("NOT KEPT{}", fell_back(path)),
             },
         ]
     });
     table(&head, rows)
+}
+
+fn fell_back(path: &PathReport) -> String {
+    match path.fell_back {
+        0 => String::new(),
+        count => format!(
+            ", fell back {count} times, up to {} us old",
+            us(path.oldest_ns)
+        ),
+    }
 }
 
 fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {

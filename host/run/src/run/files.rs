@@ -13,8 +13,16 @@ use crate::RunError;
 use crate::watch::Clock;
 
 /// Names of [`EventKind`], in order.
-const EVENT_NAMES: [&str; 7] = [
-    "job", "sent", "received", "lost", "signal", "mark", "overrun",
+const EVENT_NAMES: [&str; 9] = [
+    "job",
+    "sent",
+    "received",
+    "lost",
+    "signal",
+    "mark",
+    "overrun",
+    "delivered",
+    "fell-back",
 ];
 const TRACE_HEAD: &str = "time_s,ticks,event,name,sequence,a,b\n";
 

@@ -12,7 +12,7 @@ const POINT: u32 = 20;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape<const N: usize> {
     pub(super) weight: [u64; N],
-    /// Whether stages with several producers are kept fast enough to read each of them in time.
+    /// Whether stages with several producers, or in other address spaces than theirs, are kept fast enough to read each of them in time.
     pub(super) cautious: bool,
 }
 
@@ -105,10 +105,11 @@ impl<const N: usize> Limits<N> {
             }
             (Flow::Loss(loss), from) => {
                 let before = self.junctions[usize::from(from) - 1];
-                match (self.cautious, before.count, before.joined) {
-                    // A job for one producer may begin just before the message of another: half a
-                    // period is left for lateness.
-                    (true, 2.., _) => before.shortest / 2,
+                let misses = before.count > 1 || bound.crosses(stage);
+                match (self.cautious, misses, before.joined) {
+                    // A job may begin just before the message of another producer, or of one that does not
+                    // release it: half a period is left for lateness.
+                    (true, true, _) => before.shortest / 2,
                     // Behind that stage rates start anew, but the loss allowed may be spent.
                     (true, _, true) => before.shortest,
                     _ => slower(before.shortest.min(before.first), loss.0),
@@ -119,12 +120,13 @@ impl<const N: usize> Limits<N> {
 
     /// Goes on behind a stage.
     pub(super) fn settle(&mut self, bound: &Bound<'_, N>, stage: usize, period: Time) {
+        let crosses = bound.crosses(stage);
         let stage = &bound.pipeline.stages()[stage];
         let (first, joined) = match stage.from {
             SOURCE => (period, false),
             from => {
                 let before = self.junctions[usize::from(from) - 1];
-                (before.first, before.joined || before.count > 1)
+                (before.first, before.joined || before.count > 1 || crosses)
             }
         };
         let slot = &mut self.junctions[usize::from(stage.to) - 1];
@@ -143,7 +145,7 @@ struct Producers {
     shortest: Time,
     /// Shortest period among the first stages before them.
     first: Time,
-    /// Whether a stage with several producers is among them or before them.
+    /// Whether a stage with several producers, or that reads by the clock, is among them or before them.
     joined: bool,
 }
 

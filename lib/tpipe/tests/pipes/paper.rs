@@ -18,10 +18,12 @@ const CORES: [Core<'static>; 2] = [
     Core {
         name: "rtos",
         policy: Policy::RateMonotonic,
+        space: 0,
     },
     Core {
         name: "linux",
         policy: Policy::Deadline,
+        space: 0,
     },
 ];
 

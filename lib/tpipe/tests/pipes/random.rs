@@ -64,9 +64,10 @@ impl Case {
             Policy::Deadline,
         ];
         let cores: Vec<Core<'_>> = (0..1 + random.below(3))
-            .map(|_| Core {
+            .map(|number| Core {
                 name: "core",
                 policy: policies[random.below(4) as usize],
+                space: (number * random.below(2)) as usize,
             })
             .collect();
         let core = |random: &mut Random| random.below(cores.len() as u64) as usize;

@@ -104,6 +104,8 @@ struct World<'a, 'b, 'r> {
     of_main: Vec<Option<usize>>,
     of_io: Vec<usize>,
     inputs: Vec<Vec<Input>>,
+    /// When the clock of each stage first ticks that reads by one.
+    phases: Vec<u64>,
     /// Virtual releases of each stage's last m jobs.
     released: Vec<VecDeque<u64>>,
     /// Stages that wait for their next release.
@@ -424,6 +426,7 @@ impl World<'_, '_, '_> {
         let Some(arrived) = arrived.filter(|_| idle) else {
             return;
         };
+        let arrived = self.noticed(stage, arrived);
         let setting = &self.solution.setting;
         let most = setting.messages[stage] as usize;
         let released = &mut self.released[stage];
@@ -443,6 +446,15 @@ impl World<'_, '_, '_> {
         }
         let wcet = bulkhead_tpipe::assessment::budget(self.bound, stage, 1);
         self.queue(self.of_stage[stage], Work::Stage(stage), wcet);
+    }
+
+    /// When a stage sees what arrived: who reads by the clock, at its next tick.
+    fn noticed(&self, stage: usize, arrived: u64) -> u64 {
+        if !self.bound.crosses(stage) {
+            return arrived;
+        }
+        let (phase, period) = (self.phases[stage], self.solution.setting.period[stage]);
+        phase + arrived.saturating_sub(phase).div_ceil(period) * period
     }
 
     fn device(

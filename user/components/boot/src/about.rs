@@ -182,7 +182,7 @@ fn share<'a>(
     Ok(())
 }
 
-/// The channel ends of a component; to a scheduler, that there are all those of the partition.
+/// The channel ends of a component; to a scheduler, that there are all those of the partition, of which it has its own.
 fn ends(
     first: &mut First,
     space: &mut Space,
@@ -193,18 +193,26 @@ fn ends(
     if component.is(Role::Scheduler) {
         about.channel_count = info.channel_count;
         about.channels = info.channels;
-        for end in &mut about.channels {
-            [end.ipa, end.size, end.link, end.standby_link] = [0; 4];
+        for (number, end) in about.channels.iter_mut().enumerate() {
+            match holds(component, number) {
+                true => *end = channel(first, space, end)?,
+                false => [end.ipa, end.size, end.link, end.standby_link] = [0; 4],
+            }
         }
         return Ok(());
     }
     let held = info.channels.iter().enumerate();
-    let held = held.filter(|(number, _)| component.wiring.channels & 1 << number != 0);
+    let held = held.filter(|&(number, _)| holds(component, number));
     for ((_, end), place) in held.zip(&mut about.channels) {
         *place = channel(first, space, end)?;
         about.channel_count += 1;
     }
     Ok(())
+}
+
+/// Whether a component holds the end of that number.
+const fn holds(component: &Component<'_>, number: usize) -> bool {
+    component.wiring.channels & 1 << number != 0
 }
 
 /// A channel's end, where the component finds it.

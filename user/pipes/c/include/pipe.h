@@ -29,6 +29,7 @@ struct pipe_job {
     const struct pipe_data *input[PIPE_INPUTS]; /* the newest message of each input, or NULL: nothing came */
     const struct pipe_data *source;             /* what a first stage reads from its device, or NULL */
     uint64_t *memory;                           /* PIPE_MEMORY words that this stage keeps; zero at first */
+    uint64_t age;                               /* ticks since something last came from another partition; else 0 */
 };
 
 /* Fills `*output` and returns 1, or returns 0: nothing is sent. */

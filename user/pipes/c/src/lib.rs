@@ -21,6 +21,7 @@ struct CJob {
     input: [*const Data; ENDS],
     source: *const Data,
     memory: *mut u64,
+    age: u64,
 }
 
 /// `struct pipe_named`.
@@ -74,6 +75,7 @@ impl Answer for Named {
             input,
             source: job.source.as_ref().map_or(ptr::null(), ptr::from_ref),
             memory: job.state.memory.as_mut_ptr(),
+            age: job.age,
         };
         let mut output = [0; 2];
         let sent = self.function?(&raw const job, &raw mut output) != 0;

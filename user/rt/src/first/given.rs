@@ -42,6 +42,8 @@ pub struct Timing {
     pub pipes: &'static [pipe::Pipe],
     /// Their stages, those of a pipe together.
     pub stages: &'static [pipe::Stage],
+    /// Their edges to and from stages of other partitions.
+    pub crossings: &'static [pipe::Crossing],
 }
 
 impl Timing {
@@ -55,6 +57,7 @@ impl Timing {
         doorbells: &[],
         pipes: &[],
         stages: &[],
+        crossings: &[],
     };
 
     /// What stands there; nothing where it is something else.
@@ -88,18 +91,11 @@ impl Timing {
             }
             None => (None, &[][..], rest),
         };
-        let found = pipe::Head::ref_from_prefix(rest).ok();
-        let found = found.filter(|(head, _)| head.magic == pipe::PIPES_MAGIC);
-        let (pipes, stages) = match found {
-            Some((head, rest)) => {
-                let counts = [head.pipes, head.stages].map(|count| count as usize);
-                let pipes = <[pipe::Pipe]>::ref_from_prefix_with_elems(rest, counts[0]).ok()?;
-                let stages =
-                    <[pipe::Stage]>::ref_from_prefix_with_elems(pipes.1, counts[1]).ok()?;
-                (pipes.0, stages.0)
-            }
-            None => (&[][..], &[][..]),
-        };
+        let pipe::Pipes {
+            pipes,
+            stages,
+            crossings,
+        } = pipe::Pipes::read(rest).unwrap_or(pipe::Pipes::NONE);
         Some(Self {
             vcpus,
             tasks,
@@ -109,6 +105,7 @@ impl Timing {
             doorbells,
             pipes,
             stages,
+            crossings,
         })
     }
 }

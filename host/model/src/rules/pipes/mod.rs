@@ -2,11 +2,14 @@
 
 pub(crate) mod endpoint_vcpu;
 pub(crate) mod function_changed;
+pub(crate) mod function_core;
 pub(crate) mod function_endpoint;
+pub(crate) mod function_fallback;
 pub(crate) mod function_measured;
 pub(crate) mod function_partition;
 pub(crate) mod function_times;
 pub(crate) mod function_wcet;
+pub(crate) mod pipe_age;
 pub(crate) mod pipe_buffering;
 pub(crate) mod pipe_cycle;
 pub(crate) mod pipe_function;
@@ -15,6 +18,7 @@ pub(crate) mod pipe_input;
 pub(crate) mod pipe_syntax;
 pub(crate) mod pipe_unmet;
 pub(crate) mod profile_file;
+pub(crate) mod stage_core;
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
@@ -25,12 +29,14 @@ use crate::rules::{Rule, time};
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[
     &function_partition::RULE,
+    &function_core::RULE,
     &function_times::RULE,
     &function_wcet::RULE,
     &function_measured::RULE,
     &function_changed::RULE,
     &profile_file::RULE,
     &function_endpoint::RULE,
+    &function_fallback::RULE,
     &endpoint_vcpu::RULE,
     &pipe_syntax::RULE,
     &pipe_function::RULE,
@@ -39,6 +45,8 @@ pub(super) const RULES: &[&Rule] = &[
     &pipe_cycle::RULE,
     &pipe_unmet::RULE,
     &pipe_idle::RULE,
+    &pipe_age::RULE,
+    &stage_core::RULE,
 ];
 
 /// Whether the functions of a partition, its endpoints and its VCPUs are sound one by one.

@@ -25,12 +25,16 @@ impl<'a, 'b, 'r> World<'a, 'b, 'r> {
             of_main: vec![],
             of_io: vec![],
             inputs: vec![],
+            phases: vec![],
             released: vec![VecDeque::new(); bound.len()],
             paced: vec![],
             to_come: vec![],
             now: 0,
             seen: Seen::default(),
         };
+        world.phases = (0..bound.len())
+            .map(|stage| world.random.below(solution.setting.period[stage]))
+            .collect();
         world.occupy();
         world.wire();
         world.schedule_sources();

@@ -6,9 +6,11 @@
 #![forbid(unsafe_code)]
 
 use bulkhead_linux::Can;
-use bulkhead_linux_pipes::{Plan, run};
+use bulkhead_linux_pipes::{Around, Plan, start as start_stages};
 use std::error::Error;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 const BITS_PER_S: u32 = 500_000;
 
@@ -30,8 +32,20 @@ fn start(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let plan: Plan = plan.parse()?;
     let rounds = rest.first().map_or(Ok(0), |word| word.parse())?;
     let _stays_up = Can::open(interface, BITS_PER_S)?;
-    run(&plan, interface, rounds, |stage, jobs, dropped| {
-        println!("stage {stage}: jobs={jobs} dropped={dropped}");
-    })?;
-    Ok(())
+    let around = Around {
+        interface: Some(interface),
+        rounds,
+        ..Around::default()
+    };
+    let (stages, refused) = start_stages(&plan, &around)?;
+    if let Some(error) = refused.into_iter().next() {
+        return Err(error.into());
+    }
+    loop {
+        thread::sleep(Duration::from_secs(1));
+        for count in stages.counts() {
+            let (stage, jobs, dropped) = (count.stage, count.jobs, count.dropped);
+            println!("stage {stage}: jobs={jobs} dropped={dropped}");
+        }
+    }
 }

@@ -1,0 +1,54 @@
+//! Cores that stages in Linux have for themselves
+//!
+//! Where a Linux partition has another core than those of its stages, its kernel keeps what is its own off these: load balancing
+//! and managed interrupts (`isolcpus`), other interrupts (`irqaffinity`), the callbacks of RCU (`rcu_nocbs`). It is also what
+//! SCHED_DEADLINE asks for: a thread may keep to a core only where that is a root domain of its own.
+
+use crate::system::{PartitionId, System};
+use std::collections::BTreeSet;
+
+/// Words of a kernel's command line that would say something else.
+const WORDS: [&str; 2] = ["isolcpus=", "irqaffinity="];
+
+/// Cores of a Linux partition, counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Apart {
+    /// Those of its stages.
+    pub stages: Vec<usize>,
+    /// Those of everything else.
+    pub rest: Vec<usize>,
+}
+
+impl Apart {
+    /// What the tool arranges in a partition: nothing without stages in Linux, without a core for the rest, or where the
+    /// description arranges it.
+    #[must_use]
+    pub fn of(system: &System, partition: PartitionId) -> Option<Self> {
+        let pipes = system.pipes.iter().filter(|pipe| pipe.is_run());
+        let places = pipes.flat_map(|pipe| &pipe.places);
+        let here = places.filter(|place| place.linux && place.partition == partition);
+        let stages: BTreeSet<usize> = here.map(|place| place.core).collect();
+        let owner = system.partition(partition);
+        let rest: Vec<_> = (0..owner.cores.count())
+            .filter(|core| !stages.contains(core))
+            .collect();
+        let mut words = owner.command_line.split_ascii_whitespace();
+        let arranged = words.any(|word| WORDS.iter().any(|known| word.starts_with(known)));
+        let possible = !stages.is_empty() && !rest.is_empty() && !arranged;
+        possible.then(|| Self {
+            stages: stages.into_iter().collect(),
+            rest,
+        })
+    }
+
+    /// The words of the kernel's command line.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let list = |cores: &[usize]| {
+            let cores: Vec<_> = cores.iter().map(usize::to_string).collect();
+            cores.join(",")
+        };
+        let (stages, rest) = (list(&self.stages), list(&self.rest));
+        format!("isolcpus=domain,managed_irq,{stages} irqaffinity={rest} rcu_nocbs={stages}")
+    }
+}

@@ -1,0 +1,89 @@
+//! Edges of pipes between partitions: channels that nobody wrote
+//!
+//! Where a stage of one partition feeds one of another, the buffer between them is a channel: four slots or a ring of the
+//! solver's size, as within a partition. It has no doorbell; its reader looks by the clock (`doc/design/0032`).
+
+use super::Pipe;
+use crate::system::{Channel, ChannelId, End};
+use bulkhead_abi::NAME_LEN;
+use bulkhead_abi::guest::ChannelKind;
+use bulkhead_stages::message::BYTES;
+use bulkhead_tpipe::language::{Buffering, SOURCE};
+
+/// An edge between partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The stage that writes, by its place in the pipe.
+    pub from: usize,
+    /// The stage that reads.
+    pub to: usize,
+    /// The buffer between them.
+    pub channel: ChannelId,
+}
+
+/// Finds those of pipes that are run; their channels stand behind the `described` ones.
+pub(super) fn find(pipes: &mut [Pipe], described: usize) {
+    let mut next = described;
+    for pipe in pipes.iter_mut().filter(|pipe| pipe.is_run()) {
+        let edges = edges(pipe).collect::<Vec<_>>();
+        pipe.crossings = (next..)
+            .zip(edges)
+            .map(|(channel, (from, to))| Crossing {
+                from,
+                to,
+                channel: ChannelId(channel),
+            })
+            .collect();
+        next += pipe.crossings.len();
+    }
+}
+
+/// Pairs of stages in different partitions, the one that feeds the other first.
+fn edges(pipe: &Pipe) -> impl Iterator<Item = (usize, usize)> {
+    let stages = &pipe.solved.stages;
+    let both = move |to: usize| (0..to).map(move |from| (from, to));
+    let feeds =
+        |from: usize, to: usize| stages[to].from != SOURCE && stages[from].to == stages[to].from;
+    let apart = |from: usize, to: usize| pipe.places[from].partition != pipe.places[to].partition;
+    let all = (0..stages.len()).flat_map(both);
+    all.filter(move |&(from, to)| feeds(from, to) && apart(from, to))
+}
+
+/// The channels, in the order of their numbers.
+pub(crate) fn channels(pipes: &[Pipe]) -> impl Iterator<Item = Channel> {
+    let numbered = pipes.iter().enumerate();
+    numbered.flat_map(|(number, pipe)| {
+        let all = pipe.crossings.iter();
+        all.map(move |crossing| channel(pipe, number, crossing))
+    })
+}
+
+fn channel(pipe: &Pipe, number: usize, crossing: &Crossing) -> Channel {
+    let end = |stage: usize| End::Partition(pipe.places[stage].partition);
+    Channel {
+        name: name(&pipe.name, number, crossing),
+        span: pipe.span.clone(),
+        kind: match pipe.solved.buffering {
+            Buffering::FourSlot => ChannelKind::FourSlot,
+            Buffering::Fifo => ChannelKind::Ring,
+        },
+        from: end(crossing.from),
+        to: vec![end(crossing.to)],
+        message: BYTES as u32,
+        messages: pipe.solved.stages[crossing.to].buffer as u32,
+        reader_writes: true,
+        doorbell: None,
+        reply_doorbell: None,
+        key: None,
+    }
+}
+
+/// `PIPE.FROM-TO`, counted from 1; the pipe's number, which starts no name, instead of a name that is too long. A dot is in no
+/// name that is written.
+fn name(pipe: &str, number: usize, crossing: &Crossing) -> String {
+    let edge = format!(".{}-{}", crossing.from + 1, crossing.to + 1);
+    match pipe.len() + edge.len() < NAME_LEN {
+        true => format!("{pipe}{edge}"),
+        false => format!("{}{edge}", number + 1),
+    }
+}

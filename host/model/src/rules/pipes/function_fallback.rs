@@ -1,0 +1,68 @@
+//! What takes a function's place is there, and has the time
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, PartitionDraft, PipeFunctionDraft};
+use crate::quantity::time_text;
+use crate::suggestion::advice;
+
+crate::rules::rule! {
+    Error, "function-fallback",
+    "the `fallback` of a pipe function is another function of its partition that takes no longer",
+    "It runs in the stage's place, on the stage's budget, and with the inputs that came last.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for partition in &draft.partitions {
+        for function in &partition.functions {
+            if let Some((message, here, help)) = problem(partition, function) {
+                let span = function.fallback.span().cloned().unwrap_or_default();
+                report.add(RULE.at(&span, message).here(here).help(help));
+            }
+        }
+    }
+}
+
+/// What is wrong with it, where, and what to do.
+fn problem(
+    partition: &PartitionDraft,
+    function: &PipeFunctionDraft,
+) -> Option<(String, String, String)> {
+    let fallback = function.fallback.given()?;
+    let (owner, name) = (&partition.name.value, &function.name.value);
+    let mut others = partition.functions.iter();
+    let found = others.find(|other| other.name.value == fallback.value);
+    let Some(found) = found.filter(|other| other.name.value != *name) else {
+        let names = partition
+            .functions
+            .iter()
+            .map(|one| one.name.value.as_str());
+        let known: Vec<_> = names.filter(|known| known != name).collect();
+        return Some((
+            format!("`{owner}` has no other function `{}`", fallback.value),
+            "not described".into(),
+            match known.is_empty() {
+                true => format!(
+                    "describe it: `[partition.{owner}.function.{}]`",
+                    fallback.value
+                ),
+                false => advice(&fallback.value, "function", &known),
+            },
+        ));
+    };
+    let (own, other) = (function.wcet.value()?, found.wcet.value()?);
+    (other > own).then(|| {
+        (
+            format!(
+                "`{}` takes longer than `{name}`, whose place it takes",
+                fallback.value
+            ),
+            format!(
+                "{}, and the stage's budget is for {}",
+                time_text(other),
+                time_text(own)
+            ),
+            format!("a `wcet` of `{name}` that covers both, or a quicker fallback"),
+        )
+    })
+}

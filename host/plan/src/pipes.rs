@@ -1,0 +1,103 @@
+//! Pipes in the form in which who runs their stages reads them
+//!
+//! The same for an rtos partition, behind what it schedules, and for Linux, in its device tree; see [`bulkhead_abi::pipe`].
+
+use bulkhead_abi::{name_field, pipe as abi};
+use bulkhead_model::pipes::{Crossing, Pipe};
+use bulkhead_model::system::{PartitionId, System};
+use bulkhead_tpipe::language::Buffering;
+use zerocopy::IntoBytes;
+
+/// The pipes of which a partition runs a stage; nothing where there are none.
+#[must_use]
+pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
+    let run = system.pipes.iter().filter(|pipe| pipe.runs_in(partition));
+    let run: Vec<_> = run.collect();
+    if run.is_empty() {
+        return Vec::new();
+    }
+    let mut stages = Vec::new();
+    let mut crossings = Vec::new();
+    for pipe in &run {
+        let ends = pipe.crossings.iter();
+        let here = ends.filter(|one| {
+            [one.from, one.to]
+                .iter()
+                .any(|&stage| pipe.places[stage].partition == partition)
+        });
+        crossings.extend(here.map(|one| crossing(system, one, stages.len())));
+        stages.extend((0..pipe.places.len()).map(|index| stage(system, partition, pipe, index)));
+    }
+    let head = abi::Head {
+        magic: abi::PIPES_MAGIC,
+        pipes: run.len() as u32,
+        stages: stages.len() as u32,
+        crossings: crossings.len() as u32,
+        reserved: 0,
+    };
+    let pipes: Vec<_> = run.into_iter().map(packed).collect();
+    let parts = [
+        head.as_bytes(),
+        pipes.as_bytes(),
+        stages.as_bytes(),
+        crossings.as_bytes(),
+    ];
+    parts.concat()
+}
+
+fn packed(pipe: &Pipe) -> abi::Pipe {
+    let bounds = pipe.solved.paths.iter().map(|path| path.bound_ns);
+    abi::Pipe {
+        name: name_field(&pipe.name),
+        stages: pipe.places.len() as u32,
+        fifo: u32::from(pipe.solved.buffering == Buffering::Fifo),
+        interval_ns: pipe.solved.interval_ns,
+        bound_ns: bounds.max().unwrap_or(0),
+        max_age_ns: pipe.max_age_ns.unwrap_or(0),
+    }
+}
+
+fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> abi::Stage {
+    let (stage, place) = (&pipe.solved.stages[index], &pipe.places[index]);
+    let is_here = place.partition == partition;
+    let vcpus = &system.partition(partition).timing.vcpus;
+    let number = |name: &str| {
+        let known = vcpus.iter().position(|vcpu| is_here && vcpu.name == name);
+        known.map_or(abi::NONE, |number| number as u32)
+    };
+    let end = |end: &Option<String>| {
+        let name = end.as_deref().unwrap_or_default();
+        name_field(name.rsplit('.').next().unwrap_or(name))
+    };
+    abi::Stage {
+        function: name_field(&place.function),
+        source: end(&place.source),
+        sink: end(&place.sink),
+        fallback: name_field(place.fallback.as_deref().unwrap_or_default()),
+        core: match is_here {
+            true => place.core as u32,
+            false => abi::NONE,
+        },
+        vcpu: number(&pipe.vcpu(index)),
+        io: place.io.as_deref().map_or(abi::NONE, number),
+        from: stage.from.into(),
+        to: stage.to.into(),
+        messages: stage.messages as u32,
+        buffer: stage.buffer as u32,
+        on_overrun: place.on_overrun as u32,
+        identifiers: place.identifiers.map(|one| one.unwrap_or(abi::ANY)),
+        reserved: 0,
+        wcet_ns: stage.wcet_ns,
+        capacity_ns: stage.capacity_ns,
+        period_ns: stage.period_ns,
+    }
+}
+
+/// Its stages counted from the first of its pipe.
+fn crossing(system: &System, crossing: &Crossing, first: usize) -> abi::Crossing {
+    abi::Crossing {
+        channel: name_field(&system.channels[crossing.channel.0].name),
+        from: (first + crossing.from) as u32,
+        to: (first + crossing.to) as u32,
+    }
+}

@@ -1,0 +1,66 @@
+//! The stages that the tool placed in this Linux
+//!
+//! They start before the partition is announced, so that who feeds them finds them there; what a stage did is said once a second.
+
+use crate::console::say;
+use bulkhead_linux::{Error, Partition, Trace};
+use bulkhead_linux_pipes::{Around, Plan, Stages, start};
+
+/// Stages that run, and how often they are looked after.
+pub(crate) struct Pipes {
+    stages: Stages,
+    trace: Trace,
+    /// Ticks of the agent in a second.
+    second: u64,
+}
+
+impl Pipes {
+    /// Starts what is placed here, if anything is; what is refused is said, and marked in the trace.
+    pub(crate) fn start(
+        partition: &Partition,
+        trace: &Trace,
+        second: u64,
+    ) -> Result<Option<Self>, Error> {
+        let Some(plan) = partition.pipes().and_then(|bytes| Plan::packed(&bytes)) else {
+            return Ok(None);
+        };
+        let around = Around {
+            partition: Some(partition),
+            rounds: partition
+                .argument("rounds")
+                .and_then(|word| word.parse().ok())
+                .unwrap_or(0),
+            ..Around::default()
+        };
+        let (stages, refused) = start(&plan, &around)?;
+        for count in stages.counts() {
+            say(format_args!(
+                "pipe {} stage {}: runs",
+                count.pipe, count.stage
+            ));
+        }
+        for error in refused {
+            trace.mark("pipe-refused", 0, 0);
+            say(format_args!("agent: {error}"));
+        }
+        Ok(Some(Self {
+            stages,
+            trace: trace.clone(),
+            second,
+        }))
+    }
+
+    pub(crate) fn tick(&self, tick: u64) {
+        self.stages.record(&self.trace);
+        if !tick.is_multiple_of(self.second) {
+            return;
+        }
+        for count in self.stages.counts() {
+            let (pipe, stage, jobs) = (count.pipe, count.stage, count.jobs);
+            say(format_args!(
+                "pipe {pipe} stage {stage}: {jobs} jobs, {} dropped, fell back {} times",
+                count.dropped, count.fallbacks
+            ));
+        }
+    }
+}

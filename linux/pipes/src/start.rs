@@ -1,0 +1,412 @@
+//! Builds all stages of a plan, and starts each pipe as a whole
+
+use crate::plan::{Crossing, Pipe, Place, Plan, Source, Stage};
+use crate::stage::{Left, Places, Ready, Shared, ticks_of};
+use bulkhead_abi::name_field;
+use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_buffers::Region;
+use bulkhead_linux::{
+    Can, Channel, Error, Partition, Peer, Trace, keep_to_core, lock_memory, reserve, ticks,
+};
+use bulkhead_stages::functions::{self, Function};
+use bulkhead_stages::link::{self, Input, Kind, Output};
+use bulkhead_stages::work::{ENDS, Work};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use thiserror::Error;
+
+/// Notes of what left that wait to be recorded.
+const NOTES: usize = 256;
+
+/// What stages find around them.
+#[derive(Clone, Copy, Default)]
+pub struct Around<'a> {
+    /// The partition whose channels are the edges to others.
+    pub partition: Option<&'a Partition>,
+    /// The CAN interface, which is up.
+    pub interface: Option<&'a str>,
+    /// Rounds of a loop that a job computes for each microsecond of its budget.
+    pub rounds: u64,
+}
+
+/// Why a pipe is not started.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The kernel does not give a stage its budget.
+    #[error("pipe `{pipe}` is not started: stage `{stage}` on {place}: {source}")]
+    Refused {
+        /// The pipe.
+        pipe: String,
+        /// Its stage's function.
+        stage: String,
+        /// Its core.
+        place: String,
+        /// What the kernel said.
+        source: Box<Error>,
+    },
+    /// A stage has a function that is not here.
+    #[error("pipe `{pipe}`: Linux has no function `{stage}`")]
+    Function {
+        /// The pipe.
+        pipe: String,
+        /// The function.
+        stage: String,
+    },
+    /// A buffer is not what the plan says.
+    #[error("pipe `{pipe}`: there is no buffer `{edge}` as its stages need it")]
+    Buffer {
+        /// The pipe.
+        pipe: String,
+        /// The edge.
+        edge: String,
+    },
+    /// A channel or the interface cannot be used.
+    #[error("pipe `{pipe}`: {source}")]
+    Device {
+        /// The pipe.
+        pipe: String,
+        /// Why.
+        source: Box<Error>,
+    },
+}
+
+/// What a stage did so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Count<'s> {
+    /// Its pipe.
+    pub pipe: &'s str,
+    /// Its function.
+    pub stage: &'s str,
+    /// Jobs.
+    pub jobs: u64,
+    /// Messages that found no room in time.
+    pub dropped: u64,
+    /// Jobs in which its fallback took its place.
+    pub fallbacks: u64,
+}
+
+/// Pipes that run.
+pub struct Stages {
+    stages: Vec<(String, String, Arc<Shared>)>,
+    left: Receiver<Left>,
+    /// Kept open: others cannot have them meanwhile.
+    channels: Vec<Channel>,
+}
+
+impl Stages {
+    /// What each did so far.
+    pub fn counts(&self) -> impl Iterator<Item = Count<'_>> {
+        let all = self.stages.iter();
+        all.map(|(pipe, stage, shared)| Count {
+            pipe,
+            stage,
+            jobs: shared.jobs.load(Relaxed),
+            dropped: shared.dropped.load(Relaxed),
+            fallbacks: shared.fallbacks.load(Relaxed),
+        })
+    }
+
+    /// Records what left since the last call.
+    pub fn record(&self, trace: &Trace) {
+        for Left {
+            message,
+            at,
+            places,
+        } in self.left.try_iter()
+        {
+            let entries = places.heads.iter().zip(&message.entries);
+            for (&head, entry) in entries.filter(|(_, entry)| entry.number != 0) {
+                trace.write(&Event {
+                    ticks: at,
+                    kind: EventKind::Delivered as u32,
+                    sequence: entry.number as u32,
+                    a: entry.at,
+                    b: head as u64 | (places.tail as u64) << 8,
+                    name: name_field(&places.pipe),
+                });
+            }
+        }
+    }
+}
+
+/// Starts all pipes of a plan, or none of a pipe's stages here where one is refused; the refusals come beside what runs.
+///
+/// # Errors
+/// The memory of the program cannot be kept where it is.
+pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError>), Error> {
+    lock_memory()?;
+    let (sender, left) = sync_channel(NOTES);
+    let mut stages = Stages {
+        stages: Vec::new(),
+        left,
+        channels: Vec::new(),
+    };
+    let mut refused = Vec::new();
+    for pipe in &plan.pipes {
+        let built = Builder::new(pipe, around).build(&sender);
+        let begun = built.and_then(|(ready, channels)| {
+            stages.channels.extend(channels);
+            begin(pipe, ready)
+        });
+        match begun {
+            Ok(begun) => stages.stages.extend(begun),
+            Err(error) => refused.push(error),
+        }
+    }
+    Ok((stages, refused))
+}
+
+/// Reserves for each stage, then lets all of them begin, or none.
+fn begin(pipe: &Pipe, ready: Vec<Ready>) -> Result<Vec<(String, String, Arc<Shared>)>, StartError> {
+    let mut begun = Vec::new();
+    let mut refusal = None;
+    let (all_answered, goes) = (
+        Arc::new(Barrier::new(ready.len() + 1)),
+        Arc::new(AtomicU64::new(0)),
+    );
+    let (started, answers) = channel();
+    for one in ready {
+        let shared = Arc::clone(&one.shared);
+        begun.push((
+            pipe.name.clone(),
+            one.stage.function.clone(),
+            Arc::clone(&shared),
+        ));
+        let (started, all, goes) = (
+            started.clone(),
+            Arc::clone(&all_answered),
+            Arc::clone(&goes),
+        );
+        let thread = thread::spawn(move || {
+            let stage = &one.stage;
+            let placed = match stage.place {
+                Place::Core(core) => keep_to_core(core),
+                _ => Ok(()),
+            };
+            let reserved = placed.and_then(|()| reserve(stage.runtime_ns, stage.period_ns));
+            // Who started it waits for the answer.
+            let _ = started.send((stage.clone(), reserved));
+            all.wait();
+            if goes.load(Relaxed) != 0 {
+                one.run();
+            }
+        });
+        // Nobody else sets it.
+        let _ = shared.thread.set(thread.thread().clone());
+    }
+    for (stage, answer) in answers.iter().take(begun.len()) {
+        if let Err(error) = answer {
+            refusal.get_or_insert(StartError::Refused {
+                pipe: pipe.name.clone(),
+                place: match stage.place {
+                    Place::Core(core) => format!("core {core}"),
+                    _ => "any core".into(),
+                },
+                stage: stage.function,
+                source: Box::new(error),
+            });
+        }
+    }
+    goes.store(u64::from(refusal.is_none()), Relaxed);
+    all_answered.wait();
+    refusal.map_or(Ok(begun), Err)
+}
+
+/// Makes the stages of a pipe that run here, with their buffers.
+struct Builder<'b> {
+    pipe: &'b Pipe,
+    around: &'b Around<'b>,
+    inputs: Vec<[Option<Input>; ENDS]>,
+    outputs: Vec<Vec<(Output, Option<Arc<Shared>>)>>,
+    shared: Vec<Arc<Shared>>,
+    /// Inputs from other partitions, by bit.
+    across: Vec<u64>,
+    awaits: Vec<Peer>,
+    channels: Vec<Channel>,
+}
+
+impl<'b> Builder<'b> {
+    fn new(pipe: &'b Pipe, around: &'b Around<'b>) -> Self {
+        let count = pipe.stages.len();
+        Self {
+            pipe,
+            around,
+            inputs: (0..count).map(|_| [const { None }; ENDS]).collect(),
+            outputs: (0..count).map(|_| Vec::new()).collect(),
+            shared: (0..count).map(|_| Arc::default()).collect(),
+            across: vec![0; count],
+            awaits: Vec::new(),
+            channels: Vec::new(),
+        }
+    }
+
+    fn build(mut self, left: &SyncSender<Left>) -> Result<(Vec<Ready>, Vec<Channel>), StartError> {
+        for (from, to) in self.edges() {
+            self.connect(from, to)?;
+        }
+        for crossing in &self.pipe.crossings {
+            self.cross(crossing)?;
+        }
+        let awaits = Arc::new(std::mem::take(&mut self.awaits));
+        let here = self.here().collect::<Vec<_>>().into_iter();
+        let ready = here.map(|number| self.ready(number, &awaits, left));
+        let ready = ready.collect::<Result<_, _>>()?;
+        Ok((ready, self.channels))
+    }
+
+    /// Pairs of stages here, the one that feeds the other first.
+    fn edges(&self) -> Vec<(usize, usize)> {
+        let stages = &self.pipe.stages;
+        let feeds =
+            |from: usize, to: usize| stages[to].from != 0 && stages[from].to == stages[to].from;
+        let writers = |to| self.here().map(move |from| (from, to));
+        let all = self.here().flat_map(writers);
+        all.filter(|&(from, to)| feeds(from, to)).collect()
+    }
+
+    /// Stages here, by their places.
+    fn here(&self) -> impl Iterator<Item = usize> + use<'b> {
+        let stages = self.pipe.stages.iter().enumerate();
+        let here = stages.filter(|(_, stage)| stage.place != Place::Elsewhere);
+        here.map(|(place, _)| place)
+    }
+
+    /// How messages wait before a stage.
+    fn kind(&self, to: usize) -> Kind {
+        match self.pipe.each {
+            true => Kind::Each(self.pipe.stages[to].places),
+            false => Kind::Newest,
+        }
+    }
+
+    fn connect(&mut self, from: usize, to: usize) -> Result<(), StartError> {
+        let made = link::make(self.kind(to), memory);
+        let (input, output) = made.ok_or_else(|| self.no_buffer(from, to))?;
+        self.reads(from, to, input)?;
+        self.outputs[from].push((output, Some(Arc::clone(&self.shared[to]))));
+        Ok(())
+    }
+
+    fn reads(&mut self, from: usize, to: usize, input: Input) -> Result<usize, StartError> {
+        let free = self.inputs[to].iter().position(Option::is_none);
+        let free = free.ok_or_else(|| self.no_buffer(from, to))?;
+        self.inputs[to][free] = Some(input);
+        Ok(free)
+    }
+
+    /// Joins the channel to or from a stage of another partition.
+    fn cross(&mut self, crossing: &Crossing) -> Result<(), StartError> {
+        let Crossing {
+            ref channel,
+            from,
+            to,
+        } = *crossing;
+        let device = |source| self.device(source);
+        let none = || device(Error::NoChannel(channel.clone()));
+        let partition = self.around.partition.ok_or_else(none)?;
+        let channel = partition.channel(channel).map_err(device)?;
+        let region = channel.region().map_err(device)?;
+        let peer = partition.peer(channel.description()).map_err(device)?;
+        let kind = self.kind(to);
+        if self.pipe.stages[to].place == Place::Elsewhere {
+            let output = Output::attach(kind, region);
+            let output = output.ok_or_else(|| self.no_buffer(from, to))?;
+            self.outputs[from].push((output, None));
+        } else {
+            let input = Input::attach(kind, region);
+            let input = input.ok_or_else(|| self.no_buffer(from, to))?;
+            let place = self.reads(from, to, input)?;
+            self.across[to] |= 1 << place;
+        }
+        self.awaits.extend(peer);
+        self.channels.push(channel);
+        Ok(())
+    }
+
+    fn ready(
+        &mut self,
+        number: usize,
+        awaits: &Arc<Vec<Peer>>,
+        left: &SyncSender<Left>,
+    ) -> Result<Ready, StartError> {
+        let stages = &self.pipe.stages;
+        let stage = &stages[number];
+        let function = self.function(&stage.function)?;
+        let fallback = match &stage.fallback {
+            Some((age_ns, name)) => Some((ticks_of(*age_ns), self.function(name)?)),
+            None => None,
+        };
+        let heads: Vec<_> = (0..stages.len())
+            .filter(|&place| stages[place].from == 0)
+            .collect();
+        let head = heads.iter().take_while(|&&place| place < number).count();
+        let inputs = std::mem::replace(&mut self.inputs[number], [const { None }; ENDS]);
+        let places = Places {
+            pipe: self.pipe.name.as_str().into(),
+            heads: heads.into(),
+            tail: number,
+        };
+        let waits = stage.source != Source::Stages && self.pipe.each;
+        Ok(Ready {
+            work: Work::new(function, inputs, head, number as u64 + 1).across(
+                self.across[number],
+                ticks(),
+                fallback,
+            ),
+            stage: stage.clone(),
+            shared: Arc::clone(&self.shared[number]),
+            outputs: std::mem::take(&mut self.outputs[number]),
+            can: self.can(stage)?,
+            clocked: self.across[number] != 0,
+            newest: !self.pipe.each,
+            rounds: stage.runtime_ns / u64::from(stage.messages.max(1)) / 1000 * self.around.rounds,
+            awaits: waits.then(|| Arc::clone(awaits)),
+            left: stage.traced.then(|| (left.clone(), places)),
+        })
+    }
+
+    fn function(&self, name: &str) -> Result<Function, StartError> {
+        functions::named(name).ok_or_else(|| StartError::Function {
+            pipe: self.pipe.name.clone(),
+            stage: name.to_owned(),
+        })
+    }
+
+    /// The interface, where a stage reads or writes frames.
+    fn can(&self, stage: &Stage) -> Result<Option<Can>, StartError> {
+        let (Some(identifier), Some(interface)) = (stage.identifier, self.around.interface) else {
+            return Ok(None);
+        };
+        let can = Can::listen(interface).map_err(|error| self.device(error))?;
+        let heard = (stage.source == Source::Can).then_some(identifier);
+        can.hear(heard).map_err(|error| self.device(error))?;
+        Ok(Some(can))
+    }
+
+    fn device(&self, source: Error) -> StartError {
+        StartError::Device {
+            pipe: self.pipe.name.clone(),
+            source: Box::new(source),
+        }
+    }
+
+    fn no_buffer(&self, from: usize, to: usize) -> StartError {
+        let name = |stage: usize| &self.pipe.stages[stage].function;
+        StartError::Buffer {
+            pipe: self.pipe.name.clone(),
+            edge: format!("{} | {}", name(from), name(to)),
+        }
+    }
+}
+
+/// Memory that lasts as long as the program, whole cache lines.
+fn memory(bytes: usize) -> Option<Region<'static>> {
+    let words = bytes.div_ceil(64) * 8;
+    let all: Vec<AtomicU64> = (0..words + 8).map(|_| AtomicU64::new(0)).collect();
+    let all = all.leak();
+    let from = all.as_ptr().align_offset(64);
+    all.get(from..from + words).map(Region::from_words)
+}
