@@ -1,7 +1,10 @@
 //! What one message costs, in TSC cycles on x86-64 (*host* figures; one thread, warm caches)
 //!
 //! `cargo run --release -p bulkhead-buffers --example cost`
-#![expect(unsafe_code, reason = "the time stamp counter is an intrinsic")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "the time stamp counter is an intrinsic")
+)]
 
 #[cfg(target_arch = "x86_64")]
 fn main() {

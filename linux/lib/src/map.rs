@@ -14,6 +14,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const WORD_BYTES: usize = 8;
+/// The smallest page of any kernel.
+const PAGE_BYTES: usize = 4096;
 
 /// Memory of a window.
 pub(crate) struct Mapping {
@@ -47,11 +49,23 @@ impl Mapping {
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing of this program.
         let address = unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED, file, 0) }
             .map_err(Error::errno(path))?;
-        Ok(Self {
+        let mapping = Self {
             address: address.cast(),
             bytes,
             writable,
-        })
+        };
+        if writable {
+            mapping.write_nothing();
+        }
+        Ok(mapping)
+    }
+
+    /// The first write to a page is a fault, in which the kernel notes that it is written: now, and not in a stage that has no
+    /// time to wait until other threads have changed the address space. Nothing that others write meanwhile is lost.
+    fn write_nothing(&self) {
+        for word in self.words().iter().step_by(PAGE_BYTES / WORD_BYTES) {
+            word.fetch_or(0, Ordering::Relaxed);
+        }
     }
 
     /// Its size.

@@ -13,7 +13,7 @@ use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::work::{ENDS, Work};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use thiserror::Error;
@@ -133,6 +133,7 @@ impl Stages {
 }
 
 /// Starts all pipes of a plan, or none of a pipe's stages here where one is refused; the refusals come beside what runs.
+/// No stage begins before all have what they need: making it holds the address space, for which a stage would wait.
 ///
 /// # Errors
 /// The memory of the program cannot be kept where it is.
@@ -144,75 +145,101 @@ pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError
         left,
         channels: Vec::new(),
     };
-    let mut refused = Vec::new();
+    let (mut reserved, mut refused) = (Vec::new(), Vec::new());
     for pipe in &plan.pipes {
         let built = Builder::new(pipe, around).build(&sender);
-        let begun = built.and_then(|(ready, channels)| {
+        let answer = built.and_then(|(ready, channels)| {
             stages.channels.extend(channels);
-            begin(pipe, ready)
+            Reserved::of(pipe, ready)
         });
-        match begun {
-            Ok(begun) => stages.stages.extend(begun),
+        match answer {
+            Ok(pipe) => reserved.push(pipe),
             Err(error) => refused.push(error),
         }
+    }
+    for pipe in reserved {
+        stages.stages.extend(pipe.begin());
     }
     Ok((stages, refused))
 }
 
-/// Reserves for each stage, then lets all of them begin, or none.
-fn begin(pipe: &Pipe, ready: Vec<Ready>) -> Result<Vec<(String, String, Arc<Shared>)>, StartError> {
-    let mut begun = Vec::new();
-    let mut refusal = None;
-    let (all_answered, goes) = (
-        Arc::new(Barrier::new(ready.len() + 1)),
-        Arc::new(AtomicU64::new(0)),
-    );
-    let (started, answers) = channel();
-    for one in ready {
-        let shared = Arc::clone(&one.shared);
-        begun.push((
-            pipe.name.clone(),
-            one.stage.function.clone(),
-            Arc::clone(&shared),
-        ));
-        let (started, all, goes) = (
-            started.clone(),
-            Arc::clone(&all_answered),
-            Arc::clone(&goes),
-        );
+/// The threads of a pipe, each with its reservation, that wait for the word.
+struct Reserved {
+    stages: Vec<(String, String, Arc<Shared>)>,
+    all_answered: Arc<Barrier>,
+    goes: Arc<AtomicU64>,
+}
+
+impl Reserved {
+    /// Reserves for each stage; where one is refused, all of them end.
+    fn of(pipe: &Pipe, ready: Vec<Ready>) -> Result<Self, StartError> {
+        let mut reserved = Self {
+            stages: Vec::new(),
+            all_answered: Arc::new(Barrier::new(ready.len() + 1)),
+            goes: Arc::default(),
+        };
+        let (started, answers) = channel();
+        for one in ready {
+            reserved.spawn(pipe, one, started.clone());
+        }
+        let mut refusal = None;
+        for (stage, answer) in answers.iter().take(reserved.stages.len()) {
+            if let Err(error) = answer {
+                refusal.get_or_insert_with(|| refused(pipe, stage, error));
+            }
+        }
+        match refusal {
+            Some(refusal) => {
+                reserved.all_answered.wait();
+                Err(refusal)
+            }
+            None => Ok(reserved),
+        }
+    }
+
+    fn spawn(&mut self, pipe: &Pipe, ready: Ready, started: Sender<Answer>) {
+        let shared = Arc::clone(&ready.shared);
+        let (all, goes) = (Arc::clone(&self.all_answered), Arc::clone(&self.goes));
+        let name = ready.stage.function.clone();
         let thread = thread::spawn(move || {
-            let stage = &one.stage;
+            let stage = &ready.stage;
             let placed = match stage.place {
                 Place::Core(core) => keep_to_core(core),
                 _ => Ok(()),
             };
-            let reserved = placed.and_then(|()| reserve(stage.runtime_ns, stage.period_ns));
+            let answer = placed.and_then(|()| reserve(stage.runtime_ns, stage.period_ns));
             // Who started it waits for the answer.
-            let _ = started.send((stage.clone(), reserved));
+            let _ = started.send((stage.clone(), answer));
             all.wait();
             if goes.load(Relaxed) != 0 {
-                one.run();
+                ready.run();
             }
         });
         // Nobody else sets it.
         let _ = shared.thread.set(thread.thread().clone());
+        self.stages.push((pipe.name.clone(), name, shared));
     }
-    for (stage, answer) in answers.iter().take(begun.len()) {
-        if let Err(error) = answer {
-            refusal.get_or_insert(StartError::Refused {
-                pipe: pipe.name.clone(),
-                place: match stage.place {
-                    Place::Core(core) => format!("core {core}"),
-                    _ => "any core".into(),
-                },
-                stage: stage.function,
-                source: Box::new(error),
-            });
-        }
+
+    fn begin(self) -> Vec<(String, String, Arc<Shared>)> {
+        self.goes.store(1, Relaxed);
+        self.all_answered.wait();
+        self.stages
     }
-    goes.store(u64::from(refusal.is_none()), Relaxed);
-    all_answered.wait();
-    refusal.map_or(Ok(begun), Err)
+}
+
+/// A stage, and what the kernel said to its reservation.
+type Answer = (Stage, Result<(), Error>);
+
+fn refused(pipe: &Pipe, stage: Stage, error: Error) -> StartError {
+    StartError::Refused {
+        pipe: pipe.name.clone(),
+        place: match stage.place {
+            Place::Core(core) => format!("core {core}"),
+            _ => "any core".into(),
+        },
+        stage: stage.function,
+        source: Box::new(error),
+    }
 }
 
 /// Makes the stages of a pipe that run here, with their buffers.
