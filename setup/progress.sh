@@ -20,8 +20,8 @@ stop_clock() {
     [ -z "$CLOCK" ] || kill "$CLOCK" 2>/dev/null || :
     CLOCK=
 }
-trap 'stop_clock' EXIT
-trap 'stop_clock; say ""; say "set-up: interrupted; the same command goes on from here."; exit 130' INT TERM
+trap 'stop_clock; stop_rust' EXIT
+trap 'stop_clock; stop_rust; say ""; say "set-up: interrupted; the same command goes on from here."; exit 130' INT TERM
 
 # Rewrites its line every second, on a terminal only. In the background, so that Ctrl-C reaches the
 # command itself, which runs in the foreground.

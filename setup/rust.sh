@@ -36,20 +36,38 @@ has_toolchain() {
 # The path file is for the Makefile and the launcher: rustup's own proxies are not everywhere.
 has_rust() { has_toolchain && [ "$(cat "$STATE/path" 2>/dev/null)" = "$sysroot/bin" ]; }
 
-install_rust() {
-    has_rust && return 0
-    if ! has_toolchain; then
-        command -v rustup >/dev/null || provide_rustup
-        step "Installing Rust $CHANNEL for $(echo $TARGETS | wc -w) more targets" install_toolchain
-    fi
-    echo "$(toolchain)/bin" >"$STATE/path"
+# The toolchain is fetched beside what follows: both spend half of their time waiting for the network or for one processor.
+RUST=
+begin_rust() {
+    has_toolchain && return 0
+    command -v rustup >/dev/null || provide_rustup
+    say "  Installing Rust $CHANNEL for $(echo $TARGETS | wc -w) more targets, beside what follows …"
+    install_toolchain >"$STATE/rust.log" 2>&1 </dev/null &
+    RUST=$!
 }
 
+end_rust() {
+    [ -z "$RUST" ] || step "Installing Rust $CHANNEL" await_toolchain
+    sysroot=$(toolchain) || die "Rust $CHANNEL is not where rustup installs it." "Run the same command again to go on."
+    echo "$sysroot/bin" >"$STATE/path"
+}
+
+# One process, which is the one to end when somebody interrupts.
 install_toolchain() {
     # shellcheck disable=SC2046 # options
-    "${RUSTUP:-rustup}" toolchain install "$CHANNEL" --profile minimal --no-self-update \
+    exec "${RUSTUP:-rustup}" toolchain install "$CHANNEL" --profile minimal --no-self-update \
         $(printf ' --component %s' $COMPONENTS) $(printf ' --target %s' $TARGETS)
 }
+
+await_toolchain() {
+    outcome=0
+    wait "$RUST" || outcome=$?
+    RUST=
+    cat "$STATE/rust.log"
+    return $outcome
+}
+
+stop_rust() { [ -z "$RUST" ] || kill "$RUST" 2>/dev/null || :; }
 
 provide_rustup() {
     if [ -n "$(apt-cache policy rustup 2>/dev/null | sed -n 's/ *Candidate: \([^(].*\)/\1/p')" ]; then

@@ -45,12 +45,13 @@ main() {
     require_debian
     require_space
     install_packages
-    install_rust
+    begin_rust
     fetch_busybox
     for flavour in $FLAVOURS; do
         fetch_kernel "$flavour"
         build_module "$flavour"
     done
+    end_rust
     fingerprint >"$STATE/stamp"
     [ -z "$DID_SOMETHING" ] || say "Set-up is complete."
 }
