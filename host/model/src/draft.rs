@@ -3,6 +3,7 @@
 //! Rules work on the draft and not on the finished system, so that one mistake does not hide the
 //! next. A field that was reported as wrong already is [`Field::Broken`]: nobody says more about it.
 
+mod bridge;
 mod channel;
 mod component;
 mod function;
@@ -11,6 +12,7 @@ mod pipe;
 mod section;
 mod time;
 
+pub(crate) use bridge::{BridgeDraft, ImportDraft};
 pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
 pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, SharedDraft, items, part};
 pub(crate) use function::FunctionDraft;

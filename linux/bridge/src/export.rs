@@ -93,7 +93,7 @@ impl Exporter {
     fn drain(&mut self) {
         loop {
             let look = Instant::now();
-            match self.reader.next() {
+            match self.reader.take() {
                 Ok(Some((number, _))) => {
                     self.last = Some((number, self.empty));
                     self.send();

@@ -145,10 +145,12 @@ impl Importer {
         if self.watch.goes_on(now) {
             say(format_args!("import {name}: goes on"));
         }
+        let is_first = !self.watch.has_fallen_back();
         if !self.watch.falls_back(now) {
             return;
         }
-        if self.counts.fallbacks.fetch_add(1, Relaxed) == 0 {
+        count(&self.counts.fallbacks);
+        if is_first {
             say(format_args!(
                 "import {name}: falls back: nothing younger than {max_age:?} was heard"
             ));

@@ -13,10 +13,10 @@ bulkhead-bridge [FILE] [--report MS]
 
 Publishes channels to Zenoh and takes in what is published elsewhere.
 FILE   what to bridge (doc/interfaces/bridge.md); without one, what the partition's description says
---report MS   between two lines about an endpoint whose counts changed; 10000 if it is left out";
+--report MS   between two lines about an endpoint whose counts changed; 1000 if it is left out";
 
 /// Between two lines about an endpoint.
-const REPORT: Duration = Duration::from_secs(10);
+const REPORT: Duration = Duration::from_secs(1);
 
 /// What was asked.
 #[derive(Default)]

@@ -24,10 +24,10 @@ pub struct Watch {
     last: Option<Attachment>,
     /// The moment from which its age counts: a bound from below on when it was written, as far as is known.
     written: Option<Instant>,
-    /// It fell back so many times since something came.
-    fallbacks: u32,
-    /// When there was last something to go by.
-    since: Instant,
+    /// Since when it listens.
+    began: Instant,
+    /// When it fell back last, while nothing fresh came.
+    fell_back: Option<Instant>,
 }
 
 impl Watch {
@@ -38,8 +38,8 @@ impl Watch {
             max_age,
             last: None,
             written: None,
-            fallbacks: 0,
-            since: now,
+            began: now,
+            fell_back: None,
         }
     }
 
@@ -74,27 +74,29 @@ impl Watch {
         };
         match (self.last, self.age(now)) {
             (Some(_), age) => age.is_none_or(|age| age > max_age),
-            (None, _) => now.saturating_duration_since(self.since) > max_age,
+            (None, _) => now.saturating_duration_since(self.began) > max_age,
         }
     }
 
     /// Whether the fallback is to take the place of what came: at once when that is too old, then once in each `max_age`.
     pub fn falls_back(&mut self, now: Instant) -> bool {
-        if !self.is_stale(now) {
-            return false;
-        }
-        let waited = now.saturating_duration_since(self.since);
-        let due = self.fallbacks == 0 || self.max_age.is_some_and(|age| waited > age);
+        let passed = |at: Instant| Some(now.saturating_duration_since(at)) > self.max_age;
+        let due = self.is_stale(now) && self.fell_back.is_none_or(passed);
         if due {
-            self.since = now;
-            self.fallbacks = self.fallbacks.saturating_add(1);
+            self.fell_back = Some(now);
         }
         due
     }
 
+    /// Whether it fell back and nothing fresh came since.
+    #[must_use]
+    pub fn has_fallen_back(&self) -> bool {
+        self.fell_back.is_some()
+    }
+
     /// Whether it had fallen back and something fresh is there.
     pub fn goes_on(&mut self, now: Instant) -> bool {
-        !self.is_stale(now) && std::mem::take(&mut self.fallbacks) > 0
+        !self.is_stale(now) && self.fell_back.take().is_some()
     }
 }
 
@@ -161,6 +163,7 @@ mod tests {
         let mut watch = Watch::new(Some(100 * MS), now);
         assert!(!watch.falls_back(now + 100 * MS) && !watch.goes_on(now + 100 * MS));
         assert!(watch.falls_back(now + 101 * MS) && !watch.falls_back(now + 150 * MS));
+        assert!(!watch.goes_on(now + 150 * MS), "nobody was heard");
         assert!(watch.falls_back(now + 202 * MS));
         watch.hear(message(1, 1, MS), now + 210 * MS);
         assert!(watch.goes_on(now + 210 * MS) && !watch.goes_on(now + 210 * MS));

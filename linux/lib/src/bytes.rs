@@ -37,7 +37,7 @@ impl BytesReader {
     ///
     /// # Errors
     /// The peer wrote nonsense; this end has re-synchronised and may go on.
-    pub fn next(&mut self) -> Result<Option<(u64, &[u8])>, Error> {
+    pub fn take(&mut self) -> Result<Option<(u64, &[u8])>, Error> {
         match self.input.take_new(&mut self.message) {
             Ok(number) => Ok(Some((number, &self.message))),
             Err(BufferError::Empty) => Ok(None),

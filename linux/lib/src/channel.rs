@@ -109,6 +109,19 @@ impl Channel {
         })
     }
 
+    /// The same, made anew: so many bytes of zeros.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn create_file(path: &Path, bytes: usize, description: Description) -> Result<Self, Error> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        std::fs::create_dir_all(folder).map_err(Error::file(folder))?;
+        let file = File::create(path).map_err(Error::file(path))?;
+        let sized = file.set_len(bytes as u64);
+        sized.map_err(Error::file(path))?;
+        Self::over_file(path, description)
+    }
+
     pub(crate) fn open(name: &str, folder: &Path, path: &Path) -> Result<Self, Error> {
         let description = Description::read(name, folder)?;
         let writable = !description.read_only;

@@ -253,12 +253,12 @@ fn bytes_go_with_their_numbers() {
         let [writing, reading] = over_file(&fake, kind);
         let mut writer = writing.bytes_writer().unwrap();
         let mut reader = reading.bytes_reader().unwrap();
-        assert_eq!(reader.next().unwrap(), None);
+        assert_eq!(reader.take().unwrap(), None);
         let put = (1..=9_u8).filter(|&number| writer.put(&[number; 12]).is_ok());
         assert_eq!(put.count(), room, "{kind:?}");
         let first = if kind == Kind::Ring { 1 } else { 9 };
         let taken = reader
-            .next()
+            .take()
             .unwrap()
             .map(|(number, bytes)| (number, bytes.to_vec()));
         assert_eq!(taken, Some((u64::from(first), vec![first; 12])));

@@ -6,11 +6,14 @@ use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{
-    Can, Channel, Error, Partition, Peer, Trace, keep_to_core, lock_memory, reserve, ticks,
+    Can, Channel, Description, Error, Kind as ChannelKind, Partition, Peer, Role, Trace,
+    keep_to_core, lock_memory, reserve, ticks,
 };
 use bulkhead_stages::functions::{self, Function};
-use bulkhead_stages::link::{self, Input, Kind, Output};
+use bulkhead_stages::link::{self, Input, Kind, OUTWARD_PLACES, Output};
+use bulkhead_stages::message::BYTES;
 use bulkhead_stages::work::{ENDS, Work};
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -30,6 +33,8 @@ pub struct Around<'a> {
     pub interface: Option<&'a str>,
     /// Rounds of a loop that a job computes for each microsecond of its budget.
     pub rounds: u64,
+    /// The folder in which the bridge looks for the buffers of last stages.
+    pub outward: Option<&'a Path>,
 }
 
 /// Why a pipe is not started.
@@ -250,6 +255,12 @@ impl<'b> Builder<'b> {
         for crossing in &self.pipe.crossings {
             self.cross(crossing)?;
         }
+        for number in self
+            .here()
+            .filter(|&number| self.pipe.stages[number].bridged)
+        {
+            self.lead_outward(number)?;
+        }
         let awaits = Arc::new(std::mem::take(&mut self.awaits));
         let here = self.here().collect::<Vec<_>>().into_iter();
         let ready = here.map(|number| self.ready(number, &awaits, left));
@@ -322,6 +333,38 @@ impl<'b> Builder<'b> {
             self.across[to] |= 1 << place;
         }
         self.awaits.extend(peer);
+        self.channels.push(channel);
+        Ok(())
+    }
+
+    /// Makes the buffer from which the bridge takes what a last stage sends: a file, empty at each start.
+    fn lead_outward(&mut self, number: usize) -> Result<(), StartError> {
+        let kind = match self.pipe.each {
+            true => Kind::Each(OUTWARD_PLACES),
+            false => Kind::Newest,
+        };
+        let name = format!("{}.{}", self.pipe.name, number + 1);
+        let none = || self.no_buffer(number, number);
+        let path = self.around.outward.ok_or_else(none)?.join(&name);
+        let bytes = kind.bytes().ok_or_else(none)?;
+        let description = Description {
+            name,
+            peer: String::new(),
+            standby: None,
+            kind: match self.pipe.each {
+                true => ChannelKind::Ring,
+                false => ChannelKind::FourSlot,
+            },
+            role: Role::Writer,
+            message_bytes: BYTES,
+            messages: OUTWARD_PLACES as usize,
+            read_only: false,
+        };
+        let made = Channel::create_file(&path, bytes, description);
+        let channel = made.map_err(|error| self.device(error))?;
+        let region = channel.region().map_err(|error| self.device(error))?;
+        let output = Output::attach(kind, region).ok_or_else(none)?;
+        self.outputs[number].push((output, None));
         self.channels.push(channel);
         Ok(())
     }

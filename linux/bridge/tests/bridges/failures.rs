@@ -81,7 +81,7 @@ fn who_is_not_there_is_named_and_tried_again() {
     let mut reader = there.reader();
     until("the value", || {
         reader
-            .next()
+            .take()
             .expect("sound")
             .is_some_and(|(_, bytes)| number(bytes) == 3)
     });

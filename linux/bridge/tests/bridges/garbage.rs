@@ -88,7 +88,7 @@ fn garbage_is_refused_and_counted() {
         sound.wait().expect("sent");
         let mut reader = there.reader();
         until("what is sound", || {
-            let read = reader.next().expect("sound");
+            let read = reader.take().expect("sound");
             read.is_some_and(|(_, bytes)| number(bytes) == 5)
         });
         runs.says(&["1 taken, 0 missed, 12 refused"]);
@@ -116,7 +116,7 @@ fn a_damaged_channel_is_counted_and_goes_on() {
     let mut writer = here.writer();
     writer.put(&message(1)).expect("room");
     let mut reader = there.reader();
-    until("the first", || reader.next().expect("sound").is_some());
+    until("the first", || reader.take().expect("sound").is_some());
     // The writer's word of the ring, from outside.
     let path = folder.path().join("here");
     let mut file = std::fs::File::options()
@@ -129,7 +129,7 @@ fn a_damaged_channel_is_counted_and_goes_on() {
         sleep(Duration::from_millis(1));
         let _until_both_agree = here.writer().put(&message(2));
         reader
-            .next()
+            .take()
             .expect("sound")
             .is_some_and(|(_, bytes)| number(bytes) == 2)
     });

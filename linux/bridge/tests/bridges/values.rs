@@ -27,7 +27,7 @@ fn the_newest_value_arrives() {
             written += 1;
             writer.put(&message(written)).expect("four slots have room");
         }
-        if let Some((_, bytes)) = reader.next().expect("sound") {
+        if let Some((_, bytes)) = reader.take().expect("sound") {
             let came = number(bytes);
             assert!(came > read && came <= written, "{came} after {read}");
             read = came;
@@ -59,7 +59,7 @@ fn who_comes_late_finds_the_newest() {
     let mut reader = there.reader();
     until("the value", || {
         reader
-            .next()
+            .take()
             .expect("sound")
             .is_some_and(|(_, bytes)| number(bytes) == 77)
     });
@@ -96,7 +96,7 @@ fn a_ring_loses_nothing() {
     let mut reader = there.reader();
     let mut read = 0;
     until("all of them", || {
-        while let Some((_, bytes)) = reader.next().expect("sound") {
+        while let Some((_, bytes)) = reader.take().expect("sound") {
             assert_eq!(number(bytes), read + 1, "each, in its order");
             read += 1;
         }
@@ -145,7 +145,7 @@ fn a_full_ring_holds_up_nobody_else() {
         written += 1;
         speed.put(&message(written)).expect("room");
         read = reader
-            .next()
+            .take()
             .expect("sound")
             .map_or(read, |(_, bytes)| number(bytes));
         logged == 500 && read > 500
@@ -172,7 +172,7 @@ fn what_is_old_raises_the_fallback_until_something_comes() {
     let mut reader = there.reader();
     let mut newest = |wanted: &[u8]| {
         reader
-            .next()
+            .take()
             .expect("sound")
             .is_some_and(|(_, bytes)| bytes == wanted)
     };
