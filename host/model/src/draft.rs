@@ -25,7 +25,8 @@ use crate::board::{Board, Device, FunctionKind};
 use crate::document::{At, Table, Value};
 use crate::profile::Named;
 use crate::source::Sources;
-use crate::system::{Clock, Span};
+use crate::system::{Channel, Clock, Span};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,6 +66,8 @@ pub(crate) struct Draft {
     pub(crate) pipes: Vec<PipeDraft>,
     pub(crate) run_for: Field<u64>,
     pub(crate) clock: Field<Clock>,
+    /// Channels that pipes need between partitions, once somebody asked.
+    pub(crate) crossings: OnceCell<Vec<Channel>>,
 }
 
 impl<T> Field<T> {
@@ -143,6 +146,7 @@ impl Draft {
             pipes: Section::named(table, "pipe").map(PipeDraft::read).collect(),
             run_for: run.number("for"),
             clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
+            crossings: OnceCell::new(),
         }
     }
 
