@@ -63,6 +63,8 @@ pub(crate) struct Places {
 /// A stage before it runs.
 pub(crate) struct Ready {
     pub(crate) stage: Stage,
+    /// Its place in its pipe.
+    pub(crate) place: usize,
     pub(crate) shared: Arc<Shared>,
     pub(crate) work: Work,
     /// With who is fed, if that is here.

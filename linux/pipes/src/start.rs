@@ -93,9 +93,20 @@ pub struct Count<'s> {
     pub fallbacks: u64,
 }
 
+/// A stage that runs.
+struct Running {
+    pipe: String,
+    /// Its place there.
+    place: usize,
+    function: String,
+    shared: Arc<Shared>,
+    /// Of its fallbacks, those that were recorded.
+    recorded: AtomicU64,
+}
+
 /// Pipes that run.
 pub struct Stages {
-    stages: Vec<(String, String, Arc<Shared>)>,
+    stages: Vec<Running>,
     left: Receiver<Left>,
     /// Kept open: others cannot have them meanwhile.
     channels: Vec<Channel>,
@@ -105,17 +116,30 @@ impl Stages {
     /// What each did so far.
     pub fn counts(&self) -> impl Iterator<Item = Count<'_>> {
         let all = self.stages.iter();
-        all.map(|(pipe, stage, shared)| Count {
-            pipe,
-            stage,
-            jobs: shared.jobs.load(Relaxed),
-            dropped: shared.dropped.load(Relaxed),
-            fallbacks: shared.fallbacks.load(Relaxed),
+        all.map(|running| Count {
+            pipe: &running.pipe,
+            stage: &running.function,
+            jobs: running.shared.jobs.load(Relaxed),
+            dropped: running.shared.dropped.load(Relaxed),
+            fallbacks: running.shared.fallbacks.load(Relaxed),
         })
     }
 
-    /// Records what left since the last call.
+    /// Records what left since the last call, and which stages fell back.
     pub fn record(&self, trace: &Trace) {
+        for running in &self.stages {
+            let count = running.shared.fallbacks.load(Relaxed);
+            if running.recorded.swap(count, Relaxed) != count {
+                trace.write(&Event {
+                    ticks: ticks(),
+                    kind: EventKind::FellBack as u32,
+                    sequence: count as u32,
+                    a: running.shared.oldest.load(Relaxed),
+                    b: running.place as u64,
+                    name: name_field(&running.pipe),
+                });
+            }
+        }
         for Left {
             message,
             at,
@@ -165,7 +189,7 @@ pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError
 }
 
 /// Reserves for each stage, then lets all of them begin, or none.
-fn begin(pipe: &Pipe, ready: Vec<Ready>) -> Result<Vec<(String, String, Arc<Shared>)>, StartError> {
+fn begin(pipe: &Pipe, ready: Vec<Ready>) -> Result<Vec<Running>, StartError> {
     let mut begun = Vec::new();
     let mut refusal = None;
     let (all_answered, goes) = (
@@ -175,11 +199,13 @@ fn begin(pipe: &Pipe, ready: Vec<Ready>) -> Result<Vec<(String, String, Arc<Shar
     let (started, answers) = channel();
     for one in ready {
         let shared = Arc::clone(&one.shared);
-        begun.push((
-            pipe.name.clone(),
-            one.stage.function.clone(),
-            Arc::clone(&shared),
-        ));
+        begun.push(Running {
+            pipe: pipe.name.clone(),
+            place: one.place,
+            function: one.stage.function.clone(),
+            shared: Arc::clone(&shared),
+            recorded: AtomicU64::new(0),
+        });
         let (started, all, goes) = (
             started.clone(),
             Arc::clone(&all_answered),
@@ -400,6 +426,7 @@ impl<'b> Builder<'b> {
                 fallback,
             ),
             stage: stage.clone(),
+            place: number,
             shared: Arc::clone(&self.shared[number]),
             outputs: std::mem::take(&mut self.outputs[number]),
             can: self.can(stage)?,
