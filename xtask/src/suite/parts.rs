@@ -1,5 +1,6 @@
 //! The parts of the test suite
 
+use crate::licences::BRIDGE;
 use crate::workspace::Workspace;
 use std::process::Command;
 
@@ -14,8 +15,6 @@ const BARE: [(&str, &[&str]); 2] = [
 /// Whole systems under the emulator: no default member, so that `cargo test` does not run them.
 const EMULATOR_TESTS: &str = "bulkhead-qemu-tests";
 const LINUX_TARGET: &str = "aarch64-unknown-linux-musl";
-/// A workspace of its own, for the many crates that it needs.
-const BRIDGE: &str = "linux/bridge/Cargo.toml";
 const WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
 /// A command and the name of its log.
@@ -49,6 +48,7 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
     ];
     if long {
         parts.push(suite.ignored().counting());
+        parts.push(suite.cargo("licences-bridge", &["xtask", "licences", "--bridge"]));
         parts.push(suite.lint_bridge());
         parts.push(suite.bridge().counting());
     }

@@ -7,7 +7,7 @@ use crate::draft::Draft;
 crate::rules::rule! {
     Error, "bridge-from",
     "what a bridge imports comes from an endpoint of another machine, `HOST:PARTITION:SPACE:ENDPOINT`",
-    "That machine's description is not known here; its tool derives the names of what goes out, and `bulkhead check -v` there lists \
+    "That machine's description is not known here; its tool derives the names of what goes out, and `bulkhead check` there lists \
      them. Within this machine a channel is shorter.",
     check
 }
