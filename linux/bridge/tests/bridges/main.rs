@@ -7,3 +7,4 @@ mod failures;
 mod garbage;
 mod machine;
 mod values;
+mod wire;

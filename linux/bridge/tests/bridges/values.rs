@@ -1,6 +1,7 @@
 //! What is written on one machine is read on the other
 
 use crate::machine::{BYTES, Buffer, Machine, free_port, message, number, until};
+use crate::wire::Wire;
 use bulkhead_linux::Kind;
 use std::thread;
 use tempfile::tempdir;
@@ -200,4 +201,50 @@ fn what_is_old_raises_the_fallback_until_something_comes() {
         until("the fallback", || newest(&[0xff; BYTES]));
     }
     there_runs.says(&["falls back: nothing younger than 400ms was heard"]);
+}
+
+/// What was under way when the wire was cut is lost, and known to be: each message came, or was missed.
+#[test]
+fn what_a_cut_wire_loses_is_counted() {
+    let folder = tempdir().expect("a folder");
+    let [here, there] = ["here", "there"].map(|name| Buffer::new(folder.path(), name, Kind::Ring));
+    let port = free_port();
+    let wire = Wire::to(port);
+    let lines = [
+        format!("listen tcp/127.0.0.1:{port}"),
+        here.line(),
+        "export here car:a:b:log".to_owned(),
+    ];
+    let _here_runs = Machine::start(folder.path(), &lines);
+    let lines = [
+        format!("connect tcp/127.0.0.1:{}", wire.port),
+        there.line(),
+        "import there car:a:b:log".to_owned(),
+    ];
+    let there_runs = Machine::start(folder.path(), &lines);
+    let (mut writer, mut reader) = (here.writer(), there.reader());
+    let (mut written, mut read, mut last, mut cuts) = (0, 0, 0, 0);
+    until("the last", || {
+        // The end is written after the last cut, so that something tells of what that lost.
+        let most = if cuts < 3 { EACH - 3000 } else { EACH };
+        for _ in 0..4 {
+            written += u64::from(written < most && writer.put(&message(written + 1)).is_ok());
+        }
+        while let Some((_, bytes)) = reader.take().expect("sound") {
+            let came = number(bytes);
+            assert!(came > last && came <= written, "{came} after {last}");
+            (read, last) = (read + 1, came);
+        }
+        if read > 2000 * (cuts + 1) && cuts < 3 {
+            wire.cut();
+            cuts += 1;
+        }
+        // While nobody hears, the ring keeps what it has; so the last one comes.
+        last == EACH
+    });
+    assert_eq!(cuts, 3);
+    there_runs.says(&[&format!(
+        "{read} taken, {} missed, 0 refused, 0 dropped",
+        EACH - read
+    )]);
 }
