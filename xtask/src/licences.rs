@@ -1,13 +1,15 @@
 //! Licences: what is ours says so, what is not has one we accept
 
 use crate::workspace::Workspace;
-use cargo_metadata::Package;
+use cargo_metadata::{MetadataCommand, Package};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use spdx::{Expression, LicenseReq, ParseMode};
 use std::path::Path;
 
 /// Of all that is ours, but for the kernel module.
 const OURS: &str = "Apache-2.0 OR MIT";
+/// A workspace of its own.
+pub(crate) const BRIDGE: &str = "linux/bridge/Cargo.toml";
 /// First line of the kernel module's sources.
 const KERNEL: &str = "SPDX-License-Identifier: GPL-2.0";
 
@@ -17,9 +19,26 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
         .metadata
         .packages
         .iter()
-        .filter_map(|package| refused(workspace, package))
+        .filter_map(|package| refused(&workspace.rules.licences.accepted, package))
         .collect();
     wrong.extend(unmarked_sources(&workspace.root.join("linux/kmod"))?);
+    tell(&wrong)
+}
+
+/// The same of what the bridge to other machines is made of.
+pub(crate) fn check_bridge(workspace: &Workspace) -> Result<()> {
+    let mut command = MetadataCommand::new();
+    command.manifest_path(workspace.root.join(BRIDGE));
+    command.other_options(["--locked".to_owned()]);
+    let metadata = command.exec().into_diagnostic()?;
+    let rules = &workspace.rules.licences;
+    let accepted = [rules.accepted.as_slice(), &rules.bridge].concat();
+    let packages = metadata.packages.iter();
+    let wrong: Vec<_> = packages.filter_map(|one| refused(&accepted, one)).collect();
+    tell(&wrong)
+}
+
+fn tell(wrong: &[String]) -> Result<()> {
     if wrong.is_empty() {
         return Ok(());
     }
@@ -29,19 +48,18 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     ))
 }
 
-fn refused(workspace: &Workspace, package: &Package) -> Option<String> {
+fn refused(accepted: &[String], package: &Package) -> Option<String> {
     let licence = package.license.as_deref().unwrap_or("none");
     let ours = package.source.is_none();
     let fine = if ours {
         licence == OURS
     } else {
-        is_accepted(workspace, licence)
+        is_accepted(accepted, licence)
     };
     (!fine).then(|| format!("{} {}: {licence}", package.name, package.version))
 }
 
-fn is_accepted(workspace: &Workspace, licence: &str) -> bool {
-    let accepted = &workspace.rules.licences.accepted;
+fn is_accepted(accepted: &[String], licence: &str) -> bool {
     Expression::parse_mode(licence, ParseMode::LAX).is_ok_and(|expression| {
         expression.evaluate(|one: &LicenseReq| accepted.contains(&one.to_string()))
     })

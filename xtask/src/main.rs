@@ -23,7 +23,11 @@ enum Chore {
     /// Every dependency is one that layers.toml allows.
     Layers,
     /// Every crate has a licence that layers.toml accepts, every kernel file the kernel's.
-    Licences,
+    Licences {
+        /// Of the bridge, which is a workspace of its own.
+        #[arg(long)]
+        bridge: bool,
+    },
     /// Writes the C headers of the Linux side from the crate `abi`.
     Headers {
         /// Only says whether they are up to date.
@@ -50,7 +54,8 @@ fn main() -> Result<()> {
     match chore {
         Chore::Check => check(&workspace),
         Chore::Layers => layers::check(&workspace),
-        Chore::Licences => licences::check(&workspace),
+        Chore::Licences { bridge: false } => licences::check(&workspace),
+        Chore::Licences { bridge: true } => licences::check_bridge(&workspace),
         Chore::Headers { check: true } => headers::check(&workspace),
         Chore::Headers { check: false } => headers::write(&workspace),
         Chore::Loops => loops::check(&workspace),

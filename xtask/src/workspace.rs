@@ -25,6 +25,8 @@ pub(crate) struct Rules {
 #[derive(Deserialize)]
 pub(crate) struct LicenceRules {
     pub(crate) accepted: Vec<String>,
+    /// In the bridge, besides.
+    pub(crate) bridge: Vec<String>,
 }
 
 /// One layer.

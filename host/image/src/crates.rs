@@ -99,14 +99,18 @@ pub fn build_variant(
         return build(root, target, crates, 0);
     }
     let mut command = command(root, target, crates, 0);
-    let folder =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let folder = target_folder(root);
     let features = features.join(",");
     command.args(["--features", &features]);
     command
         .arg("--target-dir")
         .arg(folder.join("variants").join(&features));
     run(root, command, crates)
+}
+
+/// Where cargo leaves what it builds of the checkout.
+fn target_folder(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
 fn run(root: &Path, mut command: Command, crates: &[String]) -> Result<Executables, BuildError> {
@@ -194,13 +198,36 @@ fn executables(root: &Path, messages: &str) -> Result<Executables, BuildError> {
 /// # Errors
 /// As for [`build`]; or it has no program, or several.
 pub fn build_outside(root: &Path, folder: &Path) -> Result<PathBuf, BuildError> {
+    outside(root, folder, Target::Partition, &[])
+}
+
+/// Builds a program for Linux that has a workspace of its own in the checkout; where it is.
+///
+/// # Errors
+/// As for [`build`]; or it has no program, or several.
+pub fn build_apart(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
+    let target = target_folder(root);
+    let more = [
+        OsString::from("--locked"),
+        OsString::from("--target-dir"),
+        target.into(),
+    ];
+    outside(root, &root.join(folder), Target::Linux, &more)
+}
+
+fn outside(
+    root: &Path,
+    folder: &Path,
+    target: Target,
+    more: &[OsString],
+) -> Result<PathBuf, BuildError> {
     let manifest = folder.join("Cargo.toml");
     let manifest =
         fs::canonicalize(&manifest).map_err(|error| BuildError::unreadable(&manifest, &error))?;
     let name = package_name(root, &manifest)?;
     let mut command = cargo(root);
-    command.args(["--target", Target::Partition.triple(), "--release"]);
-    command.arg("--manifest-path").arg(&manifest);
+    command.args(["--target", target.triple(), "--release"]);
+    command.arg("--manifest-path").arg(&manifest).args(more);
     let output = command.output().map_err(|error| no_cargo(&error))?;
     if !output.status.success() {
         return Err(failed(&[name], &output));

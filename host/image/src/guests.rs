@@ -1,7 +1,7 @@
 //! The images of all partitions
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bulkhead_formats::address::Ipa;
 use bulkhead_model::system::{
@@ -20,6 +20,9 @@ use crate::{BuildOptions, components, elf, linux, output, sources};
 
 /// Crate of the programs in the initial file system.
 const AGENT: &str = "bulkhead-agent";
+
+/// Folder of the program that carries endpoints to other machines, a workspace of its own.
+const BRIDGE: &str = "linux/bridge";
 
 /// Builds and reads the images of all partitions.
 ///
@@ -44,6 +47,8 @@ struct Gatherer<'a> {
     built: Executables,
     kernel: Executables,
     agent: Executables,
+    /// Where the bridge is, if a partition has one.
+    bridge: Option<PathBuf>,
 }
 
 fn images(system: &System) -> impl Iterator<Item = &Image> {
@@ -113,6 +118,7 @@ impl<'a> Gatherer<'a> {
         };
         progress.doing(listed(&agent));
         let agent = crates::build(&options.root, Target::Linux, &agent, 0)?;
+        let bridge = bridge(system, options, progress)?;
         progress.doing("reading images");
         Ok(Self {
             system,
@@ -120,6 +126,7 @@ impl<'a> Gatherer<'a> {
             built,
             kernel,
             agent,
+            bridge,
         })
     }
 
@@ -225,18 +232,32 @@ impl<'a> Gatherer<'a> {
                 .out_dir
                 .join(format!("{}.initrd.cpio", partition.name)),
         };
-        let none = Vec::new();
+        let mut programs = self.agent.get(AGENT).cloned().unwrap_or_default();
+        programs.extend(self.bridge.clone().filter(|_| partition.bridge.is_some()));
         let bytes = initrd::build(&Contents {
             root: &self.options.root,
             busybox: &linux::busybox(&self.options.root),
             modules: &linux::modules(&self.options.root, kernel),
             drivers: &self.drivers(partition, kernel)?,
-            programs: self.agent.get(AGENT).unwrap_or(&none),
+            programs: &programs,
         })
         .map_err(|error| error.at(&partition.span))?;
         output::write(&path, &bytes)?;
         Ok(bytes)
     }
+}
+
+/// Builds the bridge where a partition asks for it.
+fn bridge(
+    system: &System,
+    options: &BuildOptions,
+    progress: &Progress,
+) -> Result<Option<PathBuf>, BuildError> {
+    if system.partitions.iter().all(|one| one.bridge.is_none()) {
+        return Ok(None);
+    }
+    progress.doing("building the bridge, with Zenoh; the first time this takes minutes");
+    crates::build_apart(&options.root, BRIDGE).map(Some)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, BuildError> {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `/init` and all else under `linux/initrd/` | as it is there, executable |
 //! | `/bin/busybox`, `/bin/sh` → busybox | from the distribution's package |
-//! | `/bin/…` | the programs of the agent's crate |
+//! | `/bin/…` | the programs of the agent's crate, and the bridge where the partition has one |
 //! | `/lib/modules/RELEASE/bulkhead.ko` | the kernel module, for each kernel this may be |
 //! | `/lib/modules/RELEASE/devices/NN-….ko` | the kernel's own drivers of the partition's functions, in order |
 //! | `/dev/console`, `/dev/null` | device nodes, for before `/dev` is mounted |
@@ -28,7 +28,7 @@ pub struct Contents<'a> {
     pub modules: &'a [Module],
     /// The kernels' own drivers of the partition's functions, in order.
     pub drivers: &'a [Module],
-    /// The agent's programs.
+    /// The agent's programs, and the bridge.
     pub programs: &'a [PathBuf],
 }
 

@@ -3,6 +3,7 @@
 //! Rules work on the draft and not on the finished system, so that one mistake does not hide the
 //! next. A field that was reported as wrong already is [`Field::Broken`]: nobody says more about it.
 
+mod bridge;
 mod channel;
 mod component;
 mod function;
@@ -11,6 +12,7 @@ mod pipe;
 mod section;
 mod time;
 
+pub(crate) use bridge::{BridgeDraft, ImportDraft};
 pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
 pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, SharedDraft, items, part};
 pub(crate) use function::FunctionDraft;
@@ -23,7 +25,8 @@ use crate::board::{Board, Device, FunctionKind};
 use crate::document::{At, Table, Value};
 use crate::profile::Named;
 use crate::source::Sources;
-use crate::system::{Clock, Span};
+use crate::system::{Channel, Clock, Span};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -63,6 +66,8 @@ pub(crate) struct Draft {
     pub(crate) pipes: Vec<PipeDraft>,
     pub(crate) run_for: Field<u64>,
     pub(crate) clock: Field<Clock>,
+    /// Channels that pipes need between partitions, once somebody asked.
+    pub(crate) crossings: OnceCell<Vec<Channel>>,
 }
 
 impl<T> Field<T> {
@@ -141,6 +146,7 @@ impl Draft {
             pipes: Section::named(table, "pipe").map(PipeDraft::read).collect(),
             run_for: run.number("for"),
             clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
+            crossings: OnceCell::new(),
         }
     }
 

@@ -7,6 +7,7 @@
 
 pub mod board;
 mod board_file;
+pub mod bridge;
 mod channel_size;
 mod components_text;
 pub mod diagnostic;

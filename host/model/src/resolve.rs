@@ -1,6 +1,7 @@
 //! From a sound draft to the system: names become ids, defaults are filled in
 
 use crate::board::Board;
+use crate::bridge;
 use crate::document::At;
 use crate::draft::{
     ChannelDraft, ComponentDraft, CoresDraft, Draft, Field, FunctionDraft, HOST, ImageDraft,
@@ -56,6 +57,17 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
     channels.extend(crossing::channels(&pipes));
     for (index, partition) in partitions.iter_mut().enumerate() {
         hold_crossings(partition, PartitionId(index), &pipes);
+    }
+    let around = bridge::Around {
+        partitions: &partitions,
+        channels: &channels,
+        pipes: &pipes,
+    };
+    let ids = (0..partitions.len()).map(PartitionId);
+    let bridges = ids.map(|id| bridge::resolve(&draft, id, &around));
+    let bridges: Vec<_> = bridges.collect::<Option<_>>()?;
+    for (partition, bridge) in partitions.iter_mut().zip(bridges) {
+        partition.bridge = bridge;
     }
     Some(System {
         name: draft.name.value()?,
@@ -149,6 +161,7 @@ fn resolve_partition(
             .map(|function| function.name.value.clone())
             .collect(),
         shared: all(&partition.shared, resolve_shared)?,
+        bridge: None,
     })
 }
 

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::board::{Board, FunctionKind};
+use crate::bridge::Bridge;
 use crate::channel_size;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::pipes::Pipe;
@@ -169,6 +170,8 @@ pub struct Partition {
     pub pipe_functions: Vec<String>,
     /// What components of it share.
     pub shared: Vec<SharedMemory>,
+    /// What of Linux goes beyond the machine, if anything does.
+    pub bridge: Option<Bridge>,
 }
 
 /// Memory that some components of a partition have in common.

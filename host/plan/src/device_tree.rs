@@ -12,6 +12,7 @@ use bulkhead_model::system::{Console, Image, Partition, PartitionId, System};
 use sha2::{Digest, Sha256};
 use vm_fdt::{FdtWriter, FdtWriterResult};
 
+use crate::bridge;
 use crate::ends;
 use crate::error::PlanError;
 use crate::guest_page::{EndFacts, ticks};
@@ -266,6 +267,9 @@ impl Facts<'_> {
         let pipes = pipes::pack(self.system, self.partition);
         if !pipes.is_empty() {
             fdt.property("bulkhead,pipes", &pipes)?;
+        }
+        if let Some(bridge) = &self.this().bridge {
+            fdt.property_string("bulkhead,bridge", &bridge::text(self.system, bridge))?;
         }
         fdt.property_u32("#address-cells", 2)?;
         fdt.property_u32("#size-cells", 2)?;

@@ -60,7 +60,11 @@ fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
     let solved = &pipe.solved;
     let name = |stage: usize| pipe.places[stage].function.clone();
     let required = solved.requirement.map(|required| required.flow);
+    let all = system.partitions.iter().enumerate();
+    let through = all.filter(|(index, _)| pipe.runs_in(PartitionId(*index)));
+    let through: Vec<_> = through.map(|(_, one)| one.name.clone()).collect();
     let path = |path: &solved::Path| PathManifest {
+        through: through.clone(),
         partition: system
             .partition(pipe.places[path.tail].partition)
             .name

@@ -9,6 +9,7 @@
 
 pub mod arena;
 pub mod blob;
+pub mod bridge;
 pub mod cores;
 pub mod device_tree;
 pub mod el2_map;

@@ -170,6 +170,9 @@ pub struct PathManifest {
     pub partition: String,
     /// Its pipe.
     pub pipe: String,
+    /// All partitions that run stages of the pipe.
+    #[serde(default)]
+    pub through: Vec<String>,
     /// Its number in [`bulkhead_abi::trace::EventKind::Delivered`].
     pub number: u64,
     /// First and last function.

@@ -76,3 +76,56 @@ fn an_emulated_console_says_everything_once() {
     ));
     assert!(!has(&tree, "keep_bootcon"));
 }
+
+const BRIDGED: &str = r#"
+[channel.goal]
+kind = "ring"
+from = "linux"
+to = "main"
+message = 8
+messages = 16
+
+[channel.speed]
+kind = "four-slot"
+from = "main"
+to = "linux"
+message = 16
+
+[partition.linux.function.sample]
+wcet = "100 us"
+reads = "timer"
+
+[partition.linux.function.emit]
+wcet = "100 us"
+writes = "bridge"
+
+[pipe.log]
+flow = "* sample | emit [50/s, 100 ms]"
+
+[partition.linux.bridge]
+host = "car"
+listen = ["tcp/0.0.0.0:7447"]
+connect = ["tcp/10.0.0.2:7447"]
+export = ["speed"]
+
+[partition.linux.bridge.import.goal]
+from = "dock:planner:main:goal"
+max_age = "500 ms"
+fallback = "0001Ff0000000010"
+"#;
+
+/// As the bridge reads it (`linux/bridge/src/config.rs`).
+#[test]
+fn the_bridge_is_told_what_goes_out_and_comes_in() {
+    let tree = tree("read-only", BRIDGED);
+    let lines = [
+        "listen tcp/0.0.0.0:7447",
+        "connect tcp/10.0.0.2:7447",
+        "export speed car:main:main:speed",
+        "channel log.2 ring 88 64 /run/bulkhead/log.2",
+        "export log.2 car:linux:agent:log.2",
+        "import goal dock:planner:main:goal max-age 500000000 fallback 0001ff0000000010",
+    ];
+    assert!(has(&tree, &format!("{}\0", lines.join("\n"))));
+    assert!(!has(&self::tree("read-only", ""), "bulkhead,bridge\0"));
+}

@@ -4,6 +4,9 @@ use crate::message::{BYTES, Message};
 use bulkhead_buffers::{Error, Region, four_slot, ring};
 use zerocopy::{FromZeros, IntoBytes};
 
+/// Places of a ring between a last stage in Linux and who carries its messages to other machines.
+pub const OUTWARD_PLACES: u32 = 64;
+
 /// How messages wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

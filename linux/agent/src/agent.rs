@@ -1,5 +1,6 @@
 //! One loop: the clock's tick, what is typed, what becomes of the peers
 
+use crate::bridge::Bridge;
 use crate::command::{Command, HELP, parse};
 use crate::console::{Lines, say};
 use crate::drive::Drive;
@@ -25,6 +26,7 @@ pub(crate) struct Agent {
     drive: Option<Drive>,
     fault: Option<Fault>,
     pipes: Option<Pipes>,
+    bridge: Option<Bridge>,
     links: Vec<Link>,
     lines: Option<Lines>,
     shell: Option<Child>,
@@ -48,7 +50,9 @@ impl Agent {
         let fault = Fault::of(&partition)?;
         let mut links = partition.links()?;
         links.retain(|link| link.partition() != partition.name());
-        let pipes = Pipes::start(&partition, &trace, 1000 / TICK.as_millis() as u64)?;
+        let second = 1000 / TICK.as_millis() as u64;
+        let pipes = Pipes::start(&partition, &trace, second)?;
+        let bridge = Bridge::start(&partition, second);
         let timer = timer()?;
         if let Err(error) = partition.announce() {
             say(format_args!("agent: not announced: {error}"));
@@ -64,6 +68,7 @@ impl Agent {
             drive,
             fault,
             pipes,
+            bridge,
             links,
             lines,
             shell: None,
@@ -115,6 +120,9 @@ impl Agent {
         }
         if let Some(pipes) = &self.pipes {
             pipes.tick(self.tick);
+        }
+        if let Some(bridge) = &mut self.bridge {
+            bridge.tick();
         }
         if let Some(fault) = &mut self.fault {
             let period = TICK.as_millis() as u64 * frequency_hz() / 1000;

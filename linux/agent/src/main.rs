@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod bridge;
 mod can;
 mod command;
 mod console;

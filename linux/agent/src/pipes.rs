@@ -5,6 +5,10 @@
 use crate::console::say;
 use bulkhead_linux::{Error, Partition, Trace};
 use bulkhead_linux_pipes::{Around, Plan, Stages, start};
+use std::path::Path;
+
+/// Where the bridge looks for what last stages send.
+const OUTWARD: &str = "/run/bulkhead";
 
 /// Stages that run, and how often they are looked after.
 pub(crate) struct Pipes {
@@ -30,6 +34,7 @@ impl Pipes {
                 .argument("rounds")
                 .and_then(|word| word.parse().ok())
                 .unwrap_or(0),
+            outward: Some(Path::new(OUTWARD)),
             ..Around::default()
         };
         let (stages, refused) = start(&plan, &around)?;

@@ -2,7 +2,7 @@
 
 use crate::map::Mapping;
 use crate::messages::Message;
-use crate::{Error, Receiver, Sender, Trace, attributes};
+use crate::{BytesReader, BytesWriter, Error, Receiver, Sender, Trace, attributes};
 use bulkhead_buffers::{Region, View};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
@@ -10,6 +10,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 pub use bulkhead_abi::guest::{ChannelKind as Kind, Role};
 
@@ -82,9 +84,44 @@ pub struct Channel {
     path: PathBuf,
     file: File,
     mapping: Mapping,
+    /// A file of the module, and not an ordinary one: it has doorbells.
+    of_module: bool,
 }
 
 impl Channel {
+    /// The same buffer in an ordinary file, between programs of one Linux. The file has the buffer's size, and is all zeros
+    /// before anybody used it.
+    ///
+    /// # Errors
+    /// The file cannot be opened or mapped.
+    pub fn over_file(path: &Path, description: Description) -> Result<Self, Error> {
+        let writable = !description.read_only;
+        let file = File::options().read(true).write(writable).open(path);
+        let file = file.map_err(Error::file(path))?;
+        let bytes = file.metadata().map_err(Error::file(path))?.len();
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        Ok(Self {
+            mapping: Mapping::new(path, &file, bytes, writable)?,
+            path: path.to_owned(),
+            description,
+            file,
+            of_module: false,
+        })
+    }
+
+    /// The same, made anew: so many bytes of zeros.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn create_file(path: &Path, bytes: usize, description: Description) -> Result<Self, Error> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        std::fs::create_dir_all(folder).map_err(Error::file(folder))?;
+        let file = File::create(path).map_err(Error::file(path))?;
+        let sized = file.set_len(bytes as u64);
+        sized.map_err(Error::file(path))?;
+        Self::over_file(path, description)
+    }
+
     pub(crate) fn open(name: &str, folder: &Path, path: &Path) -> Result<Self, Error> {
         let description = Description::read(name, folder)?;
         let writable = !description.read_only;
@@ -102,6 +139,7 @@ impl Channel {
             path: path.to_owned(),
             file,
             mapping,
+            of_module: true,
         })
     }
 
@@ -162,11 +200,31 @@ impl Channel {
         Receiver::attach(self, trace.clone())
     }
 
+    /// The receiving end, for messages as they lie in the memory (see [`BytesReader`]).
+    ///
+    /// # Errors
+    /// This end does not receive, or the kind is neither four slots nor a ring.
+    pub fn bytes_reader(&self) -> Result<BytesReader, Error> {
+        BytesReader::attach(self)
+    }
+
+    /// The sending end, for messages as they lie in the memory (see [`BytesWriter`]).
+    ///
+    /// # Errors
+    /// This end does not send, or the kind is neither four slots nor a ring.
+    pub fn bytes_writer(&self) -> Result<BytesWriter, Error> {
+        BytesWriter::attach(self)
+    }
+
     /// Rings the peer: an entry to the monitor, within the rate limit of the description.
     ///
     /// # Errors
     /// The description gives this end no doorbell.
     pub fn ring(&self) -> Result<(), Error> {
+        if !self.of_module {
+            let none = std::io::Error::from(ErrorKind::Unsupported);
+            return Err(Error::file(&self.path)(none));
+        }
         (&self.file)
             .write_all(&[1])
             .map_err(Error::file(&self.path))
@@ -177,6 +235,10 @@ impl Channel {
     /// # Errors
     /// The module's device cannot be read.
     pub fn wait(&self, timeout: u16) -> Result<u64, Error> {
+        if !self.of_module {
+            sleep(Duration::from_millis(timeout.into()));
+            return Ok(0);
+        }
         let mut fds = [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)];
         poll(&mut fds, PollTimeout::from(timeout)).map_err(Error::errno(&self.path))?;
         self.rings()
@@ -187,6 +249,9 @@ impl Channel {
     /// # Errors
     /// The module's device cannot be read.
     pub fn rings(&self) -> Result<u64, Error> {
+        if !self.of_module {
+            return Ok(0);
+        }
         let mut count = [0; 8];
         match (&self.file).read_exact(&mut count) {
             Ok(()) => Ok(u64::from_ne_bytes(count)),

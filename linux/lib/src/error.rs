@@ -58,6 +58,12 @@ pub enum Error {
         /// The channel.
         channel: String,
     },
+    /// The channel is neither four slots nor a ring.
+    #[error("channel \"{channel}\" is neither four slots nor a ring; only those carry bytes")]
+    NoBytes {
+        /// The channel.
+        channel: String,
+    },
     /// The channel's messages have another size than the program's type.
     #[error("channel \"{channel}\" has messages of {described} bytes, the program wants {wanted}")]
     MessageSize {

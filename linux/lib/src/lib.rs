@@ -6,12 +6,16 @@
 //! ([`Partition::status`]), the consoles of other partitions, and the trace, which senders and
 //! receivers fill by themselves.
 //!
+//! What carries messages on without knowing them takes them as bytes ([`BytesReader`], [`BytesWriter`]), also between programs
+//! of one Linux ([`Channel::over_file`]).
+//!
 //! A CAN controller that the partition owns is a [`Can`]; a thread gets time of its own by [`reserve`].
 //!
 //! No call here enters the monitor but [`Partition::announce`], [`Channel::ring`], opening or dropping
 //! a channel that is mapped on demand, and [`Partition::control`].
 
 mod attributes;
+mod bytes;
 mod can;
 mod channel;
 mod clock;
@@ -30,6 +34,7 @@ mod tests;
 
 pub use bulkhead_abi::can::Frame;
 pub use bulkhead_abi::status::LinkState;
+pub use bytes::{BytesReader, BytesWriter};
 pub use can::Can;
 pub use channel::{Channel, Description, Kind, Role};
 pub use clock::{frequency_hz, ticks};

@@ -5,8 +5,8 @@
 //! their partition's trace. Numbers go on over restarts of the sender where the buffer counts
 //! messages; a mailbox counts parts of both directions, so there they begin anew.
 
-mod input;
-mod output;
+pub(crate) mod input;
+pub(crate) mod output;
 
 use crate::{Channel, Error, Role, Trace, clock};
 use bulkhead_abi::trace::Stamp;
@@ -140,19 +140,9 @@ impl<T: Message> Receiver<T> {
 
 /// The type and the end are those of the description.
 fn expect<T>(channel: &Channel, role: Role) -> Result<(), Error> {
+    expect_end(channel, role)?;
     let description = channel.description();
     let channel = || description.name.clone();
-    if description.role != role {
-        let role = if role == Role::Writer {
-            "reader"
-        } else {
-            "writer"
-        };
-        return Err(Error::WrongEnd {
-            channel: channel(),
-            role,
-        });
-    }
     let (described, wanted) = (description.message_bytes, size_of::<T>());
     if described != wanted || wanted < STAMP_BYTES {
         return Err(Error::MessageSize {
@@ -164,7 +154,22 @@ fn expect<T>(channel: &Channel, role: Role) -> Result<(), Error> {
     Ok(())
 }
 
-fn failed(channel: &str) -> impl FnOnce(BufferError) -> Error {
+/// The end is that of the description.
+pub(crate) fn expect_end(channel: &Channel, role: Role) -> Result<(), Error> {
+    let description = channel.description();
+    if description.role == role {
+        return Ok(());
+    }
+    Err(Error::WrongEnd {
+        channel: description.name.clone(),
+        role: match role {
+            Role::Writer => "reader",
+            Role::Reader => "writer",
+        },
+    })
+}
+
+pub(crate) fn failed(channel: &str) -> impl FnOnce(BufferError) -> Error {
     move |source| Error::Message {
         channel: channel.to_owned(),
         source,

@@ -80,6 +80,16 @@ impl Partition {
         std::fs::read(self.root.join("proc/device-tree/bulkhead/bulkhead,pipes")).ok()
     }
 
+    /// What the description says of endpoints beyond this machine, as lines for the bridge; nothing where it says nothing.
+    #[must_use]
+    pub fn bridge(&self) -> Option<String> {
+        let text = attributes::text(
+            &self.root.join("proc/device-tree/bulkhead"),
+            "bulkhead,bridge",
+        );
+        Some(text.ok()?.trim_end_matches('\0').to_owned())
+    }
+
     /// Tells the monitor that the partition is up: its boot ends here, its link rises. Once.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Both ends of channels over the same file
 
 use crate::fake::Fake;
-use crate::{Channel, Error, Kind, LinkState, Receiver, Sender, Trace};
+use crate::{Channel, Description, Error, Kind, LinkState, Receiver, Role, Sender, Trace};
 use bulkhead_abi::name_text;
 use bulkhead_abi::status::State;
 use bulkhead_abi::trace::{Event, EventKind, Stamp};
@@ -226,4 +226,56 @@ fn the_partition_describes_itself() {
     partition.announce().unwrap();
     let up = std::fs::read_to_string(fake.path("sys/devices/platform/bulkhead/up")).unwrap();
     assert_eq!(up, "1");
+}
+
+/// Both ends of a channel over an ordinary file.
+fn over_file(fake: &Fake, kind: Kind) -> [Channel; 2] {
+    fake.write("file", &"\0".repeat(4096));
+    [Role::Writer, Role::Reader].map(|role| {
+        let description = Description {
+            name: "file".into(),
+            peer: "other".into(),
+            standby: None,
+            kind,
+            role,
+            message_bytes: 12,
+            messages: 4,
+            read_only: false,
+        };
+        Channel::over_file(&fake.path("file"), description).unwrap()
+    })
+}
+
+#[test]
+fn bytes_go_with_their_numbers() {
+    for (kind, room) in [(Kind::FourSlot, 9), (Kind::Ring, 4)] {
+        let fake = Fake::new("");
+        let [writing, reading] = over_file(&fake, kind);
+        let mut writer = writing.bytes_writer().unwrap();
+        let mut reader = reading.bytes_reader().unwrap();
+        assert_eq!(reader.take().unwrap(), None);
+        let put = (1..=9_u8).filter(|&number| writer.put(&[number; 12]).is_ok());
+        assert_eq!(put.count(), room, "{kind:?}");
+        let first = if kind == Kind::Ring { 1 } else { 9 };
+        let taken = reader
+            .take()
+            .unwrap()
+            .map(|(number, bytes)| (number, bytes.to_vec()));
+        assert_eq!(taken, Some((u64::from(first), vec![first; 12])));
+        assert_eq!(reader.last(), [first; 12]);
+        assert!(
+            writer
+                .put(&[0; 11])
+                .unwrap_err()
+                .to_string()
+                .contains("another length")
+        );
+        assert!(matches!(
+            writing.bytes_reader(),
+            Err(Error::WrongEnd { role: "writer", .. })
+        ));
+        assert!(writing.ring().is_err() && reading.wait(0).unwrap() == 0);
+    }
+    let [writing, _] = over_file(&Fake::new(""), Kind::Mailbox);
+    assert!(matches!(writing.bytes_writer(), Err(Error::NoBytes { .. })));
 }

@@ -6,6 +6,7 @@
 //! program records. Edges to and from stages of other partitions are channels, which the reader looks at every T.
 #![forbid(unsafe_code)]
 
+mod begin;
 mod packed;
 mod plan;
 mod stage;

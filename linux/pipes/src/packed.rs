@@ -6,6 +6,9 @@ use bulkhead_abi::pipe::{self, NONE, Pipes};
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
+/// What a last stage writes to whose messages other machines are to have.
+const BRIDGE: &str = "bridge";
+
 impl Plan {
     /// What stands in `bytes`; nothing where that are no pipes.
     #[must_use]
@@ -65,7 +68,9 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage) -> Stage {
             core => Place::Core(core as usize),
         },
         identifier: None,
-        traced: name_text(&stage.sink) == "trace",
+        // What goes on to others has left the pipe here, and its delay ends here.
+        traced: ["trace", BRIDGE].contains(&name_text(&stage.sink)),
+        bridged: name_text(&stage.sink) == BRIDGE,
         fallback: match (pipe.max_age_ns, name_text(&stage.fallback)) {
             (0, _) | (_, "") => None,
             (age_ns, name) => Some((age_ns, name.to_owned())),

@@ -85,6 +85,8 @@ pub struct Stage {
     pub identifier: Option<u16>,
     /// What leaves it is recorded.
     pub traced: bool,
+    /// What leaves it goes to other machines.
+    pub bridged: bool,
     /// What takes its place where nothing comes from another partition for so many nanoseconds.
     pub fallback: Option<(u64, String)>,
 }
@@ -152,6 +154,7 @@ fn stage(text: &str) -> Option<Stage> {
         place: Place::Anywhere,
         identifier,
         traced: false,
+        bridged: false,
         fallback: None,
     })
 }

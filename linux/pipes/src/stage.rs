@@ -63,6 +63,8 @@ pub(crate) struct Places {
 /// A stage before it runs.
 pub(crate) struct Ready {
     pub(crate) stage: Stage,
+    /// Its place in its pipe.
+    pub(crate) place: usize,
     pub(crate) shared: Arc<Shared>,
     pub(crate) work: Work,
     /// With who is fed, if that is here.
@@ -200,7 +202,6 @@ impl Ready {
             self.shared
                 .dropped
                 .fetch_add(u64::from(noted.is_err()), Relaxed);
-            return false;
         }
         if let (Some(can), Source::Stages) = (&self.can, self.stage.source) {
             let [_, data] = message.data;
@@ -217,6 +218,11 @@ impl Ready {
             message.put = ticks();
             if output.put(&message) {
                 feed(next.as_deref(), message.put);
+                continue;
+            }
+            // Nobody beyond the machine keeps a pipe from being in time.
+            if self.stage.bridged {
+                self.shared.dropped.fetch_add(1, Relaxed);
                 continue;
             }
             waited = true;

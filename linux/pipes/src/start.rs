@@ -1,21 +1,24 @@
 //! Builds all stages of a plan, and starts each pipe as a whole
 
+use crate::begin::{Reserved, Running};
 use crate::plan::{Crossing, Pipe, Place, Plan, Source, Stage};
 use crate::stage::{Left, Places, Ready, Shared, ticks_of};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{
-    Can, Channel, Error, Partition, Peer, Trace, keep_to_core, lock_memory, reserve, ticks,
+    Can, Channel, Description, Error, Kind as ChannelKind, Partition, Peer, Role, Trace,
+    lock_memory, ticks,
 };
 use bulkhead_stages::functions::{self, Function};
-use bulkhead_stages::link::{self, Input, Kind, Output};
+use bulkhead_stages::link::{self, Input, Kind, OUTWARD_PLACES, Output};
+use bulkhead_stages::message::BYTES;
 use bulkhead_stages::work::{ENDS, Work};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Barrier};
-use std::thread;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use thiserror::Error;
 
 /// Notes of what left that wait to be recorded.
@@ -30,6 +33,8 @@ pub struct Around<'a> {
     pub interface: Option<&'a str>,
     /// Rounds of a loop that a job computes for each microsecond of its budget.
     pub rounds: u64,
+    /// The folder in which the bridge looks for the buffers of last stages.
+    pub outward: Option<&'a Path>,
 }
 
 /// Why a pipe is not started.
@@ -90,7 +95,7 @@ pub struct Count<'s> {
 
 /// Pipes that run.
 pub struct Stages {
-    stages: Vec<(String, String, Arc<Shared>)>,
+    stages: Vec<Running>,
     left: Receiver<Left>,
     /// Kept open: others cannot have them meanwhile.
     channels: Vec<Channel>,
@@ -100,17 +105,30 @@ impl Stages {
     /// What each did so far.
     pub fn counts(&self) -> impl Iterator<Item = Count<'_>> {
         let all = self.stages.iter();
-        all.map(|(pipe, stage, shared)| Count {
-            pipe,
-            stage,
-            jobs: shared.jobs.load(Relaxed),
-            dropped: shared.dropped.load(Relaxed),
-            fallbacks: shared.fallbacks.load(Relaxed),
+        all.map(|running| Count {
+            pipe: &running.pipe,
+            stage: &running.function,
+            jobs: running.shared.jobs.load(Relaxed),
+            dropped: running.shared.dropped.load(Relaxed),
+            fallbacks: running.shared.fallbacks.load(Relaxed),
         })
     }
 
-    /// Records what left since the last call.
+    /// Records what left since the last call, and which stages fell back.
     pub fn record(&self, trace: &Trace) {
+        for running in &self.stages {
+            let count = running.shared.fallbacks.load(Relaxed);
+            if running.recorded.swap(count, Relaxed) != count {
+                trace.write(&Event {
+                    ticks: ticks(),
+                    kind: EventKind::FellBack as u32,
+                    sequence: count as u32,
+                    a: running.shared.oldest.load(Relaxed),
+                    b: running.place as u64,
+                    name: name_field(&running.pipe),
+                });
+            }
+        }
         for Left {
             message,
             at,
@@ -163,85 +181,6 @@ pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError
     Ok((stages, refused))
 }
 
-/// The threads of a pipe, each with its reservation, that wait for the word.
-struct Reserved {
-    stages: Vec<(String, String, Arc<Shared>)>,
-    all_answered: Arc<Barrier>,
-    goes: Arc<AtomicU64>,
-}
-
-impl Reserved {
-    /// Reserves for each stage; where one is refused, all of them end.
-    fn of(pipe: &Pipe, ready: Vec<Ready>) -> Result<Self, StartError> {
-        let mut reserved = Self {
-            stages: Vec::new(),
-            all_answered: Arc::new(Barrier::new(ready.len() + 1)),
-            goes: Arc::default(),
-        };
-        let (started, answers) = channel();
-        for one in ready {
-            reserved.spawn(pipe, one, started.clone());
-        }
-        let mut refusal = None;
-        for (stage, answer) in answers.iter().take(reserved.stages.len()) {
-            if let Err(error) = answer {
-                refusal.get_or_insert_with(|| refused(pipe, stage, error));
-            }
-        }
-        match refusal {
-            Some(refusal) => {
-                reserved.all_answered.wait();
-                Err(refusal)
-            }
-            None => Ok(reserved),
-        }
-    }
-
-    fn spawn(&mut self, pipe: &Pipe, ready: Ready, started: Sender<Answer>) {
-        let shared = Arc::clone(&ready.shared);
-        let (all, goes) = (Arc::clone(&self.all_answered), Arc::clone(&self.goes));
-        let name = ready.stage.function.clone();
-        let thread = thread::spawn(move || {
-            let stage = &ready.stage;
-            let placed = match stage.place {
-                Place::Core(core) => keep_to_core(core),
-                _ => Ok(()),
-            };
-            let answer = placed.and_then(|()| reserve(stage.runtime_ns, stage.period_ns));
-            // Who started it waits for the answer.
-            let _ = started.send((stage.clone(), answer));
-            all.wait();
-            if goes.load(Relaxed) != 0 {
-                ready.run();
-            }
-        });
-        // Nobody else sets it.
-        let _ = shared.thread.set(thread.thread().clone());
-        self.stages.push((pipe.name.clone(), name, shared));
-    }
-
-    fn begin(self) -> Vec<(String, String, Arc<Shared>)> {
-        self.goes.store(1, Relaxed);
-        self.all_answered.wait();
-        self.stages
-    }
-}
-
-/// A stage, and what the kernel said to its reservation.
-type Answer = (Stage, Result<(), Error>);
-
-fn refused(pipe: &Pipe, stage: Stage, error: Error) -> StartError {
-    StartError::Refused {
-        pipe: pipe.name.clone(),
-        place: match stage.place {
-            Place::Core(core) => format!("core {core}"),
-            _ => "any core".into(),
-        },
-        stage: stage.function,
-        source: Box::new(error),
-    }
-}
-
 /// Makes the stages of a pipe that run here, with their buffers.
 struct Builder<'b> {
     pipe: &'b Pipe,
@@ -276,6 +215,12 @@ impl<'b> Builder<'b> {
         }
         for crossing in &self.pipe.crossings {
             self.cross(crossing)?;
+        }
+        for number in self
+            .here()
+            .filter(|&number| self.pipe.stages[number].bridged)
+        {
+            self.lead_outward(number)?;
         }
         let awaits = Arc::new(std::mem::take(&mut self.awaits));
         let here = self.here().collect::<Vec<_>>().into_iter();
@@ -353,6 +298,38 @@ impl<'b> Builder<'b> {
         Ok(())
     }
 
+    /// Makes the buffer from which the bridge takes what a last stage sends: a file, empty at each start.
+    fn lead_outward(&mut self, number: usize) -> Result<(), StartError> {
+        let kind = match self.pipe.each {
+            true => Kind::Each(OUTWARD_PLACES),
+            false => Kind::Newest,
+        };
+        let name = format!("{}.{}", self.pipe.name, number + 1);
+        let none = || self.no_buffer(number, number);
+        let path = self.around.outward.ok_or_else(none)?.join(&name);
+        let bytes = kind.bytes().ok_or_else(none)?;
+        let description = Description {
+            name,
+            peer: String::new(),
+            standby: None,
+            kind: match self.pipe.each {
+                true => ChannelKind::Ring,
+                false => ChannelKind::FourSlot,
+            },
+            role: Role::Writer,
+            message_bytes: BYTES,
+            messages: OUTWARD_PLACES as usize,
+            read_only: false,
+        };
+        let made = Channel::create_file(&path, bytes, description);
+        let channel = made.map_err(|error| self.device(error))?;
+        let region = channel.region().map_err(|error| self.device(error))?;
+        let output = Output::attach(kind, region).ok_or_else(none)?;
+        self.outputs[number].push((output, None));
+        self.channels.push(channel);
+        Ok(())
+    }
+
     fn ready(
         &mut self,
         number: usize,
@@ -384,6 +361,7 @@ impl<'b> Builder<'b> {
                 fallback,
             ),
             stage: stage.clone(),
+            place: number,
             shared: Arc::clone(&self.shared[number]),
             outputs: std::mem::take(&mut self.outputs[number]),
             can: self.can(stage)?,

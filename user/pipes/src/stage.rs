@@ -515,9 +515,10 @@ impl Running {
                 blocked += 1;
             }
         }
-        if waited && matches!(self.plan.source, Source::Timer(_)) {
-            // What was not made meanwhile is not made up for: it would be late, and all behind it.
-            self.next = self.next.max(clock::now());
+        if let (true, Source::Timer(interval)) = (waited, self.plan.source) {
+            // What was not made meanwhile is not made up for: it would be late, and all behind it. Nor does the next message
+            // come closer than any other, since who reads as often as it writes would have one waiting ever after.
+            self.next = self.next.max(clock::now() + interval);
         }
         self.shared.dropped.fetch_add(blocked, Relaxed);
         if blocked > 0 && self.plan.stage.on_overrun == OnOverrun::Stop as u32 {

@@ -1,5 +1,6 @@
 //! The parts of the test suite
 
+use crate::licences::BRIDGE;
 use crate::workspace::Workspace;
 use std::process::Command;
 
@@ -47,6 +48,9 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
     ];
     if long {
         parts.push(suite.ignored().counting());
+        parts.push(suite.cargo("licences-bridge", &["xtask", "licences", "--bridge"]));
+        parts.push(suite.lint_bridge());
+        parts.push(suite.bridge().counting());
     }
     parts.extend(suite.models().map(Part::counting).map(Part::narrow));
     parts.extend(suite.omp().map(Part::narrow));
@@ -152,6 +156,26 @@ impl Suite<'_> {
         }
         part.command.args(["--", "--ignored"]);
         part
+    }
+
+    /// In this target folder, as what the tool builds for guests is.
+    fn of_bridge(&self, name: &'static str, arguments: &[&str]) -> Part {
+        let mut part = self.cargo(name, arguments);
+        let target = &self.workspace.metadata.target_directory;
+        part.command.args(["--locked", "--manifest-path", BRIDGE]);
+        part.command.args(["--target-dir", target.as_str()]);
+        part
+    }
+
+    fn lint_bridge(&self) -> Part {
+        let mut part = self.of_bridge("clippy-bridge", &["clippy", "--quiet", "--all-targets"]);
+        part.command.args(WARNINGS);
+        part
+    }
+
+    /// Two processes on the loopback network.
+    fn bridge(&self) -> Part {
+        self.of_bridge("bridge", &["test", "--no-fail-fast"])
     }
 
     /// The model checker wants its own build of the buffers.

@@ -47,6 +47,16 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
             );
         }
     }
+    for partition in &system.partitions {
+        for export in partition.bridge.iter().flat_map(|bridge| &bridge.exports) {
+            println!(
+                "{}: others reach {} by {}",
+                partition.name,
+                export.endpoint,
+                export.endpoint.replace(':', "/")
+            );
+        }
+    }
     for pipe in &system.pipes {
         print!("{}: {}", pipe.name, pipe.solved.table(arguments.explain));
     }

@@ -3,7 +3,8 @@
 use super::Field;
 use super::section::{Section, list, number};
 use super::{
-    ComponentDraft, PipeFunctionDraft, ScheduleDraft, SharedDraft, SlotDraft, TaskDraft, VcpuDraft,
+    BridgeDraft, ComponentDraft, PipeFunctionDraft, ScheduleDraft, SharedDraft, SlotDraft,
+    TaskDraft, VcpuDraft,
 };
 use crate::document::{At, Value};
 use crate::system::{Criticality, Kind, Span, Trapping};
@@ -73,6 +74,8 @@ pub(crate) struct PartitionDraft {
     pub(crate) slots: Vec<SlotDraft>,
     /// Pipe functions.
     pub(crate) functions: Vec<PipeFunctionDraft>,
+    /// What goes beyond the machine.
+    pub(crate) bridge: Field<BridgeDraft>,
 }
 
 /// Cores as written.
@@ -135,6 +138,7 @@ impl PartitionDraft {
             tasks: section.all("task").map(TaskDraft::read).collect(),
             schedule: ScheduleDraft::read(&section.section("schedule")),
             slots: section.all("slot").map(SlotDraft::read).collect(),
+            bridge: BridgeDraft::read(&section),
             functions: section
                 .all("function")
                 .map(PipeFunctionDraft::read)

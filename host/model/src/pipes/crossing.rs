@@ -4,6 +4,8 @@
 //! solver's size, as within a partition. It has no doorbell; its reader looks by the clock (`doc/design/0032`).
 
 use super::Pipe;
+use super::described::Described;
+use crate::draft::{Draft, PartitionDraft};
 use crate::system::{Channel, ChannelId, End};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::guest::ChannelKind;
@@ -56,6 +58,32 @@ pub(crate) fn channels(pipes: &[Pipe]) -> impl Iterator<Item = Channel> {
         let all = pipe.crossings.iter();
         all.map(move |crossing| channel(pipe, number, crossing))
     })
+}
+
+impl Draft {
+    /// Channels that pipes need between partitions; none where pipes cannot be had, which other rules say.
+    pub(crate) fn crossings(&self) -> &[Channel] {
+        self.crossings.get_or_init(|| {
+            let described = Described::of(self).filter(|_| !self.pipes.is_empty());
+            let solved = described.and_then(|described| described.solve());
+            channels(&solved.and_then(Result::ok).unwrap_or_default()).collect()
+        })
+    }
+
+    /// Those of which a partition is an end, by itself or as a standby.
+    pub(crate) fn crossings_of<'d>(
+        &'d self,
+        partition: &'d PartitionDraft,
+    ) -> impl Iterator<Item = &'d Channel> {
+        let concerned = [Some(partition), self.primary_of(partition)];
+        let names = concerned.map(|one| one.map(|one| &one.name.value));
+        let is_here = move |end: &End| match end {
+            End::Partition(id) => names.contains(&Some(&self.partitions[id.0].name.value)),
+            End::Host => false,
+        };
+        let all = self.crossings().iter();
+        all.filter(move |channel| is_here(&channel.from) || channel.to.iter().any(&is_here))
+    }
 }
 
 fn channel(pipe: &Pipe, number: usize, crossing: &Crossing) -> Channel {

@@ -5,6 +5,7 @@
 
 use super::crossing::{self, Crossing};
 use super::{Device, Function, Io, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
+use crate::bridge::SINK;
 use crate::document::At;
 use crate::draft::{Draft, EndpointDraft, Field, KindDraft, PartitionDraft, PipeFunctionDraft};
 use crate::rules;
@@ -23,7 +24,7 @@ const ROOM: usize = 64;
 /// Solving each anew beside the others so often settles what can be settled.
 const ROUNDS: usize = 8;
 /// What a function reads and writes that is no device's.
-pub(crate) const BUILT_IN: [&[&str]; 2] = [&["timer"], &["trace", "null"]];
+pub(crate) const BUILT_IN: [&[&str]; 2] = [&["timer"], &["trace", "null", SINK]];
 
 /// A pipe whose requirement is kept.
 #[derive(Clone, Debug)]

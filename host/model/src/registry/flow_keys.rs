@@ -85,8 +85,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.function.*.writes",
         shape: Shape::Text,
         presence: Default("`\"null\"`: what a last stage sends goes nowhere"),
-        meaning: "The endpoint it writes to, named likewise, or `trace` or `null`. It can only be a last \
-                  stage.",
+        meaning: "The endpoint it writes to, named likewise, or `trace` or `null`; in Linux also `bridge`, by which it leaves \
+                  the machine (`[partition.NAME.bridge]`). It can only be a last stage.",
         example: "writes = \"pipes.can-out\"",
     },
     Key {

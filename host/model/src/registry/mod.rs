@@ -4,6 +4,7 @@
 //! template of a new description. In a path, `*` stands for a name the user gives.
 
 mod board_keys;
+mod bridge_keys;
 mod channel_keys;
 mod component_keys;
 mod device_keys;
@@ -86,6 +87,7 @@ pub(crate) const DESCRIPTION: Registry = Registry {
         channel_keys::KEYS,
         device_keys::KEYS,
         flow_keys::KEYS,
+        bridge_keys::KEYS,
     ],
 };
 

@@ -8,6 +8,7 @@ use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::draft::Draft;
 use crate::system::Span;
 
+mod bridge;
 mod channels;
 mod colours;
 mod components;
@@ -107,6 +108,7 @@ pub(crate) const GROUPS: &[(&str, &[&Rule])] = &[
     ("Standby partitions", standby::RULES),
     ("Time", time::RULES),
     ("Pipes", pipes::RULES),
+    ("Endpoints beyond the machine", bridge::RULES),
     ("Freedoms and their price", freedom::RULES),
 ];
 

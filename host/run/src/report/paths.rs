@@ -39,7 +39,7 @@ pub struct PathReport {
     pub loss_bound: Option<f64>,
     /// Messages per second that are required.
     pub required_rate: Option<f64>,
-    /// Jobs in which a stage of the pipe there fell back, since nothing came from another partition.
+    /// Jobs in which a stage of the pipe, wherever it runs, fell back, since nothing came from another partition.
     #[serde(default)]
     pub fell_back: u64,
     /// Greatest age of what such a job read, nanoseconds.
@@ -61,6 +61,8 @@ impl PathReport {
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     described: Vec<(usize, PathManifest)>,
+    /// Of partitions, by index.
+    names: Vec<String>,
     /// By partition, name and number.
     seen: BTreeMap<(usize, String, u64), Path>,
     /// By partition, pipe and stage: jobs that fell back, and the greatest age.
@@ -86,6 +88,11 @@ impl Paths {
         let known = known.filter_map(|path| Some((index(&path.partition)?, path.clone())));
         Self {
             described: known.collect(),
+            names: manifest
+                .partitions
+                .iter()
+                .map(|one| one.name.clone())
+                .collect(),
             ..Self::default()
         }
     }
@@ -131,10 +138,20 @@ impl Paths {
         }
     }
 
-    /// Of all stages of a pipe: jobs that fell back, and the greatest age.
+    /// Of all stages of a pipe: jobs that fell back, and the greatest age. What `by` says of its own, and what those say
+    /// through whom the description leads it; others can have a pipe of that name, but not this one.
     fn stale(&self, by: usize, name: &str) -> (u64, u64) {
+        let mut described = self.described.iter();
+        let known = described.find(|(partition, path)| *partition == by && path.pipe == name);
+        let runs = |partition: &usize| {
+            let named = self.names.get(*partition);
+            let through = known
+                .zip(named)
+                .map(|((_, path), who)| path.through.contains(who));
+            *partition == by || through == Some(true)
+        };
         let of_pipe = |((partition, pipe, _), _): &(&(usize, String, u64), &(u64, u64))| {
-            *partition == by && pipe == name
+            pipe == name && runs(partition)
         };
         let all = self.stale.iter().filter(of_pipe).map(|(_, stale)| stale);
         all.fold((0, 0), |(sum, most), (count, oldest)| {
@@ -203,6 +220,7 @@ mod tests {
             partition: "control".into(),
             pipe: "steering".into(),
             number: 0x200,
+            through: vec!["control".into(), "linux".into()],
             ends: ["read".into(), "write".into()],
             bound_ns: 1000,
             loss: 0.25,
@@ -210,6 +228,7 @@ mod tests {
         };
         Paths {
             described: vec![(0, known)],
+            names: ["control", "linux", "stranger"].map(str::to_owned).into(),
             ..Paths::default()
         }
     }
@@ -250,7 +269,13 @@ mod tests {
     #[test]
     fn how_often_stages_fell_back_stands_beside_their_pipe() {
         let mut paths = paths();
-        for (stage, count, age) in [(2, 1, 50), (2, 4, 70), (1, 2, 60)] {
+        // A partition through which the pipe leads says it of its own stages; another is not believed.
+        for (by, stage, count, age) in [
+            (0, 2, 1, 50),
+            (0, 2, 4, 70),
+            (1, 1, 2, 60),
+            (2, 1, 100, 1000),
+        ] {
             let event = Event {
                 ticks: 0,
                 kind: EventKind::FellBack as u32,
@@ -259,7 +284,7 @@ mod tests {
                 b: stage,
                 name: name_field("steering"),
             };
-            paths.fell_back(0, "steering".into(), &event, &Clock::new(1_000_000_000));
+            paths.fell_back(by, "steering".into(), &event, &Clock::new(1_000_000_000));
         }
         let [report] = paths.reports(&[]).try_into().expect("one");
         assert_eq!((report.fell_back, report.oldest_ns), (6, 70));

@@ -5,7 +5,7 @@ use bulkhead_buffers::mailbox::{self, Mailbox, Side};
 use bulkhead_buffers::recorder::records;
 use bulkhead_buffers::{Error as BufferError, four_slot, ring};
 
-pub(super) enum Input {
+pub(crate) enum Input {
     FourSlot(four_slot::Reader<'static>),
     Ring(ring::Consumer<'static>),
     Mailbox(Mailbox<'static>),
@@ -13,7 +13,7 @@ pub(super) enum Input {
 }
 
 impl Input {
-    pub(super) fn attach(channel: &Channel) -> Result<Self, Error> {
+    pub(crate) fn attach(channel: &Channel) -> Result<Self, Error> {
         let description = channel.description();
         let (bytes, count) = (description.message_bytes, description.messages);
         let layout = |source| Error::Layout {
@@ -49,7 +49,7 @@ impl Input {
         })
     }
 
-    pub(super) fn take(&mut self, message: &mut [u8]) -> Result<(), BufferError> {
+    pub(crate) fn take(&mut self, message: &mut [u8]) -> Result<(), BufferError> {
         match self {
             Self::FourSlot(end) => end.read(message).map(|_| ()),
             Self::Ring(end) => end.try_pop(message),
@@ -58,6 +58,20 @@ impl Input {
                 0 => Err(BufferError::Empty),
                 _ => Ok(()),
             },
+        }
+    }
+}
+
+impl Input {
+    /// Takes what is new: its number, from 1, as the buffer counts. Only four slots and rings count what is read.
+    pub(crate) fn take_new(&mut self, message: &mut [u8]) -> Result<u64, BufferError> {
+        match self {
+            Self::FourSlot(end) => match end.read(message)? {
+                read if read.advanced == 0 => Err(BufferError::Empty),
+                read => Ok(read.sequence),
+            },
+            Self::Ring(end) => end.try_pop(message).map(|()| end.popped()),
+            Self::Mailbox(_) | Self::Recorder(_) => Err(BufferError::Empty),
         }
     }
 }

@@ -6,7 +6,7 @@ use bulkhead_buffers::mailbox::{self, Mailbox, Side};
 use bulkhead_buffers::recorder::records;
 use bulkhead_buffers::{Error as BufferError, four_slot, ring};
 
-pub(super) enum Output {
+pub(crate) enum Output {
     FourSlot(four_slot::Writer<'static>),
     Ring(ring::Producer<'static>),
     Mailbox(Mailbox<'static>),
@@ -14,7 +14,7 @@ pub(super) enum Output {
 }
 
 impl Output {
-    pub(super) fn attach(channel: &Channel) -> Result<Self, Error> {
+    pub(crate) fn attach(channel: &Channel) -> Result<Self, Error> {
         let description = channel.description();
         let (bytes, count) = (description.message_bytes, description.messages);
         let region = channel.region()?;
@@ -52,7 +52,7 @@ impl Output {
     }
 
     /// Messages sent since the buffer was created, as far as the buffer knows.
-    pub(super) fn sent(&self) -> u64 {
+    pub(crate) fn sent(&self) -> u64 {
         match self {
             Self::FourSlot(end) => end.sequence(),
             Self::Ring(end) => end.pushed(),
@@ -61,7 +61,7 @@ impl Output {
         }
     }
 
-    pub(super) fn put(&mut self, message: &[u8]) -> Result<(), BufferError> {
+    pub(crate) fn put(&mut self, message: &[u8]) -> Result<(), BufferError> {
         match self {
             Self::FourSlot(end) => end.write(message).map(|_| ()),
             Self::Ring(end) => end.try_push(message),

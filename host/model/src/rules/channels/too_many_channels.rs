@@ -8,23 +8,31 @@ crate::rules::rule! {
     Error, "too-many-channels",
     "a partition has at most 32 channel ends",
     "The page by which a guest learns its channels has room for so many. A standby has the ends of the \
-     partition it stands in for as well.",
+     partition it stands in for as well, and each edge of a pipe between partitions is a channel.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
     for partition in &draft.partitions {
         let name = &partition.name.value;
-        let ends = draft.channels_of(partition).count();
+        let derived = draft.crossings_of(partition).count();
+        let ends = draft.channels_of(partition).count() + derived;
         if ends > MAX_CHANNELS {
             report.add(
                 RULE.at(
                     &partition.name.span,
                     format!("`{name}` has {ends} channel ends"),
                 )
-                .here("too many")
+                .here(match derived {
+                    0 => "too many".into(),
+                    _ => format!("too many: {derived} of them between stages of pipes"),
+                })
                 .help(format!(
-                    "at most {MAX_CHANNELS}: send several things by one channel"
+                    "at most {MAX_CHANNELS}: send several things by one channel{}",
+                    match derived {
+                        0 => "",
+                        _ => ", or let neighbouring stages be in one partition",
+                    }
                 )),
             );
         }

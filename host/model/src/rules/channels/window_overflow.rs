@@ -3,12 +3,13 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::quantity::{approximate_size, size_text};
+use crate::system::Channel;
 
 crate::rules::rule! {
     Error, "window-overflow",
     "the channels and the trace of a partition fit into its window",
     "Guests see what they share with others in one window of addresses, whose size is the board's \
-     `guest.window_size`. Every channel end takes its whole buffer of it.",
+     `guest.window_size`. Every channel end takes its whole buffer of it, those between stages of pipes, too.",
     check
 }
 
@@ -37,7 +38,8 @@ fn check(draft: &Draft, report: &mut Report) {
 fn needed(draft: &Draft, partition: &PartitionDraft) -> u64 {
     let channels = draft
         .channels_of(partition)
-        .filter_map(|channel| channel.size());
+        .filter_map(|channel| channel.size())
+        .chain(draft.crossings_of(partition).map(Channel::size));
     let pages = match partition.privileged.value() {
         Some(true) => OWN * draft.partitions.len() as u64,
         _ => OWN,
@@ -62,13 +64,14 @@ fn largest(
     partition: &PartitionDraft,
     found: crate::diagnostic::Diagnostic,
 ) -> crate::diagnostic::Diagnostic {
-    match draft
-        .channels_of(partition)
-        .max_by_key(|channel| channel.size())
-    {
-        Some(channel) => {
-            let size = approximate_size(channel.size().unwrap_or(0));
-            found.label(&channel.name.span, format!("the largest channel: {size}"))
+    let described = draft.channels_of(partition);
+    let described = described.map(|channel| (channel.size().unwrap_or(0), &channel.name.span));
+    let derived = draft.crossings_of(partition);
+    let derived = derived.map(|channel| (channel.size(), &channel.span));
+    match described.chain(derived).max_by_key(|(size, _)| *size) {
+        Some((size, span)) => {
+            let size = approximate_size(size);
+            found.label(span, format!("the largest channel: {size}"))
         }
         None => found,
     }

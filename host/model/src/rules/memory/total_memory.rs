@@ -4,6 +4,7 @@ use crate::board::Board;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::quantity::{approximate_size, size_text};
+use crate::system::Channel;
 
 crate::rules::rule! {
     Error, "total-memory",
@@ -30,6 +31,7 @@ fn check(draft: &Draft, report: &mut Report) {
     let total = memory
         .chain(traces)
         .chain(channels)
+        .chain(draft.crossings().iter().map(Channel::size))
         .fold(own(board), u64::saturating_add);
     let largest = draft
         .partitions

@@ -1,5 +1,6 @@
 //! The endpoints that functions name are there
 
+use crate::bridge::SINK;
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
@@ -8,7 +9,7 @@ use crate::suggestion::advice;
 
 crate::rules::rule! {
     Error, "function-endpoint",
-    "what a pipe function reads or writes is an endpoint of its partition, `timer`, `trace` or `null`",
+    "what a pipe function reads or writes is an endpoint of its partition, `timer`, `trace`, `null` or its `bridge`",
     "A component says which endpoints it has, `[partition.NAME.component.NAME.endpoint.NAME]`; functions name them \
      `COMPONENT.ENDPOINT`. A device of another partition is reached by a function there.",
     check
@@ -19,7 +20,9 @@ fn check(draft: &Draft, report: &mut Report) {
         for (name, built_in) in unknown(partition) {
             let there: Vec<_> = endpoints(partition).map(|(path, _)| path).collect();
             let known = there.iter().map(String::as_str);
-            let known: Vec<_> = known.chain(built_in.iter().copied()).collect();
+            let built_in = built_in.iter().copied();
+            let built_in = built_in.filter(|name| is_built_in(partition, name));
+            let known: Vec<_> = known.chain(built_in).collect();
             let message = format!(
                 "`{}` has no endpoint `{}`",
                 partition.name.value, name.value
@@ -44,6 +47,12 @@ pub(super) fn unknown(
     ends.filter(|(name, built_in)| {
         let local = local_name(&partition.name.value, &name.value);
         let described = endpoints(partition).any(|(path, _)| path == local);
-        !described && !built_in.contains(&local)
+        let known = built_in.contains(&local) && is_built_in(partition, local);
+        !described && !known
     })
+}
+
+/// A bridge is there where it is described.
+fn is_built_in(partition: &PartitionDraft, name: &str) -> bool {
+    name != SINK || partition.bridge.given().is_some()
 }

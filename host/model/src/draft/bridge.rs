@@ -1,0 +1,55 @@
+//! What goes beyond the machine, as written
+
+use super::Field;
+use super::section::Section;
+use crate::document::At;
+
+/// The bridge of a partition.
+#[derive(Clone, Debug)]
+pub(crate) struct BridgeDraft {
+    /// The word `bridge`.
+    pub(crate) name: At<String>,
+    pub(crate) host: Field<String>,
+    pub(crate) listen: Field<Vec<At<String>>>,
+    pub(crate) connect: Field<Vec<At<String>>>,
+    pub(crate) export: Field<Vec<At<String>>>,
+    pub(crate) imports: Vec<ImportDraft>,
+}
+
+/// A channel that another machine's values go into.
+#[derive(Clone, Debug)]
+pub(crate) struct ImportDraft {
+    /// The channel.
+    pub(crate) name: At<String>,
+    pub(crate) from: Field<String>,
+    pub(crate) max_age: Field<u64>,
+    pub(crate) fallback: Field<String>,
+}
+
+impl BridgeDraft {
+    /// That below a partition's section, if it has any.
+    pub(super) fn read(partition: &Section<'_>) -> Field<Self> {
+        let section = partition.section("bridge");
+        partition.field("bridge", |_| {
+            Some(Self {
+                name: section.name.clone(),
+                host: section.text("host"),
+                listen: section.texts("listen"),
+                connect: section.texts("connect"),
+                export: section.texts("export"),
+                imports: section.all("import").map(ImportDraft::read).collect(),
+            })
+        })
+    }
+}
+
+impl ImportDraft {
+    fn read(section: Section<'_>) -> Self {
+        Self {
+            from: section.text("from"),
+            max_age: section.number("max_age"),
+            fallback: section.text("fallback"),
+            name: section.name,
+        }
+    }
+}

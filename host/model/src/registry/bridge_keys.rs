@@ -1,0 +1,75 @@
+//! Keys of `[partition.NAME.bridge]`
+
+use super::{Key, Presence::Default, Presence::Required, Presence::RequiredByRule, Shape};
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        path: "partition.*.bridge",
+        shape: Shape::Section,
+        presence: Default("nothing goes beyond the machine"),
+        meaning: "Of a Linux partition: endpoints that other machines reach over Zenoh. The bridge is a program beside \
+                  the agent; the network card is one of the partition's `devices`.",
+        example: "[partition.linux.bridge]",
+    },
+    Key {
+        path: "partition.*.bridge.host",
+        shape: Shape::Text,
+        presence: RequiredByRule,
+        meaning: "Name of this machine, the first part of the names of its endpoints, `HOST:PARTITION:SPACE:ENDPOINT`.",
+        example: "host = \"car\"",
+    },
+    Key {
+        path: "partition.*.bridge.listen",
+        shape: Shape::Texts,
+        presence: Default("nobody comes in"),
+        meaning: "Where others reach it, `tcp/ADDRESS:PORT` each.",
+        example: "listen = [\"tcp/0.0.0.0:7447\"]",
+    },
+    Key {
+        path: "partition.*.bridge.connect",
+        shape: Shape::Texts,
+        presence: Default("it goes to nobody"),
+        meaning: "Where it reaches others, bridges or any Zenoh program or router; tried until somebody answers.",
+        example: "connect = [\"tcp/10.0.0.2:7447\"]",
+    },
+    Key {
+        path: "partition.*.bridge.export",
+        shape: Shape::Texts,
+        presence: Default("none"),
+        meaning: "Channels, four-slot or ring, that come to this partition and go out from it, as \
+                  `HOST:WRITER:SPACE:CHANNEL`: WRITER is the partition that writes it, SPACE its component that does, or \
+                  `main`. What pipes bring (`writes = \"bridge\"`) goes out besides, as `HOST:PARTITION:agent:PIPE.STAGE`.",
+        example: "export = [\"speed\"]",
+    },
+    Key {
+        path: "partition.*.bridge.import",
+        shape: Shape::Named,
+        presence: Default("none"),
+        meaning: "Channels, four-slot or ring, that this partition writes what comes from another machine into: \
+                  `[partition.NAME.bridge.import.CHANNEL]` each.",
+        example: "[partition.linux.bridge.import.goal]",
+    },
+    Key {
+        path: "partition.*.bridge.import.*.from",
+        shape: Shape::Text,
+        presence: Required,
+        meaning: "The endpoint on the other machine, `HOST:PARTITION:SPACE:ENDPOINT`.",
+        example: "from = \"dock:planner:main:goal\"",
+    },
+    Key {
+        path: "partition.*.bridge.import.*.max_age",
+        shape: Shape::Time,
+        presence: Default("however old it is"),
+        meaning: "From this age on a value is not to be gone by: what the other bridge says its age was, and the time since it \
+                  came. Four slots then keep what they have; the `fallback` is written in its place.",
+        example: "max_age = \"500 ms\"",
+    },
+    Key {
+        path: "partition.*.bridge.import.*.fallback",
+        shape: Shape::Text,
+        presence: Default("nothing is written"),
+        meaning: "The message that is written when nothing younger than `max_age` is there, and again in each `max_age`: as \
+                  many pairs of hexadecimal digits as the channel's messages have bytes.",
+        example: "fallback = \"0000000000000000\"",
+    },
+];

@@ -1,0 +1,40 @@
+//! What comes in has a name over there
+
+use crate::bridge::is_part;
+use crate::diagnostic::Report;
+use crate::draft::Draft;
+
+crate::rules::rule! {
+    Error, "bridge-from",
+    "what a bridge imports comes from an endpoint of another machine, `HOST:PARTITION:SPACE:ENDPOINT`",
+    "That machine's description is not known here; its tool derives the names of what goes out, and `bulkhead check` there lists \
+     them. Within this machine a channel is shorter.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for (_, bridge) in draft.bridges() {
+        for from in bridge
+            .imports
+            .iter()
+            .filter_map(|import| import.from.given())
+        {
+            let parts: Vec<_> = from.value.split(':').collect();
+            let problem = match parts.as_slice() {
+                parts if parts.len() != 4 => Some(format!("{} parts", parts.len())),
+                parts if !parts.iter().all(|part| is_part(part)) => {
+                    Some("a part is not of letters, digits, `-`, `.` and `_`".into())
+                }
+                [host, ..] if bridge.host.value().is_some_and(|own| own == *host) => {
+                    Some("this machine".into())
+                }
+                _ => None,
+            };
+            if let Some(here) = problem {
+                let message = format!("`{}` is no endpoint of another machine", from.value);
+                let help = "for example `dock:planner:main:goal`";
+                report.add(RULE.at(&from.span, message).here(here).help(help));
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Rules about endpoints beyond the machine
+
+pub(crate) mod bridge_channel;
+pub(crate) mod bridge_direction;
+pub(crate) mod bridge_fallback;
+pub(crate) mod bridge_from;
+pub(crate) mod bridge_host;
+pub(crate) mod bridge_partition;
+pub(crate) mod bridge_place;
+pub(crate) mod bridge_twice;
+
+use crate::document::At;
+use crate::draft::{BridgeDraft, ChannelDraft, Draft, items};
+use crate::rules::Rule;
+
+/// In the order of the reference.
+pub(super) const RULES: &[&Rule] = &[
+    &bridge_partition::RULE,
+    &bridge_host::RULE,
+    &bridge_place::RULE,
+    &bridge_channel::RULE,
+    &bridge_direction::RULE,
+    &bridge_twice::RULE,
+    &bridge_from::RULE,
+    &bridge_fallback::RULE,
+];
+
+/// Channels that a bridge names, exported ones first, with whether they are.
+fn named(bridge: &BridgeDraft) -> impl Iterator<Item = (&At<String>, bool)> {
+    let exported = items(&bridge.export).map(|name| (name, true));
+    exported.chain(bridge.imports.iter().map(|import| (&import.name, false)))
+}
+
+/// The same of those that there are.
+fn known<'d>(
+    draft: &'d Draft,
+    bridge: &'d BridgeDraft,
+) -> impl Iterator<Item = (&'d At<String>, bool, &'d ChannelDraft)> {
+    named(bridge).filter_map(|(name, goes_out)| Some((name, goes_out, draft.channel(&name.value)?)))
+}

@@ -1,0 +1,20 @@
+//! An empty libdl for guests
+//!
+//! What Zenoh depends on asks for libdl by name. In musl all of it is in libc, and the toolchain, which links guests' programs
+//! without a C compiler's help, brings no file of that name.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+
+/// An archive of nothing.
+const EMPTY: &str = "!<arch>\n";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|libc| libc == "musl") {
+        let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where"));
+        fs::write(folder.join("libdl.a"), EMPTY).expect("cargo's folder can be written");
+        println!("cargo::rustc-link-search=native={}", folder.display());
+    }
+}

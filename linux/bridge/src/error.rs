@@ -1,0 +1,92 @@
+//! What can keep a bridge from starting
+
+use crate::Name;
+use std::io;
+use std::path::PathBuf;
+
+/// Why there is no bridge.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What is to be bridged cannot be read.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Neither a file was named nor does the device tree say anything.
+    #[error(
+        "there is nothing to bridge: the partition's description has no `[partition.NAME.bridge]`, and no file was named"
+    )]
+    Nothing,
+    /// A line that is none.
+    #[error("line {line}: {what}: `{text}`; {help}")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        what: &'static str,
+        /// The line.
+        text: String,
+        /// What it should be.
+        help: &'static str,
+    },
+    /// No name of an endpoint.
+    #[error(
+        "`{0}` is no endpoint: host:partition:address-space:endpoint, each of letters, digits, `-`, `.` and `_`"
+    )]
+    Name(String),
+    /// Something is named twice.
+    #[error("line {line}: `{name}` was named before; {help}")]
+    Twice {
+        /// From 1.
+        line: usize,
+        /// The channel or endpoint.
+        name: String,
+        /// What to do.
+        help: &'static str,
+    },
+    /// No place on a network.
+    #[error("`{text}` is no place on a network ({why}): write `tcp/ADDRESS:PORT`")]
+    Locator {
+        /// As written.
+        text: String,
+        /// What Zenoh says.
+        why: String,
+    },
+    /// The ports cannot be had.
+    #[error(
+        "nobody can be heard at {places}: {why}; another program may have the port, or the address may be another machine's"
+    )]
+    Listen {
+        /// All of them.
+        places: String,
+        /// What Zenoh says.
+        why: String,
+    },
+    /// Zenoh does not start.
+    #[error("Zenoh does not start: {0}")]
+    Session(String),
+    /// Zenoh does not take an endpoint.
+    #[error("endpoint {name} cannot be declared: {why}")]
+    Declare {
+        /// The endpoint.
+        name: Name,
+        /// What Zenoh says.
+        why: String,
+    },
+    /// A fallback of another length than the channel's messages.
+    #[error("the fallback of `{channel}` has {given} bytes, its messages have {needed}")]
+    Fallback {
+        /// The channel.
+        channel: String,
+        /// Bytes of the fallback.
+        given: usize,
+        /// Bytes of a message.
+        needed: usize,
+    },
+    /// A channel cannot be used.
+    #[error(transparent)]
+    Channel(#[from] bulkhead_linux::Error),
+}

@@ -1,0 +1,67 @@
+//! The bridge of a Linux partition
+//!
+//! `bulkhead-bridge` bridges what the partition's description says; `bulkhead-bridge FILE` what stands in a file, on any Linux.
+
+use bulkhead_bridge::{Bridge, Config, Error};
+use bulkhead_linux::Partition;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+const HELP: &str = "\
+bulkhead-bridge [FILE] [--report MS]
+
+Publishes channels to Zenoh and takes in what is published elsewhere.
+FILE   what to bridge (doc/interfaces/bridge.md); without one, what the partition's description says
+--report MS   between two lines about an endpoint whose counts changed; 1000 if it is left out";
+
+/// Between two lines about an endpoint.
+const REPORT: Duration = Duration::from_secs(1);
+
+/// What was asked.
+#[derive(Default)]
+struct Asked {
+    file: Option<String>,
+    report: Option<Duration>,
+}
+
+fn main() -> ExitCode {
+    let Some(asked) = read(std::env::args().skip(1)) else {
+        println!("{HELP}");
+        return ExitCode::FAILURE;
+    };
+    match start(&asked) {
+        Ok(bridge) => bridge.run(asked.report.unwrap_or(REPORT)),
+        Err(error) => {
+            println!("bridge: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Nothing where it is not understood.
+fn read(mut words: impl Iterator<Item = String>) -> Option<Asked> {
+    let mut asked = Asked::default();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--report" => {
+                let ms = words.next()?.parse().ok().filter(|&ms: &u64| ms > 0)?;
+                asked.report = Some(Duration::from_millis(ms));
+            }
+            _ if asked.file.is_none() && !word.starts_with('-') => asked.file = Some(word),
+            _ => return None,
+        }
+    }
+    Some(asked)
+}
+
+fn start(asked: &Asked) -> Result<Bridge, Error> {
+    let partition = Partition::open();
+    match &asked.file {
+        Some(file) => Bridge::start(&Config::of_file(Path::new(file))?, partition.ok().as_ref()),
+        None => {
+            let partition = partition?;
+            Bridge::start(&Config::of_partition(&partition)?, Some(&partition))
+        }
+    }
+}

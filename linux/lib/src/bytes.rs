@@ -1,0 +1,82 @@
+//! Messages as bytes, for what carries them on without knowing them
+//!
+//! Of four slots and rings only: these number what they hold, so that the number of a message goes with it. No trace is
+//! written, since what has no [`Stamp`](bulkhead_abi::trace::Stamp) has nothing to be traced by.
+
+use crate::messages::input::Input;
+use crate::messages::output::Output;
+use crate::messages::{expect_end, failed};
+use crate::{Channel, Error, Kind, Role};
+use bulkhead_buffers::Error as BufferError;
+
+/// The receiving end.
+pub struct BytesReader {
+    channel: String,
+    input: Input,
+    message: Vec<u8>,
+}
+
+/// The sending end.
+pub struct BytesWriter {
+    channel: String,
+    output: Output,
+}
+
+impl BytesReader {
+    pub(crate) fn attach(channel: &Channel) -> Result<Self, Error> {
+        expect_bytes(channel, Role::Reader)?;
+        let description = channel.description();
+        Ok(Self {
+            channel: description.name.clone(),
+            input: Input::attach(channel)?,
+            message: vec![0; description.message_bytes],
+        })
+    }
+
+    /// The next message, of four slots the newest if it is new, and its number, from 1; `None` when there is none. Never waits.
+    ///
+    /// # Errors
+    /// The peer wrote nonsense; this end has re-synchronised and may go on.
+    pub fn take(&mut self) -> Result<Option<(u64, &[u8])>, Error> {
+        match self.input.take_new(&mut self.message) {
+            Ok(number) => Ok(Some((number, &self.message))),
+            Err(BufferError::Empty) => Ok(None),
+            Err(error) => Err(failed(&self.channel)(error)),
+        }
+    }
+
+    /// The message that was taken last; zeros before the first.
+    #[must_use]
+    pub fn last(&self) -> &[u8] {
+        &self.message
+    }
+}
+
+impl BytesWriter {
+    pub(crate) fn attach(channel: &Channel) -> Result<Self, Error> {
+        expect_bytes(channel, Role::Writer)?;
+        Ok(Self {
+            channel: channel.description().name.clone(),
+            output: Output::attach(channel)?,
+        })
+    }
+
+    /// Puts a message in; never waits.
+    ///
+    /// # Errors
+    /// The channel is full ([`Error::is_full`]), the message has another length than its messages, or the peer wrote nonsense.
+    pub fn put(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.output.put(message).map_err(failed(&self.channel))
+    }
+}
+
+fn expect_bytes(channel: &Channel, role: Role) -> Result<(), Error> {
+    expect_end(channel, role)?;
+    let description = channel.description();
+    match description.kind {
+        Kind::FourSlot | Kind::Ring => Ok(()),
+        _ => Err(Error::NoBytes {
+            channel: description.name.clone(),
+        }),
+    }
+}

@@ -1,0 +1,107 @@
+//! Stages as threads: each has its reservation before any of its pipe begins
+
+use crate::plan::{Pipe, Place, Stage};
+use crate::stage::{Ready, Shared};
+use crate::start::StartError;
+use bulkhead_linux::{Error, keep_to_core, reserve};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+/// A stage that runs.
+pub(crate) struct Running {
+    pub(crate) pipe: String,
+    /// Its place there.
+    pub(crate) place: usize,
+    pub(crate) function: String,
+    pub(crate) shared: Arc<Shared>,
+    /// Of its fallbacks, those that were recorded.
+    pub(crate) recorded: AtomicU64,
+}
+
+/// The threads of a pipe, each with its reservation, that wait for the word.
+pub(crate) struct Reserved {
+    stages: Vec<Running>,
+    all_answered: Arc<Barrier>,
+    goes: Arc<AtomicU64>,
+}
+
+impl Reserved {
+    /// Reserves for each stage; where one is refused, all of them end.
+    pub(crate) fn of(pipe: &Pipe, ready: Vec<Ready>) -> Result<Self, StartError> {
+        let mut reserved = Self {
+            stages: Vec::new(),
+            all_answered: Arc::new(Barrier::new(ready.len() + 1)),
+            goes: Arc::default(),
+        };
+        let (started, answers) = channel();
+        for one in ready {
+            reserved.spawn(pipe, one, started.clone());
+        }
+        let mut refusal = None;
+        for (stage, answer) in answers.iter().take(reserved.stages.len()) {
+            if let Err(error) = answer {
+                refusal.get_or_insert_with(|| refused(pipe, stage, error));
+            }
+        }
+        match refusal {
+            Some(refusal) => {
+                reserved.all_answered.wait();
+                Err(refusal)
+            }
+            None => Ok(reserved),
+        }
+    }
+
+    fn spawn(&mut self, pipe: &Pipe, ready: Ready, started: Sender<Answer>) {
+        let shared = Arc::clone(&ready.shared);
+        let (all, goes) = (Arc::clone(&self.all_answered), Arc::clone(&self.goes));
+        self.stages.push(Running {
+            pipe: pipe.name.clone(),
+            place: ready.place,
+            function: ready.stage.function.clone(),
+            shared: Arc::clone(&shared),
+            recorded: AtomicU64::new(0),
+        });
+        let thread = thread::spawn(move || {
+            let stage = &ready.stage;
+            let placed = match stage.place {
+                Place::Core(core) => keep_to_core(core),
+                _ => Ok(()),
+            };
+            let answer = placed.and_then(|()| reserve(stage.runtime_ns, stage.period_ns));
+            // Who started it waits for the answer.
+            let _ = started.send((stage.clone(), answer));
+            all.wait();
+            if goes.load(Relaxed) != 0 {
+                ready.run();
+            }
+        });
+        // Nobody else sets it.
+        let _ = shared.thread.set(thread.thread().clone());
+    }
+
+    /// The word: all of them begin.
+    pub(crate) fn begin(self) -> Vec<Running> {
+        self.goes.store(1, Relaxed);
+        self.all_answered.wait();
+        self.stages
+    }
+}
+
+/// A stage, and what the kernel said to its reservation.
+type Answer = (Stage, Result<(), Error>);
+
+fn refused(pipe: &Pipe, stage: Stage, error: Error) -> StartError {
+    StartError::Refused {
+        pipe: pipe.name.clone(),
+        place: match stage.place {
+            Place::Core(core) => format!("core {core}"),
+            _ => "any core".into(),
+        },
+        stage: stage.function,
+        source: Box::new(error),
+    }
+}
