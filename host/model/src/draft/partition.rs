@@ -73,6 +73,10 @@ pub(crate) struct PartitionDraft {
     pub(crate) slots: Vec<SlotDraft>,
     /// Pipe functions.
     pub(crate) functions: Vec<PipeFunctionDraft>,
+    /// Stages that may be typed.
+    pub(crate) spare_stages: Field<u64>,
+    /// Bytes of the buffers between them.
+    pub(crate) spare_buffers: Field<u64>,
 }
 
 /// Cores as written.
@@ -139,6 +143,8 @@ impl PartitionDraft {
                 .all("function")
                 .map(PipeFunctionDraft::read)
                 .collect(),
+            spare_stages: section.number("spare_stages"),
+            spare_buffers: section.number("spare_buffers"),
             name: section.name,
         }
     }
