@@ -22,6 +22,7 @@ board = "qemu-virt"
 [partition.control]
 kind = "rtos"
 criticality = "A"
+cores = 2
 memory = "4 MiB"
 spare_stages = 4
 
@@ -75,6 +76,10 @@ period = "25 ms"
 wcet = "90 us"
 inputs = 6
 outputs = 6
+
+[partition.control.function.far]
+wcet = "10 us"
+core = 1
 
 [partition.control.function.mix]
 wcet = "30 us"
@@ -348,6 +353,143 @@ fn host_and_target_agree() {
     assert!(
         both > 80 && neither > 80 && taken > 0 && limits > 2,
         "{both} {neither} {taken} {limits}"
+    );
+}
+
+/// A flow, and what is said about it where so many stages are free.
+const REFUSED: &[(&str, usize, &[&str])] = &[
+    (
+        "sample | | emit",
+        9,
+        &[
+            "at column 22:",
+            "expected the name",
+            "found |",
+            "           ^",
+        ],
+    ),
+    ("sample | (emit", 9, &["at column 22:", "never closed"]),
+    ("sample | emit [ms]", 9, &["expected a loss"]),
+    (
+        "sample | emitt",
+        9,
+        &["at column 22:", "no function `emitt`", "^^^^^"],
+    ),
+    (
+        "* sample | fresh | emit",
+        9,
+        &["`fresh`", "four-slot buffers only"],
+    ),
+    ("fuse | emit", 9, &["`fuse`", "nothing feeds"]),
+    ("sample | sample | emit", 9, &["`sample`"]),
+    (
+        "sample | mix | filter | mix | emit",
+        9,
+        &["at column 37:", "`mix` would feed itself"],
+    ),
+    (
+        "sample | slow | emit",
+        9,
+        &["at column 22:", "`slow` is a function of another partition"],
+    ),
+    (
+        "sample | far | emit",
+        9,
+        &["`far` is on a core on which no stage runs"],
+    ),
+    ("read | emit", 9, &["`read` reads or writes a device"]),
+    (
+        "sample, sample, sample, sample, sample | wide | emit",
+        9,
+        &["more than 4 stages would feed `wide`, or be fed by it"],
+    ),
+    (
+        "((sample, sample) | mix), ((sample, sample) | fuse), sample | wide | emit",
+        9,
+        &["`sample` is one first stage too many"],
+    ),
+    (
+        "sample | filter | emit",
+        2,
+        &["it has 3 stages, and 2 are free"],
+    ),
+    (
+        "sample | filter | emit [1 %, 200 us]",
+        9,
+        &[
+            "at column 36:",
+            "no budgets and periods",
+            "would need",
+            "what can be kept: [",
+        ],
+    ),
+];
+
+#[test]
+fn what_is_refused_says_where_and_why() {
+    let base = load("").expect("correct");
+    let words = aligned(&repository::pack(&base, CONTROL));
+    let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
+    let known = Known::of(Repository::read(bytes).expect("packed")).expect("fits");
+    for (flow, free, expected) in REFUSED {
+        let refused = propose::solve(&known, flow, &[], *free).expect_err(flow);
+        let said = Said {
+            flow,
+            before: "pipe add it ".len(),
+            known: &known,
+            standing: &|_| ["", ""],
+            refused,
+        };
+        let said = said.to_string();
+        for words in *expected {
+            assert!(said.contains(words), "{flow}: {words}: {said}");
+        }
+    }
+}
+
+/// A short delay at a high rate takes from a pipe that is there, whose names are said.
+#[test]
+fn who_would_not_be_kept_is_named() {
+    let base = load("").expect("correct");
+    let words = aligned(&repository::pack(&base, CONTROL));
+    let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
+    let known = Known::of(Repository::read(bytes).expect("packed")).expect("fits");
+    let pipe = &base.pipes[2];
+    let (setting, _) = setting(pipe);
+    let stands = |most| Standing {
+        flow: &pipe.solved.flow,
+        setting: &setting,
+        most,
+    };
+    assert!(propose::judge(&known, &[stands(None)], |_, _| {}).is_ok());
+    let greedy = [(400_000, 1), (400_000, 1)];
+    let new = Standing {
+        flow: "sample | emit",
+        setting: &greedy,
+        most: None,
+    };
+    let refused = propose::judge(&known, &[stands(Some(1)), new], |_, _| {});
+    assert!(
+        matches!(refused, Err(Refused::Takes { pipe: 0, .. })),
+        "{refused:?}"
+    );
+    let wide = [(70_000, 1), (70_000, 1)];
+    let new = Standing {
+        setting: &wide,
+        ..new
+    };
+    let refused = propose::judge(&known, &[stands(None), new], |_, _| {}).expect_err("too much");
+    let said = Said {
+        flow: "sample | emit",
+        before: 0,
+        known: &known,
+        standing: &|_| ["log", &pipe.solved.flow],
+        refused,
+    };
+    let said = said.to_string();
+    assert!(
+        said.contains("pipe log, which is there") && said.contains("core `control:0`"),
+        "{said}"
     );
 }
 

@@ -433,9 +433,16 @@ impl Planner {
             Stopped::Core(bulkhead_slite::Refused::Admission(admission::Refused::Misfit(
                 misfit,
             ))) => say!(
-                "pipe {name} is not started: with what deciding takes, {} would lack {} of its budget: remove a pipe, or ask for a longer delay",
+                "pipe {name} is not started: with what deciding takes, {} would lack {} of its budget{}: remove a pipe, or ask for a longer delay",
                 self.vcpu(misfit.vcpu),
-                Shown(nanoseconds(misfit.lacks))
+                Shown(nanoseconds(misfit.lacks)),
+                match seats::admit(
+                    &self.timing,
+                    &seats::budgets(change.old.map(|(number, _)| number))
+                ) {
+                    Ok(()) => "",
+                    Err(_) => ", and something would without it",
+                }
             ),
             Stopped::Core(_) => say!(
                 "pipe {name} is not started: there is no room to count its VCPUs and decisions"
