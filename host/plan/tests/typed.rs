@@ -533,6 +533,95 @@ fn what_was_packed_is_found_again() {
     );
 }
 
+/// Whatever is typed, it is answered: sums, products and places hold for the oddest requirements, too.
+#[test]
+fn no_flow_is_too_odd() {
+    const WORDS: &[&str] = &[
+        "sample",
+        "filter",
+        "fuse",
+        "emit",
+        "wide",
+        "mix",
+        "slow",
+        "read",
+        "x",
+        "|",
+        "|",
+        "|",
+        ",",
+        ",",
+        "(",
+        ")",
+        "*",
+        "[",
+        "]",
+        "%",
+        "/s",
+        "/ms",
+        "ms",
+        "s",
+        "ns",
+        "us",
+        "1",
+        "0",
+        "99.9999",
+        "0.000001",
+        "18446744073709551615",
+        "86400",
+        "é",
+        "\u{7}",
+    ];
+    const ENDS: &[&str] = &[
+        "[0.000001 %, 1 ns]",
+        "[99.9999 %, 86400 s]",
+        "[1 %, 18446744073 s]",
+        "[4000000000/s, 1 us]",
+        "[0.000001/s, 86400 s]",
+        "[1/s, 9223372036 s]",
+        "[100/s, 1 ns]",
+    ];
+    let base = load("").expect("correct");
+    let words = aligned(&repository::pack(&base, CONTROL));
+    let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
+    let known = Known::of(Repository::read(bytes).expect("packed")).expect("fits");
+    let mut random = Random(3);
+    let mut solved = 0;
+    for _ in 0..600 {
+        let flow = match random.below(2) {
+            0 => {
+                let count = random.below(14);
+                let words = (0..count).map(|_| random.pick(WORDS));
+                words.collect::<Vec<_>>().join(" ")
+            }
+            _ => {
+                let first = random.pick(&[
+                    "* sample",
+                    "sample",
+                    "* sample | mix",
+                    "(sample, sample) | fuse",
+                ]);
+                format!("{first} | emit {}", random.pick(ENDS))
+            }
+        };
+        let free = random.below(MAX_STAGES as u64) as usize;
+        match propose::solve(&known, &flow, &[], free) {
+            Ok(_) => solved += 1,
+            Err(refused) => {
+                let said = Said {
+                    flow: &flow,
+                    before: 0,
+                    known: &known,
+                    standing: &|_| ["", ""],
+                    refused,
+                };
+                assert!(said.to_string().len() > 10, "{flow}");
+            }
+        }
+    }
+    assert!(solved > 20, "{solved}");
+}
+
 /// Whatever another tool packed, it is refused or read, and harms nobody.
 #[test]
 fn what_is_torn_is_refused() {
