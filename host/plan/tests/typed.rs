@@ -132,11 +132,17 @@ fn aligned(bytes: &[u8]) -> Vec<u64> {
     words.collect()
 }
 
-fn bytes_of(words: &[u64]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+const CONTROL: PartitionId = PartitionId(0);
+
+/// What is packed for the partition, where the target finds it.
+fn packed(system: &System) -> Vec<u64> {
+    aligned(&repository::pack(system, CONTROL))
 }
 
-const CONTROL: PartitionId = PartitionId(0);
+fn known(words: &[u64]) -> Known<'_> {
+    let bytes = zerocopy::IntoBytes::as_bytes(words);
+    Known::of(Repository::read(bytes).expect("packed")).expect("fits")
+}
 
 /// T and m of a pipe's stages, and its bound.
 fn setting(pipe: &Pipe) -> (Vec<(u64, u64)>, u64) {
@@ -198,6 +204,21 @@ impl Random {
 
     fn pick(&mut self, items: &[&str]) -> String {
         items[self.below(items.len() as u64) as usize].to_owned()
+    }
+
+    /// What nobody would type.
+    fn odd(&mut self) -> String {
+        if self.below(2) == 0 {
+            let words = (0..self.below(14)).map(|_| self.pick(WORDS));
+            return words.collect::<Vec<_>>().join(" ");
+        }
+        let first = self.pick(&[
+            "* sample",
+            "sample",
+            "* sample | mix",
+            "(sample, sample) | fuse",
+        ]);
+        format!("{first} | emit {}", self.pick(ENDS))
     }
 
     /// Mostly what fits together.
@@ -274,6 +295,8 @@ fn same(pipe: &Pipe, solved: &Solved) {
 }
 
 fn same_bounds(pipe: &Pipe, promise: &Promise) {
+    let bounds = pipe.solved.paths.iter().map(|path| path.bound_ns);
+    assert_eq!(bounds.max(), Some(promise.bound), "{}", pipe.solved.flow);
     let ours = pipe.solved.paths.iter();
     let ours: Vec<_> = ours
         .map(|path| {
@@ -308,11 +331,8 @@ fn is_limit(refused: &Refused) -> bool {
 #[test]
 fn host_and_target_agree() {
     let base = load("").expect("correct");
-    let packed = aligned(&repository::pack(&base, CONTROL));
-    let bytes = bytes_of(&packed);
-    let words = aligned(&bytes);
-    let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
-    let known = Known::of(Repository::read(bytes).expect("packed")).expect("fits");
+    let words = packed(&base);
+    let known = known(&words);
     let mut random = Random(42);
     let [mut both, mut neither, mut taken, mut limits] = [0; 4];
     for _ in 0..400 {
@@ -428,9 +448,8 @@ const REFUSED: &[(&str, usize, &[&str])] = &[
 #[test]
 fn what_is_refused_says_where_and_why() {
     let base = load("").expect("correct");
-    let words = aligned(&repository::pack(&base, CONTROL));
-    let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
-    let known = Known::of(Repository::read(bytes).expect("packed")).expect("fits");
+    let words = packed(&base);
+    let known = known(&words);
     for (flow, free, expected) in REFUSED {
         let refused = propose::solve(&known, flow, &[], *free).expect_err(flow);
         let said = Said {
@@ -451,9 +470,8 @@ fn what_is_refused_says_where_and_why() {
 #[test]
 fn who_would_not_be_kept_is_named() {
     let base = load("").expect("correct");
-    let words = aligned(&repository::pack(&base, CONTROL));
-    let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
-    let known = Known::of(Repository::read(bytes).expect("packed")).expect("fits");
+    let words = packed(&base);
+    let known = known(&words);
     let pipe = &base.pipes[2];
     let (setting, _) = setting(pipe);
     let stands = |most| Standing {
@@ -496,10 +514,9 @@ fn who_would_not_be_kept_is_named() {
 #[test]
 fn what_was_packed_is_found_again() {
     let base = load("").expect("correct");
-    let words = aligned(&repository::pack(&base, CONTROL));
-    let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
-    let packed = Repository::read(bytes).expect("packed");
-    let known = Known::of(packed).expect("fits");
+    let words = packed(&base);
+    let known = known(&words);
+    let packed = known.packed();
     let offered = base.offered.as_ref().expect("flows are typed");
     offered.pipes.with(|host| {
         known
@@ -533,77 +550,64 @@ fn what_was_packed_is_found_again() {
     );
 }
 
+/// Words of flows.
+const WORDS: &[&str] = &[
+    "sample",
+    "filter",
+    "fuse",
+    "emit",
+    "wide",
+    "mix",
+    "slow",
+    "read",
+    "x",
+    "|",
+    "|",
+    "|",
+    ",",
+    ",",
+    "(",
+    ")",
+    "*",
+    "[",
+    "]",
+    "%",
+    "/s",
+    "/ms",
+    "ms",
+    "s",
+    "ns",
+    "us",
+    "1",
+    "0",
+    "99.9999",
+    "0.000001",
+    "18446744073709551615",
+    "86400",
+    "é",
+    "\u{7}",
+];
+/// Requirements that nobody would type.
+const ENDS: &[&str] = &[
+    "[0.000001 %, 1 ns]",
+    "[99.9999 %, 86400 s]",
+    "[1 %, 18446744073 s]",
+    "[4000000000/s, 1 us]",
+    "[0.000001/s, 86400 s]",
+    "[1/s, 9223372036 s]",
+    "[100/s, 1 ns]",
+];
+
 /// Whatever is typed, it is answered: sums, products and places hold for the oddest requirements, too.
 #[test]
 fn no_flow_is_too_odd() {
-    const WORDS: &[&str] = &[
-        "sample",
-        "filter",
-        "fuse",
-        "emit",
-        "wide",
-        "mix",
-        "slow",
-        "read",
-        "x",
-        "|",
-        "|",
-        "|",
-        ",",
-        ",",
-        "(",
-        ")",
-        "*",
-        "[",
-        "]",
-        "%",
-        "/s",
-        "/ms",
-        "ms",
-        "s",
-        "ns",
-        "us",
-        "1",
-        "0",
-        "99.9999",
-        "0.000001",
-        "18446744073709551615",
-        "86400",
-        "é",
-        "\u{7}",
-    ];
-    const ENDS: &[&str] = &[
-        "[0.000001 %, 1 ns]",
-        "[99.9999 %, 86400 s]",
-        "[1 %, 18446744073 s]",
-        "[4000000000/s, 1 us]",
-        "[0.000001/s, 86400 s]",
-        "[1/s, 9223372036 s]",
-        "[100/s, 1 ns]",
-    ];
     let base = load("").expect("correct");
-    let words = aligned(&repository::pack(&base, CONTROL));
-    let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
-    let known = Known::of(Repository::read(bytes).expect("packed")).expect("fits");
+    let words = packed(&base);
+    let known = known(&words);
     let mut random = Random(3);
     let mut solved = 0;
     for _ in 0..600 {
-        let flow = match random.below(2) {
-            0 => {
-                let count = random.below(14);
-                let words = (0..count).map(|_| random.pick(WORDS));
-                words.collect::<Vec<_>>().join(" ")
-            }
-            _ => {
-                let first = random.pick(&[
-                    "* sample",
-                    "sample",
-                    "* sample | mix",
-                    "(sample, sample) | fuse",
-                ]);
-                format!("{first} | emit {}", random.pick(ENDS))
-            }
-        };
+        let flow = random.odd();
         let free = random.below(MAX_STAGES as u64) as usize;
         match propose::solve(&known, &flow, &[], free) {
             Ok(_) => solved += 1,

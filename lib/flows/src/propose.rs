@@ -71,6 +71,8 @@ pub struct Path {
 pub struct Promise {
     paths: [Path; PATHS],
     count: usize,
+    /// The longest bound of all its paths.
+    pub bound: Time,
     /// Largest part of its messages that is lost.
     pub loss: Fraction,
     /// What it requires.
@@ -157,6 +159,7 @@ impl Promise {
             bound: 0,
         }; PATHS],
         count: 0,
+        bound: 0,
         loss: Fraction(0),
         required: None,
     };
@@ -167,15 +170,9 @@ impl Promise {
         self.paths.get(..self.count).unwrap_or_default()
     }
 
-    /// The longest bound.
-    #[must_use]
-    pub fn bound(&self) -> Time {
-        let bounds = self.paths().iter().map(|path| path.bound);
-        bounds.max().unwrap_or(0)
-    }
-
     fn of(bound: &Bound<'_, ROOM>, solution: &Solution<ROOM>) -> Self {
         let mut promise = Self {
+            bound: solution.assessment.bound,
             loss: solution.assessment.worst_loss,
             required: bound.pipeline.requirement,
             ..Self::NOTHING
@@ -433,12 +430,12 @@ fn judge_one(
         }
     });
     let promise = judged.ok_or(Refused::Room)??;
-    let longest = promise.paths().iter().max_by_key(|path| path.bound);
-    match longest {
-        Some(path) if pipe.most.is_some_and(|most| path.bound > most) => {
+    match pipe.most {
+        Some(most) if promise.bound > most => {
+            let sums = promise.paths().iter().map(|path| path.periods);
             Err(takes(Violation::Delay {
-                periods: path.periods,
-                bound: path.bound,
+                periods: sums.max().unwrap_or(0),
+                bound: promise.bound,
             }))
         }
         _ => Ok(promise),

@@ -280,7 +280,7 @@ impl Planner {
             stages: solved.stages().len() as u32,
             fifo: u32::from(solved.buffering == Buffering::Fifo),
             interval_ns: solved.interval,
-            bound_ns: solved.promise.bound(),
+            bound_ns: solved.promise.bound,
             max_age_ns: 0,
         };
         let heads = solved.stages().iter().enumerate();
@@ -494,7 +494,7 @@ fn nanoseconds(ticks: u64) -> u64 {
 fn promise(promises: &[Option<Promise>; PIPES]) {
     for (number, promised) in promises.iter().enumerate() {
         let Some(promised) = promised else { continue };
-        table::promise(number, promised.bound());
+        table::promise(number, promised.bound);
         if let Some(place) = PROMISED.get(number) {
             let _kept = place.with(&CORE.threads, |place| *place = Some(*promised));
             ANNOUNCE.fetch_or(1 << number, Release);
