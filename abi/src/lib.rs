@@ -17,6 +17,7 @@ pub mod hypercall;
 pub mod kernel;
 pub mod pipe;
 pub mod psci;
+pub mod repository;
 pub mod status;
 pub mod timing;
 pub mod trace;

@@ -142,6 +142,12 @@ impl<'b> Pipes<'b> {
     /// What stands at the beginning of aligned `bytes`; nothing where it is something else.
     #[must_use]
     pub fn read(bytes: &'b [u8]) -> Option<Self> {
+        Self::read_before(bytes).map(|(pipes, _)| pipes)
+    }
+
+    /// The same, and what stands behind it.
+    #[must_use]
+    pub fn read_before(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
         let (head, rest) = Head::ref_from_prefix(bytes).ok()?;
         if head.magic != PIPES_MAGIC {
             return None;
@@ -149,13 +155,14 @@ impl<'b> Pipes<'b> {
         let (pipes, rest) = <[Pipe]>::ref_from_prefix_with_elems(rest, head.pipes as usize).ok()?;
         let (stages, rest) =
             <[Stage]>::ref_from_prefix_with_elems(rest, head.stages as usize).ok()?;
-        let (crossings, _) =
+        let (crossings, rest) =
             <[Crossing]>::ref_from_prefix_with_elems(rest, head.crossings as usize).ok()?;
-        Some(Self {
+        let pipes = Self {
             pipes,
             stages,
             crossings,
-        })
+        };
+        Some((pipes, rest))
     }
 
     /// The pipes with the numbers of their stages.

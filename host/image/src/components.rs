@@ -15,7 +15,7 @@ use bulkhead_formats::archive::{Checked, Flaw};
 use bulkhead_model::system::{ChannelId, Component, FunctionId, PartitionId, System};
 use bulkhead_plan::guest_page::{self, ticks};
 use bulkhead_plan::load::{GuestImage, Piece};
-use bulkhead_plan::{ends, pcie, pipes};
+use bulkhead_plan::{ends, pcie, pipes, repository};
 use zerocopy::{FromZeros, IntoBytes};
 
 use crate::elf::{self, Executable};
@@ -218,12 +218,14 @@ fn append_timing(described: &Described<'_>, bytes: &mut Vec<u8>) -> [u32; 2] {
         system, partition, ..
     } = *described;
     let timing = &system.partition(partition).timing;
-    if timing.vcpus.is_empty() {
+    let repository = repository::pack(system, partition);
+    if timing.vcpus.is_empty() && repository.is_empty() {
         return [0; 2];
     }
     let page = bytes.len() as u64 / PAGE_SIZE;
     bytes.extend(timing::pack(timing));
     bytes.extend(pipes::pack(system, partition));
+    bytes.extend(repository);
     bytes.resize(bytes.len().next_multiple_of(PAGE_SIZE as usize), 0);
     [page as u32, (bytes.len() as u64 / PAGE_SIZE - page) as u32]
 }

@@ -12,8 +12,8 @@ use crate::pipes::crossing;
 use crate::pipes::described::{self, Described};
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
-    Image, Initrd, Kernel, Kind, Partition, PartitionId, Rate, Restart, Run, SharedMemory, System,
-    Trapping,
+    Image, Initrd, Kernel, Kind, Partition, PartitionId, Rate, Restart, Run, SharedMemory, Spare,
+    System, Trapping,
 };
 use bulkhead_abi::component::{ANY_CORE, OnFault, Role};
 use bulkhead_abi::guest::ChannelKind;
@@ -27,6 +27,8 @@ pub(crate) const AGENT: &str = "agent";
 pub(crate) const UART_KIND: &str = "pl011";
 /// Default budget of restarts: limit and window in nanoseconds.
 pub(crate) const RESTART_DEFAULT: (u64, u64) = (10, 10_000_000_000);
+/// Default of `spare_buffers` for each stage, bytes.
+const SPARE_BUFFER: u64 = 2048;
 
 /// All causes, in order.
 pub(crate) const ALL_CAUSES: [Cause; CAUSES] = [
@@ -46,6 +48,11 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
     let pipes = match draft.pipes.as_slice() {
         [] => Vec::new(),
         _ => Described::of(&draft)?.solve()?.ok()?,
+    };
+    let typed = draft.partitions.iter().any(|one| spare(one).is_some());
+    let offered = match typed {
+        true => Some(Described::of(&draft)?.offered()),
+        false => None,
     };
     let mut partitions = all(&draft.partitions, |partition| {
         resolve_partition(&draft, &board, partition)
@@ -81,6 +88,7 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
             resolve_function(&board, function)
         })?,
         pipes,
+        offered,
         run: Run {
             for_ns: draft.run_for.value(),
             clock: draft.clock.or(Clock::Virtual)?,
@@ -160,8 +168,19 @@ fn resolve_partition(
             .iter()
             .map(|function| function.name.value.clone())
             .collect(),
+        spare: spare(partition),
         shared: all(&partition.shared, resolve_shared)?,
         bridge: None,
+    })
+}
+
+/// Room for pipes that are typed, where the partition says how many stages.
+pub(crate) fn spare(partition: &PartitionDraft) -> Option<Spare> {
+    let stages = partition.spare_stages.value()?;
+    let buffer_bytes = partition.spare_buffers.or(stages * SPARE_BUFFER)?;
+    Some(Spare {
+        stages: stages as u32,
+        buffer_bytes: u32::try_from(buffer_bytes).unwrap_or(u32::MAX),
     })
 }
 

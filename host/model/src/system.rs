@@ -15,7 +15,7 @@ use crate::board::{Board, FunctionKind};
 use crate::bridge::Bridge;
 use crate::channel_size;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::pipes::Pipe;
+use crate::pipes::{Offered, Pipe};
 use crate::source::Sources;
 use crate::timing::Timing;
 
@@ -61,6 +61,8 @@ pub struct System {
     pub functions: Vec<Function>,
     /// Pipes in the order of the description, solved.
     pub pipes: Vec<Pipe>,
+    /// What pipes can be made of that are typed, where a partition has room for any.
+    pub offered: Option<Offered>,
     /// Defaults of a run.
     pub run: Run,
     /// The texts that spans point into.
@@ -168,10 +170,21 @@ pub struct Partition {
     pub timing: Timing,
     /// Pipe functions that it offers.
     pub pipe_functions: Vec<String>,
+    /// Room for pipes that are typed while it runs, if there is any.
+    pub spare: Option<Spare>,
     /// What components of it share.
     pub shared: Vec<SharedMemory>,
     /// What of Linux goes beyond the machine, if anything does.
     pub bridge: Option<Bridge>,
+}
+
+/// Room for pipes that are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spare {
+    /// Stages.
+    pub stages: u32,
+    /// Bytes of the buffers between them.
+    pub buffer_bytes: u32,
 }
 
 /// Memory that some components of a partition have in common.

@@ -26,6 +26,7 @@ pub mod memory;
 pub mod pcie;
 pub mod pipes;
 pub mod purpose;
+pub mod repository;
 pub mod shared;
 pub mod smmu;
 pub mod tables;

@@ -2,18 +2,19 @@
 
 use crate::bridge::Bridge;
 use crate::command::{Command, HELP, parse};
-use crate::console::{Lines, say};
+use crate::console::{Lines, say, type_in};
 use crate::drive::Drive;
 use crate::fault::Fault;
 use crate::pipes::Pipes;
 use crate::status;
 use bulkhead_linux::{Error, Link, Partition, frequency_hz};
+use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use std::fs::OpenOptions;
-use std::io::Write;
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::Child;
 use std::time::Duration;
 
@@ -182,9 +183,11 @@ impl Agent {
             path: tty.clone(),
             source,
         };
-        let mut file = OpenOptions::new().write(true).open(tty).map_err(failed)?;
-        file.write_all(format!("{text}\n").as_bytes())
-            .map_err(failed)
+        let mut options = OpenOptions::new();
+        // Who reads the console may be gone: then it takes no more, and nobody is waited for.
+        let options = options.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
+        let mut file = options.open(tty).map_err(failed)?;
+        type_in(&mut file, &format!("{text}\n")).map_err(failed)
     }
 
     fn with_drive(&mut self, act: impl FnOnce(&mut Drive)) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! What a person can type
 
+use bulkhead_abi::repository::MAX_LINE;
 use bulkhead_drive_model::message::MAX_SPEED_MPS;
 use bulkhead_drive_model::{kmph, mps};
 use bulkhead_linux::Control;
@@ -47,9 +48,7 @@ pub(crate) fn parse(line: &str) -> Result<Option<Command>, String> {
         ["status"] => Command::Status,
         ["restart", name] => Command::Control(Control::Restart, name.to_owned()),
         ["halt", name] => Command::Control(Control::Halt, name.to_owned()),
-        ["tell", name, ref text @ ..] if !text.is_empty() => {
-            Command::Tell(name.to_owned(), text.join(" "))
-        }
+        ["tell", name, _, ..] => Command::Tell(name.to_owned(), told(line)?),
         ["shell"] => Command::Shell,
         ["help"] => Command::Help,
         _ => {
@@ -59,6 +58,24 @@ pub(crate) fn parse(line: &str) -> Result<Option<Command>, String> {
             ));
         }
     }))
+}
+
+/// What stands behind the partition's name, as it was typed.
+fn told(line: &str) -> Result<String, String> {
+    let word = |text: &str| {
+        let text = text.trim_ascii_start();
+        let end = text.find(|character: char| character.is_ascii_whitespace());
+        text[end.unwrap_or(text.len())..].to_owned()
+    };
+    let line = line.trim_ascii_start();
+    let behind = word(line.strip_prefix("drive").unwrap_or(line));
+    let text = word(&behind).trim_ascii().to_owned();
+    match text.len() {
+        0..=MAX_LINE => Ok(text),
+        long => Err(format!(
+            "a line of {long} bytes was not told: at most {MAX_LINE} are taken at once"
+        )),
+    }
 }
 
 fn speed_mps(text: &str) -> Result<f64, String> {
@@ -73,7 +90,7 @@ fn speed_mps(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, HELP, parse};
+    use super::{Command, HELP, MAX_LINE, parse};
     use bulkhead_linux::Control;
 
     #[test]
@@ -86,7 +103,14 @@ mod tests {
         let halt = Command::Control(Control::Halt, "plant".into());
         assert_eq!(parse("halt plant"), Ok(Some(halt)));
         let tell = Command::Tell("control".into(), "pipe stop log".into());
-        assert_eq!(parse("tell control pipe stop  log"), Ok(Some(tell)));
+        assert_eq!(parse("tell control pipe stop log "), Ok(Some(tell.clone())));
+        assert_eq!(
+            parse(" drive  tell  control  pipe stop log"),
+            Ok(Some(tell))
+        );
+        let typed = "pipe add x * a |  b [50/s, 80 ms]";
+        let tell = Command::Tell("control".into(), typed.into());
+        assert_eq!(parse(&format!("tell control {typed}")), Ok(Some(tell)));
         assert!(parse("tell control").is_err());
         for line in HELP.lines() {
             let example = line[..18]
@@ -99,9 +123,25 @@ mod tests {
     #[test]
     fn refuses_the_rest_in_words() {
         for line in [
-            "set", "set fast", "set -1", "set NaN", "set inf", "set 300", "sets 5", "halt",
+            "tell control",
+            "set",
+            "set fast",
+            "set -1",
+            "set NaN",
+            "set inf",
+            "set 300",
+            "sets 5",
+            "halt",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn nothing_is_told_in_part() {
+        let long = |length| format!("tell control {}", "x".repeat(length));
+        assert!(parse(&long(MAX_LINE)).is_ok());
+        let why = parse(&long(MAX_LINE + 1)).expect_err("too long");
+        assert!(why.contains("321 bytes"), "{why}");
     }
 }

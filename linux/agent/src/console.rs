@@ -2,10 +2,16 @@
 
 use nix::time::{ClockId, clock_gettime};
 use std::fmt::Arguments;
-use std::io::{Read, Write, stdin, stdout};
+use std::io::{self, BufRead, Write, stdin, stdout};
+use std::thread;
+use std::time::Duration;
 
 /// What is typed without an end of line is given up beyond this, bytes.
 const LONGEST_LINE: usize = 4096;
+
+/// How often, and after what time, a console that is full is tried again: its reader looks every few milliseconds.
+const PATIENCE: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Prints a line with Linux's own time in front, as the kernel stamps its messages.
 pub(crate) fn say(text: Arguments<'_>) {
@@ -15,20 +21,50 @@ pub(crate) fn say(text: Arguments<'_>) {
     let _ = writeln!(stdout(), "[{seconds:5}.{micros:06}] {text}");
 }
 
+/// Writes all of a line, in parts where that is all there is room for, or says that it was cut.
+pub(crate) fn type_in(file: &mut impl Write, line: &str) -> io::Result<()> {
+    let mut left = line.as_bytes();
+    let mut patience = PATIENCE;
+    while !left.is_empty() {
+        let written = match file.write(left) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            written => written?,
+        };
+        left = left.get(written..).unwrap_or_default();
+        if written == 0 {
+            if patience == 0 {
+                let (told, all) = (line.len() - left.len(), line.len());
+                let why = format!("nobody reads it: {told} of {all} bytes were told");
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
+            patience -= 1;
+            thread::sleep(PAUSE);
+        }
+    }
+    Ok(())
+}
+
 /// Collects lines from the standard input.
 #[derive(Default)]
 pub(crate) struct Lines {
     typed: Vec<u8>,
+    /// The line that is being typed is too long: it is none, to its end.
+    long: bool,
 }
 
 impl Lines {
     /// Reads once, which must not block; gives the lines that are complete, `None` at the end.
     pub(crate) fn read(&mut self) -> Option<Vec<String>> {
-        let mut bytes = [0; 256];
-        match stdin().read(&mut bytes) {
-            Ok(0) | Err(_) => None,
-            Ok(count) => Some(self.take(&bytes[..count])),
-        }
+        self.read_from(&mut stdin().lock())
+    }
+
+    /// Takes all that one read brought: what stays in the reader wakes nobody who waits for the file.
+    fn read_from(&mut self, input: &mut impl BufRead) -> Option<Vec<String>> {
+        let bytes = input.fill_buf().ok().filter(|bytes| !bytes.is_empty())?;
+        let count = bytes.len();
+        let lines = self.take(bytes);
+        input.consume(count);
+        Some(lines)
     }
 
     fn take(&mut self, bytes: &[u8]) -> Vec<String> {
@@ -40,10 +76,17 @@ impl Lines {
             .position(|&byte| matches!(byte, b'\n' | b'\r'))
         {
             let line: Vec<u8> = self.typed.drain(..=end).collect();
+            if std::mem::take(&mut self.long) {
+                say(format_args!(
+                    "agent: a line of more than {LONGEST_LINE} bytes is not obeyed"
+                ));
+                continue;
+            }
             lines.push(String::from_utf8_lossy(&line).trim().to_owned());
         }
         if self.typed.len() > LONGEST_LINE {
             self.typed.clear();
+            self.long = true;
         }
         lines
     }
@@ -51,7 +94,58 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_LINE, Lines};
+    use super::{LONGEST_LINE, Lines, PATIENCE, type_in};
+    use std::io::{self, Write};
+
+    /// A console that has room now and then.
+    struct Tight {
+        room: Vec<usize>,
+        told: Vec<u8>,
+    }
+
+    impl Write for Tight {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            match self.room.pop() {
+                None | Some(0) => Err(io::ErrorKind::WouldBlock.into()),
+                Some(room) => {
+                    let taken = bytes.len().min(room);
+                    self.told.extend(&bytes[..taken]);
+                    Ok(taken)
+                }
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_is_told_whole_or_it_is_said_that_it_was_not() {
+        let mut console = Tight {
+            room: vec![100, 0, 0, 5, 3],
+            told: Vec::new(),
+        };
+        type_in(&mut console, "pipe list\n").expect("there is room");
+        assert_eq!(console.told, b"pipe list\n");
+        console.room = vec![0; PATIENCE as usize + 2];
+        console.room.push(4);
+        let error = type_in(&mut console, "pipe list\n").expect_err("nobody reads");
+        assert!(error.to_string().contains("4 of 10 bytes"), "{error}");
+    }
+
+    #[test]
+    fn nothing_of_a_long_line_waits_for_the_next() {
+        let line = "x".repeat(1000);
+        let text = format!("{line}\nstatus\n");
+        let mut lines = Lines::default();
+        let mut input = io::BufReader::new(text.as_bytes());
+        assert_eq!(
+            lines.read_from(&mut input),
+            Some(vec![line, "status".into()])
+        );
+        assert_eq!(lines.read_from(&mut input), None);
+    }
 
     #[test]
     fn lines_come_whole_however_they_are_typed() {
@@ -61,6 +155,10 @@ mod tests {
         assert_eq!(lines.take(b"lp\r"), ["help"]);
         assert_eq!(lines.take(b"\xff\n").len(), 1);
         assert!(lines.take(&[b'x'; LONGEST_LINE + 1]).is_empty());
+        assert!(
+            lines.take(b"stop\n").is_empty(),
+            "it is the end of that line"
+        );
         assert_eq!(lines.take(b"stop\n"), ["stop"]);
     }
 }

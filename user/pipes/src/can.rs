@@ -46,9 +46,9 @@ pub(crate) fn start(
     }
     let function = own
         .function()
-        .ok_or(Failure::Pipe("can", "the component drives no controller"))?;
+        .ok_or(Failure::named("can", "the component drives no controller"))?;
     let opened = PORT.open(function);
-    opened.map_err(|_| Failure::Pipe("can", "no controller answers"))?;
+    opened.map_err(|_| Failure::named("can", "no controller answers"))?;
     println!("can: on the bus at {} bit/s", SETTINGS.bits_per_s);
     let stages = timing.stages.iter().enumerate();
     for (number, stage) in stages.filter(|(_, stage)| reads(stage)) {
@@ -57,10 +57,10 @@ pub(crate) fn start(
         QUEUES[number % STAGES].open();
     }
     let served = users.find(|stage| stage.io != NONE);
-    let served = served.ok_or(Failure::Pipe("can", "its endpoints have no I/O VCPU"))?;
+    let served = served.ok_or(Failure::named("can", "its endpoints have no I/O VCPU"))?;
     let server = |number: u32| servers.get(number as usize).copied();
     let (Some(vcpu), Some(cause)) = (server(served.io), server(served.vcpu)) else {
-        return Err(Failure::Pipe("can", "it has no I/O VCPU"));
+        return Err(Failure::named("can", "it has no I/O VCPU"));
     };
     let index = CORE.threads.spawn(first, serve, Binding { vcpu, cause })?;
     let [receive, send] = CORE.threads.end_point(first, index)?;

@@ -1,32 +1,34 @@
-//! Pipes are stopped and started again while others run: the commands of the console
+//! The partition's shell about pipes: what is typed into the console
 //!
-//! `pipe list`, `pipe stop NAME`, `pipe start NAME`. A pipe that is stopped ends in the order of its stages: the first ones send an
-//! end of task behind their last message, and who has it from all stages before it passes it on and rests. So a lossless pipe loses nothing, and nobody
-//! else's stages, buffers or budgets are touched. It can be started again once all its stages rest, all at one tick, as at first. The
-//! recorder, who is the least important, reads the console.
+//! The recorder, who is the least important with a budget, reads the console and obeys what is quick: `pipe list`, `pipe functions`, `pipe stop
+//! NAME`, `pipe start NAME`. What has to be solved, `pipe add NAME FLOW`, `pipe replace NAME FLOW` and `pipe remove NAME`, it leaves to the planner
+//! ([`crate::planner`]). A pipe that is stopped ends in the order of its stages: the first ones send an end of task behind their last message, and who has it from
+//! all stages before it passes it on and rests. So a lossless pipe loses nothing, and nobody else's stages, buffers or budgets are touched. It can be
+//! started again once all its stages rest, all at one tick, as at first.
 //!
 //! Argument word: `commands=MILLISECOND:VERB:NAME,…`: the same without a console, at these times from the first on, so that a run repeats.
 
-use crate::CORE;
-use crate::stage;
+use crate::table::{self, Entry};
+use crate::{CORE, planner, say, stage};
 use bulkhead_abi::component::console;
 use bulkhead_abi::name_text;
+use bulkhead_abi::repository::{Function, MAX_LINE, Repository, long_name_field, long_name_text};
 use bulkhead_component::first::Timing;
 use bulkhead_component::invocation::invoke_keeping_fp;
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Own, clock};
+use bulkhead_flows::command::{self, Command};
 use bulkhead_slite::Mutex;
+use core::fmt;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-
-/// Longest command.
-const LINE: usize = 64;
 
 /// Slot of the console's capability; 0: there is none.
 static CONSOLE: AtomicU64 = AtomicU64::new(0);
 
 /// What is being typed.
 pub(crate) struct Shell {
-    line: [u8; LINE],
+    /// One byte more than a line has: who fills it has typed too much.
+    line: [u8; MAX_LINE + 1],
     filled: usize,
     /// Pipes that end, by bit, and since when.
     ending: u64,
@@ -59,7 +61,7 @@ impl Shell {
             script: script.unwrap_or([0; SCRIPT_BYTES]),
             obeyed: 0,
             began: clock::now(),
-            line: [0; LINE],
+            line: [0; MAX_LINE + 1],
             filled: 0,
             ending: 0,
             since: 0,
@@ -74,11 +76,11 @@ impl Shell {
             }
         }
         self.follow_script(timing);
-        for (number, pipe) in timing.pipes.iter().enumerate() {
-            if self.ending >> number & 1 != 0 && stage::rests(timing, number) {
+        for (number, pipe) in table::all() {
+            if self.ending >> number & 1 != 0 && stage::rests(&pipe) {
                 self.ending &= !(1 << number);
                 let took = clock::micros(clock::now() - self.since);
-                println!("pipe {} rests after {took} us", name_text(&pipe.name));
+                say!("pipe {} rests after {took} us", pipe.name());
             }
         }
     }
@@ -93,64 +95,50 @@ impl Shell {
         let passed = clock::micros(clock::now() - self.began) / 1000;
         if at.parse().is_ok_and(|at: u64| at <= passed) {
             self.obeyed += 1;
-            self.obey(["pipe", verb, name].map(Some), timing);
+            self.filled = 0;
+            for part in ["pipe ", verb, " ", name, "\n"] {
+                part.bytes().for_each(|byte| self.take(byte, timing));
+            }
         }
     }
 
     fn take(&mut self, byte: u8, timing: &Timing) {
         if byte != b'\n' && byte != b'\r' {
-            // What is too long is no command: its end is not looked at.
             if let Some(place) = self.line.get_mut(self.filled) {
                 *place = byte;
+                self.filled += 1;
             }
-            self.filled = (self.filled + 1).min(LINE + 1);
             return;
         }
         let line = self.line;
-        let text = line.get(..self.filled);
+        let text = line.get(..self.filled).unwrap_or_default();
         self.filled = 0;
-        match text.map(core::str::from_utf8) {
-            Some(Ok(text)) => {
-                let mut words = text.split_ascii_whitespace();
-                let words = [(); 3].map(|()| words.next());
-                self.obey(words, timing);
-            }
-            _ => println!("this is no command"),
+        match command::parse(text) {
+            Ok(command) => self.obey(command, text, timing),
+            Err(wrong) => say!("{wrong}"),
         }
     }
 
-    fn obey(&mut self, words: [Option<&str>; 3], timing: &Timing) {
-        let named = |name: &str| {
-            let mut pipes = timing.pipes.iter();
-            let found = pipes.position(|pipe| name_text(&pipe.name) == name);
-            if found.is_none() {
-                println!("there is no pipe {name}; `pipe list` tells all");
-            }
-            found
+    fn obey(&mut self, command: Command<'_>, line: &[u8], timing: &Timing) {
+        match command {
+            Command::Nothing => {}
+            Command::List => table::all().for_each(|(number, pipe)| show(number, &pipe)),
+            Command::Functions => show_functions(timing),
+            Command::Stop(name) => self.stop(name),
+            Command::Start(name) => start(name),
+            Command::Add(_) | Command::Replace(_) | Command::Remove(_) => leave(line, timing),
+        }
+    }
+
+    fn stop(&mut self, name: &str) {
+        let Some((number, pipe)) = named(name) else {
+            return;
         };
-        match words {
-            [None, ..] => {}
-            [Some("pipe"), Some("list"), _] => list(timing),
-            [Some("pipe"), Some("stop"), Some(name)] => {
-                if let Some(number) = named(name) {
-                    self.stop(number, timing);
-                }
-            }
-            [Some("pipe"), Some("start"), Some(name)] => {
-                if let Some(number) = named(name) {
-                    start(number, timing);
-                }
-            }
-            _ => println!("this is no command: pipe list, pipe stop NAME, pipe start NAME"),
-        }
-    }
-
-    fn stop(&mut self, number: usize, timing: &Timing) {
         if stage::is_stopped(number) {
-            return println!("it is stopped");
+            return say!("it is stopped");
         }
         (self.ending, self.since) = (self.ending | 1 << number, clock::now());
-        stage::stop(timing, number);
+        stage::stop(number, &pipe);
     }
 }
 
@@ -166,34 +154,131 @@ fn typed() -> Option<impl Iterator<Item = u8>> {
     some.then(|| bytes.into_iter().take(count.into()))
 }
 
-fn start(number: usize, timing: &Timing) {
-    if !stage::is_stopped(number) {
-        println!("it runs");
-    } else if stage::rests(timing, number) {
-        stage::restart(timing, number);
-        println!("starts");
-    } else {
-        println!("it is ending still");
+/// A pipe that nobody changes.
+fn named(name: &str) -> Option<(usize, Entry)> {
+    let found = table::find(name);
+    match found {
+        Some((number, _)) if planner::changes(number) => {
+            say!("pipe {name} is being replaced or removed");
+            None
+        }
+        Some(found) => Some(found),
+        None => {
+            say!("there is no pipe {name}; `pipe list` tells all");
+            None
+        }
     }
 }
 
-fn list(timing: &Timing) {
-    for (number, pipe) in timing.pipes.iter().enumerate() {
-        let state = match (stage::is_stopped(number), stage::rests(timing, number)) {
-            (false, _) => "runs",
-            (true, false) => "ends",
-            (true, true) => "rests",
+fn start(name: &str) {
+    let Some((number, pipe)) = named(name) else {
+        return;
+    };
+    if !stage::is_stopped(number) {
+        say!("it runs");
+    } else if stage::rests(&pipe) {
+        stage::begin(number, &pipe);
+        say!("starts");
+    } else {
+        say!("it is ending still");
+    }
+}
+
+/// What has to be solved.
+fn leave(line: &[u8], timing: &Timing) {
+    if timing.repository.is_none() {
+        say!(
+            "no flow can be typed in this partition: `spare_stages` in its description says how many stages may be"
+        );
+    } else if !planner::leave(line) {
+        say!("the last command is not done yet: this one is not obeyed");
+    }
+}
+
+fn show(number: usize, entry: &Entry) {
+    let state = match (stage::is_stopped(number), stage::rests(entry)) {
+        (false, _) => "runs",
+        (true, false) => "ends",
+        (true, true) => "rests",
+    };
+    let pipe = &entry.pipe;
+    let buffers = match pipe.fifo {
+        0 => "four-slot",
+        _ => "lossless",
+    };
+    say!(
+        "pipe {}: {state}, {} stages, {buffers}, bound {} us",
+        entry.name(),
+        pipe.stages,
+        pipe.bound_ns / 1000
+    );
+}
+
+/// A longest time that was measured.
+struct Measured(u64);
+
+impl fmt::Display for Measured {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => out.write_str("not measured"),
+            ns => write!(out, "measured {} us", ns.div_ceil(1000)),
+        }
+    }
+}
+
+/// What pipes can be made of, and what room there is.
+fn show_functions(timing: &Timing) {
+    let Some(Repository {
+        head,
+        devices,
+        functions,
+        cores,
+        ..
+    }) = timing.repository
+    else {
+        return say!(
+            "nothing is known of functions here: `spare_stages` in the description of the partition has flows be typed"
+        );
+    };
+    // One whose name is unique stands there twice.
+    let alone = |function: &&Function| {
+        let short = long_name_field(name_text(&function.function));
+        function.name == short || !functions.iter().any(|other| other.name == short)
+    };
+    for function in functions.iter().filter(alone) {
+        let buffers = match function.buffering {
+            0 => "any buffers",
+            1 => "four-slot buffers",
+            _ => "lossless buffers",
         };
-        println!(
-            "pipe {}: {state}, {} stages, {}, bound {} us",
-            name_text(&pipe.name),
-            pipe.stages,
-            if pipe.fifo == 0 {
-                "four-slot"
-            } else {
-                "lossless"
-            },
-            pipe.bound_ns / 1000
+        let end = |device: u32, own: &[u8; bulkhead_abi::NAME_LEN]| {
+            let device = devices.get(device as usize);
+            device.map_or(long_name_field(name_text(own)), |one| one.name)
+        };
+        let ends = [
+            end(function.reads, &function.source),
+            end(function.writes, &function.sink),
+        ];
+        let [reads, writes] = ends.each_ref().map(|end| match long_name_text(end) {
+            "" => "nothing",
+            name => name,
+        });
+        let core = cores.get(function.core as usize);
+        say!(
+            "function {}: on {}, WCET {} us, {}, {} inputs, {} outputs, {buffers}, reads {reads}, writes {writes}",
+            long_name_text(&function.name),
+            core.map_or("?", |core| long_name_text(&core.name)),
+            function.wcet_ns.div_ceil(1000),
+            Measured(function.wcmt_ns),
+            function.inputs,
+            function.outputs,
         );
     }
+    for device in devices {
+        say!(
+            "endpoint {}: of described pipes alone",
+            long_name_text(&device.name)
+        );
+    }
+    planner::show_room(head);
 }

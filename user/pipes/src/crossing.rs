@@ -3,7 +3,6 @@
 //! They are channels, which the tool derived. Nobody rings for a message: who reads looks at each of its periods.
 
 use crate::Failure;
-use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::Crossing;
 use bulkhead_component::Own;
 use bulkhead_guest::{Home, Link};
@@ -24,7 +23,7 @@ pub(crate) fn join(
     kind: Kind,
     reads: bool,
 ) -> Result<(End, Option<Link>), Failure> {
-    let name = name_text(&crossing.channel);
+    let name = crossing.channel;
     let missing = || Failure::Pipe(name, "the component does not hold this channel");
     let end = own
         .channels()

@@ -19,23 +19,26 @@ mod can;
 mod control;
 mod crossing;
 mod memory;
+mod planner;
 mod profile;
+mod seats;
 mod stage;
+mod table;
 mod watch;
 
 use bulkhead_abi::component::SCHEDULER_FREE;
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{Operation, Status, first};
-use bulkhead_abi::name_text;
 use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
+use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::Load;
-use bulkhead_component::{Own, own, println};
+use bulkhead_component::{Own, console, own, println};
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
-use bulkhead_slite::{Refused, VcpuThreads, jobs_on};
+use bulkhead_slite::{Mutex, Refused, VcpuThreads, jobs_on};
 use core::fmt;
 
 /// Names the functions of a program that runs pipes: a constant list of names and functions, each a
@@ -56,19 +59,39 @@ macro_rules! functions {
 pub use bulkhead_component::First;
 pub use bulkhead_stages::functions::{Function, Functions, Job};
 
-/// Threads: stages, the device's, the recorder's.
+/// Threads: stages, the device's, the recorder's, the planner's.
 const THREADS: usize = 40;
-const VCPUS: usize = 40;
+const VCPUS: usize = 48;
 
 static CORE: VcpuThreads<THREADS, VCPUS, MAX_CHUNKS> = VcpuThreads::new(false);
 static LOAD: Load = Load::new();
+/// Who prints: recorder and planner have one line between them.
+static SAYS: Mutex<()> = Mutex::new(());
+
+/// Prints lines of a thread.
+macro_rules! say {
+    ($($argument:tt)*) => {
+        $crate::say_all(format_args!($($argument)*))
+    };
+}
+pub(crate) use say;
+
+fn say_all(text: fmt::Arguments<'_>) {
+    let _said = SAYS.with(&CORE.threads, |()| console::print(text));
+}
 
 /// Why no pipe runs.
 #[derive(Clone, Copy)]
 enum Failure {
     Kernel(Status),
     Vcpu(&'static str, Refused),
-    Pipe(&'static str, &'static str),
+    Pipe([u8; NAME_LEN], &'static str),
+}
+
+impl Failure {
+    const fn named(name: &'static str, why: &'static str) -> Self {
+        Self::Pipe(name_field(name), why)
+    }
 }
 
 impl From<Status> for Failure {
@@ -82,7 +105,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Kernel(status) => write!(out, "the kernel refuses: {status:?}"),
             Self::Vcpu(name, refused) => write!(out, "VCPU {name} is refused: {refused:?}"),
-            Self::Pipe(name, why) => write!(out, "{name}: {why}"),
+            Self::Pipe(name, why) => write!(out, "{}: {why}", name_text(name)),
         }
     }
 }
@@ -99,7 +122,8 @@ pub fn run(first: First, functions: Functions) -> ! {
             (EventKind::Expired, Some(stage)) => stage.expired(),
             (EventKind::Expired, None) => {}
             (_, stage) => {
-                println!("{}: faulted", stage.map_or("pipes", stage::Shared::name));
+                let name = stage.map_or(name_field("pipes"), stage::Shared::name);
+                println!("{}: faulted", name_text(&name));
                 let _does_not_return = own::fail(first::MONITOR, index);
             }
         })
@@ -122,11 +146,16 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
         let created = create(&mut first, number, vcpu, &timing);
         *place = created.map_err(|refused| Failure::Vcpu(name_text(&vcpu.name), refused))?;
     }
-    stage::build(&mut first, own, &timing, (&servers, functions))?;
+    let common = stage::Common::new(own, functions);
+    stage::build(&common, own, &timing)?;
+    seats::open(&mut first, &servers)?;
     can::start(&mut first, own, &timing, &servers)?;
     watch::start(&mut first, own, &timing)?;
+    // Before the spare stages: who serves the console serves the first threads of a component.
+    planner::start(&mut first, &timing, common)?;
+    seats::open_spare(&mut first, &timing)?;
     call(first::MONITOR, Operation::Up, [])?;
-    stage::go(&timing);
+    stage::go();
     Ok(())
 }
 
@@ -138,11 +167,7 @@ fn create(
     timing: &Timing,
 ) -> Result<ServerId, Refused> {
     if vcpu.kind == VcpuKind::Io as u32 {
-        let tasks = timing.tasks.iter().filter(|task| task.vcpu == number);
-        let causes = tasks.filter_map(|task| timing.vcpus.get(task.cause as usize));
-        let periods = causes.map(|vcpu| vcpu.period_ns);
-        let [shortest, longest] = [periods.clone().min(), periods.max()];
-        let periods = [shortest, longest].map(|period| ticks(period.unwrap_or(0)));
+        let periods = io_periods(timing, number);
         let halves = jobs_on(timing, number);
         return CORE.create_io(first, vcpu.percent, periods, None, halves);
     }
@@ -152,4 +177,13 @@ fn create(
         Capacity { capacity, period },
         jobs_on(timing, number),
     )
+}
+
+/// The shortest and the longest period of those for whom an I/O VCPU works, ticks.
+fn io_periods(timing: &Timing, number: u32) -> [u64; 2] {
+    let tasks = timing.tasks.iter().filter(|task| task.vcpu == number);
+    let causes = tasks.filter_map(|task| timing.vcpus.get(task.cause as usize));
+    let periods = causes.map(|vcpu| vcpu.period_ns);
+    let [shortest, longest] = [periods.clone().min(), periods.max()];
+    [shortest, longest].map(|period| ticks(period.unwrap_or(0)))
 }

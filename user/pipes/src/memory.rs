@@ -1,23 +1,89 @@
 //! Memory of the buffers between stages
+//!
+//! Whole cache lines, each of which belongs to one pipe at most. What a pipe leaves behind is zero again before another one has it.
 
+use crate::CORE;
+use bulkhead_abi::repository::MAX_BUFFERS;
 use bulkhead_buffers::Region;
+use bulkhead_slite::Mutex;
+use core::ops::Range;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Words of all buffers.
-const WORDS: usize = 8192;
+const WORDS: usize = MAX_BUFFERS as usize / 8;
+/// Words and bytes of a cache line.
+const LINE: usize = 8;
+const LINE_BYTES: usize = 64;
+const LINES: usize = WORDS / LINE;
 
 /// Buffers begin with a cache line.
 #[repr(align(64))]
 struct Arena([AtomicU64; WORDS]);
 
 static ARENA: Arena = Arena([const { AtomicU64::new(0) }; WORDS]);
-/// Words that are given away.
-static USED: AtomicU64 = AtomicU64::new(0);
 
-/// So many bytes that nobody else has; nothing where there is no room.
-pub(crate) fn take(bytes: usize) -> Option<Region<'static>> {
-    let words = bytes.div_ceil(64) * 8;
-    let from = USED.fetch_add(words as u64, Relaxed) as usize;
-    Some(Region::from_words(ARENA.0.get(from..from + words)?))
+/// The pipe of each line, counted from 1; 0: nobody's.
+#[derive(Clone, Copy)]
+pub(crate) struct Lines([u8; LINES]);
+
+static OWNERS: Mutex<Lines> = Mutex::new(Lines([0; LINES]));
+
+impl Lines {
+    /// As they are now.
+    pub(crate) fn now() -> Self {
+        let lines = OWNERS.with(&CORE.threads, |lines| *lines);
+        lines.unwrap_or(Self([u8::MAX; LINES]))
+    }
+
+    /// Without what a pipe has.
+    pub(crate) fn without(mut self, pipe: usize) -> Self {
+        self.release(pipe);
+        self
+    }
+
+    /// Bytes that pipes have whom `counts` says to count.
+    pub(crate) fn taken(&self, counts: impl Fn(usize) -> bool) -> usize {
+        let owners = self
+            .0
+            .iter()
+            .filter_map(|&owner| usize::from(owner).checked_sub(1));
+        owners.filter(|&pipe| counts(pipe)).count() * LINE_BYTES
+    }
+
+    /// Takes so many bytes for a pipe, the first that are free.
+    pub(crate) fn take(&mut self, pipe: usize, bytes: usize) -> Option<Range<usize>> {
+        let wanted = bytes.div_ceil(LINE_BYTES);
+        let mut run = 0..0;
+        for (line, &owner) in self.0.iter().enumerate() {
+            match owner {
+                0 => run.end = line + 1,
+                _ => run = line + 1..line + 1,
+            }
+            if run.len() == wanted {
+                self.0.get_mut(run.clone())?.fill(pipe as u8 + 1);
+                return Some(run);
+            }
+        }
+        None
+    }
+
+    fn release(&mut self, pipe: usize) {
+        let own = |owner: &&mut u8| usize::from(**owner) == pipe + 1;
+        self.0.iter_mut().filter(own).for_each(|owner| *owner = 0);
+    }
+}
+
+/// So many bytes that nobody else has, for a pipe; nothing where there is no room.
+pub(crate) fn take(pipe: usize, bytes: usize) -> Option<Region<'static>> {
+    let lines = OWNERS.with(&CORE.threads, |lines| lines.take(pipe, bytes));
+    let lines = lines.ok().flatten()?;
+    let words = ARENA.0.get(lines.start * LINE..lines.end * LINE)?;
+    words.iter().for_each(|word| word.store(0, Relaxed));
+    Some(Region::from_words(words))
+}
+
+/// What a pipe had is nobody's: none of its stages has an end of a buffer any more.
+pub(crate) fn release(pipe: usize) {
+    let _released = OWNERS.with(&CORE.threads, |lines| lines.release(pipe));
 }

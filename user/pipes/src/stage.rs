@@ -3,105 +3,32 @@
 //! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the bound stands on. Who reads what a
 //! stage of another partition writes is released by the clock instead, every period.
 
+mod shared;
 mod wiring;
 
-pub(crate) use wiring::build;
+pub(crate) use shared::{
+    STAGES, Shared, begin, go, is_stopped, is_vacant, of_thread, rests, retire, set_vacant, shared,
+    stop,
+};
+pub(crate) use wiring::{Common, build, connected};
 
 use crate::{CORE, Failure, LOAD, can, profile, watch};
-use bulkhead_abi::name_text;
-use bulkhead_abi::pipe::{OnOverrun, Pipe, Stage};
-use bulkhead_component::clock::{self, ticks};
-use bulkhead_component::first::Timing;
+use bulkhead_abi::pipe::{OnOverrun, Stage};
+use bulkhead_component::clock;
 use bulkhead_component::{First, load};
 use bulkhead_guest::Link;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
-use bulkhead_slite::Mutex;
 use bulkhead_stages::functions::Function;
 use bulkhead_stages::link::{Input, Output};
 use bulkhead_stages::message::Message;
 use bulkhead_stages::pace::Pace;
 use bulkhead_stages::work::{ENDS, Work};
-use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicBool, AtomicU64};
-use wiring::vcpu_period;
+use shared::{halt, is_halted, is_retired, set_resting, start_of};
 
-/// Stages of all pipes.
-pub(crate) const STAGES: usize = 24;
 /// A job that is to overrun, of so many.
 const OVERRUN_OF: u64 = 100;
-/// Time from the last stage's being built to the first release, beside a period of each: what starting took of a
-/// budget is back.
-const HEAD_START_NS: u64 = 2_000_000;
-
-/// What of a stage others see: who feeds it, who schedules it, who says what it did.
-pub(crate) struct Shared {
-    stage: Mutex<Option<&'static Stage>>,
-    /// Index of its thread; 0 = none yet.
-    thread: AtomicU64,
-    /// Tick of the first arrival that no job has taken; 0 = none.
-    arrived: AtomicU64,
-    /// The job that runs has used up its budget.
-    expired: AtomicBool,
-    /// Times at which one had.
-    pub(crate) expiries: AtomicU64,
-    pub(crate) jobs: AtomicU64,
-    pub(crate) overruns: AtomicU64,
-    /// Messages that found no room in time.
-    pub(crate) dropped: AtomicU64,
-    /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
-    pub(crate) fallbacks: AtomicU64,
-    pub(crate) oldest: AtomicU64,
-}
-
-impl Shared {
-    /// Its function.
-    pub(crate) fn name(&self) -> &'static str {
-        let stage = self.stage.with(&CORE.threads, |stage| *stage);
-        stage
-            .ok()
-            .flatten()
-            .map_or("?", |stage| name_text(&stage.function))
-    }
-
-    /// Its budget is used up.
-    pub(crate) fn expired(&self) {
-        self.expired.store(true, Relaxed);
-        self.expiries.fetch_add(1, Relaxed);
-    }
-
-    /// Something came for it at `tick`.
-    pub(crate) fn feed(&self, tick: u64) {
-        let _is_first = self.arrived.compare_exchange(0, tick, Relaxed, Relaxed);
-        CORE.threads.wakeup(self.thread.load(Relaxed));
-    }
-}
-
-static SHARED: [Shared; STAGES] = [const {
-    Shared {
-        stage: Mutex::new(None),
-        thread: AtomicU64::new(0),
-        arrived: AtomicU64::new(0),
-        expired: AtomicBool::new(false),
-        expiries: AtomicU64::new(0),
-        jobs: AtomicU64::new(0),
-        overruns: AtomicU64::new(0),
-        dropped: AtomicU64::new(0),
-        fallbacks: AtomicU64::new(0),
-        oldest: AtomicU64::new(0),
-    }
-}; STAGES];
-/// What each stage's thread takes with it.
-static PLANS: [Mutex<Option<Plan>>; STAGES] = [const { Mutex::new(None) }; STAGES];
-/// Pipes that were stopped, by bit of their number.
-static STOPPED: AtomicU64 = AtomicU64::new(0);
-/// Those of them that stopped themselves: what is under way in them is dropped.
-static HALTED: AtomicU64 = AtomicU64::new(0);
-/// Stages that rest, by bit of their number.
-static RESTING: AtomicU64 = AtomicU64::new(0);
-/// First release of all; 0 until everything is built.
-static START: AtomicU64 = AtomicU64::new(0);
 
 /// Where a first stage's messages come from.
 #[derive(Clone, Copy)]
@@ -144,7 +71,7 @@ struct Plan {
     pipe: usize,
     /// Among the stages of its pipe.
     place: usize,
-    stage: &'static Stage,
+    stage: Stage,
     function: Function,
     source: Source,
     /// Which first stage it is.
@@ -168,99 +95,25 @@ struct Plan {
     offset: u64,
 }
 
-/// What a stage of a running system is, by its thread.
-pub(crate) fn of_thread(index: u64) -> Option<&'static Shared> {
-    SHARED.iter().find(|one| one.thread.load(Relaxed) == index)
-}
-
-/// A stage by its number among all.
-pub(crate) fn shared(number: usize) -> &'static Shared {
-    &SHARED[number % STAGES]
-}
-
-/// Whether a pipe was stopped.
-pub(crate) fn is_stopped(pipe: usize) -> bool {
-    STOPPED.load(Relaxed) >> pipe & 1 != 0
-}
-
-/// Numbers of the stages of a pipe.
-fn stages_of(timing: &Timing, pipe: usize) -> Range<usize> {
-    let count = |pipe: &Pipe| pipe.stages as usize;
-    let first = timing.pipes.iter().take(pipe).map(count).sum();
-    first..first + timing.pipes.get(pipe).map_or(0, count)
-}
-
-/// Whether all stages of a pipe rest.
-pub(crate) fn rests(timing: &Timing, pipe: usize) -> bool {
-    let resting = RESTING.load(Relaxed);
-    let is_here = |&number: &usize| timing.stages.get(number).is_some_and(Stage::is_here);
-    let mut here = stages_of(timing, pipe).filter(is_here);
-    here.all(|number| resting >> number & 1 != 0)
-}
-
-/// Has a pipe end: its first stages send no more.
-pub(crate) fn stop(timing: &Timing, pipe: usize) {
-    STOPPED.fetch_or(1 << pipe, Relaxed);
-    wake(stages_of(timing, pipe));
-}
-
-/// Has a pipe begin again, all of whose stages rest.
-pub(crate) fn restart(timing: &Timing, pipe: usize) {
-    let stages = stages_of(timing, pipe);
-    let described = timing.stages.get(stages.clone()).unwrap_or_default();
-    START.store(first_release(described, timing), Relaxed);
-    HALTED.fetch_and(!(1 << pipe), Relaxed);
-    STOPPED.fetch_and(!(1 << pipe), Relaxed);
-    wake(stages);
-}
-
-fn wake(stages: Range<usize>) {
-    for shared in SHARED.get(stages).unwrap_or_default() {
-        let thread = shared.thread.load(Relaxed);
-        if thread != 0 {
-            CORE.threads.wakeup(thread);
-        }
-    }
-}
-
-fn spawn(first: &mut First, plan: Plan, servers: &[ServerId]) -> Result<(), Failure> {
-    let number = plan.number;
-    let vcpu = servers.get(plan.stage.vcpu as usize);
-    let vcpu = vcpu
-        .copied()
-        .ok_or(bulkhead_abi::kernel::Status::BadArgument)?;
-    let shared = &SHARED[number];
-    let stage = plan.stage;
-    let _kept = shared
-        .stage
-        .with(&CORE.threads, |place| *place = Some(stage));
-    let _kept = PLANS[number].with(&CORE.threads, |place| *place = Some(plan));
+/// Makes the thread of a stage, which waits for a plan.
+pub(crate) fn spawn(first: &mut First, number: usize, vcpu: ServerId) -> Result<(), Failure> {
     let index = CORE.threads.spawn(first, work, Binding::main(vcpu))?;
-    shared.thread.store(index, Relaxed);
+    shared(number).thread.store(index, Relaxed);
     Ok(())
 }
 
-/// Everything is built: lets the stages begin.
-pub(crate) fn go(timing: &Timing) {
-    START.store(first_release(timing.stages, timing), Relaxed);
-    wake(0..STAGES);
-}
-
-/// When stages that are started now are released first.
-fn first_release(stages: &[Stage], timing: &Timing) -> u64 {
-    let periods = stages.iter().map(|stage| vcpu_period(stage, timing));
-    clock::now() + periods.max().unwrap_or(0) + ticks(HEAD_START_NS)
-}
-
 extern "C" fn work(index: u64) -> ! {
-    let number = SHARED
-        .iter()
-        .position(|one| one.thread.load(Relaxed) == index);
-    let place = number.and_then(|number| PLANS.get(number));
-    let plan = place.and_then(|place| place.with(&CORE.threads, Option::take).ok().flatten());
-    match plan {
-        Some(plan) => Running::new(plan).run(),
-        None => CORE.threads.exit(),
+    let Some(number) = shared::number_of(index) else {
+        CORE.threads.exit()
+    };
+    loop {
+        match shared::take(number) {
+            Some(plan) => {
+                Running::new(plan).run();
+                set_vacant(number);
+            }
+            None => _ = CORE.threads.block(NEVER),
+        }
     }
 }
 
@@ -278,17 +131,18 @@ struct Running {
 impl Running {
     fn new(mut plan: Plan) -> Self {
         let inputs = core::mem::replace(&mut plan.inputs, [const { None }; ENDS]);
-        while START.load(Relaxed) == 0 {
+        while start_of(plan.pipe) == 0 {
             CORE.threads.block(NEVER);
         }
         plan.await_others();
+        let start = start_of(plan.pipe);
         Self {
-            shared: &SHARED[plan.number],
-            next: START.load(Relaxed).max(clock::now()) + plan.offset,
+            shared: shared(plan.number),
+            next: start.max(clock::now()) + plan.offset,
             pace: Pace::new(plan.period, plan.stage.messages),
             work: Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1).across(
                 plan.across,
-                START.load(Relaxed),
+                start,
                 plan.fallback,
             ),
             stale: false,
@@ -296,9 +150,11 @@ impl Running {
         }
     }
 
-    fn run(mut self) -> ! {
+    /// Until its pipe is no more.
+    fn run(mut self) {
         self.work
-            .begin_anew(START.load(Relaxed), self.plan.stage.buffer);
+            .begin_anew(start_of(self.plan.pipe), self.plan.stage.buffer);
+        self.await_start();
         loop {
             let arrival = self.wait();
             let earliest = self.pace.release(arrival);
@@ -309,8 +165,8 @@ impl Running {
                 self.shared.jobs.fetch_add(1, Relaxed);
                 profile::ended(self.plan.number, earliest, began);
             }
-            if self.is_over() {
-                self.rest();
+            if self.is_over() && !self.rest() {
+                return;
             }
         }
     }
@@ -324,22 +180,31 @@ impl Running {
         }
     }
 
-    /// Passes the end on, and waits until the pipe is started again.
-    fn rest(&mut self) {
+    /// Passes the end on, and waits until the pipe is started again, which it answers, or is to be forgotten.
+    fn rest(&mut self) -> bool {
         self.pass_end();
-        let bit = 1 << self.plan.number;
-        RESTING.fetch_or(bit, Relaxed);
+        set_resting(self.plan.number, true);
         while is_stopped(self.plan.pipe) {
+            if is_retired(self.plan.pipe) {
+                return false;
+            }
             CORE.threads.block(NEVER);
         }
-        RESTING.fetch_and(!bit, Relaxed);
-        // What came in the meantime, and what was before, is nobody's.
-        while matches!(self.plan.source, Source::Can(_)) && can::read(self.plan.number).is_some() {}
+        set_resting(self.plan.number, false);
         self.shared.arrived.store(0, Relaxed);
         self.pace = Pace::new(self.plan.period, self.plan.stage.messages);
-        self.next = START.load(Relaxed) + self.plan.offset;
+        self.next = start_of(self.plan.pipe) + self.plan.offset;
         self.work.begin_anew(self.next, self.plan.stage.buffer);
         self.stale = false;
+        self.await_start();
+        true
+    }
+
+    /// Until the tick at which its pipe begins: by then what starting took of its budget is back. What a device brought before is
+    /// nobody's.
+    fn await_start(&self) {
+        CORE.threads.sleep_until(start_of(self.plan.pipe));
+        while matches!(self.plan.source, Source::Can(_)) && can::read(self.plan.number).is_some() {}
     }
 
     /// The end is never dropped: who reads makes room as long as there is something to read.
@@ -433,7 +298,7 @@ impl Running {
             self.shared.fallbacks.fetch_add(1, Relaxed);
             self.shared.oldest.fetch_max(age, Relaxed);
         }
-        if HALTED.load(Relaxed) >> self.plan.pipe & 1 != 0 {
+        if is_halted(self.plan.pipe) {
             return false;
         }
         self.shared.expired.store(false, Relaxed);
@@ -464,17 +329,11 @@ impl Running {
         match self.plan.stage.on_overrun {
             what if what == OnOverrun::Report as u32 => true,
             what if what == OnOverrun::Stop as u32 => {
-                self.halt();
+                halt(self.plan.pipe);
                 false
             }
             _ => false,
         }
-    }
-
-    /// The pipe ends here, and what is under way in it is dropped.
-    fn halt(&self) {
-        HALTED.fetch_or(1 << self.plan.pipe, Relaxed);
-        STOPPED.fetch_or(1 << self.plan.pipe, Relaxed);
     }
 
     fn send(&mut self, message: &mut Message) {
@@ -522,7 +381,7 @@ impl Running {
         }
         self.shared.dropped.fetch_add(blocked, Relaxed);
         if blocked > 0 && self.plan.stage.on_overrun == OnOverrun::Stop as u32 {
-            self.halt();
+            halt(self.plan.pipe);
         }
     }
 }
@@ -530,7 +389,7 @@ impl Running {
 /// A stage that is here is woken; one of another partition looks by itself.
 fn feed(stage: Option<usize>, tick: u64) {
     if let Some(stage) = stage {
-        SHARED[stage % STAGES].feed(tick);
+        shared(stage).feed(tick);
     }
 }
 

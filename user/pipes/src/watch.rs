@@ -5,16 +5,18 @@
 
 use crate::control::{self, Shell};
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, can, profile};
+use crate::table::{self, Entry as Pipe, PIPES};
+use crate::{CORE, Failure, can, planner, profile, say};
 use bulkhead_abi::name_text;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::nanoseconds;
-use bulkhead_component::{First, Own, println};
+use bulkhead_component::stack::Stack;
+use bulkhead_component::{First, Own};
 use bulkhead_guest::Home;
 use bulkhead_sched::budget::Capacity;
-use bulkhead_sched::policy::Binding;
+use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::{Jobs, Mutex};
 use bulkhead_stages::message::{Entry, HEADS, Message};
 use core::sync::atomic::AtomicU64;
@@ -28,8 +30,10 @@ const RECORDER: [[u64; 2]; 3] = [
     [1_000_000, 200_000_000],
     [200_000, 200_000_000],
 ];
+/// Pages of the recorder's stack, of which 7.5 KiB were used at most.
+const STACK_PAGES: u64 = 3;
 /// The recorder looks for notes so often, nanoseconds.
-const PAUSE_NS: u64 = 5_000_000;
+pub(crate) const PAUSE_NS: u64 = 5_000_000;
 /// Paths of all pipes of which something is said.
 const PATHS: usize = 16;
 
@@ -61,6 +65,10 @@ static NOTES_OF: [Notes; STAGES] = [const {
 /// Notes for which there was no room.
 static UNNOTED: AtomicU64 = AtomicU64::new(0);
 static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
+/// The recorder's VCPU and its budget.
+static OWN: Mutex<Option<(ServerId, Capacity)>> = Mutex::new(None);
+/// The recorder's stack.
+static STACK: Mutex<Option<Stack>> = Mutex::new(None);
 /// The heartbeat's word, if it is watched.
 static HEART: Mutex<Option<&'static AtomicU64>> = Mutex::new(None);
 
@@ -82,16 +90,38 @@ pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(),
     let created = RECORDER.iter().find_map(|budget| {
         let [capacity, period] = budget.map(ticks);
         let jobs = [Jobs::each(ticks(PAUSE_NS))];
-        CORE.create_main(first, Capacity { capacity, period }, jobs)
-            .ok()
+        let limits = Capacity { capacity, period };
+        let vcpu = CORE.create_main(first, limits, jobs).ok()?;
+        Some((vcpu, limits))
     });
-    let vcpu = created.ok_or(Failure::Pipe("recorder", "no room for its VCPU"))?;
+    let (vcpu, limits) = created.ok_or(Failure::named("recorder", "no room for its VCPU"))?;
+    let _kept = OWN.with(&CORE.threads, |own| *own = Some((vcpu, limits)));
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
     control::open(own);
     let word = own.heartbeat();
     let _kept = HEART.with(&CORE.threads, |place| *place = word);
+    first.set_stack_pages(Some(STACK_PAGES));
     CORE.threads.spawn(first, record, Binding::main(vcpu))?;
+    first.set_stack_pages(None);
+    let stack = first.last_stack();
+    let _kept = STACK.with(&CORE.threads, |place| *place = Some(stack));
     Ok(())
+}
+
+/// The recorder's VCPU and its budget.
+pub(crate) fn recorder() -> Option<(ServerId, Capacity)> {
+    OWN.with(&CORE.threads, |own| *own).ok().flatten()
+}
+
+/// The recorder's stack.
+pub(crate) fn stack() -> Option<Stack> {
+    STACK.with(&CORE.threads, |stack| *stack).ok().flatten()
+}
+
+/// Whether nothing waits to be recorded of what left a pipe.
+pub(crate) fn is_drained(pipe: &Pipe) -> bool {
+    let mut notes = pipe.numbers().filter_map(|number| NOTES_OF.get(number));
+    notes.all(|notes| notes.put.load(Acquire) == notes.taken.load(Relaxed))
 }
 
 /// A message left a pipe.
@@ -153,112 +183,175 @@ fn take(notes: &Notes) -> Option<Left> {
     })
 }
 
+/// What the recorder knows of pipes.
+struct Recorder {
+    paths: [Path; PATHS],
+    /// Which pipe it was of that number.
+    generations: [u32; PIPES],
+    fallbacks: [u64; STAGES],
+}
+
 extern "C" fn record(_: u64) -> ! {
     let timing = TIMING.with(&CORE.threads, |timing| *timing);
     let timing = timing.unwrap_or(Timing::NOTHING);
-    let mut paths = [Path::default(); PATHS];
+    let mut recorder = Recorder {
+        paths: [Path::default(); PATHS],
+        generations: [0; PIPES],
+        fallbacks: [0; STAGES],
+    };
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
     let mut shell = Shell::new();
-    let mut fallbacks = [0; STAGES];
     let mut told = clock::now();
     loop {
         CORE.threads.sleep_until(clock::now() + pause);
         beat();
-        for notes in &NOTES_OF {
-            while let Some(left) = take(notes) {
-                enter(&timing, &mut paths, &left);
-            }
-        }
-        note_fallbacks(&timing, &mut fallbacks);
+        recorder.look();
         shell.poll(&timing);
         if clock::now() >= told + second {
             told += second;
-            tell(&timing, &paths);
+            recorder.tell();
             profile::tell(timing.stages);
         }
     }
 }
 
-/// An event for each stage that fell back since the last look.
-fn note_fallbacks(timing: &Timing, known: &mut [u64; STAGES]) {
-    let mut number = 0;
-    for pipe in timing.pipes {
-        for place in 0..pipe.stages {
-            let shared = stage::shared(number);
-            let count = shared.fallbacks.load(Relaxed);
-            if core::mem::replace(&mut known[number % STAGES], count) != count {
-                Own::record(&Event {
-                    ticks: clock::now(),
-                    kind: EventKind::FellBack as u32,
-                    sequence: count as u32,
-                    a: shared.oldest.load(Relaxed),
-                    b: place.into(),
-                    name: pipe.name,
-                });
+impl Recorder {
+    fn look(&mut self) {
+        self.announce();
+        for notes in &NOTES_OF {
+            while let Some(left) = take(notes) {
+                self.enter(&left);
             }
-            number += 1;
         }
+        for (_, pipe) in table::all() {
+            note_fallbacks(&pipe, &mut self.fallbacks);
+        }
+    }
+
+    /// Says what is promised from now on, before anything that left since.
+    fn announce(&mut self) {
+        if !planner::promises() {
+            return;
+        }
+        for (number, pipe) in table::all() {
+            if planner::is_promised(number) {
+                self.renew(number, &pipe);
+                planner::announce(number, &pipe);
+            }
+        }
+    }
+
+    /// Forgets what it knew of another pipe of that number.
+    fn renew(&mut self, number: usize, pipe: &Pipe) {
+        let Some(known) = self.generations.get_mut(number) else {
+            return;
+        };
+        if core::mem::replace(known, pipe.generation) != pipe.generation {
+            let own = self.paths.iter_mut();
+            own.filter(|path| path.pipe == number)
+                .for_each(|path| *path = Path::default());
+        }
+    }
+
+    /// What is known of a path, if there is room for it.
+    fn path(&mut self, pipe: usize, number: u64) -> Option<&mut Path> {
+        let paths = &mut self.paths;
+        let known = |path: &Path| path.count != 0 && path.pipe == pipe && path.number == number;
+        let place = paths.iter().position(known);
+        let place = place.or_else(|| paths.iter().position(|path| path.count == 0))?;
+        let path = paths.get_mut(place)?;
+        (path.pipe, path.number) = (pipe, number);
+        Some(path)
+    }
+
+    /// Traces what left, and counts it on its paths.
+    fn enter(&mut self, left: &Left) {
+        if planner::is_promised(left.pipe) {
+            self.announce();
+        }
+        let Some(pipe) = table::get(left.pipe) else {
+            return;
+        };
+        self.renew(left.pipe, &pipe);
+        let heads = pipe.heads().zip(&left.entries);
+        for (head, entry) in heads.filter(|(_, entry)| entry.number != 0) {
+            let number = head as u64 | (left.tail as u64) << 8;
+            trace(&pipe, left, entry, number);
+            let Some(path) = self.path(left.pipe, number) else {
+                continue;
+            };
+            path.add(entry, left.at);
+            let delay = left.at.saturating_sub(entry.at);
+            if nanoseconds(delay) > pipe.pipe.bound_ns && delay == path.most {
+                say!(
+                    "pipe {}: message {} took {} us, above its bound",
+                    pipe.name(),
+                    entry.number,
+                    nanoseconds(delay) / 1000
+                );
+            }
+        }
+    }
+
+    fn tell(&self) {
+        for path in self.paths.iter().filter(|path| path.count > 0) {
+            if let Some(pipe) = table::get(path.pipe) {
+                tell_path(&pipe, path);
+            }
+        }
+        for (index, pipe) in table::all() {
+            for number in pipe.numbers() {
+                tell_stage(pipe.name(), index, stage::shared(number));
+            }
+        }
+        can::tell();
+        let unnoted = UNNOTED.load(Relaxed);
+        if unnoted > 0 {
+            say!("{unnoted} messages left unrecorded");
+        }
+    }
+}
+
+/// An event for each stage of a pipe that fell back since the last look.
+fn note_fallbacks(pipe: &Pipe, known: &mut [u64; STAGES]) {
+    for (place, number) in pipe.numbers().enumerate() {
+        let shared = stage::shared(number);
+        let count = shared.fallbacks.load(Relaxed);
+        if core::mem::replace(&mut known[number % STAGES], count) != count {
+            Own::record(&Event {
+                ticks: clock::now(),
+                kind: EventKind::FellBack as u32,
+                sequence: count as u32,
+                a: shared.oldest.load(Relaxed),
+                b: place as u64,
+                name: pipe.pipe.name,
+            });
+        }
+    }
+}
+
+/// Traces what left a path.
+fn trace(pipe: &Pipe, left: &Left, entry: &Entry, number: u64) {
+    let event = |kind: EventKind, b| Event {
+        ticks: left.at,
+        kind: kind as u32,
+        sequence: entry.number as u32,
+        a: entry.at,
+        b,
+        name: pipe.pipe.name,
+    };
+    Own::record(&event(EventKind::Delivered, number));
+    if let Some([first, second]) = left.data {
+        Own::record(&Event {
+            a: first,
+            ..event(EventKind::Mark, second)
+        });
     }
 }
 
 fn beat() {
     if let Ok(Some(word)) = HEART.with(&CORE.threads, |word| *word) {
         word.store(clock::now(), Release);
-    }
-}
-
-/// Traces what left, and counts it on its paths.
-fn enter(timing: &Timing, paths: &mut [Path; PATHS], left: &Left) {
-    let Left {
-        entries,
-        at,
-        pipe,
-        tail,
-        data,
-    } = *left;
-    let Some(described) = timing.pipes.get(pipe) else {
-        return;
-    };
-    let before: u32 = timing.pipes.iter().take(pipe).map(|pipe| pipe.stages).sum();
-    let stages = timing.stages.iter().skip(before as usize);
-    let heads = stages.take(described.stages as usize).enumerate();
-    let heads = heads
-        .filter(|(_, stage)| stage.from == 0)
-        .map(|(place, _)| place);
-    for (head, entry) in heads.zip(&entries).filter(|(_, entry)| entry.number != 0) {
-        let number = head as u64 | (tail as u64) << 8;
-        let event = |kind: EventKind, b| Event {
-            ticks: at,
-            kind: kind as u32,
-            sequence: entry.number as u32,
-            a: entry.at,
-            b,
-            name: described.name,
-        };
-        Own::record(&event(EventKind::Delivered, number));
-        if let Some([first, second]) = data {
-            Own::record(&Event {
-                a: first,
-                ..event(EventKind::Mark, second)
-            });
-        }
-        let path = paths
-            .iter_mut()
-            .find(|path| path.count == 0 || path.pipe == pipe && path.number == number);
-        if let Some(path) = path {
-            path.pipe = pipe;
-            path.number = number;
-            path.add(entry, at);
-            let delay = at.saturating_sub(entry.at);
-            if nanoseconds(delay) > described.bound_ns && delay == path.most {
-                println!(
-                    "pipe {}: message {} took {} us, above its bound",
-                    name_text(&described.name),
-                    entry.number,
-                    nanoseconds(path.most) / 1000
-                );
-            }
-        }
     }
 }
 
@@ -285,43 +378,28 @@ fn us(ticks: u64) -> u64 {
     nanoseconds(ticks) / 1000
 }
 
-fn tell(timing: &Timing, paths: &[Path; PATHS]) {
-    for path in paths.iter().filter(|path| path.count > 0) {
-        let Some(pipe) = timing.pipes.get(path.pipe) else {
-            continue;
-        };
-        let late = nanoseconds(path.most) > pipe.bound_ns;
-        println!(
-            "pipe {} path {}-{}: {} through, {} lost, {} to {} us, {} on average, bound {} us {}",
-            name_text(&pipe.name),
-            path.number & 0xff,
-            path.number >> 8,
-            path.count,
-            path.lost,
-            us(path.least),
-            us(path.most),
-            us(path.sum / path.count),
-            pipe.bound_ns / 1000,
-            if late { "LATE" } else { "ok" }
-        );
-    }
-    let mut number = 0;
-    for (index, pipe) in timing.pipes.iter().enumerate() {
-        for _ in 0..pipe.stages {
-            tell_stage(name_text(&pipe.name), index, stage::shared(number));
-            number += 1;
-        }
-    }
-    can::tell();
-    let unnoted = UNNOTED.load(Relaxed);
-    if unnoted > 0 {
-        println!("{unnoted} messages left unrecorded");
-    }
+fn tell_path(pipe: &Pipe, path: &Path) {
+    let bound_ns = pipe.pipe.bound_ns;
+    let late = nanoseconds(path.most) > bound_ns;
+    say!(
+        "pipe {} path {}-{}: {} through, {} lost, {} to {} us, {} on average, bound {} us {}",
+        pipe.name(),
+        path.number & 0xff,
+        path.number >> 8,
+        path.count,
+        path.lost,
+        us(path.least),
+        us(path.most),
+        us(path.sum / path.count),
+        bound_ns / 1000,
+        if late { "LATE" } else { "ok" }
+    );
 }
 
 /// What of a stage did not go as it should.
 fn tell_stage(pipe: &str, number: usize, shared: &stage::Shared) {
     let name = shared.name();
+    let name = name_text(&name);
     let [overruns, dropped, expiries, fallbacks, oldest] = [
         &shared.overruns,
         &shared.dropped,
@@ -331,10 +409,10 @@ fn tell_stage(pipe: &str, number: usize, shared: &stage::Shared) {
     ]
     .map(|count| count.load(Relaxed));
     if expiries > 0 {
-        println!("pipe {pipe} stage {name}: used up its budget {expiries} times");
+        say!("pipe {pipe} stage {name}: used up its budget {expiries} times");
     }
     if fallbacks > 0 {
-        println!(
+        say!(
             "pipe {pipe} stage {name}: fell back {fallbacks} times, what it reads being up to {} us old",
             us(oldest)
         );
@@ -344,6 +422,6 @@ fn tell_stage(pipe: &str, number: usize, shared: &stage::Shared) {
             true => ", stopped",
             false => "",
         };
-        println!("pipe {pipe} stage {name}: {overruns} overruns, {dropped} dropped{stopped}");
+        say!("pipe {pipe} stage {name}: {overruns} overruns, {dropped} dropped{stopped}");
     }
 }

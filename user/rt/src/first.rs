@@ -11,6 +11,7 @@ pub use components::{Component, SHARED_ADDRESS, Shared, Subsystem, shared};
 pub use given::{Timing, argument, argument_text};
 
 use crate::call::{Answer, call};
+use crate::stack::Stack;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::kernel::{
@@ -74,6 +75,10 @@ pub struct First {
     /// Where addresses, pages and slots end.
     address_end: u64,
     end: Position,
+    /// Pages of the stacks of threads.
+    stack_pages: u64,
+    /// The last stack that was made.
+    last_stack: Stack,
 }
 
 impl First {
@@ -92,7 +97,23 @@ impl First {
                 page: u64::MAX,
                 slot: u64::MAX,
             },
+            stack_pages: THREAD_STACK_PAGES,
+            last_stack: Stack {
+                bottom: END,
+                pages: 0,
+            },
         }
+    }
+
+    /// The stack of the thread that was made last.
+    #[must_use]
+    pub const fn last_stack(&self) -> Stack {
+        self.last_stack
+    }
+
+    /// Gives threads that are made from now on stacks of so many pages; without a number, of as many as is usual.
+    pub fn set_stack_pages(&mut self, pages: Option<u64>) {
+        self.stack_pages = pages.unwrap_or(THREAD_STACK_PAGES);
     }
 
     /// A part of it, for a thread of another core: `pages` pages of memory, addresses for as many, and the
@@ -296,7 +317,7 @@ impl First {
     /// # Errors
     /// The kernel's refusal.
     pub fn unbound_thread(&mut self, entry: extern "C" fn(u64) -> !) -> Answer {
-        let stack = self.stack(THREAD_STACK_PAGES)?;
+        let stack = self.stack(self.stack_pages)?;
         let entry = entry as *const () as u64;
         self.make(Operation::MakeThread, [first::COMPONENT, entry, stack])
     }
@@ -305,7 +326,9 @@ impl First {
     /// The page below is not mapped.
     pub(crate) fn stack(&mut self, pages: u64) -> Answer {
         self.address += PAGE_SIZE;
-        Ok(self.memory(pages)? + pages * PAGE_SIZE)
+        let bottom = self.memory(pages)?;
+        self.last_stack = Stack { bottom, pages };
+        Ok(bottom + pages * PAGE_SIZE)
     }
 
     /// Time split off its own: `cycles` (or [`bulkhead_abi::kernel::ALL`]) of `priority`.

@@ -30,6 +30,7 @@ pub mod invocation;
 pub mod load;
 pub mod own;
 mod panic;
+pub mod stack;
 mod start;
 
 pub use first::First;

@@ -92,6 +92,23 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
 
     /// Counts what decides beside the VCPUs.
     fn count(&self, timing: &Timing, core: u32) -> Result<(), Refused> {
+        let bad = Refused::Kernel(Status::BadArgument);
+        let threads = &self.threads;
+        let rated = self.admission.with(threads, |known| {
+            Self::counted(timing, core, known.deciding())
+        });
+        rated.map_err(|_| bad)?.map_err(Refused::Admission)?;
+        let placed = self.placement.with(threads, |known| {
+            Self::counted(timing, core, known.deciding())
+        });
+        placed.map_err(|_| bad)?.map_err(Refused::Admission)
+    }
+
+    fn counted(
+        timing: &Timing,
+        core: u32,
+        deciding: &mut Deciding,
+    ) -> Result<(), admission::Refused> {
         let Some(costs) = timing.costs else {
             return Ok(());
         };
@@ -108,24 +125,12 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         let slots = timing.slots.iter().filter(|slot| slot.core == core);
         let slots = slots.count() as u64;
         let frame = schedule.map_or(0, |schedule| clock::ticks(schedule.frame_ns));
-        let count = |deciding: &mut Deciding| {
-            deciding.count(overhead, keeping);
-            let mut doorbells = timing.doorbells.iter();
-            doorbells.try_for_each(|doorbell| {
-                deciding.doorbell(doorbell.limit, clock::ticks(doorbell.per_ns))
-            })?;
-            deciding.slots(slots, frame)
-        };
-        let bad = Refused::Kernel(Status::BadArgument);
-        let threads = &self.threads;
-        let rated = self
-            .admission
-            .with(threads, |known| count(known.deciding()));
-        rated.map_err(|_| bad)?.map_err(Refused::Admission)?;
-        let placed = self
-            .placement
-            .with(threads, |known| count(known.deciding()));
-        placed.map_err(|_| bad)?.map_err(Refused::Admission)
+        deciding.count(overhead, keeping);
+        let mut doorbells = timing.doorbells.iter();
+        doorbells.try_for_each(|doorbell| {
+            deciding.doorbell(doorbell.limit, clock::ticks(doorbell.per_ns))
+        })?;
+        deciding.slots(slots, frame)
     }
 
     fn order(
@@ -279,6 +284,42 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             },
             |policy, now| policy.add_main(limits, now),
         )
+    }
+
+    /// Creates a Main VCPU, where rates or deadlines order them, that has what others leave: none is less important, since its period is the
+    /// longest there can be, and so nobody is asked.
+    ///
+    /// # Errors
+    /// [`Refused`]: no room for it.
+    pub fn create_least(&self, first: &mut First) -> Result<ServerId, Refused> {
+        let period = Time::MAX >> 3;
+        let limits = Capacity {
+            capacity: period,
+            period,
+        };
+        self.create(
+            first,
+            |_| Some(Ok(())),
+            |policy, now| policy.add_main(limits, now),
+        )
+    }
+
+    /// Admits all VCPUs anew, as `admit` asks for them of an empty core on which decisions are counted as the description says; answers whether
+    /// they fit. What is there stays as it is.
+    ///
+    /// # Errors
+    /// [`Refused`]: the first that does not fit.
+    pub fn would_admit(
+        timing: &Timing,
+        admit: impl FnOnce(&mut Admission<M>) -> Result<(), admission::Refused>,
+    ) -> Result<(), Refused> {
+        let mut all = Admission::new();
+        let order = timing.schedule.map(|schedule| schedule.order);
+        if order == Some(timing::Order::EarliestDeadline as u32) {
+            all.by_deadline();
+        }
+        Self::counted(timing, 0, all.deciding()).map_err(Refused::Admission)?;
+        admit(&mut all).map_err(Refused::Admission)
     }
 
     /// Creates an I/O VCPU of so many percent that may work for Main VCPUs whose periods, in ticks, are

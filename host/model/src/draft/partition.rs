@@ -76,6 +76,10 @@ pub(crate) struct PartitionDraft {
     pub(crate) functions: Vec<PipeFunctionDraft>,
     /// What goes beyond the machine.
     pub(crate) bridge: Field<BridgeDraft>,
+    /// Stages that may be typed.
+    pub(crate) spare_stages: Field<u64>,
+    /// Bytes of the buffers between them.
+    pub(crate) spare_buffers: Field<u64>,
 }
 
 /// Cores as written.
@@ -143,6 +147,8 @@ impl PartitionDraft {
                 .all("function")
                 .map(PipeFunctionDraft::read)
                 .collect(),
+            spare_stages: section.number("spare_stages"),
+            spare_buffers: section.number("spare_buffers"),
             name: section.name,
         }
     }

@@ -64,6 +64,8 @@ pub struct Place {
     pub on_overrun: OnOverrun,
     /// What takes its place where nothing comes from another partition.
     pub fallback: Option<String>,
+    /// Longest time of its function that was measured, nanoseconds.
+    pub wcmt_ns: Option<u64>,
     /// Bottom halves that work for it: endpoint, I/O VCPU, and WCET in nanoseconds.
     halves: Vec<(String, String, u64)>,
     /// In Linux: under SCHED_DEADLINE.
@@ -71,7 +73,7 @@ pub struct Place {
     /// A VCPU scatters or gathers for it.
     shares: bool,
     /// It reads or writes an endpoint of a component.
-    at_endpoint: bool,
+    pub at_endpoint: bool,
 }
 
 impl Pipe {
@@ -105,7 +107,7 @@ pub(crate) struct Described<'d> {
     draft: &'d Draft,
     pub(crate) pipes: Pipes,
     /// By function of `pipes`.
-    places: Vec<Place>,
+    pub(super) places: Vec<Place>,
 }
 
 /// An endpoint by its path, and its device pipe.
@@ -275,6 +277,11 @@ impl<'d> Described<'d> {
             identifiers: [source, sink].map(|end| Some(end?.1.identifier.given()?.value as u16)),
             on_overrun: function.on_overrun.or(OnOverrun::default())?,
             fallback: function.fallback.value(),
+            wcmt_ns: self
+                .draft
+                .measured
+                .measured(owner.name, &function.name.value)
+                .map(|measured| measured.wcmt_ns),
             halves,
             linux: owner.linux,
             at_endpoint: both().next().is_some(),

@@ -5,12 +5,14 @@
 mod apart;
 pub(crate) mod crossing;
 pub(crate) mod described;
+mod offered;
 mod said;
 pub mod solved;
 
 pub use apart::Apart;
 pub use crossing::Crossing;
 pub use described::{Pipe, Place};
+pub use offered::Offered;
 pub use said::{Said, rule_of, syntax_error, unmet};
 
 use crate::diagnostic::{Diagnostic, Report, Severity};

@@ -123,6 +123,23 @@ pub(super) const KEYS: &[Key] = &[
         example: "fallback = \"neutral\"",
     },
     Key {
+        path: "partition.*.spare_stages",
+        shape: Shape::Number(0, bulkhead_abi::repository::MAX_STAGES as u64),
+        presence: Default("no flow can be typed there"),
+        meaning: "Of an rtos partition: how many stages there may be of pipes that are typed while it runs (`pipe add`, `pipe \
+                  replace`), beside those of pipes that were removed. Each has a thread with 16 KiB of stack from the start, and whoever solves has \
+                  192 KiB, all of the scheduler's `memory`. With 0, described pipes can be replaced and removed.",
+        example: "spare_stages = 6",
+    },
+    Key {
+        path: "partition.*.spare_buffers",
+        shape: Shape::Size,
+        presence: Default("2 KiB for each of its `spare_stages`"),
+        meaning: "Memory of the buffers between stages that are typed, beside that of pipes that were removed. \
+                  A buffer of four slots takes 512 bytes, one of n messages some 130 and 96 n.",
+        example: "spare_buffers = \"12 KiB\"",
+    },
+    Key {
         path: "partition.*.component.*.endpoint",
         shape: Shape::Named,
         presence: Default("none"),

@@ -67,6 +67,10 @@ pub(super) struct Paths {
     seen: BTreeMap<(usize, String, u64), Path>,
     /// By partition, pipe and stage: jobs that fell back, and the greatest age.
     stale: BTreeMap<(usize, String, u64), (u64, u64)>,
+    /// What partitions promise since they run, which counts before what is described: by partition, pipe and number.
+    promised: BTreeMap<(usize, String, u64), PathManifest>,
+    /// The path that each partition promised last.
+    newest: BTreeMap<usize, (usize, String, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -97,6 +101,47 @@ impl Paths {
         }
     }
 
+    fn known(&self, by: usize, name: &str, number: u64) -> Option<&PathManifest> {
+        let promised = self.promised.get(&(by, name.to_owned(), number));
+        promised.or_else(|| self.described(by, name, number))
+    }
+
+    /// Partition `by` promises a path from now on.
+    pub(super) fn promised(&mut self, by: usize, name: String, event: &Event) {
+        let key = (by, name.clone(), event.b);
+        let of_partition = self
+            .promised
+            .keys()
+            .filter(|(partition, ..)| *partition == by);
+        if !self.promised.contains_key(&key) && of_partition.count() >= MOST_PATHS {
+            return;
+        }
+        let path = PathManifest {
+            partition: String::new(),
+            through: Vec::new(),
+            pipe: name,
+            number: event.b,
+            ends: <[String; 2]>::default(),
+            bound_ns: event.a,
+            loss: f64::from(event.sequence) / 1e6,
+            throughput: None,
+        };
+        self.promised.insert(key.clone(), path);
+        self.newest.insert(by, key);
+    }
+
+    /// An end of the path that partition `by` promised last.
+    pub(super) fn path_end(&mut self, by: usize, name: String, event: &Event) {
+        let key = self.newest.get(&by);
+        let Some(path) = key.and_then(|key| self.promised.get_mut(key)) else {
+            return;
+        };
+        if let Some(end) = path.ends.get_mut(event.sequence as usize) {
+            *end = name;
+            path.throughput = (event.a != 0).then_some(event.a as f64 / 1e6);
+        }
+    }
+
     fn described(&self, by: usize, name: &str, number: u64) -> Option<&PathManifest> {
         let named = |(partition, path): &&(usize, PathManifest)| {
             *partition == by && path.pipe == name && path.number == number
@@ -106,7 +151,7 @@ impl Paths {
 
     /// Partition `by` says that a message left a path.
     pub(super) fn take(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
-        let bound = self.described(by, &name, event.b).map(|path| path.bound_ns);
+        let bound = self.known(by, &name, event.b).map(|path| path.bound_ns);
         let known = (by, name, event.b);
         let of_partition = self.seen.keys().filter(|(partition, ..)| *partition == by);
         if !self.seen.contains_key(&known) && of_partition.count() >= MOST_PATHS {
@@ -174,7 +219,7 @@ impl Paths {
             }
         });
         let seen = self.seen.iter().map(|((partition, name, number), path)| {
-            let known = self.described(*partition, name, *number);
+            let known = self.known(*partition, name, *number);
             let who = names.get(*partition).map_or("", String::as_str);
             let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
             let (fell_back, oldest_ns) = self.stale(*partition, name);
@@ -264,6 +309,36 @@ mod tests {
         // Started anew, it counts from the beginning, which is no loss.
         leave(&mut paths, 0x200, 1, [5000, 5100]);
         assert_eq!(paths.reports(&[])[0].lost, 1);
+    }
+
+    /// A message is held against the bound that was promised when it left.
+    #[test]
+    fn what_is_promised_later_counts_from_then_on() {
+        let mut paths = paths();
+        leave(&mut paths, 0x200, 1, [0, 900]);
+        let promise = |kind: EventKind, sequence, a, name: &str| Event {
+            ticks: 1000,
+            kind: kind as u32,
+            sequence,
+            a,
+            b: 0x200,
+            name: name_field(name),
+        };
+        for (name, bound) in [("steering", 500), ("extra", 2000)] {
+            let event = promise(EventKind::Promised, 100_000, bound, name);
+            paths.promised(0, name.into(), &event);
+            for (end, function) in (0..).zip(["first", "last"]) {
+                let event = promise(EventKind::PathEnd, end, 50_000_000, function);
+                paths.path_end(0, function.into(), &event);
+            }
+        }
+        leave(&mut paths, 0x200, 2, [1000, 1900]);
+        leave(&mut paths, 0x200, 3, [2000, 2400]);
+        let [report] = paths.reports(&["control".into()]).try_into().expect("one");
+        assert_eq!((report.delivered, report.late), (3, 1));
+        assert_eq!((report.bound_ns, report.loss_bound), (Some(500), Some(0.1)));
+        assert_eq!(report.ends, ["first", "last"]);
+        assert_eq!(report.required_rate, Some(50.0));
     }
 
     #[test]

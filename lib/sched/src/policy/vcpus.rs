@@ -10,6 +10,8 @@
 //! partitions, with EDF bands (spec 30-scheduling §5). A reservation of a band is a Main VCPU, too: what it
 //! takes from who is less important is never more than C in T (`doc/design/0012`).
 
+mod limits;
+
 use super::{Membership, Pick, Policy, Priority, ServerId, Servers};
 use crate::budget::{BandwidthPreserving, Budget, Capacity, Sporadic, Utilisation};
 use crate::queue::LEVELS;

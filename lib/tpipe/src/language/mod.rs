@@ -162,6 +162,30 @@ impl<'t, const N: usize> Pipeline<'t, N> {
         &self.stages[..self.len]
     }
 
+    /// A stage that is fed, directly or through others, by one of the same function.
+    #[must_use]
+    pub fn fed_by_itself(&self) -> Option<&Stage<'t>> {
+        let stages = self.stages();
+        stages.iter().enumerate().find_map(|(index, first)| {
+            // Junctions that what leaves it can reach; stages stand in the order of the data.
+            let mut reached = [false; N];
+            let reach = |reached: &mut [bool; N], stage: &Stage<'_>| {
+                if let Some(place) = reached.get_mut(usize::from(stage.to).wrapping_sub(1)) {
+                    *place = true;
+                }
+            };
+            reach(&mut reached, first);
+            stages.iter().skip(index + 1).find(|stage| {
+                let junction = usize::from(stage.from).wrapping_sub(1);
+                let fed = reached.get(junction).copied().unwrap_or(false);
+                if fed {
+                    reach(&mut reached, stage);
+                }
+                fed && stage.name == first.name
+            })
+        })
+    }
+
     /// The way out: where the last stage leads, as do all others that feed nobody.
     #[must_use]
     pub fn sink(&self) -> u16 {

@@ -1,125 +1,163 @@
 //! Plans of stages: what each reads and writes, and the buffers between them
 
-use super::{Computed, Kept, Plan, STAGES, Sink, Source, spawn, stages_of};
+use super::shared::{self, STAGES};
+use super::{Computed, Kept, Plan, Sink, Source};
 use crate::crossing::{self, End};
+use crate::table::{self, Entry, PIPES};
 use crate::{Failure, memory};
-use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{Pipe, Stage};
+use bulkhead_abi::{NAME_LEN, name_field, name_text};
+use bulkhead_buffers::Region;
+use bulkhead_component::Own;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
-use bulkhead_component::{First, Own};
-use bulkhead_sched::policy::ServerId;
 use bulkhead_stages::functions::{self, Function, Functions};
 use bulkhead_stages::link::{self, Input, Kind};
 use bulkhead_stages::message::HEADS;
 use bulkhead_stages::pace::MESSAGES;
 use bulkhead_stages::work::ENDS;
 
+/// Plans of the stages of a pipe, by their places.
+type Plans = [Option<Plan>; STAGES];
+
 /// What the stages of all pipes have in common.
-struct Common<'a> {
-    own: &'a Own,
-    timing: &'a Timing,
+#[derive(Clone, Copy)]
+pub(crate) struct Common {
     functions: Functions,
+    /// Argument words of the component.
+    rounds: Option<u64>,
+    load: u64,
+    jitter: u64,
+    overrun: [u8; NAME_LEN],
 }
 
-impl Common<'_> {
-    /// What a job computes besides its function.
-    fn load(&self, wcet_ns: u64) -> Computed {
-        let rounds = self.own.argument("rounds");
-        match rounds.and_then(|word| word.parse::<u64>().ok()) {
-            Some(rounds) => Computed::Rounds(wcet_ns / 1000 * rounds),
-            None => Computed::Time(wcet_ns * self.own.number("load", 50).min(95) / 100),
+impl Common {
+    pub(crate) fn new(own: &Own, functions: Functions) -> Self {
+        Self {
+            functions,
+            rounds: own.argument("rounds").and_then(|word| word.parse().ok()),
+            load: own.number("load", 50).min(95),
+            jitter: own.number("jitter", 0),
+            overrun: name_field(own.argument("overrun").unwrap_or_default()),
         }
     }
 
-    /// A stage of a pipe, by its number among all and its place in the pipe; `head`: first stages before it.
+    /// What a job computes besides its function.
+    fn load(&self, wcet_ns: u64) -> Computed {
+        match self.rounds {
+            Some(rounds) => Computed::Rounds(wcet_ns / 1000 * rounds),
+            None => Computed::Time(wcet_ns * self.load / 100),
+        }
+    }
+
+    /// Whether the program has the functions of a stage.
+    pub(crate) fn has(&self, function: &str) -> bool {
+        functions::find(self.functions, function).is_some()
+    }
+
+    /// The stage at a place of a pipe, of that number among all; `head`: first stages before it.
     fn plan(
         &self,
-        (pipe, place): (usize, usize),
-        stage: &'static Stage,
-        head: usize,
-        last: bool,
+        (pipe, described): (usize, &Pipe),
+        (place, number): (usize, usize),
+        stage: Stage,
+        (head, last): (usize, bool),
     ) -> Result<Plan, Failure> {
-        let none = Failure::Pipe("pipes", "there is none of that number");
-        let described = self.timing.pipes.get(pipe).ok_or(none)?;
-        let name = name_text(&described.name);
+        let wrong = |why| Failure::Pipe(described.name, why);
         let function = functions::find(self.functions, name_text(&stage.function))
-            .ok_or(Failure::Pipe(name, "it has a function that is not here"))?;
+            .ok_or(wrong("it has a function that is not here"))?;
         if stage.messages as usize > MESSAGES || head == HEADS && stage.from == 0 {
-            return Err(Failure::Pipe(name, "a budget or its inputs are too many"));
+            return Err(wrong("a budget or its inputs are too many"));
         }
-        let number = stages_of(self.timing, pipe).start + place;
         Ok(Plan {
             number,
             pipe,
             place,
             stage,
             function,
-            source: source(described, stage, self.timing),
+            source: source(described, &stage),
             head,
-            sink: sink(stage, last),
+            sink: sink(&stage, last),
             inputs: [const { None }; ENDS],
             outputs: [const { None }; ENDS],
             across: 0,
-            fallback: fallback(described, stage, self.functions),
+            fallback: fallback(described, &stage, self.functions),
             awaits: [None; ENDS],
-            period: vcpu_period(stage, self.timing),
+            period: ticks(stage.period_ns),
             load: self.load(stage.wcet_ns),
-            jitter: self.own.number("jitter", 0),
-            overruns: self.own.argument("overrun") == Some(name_text(&stage.function)),
+            jitter: self.jitter,
+            overruns: self.overrun == stage.function,
             offset: ticks(100_000) * number as u64,
         })
     }
-}
 
-/// Builds all stages that are here, which wait.
-pub(crate) fn build(
-    first: &mut First,
-    own: &Own,
-    timing: &Timing,
-    (servers, functions): (&[ServerId], Functions),
-) -> Result<(), Failure> {
-    let common = Common {
-        own,
-        timing,
-        functions,
-    };
-    for (pipe, described) in timing.pipes.iter().enumerate() {
-        let name = name_text(&described.name);
-        let numbers = stages_of(timing, pipe);
-        let stages = timing.stages.get(numbers.clone());
-        let stages = stages.ok_or(Failure::Pipe(name, "it has no stages"))?;
-        if numbers.end > STAGES {
-            return Err(Failure::Pipe(name, "there is no room for its stages"));
-        }
-        let mut plans: [Option<Plan>; STAGES] = [const { None }; STAGES];
+    /// Plans of the stages of a pipe that are here, in places that are empty: they are too large to be moved about.
+    fn plans(&self, pipe: usize, entry: &Entry, plans: &mut Plans) -> Result<(), Failure> {
         let mut heads = 0;
-        for ((place, stage), plan) in stages.iter().enumerate().zip(&mut plans) {
+        let last = entry.stages().last().map(|(_, stage)| stage.to);
+        for ((place, (number, stage)), plan) in entry.stages().enumerate().zip(plans.iter_mut()) {
             if stage.is_here() {
-                let last = stages.last().is_some_and(|last| last.to == stage.to);
-                *plan = Some(common.plan((pipe, place), stage, heads, last)?);
+                let ends = (heads, last == Some(stage.to));
+                let whose = (pipe, &entry.pipe);
+                *plan = Some(self.plan(whose, (place, number), stage, ends)?);
             }
             heads += usize::from(stage.from == 0);
         }
-        connect(described, &mut plans)
-            .ok_or(Failure::Pipe(name, "there is no room for its buffers"))?;
-        cross(own, described, timing, numbers.start, &mut plans)?;
-        for plan in plans.into_iter().flatten() {
-            spawn(first, plan, servers)?;
+        let take = |bytes| memory::take(pipe, bytes);
+        connect(&entry.pipe, plans, take).ok_or(Failure::Pipe(
+            entry.pipe.name,
+            "there is no room for its buffers",
+        ))
+    }
+}
+
+/// Leaves the plans of a typed pipe's stages to their threads, which wait for them.
+pub(crate) fn connected(common: &Common, pipe: usize, entry: &Entry) -> Result<(), Failure> {
+    let mut plans: Plans = [const { None }; STAGES];
+    common.plans(pipe, entry, &mut plans)?;
+    leave(&mut plans);
+    Ok(())
+}
+
+/// Leaves plans to the threads of their stages.
+fn leave(plans: &mut Plans) {
+    for plan in plans.iter_mut().filter_map(Option::take) {
+        shared::leave(plan.number, plan);
+    }
+}
+
+/// Makes plans for all stages of the description that are here.
+pub(crate) fn build(common: &Common, own: &Own, timing: &Timing) -> Result<(), Failure> {
+    let mut first = 0;
+    let mut plans: Plans = [const { None }; STAGES];
+    for (pipe, described) in timing.pipes.iter().enumerate() {
+        let numbers = first..first + described.stages as usize;
+        let wrong = |why| Failure::Pipe(described.name, why);
+        let stages = timing.stages.get(numbers.clone());
+        let stages = stages.ok_or(wrong("it has no stages"))?;
+        if numbers.end > STAGES || pipe >= PIPES {
+            return Err(wrong("there is no room for its stages"));
         }
+        for (number, stage) in numbers.clone().zip(stages) {
+            shared::shared(number).become_stage(*stage);
+        }
+        let heads = stages.iter().enumerate();
+        let heads = heads.filter(|(_, stage)| stage.from == 0);
+        let heads = heads.map(|(place, _)| place);
+        let entry = Entry::new(*described, numbers, heads, pipe as u32 + 1);
+        table::set(pipe, Some(entry));
+        common.plans(pipe, &entry, &mut plans)?;
+        cross(own, described, timing, first, &mut plans)?;
+        leave(&mut plans);
+        first += described.stages as usize;
     }
     Ok(())
 }
 
-pub(super) fn vcpu_period(stage: &Stage, timing: &Timing) -> u64 {
-    let vcpu = timing.vcpus.get(stage.vcpu as usize);
-    ticks(vcpu.map_or(0, |vcpu| vcpu.period_ns))
-}
-
-fn source(pipe: &Pipe, stage: &Stage, timing: &Timing) -> Source {
+fn source(pipe: &Pipe, stage: &Stage) -> Source {
     match name_text(&stage.source) {
         _ if stage.from != 0 => Source::Stages,
-        "timer" | "" if pipe.fifo == 0 => Source::Timer(vcpu_period(stage, timing)),
+        "timer" | "" if pipe.fifo == 0 => Source::Timer(ticks(stage.period_ns)),
         "timer" | "" => Source::Timer(ticks(pipe.interval_ns)),
         _ if pipe.fifo == 0 => Source::Can(Kept::Newest),
         _ => Source::Can(Kept::Each),
@@ -136,7 +174,11 @@ fn sink(stage: &Stage, last: bool) -> Sink {
 }
 
 /// A buffer from each stage into a junction to each stage out of it.
-fn connect(pipe: &Pipe, plans: &mut [Option<Plan>; STAGES]) -> Option<()> {
+fn connect(
+    pipe: &Pipe,
+    plans: &mut Plans,
+    take: impl Fn(usize) -> Option<Region<'static>>,
+) -> Option<()> {
     for from in 0..STAGES {
         for to in from + 1..STAGES {
             let junctions = |plan: &Plan| (plan.stage.from, plan.stage.to);
@@ -150,8 +192,8 @@ fn connect(pipe: &Pipe, plans: &mut [Option<Plan>; STAGES]) -> Option<()> {
                 continue;
             }
             let reader = plans[to].as_ref()?;
-            let (kind, fed) = (kind(pipe, reader.stage), reader.number);
-            let (input, output) = link::make(kind, memory::take)?;
+            let (kind, fed) = (kind(pipe, &reader.stage), reader.number);
+            let (input, output) = link::make(kind, &take)?;
             free(&mut plans[to].as_mut()?.inputs, input)?;
             free(&mut plans[from].as_mut()?.outputs, (output, Some(fed)))?;
         }
@@ -176,13 +218,12 @@ fn kind(pipe: &Pipe, reader: &Stage) -> Kind {
 /// The buffers between stages here and in other partitions; `first` is the number of the pipe's first stage.
 fn cross(
     own: &Own,
-    pipe: &'static Pipe,
+    pipe: &Pipe,
     timing: &Timing,
     first: usize,
-    plans: &mut [Option<Plan>; STAGES],
+    plans: &mut Plans,
 ) -> Result<(), Failure> {
-    let name = name_text(&pipe.name);
-    let wrong = Failure::Pipe(name, "its edges do not fit its stages");
+    let wrong = Failure::Pipe(pipe.name, "its edges do not fit its stages");
     let place = |number: u32| (number as usize).checked_sub(first);
     for crossing in timing.crossings {
         let [Some(from), Some(to)] = [crossing.from, crossing.to].map(place) else {

@@ -5,7 +5,7 @@ use super::First;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::{GuestInfo, GuestPage};
 use bulkhead_abi::kernel::{Archive, Rights, Status, first};
-use bulkhead_abi::{pipe, timing};
+use bulkhead_abi::{pipe, repository, timing};
 use bulkhead_buffers::Region;
 use zerocopy::{FromBytes, FromZeros};
 
@@ -44,6 +44,8 @@ pub struct Timing {
     pub stages: &'static [pipe::Stage],
     /// Their edges to and from stages of other partitions.
     pub crossings: &'static [pipe::Crossing],
+    /// What pipes can be made of that are typed, where any may be.
+    pub repository: Option<repository::Repository<'static>>,
 }
 
 impl Timing {
@@ -58,6 +60,7 @@ impl Timing {
         pipes: &[],
         stages: &[],
         crossings: &[],
+        repository: None,
     };
 
     /// What stands there; nothing where it is something else.
@@ -91,11 +94,13 @@ impl Timing {
             }
             None => (None, &[][..], rest),
         };
+        let nothing = (pipe::Pipes::NONE, rest);
+        let (run, rest) = pipe::Pipes::read_before(rest).unwrap_or(nothing);
         let pipe::Pipes {
             pipes,
             stages,
             crossings,
-        } = pipe::Pipes::read(rest).unwrap_or(pipe::Pipes::NONE);
+        } = run;
         Some(Self {
             vcpus,
             tasks,
@@ -106,6 +111,7 @@ impl Timing {
             pipes,
             stages,
             crossings,
+            repository: repository::Repository::read(rest),
         })
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod pipe_input;
 pub(crate) mod pipe_syntax;
 pub(crate) mod pipe_unmet;
 pub(crate) mod profile_file;
+pub(crate) mod spare_stages;
 pub(crate) mod stage_core;
 
 use crate::diagnostic::Report;
@@ -47,6 +48,7 @@ pub(super) const RULES: &[&Rule] = &[
     &pipe_idle::RULE,
     &pipe_age::RULE,
     &stage_core::RULE,
+    &spare_stages::RULE,
 ];
 
 /// Whether the functions of a partition, its endpoints and its VCPUs are sound one by one.

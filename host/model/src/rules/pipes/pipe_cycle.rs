@@ -18,19 +18,7 @@ fn check(draft: &Draft, report: &mut Report) {
         let Ok(pipeline) = parse(&flow.value) else {
             continue;
         };
-        let stages = pipeline.stages();
-        // Junctions that what leaves a stage can reach; stages stand in the order of the data.
-        let again = stages.iter().enumerate().find_map(|(index, first)| {
-            let mut reached = vec![first.to];
-            stages.iter().skip(index + 1).find(|stage| {
-                let fed = reached.contains(&stage.from);
-                if fed {
-                    reached.push(stage.to);
-                }
-                fed && stage.name == first.name
-            })
-        });
-        if let Some(stage) = again {
+        if let Some(stage) = pipeline.fed_by_itself() {
             let message = format!("`{}` would feed itself", stage.name);
             let help =
                 "a pipe goes one way; what comes back goes through a device, as another pipe";

@@ -70,6 +70,42 @@ fn a_more_important_request_raises_the_priority_at_once() {
     assert_eq!(scheduler.add(bind(io), 2), Err(Refusal::BadParameters));
 }
 
+/// Whoever was the least important with 10/100 is the most important with 2/5, and has 2 in every 5.
+#[test]
+fn an_idle_vcpu_is_given_another_budget() {
+    let mut policy = Vcpus::<8, 4, 8>::new(false);
+    let steady = main(&mut policy, 5, 10);
+    let other = main(&mut policy, 10, 100);
+    let mut scheduler = Scheduler::<_, 8>::new(policy);
+    let [busy, idle] =
+        [steady, other].map(|vcpu| scheduler.add(Binding::main(vcpu), 0).expect("room"));
+    scheduler.wakeup(busy, 0);
+    scheduler.wakeup(idle, 0);
+    let limits = Capacity {
+        capacity: 2,
+        period: 5,
+    };
+    let set = |scheduler: &mut Scheduler<Vcpus<8, 4, 8>, 8>, limits, now| {
+        scheduler.policy_mut(now).set_limits(other, limits, now)
+    };
+    assert_eq!(
+        set(&mut scheduler, limits, 0),
+        Err(Refusal::BadParameters),
+        "it has work"
+    );
+    scheduler.block(idle, NEVER, 0);
+    let bad = Capacity {
+        capacity: 6,
+        period: 5,
+    };
+    assert_eq!(set(&mut scheduler, bad, 0), Err(Refusal::BadParameters));
+    assert_eq!(set(&mut scheduler, limits, 0), Ok(()));
+    scheduler.wakeup(idle, 0);
+    run(&mut scheduler, 0, Some(idle), 2);
+    run(&mut scheduler, 2, Some(busy), 5);
+    run(&mut scheduler, 5, Some(idle), 7);
+}
+
 type Placed = Vcpus<8, 8, 8, 3, 4>;
 
 fn placed(slots: &[Slot]) -> Placed {

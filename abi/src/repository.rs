@@ -1,0 +1,280 @@
+//! What pipes can be made of that are typed while the partition runs
+//!
+//! [`Head`], then [`Core`]s, [`Load`]s, [`Io`]s, [`Device`]s, [`Function`]s and [`Flow`]s, then the text of the flows. Behind the pipes
+//! in the same pages ([`crate::pipe`]); absent where the description leaves no room for pipes that are typed. Cores and functions of all
+//! partitions stand here, since pipes that cross partitions are judged over all of them; times are nanoseconds.
+
+use crate::NAME_LEN;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// `PIPEREPO` in ASCII.
+pub const REPOSITORY_MAGIC: u64 = u64::from_le_bytes(*b"PIPEREPO");
+/// Nothing of that kind.
+pub const NONE: u32 = u32::MAX;
+
+/// Stages of all pipes of a partition, those that are typed among them.
+pub const MAX_STAGES: usize = 24;
+/// Pipes of a partition, those that are typed among them.
+pub const MAX_PIPES: usize = 16;
+/// Bytes of the buffers between all stages of a partition.
+pub const MAX_BUFFERS: u64 = 64 << 10;
+/// Cores in a repository.
+pub const MAX_CORES: usize = 16;
+/// Functions in a repository; one whose name is unique stands there twice.
+pub const MAX_FUNCTIONS: usize = 64;
+/// VCPUs in a repository, devices' and those of stages among them.
+pub const MAX_VCPUS: usize = 64;
+/// Longest flow, bytes.
+pub const MAX_FLOW: usize = 256;
+/// Longest line that can be typed, bytes, without its end.
+pub const MAX_LINE: usize = 320;
+
+/// Bytes of a name that may have another before it, `PARTITION.FUNCTION`.
+pub const LONG_NAME: usize = 2 * NAME_LEN;
+
+/// What follows.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Head {
+    /// [`REPOSITORY_MAGIC`].
+    pub magic: u64,
+    /// Cores.
+    pub cores: u32,
+    /// Main VCPUs that no pipe of this partition has.
+    pub loads: u32,
+    /// I/O VCPUs.
+    pub ios: u32,
+    /// Device pipes.
+    pub devices: u32,
+    /// Functions.
+    pub functions: u32,
+    /// Flows: of the partition's pipes, in their order.
+    pub flows: u32,
+    /// Bytes of text.
+    pub text: u32,
+    /// The core on which stages run here.
+    pub core: u32,
+    /// Stages that may be typed, beside those that were removed.
+    pub spare_stages: u32,
+    /// Bytes of the buffers between stages that are typed.
+    pub spare_bytes: u32,
+}
+
+/// A core.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Core {
+    /// For people.
+    pub name: [u8; LONG_NAME],
+    /// A [`Policy`].
+    pub policy: u32,
+    /// Its address space.
+    pub space: u32,
+}
+
+/// How a core orders VCPUs.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// The shorter period first.
+    RateMonotonic = 0,
+    /// The earlier deadline first.
+    Edf = 1,
+    /// `SCHED_DEADLINE` of Linux.
+    Deadline = 2,
+}
+
+/// A main VCPU.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Load {
+    /// Its core.
+    pub core: u32,
+    /// 0.
+    pub reserved: u32,
+    /// C.
+    pub capacity_ns: u64,
+    /// T.
+    pub period_ns: u64,
+}
+
+/// An I/O VCPU.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Io {
+    /// For people.
+    pub name: [u8; LONG_NAME],
+    /// Its core.
+    pub core: u32,
+    /// Its utilisation.
+    pub percent: u32,
+    /// Of the bottom half for one message.
+    pub wcet_ns: u64,
+    /// Streams of messages that meet there.
+    pub sharers: u64,
+}
+
+/// A device pipe.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Device {
+    /// Its endpoint.
+    pub name: [u8; LONG_NAME],
+    /// Number of its I/O VCPU.
+    pub io: u32,
+    /// 0.
+    pub reserved: u32,
+    /// C of the VCPU that scatters and gathers; 0: there is none.
+    pub capacity_ns: u64,
+    /// Its T.
+    pub period_ns: u64,
+    /// Streams of messages that meet there.
+    pub sharers: u64,
+    /// Shortest distance of two messages; 0: as short as the pipe takes them.
+    pub distance_ns: u64,
+}
+
+/// A pipe function.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Function {
+    /// By which flows know it: `PARTITION.FUNCTION`, or the function's name alone.
+    pub name: [u8; LONG_NAME],
+    /// Its name in its partition.
+    pub function: [u8; NAME_LEN],
+    /// `timer` or nothing; an endpoint is a device.
+    pub source: [u8; NAME_LEN],
+    /// `trace`, `null` or nothing.
+    pub sink: [u8; NAME_LEN],
+    /// Its core.
+    pub core: u32,
+    /// Most inputs.
+    pub inputs: u32,
+    /// Most outputs.
+    pub outputs: u32,
+    /// The only buffers it allows: 1 four-slot, 2 lossless; 0: any.
+    pub buffering: u32,
+    /// Device that it reads, or [`NONE`].
+    pub reads: u32,
+    /// Device that it writes, or [`NONE`].
+    pub writes: u32,
+    /// A [`crate::pipe::OnOverrun`].
+    pub on_overrun: u32,
+    /// 1: it reads or writes an endpoint of a component, with an I/O VCPU or without.
+    pub endpoint: u32,
+    /// WCET of a job.
+    pub wcet_ns: u64,
+    /// The longest time that was measured; 0: it was not.
+    pub wcmt_ns: u64,
+    /// Period where nothing is required.
+    pub period_ns: u64,
+}
+
+/// The flow of a pipe of the description.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Flow {
+    /// Its first byte in the text.
+    pub start: u32,
+    /// Its bytes.
+    pub length: u32,
+    /// 1: what is promised of it must not grow, since it ends in another partition or has stages in one in which flows are typed, too.
+    pub shared: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// What stands there.
+#[derive(Clone, Copy, Debug)]
+pub struct Repository<'b> {
+    /// What follows.
+    pub head: &'b Head,
+    /// Cores.
+    pub cores: &'b [Core],
+    /// Main VCPUs that no pipe of this partition has.
+    pub loads: &'b [Load],
+    /// I/O VCPUs.
+    pub ios: &'b [Io],
+    /// Device pipes.
+    pub devices: &'b [Device],
+    /// Functions.
+    pub functions: &'b [Function],
+    /// Flows.
+    pub flows: &'b [Flow],
+    /// Text of the flows.
+    pub text: &'b [u8],
+}
+
+impl<'b> Repository<'b> {
+    /// What stands at the beginning of aligned `bytes`; nothing where it is something else.
+    #[must_use]
+    pub fn read(bytes: &'b [u8]) -> Option<Self> {
+        let (head, rest) = Head::ref_from_prefix(bytes).ok()?;
+        if head.magic != REPOSITORY_MAGIC {
+            return None;
+        }
+        let (cores, rest) = several(rest, head.cores)?;
+        let (loads, rest) = several(rest, head.loads)?;
+        let (ios, rest) = several(rest, head.ios)?;
+        let (devices, rest) = several(rest, head.devices)?;
+        let (functions, rest) = several(rest, head.functions)?;
+        let (flows, rest) = several(rest, head.flows)?;
+        let text = rest.get(..head.text as usize)?;
+        Some(Self {
+            head,
+            cores,
+            loads,
+            ios,
+            devices,
+            functions,
+            flows,
+            text,
+        })
+    }
+
+    /// The flow of the partition's pipe of that number; nothing where there is none.
+    #[must_use]
+    pub fn flow(&self, pipe: usize) -> Option<&'b str> {
+        let Flow { start, length, .. } = *self.flows.get(pipe)?;
+        let end = start.checked_add(length)?;
+        core::str::from_utf8(self.text.get(start as usize..end as usize)?).ok()
+    }
+}
+
+impl Repository<'_> {
+    /// Whether what is promised of the partition's pipe of that number must not grow.
+    #[must_use]
+    pub fn is_shared(&self, pipe: usize) -> bool {
+        self.flows.get(pipe).is_some_and(|flow| flow.shared != 0)
+    }
+}
+
+fn several<T: FromBytes + Immutable + KnownLayout>(
+    bytes: &[u8],
+    count: u32,
+) -> Option<(&[T], &[u8])> {
+    <[T]>::ref_from_prefix_with_elems(bytes, count as usize).ok()
+}
+
+/// Pads a name with zeros; what does not fit is cut (the checker refuses longer names).
+#[must_use]
+pub fn long_name_field(name: &str) -> [u8; LONG_NAME] {
+    let mut field = [0; LONG_NAME];
+    for (place, byte) in field.iter_mut().zip(name.bytes()) {
+        *place = byte;
+    }
+    field
+}
+
+/// The text of such a field, up to the first zero; `"?"` where it is not UTF-8.
+#[must_use]
+pub fn long_name_text(field: &[u8; LONG_NAME]) -> &str {
+    let end = field.iter().position(|&byte| byte == 0);
+    let text = field.get(..end.unwrap_or(LONG_NAME)).unwrap_or_default();
+    core::str::from_utf8(text).unwrap_or("?")
+}
+
+const _: () =
+    assert!(size_of::<Head>() == 48 && size_of::<Core>() == 40 && size_of::<Load>() == 24);
+const _: () = assert!(size_of::<Io>() == 56 && size_of::<Device>() == 72);
+const _: () = assert!(size_of::<Function>() == 136 && size_of::<Flow>() == 16);

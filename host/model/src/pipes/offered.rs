@@ -1,0 +1,35 @@
+//! What pipes can be made of that are typed while partitions run
+
+use super::described::Described;
+use super::{Pipes, Place};
+use crate::system::PartitionId;
+
+/// All that pipes can be made of.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    /// Functions, devices, and the cores they run on.
+    pub pipes: Pipes,
+    /// Where a stage of each function runs, in the order of the functions.
+    pub places: Vec<Place>,
+}
+
+impl Offered {
+    /// The number among all of the first core of a partition that has functions.
+    #[must_use]
+    pub fn first_core(&self, partition: PartitionId) -> Option<usize> {
+        let mut places = self.places.iter();
+        let own = places.position(|place| place.partition == partition)?;
+        let core = self.pipes.functions.get(own)?.core;
+        self.pipes.spaces.get(core).copied()
+    }
+}
+
+impl Described<'_> {
+    /// What pipes can be made of.
+    pub(crate) fn offered(&self) -> Offered {
+        Offered {
+            pipes: self.pipes.clone(),
+            places: self.places.clone(),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Room for pipes that are typed
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, PartitionDraft};
+use crate::pipes::described::Described;
+use crate::pipes::{Offered, Pipe};
+use crate::quantity::size_text;
+use crate::resolve::spare;
+use crate::system::{Kind, PartitionId, Span, Spare};
+use bulkhead_abi::repository::{MAX_BUFFERS, MAX_CORES, MAX_FUNCTIONS, MAX_STAGES, MAX_VCPUS};
+use bulkhead_stages::link::Kind as Buffer;
+use bulkhead_tpipe::language::Buffering;
+
+crate::rules::rule! {
+    Error, "spare-stages",
+    "an rtos partition with pipe functions has room for the stages that may be typed, and for their buffers",
+    "What runs the stages of a partition has threads for 24 of them and 64 KiB for the buffers between them, those of described pipes \
+     included; who solves what is typed knows at most 16 cores, 64 functions (twice those whose names are unique) and 64 VCPUs of the system.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for (index, partition) in draft.partitions.iter().enumerate() {
+        let Some((span, message, help)) = problem(draft, PartitionId(index), partition) else {
+            continue;
+        };
+        report.add(RULE.at(&span, message).help(help));
+    }
+}
+
+fn problem(
+    draft: &Draft,
+    id: PartitionId,
+    partition: &PartitionDraft,
+) -> Option<(Span, String, &'static str)> {
+    let keys = [&partition.spare_stages, &partition.spare_buffers];
+    let span = keys.into_iter().find_map(|key| key.span().cloned())?;
+    let name = &partition.name.value;
+    let Some(spare) = spare(partition) else {
+        let message = format!("`{name}` has buffers for stages that are typed, and no such stages");
+        return Some((span, message, "give it `spare_stages`, too"));
+    };
+    if partition.kind.value() != Some(Kind::Rtos) || partition.functions.is_empty() {
+        let message = format!("no flow can be typed in `{name}`");
+        return Some((
+            span,
+            message,
+            "only an rtos partition with pipe functions runs what is typed",
+        ));
+    }
+    let described = Described::of(draft)?;
+    let pipes = match draft.pipes.as_slice() {
+        [] => Vec::new(),
+        _ => described.solve()?.ok()?,
+    };
+    let message =
+        crowded(&described.offered(), &pipes).or_else(|| too_many(name, id, spare, &pipes))?;
+    Some((span, message, "leave less room, or describe less"))
+}
+
+/// What of the system is more than who solves can know.
+fn crowded(Offered { pipes, .. }: &Offered, run: &[Pipe]) -> Option<String> {
+    let stages: usize = run.iter().map(|pipe| pipe.places.len()).sum();
+    let counts = pipes.with(|all| {
+        [
+            ("cores", all.cores.len(), MAX_CORES),
+            ("names of functions", all.functions.len(), MAX_FUNCTIONS),
+            ("VCPUs", pipes.vcpus() + stages, MAX_VCPUS),
+        ]
+    });
+    let found = counts.into_iter().find(|(_, count, most)| count > most);
+    found.map(|(what, count, most)| {
+        format!("the system has {count} {what}, at most {most} are known where flows are typed")
+    })
+}
+
+/// What of the partition is more than there is room for.
+fn too_many(name: &str, id: PartitionId, spare: Spare, pipes: &[Pipe]) -> Option<String> {
+    let here = pipes.iter().filter(|pipe| pipe.runs_in(id));
+    let stages: usize = here.clone().map(|pipe| pipe.places.len()).sum();
+    if stages + spare.stages as usize > MAX_STAGES {
+        let spare = spare.stages;
+        return Some(format!(
+            "`{name}` would have {stages} stages and {spare} spare ones, of at most {MAX_STAGES}"
+        ));
+    }
+    let taken = here.map(buffers).sum::<u64>();
+    let wanted = taken + u64::from(spare.buffer_bytes);
+    (wanted > MAX_BUFFERS).then(|| {
+        format!(
+            "the buffers of `{name}` would take {}, of at most {}",
+            size_text(wanted),
+            size_text(MAX_BUFFERS)
+        )
+    })
+}
+
+/// Bytes of the buffers between stages of one partition, at most.
+fn buffers(pipe: &Pipe) -> u64 {
+    let stages = &pipe.solved.stages;
+    let between = |(index, reader): (usize, &crate::pipes::solved::Stage)| {
+        let writers = stages.iter().take(index);
+        let kind = match pipe.solved.buffering {
+            Buffering::FourSlot => Buffer::Newest,
+            Buffering::Fifo => Buffer::Each(reader.buffer as u32),
+        };
+        let bytes = kind.bytes().unwrap_or(usize::MAX).next_multiple_of(64);
+        writers.filter(|writer| writer.to == reader.from).count() as u64 * bytes as u64
+    };
+    stages.iter().enumerate().map(between).sum()
+}

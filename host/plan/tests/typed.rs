@@ -1,0 +1,654 @@
+//! What is typed is solved as what is described
+//!
+//! Random flows beside described pipes, once as another pipe of the description and once over the repository that is packed for the
+//! partition: both give the same budgets, periods, buffers and bounds, or both refuse.
+
+use bulkhead_abi::repository::{MAX_STAGES, Repository};
+use bulkhead_flows::known::{Known, Unfit};
+use bulkhead_flows::propose::{self, Promise, Refused, Solved, Standing};
+use bulkhead_flows::said::Said;
+use bulkhead_model::pipes::Pipe;
+use bulkhead_model::system::{PartitionId, System};
+use bulkhead_model::{Overrides, check};
+use bulkhead_plan::repository;
+use bulkhead_tpipe::language::Buffering;
+use std::path::Path;
+
+const DESCRIPTION: &str = r#"
+[system]
+name = "typed"
+board = "qemu-virt"
+
+[partition.control]
+kind = "rtos"
+criticality = "A"
+cores = 2
+memory = "4 MiB"
+spare_stages = 4
+
+[partition.control.component.boot]
+role = "boot"
+image = { crate = "bulkhead-boot" }
+
+[partition.control.component.pipes]
+role = "scheduler"
+image = { crate = "bulkhead-scheduler" }
+owns = ["monitor"]
+
+[partition.control.component.pipes.endpoint.can-in]
+vcpu = "can"
+wcet = "20 us"
+distance = "10 ms"
+
+[partition.control.vcpu.can]
+kind = "io"
+utilisation = 5
+
+[partition.control.vcpu.loop]
+C = "1 ms"
+T = "10 ms"
+
+[partition.control.function.read]
+wcet = "60 us"
+reads = "pipes.can-in"
+
+[partition.control.function.sample]
+wcet = "50 us"
+outputs = 3
+reads = "timer"
+
+[partition.control.function.filter]
+wcet = "120 us"
+inputs = 2
+outputs = 2
+
+[partition.control.function.fresh]
+wcet = "80 us"
+buffering = "four-slot"
+
+[partition.control.function.fuse]
+wcet = "150 us"
+inputs = 4
+outputs = 3
+period = "25 ms"
+
+[partition.control.function.wide]
+wcet = "90 us"
+inputs = 6
+outputs = 6
+
+[partition.control.function.far]
+wcet = "10 us"
+core = 1
+
+[partition.control.function.mix]
+wcet = "30 us"
+inputs = 3
+outputs = 3
+
+[partition.control.function.emit]
+wcet = "70 us"
+inputs = 4
+writes = "trace"
+
+[partition.linux]
+kind = "linux"
+criticality = "QM"
+cores = 2
+memory = "256 MiB"
+image = { kernel = "debian", initrd = "agent" }
+
+[partition.linux.function.slow]
+wcet = "400 us"
+
+[pipe.can]
+flow = "read | filter | emit [20 %, 60 ms]"
+
+[pipe.around]
+flow = "sample | slow | emit [5 %, 60 ms]"
+
+[pipe.log]
+flow = "* sample | filter | emit [200/s, 10 ms]"
+"#;
+
+fn load(extra: &str) -> Result<System, Vec<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = root.join("host/plan/tests/typed.toml");
+    let text = format!("{DESCRIPTION}\n{extra}\n");
+    let loaded = check(Path::new(&file), text, &root, &Overrides::default());
+    match loaded {
+        Ok((system, _)) => Ok(system),
+        Err(found) => Err(found.into_iter().map(|found| found.message).collect()),
+    }
+}
+
+/// Bytes at an address as the target has them.
+fn aligned(bytes: &[u8]) -> Vec<u64> {
+    let words = bytes.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    });
+    words.collect()
+}
+
+const CONTROL: PartitionId = PartitionId(0);
+
+/// What is packed for the partition, where the target finds it.
+fn packed(system: &System) -> Vec<u64> {
+    aligned(&repository::pack(system, CONTROL))
+}
+
+fn known(words: &[u64]) -> Known<'_> {
+    let bytes = zerocopy::IntoBytes::as_bytes(words);
+    Known::of(Repository::read(bytes).expect("packed")).expect("fits")
+}
+
+/// T and m of a pipe's stages, and its bound.
+fn setting(pipe: &Pipe) -> (Vec<(u64, u64)>, u64) {
+    let stages = pipe.solved.stages.iter();
+    let bounds = pipe.solved.paths.iter().map(|path| path.bound_ns);
+    let setting = stages.map(|stage| (stage.period_ns, stage.messages));
+    (setting.collect(), bounds.max().expect("a path"))
+}
+
+/// What the target would do with a flow, and what it would promise of all pipes then.
+fn target(
+    known: &Known<'_>,
+    system: &System,
+    flow: &str,
+) -> Result<(Solved, Vec<Promise>), Refused> {
+    let described: Vec<_> = system.pipes.iter().map(setting).collect();
+    let all = described.into_iter().enumerate();
+    let all: Vec<_> = all
+        .map(|(pipe, (setting, bound))| {
+            let shared = known.packed().is_shared(pipe);
+            (setting, shared.then_some(bound))
+        })
+        .collect();
+    let mut stand: Vec<_> = all
+        .iter()
+        .enumerate()
+        .map(|(pipe, (setting, most))| Standing {
+            flow: known.packed().flow(pipe).expect("packed"),
+            setting,
+            most: *most,
+        })
+        .collect();
+    let solved = propose::solve(known, flow, &stand, MAX_STAGES)?;
+    let setting: Vec<_> = solved
+        .stages()
+        .iter()
+        .map(|stage| (stage.period, stage.messages))
+        .collect();
+    stand.push(Standing {
+        flow,
+        setting: &setting,
+        most: None,
+    });
+    let mut promises = Vec::new();
+    propose::judge(known, &stand, |_, promise| promises.push(*promise))?;
+    Ok((solved, promises))
+}
+
+/// Marsaglia's xorshift64*: the same cases every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16) % limit
+    }
+
+    fn pick(&mut self, items: &[&str]) -> String {
+        items[self.below(items.len() as u64) as usize].to_owned()
+    }
+
+    /// What nobody would type.
+    fn odd(&mut self) -> String {
+        if self.below(2) == 0 {
+            let words = (0..self.below(14)).map(|_| self.pick(WORDS));
+            return words.collect::<Vec<_>>().join(" ");
+        }
+        let first = self.pick(&[
+            "* sample",
+            "sample",
+            "* sample | mix",
+            "(sample, sample) | fuse",
+        ]);
+        format!("{first} | emit {}", self.pick(ENDS))
+    }
+
+    /// Mostly what fits together.
+    fn flow(&mut self) -> String {
+        let first = match self.below(10) {
+            0 => self.pick(&["filter", "read", "slow", "nobody", "emit"]),
+            _ => self.pick(&["sample", "control.sample"]),
+        };
+        let heads = match self.below(12) {
+            0 => 5,
+            _ => 1 + self.below(3),
+        };
+        let heads = (0..heads).map(|_| first.clone());
+        let mut flow = heads.collect::<Vec<_>>().join(", ");
+        let mut middles = vec![
+            "filter",
+            "fuse",
+            "wide",
+            "mix",
+            "fresh",
+            "(filter | mix), fuse",
+        ];
+        for _ in 0..self.below(4) {
+            let middle = match self.below(14) {
+                0 => "slow",
+                1 => "filter",
+                _ => middles.swap_remove(self.below(middles.len() as u64) as usize),
+            };
+            flow = format!("{flow} | {middle}");
+        }
+        let tails = (0..=self.below(2)).map(|_| "emit".to_owned());
+        flow = format!("{flow} | {}", tails.collect::<Vec<_>>().join(", "));
+        let delay = match self.below(3) {
+            0 => 400 + self.below(3_000),
+            _ => 1_000 * (1 + self.below(90)),
+        };
+        match self.below(5) {
+            0 => flow,
+            1 => format!("* {flow}"),
+            2 => format!("* {flow} [{}/s, {delay} us]", 10 + self.below(400)),
+            _ => format!("{flow} [{} %, {delay} us]", 1 + self.below(60)),
+        }
+    }
+}
+
+/// What is the same in both worlds.
+fn same(pipe: &Pipe, solved: &Solved) {
+    let flow = &pipe.solved.flow;
+    assert_eq!(pipe.solved.buffering, solved.buffering, "{flow}");
+    assert_eq!(pipe.solved.interval_ns, solved.interval, "{flow}");
+    assert_eq!(pipe.solved.stages.len(), solved.stages().len(), "{flow}");
+    for (ours, theirs) in pipe.solved.stages.iter().zip(solved.stages()) {
+        let ours = [
+            ours.capacity_ns,
+            ours.period_ns,
+            ours.messages,
+            ours.response_ns,
+            ours.buffer,
+            ours.from.into(),
+            ours.to.into(),
+        ];
+        let theirs = [
+            theirs.capacity,
+            theirs.period,
+            theirs.messages,
+            theirs.response,
+            theirs.buffer,
+            theirs.from.into(),
+            theirs.to.into(),
+        ];
+        assert_eq!(ours, theirs, "{flow}");
+    }
+    same_bounds(pipe, &solved.promise);
+}
+
+fn same_bounds(pipe: &Pipe, promise: &Promise) {
+    let bounds = pipe.solved.paths.iter().map(|path| path.bound_ns);
+    assert_eq!(bounds.max(), Some(promise.bound), "{}", pipe.solved.flow);
+    let ours = pipe.solved.paths.iter();
+    let ours: Vec<_> = ours
+        .map(|path| {
+            [
+                path.head as u64,
+                path.tail as u64,
+                path.periods_ns,
+                path.bound_ns,
+            ]
+        })
+        .collect();
+    let theirs = promise.paths().iter();
+    let theirs: Vec<_> = theirs
+        .map(|path| [path.head as u64, path.tail as u64, path.periods, path.bound])
+        .collect();
+    assert_eq!(ours, theirs, "{}", pipe.solved.flow);
+}
+
+/// Whether only who runs stages refuses, for what the solver knows nothing of.
+fn is_limit(refused: &Refused) -> bool {
+    matches!(
+        refused,
+        Refused::Elsewhere(_)
+            | Refused::Endpoint(_)
+            | Refused::Heads(_)
+            | Refused::Ends(_)
+            | Refused::Stages { .. }
+            | Refused::Messages { .. }
+    )
+}
+
+#[test]
+fn host_and_target_agree() {
+    let base = load("").expect("correct");
+    let words = packed(&base);
+    let known = known(&words);
+    let mut random = Random(42);
+    let [mut both, mut neither, mut taken, mut limits] = [0; 4];
+    for _ in 0..400 {
+        let flow = random.flow();
+        let described = load(&format!("[pipe.extra]\nflow = \"{flow}\""));
+        match (described, target(&known, &base, &flow)) {
+            (Ok(system), Ok((solved, promises))) => {
+                let pipes = &system.pipes;
+                assert_eq!(pipes.len(), promises.len());
+                same(pipes.last().expect("the extra one"), &solved);
+                for ((pipe, before), promise) in pipes.iter().zip(&base.pipes).zip(&promises) {
+                    assert_eq!(setting(pipe).0, setting(before).0, "{flow}: {}", pipe.name);
+                    same_bounds(pipe, promise);
+                }
+                both += 1;
+            }
+            (Err(_), Err(refused)) => {
+                let standing = |_: usize| ["pipe", "sample"];
+                let said = Said {
+                    flow: &flow,
+                    before: 0,
+                    known: &known,
+                    standing: &standing,
+                    refused,
+                };
+                assert!(said.to_string().len() > 10, "{flow}");
+                neither += 1;
+            }
+            // The host solves the others anew, and the target leaves them as they run.
+            (Ok(_), Err(Refused::Takes { .. })) => taken += 1,
+            (Ok(_), Err(refused)) => {
+                assert!(is_limit(&refused), "{flow}: {refused:?}");
+                limits += 1;
+            }
+            (Err(found), Ok(_)) => panic!("{flow}: only the host refuses: {found:?}"),
+        }
+    }
+    assert!(
+        both > 80 && neither > 80 && taken > 0 && limits > 2,
+        "{both} {neither} {taken} {limits}"
+    );
+}
+
+/// A flow, and what is said about it where so many stages are free.
+const REFUSED: &[(&str, usize, &[&str])] = &[
+    (
+        "sample | | emit",
+        9,
+        &[
+            "at column 22:",
+            "expected the name",
+            "found |",
+            "           ^",
+        ],
+    ),
+    ("sample | (emit", 9, &["at column 22:", "never closed"]),
+    ("sample | emit [ms]", 9, &["expected a loss"]),
+    (
+        "sample | emitt",
+        9,
+        &["at column 22:", "no function `emitt`", "^^^^^"],
+    ),
+    (
+        "* sample | fresh | emit",
+        9,
+        &["`fresh`", "four-slot buffers only"],
+    ),
+    ("fuse | emit", 9, &["`fuse`", "nothing feeds"]),
+    ("sample | sample | emit", 9, &["`sample`"]),
+    (
+        "sample | mix | filter | mix | emit",
+        9,
+        &["at column 37:", "`mix` would feed itself"],
+    ),
+    (
+        "sample | slow | emit",
+        9,
+        &["at column 22:", "`slow` is a function of another partition"],
+    ),
+    (
+        "sample | far | emit",
+        9,
+        &["`far` is on a core on which no stage runs"],
+    ),
+    ("read | emit", 9, &["`read` reads or writes a device"]),
+    (
+        "sample, sample, sample, sample, sample | wide | emit",
+        9,
+        &["more than 4 stages would feed `wide`, or be fed by it"],
+    ),
+    (
+        "((sample, sample) | mix), ((sample, sample) | fuse), sample | wide | emit",
+        9,
+        &["`sample` is one first stage too many"],
+    ),
+    (
+        "sample | filter | emit",
+        2,
+        &["it has 3 stages, and 2 are free"],
+    ),
+    (
+        "sample | filter | emit [1 %, 200 us]",
+        9,
+        &[
+            "at column 36:",
+            "no budgets and periods",
+            "would need",
+            "what can be kept: [",
+        ],
+    ),
+];
+
+#[test]
+fn what_is_refused_says_where_and_why() {
+    let base = load("").expect("correct");
+    let words = packed(&base);
+    let known = known(&words);
+    for (flow, free, expected) in REFUSED {
+        let refused = propose::solve(&known, flow, &[], *free).expect_err(flow);
+        let said = Said {
+            flow,
+            before: "pipe add it ".len(),
+            known: &known,
+            standing: &|_| ["", ""],
+            refused,
+        };
+        let said = said.to_string();
+        for words in *expected {
+            assert!(said.contains(words), "{flow}: {words}: {said}");
+        }
+    }
+}
+
+/// A short delay at a high rate takes from a pipe that is there, whose names are said.
+#[test]
+fn who_would_not_be_kept_is_named() {
+    let base = load("").expect("correct");
+    let words = packed(&base);
+    let known = known(&words);
+    let pipe = &base.pipes[2];
+    let (setting, _) = setting(pipe);
+    let stands = |most| Standing {
+        flow: &pipe.solved.flow,
+        setting: &setting,
+        most,
+    };
+    assert!(propose::judge(&known, &[stands(None)], |_, _| {}).is_ok());
+    let greedy = [(400_000, 1), (400_000, 1)];
+    let new = Standing {
+        flow: "sample | emit",
+        setting: &greedy,
+        most: None,
+    };
+    let refused = propose::judge(&known, &[stands(Some(1)), new], |_, _| {});
+    assert!(
+        matches!(refused, Err(Refused::Takes { pipe: 0, .. })),
+        "{refused:?}"
+    );
+    let wide = [(70_000, 1), (70_000, 1)];
+    let new = Standing {
+        setting: &wide,
+        ..new
+    };
+    let refused = propose::judge(&known, &[stands(None), new], |_, _| {}).expect_err("too much");
+    let said = Said {
+        flow: "sample | emit",
+        before: 0,
+        known: &known,
+        standing: &|_| ["log", &pipe.solved.flow],
+        refused,
+    };
+    let said = said.to_string();
+    assert!(
+        said.contains("pipe log, which is there") && said.contains("core `control:0`"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_was_packed_is_found_again() {
+    let base = load("").expect("correct");
+    let words = packed(&base);
+    let known = known(&words);
+    let packed = known.packed();
+    let offered = base.offered.as_ref().expect("flows are typed");
+    offered.pipes.with(|host| {
+        known
+            .with([], |all| {
+                assert_eq!(format!("{:?}", host.cores), format!("{:?}", all.cores));
+                assert_eq!(format!("{:?}", host.ios), format!("{:?}", all.ios));
+                assert_eq!(format!("{:?}", host.devices), format!("{:?}", all.devices));
+                assert_eq!(
+                    format!("{:?}", host.functions),
+                    format!("{:?}", all.functions)
+                );
+                assert_eq!(format!("{:?}", host.loads), format!("{:?}", all.loads));
+            })
+            .expect("room");
+    });
+    for (number, pipe) in base.pipes.iter().enumerate() {
+        assert_eq!(packed.flow(number), Some(pipe.solved.flow.as_str()));
+        assert_eq!(
+            pipe.solved.buffering == Buffering::Fifo,
+            pipe.solved.flow.starts_with('*')
+        );
+    }
+    assert_eq!(packed.flow(base.pipes.len()), None);
+    assert_eq!(
+        (packed.head.spare_stages, packed.head.spare_bytes),
+        (4, 8 << 10)
+    );
+    assert!(
+        repository::pack(&base, PartitionId(1)).is_empty(),
+        "nothing is typed there"
+    );
+}
+
+/// Words of flows.
+const WORDS: &[&str] = &[
+    "sample",
+    "filter",
+    "fuse",
+    "emit",
+    "wide",
+    "mix",
+    "slow",
+    "read",
+    "x",
+    "|",
+    "|",
+    "|",
+    ",",
+    ",",
+    "(",
+    ")",
+    "*",
+    "[",
+    "]",
+    "%",
+    "/s",
+    "/ms",
+    "ms",
+    "s",
+    "ns",
+    "us",
+    "1",
+    "0",
+    "99.9999",
+    "0.000001",
+    "18446744073709551615",
+    "86400",
+    "é",
+    "\u{7}",
+];
+/// Requirements that nobody would type.
+const ENDS: &[&str] = &[
+    "[0.000001 %, 1 ns]",
+    "[99.9999 %, 86400 s]",
+    "[1 %, 18446744073 s]",
+    "[4000000000/s, 1 us]",
+    "[0.000001/s, 86400 s]",
+    "[1/s, 9223372036 s]",
+    "[100/s, 1 ns]",
+];
+
+/// Whatever is typed, it is answered: sums, products and places hold for the oddest requirements, too.
+#[test]
+fn no_flow_is_too_odd() {
+    let base = load("").expect("correct");
+    let words = packed(&base);
+    let known = known(&words);
+    let mut random = Random(3);
+    let mut solved = 0;
+    for _ in 0..600 {
+        let flow = random.odd();
+        let free = random.below(MAX_STAGES as u64) as usize;
+        match propose::solve(&known, &flow, &[], free) {
+            Ok(_) => solved += 1,
+            Err(refused) => {
+                let said = Said {
+                    flow: &flow,
+                    before: 0,
+                    known: &known,
+                    standing: &|_| ["", ""],
+                    refused,
+                };
+                assert!(said.to_string().len() > 10, "{flow}");
+            }
+        }
+    }
+    assert!(solved > 20, "{solved}");
+}
+
+/// Whatever another tool packed, it is refused or read, and harms nobody.
+#[test]
+fn what_is_torn_is_refused() {
+    let base = load("").expect("correct");
+    let whole = repository::pack(&base, CONTROL);
+    let mut random = Random(7);
+    let mut refused = 0;
+    for _ in 0..3000 {
+        let mut bytes = whole.clone();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] = random.below(256) as u8;
+        }
+        bytes.truncate(bytes.len() - random.below(3) as usize * 8);
+        let words = aligned(&bytes);
+        let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
+        let found = Repository::read(bytes).map(Known::of);
+        match found {
+            Some(Ok(known)) => {
+                assert!((0..4).filter_map(|pipe| known.packed().flow(pipe)).count() <= 3);
+            }
+            Some(Err(Unfit::Room | Unfit::Number)) | None => refused += 1,
+        }
+    }
+    assert!(refused > 100, "{refused}");
+}

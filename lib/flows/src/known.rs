@@ -1,0 +1,226 @@
+//! What the host tool packed for a partition, as the solver sees it
+
+use crate::ROOM;
+use bulkhead_abi::repository::{
+    self as abi, MAX_CORES, MAX_FUNCTIONS, NONE, Policy as PackedPolicy, long_name_text,
+};
+use bulkhead_analysis::Reservation;
+use bulkhead_analysis::utilisation::Fraction;
+use bulkhead_tpipe::binding::{DEVICES, IOS};
+use bulkhead_tpipe::language::Buffering;
+use bulkhead_tpipe::repository::{Core, Device, Function, Io, Load, Policy, Repository};
+
+/// A repository with room for what is typed.
+#[derive(Debug)]
+pub struct Known<'b> {
+    packed: abi::Repository<'b>,
+    cores: [Core<'b>; MAX_CORES],
+    ios: [Io<'b>; IOS],
+    devices: [Device<'b>; DEVICES],
+    functions: [Function<'b>; MAX_FUNCTIONS],
+}
+
+/// Why there is no repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// More of something than there is room for.
+    Room,
+    /// A number that stands for nothing, or a time that is none.
+    Number,
+}
+
+const CORE: Core<'static> = Core {
+    name: "",
+    policy: Policy::RateMonotonic,
+    space: 0,
+};
+const IO: Io<'static> = Io {
+    name: "",
+    core: 0,
+    wcet: 1,
+    utilisation: Fraction(1),
+    sharers: 1,
+};
+const DEVICE: Device<'static> = Device {
+    name: "",
+    io: 0,
+    main: None,
+    sharers: 1,
+    distance: None,
+};
+const FUNCTION: Function<'static> = Function {
+    name: "",
+    core: 0,
+    wcet: 1,
+    inputs: 0,
+    outputs: 0,
+    buffering: None,
+    source: None,
+    sink: None,
+    period: 1,
+};
+const LOAD: Load = Load {
+    core: 0,
+    server: Reservation {
+        capacity: 1,
+        period: 1,
+    },
+};
+
+impl<'b> Known<'b> {
+    /// Reads what was packed.
+    ///
+    /// # Errors
+    /// [`Unfit`]: another tool packed it.
+    pub fn of(packed: abi::Repository<'b>) -> Result<Self, Unfit> {
+        let mut known = Self {
+            packed,
+            cores: [CORE; MAX_CORES],
+            ios: [IO; IOS],
+            devices: [DEVICE; DEVICES],
+            functions: [FUNCTION; MAX_FUNCTIONS],
+        };
+        fill(&mut known.cores, packed.cores, core)?;
+        let cores = packed.cores.len();
+        fill(&mut known.ios, packed.ios, |one| io(one, cores))?;
+        let ios = packed.ios.len();
+        fill(&mut known.devices, packed.devices, |one| device(one, ios))?;
+        let devices = packed.devices.len();
+        fill(&mut known.functions, packed.functions, |one| {
+            function(one, [cores, devices])
+        })?;
+        let sound = packed.loads.iter().all(|one| load(one, cores).is_some());
+        let here = packed.cores.get(packed.head.core as usize).is_some();
+        match sound && here && packed.loads.len() <= ROOM {
+            true => Ok(known),
+            false => Err(Unfit::Number),
+        }
+    }
+
+    /// As it was packed.
+    #[must_use]
+    pub const fn packed(&self) -> &abi::Repository<'b> {
+        &self.packed
+    }
+
+    /// The core on which stages run here.
+    #[must_use]
+    pub const fn core(&self) -> usize {
+        self.packed.head.core as usize
+    }
+
+    /// The solver's repository with `more` beside what was packed; nothing where that is more than there is room for.
+    pub fn with<R>(
+        &self,
+        more: impl IntoIterator<Item = Load>,
+        use_it: impl FnOnce(&Repository<'_>) -> R,
+    ) -> Option<R> {
+        let cores = self.packed.cores.len();
+        let packed = self.packed.loads.iter();
+        let all = packed.filter_map(|one| load(one, cores)).chain(more);
+        let (mut loads, mut count) = ([LOAD; ROOM], 0);
+        for one in all {
+            *loads.get_mut(count)? = one;
+            count += 1;
+        }
+        Some(use_it(&Repository {
+            cores: self.cores.get(..cores)?,
+            loads: loads.get(..count)?,
+            ios: self.ios.get(..self.packed.ios.len())?,
+            devices: self.devices.get(..self.packed.devices.len())?,
+            functions: self.functions.get(..self.packed.functions.len())?,
+        }))
+    }
+}
+
+fn fill<'b, T, P>(
+    places: &mut [T],
+    packed: &'b [P],
+    read: impl Fn(&'b P) -> Option<T>,
+) -> Result<(), Unfit> {
+    let places = places.get_mut(..packed.len()).ok_or(Unfit::Room)?;
+    for (place, one) in places.iter_mut().zip(packed) {
+        *place = read(one).ok_or(Unfit::Number)?;
+    }
+    Ok(())
+}
+
+/// A number of something of which there are so many.
+fn number(number: u32, count: usize) -> Option<usize> {
+    let number = number as usize;
+    (number < count).then_some(number)
+}
+
+/// The same, or none.
+fn perhaps(given: u32, count: usize) -> Option<Option<usize>> {
+    match given {
+        NONE => Some(None),
+        given => number(given, count).map(Some),
+    }
+}
+
+fn core(one: &abi::Core) -> Option<Core<'_>> {
+    let policies = [
+        (PackedPolicy::RateMonotonic, Policy::RateMonotonic),
+        (PackedPolicy::Edf, Policy::Edf),
+        (PackedPolicy::Deadline, Policy::Deadline),
+    ];
+    let mut policies = policies.into_iter();
+    let (_, policy) = policies.find(|(packed, _)| *packed as u32 == one.policy)?;
+    Some(Core {
+        name: long_name_text(&one.name),
+        policy,
+        space: one.space as usize,
+    })
+}
+
+fn load(one: &abi::Load, cores: usize) -> Option<Load> {
+    Some(Load {
+        core: number(one.core, cores)?,
+        server: Reservation::new(one.capacity_ns, one.period_ns)?,
+    })
+}
+
+fn io(one: &abi::Io, cores: usize) -> Option<Io<'_>> {
+    Some(Io {
+        name: long_name_text(&one.name),
+        core: number(one.core, cores)?,
+        wcet: one.wcet_ns,
+        utilisation: Fraction::ratio(one.percent.into(), 100)?,
+        sharers: one.sharers,
+    })
+}
+
+fn device(one: &abi::Device, ios: usize) -> Option<Device<'_>> {
+    let main = match one.period_ns {
+        0 => None,
+        period => Some(Reservation::new(one.capacity_ns, period)?),
+    };
+    Some(Device {
+        name: long_name_text(&one.name),
+        io: number(one.io, ios)?,
+        main,
+        sharers: one.sharers,
+        distance: (one.distance_ns != 0).then_some(one.distance_ns),
+    })
+}
+
+fn function(one: &abi::Function, [cores, devices]: [usize; 2]) -> Option<Function<'_>> {
+    let buffering = match one.buffering {
+        0 => None,
+        1 => Some(Buffering::FourSlot),
+        2 => Some(Buffering::Fifo),
+        _ => return None,
+    };
+    Some(Function {
+        name: long_name_text(&one.name),
+        core: number(one.core, cores)?,
+        wcet: one.wcet_ns,
+        inputs: one.inputs,
+        outputs: one.outputs,
+        buffering,
+        source: perhaps(one.reads, devices)?,
+        sink: perhaps(one.writes, devices)?,
+        period: one.period_ns,
+    })
+}

@@ -1,0 +1,443 @@
+//! What a flow would be given, and whether all that runs beside it is still kept
+//!
+//! A flow is solved once, beside the VCPUs and stages that are there. Those that are there keep their budgets and periods: they are
+//! judged anew beside the newcomer, and what can be promised of them may grow, up to what each requires. A pipe of which flows that are typed in
+//! another partition take, too, keeps the bound that it has: who judges there knows nothing of this newcomer.
+
+use crate::ROOM;
+use crate::known::Known;
+use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES, NONE};
+use bulkhead_analysis::utilisation::Fraction;
+use bulkhead_analysis::{Reservation, Time};
+use bulkhead_stages::message::HEADS;
+use bulkhead_stages::pace::MESSAGES;
+use bulkhead_stages::work::ENDS;
+use bulkhead_tpipe::assessment::{Judge, Setting, Violation, budget, paths, periods};
+use bulkhead_tpipe::binding::{BindError, Bound};
+use bulkhead_tpipe::language::{Buffering, Pipeline, Requirement, Span, SyntaxError};
+use bulkhead_tpipe::repository::{Load, Repository};
+use bulkhead_tpipe::solver::{self, Least, Solution};
+
+/// Paths of a pipe of which something is promised.
+pub const PATHS: usize = 16;
+
+/// A pipe that is there. Times are nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing<'a> {
+    /// Its flow.
+    pub flow: &'a str,
+    /// T and m of each of its stages.
+    pub setting: &'a [(Time, u64)],
+    /// The longest delay that may be promised of it, beside what it requires.
+    pub most: Option<Time>,
+}
+
+/// A stage as it was solved. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// Number of its function in the repository.
+    pub function: usize,
+    /// C.
+    pub capacity: Time,
+    /// T.
+    pub period: Time,
+    /// m.
+    pub messages: u64,
+    /// R.
+    pub response: Time,
+    /// Places in each buffer before it.
+    pub buffer: u64,
+    /// Junction it reads from.
+    pub from: u16,
+    /// Junction it writes to.
+    pub to: u16,
+}
+
+/// The longest way from a first stage to a last one. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// The first stage.
+    pub head: usize,
+    /// The last one.
+    pub tail: usize,
+    /// Sum of periods.
+    pub periods: Time,
+    /// What is proven.
+    pub bound: Time,
+}
+
+/// What is promised of a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promise {
+    paths: [Path; PATHS],
+    count: usize,
+    /// The longest bound of all its paths.
+    pub bound: Time,
+    /// Largest part of its messages that is lost.
+    pub loss: Fraction,
+    /// What it requires.
+    pub required: Option<Requirement>,
+}
+
+/// A flow as it was solved.
+#[derive(Clone, Copy, Debug)]
+pub struct Solved {
+    /// Of all its buffers.
+    pub buffering: Buffering,
+    stages: [Stage; MAX_STAGES],
+    count: usize,
+    /// Shortest distance of messages that it takes without end, nanoseconds.
+    pub interval: Time,
+    /// Its bounds.
+    pub promise: Promise,
+}
+
+/// Why a flow is not started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It cannot be read.
+    Syntax(SyntaxError),
+    /// Its functions do not fit, or are not there.
+    Misfit(BindError),
+    /// A function would feed itself.
+    Cycle(Span),
+    /// A function is another partition's.
+    Elsewhere(Span),
+    /// A function is on a core on which no stage runs.
+    Core(Span),
+    /// A function reads or writes an endpoint of a device.
+    Endpoint(Span),
+    /// More first stages than a message has room for.
+    Heads(Span),
+    /// More stages feed a stage, or are fed by it, than there can be.
+    Ends(Span),
+    /// More stages than are free.
+    Stages {
+        /// Those of the flow.
+        wanted: usize,
+        /// Those that are free.
+        free: usize,
+    },
+    /// More memory for buffers than is free in one piece each.
+    Buffers {
+        /// Bytes that the flow takes.
+        wanted: usize,
+        /// Bytes that are free.
+        free: usize,
+    },
+    /// Its requirement cannot be kept.
+    Unmet {
+        /// Where that stands.
+        span: Span,
+        /// What does not hold.
+        violation: Violation,
+        /// What could be kept.
+        least: Least,
+    },
+    /// A job would need more messages in a period than it can be given.
+    Messages {
+        /// The stage.
+        stage: usize,
+    },
+    /// A pipe that is there would not be kept.
+    Takes {
+        /// Which.
+        pipe: usize,
+        /// What would not hold of it.
+        violation: Violation,
+    },
+    /// More VCPUs than there is room for.
+    Room,
+}
+
+impl Promise {
+    const NOTHING: Self = Self {
+        paths: [Path {
+            head: 0,
+            tail: 0,
+            periods: 0,
+            bound: 0,
+        }; PATHS],
+        count: 0,
+        bound: 0,
+        loss: Fraction(0),
+        required: None,
+    };
+
+    /// The first [`PATHS`] of its paths.
+    #[must_use]
+    pub fn paths(&self) -> &[Path] {
+        self.paths.get(..self.count).unwrap_or_default()
+    }
+
+    fn of(bound: &Bound<'_, ROOM>, solution: &Solution<ROOM>) -> Self {
+        let mut promise = Self {
+            bound: solution.assessment.bound,
+            loss: solution.assessment.worst_loss,
+            required: bound.pipeline.requirement,
+            ..Self::NOTHING
+        };
+        for head in (0..bound.len()).filter(|&stage| bound.is_head(stage)) {
+            let only = |stage| stage == head;
+            let (mut sums, mut delays) = ([0; ROOM], [0; ROOM]);
+            let of = |stage| periods(bound, &solution.setting, stage);
+            paths(bound, of, only, |stage, length| sums[stage] = length);
+            let of = |stage: usize| solution.assessment.delay[stage];
+            paths(bound, of, only, |stage, length| delays[stage] = length);
+            let tails = (0..bound.len()).filter(|&stage| bound.is_tail(stage) && sums[stage] > 0);
+            for tail in tails {
+                if let Some(path) = promise.paths.get_mut(promise.count) {
+                    *path = Path {
+                        head,
+                        tail,
+                        periods: sums[tail],
+                        bound: delays[tail],
+                    };
+                    promise.count += 1;
+                }
+            }
+        }
+        promise
+    }
+}
+
+impl Solved {
+    /// In an order in which data flow.
+    #[must_use]
+    pub fn stages(&self) -> &[Stage] {
+        self.stages.get(..self.count).unwrap_or_default()
+    }
+
+    /// Edges between stages: who writes, who reads.
+    pub fn edges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let both = move |to: usize| (0..to).map(move |from| (from, to));
+        let stages = self.stages();
+        let feeds = move |&(from, to): &(usize, usize)| stages[from].to == stages[to].from;
+        (0..stages.len()).flat_map(both).filter(feeds)
+    }
+
+    fn of(bound: &Bound<'_, ROOM>, solution: &Solution<ROOM>) -> Self {
+        let (setting, promised) = (&solution.setting, &solution.assessment);
+        let mut solved = Self {
+            buffering: bound.pipeline.buffering,
+            stages: [Stage::default(); MAX_STAGES],
+            count: bound.len(),
+            interval: promised.interval,
+            promise: Promise::of(bound, solution),
+        };
+        let written = bound.pipeline.stages().iter().enumerate();
+        for (place, (index, stage)) in solved.stages.iter_mut().zip(written) {
+            let mut functions = bound.repository.functions.iter();
+            let named = functions.position(|function| function.name == stage.name);
+            *place = Stage {
+                function: named.unwrap_or(0),
+                capacity: budget(bound, index, setting.messages[index]),
+                period: setting.period[index],
+                messages: setting.messages[index],
+                response: promised.response[index],
+                buffer: promised.buffer[index],
+                from: stage.from,
+                to: stage.to,
+            };
+        }
+        solved
+    }
+}
+
+/// VCPUs of stages, to be counted beside what is described.
+struct Loads {
+    loads: [Load; ROOM],
+    count: usize,
+}
+
+impl Loads {
+    fn of<'a>(
+        known: &Known<'_>,
+        pipes: impl IntoIterator<Item = &'a Standing<'a>>,
+    ) -> Result<Self, Refused> {
+        let nothing = Load {
+            core: 0,
+            server: Reservation {
+                capacity: 1,
+                period: 1,
+            },
+        };
+        let mut loads = Self {
+            loads: [nothing; ROOM],
+            count: 0,
+        };
+        pipes
+            .into_iter()
+            .try_for_each(|pipe| loads.add(known, pipe))?;
+        Ok(loads)
+    }
+
+    fn add(&mut self, known: &Known<'_>, pipe: &Standing<'_>) -> Result<(), Refused> {
+        let pipeline = Pipeline::parse(pipe.flow).map_err(Refused::Syntax)?;
+        let added = known.with([], |all| {
+            let bound: Bound<'_, ROOM> = Bound::new(&pipeline, all).map_err(Refused::Misfit)?;
+            for (stage, &(period, messages)) in (0..bound.len()).zip(pipe.setting) {
+                let server = Reservation::new(budget(&bound, stage, messages), period);
+                let (Some(place), Some(server)) = (self.loads.get_mut(self.count), server) else {
+                    return Err(Refused::Room);
+                };
+                *place = Load {
+                    core: bound.function(stage).core,
+                    server,
+                };
+                self.count += 1;
+            }
+            Ok(())
+        });
+        added.ok_or(Refused::Room)?
+    }
+
+    fn all(&self) -> impl Iterator<Item = Load> + '_ {
+        self.loads.iter().take(self.count).copied()
+    }
+}
+
+/// What a flow would be given beside pipes that stand, with so many stages free.
+///
+/// # Errors
+/// Why it cannot be had.
+pub fn solve(
+    known: &Known<'_>,
+    flow: &str,
+    standing: &[Standing<'_>],
+    free: usize,
+) -> Result<Solved, Refused> {
+    let pipeline = Pipeline::parse(flow).map_err(Refused::Syntax)?;
+    known
+        .with([], |all| check(known, &pipeline, all))
+        .ok_or(Refused::Room)??;
+    let wanted = pipeline.stages().len();
+    if wanted > free {
+        return Err(Refused::Stages { wanted, free });
+    }
+    let loads = Loads::of(known, standing)?;
+    let solved = known.with(loads.all(), |all| {
+        let bound = Bound::new(&pipeline, all).map_err(Refused::Misfit)?;
+        let answer = solver::solve(&bound);
+        let best = &answer.best;
+        if let Some(violation) = best.assessment.violation {
+            return Err(Refused::Unmet {
+                span: pipeline.requirement_span,
+                violation,
+                least: answer.least.unwrap_or_default(),
+            });
+        }
+        Ok(Solved::of(&bound, best))
+    });
+    let solved = solved.ok_or(Refused::Room)??;
+    let mut stages = solved.stages().iter();
+    match stages.position(|stage| stage.messages > MESSAGES as u64) {
+        Some(stage) => Err(Refused::Messages { stage }),
+        None => Ok(solved),
+    }
+}
+
+/// What of a flow the solver would accept, and nobody here can run.
+fn check(
+    known: &Known<'_>,
+    pipeline: &Pipeline<'_, ROOM>,
+    all: &Repository<'_>,
+) -> Result<(), Refused> {
+    let bound = Bound::new(pipeline, all).map_err(Refused::Misfit)?;
+    if let Some(stage) = pipeline.fed_by_itself() {
+        return Err(Refused::Cycle(stage.span));
+    }
+    let space = |core: usize| all.cores.get(core).map(|core| core.space);
+    let packed = known.packed().functions;
+    let written = pipeline.stages();
+    for (index, stage) in written.iter().enumerate() {
+        let core = bound.function(index).core;
+        let function = packed.iter().zip(all.functions);
+        let mut function = function.filter(|(_, known)| known.name == stage.name);
+        let at_endpoint = function.next().is_none_or(|(packed, _)| {
+            packed.endpoint != 0 || [packed.reads, packed.writes] != [NONE; 2]
+        });
+        let feeding = written.iter().filter(|other| other.to == stage.from);
+        let fed = written.iter().filter(|other| other.from == stage.to);
+        let problems = [
+            (
+                space(core) != space(known.core()),
+                Refused::Elsewhere(stage.span),
+            ),
+            (core != known.core(), Refused::Core(stage.span)),
+            (at_endpoint, Refused::Endpoint(stage.span)),
+            (
+                feeding.count().max(fed.count()) > ENDS,
+                Refused::Ends(stage.span),
+            ),
+        ];
+        let found = problems.into_iter().find(|(wrong, _)| *wrong);
+        found.map_or(Ok(()), |(_, refused)| Err(refused))?;
+    }
+    let mut heads = (0..bound.len()).filter(|&stage| bound.is_head(stage));
+    match heads.nth(HEADS) {
+        Some(stage) => Err(Refused::Heads(written[stage].span)),
+        None => Ok(()),
+    }
+}
+
+/// Judges each of the pipes beside all others; tells what is promised of each.
+///
+/// # Errors
+/// The first that would not be kept.
+pub fn judge(
+    known: &Known<'_>,
+    pipes: &[Standing<'_>],
+    mut tell: impl FnMut(usize, &Promise),
+) -> Result<(), Refused> {
+    if pipes.len() > MAX_PIPES {
+        return Err(Refused::Room);
+    }
+    for (index, pipe) in pipes.iter().enumerate() {
+        let others = pipes.iter().enumerate();
+        let others = others.filter(|(other, _)| *other != index);
+        let loads = Loads::of(known, others.map(|(_, other)| other))?;
+        let promise = judge_one(known, (index, pipe), &loads)?;
+        tell(index, &promise);
+    }
+    Ok(())
+}
+
+fn judge_one(
+    known: &Known<'_>,
+    (index, pipe): (usize, &Standing<'_>),
+    loads: &Loads,
+) -> Result<Promise, Refused> {
+    let pipeline = Pipeline::parse(pipe.flow).map_err(Refused::Syntax)?;
+    let takes = |violation| Refused::Takes {
+        pipe: index,
+        violation,
+    };
+    let judged = known.with(loads.all(), |all| {
+        let bound = Bound::new(&pipeline, all).map_err(Refused::Misfit)?;
+        let mut setting = Setting {
+            period: [1; ROOM],
+            messages: [1; ROOM],
+        };
+        let places = setting.period.iter_mut().zip(&mut setting.messages);
+        for ((period, messages), given) in places.zip(pipe.setting) {
+            (*period, *messages) = *given;
+        }
+        let solution = Solution::of(&mut Judge::new(&bound), setting);
+        match solution.assessment.violation {
+            Some(violation) => Err(takes(violation)),
+            None => Ok(Promise::of(&bound, &solution)),
+        }
+    });
+    let promise = judged.ok_or(Refused::Room)??;
+    match pipe.most {
+        Some(most) if promise.bound > most => {
+            let sums = promise.paths().iter().map(|path| path.periods);
+            Err(takes(Violation::Delay {
+                periods: sums.max().unwrap_or(0),
+                bound: promise.bound,
+            }))
+        }
+        _ => Ok(promise),
+    }
+}

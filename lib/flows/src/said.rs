@@ -1,0 +1,264 @@
+//! Why a typed flow is not started, for people
+
+mod broken;
+
+use crate::known::Known;
+use crate::propose::Refused;
+use broken::{Broken, stage_of};
+use bulkhead_analysis::Time;
+use bulkhead_analysis::utilisation::{Fraction, WHOLE};
+use bulkhead_stages::message::HEADS;
+use bulkhead_stages::pace::MESSAGES;
+use bulkhead_stages::work::ENDS;
+use bulkhead_tpipe::assessment::Violation;
+use bulkhead_tpipe::binding::Misfit;
+use bulkhead_tpipe::language::{Fault, Span, SyntaxError};
+use bulkhead_tpipe::solver::Least;
+use core::fmt;
+
+/// A refusal with what it is about.
+pub struct Said<'a> {
+    /// The flow.
+    pub flow: &'a str,
+    /// Characters of the line before it.
+    pub before: usize,
+    /// What it was made of.
+    pub known: &'a Known<'a>,
+    /// Names and flows of the pipes that stand, by number.
+    pub standing: &'a dyn Fn(usize) -> [&'a str; 2],
+    /// Why.
+    pub refused: Refused,
+}
+
+/// A time, in microseconds or milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown(pub Time);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ns if ns < 10_000_000 => write!(out, "{}.{:03} us", ns / 1000, ns % 1000),
+            ns => write!(out, "{}.{:03} ms", ns / 1_000_000, ns / 1000 % 1000),
+        }
+    }
+}
+
+/// A part of a core or of messages, in percent, rounded up to a tenth.
+#[derive(Clone, Copy, Debug)]
+pub struct Percent(pub Fraction);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = (u128::from(self.0.0) * 1000).div_ceil(u128::from(WHOLE.0));
+        write!(out, "{}.{} %", tenths / 10, tenths % 10)
+    }
+}
+
+/// Characters of a flow that are shown around a mistake.
+const EXCERPT: usize = 48;
+
+/// A flow with a place in it marked.
+struct Marked<'a> {
+    flow: &'a str,
+    span: Span,
+}
+
+impl fmt::Display for Marked<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let characters = |bytes: usize| {
+            let before = self.flow.char_indices();
+            before.take_while(|(at, _)| *at < bytes).count()
+        };
+        let (from, to) = (characters(self.span.start), characters(self.span.end));
+        let skipped = match from {
+            0..=EXCERPT => 0,
+            _ => from - EXCERPT / 2,
+        };
+        let shown = self.flow.chars().skip(skipped).take(2 * EXCERPT);
+        let dots = match skipped {
+            0 => "",
+            _ => "...",
+        };
+        write!(out, "\n  {dots}")?;
+        for character in shown {
+            let plain = if character.is_control() {
+                ' '
+            } else {
+                character
+            };
+            write!(out, "{plain}")?;
+        }
+        write!(out, "\n  {:1$}", "", dots.len() + from - skipped)?;
+        let marks = to.saturating_sub(from).clamp(1, 2 * EXCERPT);
+        (0..marks).try_for_each(|_| out.write_str("^"))
+    }
+}
+
+impl Said<'_> {
+    /// A remark about a place.
+    fn at(
+        &self,
+        out: &mut fmt::Formatter<'_>,
+        span: Span,
+        what: fmt::Arguments<'_>,
+    ) -> fmt::Result {
+        let before = self.flow.get(..span.start).unwrap_or_default();
+        let column = self.before + before.chars().count() + 1;
+        let marked = Marked {
+            flow: self.flow,
+            span,
+        };
+        write!(out, "at column {column}: {what}{marked}")
+    }
+
+    fn misfit(&self, out: &mut fmt::Formatter<'_>, span: Span, fault: Misfit) -> fmt::Result {
+        match fault {
+            Misfit::UnknownFunction => {
+                let what = format_args!(
+                    "there is no function `{}`; `pipe functions` lists them",
+                    span.of(self.flow)
+                );
+                self.at(out, span, what)
+            }
+            Misfit::Room => write!(out, "{fault}"),
+            fault => {
+                let what = format_args!("`{}` does not fit here: {fault}", span.of(self.flow));
+                self.at(out, span, what)
+            }
+        }
+    }
+
+    fn syntax(
+        &self,
+        out: &mut fmt::Formatter<'_>,
+        SyntaxError { span, fault }: SyntaxError,
+    ) -> fmt::Result {
+        let word = match span.of(self.flow) {
+            "" => "the end",
+            word => word,
+        };
+        match fault {
+            Fault::Expected(_) => self.at(out, span, format_args!("{fault}, found {word}")),
+            _ => self.at(out, span, format_args!("{fault}")),
+        }
+    }
+
+    fn unmet(
+        &self,
+        out: &mut fmt::Formatter<'_>,
+        span: Span,
+        violation: Violation,
+        least: Least,
+    ) -> fmt::Result {
+        let what = format_args!("no budgets and periods were found that keep this");
+        self.at(out, span, what)?;
+        write!(out, "\n{}", self.broken(self.flow, violation))?;
+        match (least.delay, least.flow) {
+            (None, None) => out.write_str(
+                "\nno delay and no other rate helps: remove a pipe, or stages of this one",
+            ),
+            (Some(one), None) | (None, Some(one)) => write!(out, "\nwhat can be kept: {one}"),
+            (Some(one), Some(other)) => write!(out, "\nwhat can be kept: {one} or {other}"),
+        }
+    }
+
+    const fn broken<'b>(&'b self, flow: &'b str, violation: Violation) -> Broken<'b> {
+        Broken {
+            flow,
+            known: self.known,
+            violation,
+        }
+    }
+
+    fn stage(&self, at: usize) -> &str {
+        stage_of(self.flow, at)
+    }
+
+    /// What of a place is wrong, where it is one, before the words in question and behind them.
+    const fn place(&self) -> Option<(Span, [&'static str; 2])> {
+        Some(match self.refused {
+            Refused::Cycle(span) => (
+                span,
+                [
+                    "",
+                    "would feed itself: a pipe goes one way; what comes back goes through a device, as another pipe",
+                ],
+            ),
+            Refused::Elsewhere(span) => (
+                span,
+                [
+                    "",
+                    "is a function of another partition: a pipe that crosses partitions stands in the description, since \
+                     the channels between them are made when the system is built",
+                ],
+            ),
+            Refused::Core(span) => (span, ["", "is on a core on which no stage runs"]),
+            Refused::Endpoint(span) => (
+                span,
+                [
+                    "",
+                    "reads or writes a device: such a pipe stands in the description, since the VCPU of the device's \
+                     interrupts is made for those who use it there",
+                ],
+            ),
+            Refused::Heads(span) => (
+                span,
+                [
+                    "",
+                    "is one first stage too many: a message says of 4 where it entered",
+                ],
+            ),
+            Refused::Ends(span) => (span, ["more than 4 stages would feed", ", or be fed by it"]),
+            _ => return None,
+        })
+    }
+}
+
+const _: () = assert!(HEADS == 4 && ENDS == 4, "as is said");
+
+impl fmt::Display for Said<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((span, [before, behind])) = self.place() {
+            let name = span.of(self.flow);
+            let gaps = [before, behind].map(|text| match text {
+                "" => "",
+                text if text.starts_with(',') => "",
+                _ => " ",
+            });
+            let what = format_args!("{before}{}`{name}`{}{behind}", gaps[0], gaps[1]);
+            return self.at(out, span, what);
+        }
+        match self.refused {
+            Refused::Syntax(error) => self.syntax(out, error),
+            Refused::Misfit(error) => self.misfit(out, error.span, error.fault),
+            Refused::Unmet {
+                span,
+                violation,
+                least,
+            } => self.unmet(out, span, violation, least),
+            Refused::Takes { pipe, violation } => {
+                let [name, flow] = (self.standing)(pipe);
+                let broken = self.broken(flow, violation);
+                write!(
+                    out,
+                    "pipe {name}, which is there, would not be kept:\n{broken}"
+                )
+            }
+            Refused::Stages { wanted, free } => write!(
+                out,
+                "it has {wanted} stages, and {free} are free: remove a pipe, or give the partition more `spare_stages`"
+            ),
+            Refused::Buffers { wanted, free } => write!(
+                out,
+                "its buffers take {wanted} bytes, and {free} are free, perhaps not in one piece: remove a pipe, or give the \
+                 partition more `spare_buffers`"
+            ),
+            Refused::Messages { stage } => write!(
+                out,
+                "`{}` would have more than {MESSAGES} jobs in a period: ask for a lower rate, or a shorter delay",
+                self.stage(stage)
+            ),
+            _ => out.write_str("there would be more VCPUs than can be judged"),
+        }
+    }
+}

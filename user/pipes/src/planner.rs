@@ -1,0 +1,302 @@
+//! Pipes that are typed: solved here, admitted, and started beside the others
+//!
+//! The planner is a thread less important than all others, on a VCPU that has what they leave: however long it solves, it delays nobody, and what it
+//! changes it changes while nobody else has both work and budget. It obeys one line after the other, which the recorder leaves to it.
+//!
+//! Nothing is touched before it is certain that all of it fits: stages and buffers that are free or of the pipe that goes, the requirements of all other pipes, and the
+//! core with every decision counted. Then a pipe that goes ends in order, as by `pipe stop`; its stages forget it, its buffers are nobody's, and once everything that left it is
+//! recorded the new one's stages get their budgets, buffers and plans, and begin at one tick.
+
+mod change;
+
+use crate::stage::Common;
+use crate::table::{self, Entry as Pipe, PIPES};
+use crate::{CORE, Failure, memory, say, seats, watch};
+use bulkhead_abi::repository::{Head, MAX_FLOW, MAX_LINE};
+use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_abi::{name_field, name_text};
+use bulkhead_component::first::Timing;
+use bulkhead_component::stack::Stack;
+use bulkhead_component::{First, Own, clock};
+use bulkhead_flows::command::{self, Command};
+use bulkhead_flows::known::Known;
+use bulkhead_flows::propose::Promise;
+use bulkhead_guest::Home;
+use bulkhead_sched::NEVER;
+use bulkhead_sched::policy::Binding;
+use bulkhead_slite::Mutex;
+use bulkhead_tpipe::language::{Flow, MILLION};
+use change::Change;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU64};
+
+/// Pages of its stack, of which 154 KiB were used at most: what is solved lies there in arrays, as large for small flows as for large ones.
+const STACK_PAGES: u64 = 48;
+
+/// The line to be obeyed.
+struct Line {
+    bytes: [u8; MAX_LINE],
+    length: usize,
+}
+
+static LINE: Mutex<Line> = Mutex::new(Line {
+    bytes: [0; MAX_LINE],
+    length: 0,
+});
+/// It is being obeyed.
+static BUSY: AtomicBool = AtomicBool::new(false);
+/// The pipe that is being changed, counted from 1; 0: none.
+static CHANGED: AtomicU64 = AtomicU64::new(0);
+static THREAD: AtomicU64 = AtomicU64::new(0);
+/// What it knows.
+static KNOWN: Mutex<Option<Means>> = Mutex::new(None);
+static STACK: Mutex<Option<Stack>> = Mutex::new(None);
+/// What is promised of each pipe and was not announced yet.
+static PROMISED: [Mutex<Option<Promise>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+/// Those, by bit.
+static ANNOUNCE: AtomicU64 = AtomicU64::new(0);
+
+/// What plans are made with.
+#[derive(Clone, Copy)]
+struct Means {
+    timing: Timing,
+    common: Common,
+    /// Bytes of all buffers that there may be.
+    buffers: usize,
+}
+
+/// Makes the planner, where flows can be typed.
+pub(crate) fn start(first: &mut First, timing: &Timing, common: Common) -> Result<(), Failure> {
+    let Some(repository) = timing.repository else {
+        return Ok(());
+    };
+    let described = memory::Lines::now().taken(|_| true);
+    let means = Means {
+        timing: *timing,
+        common,
+        buffers: described + repository.head.spare_bytes as usize,
+    };
+    let _kept = KNOWN.with(&CORE.threads, |place| *place = Some(means));
+    let vcpu = CORE.create_least(first);
+    let vcpu = vcpu.map_err(|refused| Failure::Vcpu("planner", refused))?;
+    first.set_stack_pages(Some(STACK_PAGES));
+    let index = CORE.threads.spawn(first, plan, Binding::main(vcpu))?;
+    first.set_stack_pages(None);
+    let stack = first.last_stack();
+    let _kept = STACK.with(&CORE.threads, |place| *place = Some(stack));
+    THREAD.store(index, Relaxed);
+    Ok(())
+}
+
+/// Leaves it a line, unless it has one.
+pub(crate) fn leave(line: &[u8]) -> bool {
+    if BUSY.swap(true, Acquire) {
+        return false;
+    }
+    let _kept = LINE.with(&CORE.threads, |place| {
+        place.length = line.len();
+        for (place, byte) in place.bytes.iter_mut().zip(line) {
+            *place = *byte;
+        }
+    });
+    CORE.threads.wakeup(THREAD.load(Relaxed));
+    true
+}
+
+/// Whether it changes that pipe.
+pub(crate) fn changes(pipe: usize) -> bool {
+    CHANGED.load(Relaxed) == pipe as u64 + 1
+}
+
+/// Whether something is promised that was not announced yet.
+pub(crate) fn promises() -> bool {
+    ANNOUNCE.load(Relaxed) != 0
+}
+
+/// Whether something is promised of a pipe that was not announced yet.
+pub(crate) fn is_promised(pipe: usize) -> bool {
+    ANNOUNCE.load(Acquire) >> pipe & 1 != 0
+}
+
+/// Records what is promised of a pipe; by who records.
+pub(crate) fn announce(number: usize, pipe: &Pipe) {
+    let Some(place) = PROMISED.get(number) else {
+        return;
+    };
+    ANNOUNCE.fetch_and(!(1 << number), Relaxed);
+    let _told = place.with(&CORE.threads, |place| {
+        if let Some(promise) = place.take() {
+            record(pipe, &promise);
+        }
+    });
+}
+
+fn record(pipe: &Pipe, promise: &Promise) {
+    let lost = (u128::from(promise.loss.0) * u128::from(MILLION)) >> 40;
+    let rate = promise.required.map_or(0, |required| match required.flow {
+        Flow::Throughput(rate) => rate.0,
+        Flow::Loss(_) => 0,
+    });
+    for path in promise.paths() {
+        let event = Event {
+            ticks: clock::now(),
+            kind: EventKind::Promised as u32,
+            sequence: (lost as u32).saturating_add(u32::from(promise.loss.0 != 0)),
+            a: path.bound,
+            b: path.head as u64 | (path.tail as u64) << 8,
+            name: pipe.pipe.name,
+        };
+        Own::record(&event);
+        for (sequence, place) in (0..).zip([path.head, path.tail]) {
+            let stage = pipe.stages().nth(place);
+            Own::record(&Event {
+                kind: EventKind::PathEnd as u32,
+                sequence,
+                a: rate,
+                name: stage.map_or(name_field("?"), |(_, stage)| stage.function),
+                ..event
+            });
+        }
+    }
+}
+
+/// Says what room there is.
+pub(crate) fn show_room(head: &Head) {
+    let buffers = KNOWN.with(&CORE.threads, |known| {
+        known.map_or(0, |known| known.buffers)
+    });
+    let taken = memory::Lines::now().taken(|_| true);
+    say!(
+        "free: {} stages, {} bytes of buffers; {} stages and {} bytes were spare",
+        seats::free(None).count(),
+        buffers.unwrap_or(0).saturating_sub(taken),
+        head.spare_stages,
+        head.spare_bytes
+    );
+    let stack = STACK.with(&CORE.threads, |stack| *stack).ok().flatten();
+    let [used, given] = stack.map_or([0; 2], |stack| [stack.used(), stack.bytes()]);
+    let [most, each] = seats::stacks();
+    let recorder = watch::stack().map_or([0; 2], |stack| [stack.used(), stack.bytes()]);
+    say!(
+        "stacks: planner {used} of {given} bytes, stages up to {most} of {each}, recorder {} of {}",
+        recorder[0],
+        recorder[1]
+    );
+}
+
+/// What was typed as a flow.
+#[derive(Clone, Copy)]
+struct Text {
+    bytes: [u8; MAX_FLOW],
+    length: usize,
+}
+
+/// The planner's own.
+struct Planner {
+    timing: Timing,
+    common: Common,
+    buffers: usize,
+    known: Known<'static>,
+    /// Of each pipe that was typed.
+    texts: [Option<Text>; PIPES],
+    /// Pipes that there were.
+    pipes: u32,
+}
+
+extern "C" fn plan(_: u64) -> ! {
+    let means = KNOWN.with(&CORE.threads, |means| *means).ok().flatten();
+    let made = means.and_then(|means| Some((means, Known::of(means.timing.repository?).ok()?)));
+    let Some((means, known)) = made else {
+        say!("no flow can be typed: what pipes are made of was packed by another tool");
+        CORE.threads.exit()
+    };
+    let mut planner = Planner {
+        timing: means.timing,
+        common: means.common,
+        buffers: means.buffers,
+        known,
+        texts: [None; PIPES],
+        pipes: PIPES as u32,
+    };
+    loop {
+        while !BUSY.load(Acquire) {
+            CORE.threads.block(NEVER);
+        }
+        let line = LINE.with(&CORE.threads, |line| (line.bytes, line.length));
+        let (bytes, length) = line.unwrap_or(([0; MAX_LINE], 0));
+        planner.obey(bytes.get(..length).unwrap_or_default());
+        CHANGED.store(0, Relaxed);
+        BUSY.store(false, Release);
+    }
+}
+
+impl Planner {
+    fn obey(&mut self, line: &[u8]) {
+        match command::parse(line) {
+            Ok(Command::Add(typed)) => match table::find(typed.name) {
+                Some(_) => say!(
+                    "there is a pipe {0} already; `pipe replace {0} FLOW` puts another in its place",
+                    typed.name
+                ),
+                None => self.change(&Change { typed, old: None }, line),
+            },
+            Ok(Command::Replace(typed)) => {
+                if let Some(old) = self.removable(typed.name) {
+                    self.change(
+                        &Change {
+                            typed,
+                            old: Some(old),
+                        },
+                        line,
+                    );
+                }
+            }
+            Ok(Command::Remove(name)) => {
+                if let Some((number, pipe)) = self.removable(name)
+                    && self.end(number, &pipe)
+                {
+                    say!("pipe {name} is no more");
+                }
+            }
+            // The recorder has read it.
+            _ => {}
+        }
+    }
+
+    /// A pipe that can go, which nobody else changes from now on.
+    fn removable(&self, name: &str) -> Option<(usize, Pipe)> {
+        let Some((number, pipe)) = table::find(name) else {
+            say!("there is no pipe {name}; `pipe list` tells all");
+            return None;
+        };
+        let crosses = pipe.here().count() != pipe.stages().count();
+        let is_device = |name: &[u8; 16], own: &[&str]| !own.contains(&name_text(name));
+        let at_device = pipe.stages().any(|(_, stage)| {
+            is_device(&stage.source, &["", "timer"])
+                || is_device(&stage.sink, &["", "trace", "null"])
+        });
+        let why = match (crosses, at_device) {
+            (true, _) => {
+                "it crosses partitions, whose channels were made when the system was built"
+            }
+            (_, true) => "it reads or writes a device, whose interrupts' VCPU was made for it",
+            _ => {
+                CHANGED.store(number as u64 + 1, Relaxed);
+                return Some((number, pipe));
+            }
+        };
+        say!("pipe {name} stays: {why}; `pipe stop {name}` has it rest");
+        None
+    }
+
+    /// The flow of a pipe that there is.
+    fn flow(&self, pipe: usize) -> &str {
+        match self.texts.get(pipe) {
+            Some(Some(text)) => {
+                let bytes = text.bytes.get(..text.length).unwrap_or_default();
+                core::str::from_utf8(bytes).unwrap_or_default()
+            }
+            _ => self.known.packed().flow(pipe).unwrap_or_default(),
+        }
+    }
+}

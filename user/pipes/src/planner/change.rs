@@ -1,0 +1,515 @@
+//! A flow takes its place, or is refused
+
+use super::{ANNOUNCE, CHANGED, PROMISED, Planner, Text};
+use crate::memory::{self, Lines};
+use crate::seats::{self, Budgets};
+use crate::stage::{self, STAGES, is_vacant};
+use crate::table::{self, Entry as Pipe, PIPES};
+use crate::watch::{self, PAUSE_NS};
+use crate::{CORE, say};
+use bulkhead_abi::pipe::{ANY, NONE, Pipe as Described, Stage};
+use bulkhead_abi::repository::MAX_FLOW;
+use bulkhead_abi::{name_field, name_text};
+use bulkhead_analysis::admission;
+use bulkhead_component::clock::{self, ticks};
+use bulkhead_flows::command::Typed;
+use bulkhead_flows::propose::{self, Promise, Refused, Solved, Standing};
+use bulkhead_flows::said::{Percent, Said, Shown};
+use bulkhead_stages::link::Kind;
+use bulkhead_tpipe::language::Buffering;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+
+/// A pipe that is to be, and which one it replaces.
+pub(super) struct Change<'l> {
+    pub(super) typed: Typed<'l>,
+    pub(super) old: Option<(usize, Pipe)>,
+}
+
+/// A pipe that ends in order does so long before this, beside the periods of its stages, of which it may have as many messages under way.
+const END_NS: u64 = 2_000_000_000;
+
+/// T and m of the stages of all pipes.
+struct Settings {
+    settings: [[(u64, u64); STAGES]; PIPES],
+    counts: [usize; PIPES],
+    /// Their numbers.
+    pipes: [usize; PIPES],
+    count: usize,
+}
+
+impl Settings {
+    /// Of all pipes but one.
+    fn but(old: Option<usize>) -> Self {
+        let mut all = Self {
+            settings: [[(1, 1); STAGES]; PIPES],
+            counts: [0; PIPES],
+            pipes: [0; PIPES],
+            count: 0,
+        };
+        for (number, pipe) in table::all().filter(|(number, _)| Some(*number) != old) {
+            let stages = pipe.stages();
+            all.push(
+                number,
+                stages.map(|(_, stage)| (stage.period_ns, stage.messages.into())),
+            );
+        }
+        all
+    }
+
+    fn push(&mut self, pipe: usize, stages: impl Iterator<Item = (u64, u64)>) {
+        let at = self.count;
+        let (Some(places), Some(count), Some(number)) = (
+            self.settings.get_mut(at),
+            self.counts.get_mut(at),
+            self.pipes.get_mut(at),
+        ) else {
+            return;
+        };
+        *number = pipe;
+        for (place, setting) in places.iter_mut().zip(stages) {
+            *place = setting;
+            *count += 1;
+        }
+        self.count += 1;
+    }
+
+    fn of(&self, index: usize) -> &[(u64, u64)] {
+        let count = self.counts.get(index).copied().unwrap_or(0);
+        let settings = self.settings.get(index);
+        settings
+            .and_then(|all| all.get(..count))
+            .unwrap_or_default()
+    }
+}
+
+/// Why a flow that was solved is not started.
+enum Stopped {
+    Refused(Refused),
+    /// There are as many pipes as there can be.
+    Pipes,
+    /// The program does not have a function of the description.
+    Program(usize),
+    /// A VCPU would not get its budget, decisions counted; the numbers of stages, by those of the pipe.
+    Core(bulkhead_slite::Refused),
+}
+
+impl From<Refused> for Stopped {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+/// What is certain to fit.
+struct Plan {
+    number: usize,
+    solved: Solved,
+    /// Numbers of its stages.
+    seats: [usize; STAGES],
+    /// Of all pipes, by number.
+    promises: [Option<Promise>; PIPES],
+}
+
+impl Planner {
+    pub(super) fn change(&mut self, change: &Change<'_>, line: &[u8]) {
+        let name = change.typed.name;
+        let began = clock::now();
+        match self.plan(change) {
+            Ok(plan) => {
+                let took = clock::micros(clock::now() - began);
+                say!("pipe {name}: solved and admitted in {took} us");
+                self.show(change, &plan.solved);
+                self.start(change, &plan);
+            }
+            Err(stopped) => self.explain(change, line, stopped),
+        }
+    }
+
+    /// What it would be, if all of it fits.
+    fn plan(&self, change: &Change<'_>) -> Result<Plan, Stopped> {
+        let old = change.old.map(|(number, _)| number);
+        let free = seats::free(change.old.as_ref().map(|(_, pipe)| pipe));
+        let (mut seats, mut count) = ([0; STAGES], 0);
+        for (place, number) in seats.iter_mut().zip(free) {
+            *place = number;
+            count += 1;
+        }
+        let number = old.or_else(|| (0..PIPES).find(|&number| table::get(number).is_none()));
+        let number = number.ok_or(Stopped::Pipes)?;
+        let mut settings = Settings::but(old);
+        let solved = self.standing(&settings, None, |standing| {
+            propose::solve(&self.known, change.typed.flow, standing, count)
+        })?;
+        let missing = solved.stages().iter().position(|stage| {
+            let function = self.known.packed().functions.get(stage.function);
+            function.is_none_or(|function| !self.common.has(name_text(&function.function)))
+        });
+        if let Some(stage) = missing {
+            return Err(Stopped::Program(stage));
+        }
+        let stages = solved.stages().iter();
+        settings.push(number, stages.map(|stage| (stage.period, stage.messages)));
+        let mut promises = [const { None }; PIPES];
+        self.standing(&settings, Some(change.typed.flow), |standing| {
+            propose::judge(&self.known, standing, |index, promise| {
+                let pipe = settings.pipes.get(index).copied().unwrap_or(PIPES);
+                if let Some(place) = promises.get_mut(pipe) {
+                    *place = Some(*promise);
+                }
+            })
+        })?;
+        self.fits_memory(&solved, number, old)?;
+        let mut budgets: Budgets = seats::budgets(old);
+        for (place, stage) in self
+            .stages(&solved)
+            .zip(&seats)
+            .map(|(stage, seat)| (*seat, stage))
+        {
+            seats::seat(&mut budgets, place, &stage);
+        }
+        seats::admit(&self.timing, &budgets).map_err(Stopped::Core)?;
+        Ok(Plan {
+            number,
+            solved,
+            seats,
+            promises,
+        })
+    }
+
+    /// The pipes that stand, the last of them with this flow if that is a new one.
+    fn standing<R>(
+        &self,
+        settings: &Settings,
+        new: Option<&str>,
+        use_it: impl FnOnce(&[Standing<'_>]) -> R,
+    ) -> R {
+        let nobody = Standing {
+            flow: "",
+            setting: &[],
+            most: None,
+        };
+        let mut standing = [nobody; PIPES];
+        let numbered = standing
+            .iter_mut()
+            .zip(&settings.pipes)
+            .take(settings.count);
+        for (index, (place, &pipe)) in numbered.enumerate() {
+            let typed = self.texts.get(pipe).is_some_and(Option::is_some);
+            let shared = !typed && self.known.packed().is_shared(pipe);
+            let entry = table::get(pipe).filter(|_| shared);
+            *place = Standing {
+                flow: self.flow(pipe),
+                setting: settings.of(index),
+                most: entry.map(|entry| entry.pipe.bound_ns),
+            };
+            if let (true, Some(flow)) = (index + 1 == settings.count, new) {
+                (place.flow, place.most) = (flow, None);
+            }
+        }
+        use_it(standing.get(..settings.count).unwrap_or_default())
+    }
+
+    /// Whether its buffers have room once the old pipe's are free.
+    fn fits_memory(
+        &self,
+        solved: &Solved,
+        number: usize,
+        old: Option<usize>,
+    ) -> Result<(), Refused> {
+        let lines = Lines::now();
+        let mut lines = match old {
+            Some(old) => lines.without(old),
+            None => lines,
+        };
+        let free = self.buffers.saturating_sub(lines.taken(|_| true));
+        let sizes = || {
+            let readers = solved.edges().filter_map(|(_, to)| solved.stages().get(to));
+            readers.map(|reader| {
+                let kind = match solved.buffering {
+                    Buffering::FourSlot => Kind::Newest,
+                    Buffering::Fifo => Kind::Each(u32::try_from(reader.buffer).unwrap_or(u32::MAX)),
+                };
+                kind.bytes().unwrap_or(usize::MAX >> 8).next_multiple_of(64)
+            })
+        };
+        let wanted = sizes().fold(0, usize::saturating_add);
+        let room = wanted <= free && sizes().all(|bytes| lines.take(number, bytes).is_some());
+        match room {
+            true => Ok(()),
+            false => Err(Refused::Buffers { wanted, free }),
+        }
+    }
+
+    /// The stages as those who run them know them.
+    fn stages<'s>(&'s self, solved: &'s Solved) -> impl Iterator<Item = Stage> + 's {
+        solved.stages().iter().filter_map(|stage| {
+            let function = self.known.packed().functions.get(stage.function)?;
+            Some(Stage {
+                function: function.function,
+                source: function.source,
+                sink: function.sink,
+                fallback: Default::default(),
+                core: 0,
+                vcpu: NONE,
+                io: NONE,
+                from: stage.from.into(),
+                to: stage.to.into(),
+                messages: stage.messages as u32,
+                buffer: stage.buffer as u32,
+                on_overrun: function.on_overrun,
+                identifiers: [ANY; 2],
+                reserved: 0,
+                wcet_ns: function.wcet_ns,
+                capacity_ns: stage.capacity,
+                period_ns: stage.period,
+            })
+        })
+    }
+
+    fn start(&mut self, change: &Change<'_>, plan: &Plan) {
+        let name = change.typed.name;
+        let ended = clock::now();
+        if let Some((number, pipe)) = &change.old
+            && !self.end(*number, pipe)
+        {
+            return;
+        }
+        self.pipes += 1;
+        let solved = &plan.solved;
+        let described = Described {
+            name: name_field(name),
+            stages: solved.stages().len() as u32,
+            fifo: u32::from(solved.buffering == Buffering::Fifo),
+            interval_ns: solved.interval,
+            bound_ns: solved.promise.bound,
+            max_age_ns: 0,
+        };
+        let heads = solved.stages().iter().enumerate();
+        let heads = heads.filter(|(_, stage)| stage.from == 0);
+        let heads = heads.map(|(place, _)| place);
+        let entry = Pipe::new(described, plan.seats, heads, self.pipes);
+        for (number, stage) in entry.numbers().zip(self.stages(solved)) {
+            stage::shared(number).become_stage(stage);
+            if !until(END_NS, || seats::give(number, &stage)) {
+                return say!(
+                    "pipe {name} is not started: a thread of its stages does not come to rest"
+                );
+            }
+        }
+        CHANGED.store(plan.number as u64 + 1, Relaxed);
+        table::set(plan.number, Some(entry));
+        if let Err(failure) = stage::connected(&self.common, plan.number, &entry) {
+            table::set(plan.number, None);
+            memory::release(plan.number);
+            return say!("pipe {name} is not started: {failure}");
+        }
+        self.keep(plan.number, change.typed.flow);
+        promise(&plan.promises);
+        let first = stage::begin(plan.number, &entry);
+        let gap = clock::micros(first.saturating_sub(ended));
+        match change.old {
+            Some(_) => say!("pipe {name} is replaced: {gap} us from its stop to the first release"),
+            None => say!("pipe {name} starts in {gap} us"),
+        }
+    }
+
+    /// Has a pipe end in order, and forgets it; whether it did.
+    pub(super) fn end(&mut self, number: usize, pipe: &Pipe) -> bool {
+        let periods = pipe
+            .here()
+            .map(|(_, stage)| stage.period_ns * u64::from(stage.buffer.max(1)));
+        let longest = periods.sum::<u64>().saturating_mul(2);
+        stage::stop(number, pipe);
+        stage::retire(number, pipe);
+        let rest = || {
+            let mut here = pipe.here();
+            here.all(|(number, _)| is_vacant(number))
+        };
+        let name = pipe.name();
+        if !until(longest.saturating_add(END_NS), rest) {
+            say!("pipe {name} does not come to an end: it stays, stopped");
+            return false;
+        }
+        // What left it is recorded as its own.
+        if !until(END_NS, || watch::is_drained(pipe)) {
+            say!(
+                "what left pipe {name} last is not recorded yet, and is taken for its successor's"
+            );
+        }
+        tell_end(pipe);
+        memory::release(number);
+        table::set(number, None);
+        if let Some(text) = self.texts.get_mut(number) {
+            *text = None;
+        }
+        true
+    }
+
+    /// Keeps the flow of a pipe.
+    fn keep(&mut self, number: usize, flow: &str) {
+        let mut text = Text {
+            bytes: [0; MAX_FLOW],
+            length: flow.len(),
+        };
+        for (place, byte) in text.bytes.iter_mut().zip(flow.bytes()) {
+            *place = byte;
+        }
+        if let Some(place) = self.texts.get_mut(number) {
+            *place = Some(text);
+        }
+    }
+
+    /// What was found.
+    fn show(&self, change: &Change<'_>, solved: &Solved) {
+        let name = change.typed.name;
+        for stage in solved.stages() {
+            say!(
+                "pipe {name} stage {}: C {}, T {}, m {}, responds within {}, buffer {}",
+                self.function(stage.function),
+                Shown(stage.capacity),
+                Shown(stage.period),
+                stage.messages,
+                Shown(stage.response),
+                stage.buffer
+            );
+        }
+        let end = |place: usize| {
+            let stage = solved.stages().get(place);
+            stage.map_or("?", |stage| self.function(stage.function))
+        };
+        for path in solved.promise.paths() {
+            say!(
+                "pipe {name} path {} -> {}: within {}, periods sum up to {}, {} lost at most",
+                end(path.head),
+                end(path.tail),
+                Shown(path.bound),
+                Shown(path.periods),
+                Percent(solved.promise.loss)
+            );
+        }
+    }
+
+    fn function(&self, number: usize) -> &str {
+        let function = self.known.packed().functions.get(number);
+        function.map_or("?", |function| name_text(&function.function))
+    }
+
+    /// Says why not.
+    fn explain(&self, change: &Change<'_>, line: &[u8], stopped: Stopped) {
+        let typed = &change.typed;
+        let name = typed.name;
+        let before = line.get(..typed.before).unwrap_or_default();
+        let before = core::str::from_utf8(before).map_or(0, |text| text.chars().count());
+        match stopped {
+            Stopped::Refused(refused) => {
+                let settings = Settings::but(change.old.map(|(number, _)| number));
+                let numbers = settings.pipes;
+                let names = numbers.map(|number| {
+                    table::get(number).map_or(name_field("?"), |pipe| pipe.pipe.name)
+                });
+                let standing = |index: usize| {
+                    let number = numbers.get(index).copied().unwrap_or(PIPES);
+                    let name = names.get(index).map_or("?", name_text);
+                    match index < settings.count {
+                        true => [name, self.flow(number)],
+                        false => [typed.name, typed.flow],
+                    }
+                };
+                let said = Said {
+                    flow: typed.flow,
+                    before,
+                    known: &self.known,
+                    standing: &standing,
+                    refused,
+                };
+                say!("pipe {name} is not started: {said}");
+            }
+            Stopped::Pipes => {
+                say!("pipe {name} is not started: there are {PIPES} pipes, remove one")
+            }
+            Stopped::Program(stage) => say!(
+                "pipe {name} is not started: stage {} has a function that the description knows and this program has not",
+                stage + 1
+            ),
+            Stopped::Core(bulkhead_slite::Refused::Admission(admission::Refused::Misfit(
+                misfit,
+            ))) => say!(
+                "pipe {name} is not started: with what deciding takes, {} would lack {} of its budget{}: remove a pipe, or ask for a longer delay",
+                self.vcpu(misfit.vcpu),
+                Shown(nanoseconds(misfit.lacks)),
+                match seats::admit(
+                    &self.timing,
+                    &seats::budgets(change.old.map(|(number, _)| number))
+                ) {
+                    Ok(()) => "",
+                    Err(_) => ", and something would without it",
+                }
+            ),
+            Stopped::Core(_) => say!(
+                "pipe {name} is not started: there is no room to count its VCPUs and decisions"
+            ),
+        }
+        if change.old.is_some() {
+            say!("pipe {name} goes on as it was");
+        }
+    }
+
+    /// Whose VCPU that is, by the number of the server.
+    fn vcpu(&self, server: usize) -> &str {
+        let vcpu = self.timing.vcpus.get(server);
+        vcpu.map_or("a stage that is typed, or the recorder,", |vcpu| {
+            name_text(&vcpu.name)
+        })
+    }
+}
+
+/// What went through a pipe that loses nothing, between one first stage and one last.
+fn tell_end(pipe: &Pipe) {
+    let mut heads = pipe.heads();
+    let (head, other) = (heads.next(), heads.next());
+    let (first, last) = (
+        head.and_then(|head| pipe.numbers().nth(head)),
+        pipe.numbers().last(),
+    );
+    let out = pipe.stages().last().map(|(_, stage)| stage.to);
+    let last_ones = pipe.stages().filter(|(_, stage)| Some(stage.to) == out);
+    let (Some(first), Some(last)) = (first, last) else {
+        return;
+    };
+    if pipe.pipe.fifo == 0 || other.is_some() || last_ones.count() != 1 {
+        return;
+    }
+    let [entered, left] = [first, last].map(|stage| stage::shared(stage).jobs.load(Relaxed));
+    say!(
+        "pipe {} has ended: {entered} messages entered, {} stayed in it",
+        pipe.name(),
+        entered.saturating_sub(left)
+    );
+}
+
+fn nanoseconds(ticks: u64) -> u64 {
+    bulkhead_component::load::nanoseconds(ticks)
+}
+
+/// Says what is promised from now on.
+fn promise(promises: &[Option<Promise>; PIPES]) {
+    for (number, promised) in promises.iter().enumerate() {
+        let Some(promised) = promised else { continue };
+        table::promise(number, promised.bound);
+        if let Some(place) = PROMISED.get(number) {
+            let _kept = place.with(&CORE.threads, |place| *place = Some(*promised));
+            ANNOUNCE.fetch_or(1 << number, Release);
+        }
+    }
+}
+
+/// Waits at most so long, looking as often as the recorder does; whether it came.
+fn until(limit_ns: u64, came: impl Fn() -> bool) -> bool {
+    let end = clock::now().saturating_add(ticks(limit_ns));
+    while !came() {
+        if clock::now() > end {
+            return false;
+        }
+        CORE.threads.sleep_until(clock::now() + ticks(PAUSE_NS));
+    }
+    true
+}

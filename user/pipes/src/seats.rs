@@ -1,0 +1,233 @@
+//! The VCPUs on which stages run, and whether others would fit
+//!
+//! Each stage that is here, and each that may be typed, has a thread on a VCPU from the start. That of a stage which nobody typed yet is less
+//! important than all others. It is given C and T while the planner runs, who is less important than all: then everybody else has no work, or no
+//! budget, and no busy period has both what the VCPU had before and what it has from then on.
+
+use crate::stage::{self, STAGES, is_vacant};
+use crate::table::{self, Entry};
+use crate::{CORE, Failure, VCPUS, io_periods, watch};
+use bulkhead_abi::pipe::Stage;
+use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
+use bulkhead_analysis::Reservation;
+use bulkhead_analysis::admission::{self, Admission};
+use bulkhead_analysis::utilisation::Fraction;
+use bulkhead_component::First;
+use bulkhead_component::clock::ticks;
+use bulkhead_component::first::Timing;
+use bulkhead_component::stack::Stack;
+use bulkhead_sched::budget::Capacity;
+use bulkhead_sched::policy::ServerId;
+use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
+
+/// Pages of the stack of a stage: 8.3 KiB were used at most, the functions' own aside, which `pipe functions` tells.
+const STACK_PAGES: u64 = 4;
+
+/// A place for a stage.
+#[derive(Clone, Copy)]
+pub(crate) struct Seat {
+    pub(crate) server: ServerId,
+    /// Number of the VCPU, where the description has one for it.
+    vcpu: Option<u32>,
+    stack: Stack,
+}
+
+static SEATS: [Mutex<Option<Seat>>; STAGES] = [const { Mutex::new(None) }; STAGES];
+
+/// Budgets of stages, by number.
+pub(crate) type Budgets = [Option<Capacity>; STAGES];
+
+/// Makes the threads of all stages of the description that are here.
+pub(crate) fn open(first: &mut First, servers: &[ServerId]) -> Result<(), Failure> {
+    first.set_stack_pages(Some(STACK_PAGES));
+    for (_, entry) in table::all() {
+        for (number, stage) in entry.here() {
+            let server = servers.get(stage.vcpu as usize).copied();
+            let server = server.ok_or(bulkhead_abi::kernel::Status::BadArgument)?;
+            add(first, number, server, Some(stage.vcpu))?;
+        }
+    }
+    first.set_stack_pages(None);
+    Ok(())
+}
+
+/// Makes the threads of stages that may be typed.
+pub(crate) fn open_spare(first: &mut First, timing: &Timing) -> Result<(), Failure> {
+    first.set_stack_pages(Some(STACK_PAGES));
+    let described = timing.stages.len();
+    let spare = timing
+        .repository
+        .map_or(0, |repository| repository.head.spare_stages);
+    for number in (described..STAGES).take(spare as usize) {
+        let server = CORE.create_least(first);
+        let server = server.map_err(|refused| Failure::Vcpu("spare", refused))?;
+        stage::set_vacant(number);
+        add(first, number, server, None)?;
+    }
+    first.set_stack_pages(None);
+    Ok(())
+}
+
+fn add(
+    first: &mut First,
+    number: usize,
+    server: ServerId,
+    vcpu: Option<u32>,
+) -> Result<(), Failure> {
+    stage::spawn(first, number, server)?;
+    let seat = Seat {
+        server,
+        vcpu,
+        stack: first.last_stack(),
+    };
+    if let Some(place) = SEATS.get(number) {
+        let _kept = place.with(&CORE.threads, |place| *place = Some(seat));
+    }
+    Ok(())
+}
+
+/// The seat of a stage.
+pub(crate) fn get(number: usize) -> Option<Seat> {
+    let place = SEATS.get(number)?;
+    place.with(&CORE.threads, |seat| *seat).ok().flatten()
+}
+
+/// Numbers of stages that a new pipe may have: those that nobody has, and those of a pipe that it replaces.
+pub(crate) fn free(replaced: Option<&Entry>) -> impl Iterator<Item = usize> + '_ {
+    let of_replaced = move |number: usize| {
+        replaced.is_some_and(|entry| entry.numbers().any(|other| other == number))
+    };
+    (0..STAGES)
+        .filter(move |&number| get(number).is_some() && (is_vacant(number) || of_replaced(number)))
+}
+
+/// Most that a stage used of its stack, and what the stacks of typed ones have, bytes.
+pub(crate) fn stacks() -> [u64; 2] {
+    let seats = || (0..STAGES).filter_map(get).map(|seat| seat.stack);
+    let used = seats().map(|stack| stack.used()).max();
+    let given = seats().map(|stack| stack.bytes()).max();
+    [used.unwrap_or(0), given.unwrap_or(0)]
+}
+
+/// C and T of a stage, ticks.
+fn limits(stage: &Stage) -> Capacity {
+    Capacity {
+        capacity: ticks(stage.capacity_ns),
+        period: ticks(stage.period_ns),
+    }
+}
+
+/// Budgets of all stages that are here, but those of a pipe.
+pub(crate) fn budgets(but: Option<usize>) -> Budgets {
+    let mut budgets = [None; STAGES];
+    for (_, entry) in table::all().filter(|(pipe, _)| Some(*pipe) != but) {
+        for (number, stage) in entry.here() {
+            if let Some(place) = budgets.get_mut(number) {
+                *place = Some(limits(&stage));
+            }
+        }
+    }
+    budgets
+}
+
+/// Adds a stage to the budgets.
+pub(crate) fn seat(budgets: &mut Budgets, number: usize, stage: &Stage) {
+    if let Some(place) = budgets.get_mut(number) {
+        *place = Some(limits(stage));
+    }
+}
+
+/// Gives the VCPU of a stage, whose thread waits for a plan, its budget; whether it could be.
+pub(crate) fn give(number: usize, stage: &Stage) -> bool {
+    let Some(seat) = get(number) else {
+        return false;
+    };
+    let set = CORE
+        .threads
+        .with_policy(|policy, now| policy.set_limits(seat.server, limits(stage), now));
+    set.is_ok()
+}
+
+/// Whether all that is described, the recorder, and stages with these budgets fit on the core, decisions counted.
+pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
+    type Core = VcpuThreads<{ crate::THREADS }, VCPUS, MAX_CHUNKS>;
+    Core::would_admit(timing, |all| {
+        for (number, vcpu) in (0..).zip(timing.vcpus) {
+            match of_vcpu(number) {
+                Some(stage) => admit_stage(all, stage, budgets)?,
+                None => admit_described(all, number, vcpu, timing)?,
+            }
+        }
+        let Some((recorder, limits)) = watch::recorder() else {
+            return Ok(());
+        };
+        admit_main(all, recorder, limits, [Jobs::each(ticks(watch::PAUSE_NS))])?;
+        // The planner looks as often, and has what is left.
+        let least = Capacity {
+            capacity: 1,
+            period: u64::MAX >> 3,
+        };
+        admit_main(
+            all,
+            ServerId(u16::MAX),
+            least,
+            [Jobs::each(ticks(watch::PAUSE_NS))],
+        )?;
+        let typed =
+            (0..STAGES).filter(|&number| get(number).is_some_and(|seat| seat.vcpu.is_none()));
+        typed
+            .into_iter()
+            .try_for_each(|number| admit_stage(all, number, budgets))
+    })
+}
+
+/// The stage on a VCPU of the description.
+fn of_vcpu(vcpu: u32) -> Option<usize> {
+    (0..STAGES).find(|&number| get(number).is_some_and(|seat| seat.vcpu == Some(vcpu)))
+}
+
+fn admit_stage(
+    all: &mut Admission<VCPUS>,
+    number: usize,
+    budgets: &Budgets,
+) -> Result<(), admission::Refused> {
+    let limits = budgets.get(number).copied().flatten();
+    match (get(number), limits) {
+        (Some(seat), Some(limits)) => {
+            admit_main(all, seat.server, limits, [Jobs::each(limits.period)])
+        }
+        _ => Ok(()),
+    }
+}
+
+fn admit_main(
+    all: &mut Admission<VCPUS>,
+    server: ServerId,
+    Capacity { capacity, period }: Capacity,
+    jobs: impl IntoIterator<Item = Jobs>,
+) -> Result<(), admission::Refused> {
+    let limits = Reservation { capacity, period };
+    all.main(server.0.into(), limits, jobs)
+}
+
+fn admit_described(
+    all: &mut Admission<VCPUS>,
+    number: u32,
+    vcpu: &Vcpu,
+    timing: &Timing,
+) -> Result<(), admission::Refused> {
+    if vcpu.kind == VcpuKind::Io as u32 {
+        let share = Fraction::ratio(vcpu.percent.into(), 100);
+        let share = share.ok_or(admission::Refused::BadBudget)?;
+        return all.io(share, io_periods(timing, number), jobs_on(timing, number));
+    }
+    let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
+    let limits = Capacity { capacity, period };
+    // VCPUs are created in the order of the description, and first.
+    admit_main(
+        all,
+        ServerId(number as u16),
+        limits,
+        jobs_on(timing, number),
+    )
+}

@@ -1,0 +1,246 @@
+//! What of stages others see: who feeds them, who schedules them, who stops them, who says what they did
+
+use super::Plan;
+use crate::CORE;
+use crate::table::{self, Entry, PIPES};
+use bulkhead_abi::NAME_LEN;
+use bulkhead_abi::pipe::Stage;
+use bulkhead_abi::repository::MAX_STAGES;
+use bulkhead_component::clock::{self, ticks};
+use bulkhead_slite::Mutex;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU64};
+
+/// Stages of all pipes.
+pub(crate) const STAGES: usize = MAX_STAGES;
+/// Time from the last stage's being built to the first release, beside a period of each: what starting took of a
+/// budget is back.
+const HEAD_START_NS: u64 = 2_000_000;
+
+/// A stage, as others see it.
+pub(crate) struct Shared {
+    stage: Mutex<Option<Stage>>,
+    /// Index of its thread; 0 = none yet.
+    pub(super) thread: AtomicU64,
+    /// Tick of the first arrival that no job has taken; 0 = none.
+    pub(super) arrived: AtomicU64,
+    /// The job that runs has used up its budget.
+    pub(super) expired: AtomicBool,
+    /// Times at which one had.
+    pub(crate) expiries: AtomicU64,
+    pub(crate) jobs: AtomicU64,
+    pub(crate) overruns: AtomicU64,
+    /// Messages that found no room in time.
+    pub(crate) dropped: AtomicU64,
+    /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
+    pub(crate) fallbacks: AtomicU64,
+    pub(crate) oldest: AtomicU64,
+}
+
+impl Shared {
+    /// What it is, if it is one.
+    pub(crate) fn stage(&self) -> Option<Stage> {
+        let stage = self.stage.with(&CORE.threads, |stage| *stage);
+        stage.ok().flatten()
+    }
+
+    /// Its function's name.
+    pub(crate) fn name(&self) -> [u8; NAME_LEN] {
+        self.stage().map_or([0; NAME_LEN], |stage| stage.function)
+    }
+
+    /// Makes it another stage, which did nothing yet.
+    pub(crate) fn become_stage(&self, stage: Stage) {
+        let _kept = self.stage.with(&CORE.threads, |place| *place = Some(stage));
+        for count in [
+            &self.arrived,
+            &self.expiries,
+            &self.jobs,
+            &self.overruns,
+            &self.dropped,
+            &self.fallbacks,
+            &self.oldest,
+        ] {
+            count.store(0, Relaxed);
+        }
+    }
+
+    /// Its budget is used up.
+    pub(crate) fn expired(&self) {
+        self.expired.store(true, Relaxed);
+        self.expiries.fetch_add(1, Relaxed);
+    }
+
+    /// Something came for it at `tick`.
+    pub(crate) fn feed(&self, tick: u64) {
+        let _is_first = self.arrived.compare_exchange(0, tick, Relaxed, Relaxed);
+        CORE.threads.wakeup(self.thread.load(Relaxed));
+    }
+}
+
+static SHARED: [Shared; STAGES] = [const {
+    Shared {
+        stage: Mutex::new(None),
+        thread: AtomicU64::new(0),
+        arrived: AtomicU64::new(0),
+        expired: AtomicBool::new(false),
+        expiries: AtomicU64::new(0),
+        jobs: AtomicU64::new(0),
+        overruns: AtomicU64::new(0),
+        dropped: AtomicU64::new(0),
+        fallbacks: AtomicU64::new(0),
+        oldest: AtomicU64::new(0),
+    }
+}; STAGES];
+/// What each stage's thread takes with it.
+static PLANS: [Mutex<Option<Plan>>; STAGES] = [const { Mutex::new(None) }; STAGES];
+/// Pipes that were stopped, by bit of their number.
+static STOPPED: AtomicU64 = AtomicU64::new(0);
+/// Those of them that stopped themselves: what is under way in them is dropped.
+static HALTED: AtomicU64 = AtomicU64::new(0);
+/// Those of them whose stages are to forget their pipe once they rest.
+static RETIRED: AtomicU64 = AtomicU64::new(0);
+/// Stages that rest, by bit of their number.
+static RESTING: AtomicU64 = AtomicU64::new(0);
+/// Stages whose threads have no pipe.
+static VACANT: AtomicU64 = AtomicU64::new(0);
+/// First release of each pipe's stages; 0 until everything is built.
+static START: [AtomicU64; PIPES] = [const { AtomicU64::new(0) }; PIPES];
+
+/// What a stage of a running system is, by its thread.
+pub(crate) fn of_thread(index: u64) -> Option<&'static Shared> {
+    SHARED.iter().find(|one| one.thread.load(Relaxed) == index)
+}
+
+/// The number of the stage whose thread that is.
+pub(super) fn number_of(thread: u64) -> Option<usize> {
+    SHARED
+        .iter()
+        .position(|one| one.thread.load(Relaxed) == thread)
+}
+
+/// A stage by its number among all.
+pub(crate) fn shared(number: usize) -> &'static Shared {
+    &SHARED[number % STAGES]
+}
+
+/// Leaves a plan to a stage's thread.
+pub(super) fn leave(number: usize, plan: Plan) {
+    VACANT.fetch_and(!(1 << number), Relaxed);
+    RESTING.fetch_and(!(1 << number), Relaxed);
+    if let Some(place) = PLANS.get(number) {
+        let _kept = place.with(&CORE.threads, |place| *place = Some(plan));
+    }
+}
+
+/// Takes what was left.
+pub(super) fn take(number: usize) -> Option<Plan> {
+    let plan = PLANS.get(number)?.with(&CORE.threads, Option::take);
+    plan.ok().flatten()
+}
+
+/// A stage's thread has no pipe, or none any more.
+pub(crate) fn set_vacant(number: usize) {
+    VACANT.fetch_or(1 << number, Relaxed);
+}
+
+/// Whether a stage's thread waits for a plan, or is about to.
+pub(crate) fn is_vacant(number: usize) -> bool {
+    VACANT.load(Relaxed) >> number & 1 != 0
+}
+
+/// When stages of a pipe are released first; 0: not yet.
+pub(super) fn start_of(pipe: usize) -> u64 {
+    START.get(pipe).map_or(0, |start| start.load(Relaxed))
+}
+
+/// Whether a pipe was stopped.
+pub(crate) fn is_stopped(pipe: usize) -> bool {
+    STOPPED.load(Relaxed) >> pipe & 1 != 0
+}
+
+/// Whether a pipe stopped itself.
+pub(super) fn is_halted(pipe: usize) -> bool {
+    HALTED.load(Relaxed) >> pipe & 1 != 0
+}
+
+/// Whether a pipe's stages are to forget it.
+pub(super) fn is_retired(pipe: usize) -> bool {
+    RETIRED.load(Relaxed) >> pipe & 1 != 0
+}
+
+/// A pipe ends here, and what is under way in it is dropped.
+pub(super) fn halt(pipe: usize) {
+    HALTED.fetch_or(1 << pipe, Relaxed);
+    STOPPED.fetch_or(1 << pipe, Relaxed);
+}
+
+/// A stage rests, or does not any more.
+pub(super) fn set_resting(number: usize, rests: bool) {
+    let bit = 1 << number;
+    match rests {
+        true => RESTING.fetch_or(bit, Relaxed),
+        false => RESTING.fetch_and(!bit, Relaxed),
+    };
+}
+
+/// Whether all stages of a pipe rest.
+pub(crate) fn rests(entry: &Entry) -> bool {
+    let resting = RESTING.load(Relaxed);
+    entry.here().all(|(number, _)| resting >> number & 1 != 0)
+}
+
+/// Has a pipe end: its first stages send no more.
+pub(crate) fn stop(pipe: usize, entry: &Entry) {
+    STOPPED.fetch_or(1 << pipe, Relaxed);
+    wake(entry);
+}
+
+/// Has the stages of a pipe that was stopped forget it.
+pub(crate) fn retire(pipe: usize, entry: &Entry) {
+    if let Some(start) = START.get(pipe) {
+        start.store(0, Relaxed);
+    }
+    RETIRED.fetch_or(1 << pipe, Relaxed);
+    wake(entry);
+}
+
+/// Has a pipe begin, whose stages rest or were just planned; when.
+pub(crate) fn begin(pipe: usize, entry: &Entry) -> u64 {
+    let first = first_release(entry.here().map(|(_, stage)| stage.period_ns));
+    if let Some(start) = START.get(pipe) {
+        start.store(first, Relaxed);
+    }
+    for bits in [&RETIRED, &HALTED, &STOPPED] {
+        bits.fetch_and(!(1 << pipe), Relaxed);
+    }
+    wake(entry);
+    first
+}
+
+fn wake(entry: &Entry) {
+    for (number, _) in entry.here() {
+        let thread = shared(number).thread.load(Relaxed);
+        if thread != 0 {
+            CORE.threads.wakeup(thread);
+        }
+    }
+}
+
+/// Everything is built: lets the stages begin, all at one tick.
+pub(crate) fn go() {
+    let periods =
+        table::all().flat_map(|(_, entry)| entry.here().map(|(_, stage)| stage.period_ns).max());
+    let first = first_release(periods);
+    for (pipe, entry) in table::all() {
+        if let Some(start) = START.get(pipe) {
+            start.store(first, Relaxed);
+        }
+        wake(&entry);
+    }
+}
+
+/// When stages of these periods that are started now are released first.
+fn first_release(periods_ns: impl Iterator<Item = u64>) -> u64 {
+    clock::now() + ticks(periods_ns.max().unwrap_or(0)) + ticks(HEAD_START_NS)
+}
