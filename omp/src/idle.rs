@@ -28,6 +28,8 @@ static SPIN_ROUNDS: AtomicU32 = AtomicU32::new(0);
 
 /// Largest distance between two looks, in pauses.
 const MAX_DISTANCE: u32 = 16;
+/// Looks at a barrier before the first search.
+const LOOKS: u32 = 8;
 const YIELDS_CROWDED: u32 = 2_000;
 
 /// Sets the policy of all workers.
@@ -101,6 +103,21 @@ impl Idle {
 }
 
 impl Worker {
+    /// Waits for about as long as a steal takes: where all threads do the same they come within that time, and who looked for work
+    /// at once would take from another what that is about to run, and from its cache what it counts.
+    #[inline]
+    pub(crate) fn look_briefly(&self, condition: &dyn Fn() -> bool) {
+        if self.team().is_crowded() {
+            return;
+        }
+        for _ in 0..LOOKS {
+            if condition() {
+                return;
+            }
+            arch::pause();
+        }
+    }
+
     /// If the tasks that ended here were the team's last, those who sleep at a barrier until then
     /// have to be woken. Of several workers that end the last tasks at once, at least one sees the
     /// counts of all behind its fence; a sleeper looks at them once more before it sleeps.

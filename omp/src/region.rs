@@ -218,9 +218,9 @@ fn join_team(leader: &'static Worker) -> &'static Worker {
     leader.check_at_barrier("the end of a parallel region");
     let team = leader.team();
     let helpers = team.size() - 1;
-    leader.wait_until(&|| {
-        team.joined.0.load(Ordering::Acquire) == helpers && crate::barrier::is_quiescent(team)
-    });
+    let joined = || team.joined.0.load(Ordering::Acquire) == helpers;
+    leader.look_briefly(&joined);
+    leader.wait_until(&|| joined() && crate::barrier::is_quiescent(team));
     tsan::acquire(&team.joined);
     tsan::acquire(team.phase());
     leader
@@ -239,7 +239,9 @@ pub(crate) extern "C" fn helper_main(worker: usize) {
     let mut seen = 0;
     loop {
         let number = &worker.order().number;
-        worker.wait_until(&|| number.load(Ordering::Acquire) != seen);
+        let ordered = || number.load(Ordering::Acquire) != seen;
+        worker.look_briefly(&ordered);
+        worker.wait_until(&ordered);
         seen = number.load(Ordering::Acquire);
         help(worker);
     }
