@@ -40,6 +40,9 @@ const START_MS: u64 = 1700;
 const SLACK_MS: u64 = 500;
 /// A gap is longer by so many percent at most; the paths are told by their ends.
 const JITTER: u64 = 4;
+/// The probe keeps the wire's pace: a frame waits for those before it. Where answers come by the clock, ten messages fall into
+/// step with nine answers (`pipe-loss`), and each gap is longer by most of a frame, microseconds.
+const FRAME_US: u64 = 270;
 const HEADS: [&str; 2] = ["can-read", "rt-fusion"];
 const TAILS: [&str; 2] = ["can-write", "rt-control"];
 /// Rounds of a loop, four instructions each, that a job computes for each microsecond of its WCET. With them a job of 100 us
@@ -189,7 +192,8 @@ impl TunedPipes {
     fn measure(&self, context: &Context, setting: &Setting) -> Result<Vec<PathReport>, BenchError> {
         let packets = PACKETS[usize::from(context.long)];
         let longest = self.gaps_us.into_iter().max().unwrap_or(0);
-        let us = packets * longest * (100 + JITTER) / 100 + (START_MS + SLACK_MS) * 1000;
+        let gap = longest * (100 + JITTER) / 100 + FRAME_US;
+        let us = packets * gap + (START_MS + SLACK_MS) * 1000;
         let options = RunOptions {
             for_ns: Some(us * 1000),
             timing: TIMING,
