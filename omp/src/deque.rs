@@ -54,6 +54,8 @@ pub struct Deque<T: 'static> {
     known_top: Cell<isize>,
     ring: AtomicPtr<Ring<T>>,
     source: SlotSource<T>,
+    /// There are no thieves.
+    private: Cell<bool>,
     /// Events of the owner that belong on the line it dirties anyway; see `quiescence`.
     pub(crate) created: AtomicIsize,
     pub(crate) finished: AtomicIsize,
@@ -80,6 +82,7 @@ impl<T: Sync> Deque<T> {
             known_top: Cell::new(0),
             ring: AtomicPtr::new(ptr::null_mut()),
             source,
+            private: Cell::new(false),
             created: AtomicIsize::new(0),
             finished: AtomicIsize::new(0),
             top: TopLine(AtomicIsize::new(0)),
@@ -109,6 +112,12 @@ impl<T: Sync> Deque<T> {
         }
         self.known_top.set(self.top.0.load(Ordering::Acquire));
         (bottom - self.known_top.get()) as usize > limit
+    }
+
+    /// Owner only, before there is a thief, or when none can come any more: whether elements are the owner's alone. A take
+    /// costs no atomic operation then.
+    pub(crate) fn set_private(&self, private: bool) {
+        self.private.set(private);
     }
 
     fn ring(&self, order: Ordering) -> Option<&'static Ring<T>> {
@@ -175,6 +184,10 @@ impl<T: Sync> Deque<T> {
         let bottom = self.bottom.load(Ordering::Relaxed) - 1;
         if bottom < self.top.0.load(Ordering::Relaxed) {
             return None;
+        }
+        if self.private.get() {
+            self.bottom.store(bottom, Ordering::Relaxed);
+            return self.element(bottom);
         }
         self.announce(bottom);
         let top = self.top.0.load(Ordering::SeqCst);

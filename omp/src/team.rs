@@ -188,6 +188,9 @@ impl Team {
 
     /// Starts helpers until there are `size` workers. Returns how many there are.
     pub(crate) fn grow(&'static self, size: u32) -> u32 {
+        if let Some(first) = self.worker(0) {
+            first.deque().set_private(false);
+        }
         while self.live() < size && self.add_helper(self.live()) {
             self.set_live(self.live() + 1);
         }
