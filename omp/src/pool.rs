@@ -52,14 +52,19 @@ impl<T: Slot> Pool<T> {
     /// Owner only: a free descriptor; nothing when memory ran out.
     #[inline]
     pub fn get(&'static self) -> Option<&'static T> {
-        match self.free.get() {
-            Some(slot) => {
-                self.free.set(follow(slot.link().load(Ordering::Relaxed)));
-                tsan::acquire(slot);
-                Some(slot)
-            }
+        match self.get_kept() {
+            Some(slot) => Some(slot),
             None => self.refill(),
         }
+    }
+
+    /// Owner only: a free descriptor, if there is one in the owner's hand.
+    #[inline(always)]
+    pub fn get_kept(&'static self) -> Option<&'static T> {
+        let slot = self.free.get()?;
+        self.free.set(follow(slot.link().load(Ordering::Relaxed)));
+        tsan::acquire(slot);
+        Some(slot)
     }
 
     #[cold]

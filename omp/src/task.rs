@@ -248,7 +248,8 @@ impl Task {
     /// A child of `worker`'s current task, its arguments copied; nothing when memory ran out.
     #[inline]
     pub fn create(worker: &'static Worker, plan: &Blueprint) -> Option<&'static Task> {
-        let task = Self::child(worker, plan.body, plan.flags)?;
+        let task = Self::child(worker, plan.flags)?;
+        task.body.set(Some(plan.body));
         task.copy_arguments(plan);
         tsan::release(task);
         Some(task)
@@ -259,43 +260,51 @@ impl Task {
         if plan.copier.is_some() {
             return Self::create(worker, plan);
         }
-        Self::create_on(worker, plan.body, plan.data, plan.flags)
+        let task = Self::child(worker, plan.flags)?;
+        task.body.set(Some(plan.body));
+        task.argument.set(plan.data);
+        Some(task)
     }
 
-    /// A child of `worker`'s current task whose arguments are `data` itself.
+    /// Runs `body` at once as a child of `worker`'s current task, on its stack and on the creator's data: `self` is the child's
+    /// descriptor, free until now.
     #[inline(always)]
-    pub fn create_on(
+    pub fn run_undeferred(
+        &'static self,
         worker: &'static Worker,
         body: Body,
         data: *mut c_void,
         flags: u32,
-    ) -> Option<&'static Task> {
-        let task = Self::child(worker, body, flags)?;
-        task.argument.set(data);
+    ) {
+        let parent = worker.current();
+        self.begin_child(parent, flags);
+        self.run_on_top(worker, parent, || self.invoke_on(body, data));
+    }
+
+    /// A child of `worker`'s current task without body and arguments.
+    #[inline(always)]
+    fn child(worker: &'static Worker, flags: u32) -> Option<&'static Task> {
+        let task = worker.tasks().get()?;
+        task.begin_child(worker.current(), flags);
         Some(task)
     }
 
-    /// A child of `worker`'s current task without arguments.
     #[inline(always)]
-    fn child(worker: &'static Worker, body: Body, flags: u32) -> Option<&'static Task> {
-        let parent = worker.current();
-        let task = worker.tasks().get()?;
-        task.body.set(Some(body));
-        task.parent.set(Some(parent));
-        task.icv.set(parent.icv.get());
+    fn begin_child(&self, parent: &'static Task, flags: u32) {
+        self.parent.set(Some(parent));
+        self.icv.set(parent.icv.get());
         if parent.has(Flags::CONTROLLED) {
             parent.set(Flags::LENT);
         }
         let group = parent.group.get();
-        task.group.set(group);
+        self.group.set(group);
         let grouped = if group.is_some() { Flags::GROUPED } else { 0 };
-        task.flags
+        self.flags
             .set(flags | grouped | parent.flags.get() & Flags::FINAL);
         if let Some(group) = group {
             group.enter();
         }
         parent.children.set(parent.children.get() + 1);
-        Some(task)
     }
 
     #[inline]
@@ -347,15 +356,20 @@ impl Task {
 
     /// Runs the body.
     #[inline]
-    pub fn invoke(&'static self) {
+    fn invoke(&'static self) {
+        if let Some(body) = self.body.get() {
+            self.invoke_on(body, self.argument.get());
+        }
+    }
+
+    #[inline(always)]
+    fn invoke_on(&'static self, body: Body, argument: *mut c_void) {
         self.stack_base.set(crate::arch::stack_pointer());
         if crate::cancel::is_enabled() && self.is_discarded() {
             return;
         }
-        if let Some(body) = self.body.get() {
-            // SAFETY: the compiler's outlined function with the argument block it expects.
-            unsafe { body(self.argument.get()) };
-        }
+        // SAFETY: the compiler's outlined function with the argument block it expects.
+        unsafe { body(argument) };
     }
 
     #[cold]
@@ -373,10 +387,20 @@ impl Task {
     /// took it from a queue counts it as ended.
     #[inline]
     pub fn run_in_place(&'static self, worker: &'static Worker, parent: &'static Task) {
+        self.run_on_top(worker, parent, || self.invoke());
+    }
+
+    #[inline(always)]
+    fn run_on_top(
+        &'static self,
+        worker: &'static Worker,
+        parent: &'static Task,
+        invoke: impl FnOnce(),
+    ) {
         worker.set_current(self);
         trace::start(worker, self);
         tsan::acquire(self);
-        self.invoke();
+        invoke();
         let worker = Worker::current_here();
         trace::end(worker, self);
         worker.set_current(parent);
@@ -487,12 +511,17 @@ impl Task {
         }
     }
 
-    /// Waits until all children are complete: first by running them on top, where that delays
-    /// nobody, then by setting this stack aside.
+    /// Waits until all children are complete.
+    #[inline(always)]
     pub fn wait_for_children(&'static self, worker: &'static Worker) {
-        if self.children.get() == 0 {
-            return;
+        if self.children.get() != 0 {
+            self.wait_for_some(worker);
         }
+    }
+
+    /// First by running them on top, where that delays nobody, then by setting this stack aside.
+    #[inline(never)]
+    fn wait_for_some(&'static self, worker: &'static Worker) {
         if !self.is_entered(worker.fiber()) {
             report::fatal(format_args!(
                 "taskwait in a task that was left by longjmp: a jump must not leave a task"

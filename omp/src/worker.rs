@@ -216,11 +216,17 @@ impl Worker {
     /// The worker this code runs on now; ask again after anything that may set the stack aside.
     #[inline(always)]
     pub fn current_here() -> &'static Worker {
-        // SAFETY: the thread's word is null or what `set_here` stored.
-        match unsafe { arch::current_worker().cast::<Worker>().as_ref() } {
+        match Self::attached() {
             Some(worker) => worker,
             None => crate::thread::attach(),
         }
+    }
+
+    /// The same, if the kernel thread has one already.
+    #[inline(always)]
+    pub fn attached() -> Option<&'static Worker> {
+        // SAFETY: the thread's word is null or what `set_here` stored.
+        unsafe { arch::current_worker().cast::<Worker>().as_ref() }
     }
 
     /// Makes this kernel thread run as `self`.

@@ -54,28 +54,20 @@ pub unsafe extern "C" fn GOMP_task(
 ) {
     let clauses = flags & (FINAL | DEPEND | PRIORITY | DETACH);
     let plain = deferred && clauses == 0 && copier.is_none();
-    let worker = Worker::current_here();
-    if !plain || worker.current().has(Flags::FINAL) {
-        return task_with_clauses(
-            body, data, copier, size, align, deferred, flags, depend, priority, detach,
-        );
-    }
-    let untied = untied(flags);
-    if worker.has_plenty()
-        && let Some(task) = Task::create_on(worker, body, data, untied)
-    {
-        return task.run_in_place(worker, worker.current());
-    }
-    let (size, align) = (size as usize, align as usize);
-    let plan = Blueprint {
-        body,
-        data,
-        copier,
-        size,
-        align,
-        flags: untied,
+    // Each case is a function of its own, so that none saves registers for another; arguments stay in theirs.
+    let worker = match Worker::attached() {
+        Some(worker) if plain && !worker.current().has(Flags::FINAL) => worker,
+        _ => {
+            return task_with_clauses(
+                body, data, copier, size, align, deferred, flags, depend, priority, detach,
+            );
+        }
     };
-    defer(worker, &plan);
+    if worker.has_plenty() {
+        run_plain(body, data, worker, size, align, flags);
+    } else {
+        defer_plain(body, data, worker, size, align, flags);
+    }
 }
 
 /// What the task's flags say of [`UNTIED`].
@@ -87,7 +79,7 @@ fn untied(flags: c_uint) -> u32 {
     }
 }
 
-/// [`GOMP_task`] with more than a body: apart, so that the common case does not fetch the arguments.
+/// [`GOMP_task`] with more than a body.
 #[inline(never)]
 extern "C" fn task_with_clauses(
     body: Body,
@@ -120,10 +112,42 @@ extern "C" fn task_with_clauses(
     with_clauses(Worker::current_here(), plan, deferred, clauses);
 }
 
-#[inline]
-fn defer(worker: &'static Worker, plan: &Blueprint) {
-    let Some(task) = Task::create(worker, plan) else {
-        return run_now(worker, plan, None);
+/// [`GOMP_task`] with nothing but a body, which may as well run at once.
+#[inline(never)]
+fn run_plain(
+    body: Body,
+    data: *mut c_void,
+    worker: &'static Worker,
+    size: c_long,
+    align: c_long,
+    flags: c_uint,
+) {
+    match worker.tasks().get_kept() {
+        Some(task) => task.run_undeferred(worker, body, data, untied(flags)),
+        None => defer_plain(body, data, worker, size, align, flags),
+    }
+}
+
+/// [`GOMP_task`] with nothing but a body.
+#[inline(never)]
+fn defer_plain(
+    body: Body,
+    data: *mut c_void,
+    worker: &'static Worker,
+    size: c_long,
+    align: c_long,
+    flags: c_uint,
+) {
+    let plan = Blueprint {
+        body,
+        data,
+        copier: None,
+        size: size as usize,
+        align: align as usize,
+        flags: untied(flags),
+    };
+    let Some(task) = Task::create(worker, &plan) else {
+        return run_now(worker, &plan, None);
     };
     worker.count_created();
     worker.enqueue(task);
