@@ -282,16 +282,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_thread_sees_a_double_ended_queue(steps in prop::collection::vec(step(), 0..2000)) {
+        fn one_thread_sees_a_double_ended_queue(
+            steps in prop::collection::vec(step(), 0..2000),
+            private in 0..2000_usize,
+        ) {
             let deque = deque();
+            deque.set_private(true);
             let mut model = VecDeque::new();
-            for (element, step) in elements(steps.len() as u64).into_iter().zip(steps) {
+            for (number, step) in steps.into_iter().enumerate() {
+                let element = memory::place_or_die(AtomicU64::new(number as u64));
+                if number == private {
+                    deque.set_private(false);
+                }
                 match step {
                     Step::Push => {
                         prop_assert_eq!(deque.push(element).is_ok(), true);
                         model.push_back(value(element));
                     }
                     Step::Take => prop_assert_eq!(deque.take().map(value), model.pop_back()),
+                    Step::Steal if number < private => {}
                     Step::Steal => {
                         let stolen = match deque.steal() {
                             Steal::Taken(element) => Some(value(element)),
