@@ -16,7 +16,7 @@ use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::link::Input;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicU16, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64};
 
 /// An endpoint that a VCPU scatters or gathers for.
 struct Shared {
@@ -26,9 +26,10 @@ struct Shared {
     thread: AtomicU64,
     /// Stages that read or write there, by bit.
     stages: AtomicU64,
-    /// What is scattered.
+    /// Whether frames are scattered there, and which.
+    scatters: AtomicBool,
     identifier: AtomicU16,
-    /// Frames that wait for it.
+    /// Those that wait for it.
     queue: Queue,
 }
 
@@ -37,6 +38,7 @@ static ALL: [Shared; MAX_SHARED] = [const {
         vcpu: AtomicU64::new(0),
         thread: AtomicU64::new(0),
         stages: AtomicU64::new(0),
+        scatters: AtomicBool::new(false),
         identifier: AtomicU16::new(ANY),
         queue: Queue::new(),
     }
@@ -92,6 +94,7 @@ pub(crate) fn open(
             shared.identifier.store(stage.identifiers[end], Relaxed);
             if end == 0 {
                 shared.queue.open();
+                shared.scatters.store(true, Relaxed);
             }
         }
         shared.stages.fetch_or(1 << number, Relaxed);
@@ -101,7 +104,8 @@ pub(crate) fn open(
 
 /// The bottom half leaves a frame to those who scatter it.
 pub(crate) fn take(frame: &Frame, at: u64) {
-    for shared in ALL.iter().filter(|one| can::is_for(&one.identifier, frame)) {
+    let scattered = ALL.iter().filter(|one| one.scatters.load(Relaxed));
+    for shared in scattered.filter(|one| can::is_for(&one.identifier, frame)) {
         if shared.queue.put(frame, at) {
             CORE.threads.wakeup(shared.thread.load(Relaxed));
         } else {
