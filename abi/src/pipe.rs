@@ -16,6 +16,9 @@ pub const NONE: u32 = u32::MAX;
 /// No identifier in particular.
 pub const ANY: u16 = u16::MAX;
 
+/// Endpoints of a partition, at most, that Main VCPUs scatter or gather for.
+pub const MAX_SHARED: usize = 8;
+
 /// What is done about a job that used up its budget.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +89,8 @@ pub struct Stage {
     pub vcpu: u32,
     /// Number of the I/O VCPU that serves its endpoint, or [`NONE`].
     pub io: u32,
+    /// Numbers of the Main VCPUs that scatter what it reads there and gather what it writes, or [`NONE`].
+    pub scatter: [u32; 2],
     /// Junction it reads from; 0 is the way in.
     pub from: u32,
     /// Junction it writes to.
@@ -184,4 +189,4 @@ impl Stage {
     }
 }
 
-const _: () = assert!(size_of::<Pipe>() == 48 && size_of::<Stage>() == 128);
+const _: () = assert!(size_of::<Pipe>() == 48 && size_of::<Stage>() == 136);

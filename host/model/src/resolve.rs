@@ -9,7 +9,8 @@ use crate::draft::{
 };
 use crate::pipes::Pipe;
 use crate::pipes::crossing;
-use crate::pipes::described::{self, Described};
+use crate::pipes::described::Described;
+use crate::pipes::scheduled;
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
     Image, Initrd, Kernel, Kind, Partition, PartitionId, Rate, Restart, Run, SharedMemory, Spare,
@@ -58,7 +59,7 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
         resolve_partition(&draft, &board, partition)
     })?;
     for (index, partition) in partitions.iter_mut().enumerate() {
-        described::extend(&mut partition.timing, &pipes, PartitionId(index));
+        scheduled::extend(&mut partition.timing, &pipes, PartitionId(index));
     }
     let mut channels = all(&draft.channels, |channel| resolve_channel(&draft, channel))?;
     channels.extend(crossing::channels(&pipes));

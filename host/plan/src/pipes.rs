@@ -80,6 +80,10 @@ fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> 
         },
         vcpu: number(&pipe.vcpu(index)),
         io: place.io.as_deref().map_or(abi::NONE, number),
+        scatter: place
+            .scatter
+            .each_ref()
+            .map(|name| name.as_deref().map_or(abi::NONE, number)),
         from: stage.from.into(),
         to: stage.to.into(),
         messages: stage.messages as u32,

@@ -7,6 +7,9 @@ use zerocopy::{FromZeros, IntoBytes};
 /// Places of a ring between a last stage in Linux and who carries its messages to other machines.
 pub const OUTWARD_PLACES: u32 = 64;
 
+/// Places of a ring between a last stage and who gathers for its endpoint.
+pub const GATHERED_PLACES: u32 = 16;
+
 /// How messages wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -1,11 +1,11 @@
 //! The CAN controller as a device pipe
 //!
-//! The bottom half is a thread on the I/O VCPU, at the priority of the first stage that reads or writes there. It puts what
+//! The bottom half is a thread on the I/O VCPU, at the priority of the first that it works for. It puts what
 //! came into a queue of each stage that reads it: with an identifier, the frames that have that one. Who writes does so
-//! on the stage's own budget.
+//! on the stage's own budget. Where a Main VCPU scatters or gathers for an endpoint, it stands between ([`share`]).
 
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure};
+use crate::{CORE, Failure, share};
 use bulkhead_abi::can::Frame;
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_abi::name_text;
@@ -51,15 +51,23 @@ pub(crate) fn start(
     opened.map_err(|_| Failure::named("can", "no controller answers"))?;
     println!("can: on the bus at {} bit/s", SETTINGS.bits_per_s);
     let stages = timing.stages.iter().enumerate();
-    for (number, stage) in stages.filter(|(_, stage)| reads(stage)) {
-        READERS.fetch_or(1 << number, Relaxed);
+    for (number, stage) in stages.filter(|(_, stage)| reads(stage) || writes(stage)) {
+        share::open(first, servers, number, stage)?;
+        if !reads(stage) {
+            continue;
+        }
+        if stage.scatter[0] == NONE {
+            READERS.fetch_or(1 << number, Relaxed);
+        }
         IDENTIFIERS[number % STAGES].store(stage.identifiers[0], Relaxed);
         QUEUES[number % STAGES].open();
     }
     let served = users.find(|stage| stage.io != NONE);
     let served = served.ok_or(Failure::named("can", "its endpoints have no I/O VCPU"))?;
     let server = |number: u32| servers.get(number as usize).copied();
-    let (Some(vcpu), Some(cause)) = (server(served.io), server(served.vcpu)) else {
+    let mut shares = served.scatter.into_iter().filter(|vcpu| *vcpu != NONE);
+    let cause = shares.next().unwrap_or(served.vcpu);
+    let (Some(vcpu), Some(cause)) = (server(served.io), server(cause)) else {
         return Err(Failure::named("can", "it has no I/O VCPU"));
     };
     let index = CORE.threads.spawn(first, serve, Binding { vcpu, cause })?;
@@ -79,10 +87,19 @@ fn writes(stage: &Stage) -> bool {
     stage.is_here() && !matches!(name_text(&stage.sink), "" | "trace" | "null")
 }
 
-/// Whether a stage reads frames like this one.
-fn takes(number: usize, frame: &Frame) -> bool {
-    let wanted = IDENTIFIERS[number].load(Relaxed);
+/// Whether a frame is one of those with this identifier.
+pub(crate) fn is_for(identifier: &AtomicU16, frame: &Frame) -> bool {
+    let wanted = identifier.load(Relaxed);
     wanted == ANY || !frame.extended && frame.id == u32::from(wanted)
+}
+
+/// Hands a frame to a stage that reads it.
+pub(crate) fn give(number: usize, frame: &Frame, at: u64) {
+    if QUEUES[number % STAGES].put(frame, at) {
+        stage::shared(number).feed(at);
+    } else {
+        stage::shared(number).dropped.fetch_add(1, Relaxed);
+    }
 }
 
 /// The bottom half.
@@ -92,14 +109,11 @@ extern "C" fn serve(_: u64) -> ! {
     loop {
         PORT.serve(&mut known, |frame, at| {
             let readers = READERS.load(Relaxed);
-            let here = |&number: &usize| readers >> number & 1 != 0 && takes(number, frame);
-            for number in (0..STAGES).filter(here) {
-                if QUEUES[number].put(frame, at) {
-                    stage::shared(number).feed(at);
-                } else {
-                    stage::shared(number).dropped.fetch_add(1, Relaxed);
-                }
+            let here = (0..STAGES).filter(|number| readers >> number & 1 != 0);
+            for number in here.filter(|&number| is_for(&IDENTIFIERS[number], frame)) {
+                give(number, frame, at);
             }
+            share::take(frame, at);
         });
         let counts = [known.overruns, known.malformed, known.bus_offs];
         for (place, count) in WRONG.iter().zip(counts) {

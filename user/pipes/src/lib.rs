@@ -22,6 +22,7 @@ mod memory;
 mod planner;
 mod profile;
 mod seats;
+mod share;
 mod stage;
 mod table;
 mod watch;

@@ -12,7 +12,7 @@ pub(crate) use shared::{
 };
 pub(crate) use wiring::{Common, build, connected};
 
-use crate::{CORE, Failure, LOAD, can, profile, watch};
+use crate::{CORE, Failure, LOAD, can, profile, share, watch};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
@@ -56,6 +56,17 @@ enum Sink {
     Can,
 }
 
+/// Who is told of a message in a buffer.
+#[derive(Clone, Copy)]
+enum Fed {
+    /// A stage that is here.
+    Stage(usize),
+    /// Who gathers, on that VCPU.
+    Gatherer(u32),
+    /// Nobody: who is in another partition looks by itself.
+    Nobody,
+}
+
 /// What a job computes besides its function.
 #[derive(Clone, Copy)]
 enum Computed {
@@ -78,8 +89,8 @@ struct Plan {
     head: usize,
     sink: Sink,
     inputs: [Option<Input>; ENDS],
-    /// With the number of the stage that is fed, if that is here.
-    outputs: [Option<(Output, Option<usize>)>; ENDS],
+    /// With who is fed.
+    outputs: [Option<(Output, Fed)>; ENDS],
     /// Inputs that another partition writes, by bit: it reads by the clock.
     across: u64,
     /// What takes its place where nothing comes there for so many ticks.
@@ -214,7 +225,7 @@ impl Running {
                 CORE.threads
                     .sleep_until(clock::now() + self.plan.period / 8 + 1);
             }
-            feed(*next, clock::now());
+            next.feed(clock::now());
         }
     }
 
@@ -369,7 +380,7 @@ impl Running {
                 room = output.put(message);
             }
             if room {
-                feed(*next, message.put);
+                next.feed(message.put);
             } else {
                 blocked += 1;
             }
@@ -386,10 +397,13 @@ impl Running {
     }
 }
 
-/// A stage that is here is woken; one of another partition looks by itself.
-fn feed(stage: Option<usize>, tick: u64) {
-    if let Some(stage) = stage {
-        shared(stage).feed(tick);
+impl Fed {
+    fn feed(self, tick: u64) {
+        match self {
+            Self::Stage(number) => shared(number).feed(tick),
+            Self::Gatherer(vcpu) => share::wake(vcpu),
+            Self::Nobody => {}
+        }
     }
 }
 

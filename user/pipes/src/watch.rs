@@ -38,6 +38,7 @@ pub(crate) const PAUSE_NS: u64 = 5_000_000;
 const PATHS: usize = 16;
 
 /// Which stage of which pipe.
+#[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) pipe: usize,
     /// Among all stages.

@@ -10,7 +10,7 @@ use crate::document::At;
 use crate::draft::{Draft, EndpointDraft, Field, KindDraft, PartitionDraft, PipeFunctionDraft};
 use crate::rules;
 use crate::system::{Kind, PartitionId, Span};
-use crate::timing::{Order, Place as Rank, Task, Timing, Vcpu, VcpuKind};
+use crate::timing::{Order, Timing, VcpuKind};
 use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_analysis::Reservation;
 use bulkhead_tpipe::assessment::{Judge, budget};
@@ -66,12 +66,12 @@ pub struct Place {
     pub fallback: Option<String>,
     /// Longest time of its function that was measured, nanoseconds.
     pub wcmt_ns: Option<u64>,
-    /// Bottom halves that work for it: endpoint, I/O VCPU, and WCET in nanoseconds.
-    halves: Vec<(String, String, u64)>,
+    /// Bottom halves that work for it.
+    pub(super) halves: Vec<Half>,
     /// In Linux: under SCHED_DEADLINE.
     pub linux: bool,
-    /// A VCPU scatters or gathers for it.
-    shares: bool,
+    /// The Main VCPUs that scatter what it reads and gather what it writes, by their names.
+    pub scatter: [Option<String>; 2],
     /// It reads or writes an endpoint of a component.
     pub at_endpoint: bool,
 }
@@ -82,7 +82,7 @@ impl Pipe {
     pub fn is_run(&self) -> bool {
         self.places.iter().all(|place| match place.linux {
             true => !place.at_endpoint,
-            false => place.core == 0 && !place.shares,
+            false => place.core == 0,
         })
     }
 
@@ -137,9 +137,22 @@ impl<'p> Owner<'p> {
     }
 }
 
-/// What of the bottom half at an endpoint works for a message: endpoint, I/O VCPU, WCET.
-fn half((path, endpoint, _): &End<'_>) -> Option<(String, String, u64)> {
-    Some((path.clone(), endpoint.vcpu.value()?, endpoint.wcet.or(0)?))
+/// What of the bottom half at an endpoint works for a message.
+#[derive(Clone, Debug)]
+pub(super) struct Half {
+    /// Its I/O VCPU.
+    pub(super) io: String,
+    pub(super) wcet_ns: u64,
+    /// The Main VCPU that it works for in the stage's place: who scatters behind it or gathers before it.
+    pub(super) scatter: Option<String>,
+}
+
+fn half((_, endpoint, _): &End<'_>) -> Option<Half> {
+    Some(Half {
+        io: endpoint.vcpu.value()?,
+        wcet_ns: endpoint.wcet.or(0)?,
+        scatter: endpoint.scatter.value(),
+    })
 }
 
 /// Why a pipe cannot be had.
@@ -271,7 +284,7 @@ impl<'d> Described<'d> {
             partition: owner.id,
             core,
             function: function.name.value.clone(),
-            io: halves.first().map(|(_, io, _)| io.clone()),
+            io: halves.first().map(|half| half.io.clone()),
             source: owner.local(&function.reads),
             sink: owner.local(&function.writes),
             identifiers: [source, sink].map(|end| Some(end?.1.identifier.given()?.value as u16)),
@@ -285,7 +298,7 @@ impl<'d> Described<'d> {
             halves,
             linux: owner.linux,
             at_endpoint: both().next().is_some(),
-            shares: both().any(|(_, endpoint, _)| !endpoint.scatter.is_absent()),
+            scatter: [source, sink].map(|end| end?.1.scatter.value()),
         });
         Some(())
     }
@@ -545,47 +558,6 @@ pub(crate) fn endpoints(
         let path = |end: &EndpointDraft| format!("{}.{}", component.name.value, end.name.value);
         component.endpoints.iter().map(move |end| (path(end), end))
     })
-}
-
-/// Adds the VCPUs and jobs of pipes to what a partition schedules.
-pub(crate) fn extend(timing: &mut Timing, pipes: &[Pipe], partition: PartitionId) {
-    for pipe in pipes {
-        let stages = pipe.solved.stages.iter().zip(&pipe.places).enumerate();
-        let here = stages.filter(|(_, (_, place))| place.partition == partition && !place.linux);
-        for (index, (stage, place)) in here {
-            let name = pipe.vcpu(index);
-            let vcpu = timing.vcpus.len();
-            timing.vcpus.push(Vcpu {
-                name: name.clone(),
-                span: pipe.span.clone(),
-                kind: VcpuKind::Main {
-                    capacity_ns: stage.capacity_ns,
-                    period_ns: stage.period_ns,
-                },
-                place: Rank::default(),
-                core: place.core,
-            });
-            let mut task = |name: &str, on: usize, wcet_ns: u64| {
-                timing.tasks.push(Task {
-                    name: name.to_owned(),
-                    span: pipe.span.clone(),
-                    vcpu: on,
-                    cause: vcpu,
-                    after: None,
-                    wcet_ns,
-                    period_ns: stage.period_ns,
-                    deadline_ns: stage.period_ns,
-                });
-            };
-            task(&name, vcpu, stage.capacity_ns);
-            for (_, io, wcet_ns) in &place.halves {
-                let on = timing.vcpus.iter().position(|known| known.name == *io);
-                if let Some(on) = on {
-                    task(&name, on, *wcet_ns);
-                }
-            }
-        }
-    }
 }
 
 /// Whether a VCPU is one for interrupts.

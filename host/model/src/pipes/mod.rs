@@ -7,6 +7,7 @@ pub(crate) mod crossing;
 pub(crate) mod described;
 mod offered;
 mod said;
+pub(crate) mod scheduled;
 pub mod solved;
 
 pub use apart::Apart;

@@ -166,8 +166,9 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.endpoint.*.scatter",
         shape: Shape::Text,
         presence: Default("it is not shared"),
-        meaning: "The main VCPU, of its own, that scatters or gathers for those who share it; its C is enough \
-                  for one message.",
+        meaning: "The main VCPU, of its own, that scatters or gathers for those who share it: what the bottom half \
+                  took it hands to each stage that reads there, and what stages write there it sends. Its C is enough \
+                  for one message; what comes more often than its T waits, and costs nobody else.",
         example: "scatter = \"can-rx\"",
     },
     Key {

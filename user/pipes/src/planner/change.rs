@@ -251,6 +251,7 @@ impl Planner {
                 core: 0,
                 vcpu: NONE,
                 io: NONE,
+                scatter: [NONE; 2],
                 from: stage.from.into(),
                 to: stage.to.into(),
                 messages: stage.messages as u32,

@@ -1,11 +1,11 @@
 //! Plans of stages: what each reads and writes, and the buffers between them
 
 use super::shared::{self, STAGES};
-use super::{Computed, Kept, Plan, Sink, Source};
+use super::{Computed, Fed, Kept, Plan, Sink, Source};
 use crate::crossing::{self, End};
 use crate::table::{self, Entry, PIPES};
-use crate::{Failure, memory};
-use bulkhead_abi::pipe::{Pipe, Stage};
+use crate::{Failure, memory, share};
+use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_buffers::Region;
 use bulkhead_component::Own;
@@ -104,7 +104,12 @@ impl Common {
             heads += usize::from(stage.from == 0);
         }
         let take = |bytes| memory::take(pipe, bytes);
-        connect(&entry.pipe, plans, take).ok_or(Failure::Pipe(
+        let connected = connect(&entry.pipe, plans, take);
+        let gathered = plans.iter_mut().flatten();
+        let gathered = gathered.filter(|plan| plan.gatherer() != NONE);
+        let all =
+            connected.and_then(|()| gathered.map(|plan| leave_to_gatherer(plan, take)).collect());
+        all.ok_or(Failure::Pipe(
             entry.pipe.name,
             "there is no room for its buffers",
         ))
@@ -166,7 +171,7 @@ fn source(pipe: &Pipe, stage: &Stage) -> Source {
 
 fn sink(stage: &Stage, last: bool) -> Sink {
     match name_text(&stage.sink) {
-        _ if !last => Sink::Stages,
+        _ if !last || stage.scatter[1] != NONE => Sink::Stages,
         "" | "null" => Sink::Nothing,
         "trace" => Sink::Trace,
         _ => Sink::Can,
@@ -195,10 +200,28 @@ fn connect(
             let (kind, fed) = (kind(pipe, &reader.stage), reader.number);
             let (input, output) = link::make(kind, &take)?;
             free(&mut plans[to].as_mut()?.inputs, input)?;
-            free(&mut plans[from].as_mut()?.outputs, (output, Some(fed)))?;
+            let output = (output, Fed::Stage(fed));
+            free(&mut plans[from].as_mut()?.outputs, output)?;
         }
     }
     Some(())
+}
+
+/// A buffer from a last stage to who sends its messages.
+fn leave_to_gatherer(
+    plan: &mut Plan,
+    take: impl Fn(usize) -> Option<Region<'static>>,
+) -> Option<()> {
+    let (messages, output) = link::make(Kind::Each(link::GATHERED_PLACES), take)?;
+    let outgoing = share::Outgoing {
+        messages,
+        place: plan.place(),
+        identifier: plan.stage.identifiers[1],
+        patience: plan.period,
+    };
+    share::leave(plan.number, outgoing);
+    let fed = Fed::Gatherer(plan.gatherer());
+    free(&mut plan.outputs, (output, fed))
 }
 
 /// What takes a stage's place where nothing comes from another partition, after how many ticks.
@@ -239,7 +262,7 @@ fn cross(
             End::Reads(input) => plans[to].as_mut().and_then(|plan| plan.reads(input)),
             End::Writes(output) => {
                 let writer = plans[from].as_mut();
-                writer.and_then(|plan| free(&mut plan.outputs, (output, None)))
+                writer.and_then(|plan| free(&mut plan.outputs, (output, Fed::Nobody)))
             }
         };
         fits.ok_or(wrong)?;
@@ -263,6 +286,11 @@ fn free<T>(places: &mut [Option<T>], one: T) -> Option<()> {
 }
 
 impl Plan {
+    /// The VCPU of who sends what it writes, or [`NONE`].
+    fn gatherer(&self) -> u32 {
+        self.stage.scatter[1]
+    }
+
     /// What comes from another partition.
     fn reads(&mut self, input: Input) -> Option<()> {
         let place = self.inputs.iter().position(Option::is_none)?;

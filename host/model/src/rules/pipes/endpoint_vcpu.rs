@@ -4,6 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft};
 use crate::pipes::described::{endpoints, is_io};
 use crate::system::Span;
+use bulkhead_abi::pipe::MAX_SHARED;
 
 crate::rules::rule! {
     Error, "endpoint-vcpu",
@@ -59,6 +60,14 @@ pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'stati
             found.push((name.span.clone(), message, help));
         }
         scatterers.push(&name.value);
+        if scatterers.len() > MAX_SHARED {
+            let message = format!(
+                "`{}` has more than {MAX_SHARED} endpoints that VCPUs scatter for",
+                partition.name.value
+            );
+            let help = "leave `scatter` out where one pipe alone uses an endpoint";
+            found.push((name.span.clone(), message, help));
+        }
     }
     found
 }

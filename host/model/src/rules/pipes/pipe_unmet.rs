@@ -3,7 +3,8 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::pipes::Pipe;
-use crate::pipes::described::{Described, extend};
+use crate::pipes::described::Described;
+use crate::pipes::scheduled::extend;
 use crate::quantity::time_text;
 use crate::system::PartitionId;
 

@@ -8,7 +8,7 @@ use crate::quantity::size_text;
 use crate::resolve::spare;
 use crate::system::{Kind, PartitionId, Span, Spare};
 use bulkhead_abi::repository::{MAX_BUFFERS, MAX_CORES, MAX_FUNCTIONS, MAX_STAGES, MAX_VCPUS};
-use bulkhead_stages::link::Kind as Buffer;
+use bulkhead_stages::link::{GATHERED_PLACES, Kind as Buffer};
 use bulkhead_tpipe::language::Buffering;
 
 crate::rules::rule! {
@@ -95,7 +95,7 @@ fn too_many(name: &str, id: PartitionId, spare: Spare, pipes: &[Pipe]) -> Option
     })
 }
 
-/// Bytes of the buffers between stages of one partition, at most.
+/// Bytes of the buffers between stages of one partition and before those who gather, at most.
 fn buffers(pipe: &Pipe) -> u64 {
     let stages = &pipe.solved.stages;
     let between = |(index, reader): (usize, &crate::pipes::solved::Stage)| {
@@ -107,5 +107,11 @@ fn buffers(pipe: &Pipe) -> u64 {
         let bytes = kind.bytes().unwrap_or(usize::MAX).next_multiple_of(64);
         writers.filter(|writer| writer.to == reader.from).count() as u64 * bytes as u64
     };
-    stages.iter().enumerate().map(between).sum()
+    let gathered = Buffer::Each(GATHERED_PLACES).bytes();
+    let gathered = gathered.unwrap_or(usize::MAX).next_multiple_of(64) as u64;
+    let gatherers = pipe
+        .places
+        .iter()
+        .filter(|place| place.scatter[1].is_some());
+    stages.iter().enumerate().map(between).sum::<u64>() + gatherers.count() as u64 * gathered
 }

@@ -1,0 +1,193 @@
+//! Endpoints that pipes share through a Main VCPU each (003 §3.1.2)
+//!
+//! Who *scatters* takes the frames that the bottom half leaves it, and hands them to every stage that reads there; who
+//! *gathers* takes the messages that stages leave it, and sends them one after the other. Each is a thread on a Main VCPU of
+//! its own, whose budget is for one message: what comes too often costs nobody else.
+
+use crate::stage::{self, STAGES};
+use crate::watch::{self, Place};
+use crate::{CORE, Failure, can};
+use bulkhead_abi::can::Frame;
+use bulkhead_abi::pipe::{ANY, MAX_SHARED, NONE, Stage};
+use bulkhead_can_port::Queue;
+use bulkhead_component::First;
+use bulkhead_sched::NEVER;
+use bulkhead_sched::policy::{Binding, ServerId};
+use bulkhead_slite::Mutex;
+use bulkhead_stages::link::Input;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64};
+
+/// An endpoint that a VCPU scatters or gathers for.
+struct Shared {
+    /// Number of the VCPU, counted from 1; 0: nobody's.
+    vcpu: AtomicU64,
+    /// Index of its thread.
+    thread: AtomicU64,
+    /// Stages that read or write there, by bit.
+    stages: AtomicU64,
+    /// Whether frames are scattered there, and which.
+    scatters: AtomicBool,
+    identifier: AtomicU16,
+    /// Those that wait for it.
+    queue: Queue,
+}
+
+static ALL: [Shared; MAX_SHARED] = [const {
+    Shared {
+        vcpu: AtomicU64::new(0),
+        thread: AtomicU64::new(0),
+        stages: AtomicU64::new(0),
+        scatters: AtomicBool::new(false),
+        identifier: AtomicU16::new(ANY),
+        queue: Queue::new(),
+    }
+}; MAX_SHARED];
+/// What stages leave to be sent, by number of the stage.
+static OUTGOING: [Mutex<Option<Outgoing>>; STAGES] = [const { Mutex::new(None) }; STAGES];
+
+/// Messages of a stage that wait to be sent.
+pub(crate) struct Outgoing {
+    pub(crate) messages: Input,
+    pub(crate) place: Place,
+    pub(crate) identifier: u16,
+    /// For how long the bus is waited for, ticks.
+    pub(crate) patience: u64,
+}
+
+/// Leaves the messages of a stage to who gathers.
+pub(crate) fn leave(number: usize, outgoing: Outgoing) {
+    if let Some(place) = OUTGOING.get(number) {
+        let _kept = place.with(&CORE.threads, |place| *place = Some(outgoing));
+    }
+}
+
+/// Makes the threads of those who scatter or gather for a stage of that number.
+pub(crate) fn open(
+    first: &mut First,
+    servers: &[ServerId],
+    number: usize,
+    stage: &Stage,
+) -> Result<(), Failure> {
+    let bodies: [extern "C" fn(u64) -> !; 2] = [scatter, gather];
+    for (end, &vcpu) in stage
+        .scatter
+        .iter()
+        .enumerate()
+        .filter(|(_, vcpu)| **vcpu != NONE)
+    {
+        let name = u64::from(vcpu) + 1;
+        let shared = ALL
+            .iter()
+            .find(|one| [0, name].contains(&one.vcpu.load(Relaxed)))
+            .ok_or(Failure::named(
+                "can",
+                "too many of its endpoints are shared",
+            ))?;
+        if shared.vcpu.swap(name, Relaxed) == 0 {
+            let server = servers.get(vcpu as usize).copied();
+            let server = server.ok_or(Failure::named("can", "who scatters has no VCPU"))?;
+            let index = CORE
+                .threads
+                .spawn(first, bodies[end], Binding::main(server))?;
+            shared.thread.store(index, Relaxed);
+            shared.identifier.store(stage.identifiers[end], Relaxed);
+            if end == 0 {
+                shared.queue.open();
+                shared.scatters.store(true, Relaxed);
+            }
+        }
+        shared.stages.fetch_or(1 << number, Relaxed);
+    }
+    Ok(())
+}
+
+/// The bottom half leaves a frame to those who scatter it.
+pub(crate) fn take(frame: &Frame, at: u64) {
+    let scattered = ALL.iter().filter(|one| one.scatters.load(Relaxed));
+    for shared in scattered.filter(|one| can::is_for(&one.identifier, frame)) {
+        if shared.queue.put(frame, at) {
+            CORE.threads.wakeup(shared.thread.load(Relaxed));
+        } else {
+            shared.numbers().for_each(lost);
+        }
+    }
+}
+
+/// A message waits for who gathers on that VCPU.
+pub(crate) fn wake(vcpu: u32) {
+    let name = u64::from(vcpu) + 1;
+    if let Some(shared) = ALL.iter().find(|one| one.vcpu.load(Relaxed) == name) {
+        CORE.threads.wakeup(shared.thread.load(Relaxed));
+    }
+}
+
+fn lost(number: usize) {
+    stage::shared(number).dropped.fetch_add(1, Relaxed);
+}
+
+impl Shared {
+    fn of_thread(index: u64) -> &'static Self {
+        let found = ALL.iter().find(|one| one.thread.load(Relaxed) == index);
+        found.unwrap_or_else(|| CORE.threads.exit())
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = usize> + use<> {
+        let stages = self.stages.load(Relaxed);
+        (0..STAGES).filter(move |number| stages >> number & 1 != 0)
+    }
+}
+
+extern "C" fn scatter(index: u64) -> ! {
+    let shared = Shared::of_thread(index);
+    loop {
+        while let Some((words, at)) = shared.queue.oldest() {
+            shared.queue.take();
+            if let Some(frame) = Frame::of(words) {
+                shared
+                    .numbers()
+                    .for_each(|number| can::give(number, &frame, at));
+            }
+        }
+        CORE.threads.block(NEVER);
+    }
+}
+
+extern "C" fn gather(index: u64) -> ! {
+    let shared = Shared::of_thread(index);
+    loop {
+        let mut idle = true;
+        for number in shared.numbers() {
+            idle &= !send_next(number);
+        }
+        if idle {
+            CORE.threads.block(NEVER);
+        }
+    }
+}
+
+/// Sends the oldest message that a stage left; whether there was one. Nobody else has the place.
+fn send_next(number: usize) -> bool {
+    let next = OUTGOING[number].with(&CORE.threads, |outgoing| {
+        let outgoing = outgoing.as_mut()?;
+        let message = outgoing.messages.fresh()?;
+        Some((
+            message,
+            outgoing.place,
+            outgoing.identifier,
+            outgoing.patience,
+        ))
+    });
+    let Some((message, place, identifier, patience)) = next.ok().flatten() else {
+        return false;
+    };
+    if message.is_end() {
+        return true;
+    }
+    if can::write(message.data, identifier, patience) {
+        watch::left(&place, &message, None);
+    } else {
+        lost(number);
+    }
+    true
+}
