@@ -4,8 +4,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;
 
 use super::{
-    ChannelReport, CoreReport, DoorbellReport, FaultReport, PartitionReport, PathReport,
-    RefusedReport, Report, TaskReport,
+    ChannelReport, CoreReport, DoorbellReport, FaultReport, OverrunReport, PartitionReport,
+    PathReport, RefusedReport, Report, TaskReport,
 };
 use crate::figures::{Kind, Spread};
 use crate::run::Ended;
@@ -202,22 +202,34 @@ fn paths_text(paths: &[PathReport], kind: Kind) -> String {
             path.bound_ns.map_or_else(|| "-".into(), us),
             match (path.bound_ns, path.holds()) {
                 (None, _) => String::new(),
-                (_, true) => format!("kept{}", fell_back(path)),
-                (_, false) => format!("NOT KEPT{}", fell_back(path)),
+                (_, true) => format!("kept{}", said_of_stages(path)),
+                (_, false) => format!("NOT KEPT{}", said_of_stages(path)),
             },
         ]
     });
     table(&head, rows)
 }
 
-fn fell_back(path: &PathReport) -> String {
-    match path.fell_back {
-        0 => String::new(),
-        count => format!(
-            ", fell back {count} times, up to {} us old",
+/// What of the pipe's stages did not go as it should.
+fn said_of_stages(path: &PathReport) -> String {
+    let fell_back = (path.fell_back > 0).then(|| {
+        format!(
+            ", fell back {} times, up to {} us old",
+            path.fell_back,
             us(path.oldest_ns)
-        ),
-    }
+        )
+    });
+    let overran = path.overruns.iter().map(|one| {
+        let stopped = if one.stopped { " and stopped it" } else { "" };
+        let OverrunReport {
+            partition,
+            stage,
+            jobs,
+            ..
+        } = one;
+        format!(", {stage} of {partition} overran {jobs} times{stopped}")
+    });
+    fell_back.into_iter().chain(overran).collect()
 }
 
 fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
