@@ -85,12 +85,14 @@ mod tests {
     use super::*;
     use crate::plan::Plan;
 
-    /// Of these jobs of a stage with 2 ms in every 10 ms, how many overran.
+    /// Of these jobs of a stage with 20 ms in every 100 ms, how many overran.
     fn overruns(on_purpose: bool, jobs: u64) -> u64 {
-        let plan: Plan = "each/emit,2000000,10000000,0,1,1,1".parse().expect("plan");
+        let plan: Plan = "each/emit,20000000,100000000,0,1,1,1"
+            .parse()
+            .expect("plan");
         let mut budget = Budget::new(&plan.pipes[0].stages[0], on_purpose);
         let overran = (1..=jobs).map(|job| {
-            budget.begin(job * ticks_of(10_000_000), used_ns());
+            budget.begin(job * ticks_of(100_000_000), used_ns());
             u64::from(budget.overran())
         });
         overran.sum()
@@ -105,10 +107,12 @@ mod tests {
 
     #[test]
     fn who_sleeps_uses_nothing() {
-        let plan: Plan = "each/emit,1000000,10000000,0,1,1,1".parse().expect("plan");
+        let plan: Plan = "each/emit,20000000,100000000,0,1,1,1"
+            .parse()
+            .expect("plan");
         let mut budget = Budget::new(&plan.pipes[0].stages[0], false);
         budget.begin(0, used_ns());
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(std::time::Duration::from_millis(40));
         assert!(!budget.overran());
     }
 

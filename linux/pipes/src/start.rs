@@ -418,3 +418,74 @@ fn memory(bytes: usize) -> Option<Region<'static>> {
     let from = all.as_ptr().align_offset(64);
     all.get(from..from + words).map(Region::from_words)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_abi::pipe::OnOverrun;
+    use std::thread;
+
+    /// A pipe of two stages without reservations, of which the first one's hundredth job overruns, until it is halted, or 105
+    /// messages have left it. The numbers of what left, overruns and whether it halted itself.
+    fn overrun(on_overrun: OnOverrun) -> (Vec<u64>, u64, bool) {
+        // Budgets that no other job uses up, however busy the machine is.
+        let text = "each/sample,20000000,2000000,0,1,1,1/emit,20000000,2000000,1,2,1,200";
+        let mut plan: Plan = text.parse().expect("a plan");
+        let pipe = &mut plan.pipes[0];
+        let [first, last] = &mut pipe.stages[..] else {
+            panic!("two stages")
+        };
+        (first.source, first.on_overrun) = (Source::Timer(first.period_ns), on_overrun);
+        last.traced = true;
+        let (sender, left) = sync_channel(NOTES);
+        let around = Around {
+            overrun: Some("sample"),
+            ..Around::default()
+        };
+        let (ready, _) = Builder::new(pipe, &around).build(&sender).expect("built");
+        let (shared, halt) = (Arc::clone(&ready[0].shared), ready[0].halt.clone());
+        let woken: Vec<_> = ready.iter().map(|one| Arc::clone(&one.shared)).collect();
+        let threads = ready.into_iter().map(|one| thread::spawn(|| one.run()));
+        let threads: Vec<_> = threads.collect();
+        for (shared, thread) in woken.iter().zip(&threads) {
+            // Nobody else sets it.
+            let _ = shared.thread.set(thread.thread().clone());
+            thread.thread().unpark();
+        }
+        while !halt.is_halted() && woken[1].jobs.load(Relaxed) < 105 {
+            thread::yield_now();
+        }
+        let itself = halt.is_halted();
+        halt.halt();
+        for thread in threads {
+            thread.join().expect("a stage that ends");
+        }
+        let numbers = left.try_iter().map(|left| left.message.entries[0].number);
+        (numbers.collect(), shared.overruns.load(Relaxed), itself)
+    }
+
+    #[test]
+    fn what_a_job_sends_that_overruns_is_dropped() {
+        let (numbers, overruns, halted) = overrun(OnOverrun::Skip);
+        assert!(
+            numbers.len() >= 99 && !numbers.contains(&100),
+            "{numbers:?}"
+        );
+        assert!(numbers.is_sorted() && numbers.contains(&99));
+        assert_eq!((overruns, halted), (1, false));
+    }
+
+    #[test]
+    fn what_a_job_sends_that_overruns_is_sent_where_that_is_only_reported() {
+        let (numbers, overruns, halted) = overrun(OnOverrun::Report);
+        assert!(numbers.contains(&100), "{numbers:?}");
+        assert_eq!((overruns, halted), (1, false));
+    }
+
+    #[test]
+    fn a_pipe_stops_whose_job_overran_and_its_threads_end() {
+        let (numbers, overruns, halted) = overrun(OnOverrun::Stop);
+        assert!(!numbers.contains(&100) && numbers.iter().all(|&number| number < 100));
+        assert_eq!((overruns, halted), (1, true));
+    }
+}
