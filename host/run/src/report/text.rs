@@ -364,6 +364,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_stages_did_wrong_stands_behind_their_path() {
+        let overran = |stage: &str, jobs, stopped| OverrunReport {
+            partition: "linux".into(),
+            stage: stage.into(),
+            jobs,
+            stopped,
+        };
+        let mut path = PathReport::default();
+        assert_eq!(said_of_stages(&path), "");
+        path.overruns = vec![overran("filter", 3, false), overran("emit", 1, true)];
+        (path.fell_back, path.oldest_ns) = (2, 5_000);
+        assert_eq!(
+            said_of_stages(&path),
+            ", fell back 2 times, up to 5.00 us old, filter of linux overran 3 times, emit of linux overran 1 times and stopped it"
+        );
+    }
+
+    #[test]
     fn an_empty_report_has_only_a_headline() {
         let report = Report {
             system: "drive".into(),
