@@ -35,6 +35,13 @@ pub enum OnOverrun {
 impl OnOverrun {
     /// All of them, by number.
     pub const ALL: [Self; 3] = [Self::Skip, Self::Stop, Self::Report];
+
+    /// That of a number; [`Self::Skip`] where there is none: what is not known to be in time is not sent.
+    #[must_use]
+    pub fn of(number: u32) -> Self {
+        let mut all = Self::ALL.into_iter();
+        all.find(|one| *one as u32 == number).unwrap_or_default()
+    }
 }
 
 /// What follows.

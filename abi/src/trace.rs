@@ -36,6 +36,9 @@ pub enum EventKind {
     /// An end of the path that was promised last: the name of its function; `sequence` 0: the first, 1: the last; `a` messages per
     /// second that are required of it, millionths, or 0.
     PathEnd = 10,
+    /// A job of a stage of a pipe needed more than its budget, `sequence` such jobs so far: `a` 1 where its pipe stopped since; `b` the
+    /// stage's place in its pipe.
+    StageOverran = 11,
 }
 
 /// One event.

@@ -13,7 +13,7 @@ use crate::error::PlanError;
 use crate::interrupts::end_name;
 use crate::manifest::{
     ChannelManifest, Confined, ConsoleManifest, Machine, Manifest, PartitionManifest, PathManifest,
-    Region, Sizes, StreamManifest,
+    Region, Sizes, StageManifest, StreamManifest,
 };
 use crate::pcie::{Bus, Placed, emulator_words, forwards};
 use crate::purpose::Purpose;
@@ -60,15 +60,15 @@ fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
     let solved = &pipe.solved;
     let name = |stage: usize| pipe.places[stage].function.clone();
     let required = solved.requirement.map(|required| required.flow);
-    let all = system.partitions.iter().enumerate();
-    let through = all.filter(|(index, _)| pipe.runs_in(PartitionId(*index)));
-    let through: Vec<_> = through.map(|(_, one)| one.name.clone()).collect();
+    let runs = |stage: usize| system.partition(pipe.places[stage].partition).name.clone();
+    let stage = |stage: usize| StageManifest {
+        function: name(stage),
+        partition: runs(stage),
+    };
+    let stages: Vec<_> = (0..pipe.places.len()).map(stage).collect();
     let path = |path: &solved::Path| PathManifest {
-        through: through.clone(),
-        partition: system
-            .partition(pipe.places[path.tail].partition)
-            .name
-            .clone(),
+        stages: stages.clone(),
+        partition: runs(path.tail),
         pipe: pipe.name.clone(),
         number: (path.tail as u64) << 8 | path.head as u64,
         ends: [name(path.head), name(path.tail)],

@@ -170,9 +170,9 @@ pub struct PathManifest {
     pub partition: String,
     /// Its pipe.
     pub pipe: String,
-    /// All partitions that run stages of the pipe.
+    /// The pipe's stages, by their places.
     #[serde(default)]
-    pub through: Vec<String>,
+    pub stages: Vec<StageManifest>,
     /// Its number in [`bulkhead_abi::trace::EventKind::Delivered`].
     pub number: u64,
     /// First and last function.
@@ -183,6 +183,15 @@ pub struct PathManifest {
     pub loss: f64,
     /// Messages per second that are required, if any are.
     pub throughput: Option<f64>,
+}
+
+/// A stage of a pipe.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StageManifest {
+    /// Its function.
+    pub function: String,
+    /// The partition that runs it.
+    pub partition: String,
 }
 
 /// Sizes of the trusted base, bytes.

@@ -9,5 +9,6 @@
 pub mod functions;
 pub mod link;
 pub mod message;
+pub mod overrun;
 pub mod pace;
 pub mod work;

@@ -44,9 +44,33 @@ impl Pace {
     }
 }
 
+/// The tick at which who reads by the clock looks next, having looked at `last`, or being to have. While something `waits` no look is
+/// left out, even if its time has passed: else a reader that takes no more than comes would be late ever after.
+#[must_use]
+pub fn next_look(last: u64, period: u64, now: u64, waits: bool) -> u64 {
+    let period = period.max(1);
+    let passed = match waits {
+        true => 1,
+        false => (now.saturating_sub(last) / period).max(1),
+    };
+    last.saturating_add(passed.saturating_mul(period))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Pace;
+    use super::{Pace, next_look};
+
+    #[test]
+    fn looks_that_were_missed_are_made_up_for_while_something_waits() {
+        // In time, late by less than a period, and by more.
+        for now in [100, 199, 200, 201, 299] {
+            assert_eq!(next_look(100, 100, now, false), 200);
+        }
+        assert_eq!(next_look(100, 100, 350, false), 300);
+        assert_eq!(next_look(100, 100, 350, true), 200);
+        assert_eq!(next_look(100, 0, 100, false), 101);
+        assert_eq!(next_look(u64::MAX, 100, 0, true), u64::MAX);
+    }
 
     #[test]
     fn as_many_jobs_as_a_budget_pays_for_are_released_in_a_period() {

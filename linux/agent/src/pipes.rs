@@ -1,9 +1,12 @@
 //! The stages that the tool placed in this Linux
 //!
 //! They start before the partition is announced, so that who feeds them finds them there; what a stage did is said once a second.
+//!
+//! Argument words: `rounds=COUNT` of a loop that each job computes for each microsecond of its budget; `overrun=FUNCTION`: every hundredth job of
+//! that function needs half a job more than its budget.
 
 use crate::console::say;
-use bulkhead_linux::{Error, Partition, Trace};
+use bulkhead_linux::{Error, Partition, Trace, cut_exactly};
 use bulkhead_linux_pipes::{Around, Plan, Stages, start};
 use std::path::Path;
 
@@ -34,9 +37,15 @@ impl Pipes {
                 .argument("rounds")
                 .and_then(|word| word.parse().ok())
                 .unwrap_or(0),
+            overrun: partition.argument("overrun"),
             outward: Some(Path::new(OUTWARD)),
             ..Around::default()
         };
+        if let Err(error) = cut_exactly() {
+            say(format_args!(
+                "agent: a stage that overruns is not cut before Linux's next tick, and others wait until then: {error}"
+            ));
+        }
         let (stages, refused) = start(&plan, &around)?;
         for count in stages.counts() {
             say(format_args!(
@@ -62,9 +71,10 @@ impl Pipes {
         }
         for count in self.stages.counts() {
             let (pipe, stage, jobs) = (count.pipe, count.stage, count.jobs);
+            let stopped = if count.halted { ", stopped" } else { "" };
             say(format_args!(
-                "pipe {pipe} stage {stage}: {jobs} jobs, {} dropped, fell back {} times",
-                count.dropped, count.fallbacks
+                "pipe {pipe} stage {stage}: {jobs} jobs, {} overruns, {} dropped, fell back {} times{stopped}",
+                count.overruns, count.dropped, count.fallbacks
             ));
         }
     }

@@ -38,7 +38,7 @@ pub use bytes::{BytesReader, BytesWriter};
 pub use can::Can;
 pub use channel::{Channel, Description, Kind, Role};
 pub use clock::{frequency_hz, ticks};
-pub use deadline::{keep_to_core, lock_memory, reserve};
+pub use deadline::{cut_exactly, keep_to_core, lock_memory, reserve, used_ns};
 pub use error::Error;
 pub use link::{Link, Peer};
 pub use messages::{Message, Received, Receiver, Sender};

@@ -1,11 +1,14 @@
 //! Stages as threads: each has its reservation before any of its pipe begins
 
+use crate::budget::Halt;
 use crate::plan::{Pipe, Place, Stage};
 use crate::stage::{Ready, Shared};
 use crate::start::StartError;
-use bulkhead_linux::{Error, keep_to_core, reserve};
+use bulkhead_abi::name_field;
+use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_linux::{Error, Trace, keep_to_core, reserve, ticks};
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -17,8 +20,42 @@ pub(crate) struct Running {
     pub(crate) place: usize,
     pub(crate) function: String,
     pub(crate) shared: Arc<Shared>,
-    /// Of its fallbacks, those that were recorded.
-    pub(crate) recorded: AtomicU64,
+    pub(crate) halt: Halt,
+    /// Of its fallbacks, and of its overruns, those that were recorded.
+    recorded: [AtomicU64; 2],
+}
+
+impl Running {
+    /// Records whether it fell back, or jobs of it overran, since the last call.
+    pub(crate) fn record(&self, trace: &Trace) {
+        let Shared {
+            fallbacks,
+            oldest,
+            overruns,
+            ..
+        } = &*self.shared;
+        let counts = [
+            (EventKind::FellBack, fallbacks),
+            (EventKind::StageOverran, overruns),
+        ];
+        for ((kind, count), recorded) in counts.into_iter().zip(&self.recorded) {
+            let count = count.load(Acquire);
+            if recorded.swap(count, Relaxed) == count {
+                continue;
+            }
+            trace.write(&Event {
+                ticks: ticks(),
+                kind: kind as u32,
+                sequence: count as u32,
+                a: match kind {
+                    EventKind::FellBack => oldest.load(Relaxed),
+                    _ => self.halt.is_halted().into(),
+                },
+                b: self.place as u64,
+                name: name_field(&self.pipe),
+            });
+        }
+    }
 }
 
 /// The threads of a pipe, each with its reservation, that wait for the word.
@@ -63,7 +100,8 @@ impl Reserved {
             place: ready.place,
             function: ready.stage.function.clone(),
             shared: Arc::clone(&shared),
-            recorded: AtomicU64::new(0),
+            halt: ready.halt.clone(),
+            recorded: Default::default(),
         });
         let thread = thread::spawn(move || {
             let stage = &ready.stage;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod begin;
+mod budget;
 mod packed;
 mod plan;
 mod stage;

@@ -2,7 +2,7 @@
 
 use crate::plan::{Crossing, Pipe, Place, Plan, Source, Stage};
 use bulkhead_abi::name_text;
-use bulkhead_abi::pipe::{self, NONE, Pipes};
+use bulkhead_abi::pipe::{self, NONE, OnOverrun, Pipes};
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
@@ -71,6 +71,7 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage) -> Stage {
         // What goes on to others has left the pipe here, and its delay ends here.
         traced: ["trace", BRIDGE].contains(&name_text(&stage.sink)),
         bridged: name_text(&stage.sink) == BRIDGE,
+        on_overrun: OnOverrun::of(stage.on_overrun),
         fallback: match (pipe.max_age_ns, name_text(&stage.fallback)) {
             (0, _) | (_, "") => None,
             (age_ns, name) => Some((age_ns, name.to_owned())),
@@ -103,6 +104,7 @@ mod tests {
             core,
             from,
             to: from + 1,
+            on_overrun: from + 1,
             ..pipe::Stage::default()
         };
         let crossing = pipe::Crossing {
@@ -126,6 +128,13 @@ mod tests {
         assert_eq!(
             pipe.stages.iter().map(|one| one.place).collect::<Vec<_>>(),
             [Place::Core(1), Place::Elsewhere]
+        );
+        assert_eq!(
+            pipe.stages
+                .iter()
+                .map(|one| one.on_overrun)
+                .collect::<Vec<_>>(),
+            [OnOverrun::Stop, OnOverrun::Report]
         );
         assert_eq!(pipe.stages[0].source, Source::Timer(7));
         assert_eq!(pipe.crossings[0].channel, "steer.1-2");

@@ -2,8 +2,9 @@
 //!
 //! `PIPE+PIPE…`, a pipe `newest/STAGE/STAGE…` or `each/STAGE…`, a stage
 //! `FUNCTION,C,T,FROM,TO,MESSAGES,PLACES[,IDENTIFIER]`: nanoseconds; junctions, 0 the way in; jobs in a budget; places in each
-//! buffer before it; the identifier, hexadecimal, of what a first stage reads and a last one writes.
+//! buffer before it; the identifier, hexadecimal, of what a first stage reads and a last one writes. Overruns are counted, nothing more.
 
+use bulkhead_abi::pipe::OnOverrun;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -89,6 +90,8 @@ pub struct Stage {
     pub bridged: bool,
     /// What takes its place where nothing comes from another partition for so many nanoseconds.
     pub fallback: Option<(u64, String)>,
+    /// What is done about a job that needs more than its budget.
+    pub on_overrun: OnOverrun,
 }
 
 /// What is wrong with the word.
@@ -156,6 +159,7 @@ fn stage(text: &str) -> Option<Stage> {
         traced: false,
         bridged: false,
         fallback: None,
+        on_overrun: OnOverrun::Report,
     })
 }
 

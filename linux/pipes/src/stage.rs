@@ -1,16 +1,19 @@
 //! A stage: a thread with a reservation, released by data, or by its clock where it reads across partitions
 
+use crate::budget::{Budget, Halt};
 use crate::plan::{Source, Stage};
 use bulkhead_abi::can::Frame;
+use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_abi::status::State;
-use bulkhead_linux::{Can, Peer, frequency_hz, ticks};
+use bulkhead_linux::{Can, Peer, frequency_hz, ticks, used_ns};
 use bulkhead_stages::link::Output;
 use bulkhead_stages::message::Message;
-use bulkhead_stages::pace::Pace;
+use bulkhead_stages::overrun;
+use bulkhead_stages::pace::{Pace, next_look};
 use bulkhead_stages::work::{Taken, Work};
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
@@ -26,6 +29,9 @@ pub(crate) struct Shared {
     /// Tick of the first arrival that no job has taken; 0 = none.
     arrived: AtomicU64,
     pub(crate) jobs: AtomicU64,
+    /// Jobs that needed more than their budget.
+    pub(crate) overruns: AtomicU64,
+    /// Messages that found no room in time.
     pub(crate) dropped: AtomicU64,
     /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
     pub(crate) fallbacks: AtomicU64,
@@ -75,6 +81,9 @@ pub(crate) struct Ready {
     /// Of its messages, only the newest counts.
     pub(crate) newest: bool,
     pub(crate) rounds: u64,
+    pub(crate) budget: Budget,
+    /// Of its pipe.
+    pub(crate) halt: Halt,
     /// Of a first stage that loses nothing: who has to be up before it begins.
     pub(crate) awaits: Option<Arc<Vec<Peer>>>,
     /// Where what leaves is recorded, if it is.
@@ -82,6 +91,7 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
+    /// Until its pipe has stopped itself: nobody starts it again before the partition.
     pub(crate) fn run(mut self) {
         let mut pace = Pace::new(ticks_of(self.stage.period_ns), self.stage.messages);
         while !self.others_are_up() {
@@ -90,39 +100,77 @@ impl Ready {
         let mut clock = ticks();
         self.work.begin_anew(clock, self.stage.places);
         loop {
-            let (mut source, arrival) = self.wait(&mut clock, &pace);
+            let (source, arrival) = self.wait(&mut clock, &pace);
             let release = pace.release(arrival);
             sleep_until(release);
-            self.shared.arrived.store(0, Relaxed);
-            if self.newest && source.is_some() {
-                source = self.waiting_frames().last().or(source);
-            }
-            let taken = match self.clocked {
-                true => self.work.look(ticks()),
-                false => self.work.take(source),
-            };
-            let stale = taken.as_ref().and_then(Taken::fell_back);
-            self.shared
-                .fallbacks
-                .fetch_add(u64::from(stale.is_some()), Relaxed);
-            self.shared.oldest.fetch_max(stale.unwrap_or(0), Relaxed);
-            if self.work.is_over() {
+            let used = used_ns();
+            let taken = self.take(source);
+            let stale = taken.as_ref().is_some_and(|one| one.fell_back().is_some());
+            if self.is_over(stale) {
                 self.pass_end();
+                if self.halt.is_halted() {
+                    return;
+                }
             }
-            let Some(taken) = taken else {
+            let Some(taken) = taken.filter(|_| !self.halt.is_halted()) else {
                 continue;
             };
             pace.note(release);
-            compute(self.rounds);
-            if let Some(message) = self.work.compute(taken) {
-                let waited = self.send(message);
-                if waited && matches!(self.stage.source, Source::Timer(_)) {
-                    // What was not made meanwhile is not made up for: it would be late, and all behind it.
-                    clock = clock.max(ticks());
-                }
+            self.budget.begin(release, used);
+            let waited = self.job(taken);
+            if waited && matches!(self.stage.source, Source::Timer(_)) {
+                // What was not made meanwhile is not made up for: it would be late, and all behind it.
+                clock = clock.max(ticks());
             }
             self.shared.jobs.fetch_add(1, Relaxed);
         }
+    }
+
+    /// What the next job works on, if there is any.
+    fn take(&mut self, mut source: Option<([u64; 2], u64)>) -> Option<Taken> {
+        self.shared.arrived.store(0, Relaxed);
+        if self.newest && source.is_some() {
+            source = self.waiting_frames().last().or(source);
+        }
+        let taken = match self.clocked {
+            true => self.work.look(ticks()),
+            false => self.work.take(source),
+        };
+        if let Some(age) = taken.as_ref().and_then(Taken::fell_back) {
+            self.shared.fallbacks.fetch_add(1, Relaxed);
+            self.shared.oldest.fetch_max(age, Relaxed);
+        }
+        taken
+    }
+
+    /// Whether no message comes any more. From who is not there no end comes, so who falls back does not wait for it.
+    fn is_over(&self, stale: bool) -> bool {
+        let halted = self.halt.is_halted();
+        match self.stage.source {
+            Source::Stages => self.work.is_over() || stale && halted,
+            _ => halted,
+        }
+    }
+
+    /// Computes, and sends what may be sent; whether it had to wait for room.
+    fn job(&mut self, taken: Taken) -> bool {
+        compute(self.rounds);
+        let answer = self.work.compute(taken);
+        match (answer, self.may_send()) {
+            (Some(message), true) => self.send(message),
+            _ => false,
+        }
+    }
+
+    /// What is done about a job that needed more than its budget.
+    fn may_send(&mut self) -> bool {
+        if !self.budget.overran() {
+            return true;
+        }
+        let sends = overrun::may_send(self.stage.on_overrun, || self.halt.halt());
+        // Who reads the count finds the pipe halted by it.
+        self.shared.overruns.fetch_add(1, Release);
+        sends
     }
 
     /// The frames that wait: in four slots each overwrites the one before.
@@ -164,11 +212,11 @@ impl Ready {
 
     /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
     fn wait_by_clock(&mut self, clock: &mut u64, pace: &Pace) -> u64 {
-        let period = ticks_of(self.stage.period_ns).max(1);
-        if self.work.waiting().is_some() && pace.release(*clock) == *clock {
+        let waits = self.work.waiting().is_some();
+        if waits && pace.release(*clock) == *clock {
             return *clock;
         }
-        *clock += (ticks().saturating_sub(*clock) / period).max(1) * period;
+        *clock = next_look(*clock, ticks_of(self.stage.period_ns), ticks(), waits);
         sleep_until(*clock);
         *clock
     }
@@ -228,8 +276,12 @@ impl Ready {
             waited = true;
             if put_in_time(output, &message, period) {
                 feed(next.as_deref(), message.put);
-            } else {
-                self.shared.dropped.fetch_add(1, Relaxed);
+                continue;
+            }
+            self.shared.dropped.fetch_add(1, Relaxed);
+            // It has used up its time like a job that uses up its budget.
+            if self.stage.on_overrun == OnOverrun::Stop {
+                self.halt.halt();
             }
         }
         waited
@@ -255,7 +307,7 @@ fn sleep_until(tick: u64) {
 }
 
 /// As a job of an rtos partition does (`bulkhead_component::load`): the same instructions.
-fn compute(rounds: u64) {
+pub(crate) fn compute(rounds: u64) {
     for round in 0..rounds {
         black_box(round);
     }

@@ -1,6 +1,7 @@
 //! Builds all stages of a plan, and starts each pipe as a whole
 
 use crate::begin::{Reserved, Running};
+use crate::budget::{Budget, Halt};
 use crate::plan::{Crossing, Pipe, Place, Plan, Source, Stage};
 use crate::stage::{Left, Places, Ready, Shared, ticks_of};
 use bulkhead_abi::name_field;
@@ -33,6 +34,8 @@ pub struct Around<'a> {
     pub interface: Option<&'a str>,
     /// Rounds of a loop that a job computes for each microsecond of its budget.
     pub rounds: u64,
+    /// The function of which every hundredth job needs more than its budget.
+    pub overrun: Option<&'a str>,
     /// The folder in which the bridge looks for the buffers of last stages.
     pub outward: Option<&'a Path>,
 }
@@ -87,6 +90,10 @@ pub struct Count<'s> {
     pub stage: &'s str,
     /// Jobs.
     pub jobs: u64,
+    /// Jobs that needed more than their budget.
+    pub overruns: u64,
+    /// Its pipe has stopped itself.
+    pub halted: bool,
     /// Messages that found no room in time.
     pub dropped: u64,
     /// Jobs in which its fallback took its place.
@@ -109,25 +116,17 @@ impl Stages {
             pipe: &running.pipe,
             stage: &running.function,
             jobs: running.shared.jobs.load(Relaxed),
+            overruns: running.shared.overruns.load(Relaxed),
+            halted: running.halt.is_halted(),
             dropped: running.shared.dropped.load(Relaxed),
             fallbacks: running.shared.fallbacks.load(Relaxed),
         })
     }
 
-    /// Records what left since the last call, and which stages fell back.
+    /// Records what left since the last call, and which stages fell back or overran.
     pub fn record(&self, trace: &Trace) {
         for running in &self.stages {
-            let count = running.shared.fallbacks.load(Relaxed);
-            if running.recorded.swap(count, Relaxed) != count {
-                trace.write(&Event {
-                    ticks: ticks(),
-                    kind: EventKind::FellBack as u32,
-                    sequence: count as u32,
-                    a: running.shared.oldest.load(Relaxed),
-                    b: running.place as u64,
-                    name: name_field(&running.pipe),
-                });
-            }
+            running.record(trace);
         }
         for Left {
             message,
@@ -188,6 +187,7 @@ struct Builder<'b> {
     inputs: Vec<[Option<Input>; ENDS]>,
     outputs: Vec<Vec<(Output, Option<Arc<Shared>>)>>,
     shared: Vec<Arc<Shared>>,
+    halt: Halt,
     /// Inputs from other partitions, by bit.
     across: Vec<u64>,
     awaits: Vec<Peer>,
@@ -203,6 +203,7 @@ impl<'b> Builder<'b> {
             inputs: (0..count).map(|_| [const { None }; ENDS]).collect(),
             outputs: (0..count).map(|_| Vec::new()).collect(),
             shared: (0..count).map(|_| Arc::default()).collect(),
+            halt: Halt::default(),
             across: vec![0; count],
             awaits: Vec::new(),
             channels: Vec::new(),
@@ -368,6 +369,8 @@ impl<'b> Builder<'b> {
             clocked: self.across[number] != 0,
             newest: !self.pipe.each,
             rounds: stage.runtime_ns / u64::from(stage.messages.max(1)) / 1000 * self.around.rounds,
+            budget: Budget::new(stage, self.around.overrun == Some(&stage.function)),
+            halt: self.halt.clone(),
             awaits: waits.then(|| Arc::clone(awaits)),
             left: stage.traced.then(|| (left.clone(), places)),
         })
@@ -414,4 +417,75 @@ fn memory(bytes: usize) -> Option<Region<'static>> {
     let all = all.leak();
     let from = all.as_ptr().align_offset(64);
     all.get(from..from + words).map(Region::from_words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_abi::pipe::OnOverrun;
+    use std::thread;
+
+    /// A pipe of two stages without reservations, of which the first one's hundredth job overruns, until it is halted, or 105
+    /// messages have left it. The numbers of what left, overruns and whether it halted itself.
+    fn overrun(on_overrun: OnOverrun) -> (Vec<u64>, u64, bool) {
+        // Budgets that no other job uses up, however busy the machine is.
+        let text = "each/sample,20000000,2000000,0,1,1,1/emit,20000000,2000000,1,2,1,200";
+        let mut plan: Plan = text.parse().expect("a plan");
+        let pipe = &mut plan.pipes[0];
+        let [first, last] = &mut pipe.stages[..] else {
+            panic!("two stages")
+        };
+        (first.source, first.on_overrun) = (Source::Timer(first.period_ns), on_overrun);
+        last.traced = true;
+        let (sender, left) = sync_channel(NOTES);
+        let around = Around {
+            overrun: Some("sample"),
+            ..Around::default()
+        };
+        let (ready, _) = Builder::new(pipe, &around).build(&sender).expect("built");
+        let (shared, halt) = (Arc::clone(&ready[0].shared), ready[0].halt.clone());
+        let woken: Vec<_> = ready.iter().map(|one| Arc::clone(&one.shared)).collect();
+        let threads = ready.into_iter().map(|one| thread::spawn(|| one.run()));
+        let threads: Vec<_> = threads.collect();
+        for (shared, thread) in woken.iter().zip(&threads) {
+            // Nobody else sets it.
+            let _ = shared.thread.set(thread.thread().clone());
+            thread.thread().unpark();
+        }
+        while !halt.is_halted() && woken[1].jobs.load(Relaxed) < 105 {
+            thread::yield_now();
+        }
+        let itself = halt.is_halted();
+        halt.halt();
+        for thread in threads {
+            thread.join().expect("a stage that ends");
+        }
+        let numbers = left.try_iter().map(|left| left.message.entries[0].number);
+        (numbers.collect(), shared.overruns.load(Relaxed), itself)
+    }
+
+    #[test]
+    fn what_a_job_sends_that_overruns_is_dropped() {
+        let (numbers, overruns, halted) = overrun(OnOverrun::Skip);
+        assert!(
+            numbers.len() >= 99 && !numbers.contains(&100),
+            "{numbers:?}"
+        );
+        assert!(numbers.is_sorted() && numbers.contains(&99));
+        assert_eq!((overruns, halted), (1, false));
+    }
+
+    #[test]
+    fn what_a_job_sends_that_overruns_is_sent_where_that_is_only_reported() {
+        let (numbers, overruns, halted) = overrun(OnOverrun::Report);
+        assert!(numbers.contains(&100), "{numbers:?}");
+        assert_eq!((overruns, halted), (1, false));
+    }
+
+    #[test]
+    fn a_pipe_stops_whose_job_overran_and_its_threads_end() {
+        let (numbers, overruns, halted) = overrun(OnOverrun::Stop);
+        assert!(!numbers.contains(&100) && numbers.iter().all(|&number| number < 100));
+        assert_eq!((overruns, halted), (1, true));
+    }
 }

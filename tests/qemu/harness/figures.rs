@@ -3,7 +3,7 @@
 //! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
-//! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit), `path.P.NAME.FIRST-LAST.delivered|lost|late|longest-ns|kept` (`path.P.NAME` where the description does not know
+//! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit), `path.P.NAME.FIRST-LAST.delivered|lost|late|longest-ns|kept|fell-back|oldest-ns|overruns`, `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped` (`path.P.NAME` where the description does not know
 //! the path), `refused.P` (accesses of its devices that the SMMU recorded), `missed`.
 
 use bulkhead_abi::status::{ACTION_NAMES, CAUSE_NAMES, TRAP_NAMES};
@@ -136,6 +136,7 @@ fn add_path(figures: &mut Figures, path: &PathReport) {
         ("kept", u64::from(path.holds())),
         ("fell-back", path.fell_back),
         ("oldest-ns", path.oldest_ns),
+        ("overruns", path.overruns.iter().map(|one| one.jobs).sum()),
     ];
     let ends = match path.ends.each_ref().map(String::as_str) {
         ["", ""] => String::new(),
@@ -143,6 +144,11 @@ fn add_path(figures: &mut Figures, path: &PathReport) {
     };
     let prefix = format!("path.{}.{}{ends}", path.partition, path.name);
     add(figures, &prefix, &named);
+    for one in &path.overruns {
+        let prefix = format!("{prefix}.{}.{}", one.partition, one.stage);
+        let named = [("overruns", one.jobs), ("stopped", u64::from(one.stopped))];
+        add(figures, &prefix, &named);
+    }
 }
 
 fn add_task(figures: &mut Figures, task: &TaskReport) {

@@ -7,8 +7,8 @@ mod shared;
 mod wiring;
 
 pub(crate) use shared::{
-    STAGES, Shared, begin, go, is_stopped, is_vacant, of_thread, rests, retire, set_vacant, shared,
-    stop,
+    STAGES, Shared, begin, go, is_halted, is_stopped, is_vacant, of_thread, rests, retire,
+    set_vacant, shared, stop,
 };
 pub(crate) use wiring::{Common, build, connected};
 
@@ -22,13 +22,11 @@ use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_stages::functions::Function;
 use bulkhead_stages::link::{Input, Output};
 use bulkhead_stages::message::Message;
-use bulkhead_stages::pace::Pace;
+use bulkhead_stages::overrun;
+use bulkhead_stages::pace::{Pace, next_look};
 use bulkhead_stages::work::{ENDS, Work};
 use core::sync::atomic::Ordering::Relaxed;
-use shared::{halt, is_halted, is_retired, set_resting, start_of};
-
-/// A job that is to overrun, of so many.
-const OVERRUN_OF: u64 = 100;
+use shared::{halt, is_retired, set_resting, start_of};
 
 /// Where a first stage's messages come from.
 #[derive(Clone, Copy)]
@@ -258,11 +256,11 @@ impl Running {
 
     /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
     fn wait_by_clock(&mut self) -> u64 {
-        if self.work.waiting().is_some() && self.pace.release(self.next) == self.next {
+        let waits = self.work.waiting().is_some();
+        if waits && self.pace.release(self.next) == self.next {
             return self.next;
         }
-        let passed = clock::now().saturating_sub(self.next) / self.plan.period.max(1);
-        self.next += passed.max(1) * self.plan.period;
+        self.next = next_look(self.next, self.plan.period, clock::now(), waits);
         CORE.threads.sleep_until(self.next);
         self.next
     }
@@ -315,7 +313,7 @@ impl Running {
         self.shared.expired.store(false, Relaxed);
         let jobs = self.shared.jobs.load(Relaxed) + 1;
         match self.plan.load {
-            _ if self.plan.overruns && jobs.is_multiple_of(OVERRUN_OF) => {
+            _ if self.plan.overruns && overrun::is_on_purpose(jobs) => {
                 LOAD.compute(2 * self.plan.stage.wcet_ns);
             }
             Computed::Time(ns) => LOAD.compute(ns),
@@ -336,15 +334,11 @@ impl Running {
         if !ended || clock::now() < release + self.plan.period {
             return true;
         }
+        let what = OnOverrun::of(self.plan.stage.on_overrun);
+        let sends = overrun::may_send(what, || halt(self.plan.pipe));
+        // Who reads the count finds the pipe halted by it.
         self.shared.overruns.fetch_add(1, Relaxed);
-        match self.plan.stage.on_overrun {
-            what if what == OnOverrun::Report as u32 => true,
-            what if what == OnOverrun::Stop as u32 => {
-                halt(self.plan.pipe);
-                false
-            }
-            _ => false,
-        }
+        sends
     }
 
     fn send(&mut self, message: &mut Message) {

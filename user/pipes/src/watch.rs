@@ -189,7 +189,8 @@ struct Recorder {
     paths: [Path; PATHS],
     /// Which pipe it was of that number.
     generations: [u32; PIPES],
-    fallbacks: [u64; STAGES],
+    /// By stage: of its jobs that fell back, and of those that overran, how many are traced.
+    noted: [[u64; 2]; STAGES],
 }
 
 extern "C" fn record(_: u64) -> ! {
@@ -198,7 +199,7 @@ extern "C" fn record(_: u64) -> ! {
     let mut recorder = Recorder {
         paths: [Path::default(); PATHS],
         generations: [0; PIPES],
-        fallbacks: [0; STAGES],
+        noted: [[0; 2]; STAGES],
     };
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
     let mut shell = Shell::new();
@@ -224,8 +225,8 @@ impl Recorder {
                 self.enter(&left);
             }
         }
-        for (_, pipe) in table::all() {
-            note_fallbacks(&pipe, &mut self.fallbacks);
+        for (index, pipe) in table::all() {
+            note_stages(index, &pipe, &mut self.noted);
         }
     }
 
@@ -313,20 +314,29 @@ impl Recorder {
     }
 }
 
-/// An event for each stage of a pipe that fell back since the last look.
-fn note_fallbacks(pipe: &Pipe, known: &mut [u64; STAGES]) {
+/// Events of the stages of a pipe that fell back, or whose jobs overran, since the last look.
+fn note_stages(index: usize, pipe: &Pipe, known: &mut [[u64; 2]; STAGES]) {
     for (place, number) in pipe.numbers().enumerate() {
         let shared = stage::shared(number);
-        let count = shared.fallbacks.load(Relaxed);
-        if core::mem::replace(&mut known[number % STAGES], count) != count {
-            Own::record(&Event {
-                ticks: clock::now(),
-                kind: EventKind::FellBack as u32,
-                sequence: count as u32,
-                a: shared.oldest.load(Relaxed),
-                b: place as u64,
-                name: pipe.pipe.name,
-            });
+        let counts = [
+            (EventKind::FellBack, &shared.fallbacks),
+            (EventKind::StageOverran, &shared.overruns),
+        ];
+        for ((kind, count), known) in counts.into_iter().zip(&mut known[number % STAGES]) {
+            let count = count.load(Relaxed);
+            if core::mem::replace(known, count) != count {
+                Own::record(&Event {
+                    ticks: clock::now(),
+                    kind: kind as u32,
+                    sequence: count as u32,
+                    a: match kind {
+                        EventKind::FellBack => shared.oldest.load(Relaxed),
+                        _ => stage::is_halted(index).into(),
+                    },
+                    b: place as u64,
+                    name: pipe.pipe.name,
+                });
+            }
         }
     }
 }

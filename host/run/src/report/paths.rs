@@ -8,6 +8,7 @@ use bulkhead_plan::manifest::{Manifest, PathManifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use super::stages::{OverrunReport, Stages};
 use crate::figures::{Durations, Spread};
 use crate::watch::Clock;
 
@@ -45,6 +46,9 @@ pub struct PathReport {
     /// Greatest age of what such a job read, nanoseconds.
     #[serde(default)]
     pub oldest_ns: u64,
+    /// Stages of the pipe, wherever they run, of which jobs needed more than their budget.
+    #[serde(default)]
+    pub overruns: Vec<OverrunReport>,
 }
 
 impl PathReport {
@@ -61,12 +65,9 @@ impl PathReport {
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     described: Vec<(usize, PathManifest)>,
-    /// Of partitions, by index.
-    names: Vec<String>,
     /// By partition, name and number.
     seen: BTreeMap<(usize, String, u64), Path>,
-    /// By partition, pipe and stage: jobs that fell back, and the greatest age.
-    stale: BTreeMap<(usize, String, u64), (u64, u64)>,
+    stages: Stages,
     /// What partitions promise since they run, which counts before what is described: by partition, pipe and number.
     promised: BTreeMap<(usize, String, u64), PathManifest>,
     /// The path that each partition promised last.
@@ -92,11 +93,7 @@ impl Paths {
         let known = known.filter_map(|path| Some((index(&path.partition)?, path.clone())));
         Self {
             described: known.collect(),
-            names: manifest
-                .partitions
-                .iter()
-                .map(|one| one.name.clone())
-                .collect(),
+            stages: Stages::new(manifest),
             ..Self::default()
         }
     }
@@ -118,7 +115,7 @@ impl Paths {
         }
         let path = PathManifest {
             partition: String::new(),
-            through: Vec::new(),
+            stages: Vec::new(),
             pipe: name,
             number: event.b,
             ends: <[String; 2]>::default(),
@@ -176,32 +173,23 @@ impl Paths {
 
     /// Partition `by` says that a stage of its pipe fell back.
     pub(super) fn fell_back(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
-        if self.stale.len() < MOST_PATHS || self.stale.contains_key(&(by, name.clone(), event.b)) {
-            let (count, oldest) = self.stale.entry((by, name, event.b)).or_default();
-            *count = (*count).max(event.sequence.into());
-            *oldest = (*oldest).max(clock.ns(event.a));
-        }
+        self.stages.fell_back(by, name, event, clock);
     }
 
-    /// Of all stages of a pipe: jobs that fell back, and the greatest age. What `by` says of its own, and what those say
-    /// through whom the description leads it; others can have a pipe of that name, but not this one.
-    fn stale(&self, by: usize, name: &str) -> (u64, u64) {
+    /// Partition `by` says that jobs of a stage of its pipe overran.
+    pub(super) fn overran(&mut self, by: usize, name: String, event: &Event) {
+        self.stages.overran(by, name, event);
+    }
+
+    /// With what is known of the stages of its pipe.
+    fn with_stages(&self, mut report: PathReport, by: usize, number: u64) -> PathReport {
         let mut described = self.described.iter();
-        let known = described.find(|(partition, path)| *partition == by && path.pipe == name);
-        let runs = |partition: &usize| {
-            let named = self.names.get(*partition);
-            let through = known
-                .zip(named)
-                .map(|((_, path), who)| path.through.contains(who));
-            *partition == by || through == Some(true)
-        };
-        let of_pipe = |((partition, pipe, _), _): &(&(usize, String, u64), &(u64, u64))| {
-            pipe == name && runs(partition)
-        };
-        let all = self.stale.iter().filter(of_pipe).map(|(_, stale)| stale);
-        all.fold((0, 0), |(sum, most), (count, oldest)| {
-            (sum + count, most.max(*oldest))
-        })
+        let described =
+            described.find(|(partition, path)| *partition == by && path.pipe == report.name);
+        let known = self.known(by, &report.name, number);
+        let paths = [described.map(|(_, path)| path), known];
+        self.stages.fill(&mut report, by, paths);
+        report
     }
 
     /// What was seen, and what of the described was not.
@@ -211,21 +199,14 @@ impl Paths {
             !self.seen.contains_key(&known)
         });
         let unseen = unseen.map(|(by, path)| {
-            let (fell_back, oldest_ns) = self.stale(*by, &path.pipe);
-            PathReport {
-                fell_back,
-                oldest_ns,
-                ..report(&path.partition, &path.pipe, Some(path))
-            }
+            let report = report(&path.partition, &path.pipe, Some(path));
+            self.with_stages(report, *by, path.number)
         });
         let seen = self.seen.iter().map(|((partition, name, number), path)| {
             let known = self.known(*partition, name, *number);
             let who = names.get(*partition).map_or("", String::as_str);
             let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
-            let (fell_back, oldest_ns) = self.stale(*partition, name);
-            PathReport {
-                fell_back,
-                oldest_ns,
+            let report = PathReport {
                 delivered: path.delivered,
                 lost: path.lost,
                 late: path.late,
@@ -235,7 +216,8 @@ impl Paths {
                 },
                 delay: path.delay.spread(),
                 ..report(who, name, known)
-            }
+            };
+            self.with_stages(report, *partition, *number)
         });
         seen.chain(unseen).collect()
     }
@@ -265,7 +247,7 @@ mod tests {
             partition: "control".into(),
             pipe: "steering".into(),
             number: 0x200,
-            through: vec!["control".into(), "linux".into()],
+            stages: Vec::new(),
             ends: ["read".into(), "write".into()],
             bound_ns: 1000,
             loss: 0.25,
@@ -273,7 +255,6 @@ mod tests {
         };
         Paths {
             described: vec![(0, known)],
-            names: ["control", "linux", "stranger"].map(str::to_owned).into(),
             ..Paths::default()
         }
     }
@@ -339,30 +320,6 @@ mod tests {
         assert_eq!((report.bound_ns, report.loss_bound), (Some(500), Some(0.1)));
         assert_eq!(report.ends, ["first", "last"]);
         assert_eq!(report.required_rate, Some(50.0));
-    }
-
-    #[test]
-    fn how_often_stages_fell_back_stands_beside_their_pipe() {
-        let mut paths = paths();
-        // A partition through which the pipe leads says it of its own stages; another is not believed.
-        for (by, stage, count, age) in [
-            (0, 2, 1, 50),
-            (0, 2, 4, 70),
-            (1, 1, 2, 60),
-            (2, 1, 100, 1000),
-        ] {
-            let event = Event {
-                ticks: 0,
-                kind: EventKind::FellBack as u32,
-                sequence: count,
-                a: age,
-                b: stage,
-                name: name_field("steering"),
-            };
-            paths.fell_back(by, "steering".into(), &event, &Clock::new(1_000_000_000));
-        }
-        let [report] = paths.reports(&[]).try_into().expect("one");
-        assert_eq!((report.fell_back, report.oldest_ns), (6, 70));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;
 
 use super::{
-    ChannelReport, CoreReport, DoorbellReport, FaultReport, PartitionReport, PathReport,
-    RefusedReport, Report, TaskReport,
+    ChannelReport, CoreReport, DoorbellReport, FaultReport, OverrunReport, PartitionReport,
+    PathReport, RefusedReport, Report, TaskReport,
 };
 use crate::figures::{Kind, Spread};
 use crate::run::Ended;
@@ -202,22 +202,34 @@ fn paths_text(paths: &[PathReport], kind: Kind) -> String {
             path.bound_ns.map_or_else(|| "-".into(), us),
             match (path.bound_ns, path.holds()) {
                 (None, _) => String::new(),
-                (_, true) => format!("kept{}", fell_back(path)),
-                (_, false) => format!("NOT KEPT{}", fell_back(path)),
+                (_, true) => format!("kept{}", said_of_stages(path)),
+                (_, false) => format!("NOT KEPT{}", said_of_stages(path)),
             },
         ]
     });
     table(&head, rows)
 }
 
-fn fell_back(path: &PathReport) -> String {
-    match path.fell_back {
-        0 => String::new(),
-        count => format!(
-            ", fell back {count} times, up to {} us old",
+/// What of the pipe's stages did not go as it should.
+fn said_of_stages(path: &PathReport) -> String {
+    let fell_back = (path.fell_back > 0).then(|| {
+        format!(
+            ", fell back {} times, up to {} us old",
+            path.fell_back,
             us(path.oldest_ns)
-        ),
-    }
+        )
+    });
+    let overran = path.overruns.iter().map(|one| {
+        let stopped = if one.stopped { " and stopped it" } else { "" };
+        let OverrunReport {
+            partition,
+            stage,
+            jobs,
+            ..
+        } = one;
+        format!(", {stage} of {partition} overran {jobs} times{stopped}")
+    });
+    fell_back.into_iter().chain(overran).collect()
 }
 
 fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
@@ -350,6 +362,24 @@ fn average_us(spread: &Spread) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stages_did_wrong_stands_behind_their_path() {
+        let overran = |stage: &str, jobs, stopped| OverrunReport {
+            partition: "linux".into(),
+            stage: stage.into(),
+            jobs,
+            stopped,
+        };
+        let mut path = PathReport::default();
+        assert_eq!(said_of_stages(&path), "");
+        path.overruns = vec![overran("filter", 3, false), overran("emit", 1, true)];
+        (path.fell_back, path.oldest_ns) = (2, 5_000);
+        assert_eq!(
+            said_of_stages(&path),
+            ", fell back 2 times, up to 5.00 us old, filter of linux overran 3 times, emit of linux overran 1 times and stopped it"
+        );
+    }
 
     #[test]
     fn an_empty_report_has_only_a_headline() {

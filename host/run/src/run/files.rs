@@ -13,7 +13,7 @@ use crate::RunError;
 use crate::watch::Clock;
 
 /// Names of [`EventKind`], in order.
-const EVENT_NAMES: [&str; 9] = [
+const EVENT_NAMES: [&str; 12] = [
     "job",
     "sent",
     "received",
@@ -23,6 +23,9 @@ const EVENT_NAMES: [&str; 9] = [
     "overrun",
     "delivered",
     "fell-back",
+    "promised",
+    "path-end",
+    "stage-overran",
 ];
 const TRACE_HEAD: &str = "time_s,ticks,event,name,sequence,a,b\n";
 

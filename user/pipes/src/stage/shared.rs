@@ -160,7 +160,7 @@ pub(crate) fn is_stopped(pipe: usize) -> bool {
 }
 
 /// Whether a pipe stopped itself.
-pub(super) fn is_halted(pipe: usize) -> bool {
+pub(crate) fn is_halted(pipe: usize) -> bool {
     HALTED.load(Relaxed) >> pipe & 1 != 0
 }
 

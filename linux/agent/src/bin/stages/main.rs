@@ -45,7 +45,8 @@ fn start(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         thread::sleep(Duration::from_secs(1));
         for count in stages.counts() {
             let (stage, jobs, dropped) = (count.stage, count.jobs, count.dropped);
-            println!("stage {stage}: jobs={jobs} dropped={dropped}");
+            let overruns = count.overruns;
+            println!("stage {stage}: jobs={jobs} overruns={overruns} dropped={dropped}");
         }
     }
 }

@@ -1,0 +1,259 @@
+//! What of stages did not go as it should, from the words of who runs them
+//!
+//! A partition is believed of a pipe whose last stage it runs, and of its own stages of others' pipes; others can have a pipe of that name,
+//! but not this one.
+
+use bulkhead_abi::trace::Event;
+use bulkhead_plan::manifest::{Manifest, PathManifest};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use super::PathReport;
+use crate::watch::Clock;
+
+/// Stages of which something is kept, of all partitions.
+const MOST_STAGES: usize = 128;
+
+/// Jobs of a stage that needed more than their budget.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverrunReport {
+    /// Who runs it.
+    pub partition: String,
+    /// Its function; of a pipe that was typed its place, from 1, as in `stage 2`.
+    pub stage: String,
+    /// The jobs.
+    pub jobs: u64,
+    /// The pipe was stopped for one.
+    pub stopped: bool,
+}
+
+/// All stages.
+#[derive(Debug, Default)]
+pub(super) struct Stages {
+    /// Of partitions, by index.
+    names: Vec<String>,
+    /// By partition, pipe and place.
+    seen: BTreeMap<(usize, String, u64), Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    fell_back: Total,
+    /// Greatest age of what such a job read.
+    oldest_ns: u64,
+    overran: Total,
+    stopped: bool,
+}
+
+/// A count that begins anew with each start of who counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Total {
+    before: u64,
+    newest: u64,
+}
+
+impl Total {
+    fn take(&mut self, count: u32) {
+        let count = count.into();
+        if count < self.newest {
+            self.before = self.before.saturating_add(self.newest);
+        }
+        self.newest = count;
+    }
+
+    const fn sum(self) -> u64 {
+        self.before.saturating_add(self.newest)
+    }
+}
+
+impl Stages {
+    /// None seen yet.
+    pub(super) fn new(manifest: &Manifest) -> Self {
+        let all = manifest.partitions.iter();
+        Self::of(all.map(|one| one.name.clone()).collect())
+    }
+
+    pub(super) const fn of(names: Vec<String>) -> Self {
+        Self {
+            names,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    fn seen(&mut self, by: usize, pipe: String, event: &Event) -> Option<&mut Seen> {
+        let stage = (by, pipe, event.b);
+        let has_room = self.seen.len() < MOST_STAGES || self.seen.contains_key(&stage);
+        has_room.then(|| self.seen.entry(stage).or_default())
+    }
+
+    /// Partition `by` says that a stage of its pipe fell back.
+    pub(super) fn fell_back(&mut self, by: usize, pipe: String, event: &Event, clock: &Clock) {
+        if let Some(seen) = self.seen(by, pipe, event) {
+            seen.fell_back.take(event.sequence);
+            seen.oldest_ns = seen.oldest_ns.max(clock.ns(event.a));
+        }
+    }
+
+    /// Partition `by` says that jobs of a stage of its pipe overran.
+    pub(super) fn overran(&mut self, by: usize, pipe: String, event: &Event) {
+        if let Some(seen) = self.seen(by, pipe, event) {
+            seen.overran.take(event.sequence);
+            seen.stopped |= event.a != 0;
+        }
+    }
+
+    /// Adds what is known of the stages of the pipe of `report`, whose last stage `by` runs: `described` by the description, and `known` to
+    /// have these functions.
+    pub(super) fn fill(
+        &self,
+        report: &mut PathReport,
+        by: usize,
+        [described, known]: [Option<&PathManifest>; 2],
+    ) {
+        for ((partition, pipe, place), seen) in &self.seen {
+            let who = self.names.get(*partition).map_or("", String::as_str);
+            let stage = |path: Option<&PathManifest>| {
+                let place = usize::try_from(*place).ok()?;
+                path?.stages.get(place).cloned()
+            };
+            let is_own = stage(described).is_some_and(|stage| stage.partition == who);
+            if *pipe != report.name || !(*partition == by || is_own) {
+                continue;
+            }
+            report.fell_back = report.fell_back.saturating_add(seen.fell_back.sum());
+            report.oldest_ns = report.oldest_ns.max(seen.oldest_ns);
+            let jobs = seen.overran.sum();
+            if jobs > 0 {
+                report.overruns.push(OverrunReport {
+                    partition: who.to_owned(),
+                    stage: stage(known).map_or_else(
+                        || format!("stage {}", place.saturating_add(1)),
+                        |stage| stage.function,
+                    ),
+                    jobs,
+                    stopped: seen.stopped,
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_plan::manifest::StageManifest;
+
+    fn stages() -> Stages {
+        Stages::of(["control", "linux", "stranger"].map(str::to_owned).into())
+    }
+
+    fn described() -> PathManifest {
+        let stage = |(function, partition): (&str, &str)| StageManifest {
+            function: function.into(),
+            partition: partition.into(),
+        };
+        let stages = [
+            ("read", "control"),
+            ("filter", "linux"),
+            ("write", "control"),
+        ];
+        PathManifest {
+            partition: "control".into(),
+            pipe: "steering".into(),
+            number: 0x200,
+            stages: stages.map(stage).into(),
+            ends: ["read".into(), "write".into()],
+            bound_ns: 1000,
+            loss: 0.0,
+            throughput: None,
+        }
+    }
+
+    fn event(place: u64, count: u32, a: u64) -> Event {
+        Event {
+            ticks: 0,
+            kind: 0,
+            sequence: count,
+            a,
+            b: place,
+            name: [0; 16],
+        }
+    }
+
+    fn filled(stages: &Stages, paths: [Option<&PathManifest>; 2]) -> PathReport {
+        let mut report = PathReport {
+            name: "steering".into(),
+            ..PathReport::default()
+        };
+        stages.fill(&mut report, 0, paths);
+        report
+    }
+
+    #[test]
+    fn how_often_stages_fell_back_stands_beside_their_pipe() {
+        let mut stages = stages();
+        // A partition through which the pipe leads says it of its own stages; another is not believed, nor of others' stages.
+        for (by, place, count, age) in [
+            (0, 2, 1, 50),
+            (0, 2, 4, 70),
+            (1, 1, 2, 60),
+            (1, 0, 9, 900),
+            (2, 1, 100, 1000),
+        ] {
+            let event = event(place, count, age);
+            stages.fell_back(by, "steering".into(), &event, &Clock::new(1_000_000_000));
+        }
+        let path = described();
+        let report = filled(&stages, [Some(&path); 2]);
+        assert_eq!((report.fell_back, report.oldest_ns), (6, 70));
+        assert!(report.overruns.is_empty());
+    }
+
+    #[test]
+    fn overruns_have_their_stages_names_and_are_counted_over_restarts() {
+        let mut stages = stages();
+        for (by, pipe, place, count, halted) in [
+            (1, "steering", 1, 2, 0),
+            (1, "steering", 1, 3, 0),
+            (1, "steering", 1, 1, 1),
+            (0, "steering", 2, 7, 0),
+            (0, "steering", u64::MAX, 1, 0),
+            (2, "steering", 1, 100, 1),
+            (1, "another", 1, 50, 1),
+        ] {
+            stages.overran(by, pipe.into(), &event(place, count, halted));
+        }
+        let path = described();
+        let overrun = |partition: &str, stage: &str, jobs, stopped| OverrunReport {
+            partition: partition.into(),
+            stage: stage.into(),
+            jobs,
+            stopped,
+        };
+        let report = filled(&stages, [Some(&path); 2]);
+        assert_eq!(
+            report.overruns,
+            [
+                overrun("control", "write", 7, false),
+                overrun("control", "stage 18446744073709551615", 1, false),
+                overrun("linux", "filter", 4, true)
+            ]
+        );
+        // Of a pipe that was typed nobody knows more than the places of its stages.
+        let report = filled(&stages, [None; 2]);
+        let names: Vec<_> = report.overruns.iter().map(|one| &one.stage).collect();
+        assert_eq!(names, ["stage 3", "stage 18446744073709551615"]);
+    }
+
+    #[test]
+    fn nonsense_is_bounded() {
+        let mut stages = stages();
+        for place in 0..1000 {
+            stages.overran(0, "steering".into(), &event(place, u32::MAX, 0));
+            stages.overran(0, "steering".into(), &event(place, 1, 0));
+        }
+        let report = filled(&stages, [None; 2]);
+        assert_eq!(report.overruns.len(), MOST_STAGES);
+        assert_eq!(report.overruns[0].jobs, u64::from(u32::MAX) + 1);
+    }
+}
