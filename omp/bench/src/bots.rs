@@ -72,16 +72,18 @@ fn measure(
     Ok(())
 }
 
+/// The machine's, which does not care who runs: one difference says little of it, the greatest of all more.
+fn noise(all: &[Runs]) -> f64 {
+    all.iter().map(Runs::noise).fold(0.0, f64::max)
+}
+
 /// Whether the first one's best and the best of all others differ by more than noise.
 fn is_decided(all: &[Runs]) -> bool {
     let Some((ours, peers)) = all.split_first() else {
         return true;
     };
     let best = peers.iter().min_by(|a, b| a.best().total_cmp(&b.best()));
-    best.is_none_or(|best| {
-        let noise = best.noise().max(ours.noise());
-        (ours.best() / best.best() - 1.0).abs() > 2.0 * noise + 0.01
-    })
+    best.is_none_or(|best| (ours.best() / best.best() - 1.0).abs() > 2.0 * noise(all) + 0.01)
 }
 
 /// The rows of one kernel, and libgomp's best at this number of threads.
@@ -109,7 +111,7 @@ fn compare(bench: &Bench, kernel: &str, threads: u32) -> Result<(Row, f64, f64),
     let best = peers.iter().min_by(|a, b| a.best().total_cmp(&b.best()));
     let best = best.ok_or(Trouble("no peer".into()))?;
     let gcc_peak = peers.first().map_or(0.0, |gcc| gcc.peak_kib);
-    let noise = best.noise().max(ours.noise());
+    let noise = noise(&all);
     let mut row = Row::plain(format!("{kernel}, {threads} threads"), "ratio; s")
         .with("ratio", ours.best() / best.best())
         .with("noise", noise)
