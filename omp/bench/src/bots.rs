@@ -21,6 +21,8 @@ const KERNELS: [&str; 10] = [
 
 /// Times seven runs of each, at most.
 const ROUNDS: usize = 3;
+/// What bests do not tell apart: between the peers, who run the same kernels, it is as much.
+const RESOLUTION: f64 = 0.01;
 
 /// One runtime's runs of one kernel.
 #[derive(Default)]
@@ -74,7 +76,7 @@ fn measure(
 
 /// The machine's, which does not care who runs: one difference says little of it, the greatest of all more.
 fn noise(all: &[Runs]) -> f64 {
-    all.iter().map(Runs::noise).fold(0.0, f64::max)
+    all.iter().map(Runs::noise).fold(RESOLUTION, f64::max)
 }
 
 /// Whether the first one's best and the best of all others differ by more than noise.
@@ -83,7 +85,7 @@ fn is_decided(all: &[Runs]) -> bool {
         return true;
     };
     let best = peers.iter().min_by(|a, b| a.best().total_cmp(&b.best()));
-    best.is_none_or(|best| (ours.best() / best.best() - 1.0).abs() > 2.0 * noise(all) + 0.01)
+    best.is_none_or(|best| (ours.best() / best.best() - 1.0).abs() > 2.0 * noise(all))
 }
 
 /// The rows of one kernel, and libgomp's best at this number of threads.
