@@ -272,17 +272,8 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let emulator = UnixDatagram::bind(folder.path().join("net0.wire")).expect("a socket");
             emulator.set_read_timeout(PATIENCE).expect("settable");
-            // Free a moment ago; who takes it meanwhile makes the test fail, not pass.
-            let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-            let port = free.local_addr().expect("bound").port();
-            drop(free);
-            let forward = Forward {
-                device: "net0".into(),
-                host: port,
-                port: PORT,
-                options: Vec::new(),
-            };
-            let gateway = Gateway::open(folder.path(), &forward).expect("it listens");
+            let opened = (0..100).find_map(|_| open_at_free_port(folder.path()));
+            let (gateway, port) = opened.expect("it listens");
             emulator
                 .connect(folder.path().join("net0.host"))
                 .expect("it is there");
@@ -310,6 +301,24 @@ mod tests {
             let mut bytes = [0; 2048];
             let length = self.host.recv(&mut bytes).expect("an answer");
             bytes[..length].to_vec()
+        }
+    }
+
+    /// On a port that was free a moment ago; nothing where another test has it now.
+    fn open_at_free_port(folder: &Path) -> Option<(Gateway, u16)> {
+        let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let port = free.local_addr().expect("bound").port();
+        drop(free);
+        let forward = Forward {
+            device: "net0".into(),
+            host: port,
+            port: PORT,
+            options: Vec::new(),
+        };
+        match Gateway::open(folder, &forward) {
+            Ok(gateway) => Some((gateway, port)),
+            Err(RunError::Port { source, .. }) if source.kind() == io::ErrorKind::AddrInUse => None,
+            Err(other) => panic!("{other}"),
         }
     }
 
