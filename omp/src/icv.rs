@@ -204,6 +204,7 @@ pub fn give_back(worker: &'static Worker, task: &'static Task) {
             let next = worker.lent_icvs.replace(Some(icv));
             let next = next.map_or(ptr::null_mut(), |next| ptr::from_ref(next).cast_mut());
             icv.link.store(next, Ordering::Relaxed);
+            worker.team().has_lent.store(true, Ordering::Relaxed);
         } else {
             worker.icvs().put(icv);
         }
@@ -211,12 +212,20 @@ pub fn give_back(worker: &'static Worker, task: &'static Task) {
     }
 }
 
-/// All tasks of the worker's team have ended: recycles what they used.
-pub fn take_back_lent(worker: &'static Worker) {
-    while let Some(icv) = worker.lent_icvs.get() {
-        // SAFETY: null or the next one lent.
-        let next = unsafe { icv.link.load(Ordering::Relaxed).as_ref() };
-        worker.lent_icvs.set(next);
-        worker.icvs().put(icv);
+/// The leader, between regions, when all tasks of its team have ended: recycles what they used. Not later, and no helper does so for
+/// itself: one that comes late to a region may have run tasks of it before.
+pub fn take_back_lent(leader: &'static Worker) {
+    let team = leader.team();
+    if !team.has_lent.load(Ordering::Relaxed) {
+        return;
+    }
+    team.has_lent.store(false, Ordering::Relaxed);
+    for worker in team.all_workers() {
+        while let Some(icv) = worker.lent_icvs.get() {
+            // SAFETY: null or the next one lent.
+            let next = unsafe { icv.link.load(Ordering::Relaxed).as_ref() };
+            worker.lent_icvs.set(next);
+            leader.icvs().put(icv);
+        }
     }
 }

@@ -65,10 +65,8 @@ pub fn fork(
 
 #[cold]
 fn first_team(outer: &'static Worker) -> &'static Team {
-    let team = Team::create();
     let native = crate::memory::place_or_die(crate::fiber::Fiber::new(outer.fiber().bounds()));
-    team.install(0, Worker::create(team, 0, native));
-    team.set_live(1);
+    let team = Team::first_of_new(native).team();
     outer.inner.set(Some(team));
     team
 }
@@ -140,6 +138,7 @@ fn set_up(outer: &'static Worker, team: &'static Team, size: u32) -> &'static Wo
     };
     leader.native().set_bounds(outer.fiber().bounds());
     leader.exceptions.set(outer.exceptions.get());
+    icv::take_back_lent(leader);
     begin(leader);
     leader
 }
@@ -161,7 +160,6 @@ fn begin(worker: &'static Worker) {
         icv::give_back(worker, implicit);
         crate::depend::forget_children(worker, implicit);
     }
-    icv::take_back_lent(worker);
     if let Some(icv) = team.icv_storage().get() {
         implicit.begin_implicit(team.parent_task(), icv);
     }

@@ -56,6 +56,8 @@ pub struct Team {
     pub(crate) cancelled: AtomicBool,
     /// Detached tasks whose body has ended and whose event is not fulfilled.
     pub(crate) awaited_events: AtomicU32,
+    /// A worker keeps control variables that tasks of the region may use still.
+    pub(crate) has_lent: AtomicBool,
     /// Private copies of the region's task reductions.
     pub(crate) reductions: Cell<*mut usize>,
     urgent: Urgent,
@@ -104,12 +106,23 @@ impl Team {
             broadcast: AtomicPtr::new(ptr::null_mut()),
             cancelled: AtomicBool::new(false),
             awaited_events: AtomicU32::new(0),
+            has_lent: AtomicBool::new(false),
             reductions: Cell::new(ptr::null_mut()),
             urgent: Urgent::new(),
             icv: Cell::new(None),
             listed_icv: Cell::new(None),
             phases: (false, false),
         })
+    }
+
+    /// The only worker of a new team, on `native`: until the team grows nobody takes from its queue but itself.
+    pub(crate) fn first_of_new(native: &'static Fiber) -> &'static Worker {
+        let team = Self::create();
+        let worker = Worker::create(team, 0, native);
+        worker.deque().set_private(true);
+        team.install(0, worker);
+        team.set_live(1);
+        worker
     }
 
     fn table(&self) -> &'static [AtomicPtr<Worker>] {

@@ -57,12 +57,9 @@ pub fn attach() -> &'static Worker {
 }
 
 fn first_worker() -> &'static Worker {
-    let team = Team::create();
     let native = memory::place_or_die(Fiber::new(crate::backend::Stack { low: 0, high: 0 }));
-    let worker = Worker::create(team, 0, native);
-    team.install(0, worker);
-    team.set_live(1);
-    team.set_size(1);
+    let worker = Team::first_of_new(native);
+    worker.team().set_size(1);
     worker
 }
 

@@ -160,7 +160,7 @@ impl Worker {
     pub fn create(team: &'static Team, index: u32, native: &'static Fiber) -> &'static Worker {
         let no_home: &'static Pool<Task> = memory::place_or_die(Pool::new());
         let implicit = memory::place_or_die(Task::new(no_home));
-        let worker: &'static Worker = memory::place_or_die(Self {
+        memory::place_or_die(Self {
             current: Cell::new(implicit),
             fiber: Cell::new(native),
             team: Cell::new(team),
@@ -207,19 +207,13 @@ impl Worker {
             singles: Cell::new(0),
             share: Cell::new(None),
             loop_state: crate::workshare::LoopState::new(),
-        });
-        // The first helper comes after the first worker; see `Team::grow`.
-        worker.deque.set_private(index == 0);
-        worker
+        })
     }
 
     /// The worker this code runs on now; ask again after anything that may set the stack aside.
     #[inline(always)]
     pub fn current_here() -> &'static Worker {
-        match Self::attached() {
-            Some(worker) => worker,
-            None => crate::thread::attach(),
-        }
+        Self::attached().unwrap_or_else(crate::thread::attach)
     }
 
     /// The same, if the kernel thread has one already.
