@@ -21,7 +21,7 @@ const KERNELS: [&str; 10] = [
 
 /// Times seven runs of each, at most.
 const ROUNDS: usize = 3;
-/// What bests do not tell apart: between the peers, who run the same kernels, it is as much.
+/// What is not told apart: between the peers, who run the same kernels, it is as much.
 const RESOLUTION: f64 = 0.01;
 
 /// One runtime's runs of one kernel.
@@ -32,22 +32,48 @@ struct Runs {
     peak_kib: f64,
 }
 
+/// One runtime over another, run by run: both ran at nearly the same time, so what else the machine does
+/// cancels out, and the median ignores the run in which only one of them met it.
+#[derive(Clone, Copy)]
+struct Ratio {
+    median: f64,
+    /// The median of ever so many runs is in between, with 95 %.
+    least: f64,
+    most: f64,
+}
+
 impl Runs {
     fn best(&self) -> f64 {
         least(self.seconds.iter().copied())
     }
 
-    /// How much the best of every other run differs from the best of the rest: what a comparison
-    /// of bests cannot tell apart.
-    fn noise(&self) -> f64 {
-        let half = |offset: usize| least(self.seconds.iter().skip(offset).step_by(2).copied());
-        let (even, odd) = (half(0), half(1));
-        if odd.is_finite() {
-            (even - odd).abs() / even.min(odd)
-        } else {
-            0.0
+    fn over(&self, other: &Self) -> Ratio {
+        let both = self.seconds.iter().zip(&other.seconds);
+        let mut ratios: Vec<f64> = both.map(|(own, other)| own / other).collect();
+        ratios.sort_by(f64::total_cmp);
+        let from = outside(ratios.len());
+        let at = |place: usize| ratios.get(place).copied().unwrap_or(f64::NAN);
+        Ratio {
+            median: f64::midpoint(at(ratios.len().saturating_sub(1) / 2), at(ratios.len() / 2)),
+            least: at(from),
+            most: at(ratios.len().saturating_sub(1 + from)),
         }
     }
+}
+
+/// How many of the least of `count` sorted values, and of the greatest, are outside the interval that has the
+/// median with 95 %: as many as a fair coin shows heads, or fewer, in at most 2.5 % of `count` throws.
+fn outside(count: usize) -> usize {
+    let mut term = 0.5f64.powi(count as i32);
+    let mut sum = term;
+    for heads in 0..count / 2 {
+        term *= (count - heads) as f64 / (heads + 1) as f64;
+        sum += term;
+        if sum > 0.025 {
+            return heads;
+        }
+    }
+    0
 }
 
 /// Runs every runtime in turn, some times more.
@@ -74,18 +100,11 @@ fn measure(
     Ok(())
 }
 
-/// The machine's, which does not care who runs: one difference says little of it, the greatest of all more.
-fn noise(all: &[Runs]) -> f64 {
-    all.iter().map(Runs::noise).fold(RESOLUTION, f64::max)
-}
-
-/// Whether the first one's best and the best of all others differ by more than noise.
-fn is_decided(all: &[Runs]) -> bool {
-    let Some((ours, peers)) = all.split_first() else {
-        return true;
-    };
-    let best = peers.iter().min_by(|a, b| a.best().total_cmp(&b.best()));
-    best.is_none_or(|best| (ours.best() / best.best() - 1.0).abs() > 2.0 * noise(all))
+/// The first one over that of the others which it is ahead of least, or behind most.
+fn closest(all: &[Runs]) -> Option<Ratio> {
+    let (ours, peers) = all.split_first()?;
+    let ratios = peers.iter().map(|peer| ours.over(peer));
+    ratios.max_by(|a, b| a.median.total_cmp(&b.median))
 }
 
 /// The rows of one kernel, and libgomp's best at this number of threads.
@@ -96,13 +115,14 @@ fn compare(bench: &Bench, kernel: &str, threads: u32) -> Result<(Row, f64, f64),
         .filter(|peer| threads > 1 || !peer.name.contains('_'));
     let runtimes: Vec<&Runtime> = core::iter::once(&bench.ours).chain(peers).collect();
     let mut all: Vec<Runs> = runtimes.iter().map(|_| Runs::default()).collect();
-    // Whoever is ahead: where others' work may have decided, all run again.
+    // Whoever is ahead: while that is not certain, all run again.
     for _ in 0..if bench.quick { 1 } else { ROUNDS } {
         measure(bench, &runtimes, (kernel, threads), &mut all)?;
-        if is_decided(&all) {
+        if closest(&all).is_some_and(|ratio| ratio.most < 1.0 || ratio.least > 1.0) {
             break;
         }
     }
+    let ratio = closest(&all).ok_or(Trouble("no peer".into()))?;
     let (ours, peers) = all.split_first().ok_or(Trouble("no runtime".into()))?;
     if let Some(other) = peers.iter().find(|peer| peer.checksum != ours.checksum) {
         let (a, b) = (ours.checksum, other.checksum);
@@ -110,16 +130,17 @@ fn compare(bench: &Bench, kernel: &str, threads: u32) -> Result<(Row, f64, f64),
             "{kernel} with {threads} threads: {a} on ours, {b} on a peer"
         )));
     }
-    let best = peers.iter().min_by(|a, b| a.best().total_cmp(&b.best()));
-    let best = best.ok_or(Trouble("no peer".into()))?;
     let gcc_peak = peers.first().map_or(0.0, |gcc| gcc.peak_kib);
-    let noise = noise(&all);
     let mut row = Row::plain(format!("{kernel}, {threads} threads"), "ratio; s")
-        .with("ratio", ours.best() / best.best())
-        .with("noise", noise)
+        .with("ratio", ratio.median)
+        .with("at_least", ratio.least)
+        .with("at_most", ratio.most)
         .with("ours", ours.best())
         .with("memory_ratio", ours.peak_kib / gcc_peak)
-        .at_most(ours.best() / best.best(), 1.0 + noise)
+        .at_most(
+            ratio.median,
+            1.0 + RESOLUTION.max(ratio.median - ratio.least),
+        )
         .at_most(ours.peak_kib / gcc_peak, 1.5);
     for (runtime, runs) in runtimes.iter().zip(&all).skip(1) {
         row = row.with(runtime.name, runs.best());
@@ -141,4 +162,26 @@ pub(crate) fn run(bench: &Bench) -> Result<Report, Trouble> {
         }
     }
     Ok(Report::new("omp-bots", "004 fig. 10", rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_those_of_the_sign_test() {
+        assert_eq!([6, 7, 8, 9, 14, 21].map(outside), [0, 0, 0, 1, 2, 5]);
+    }
+
+    #[test]
+    fn what_both_met_cancels_out() {
+        let runs = |seconds: [f64; 7]| Runs {
+            seconds: seconds.to_vec(),
+            ..Runs::default()
+        };
+        let ours = runs([1.0, 2.0, 3.0, 1.0, 1.0, 9.0, 1.0]);
+        let peer = runs([2.0, 4.0, 6.0, 2.0, 2.0, 2.0, 2.0]);
+        let ratio = ours.over(&peer);
+        assert_eq!([ratio.least, ratio.median, ratio.most], [0.5, 0.5, 4.5]);
+    }
 }
