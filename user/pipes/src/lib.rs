@@ -87,6 +87,8 @@ enum Failure {
     Kernel(Status),
     Vcpu(&'static str, Refused),
     Pipe([u8; NAME_LEN], &'static str),
+    /// A pipe, its function that this program has not, and those that it has.
+    Function([u8; NAME_LEN], [u8; NAME_LEN], Functions),
 }
 
 impl Failure {
@@ -107,6 +109,15 @@ impl fmt::Display for Failure {
             Self::Kernel(status) => write!(out, "the kernel refuses: {status:?}"),
             Self::Vcpu(name, refused) => write!(out, "VCPU {name} is refused: {refused:?}"),
             Self::Pipe(name, why) => write!(out, "{}: {why}", name_text(name)),
+            Self::Function(pipe, function, known) => {
+                let [pipe, function] = [pipe, function].map(name_text);
+                write!(
+                    out,
+                    "pipe {pipe}: the program has no function {function}; it has"
+                )?;
+                bulkhead_stages::functions::all(*known)
+                    .try_for_each(|(name, _)| write!(out, " {name}"))
+            }
         }
     }
 }

@@ -202,6 +202,9 @@ fn paths_text(paths: &[PathReport], kind: Kind) -> String {
             path.bound_ns.map_or_else(|| "-".into(), us),
             match (path.bound_ns, path.holds()) {
                 (None, _) => String::new(),
+                _ if path.delivered + path.lost == 0 => {
+                    format!("nothing came{}", said_of_stages(path))
+                }
                 (_, true) => format!("kept{}", said_of_stages(path)),
                 (_, false) => format!("NOT KEPT{}", said_of_stages(path)),
             },

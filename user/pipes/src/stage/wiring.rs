@@ -64,8 +64,9 @@ impl Common {
         (head, last): (usize, bool),
     ) -> Result<Plan, Failure> {
         let wrong = |why| Failure::Pipe(described.name, why);
-        let function = functions::find(self.functions, name_text(&stage.function))
-            .ok_or(wrong("it has a function that is not here"))?;
+        let function = functions::find(self.functions, name_text(&stage.function)).ok_or(
+            Failure::Function(described.name, stage.function, self.functions),
+        )?;
         if stage.messages as usize > MESSAGES || head == HEADS && stage.from == 0 {
             return Err(wrong("a budget or its inputs are too many"));
         }
