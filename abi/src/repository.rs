@@ -1,6 +1,6 @@
 //! What pipes can be made of that are typed while the partition runs
 //!
-//! [`Head`], then [`Core`]s, [`Load`]s, [`Io`]s, [`Device`]s, [`Function`]s and [`Flow`]s, then the text of the flows. Behind the pipes
+//! [`Head`], then [`Core`]s, [`Load`]s, [`Io`]s, [`Device`]s, [`Function`]s, [`Flow`]s and [`Through`]s, then the text of the flows. Behind the pipes
 //! in the same pages ([`crate::pipe`]); absent where the description leaves no room for pipes that are typed. Cores and functions of all
 //! partitions stand here, since pipes that cross partitions are judged over all of them; times are nanoseconds.
 
@@ -24,6 +24,8 @@ pub const MAX_CORES: usize = 16;
 pub const MAX_FUNCTIONS: usize = 64;
 /// VCPUs in a repository, devices' and those of stages among them.
 pub const MAX_VCPUS: usize = 64;
+/// Partitions in which flows that are typed in one may have stages.
+pub const MAX_THROUGH: usize = 4;
 /// Longest flow, bytes.
 pub const MAX_FLOW: usize = 256;
 /// Longest line that can be typed, bytes, without its end.
@@ -50,6 +52,8 @@ pub struct Head {
     pub functions: u32,
     /// Flows: of the partition's pipes, in their order.
     pub flows: u32,
+    /// Partitions in which flows that are typed here may have stages.
+    pub through: u32,
     /// Bytes of text.
     pub text: u32,
     /// The core on which stages run here.
@@ -58,6 +62,8 @@ pub struct Head {
     pub spare_stages: u32,
     /// Bytes of the buffers between stages that are typed.
     pub spare_bytes: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// A core.
@@ -70,6 +76,10 @@ pub struct Core {
     pub policy: u32,
     /// Its address space.
     pub space: u32,
+    /// Its number in its partition.
+    pub number: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// How a core orders VCPUs.
@@ -184,6 +194,18 @@ pub struct Flow {
     pub reserved: u32,
 }
 
+/// A partition in which flows that are typed here may have stages.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Through {
+    /// The channel between both.
+    pub channel: [u8; NAME_LEN],
+    /// The address space of its cores.
+    pub space: u32,
+    /// Buffers in the channel.
+    pub buffers: u32,
+}
+
 /// What stands there.
 #[derive(Clone, Copy, Debug)]
 pub struct Repository<'b> {
@@ -201,6 +223,8 @@ pub struct Repository<'b> {
     pub functions: &'b [Function],
     /// Flows.
     pub flows: &'b [Flow],
+    /// Partitions in which flows that are typed here may have stages.
+    pub through: &'b [Through],
     /// Text of the flows.
     pub text: &'b [u8],
 }
@@ -219,6 +243,7 @@ impl<'b> Repository<'b> {
         let (devices, rest) = several(rest, head.devices)?;
         let (functions, rest) = several(rest, head.functions)?;
         let (flows, rest) = several(rest, head.flows)?;
+        let (through, rest) = several(rest, head.through)?;
         let text = rest.get(..head.text as usize)?;
         Some(Self {
             head,
@@ -228,6 +253,7 @@ impl<'b> Repository<'b> {
             devices,
             functions,
             flows,
+            through,
             text,
         })
     }
@@ -275,6 +301,7 @@ pub fn long_name_text(field: &[u8; LONG_NAME]) -> &str {
 }
 
 const _: () =
-    assert!(size_of::<Head>() == 48 && size_of::<Core>() == 40 && size_of::<Load>() == 24);
+    assert!(size_of::<Head>() == 56 && size_of::<Core>() == 48 && size_of::<Load>() == 24);
 const _: () = assert!(size_of::<Io>() == 56 && size_of::<Device>() == 72);
 const _: () = assert!(size_of::<Function>() == 136 && size_of::<Flow>() == 16);
+const _: () = assert!(size_of::<Through>() == 24);

@@ -63,7 +63,10 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
     }
     let mut channels = all(&draft.channels, |channel| resolve_channel(&draft, channel))?;
     channels.extend(crossing::channels(&pipes));
+    let first_typed = channels.len();
+    channels.extend(draft.typed_channels());
     for (index, partition) in partitions.iter_mut().enumerate() {
+        partition.typed_through = draft.typed_through(PartitionId(index), first_typed);
         hold_crossings(partition, PartitionId(index), &pipes);
     }
     let around = bridge::Around {
@@ -114,6 +117,8 @@ fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
         let held = ends.filter(|one| is_here(one.from) || is_here(one.to));
         scheduler.channels.extend(held.map(|one| one.channel));
     }
+    let typed = partition.typed_through.iter();
+    scheduler.channels.extend(typed.map(|one| one.channel));
 }
 
 fn all<T, U>(items: &[T], resolve: impl Fn(&T) -> Option<U>) -> Option<Vec<U>> {
@@ -170,6 +175,7 @@ fn resolve_partition(
             .map(|function| function.name.value.clone())
             .collect(),
         spare: spare(partition),
+        typed_through: Vec::new(),
         shared: all(&partition.shared, resolve_shared)?,
         bridge: None,
     })

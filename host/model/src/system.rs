@@ -172,6 +172,8 @@ pub struct Partition {
     pub pipe_functions: Vec<String>,
     /// Room for pipes that are typed while it runs, if there is any.
     pub spare: Option<Spare>,
+    /// Linux partitions in which they may have stages, each with the channel that it takes.
+    pub typed_through: Vec<Through>,
     /// What components of it share.
     pub shared: Vec<SharedMemory>,
     /// What of Linux goes beyond the machine, if anything does.
@@ -185,6 +187,17 @@ pub struct Spare {
     pub stages: u32,
     /// Bytes of the buffers between them.
     pub buffer_bytes: u32,
+}
+
+/// A Linux partition in which flows that are typed elsewhere may have stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Through {
+    /// That partition.
+    pub partition: PartitionId,
+    /// The channel between both: requests, and buffers.
+    pub channel: ChannelId,
+    /// Buffers in it.
+    pub buffers: u32,
 }
 
 /// Memory that some components of a partition have in common.
@@ -424,6 +437,13 @@ impl System {
     #[must_use]
     pub fn partition(&self, id: PartitionId) -> &Partition {
         &self.partitions[id.0]
+    }
+
+    /// Whether flows that are typed elsewhere may have stages in a partition.
+    #[must_use]
+    pub fn is_typed_through(&self, id: PartitionId) -> bool {
+        let mut all = self.partitions.iter().flat_map(|one| &one.typed_through);
+        all.any(|through| through.partition == id)
     }
 
     /// The kind of a function.

@@ -3,8 +3,8 @@
 //! See [`bulkhead_abi::repository`].
 
 use bulkhead_abi::{name_field, repository as abi};
-use bulkhead_model::pipes::{Pipe, Place};
-use bulkhead_model::system::{PartitionId, System};
+use bulkhead_model::pipes::{Offered, Pipe, Place};
+use bulkhead_model::system::{PartitionId, System, Through};
 use bulkhead_tpipe::language::Buffering;
 use bulkhead_tpipe::repository as tpipe;
 use zerocopy::IntoBytes;
@@ -21,6 +21,9 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
     };
     let own = |pipe: &&Pipe| pipe.runs_in(partition);
     let (text, flows) = flows(system, partition, system.pipes.iter().filter(own));
+    let through = system.partition(partition).typed_through.iter();
+    let through = through.filter_map(|one| through_of(system, offered, one));
+    let through: Vec<_> = through.collect();
     offered.pipes.with(|all| {
         let mut loads: Vec<_> = all.loads.iter().map(load).collect();
         let others = system.pipes.iter().filter(|pipe| !own(pipe));
@@ -39,12 +42,17 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
             devices: all.devices.len() as u32,
             functions: functions.len() as u32,
             flows: flows.len() as u32,
+            through: through.len() as u32,
             text: text.len() as u32,
             core: core as u32,
             spare_stages: spare.stages,
             spare_bytes: spare.buffer_bytes,
+            reserved: 0,
         };
-        let cores: Vec<_> = all.cores.iter().map(core_of).collect();
+        let cores = all.cores.iter().enumerate();
+        let cores: Vec<_> = cores
+            .map(|(number, core)| core_of(core, offered.number_of(number)))
+            .collect();
         let ios: Vec<_> = all.ios.iter().map(io).collect();
         let devices: Vec<_> = all.devices.iter().map(device).collect();
         let parts = [
@@ -55,6 +63,7 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
             devices.as_bytes(),
             functions.as_bytes(),
             flows.as_bytes(),
+            through.as_bytes(),
             text.as_bytes(),
         ];
         parts.concat()
@@ -91,7 +100,16 @@ fn is_shared(system: &System, partition: PartitionId, pipe: &Pipe) -> bool {
     ends_elsewhere || places.any(|place| elsewhere(place) && types(place))
 }
 
-fn core_of(core: &tpipe::Core<'_>) -> abi::Core {
+/// A partition without functions has no stages of what is typed.
+fn through_of(system: &System, offered: &Offered, through: &Through) -> Option<abi::Through> {
+    Some(abi::Through {
+        channel: name_field(&system.channels[through.channel.0].name),
+        space: offered.first_core(through.partition)? as u32,
+        buffers: through.buffers,
+    })
+}
+
+fn core_of(core: &tpipe::Core<'_>, number: usize) -> abi::Core {
     let policy = match core.policy {
         tpipe::Policy::RateMonotonic => abi::Policy::RateMonotonic,
         tpipe::Policy::Edf => abi::Policy::Edf,
@@ -101,6 +119,8 @@ fn core_of(core: &tpipe::Core<'_>) -> abi::Core {
         name: abi::long_name_field(core.name),
         policy: policy as u32,
         space: core.space as u32,
+        number: number as u32,
+        reserved: 0,
     }
 }
 

@@ -17,9 +17,13 @@ use std::path::Path;
 const DESCRIPTION: &str = include_str!("typed.toml");
 
 fn load(extra: &str) -> Result<System, Vec<String>> {
+    load_of(DESCRIPTION, extra)
+}
+
+fn load_of(description: &str, extra: &str) -> Result<System, Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let file = root.join("host/plan/tests/typed.toml");
-    let text = format!("{DESCRIPTION}\n{extra}\n");
+    let text = format!("{description}\n{extra}\n");
     let loaded = check(Path::new(&file), text, &root, &Overrides::default());
     match loaded {
         Ok((system, _)) => Ok(system),
@@ -279,6 +283,74 @@ fn host_and_target_agree() {
         both > 80 && neither > 80 && taken > 0 && limits > 2,
         "{both} {neither} {taken} {limits}"
     );
+}
+
+/// Flows that mostly begin and end here, and have stages in Linux.
+fn flow_through(random: &mut Random) -> String {
+    let linux = [
+        "slow",
+        "quick",
+        "(slow | quick)",
+        "slow, quick",
+        "linux.quick",
+    ];
+    let here = ["fuse", "mix", "filter | mix"];
+    let mut flow = random.pick(&["sample", "sample, sample", "sample | filter"]);
+    for _ in 0..=random.below(2) {
+        flow = format!("{flow} | {}", random.pick(&linux));
+        if random.below(3) == 0 {
+            flow = format!("{flow} | {}", random.pick(&here));
+        }
+    }
+    let last = random.pick(&["emit", "emit", "emit", "fuse | emit", "quick"]);
+    let delay = 1_000 * (5 + random.below(150));
+    match random.below(4) {
+        0 => format!("{flow} | {last}"),
+        1 => format!("* {flow} | {last} [{}/s, {delay} us]", 5 + random.below(80)),
+        _ => format!("{flow} | {last} [{} %, {delay} us]", 1 + random.below(60)),
+    }
+}
+
+#[test]
+fn host_and_target_agree_on_what_goes_through_linux() {
+    let description = DESCRIPTION.replace(
+        "spare_stages = 4",
+        "spare_stages = 4\ntyped_through = [\"linux\"]",
+    );
+    let base = load_of(&description, "").expect("correct");
+    let words = packed(&base);
+    let known = known(&words);
+    let mut random = Random(7);
+    let [mut both, mut neither, mut outside] = [0; 3];
+    for _ in 0..200 {
+        let flow = flow_through(&mut random);
+        let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
+        match (load_of(&description, &extra), target(&known, &base, &flow)) {
+            (Ok(system), Ok((solved, promises))) => {
+                same(system.pipes.last().expect("the extra one"), &solved);
+                for (pipe, promise) in system.pipes.iter().zip(&promises) {
+                    same_bounds(pipe, promise);
+                }
+                both += 1;
+            }
+            (Err(_), Err(_)) => neither += 1,
+            (Ok(_), Err(Refused::Takes { .. })) => {}
+            (Ok(_), Err(refused)) => {
+                let ends = flow.split_whitespace().any(|word| word == "quick");
+                assert!(ends && refused_outside(&refused), "{flow}: {refused:?}");
+                outside += 1;
+            }
+            (Err(found), Ok(_)) => panic!("{flow}: only the host refuses: {found:?}"),
+        }
+    }
+    assert!(
+        both > 40 && neither > 20 && outside > 5,
+        "{both} {neither} {outside}"
+    );
+}
+
+fn refused_outside(refused: &Refused) -> bool {
+    matches!(refused, Refused::Outside(_)) || is_limit(refused)
 }
 
 /// A flow, and what is said about it where so many stages are free.

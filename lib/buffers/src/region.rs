@@ -11,7 +11,7 @@
     )
 )]
 
-use crate::atomic::AtomicU64;
+use crate::atomic::{AtomicU64, Ordering};
 use crate::error::AttachError;
 
 /// Bytes of a cache line: what different sides write lies at least this far apart.
@@ -52,6 +52,21 @@ impl<'m> Region<'m> {
         // SAFETY: the caller's promise covers what is asked of a read-only view.
         let view = unsafe { View::from_raw(base, bytes) }?;
         Ok(Self { words: view.words })
+    }
+
+    /// So many bytes of it, which begin at a cache line; nothing where they are not all in it.
+    #[must_use]
+    pub fn part(self, line: usize, bytes: usize) -> Option<Self> {
+        let from = line.checked_mul(LINE_WORDS)?;
+        let to = from.checked_add(bytes.div_ceil(WORD_BYTES))?;
+        self.words.get(from..to).map(Self::from_words)
+    }
+
+    /// Makes all of it zero, as memory is that nobody used; whoever else has it sees some of it go before the rest.
+    pub fn clear(self) {
+        self.words
+            .iter()
+            .for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
     /// The same memory, for an end that only reads.

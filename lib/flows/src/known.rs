@@ -2,7 +2,8 @@
 
 use crate::ROOM;
 use bulkhead_abi::repository::{
-    self as abi, MAX_CORES, MAX_FUNCTIONS, NONE, Policy as PackedPolicy, long_name_text,
+    self as abi, MAX_CORES, MAX_FUNCTIONS, MAX_THROUGH, NONE, Policy as PackedPolicy,
+    long_name_text,
 };
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::utilisation::Fraction;
@@ -91,7 +92,8 @@ impl<'b> Known<'b> {
         })?;
         let sound = packed.loads.iter().all(|one| load(one, cores).is_some());
         let here = packed.cores.get(packed.head.core as usize).is_some();
-        match sound && here && packed.loads.len() <= ROOM {
+        let through = packed.through.len() <= MAX_THROUGH;
+        match sound && here && through && packed.loads.len() <= ROOM {
             true => Ok(known),
             false => Err(Unfit::Number),
         }
@@ -107,6 +109,14 @@ impl<'b> Known<'b> {
     #[must_use]
     pub const fn core(&self) -> usize {
         self.packed.head.core as usize
+    }
+
+    /// Which of the partitions that run stages for this one has a core, if one has.
+    #[must_use]
+    pub fn through(&self, core: usize) -> Option<usize> {
+        let space = self.packed.cores.get(core)?.space;
+        let mut all = self.packed.through.iter();
+        all.position(|through| through.space == space)
     }
 
     /// The solver's repository with `more` beside what was packed; nothing where that is more than there is room for.

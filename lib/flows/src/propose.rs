@@ -101,8 +101,12 @@ pub enum Refused {
     Misfit(BindError),
     /// A function would feed itself.
     Cycle(Span),
-    /// A function is another partition's.
+    /// A function is another partition's, in which this one has no stages.
     Elsewhere(Span),
+    /// A first or last function is another partition's.
+    Outside(Span),
+    /// Functions of two other partitions would feed each other.
+    Between(Span),
     /// A function is on a core on which no stage runs.
     Core(Span),
     /// A function reads or writes an endpoint of a device.
@@ -348,6 +352,13 @@ fn check(
         return Err(Refused::Cycle(stage.span));
     }
     let space = |core: usize| all.cores.get(core).map(|core| core.space);
+    let own = space(known.core());
+    let of_stage = |stage: usize| space(bound.function(stage).core);
+    let feeds_from_third = |from: usize, to: usize| {
+        let stages = pipeline.stages();
+        let feeds = stages[from].to == stages[to].from;
+        feeds && of_stage(from) != own && of_stage(from) != of_stage(to)
+    };
     let packed = known.packed().functions;
     let written = pipeline.stages();
     for (index, stage) in written.iter().enumerate() {
@@ -359,12 +370,24 @@ fn check(
         });
         let feeding = written.iter().filter(|other| other.to == stage.from);
         let fed = written.iter().filter(|other| other.from == stage.to);
+        let elsewhere = space(core) != own;
         let problems = [
             (
-                space(core) != space(known.core()),
+                elsewhere && known.through(core).is_none(),
                 Refused::Elsewhere(stage.span),
             ),
-            (core != known.core(), Refused::Core(stage.span)),
+            (
+                elsewhere && (bound.is_head(index) || bound.is_tail(index)),
+                Refused::Outside(stage.span),
+            ),
+            (
+                elsewhere && (0..index).any(|other| feeds_from_third(other, index)),
+                Refused::Between(stage.span),
+            ),
+            (
+                !elsewhere && core != known.core(),
+                Refused::Core(stage.span),
+            ),
             (at_endpoint, Refused::Endpoint(stage.span)),
             (
                 feeding.count().max(fed.count()) > ENDS,

@@ -184,12 +184,26 @@ impl Said<'_> {
                     "would feed itself: a pipe goes one way; what comes back goes through a device, as another pipe",
                 ],
             ),
+            Refused::Outside(span) => (
+                span,
+                [
+                    "",
+                    "is a function of another partition: what is typed begins and ends where it is typed",
+                ],
+            ),
+            Refused::Between(span) => (
+                span,
+                [
+                    "",
+                    "reads what a third partition writes: both have a channel with the one where this is typed, and none with each other",
+                ],
+            ),
             Refused::Elsewhere(span) => (
                 span,
                 [
                     "",
-                    "is a function of another partition: a pipe that crosses partitions stands in the description, since \
-                     the channels between them are made when the system is built",
+                    "is a function of another partition, through which no flow is typed here: only `typed_through` in the \
+                     description has channels between them made when the system is built",
                 ],
             ),
             Refused::Core(span) => (span, ["", "is on a core on which no stage runs"]),

@@ -11,4 +11,5 @@ pub mod link;
 pub mod message;
 pub mod overrun;
 pub mod pace;
+pub mod request;
 pub mod work;

@@ -7,7 +7,7 @@
 
 use crate::console::say;
 use bulkhead_linux::{Error, Partition, Trace, cut_exactly};
-use bulkhead_linux_pipes::{Around, Plan, Stages, start};
+use bulkhead_linux_pipes::{Around, Asked, Plan, Stages, Told, start};
 use std::path::Path;
 
 /// Where the bridge looks for what last stages send.
@@ -16,6 +16,9 @@ const OUTWARD: &str = "/run/bulkhead";
 /// Stages that run, and how often they are looked after.
 pub(crate) struct Pipes {
     stages: Stages,
+    /// What other partitions ask for.
+    asked: Vec<Asked>,
+    rounds: u64,
     trace: Trace,
     /// Ticks of the agent in a second.
     second: u64,
@@ -28,15 +31,17 @@ impl Pipes {
         trace: &Trace,
         second: u64,
     ) -> Result<Option<Self>, Error> {
-        let Some(plan) = partition.pipes().and_then(|bytes| Plan::packed(&bytes)) else {
+        let plan = partition.pipes().and_then(|bytes| Plan::packed(&bytes));
+        let asked = Asked::open(partition)?;
+        if plan.is_none() && asked.is_empty() {
             return Ok(None);
-        };
+        }
+        let plan = plan.unwrap_or(Plan { pipes: Vec::new() });
+        let rounds = partition.argument("rounds");
+        let rounds = rounds.and_then(|word| word.parse().ok()).unwrap_or(0);
         let around = Around {
             partition: Some(partition),
-            rounds: partition
-                .argument("rounds")
-                .and_then(|word| word.parse().ok())
-                .unwrap_or(0),
+            rounds,
             overrun: partition.argument("overrun"),
             outward: Some(Path::new(OUTWARD)),
             ..Around::default()
@@ -59,17 +64,38 @@ impl Pipes {
         }
         Ok(Some(Self {
             stages,
+            asked,
+            rounds,
             trace: trace.clone(),
             second,
         }))
     }
 
-    pub(crate) fn tick(&self, tick: u64) {
+    pub(crate) fn tick(&mut self, tick: u64) {
         self.stages.record(&self.trace);
+        let around = Around {
+            rounds: self.rounds,
+            ..Around::default()
+        };
+        for asked in &mut self.asked {
+            asked.record(&self.trace);
+            match asked.look(&around) {
+                Some(Told::Runs(pipe)) => say(format_args!("pipe {pipe}: runs, as it was typed")),
+                Some(Told::Refused(why)) => {
+                    self.trace.mark("pipe-refused", 0, 0);
+                    say(format_args!("agent: {why}"));
+                }
+                Some(Told::Forgotten(count)) => say(format_args!(
+                    "agent: who typed flows through here started anew, {count} stages of them end"
+                )),
+                None => {}
+            }
+        }
         if !tick.is_multiple_of(self.second) {
             return;
         }
-        for count in self.stages.counts() {
+        let asked = self.asked.iter().flat_map(Asked::counts);
+        for count in self.stages.counts().chain(asked) {
             let (pipe, stage, jobs) = (count.pipe, count.stage, count.jobs);
             let stopped = if count.halted { ", stopped" } else { "" };
             say(format_args!(

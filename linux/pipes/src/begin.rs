@@ -3,7 +3,7 @@
 use crate::budget::Halt;
 use crate::plan::{Pipe, Place, Stage};
 use crate::stage::{Ready, Shared};
-use crate::start::StartError;
+use crate::start::{Count, StartError};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_linux::{Error, Trace, keep_to_core, reserve, ticks};
@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Barrier};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 /// A stage that runs.
 pub(crate) struct Running {
@@ -21,11 +21,36 @@ pub(crate) struct Running {
     pub(crate) function: String,
     pub(crate) shared: Arc<Shared>,
     pub(crate) halt: Halt,
+    thread: JoinHandle<()>,
     /// Of its fallbacks, and of its overruns, those that were recorded.
     recorded: [AtomicU64; 2],
 }
 
 impl Running {
+    /// Has its thread end.
+    pub(crate) fn retire(&self) {
+        self.halt.retire();
+        self.thread.thread().unpark();
+    }
+
+    /// Whether its thread has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// What it did so far.
+    pub(crate) fn count(&self) -> Count<'_> {
+        Count {
+            pipe: &self.pipe,
+            stage: &self.function,
+            jobs: self.shared.jobs.load(Relaxed),
+            overruns: self.shared.overruns.load(Relaxed),
+            halted: self.halt.is_halted(),
+            dropped: self.shared.dropped.load(Relaxed),
+            fallbacks: self.shared.fallbacks.load(Relaxed),
+        }
+    }
+
     /// Records whether it fell back, or jobs of it overran, since the last call.
     pub(crate) fn record(&self, trace: &Trace) {
         let Shared {
@@ -94,15 +119,9 @@ impl Reserved {
 
     fn spawn(&mut self, pipe: &Pipe, ready: Ready, started: Sender<Answer>) {
         let shared = Arc::clone(&ready.shared);
+        let (place, halt) = (ready.place, ready.halt.clone());
+        let function = ready.stage.function.clone();
         let (all, goes) = (Arc::clone(&self.all_answered), Arc::clone(&self.goes));
-        self.stages.push(Running {
-            pipe: pipe.name.clone(),
-            place: ready.place,
-            function: ready.stage.function.clone(),
-            shared: Arc::clone(&shared),
-            halt: ready.halt.clone(),
-            recorded: Default::default(),
-        });
         let thread = thread::spawn(move || {
             let stage = &ready.stage;
             let placed = match stage.place {
@@ -119,6 +138,15 @@ impl Reserved {
         });
         // Nobody else sets it.
         let _ = shared.thread.set(thread.thread().clone());
+        self.stages.push(Running {
+            pipe: pipe.name.clone(),
+            place,
+            function,
+            shared,
+            halt,
+            thread,
+            recorded: Default::default(),
+        });
     }
 
     /// The word: all of them begin.

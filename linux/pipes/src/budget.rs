@@ -17,17 +17,33 @@ const LOOKS: u64 = 8;
 /// Rounds that are computed between two looks at the machine's counter.
 const ROUNDS: u64 = 100;
 
-/// A pipe that stopped itself: what is under way in it here is dropped, and nothing is made.
+/// What ends a pipe here: all its stages look at it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Halt(Arc<AtomicBool>);
+pub(crate) struct Halt(Arc<Ends>);
+
+#[derive(Debug, Default)]
+struct Ends {
+    halted: AtomicBool,
+    retired: AtomicBool,
+}
 
 impl Halt {
+    /// It stopped itself: what is under way in it here is dropped, and nothing is made.
     pub(crate) fn halt(&self) {
-        self.0.store(true, Relaxed);
+        self.0.halted.store(true, Relaxed);
     }
 
     pub(crate) fn is_halted(&self) -> bool {
-        self.0.load(Relaxed)
+        self.0.halted.load(Relaxed)
+    }
+
+    /// Its threads end, whatever comes.
+    pub(crate) fn retire(&self) {
+        self.0.retired.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.0.retired.load(Relaxed)
     }
 }
 

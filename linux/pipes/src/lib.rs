@@ -6,6 +6,7 @@
 //! program records. Edges to and from stages of other partitions are channels, which the reader looks at every T.
 #![forbid(unsafe_code)]
 
+mod asked;
 mod begin;
 mod budget;
 mod packed;
@@ -13,5 +14,6 @@ mod plan;
 mod stage;
 mod start;
 
+pub use asked::{Asked, Told};
 pub use plan::{Crossing, Pipe, Place, Plan, PlanError, Source, Stage};
 pub use start::{Around, Count, Stages, StartError, start};

@@ -91,7 +91,7 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Until its pipe has stopped itself: nobody starts it again before the partition.
+    /// Until its pipe has stopped itself, and nobody starts it again before the partition, or is retired.
     pub(crate) fn run(mut self) {
         let mut pace = Pace::new(ticks_of(self.stage.period_ns), self.stage.messages);
         while !self.others_are_up() {
@@ -101,6 +101,9 @@ impl Ready {
         self.work.begin_anew(clock, self.stage.places);
         loop {
             let (source, arrival) = self.wait(&mut clock, &pace);
+            if self.halt.is_retired() {
+                return;
+            }
             let release = pace.release(arrival);
             sleep_until(release);
             let used = used_ns();
@@ -203,6 +206,7 @@ impl Ready {
                 return (None, tick);
             }
             match self.shared.arrived.swap(0, Relaxed) {
+                0 if self.halt.is_retired() => return (None, ticks()),
                 0 => thread::park(),
                 tick if self.work.is_four_slot() => return (None, tick),
                 _ => {}
@@ -230,7 +234,7 @@ impl Ready {
     /// The end of a task goes on, and is never dropped: who reads makes room as long as there is something to read.
     fn pass_end(&mut self) {
         for (output, next) in &mut self.outputs {
-            while !output.put(&Message::END) {
+            while !output.put(&Message::END) && !self.halt.is_retired() {
                 thread::sleep(Duration::from_nanos(self.stage.period_ns / 8));
             }
             feed(next.as_deref(), ticks());

@@ -14,11 +14,11 @@ use bulkhead_linux::{
 use bulkhead_stages::functions::{self, Function};
 use bulkhead_stages::link::{self, Input, Kind, OUTWARD_PLACES, Output};
 use bulkhead_stages::message::BYTES;
+use bulkhead_stages::request::{buffer, buffer_number};
 use bulkhead_stages::work::{ENDS, Work};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use thiserror::Error;
 
@@ -38,6 +38,8 @@ pub struct Around<'a> {
     pub overrun: Option<&'a str>,
     /// The folder in which the bridge looks for the buffers of last stages.
     pub outward: Option<&'a Path>,
+    /// Where the buffers are of pipes that another partition asked for.
+    pub asked: Option<Region<'static>>,
 }
 
 /// Why a pipe is not started.
@@ -111,16 +113,7 @@ pub struct Stages {
 impl Stages {
     /// What each did so far.
     pub fn counts(&self) -> impl Iterator<Item = Count<'_>> {
-        let all = self.stages.iter();
-        all.map(|running| Count {
-            pipe: &running.pipe,
-            stage: &running.function,
-            jobs: running.shared.jobs.load(Relaxed),
-            overruns: running.shared.overruns.load(Relaxed),
-            halted: running.halt.is_halted(),
-            dropped: running.shared.dropped.load(Relaxed),
-            fallbacks: running.shared.fallbacks.load(Relaxed),
-        })
+        self.stages.iter().map(Running::count)
     }
 
     /// Records what left since the last call, and which stages fell back or overran.
@@ -164,13 +157,11 @@ pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError
     };
     let (mut reserved, mut refused) = (Vec::new(), Vec::new());
     for pipe in &plan.pipes {
-        let built = Builder::new(pipe, around).build(&sender);
-        let answer = built.and_then(|(ready, channels)| {
-            stages.channels.extend(channels);
-            Reserved::of(pipe, ready)
-        });
-        match answer {
-            Ok(pipe) => reserved.push(pipe),
+        match reserve(pipe, around, &sender) {
+            Ok((pipe, channels)) => {
+                stages.channels.extend(channels);
+                reserved.push(pipe);
+            }
             Err(error) => refused.push(error),
         }
     }
@@ -178,6 +169,16 @@ pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError
         stages.stages.extend(pipe.begin());
     }
     Ok((stages, refused))
+}
+
+/// Makes the stages of one pipe, each with its reservation, that wait for the word.
+pub(crate) fn reserve(
+    pipe: &Pipe,
+    around: &Around<'_>,
+    left: &SyncSender<Left>,
+) -> Result<(Reserved, Vec<Channel>), StartError> {
+    let (ready, channels) = Builder::new(pipe, around).build(left)?;
+    Ok((Reserved::of(pipe, ready)?, channels))
 }
 
 /// Makes the stages of a pipe that run here, with their buffers.
@@ -236,8 +237,13 @@ impl<'b> Builder<'b> {
         let feeds =
             |from: usize, to: usize| stages[to].from != 0 && stages[from].to == stages[to].from;
         let writers = |to| self.here().map(move |from| (from, to));
+        let given = |from: usize, to: usize| {
+            let mut crossings = self.pipe.crossings.iter();
+            crossings.any(|one| (one.from, one.to) == (from, to))
+        };
         let all = self.here().flat_map(writers);
-        all.filter(|&(from, to)| feeds(from, to)).collect()
+        all.filter(|&(from, to)| feeds(from, to) && !given(from, to))
+            .collect()
     }
 
     /// Stages here, by their places.
@@ -270,6 +276,27 @@ impl<'b> Builder<'b> {
         Ok(free)
     }
 
+    /// Joins a buffer that another partition gave: between stages of both, or of this one.
+    fn join(&mut self, number: usize, [from, to]: [usize; 2]) -> Result<(), StartError> {
+        let none = || self.no_buffer(from, to);
+        let region = self.around.asked.and_then(|all| buffer(all, number));
+        let (region, kind) = (region.ok_or_else(none)?, self.kind(to));
+        let is_here = |stage: usize| self.pipe.stages[stage].place != Place::Elsewhere;
+        let (writes, reads) = (is_here(from), is_here(to));
+        if reads {
+            let input = Input::attach(kind, region).ok_or_else(none)?;
+            let place = self.reads(from, to, input)?;
+            self.across[to] |= u64::from(!writes) << place;
+        }
+        if writes {
+            let output = Output::attach(kind, region);
+            let output = output.ok_or_else(|| self.no_buffer(from, to))?;
+            let fed = reads.then(|| Arc::clone(&self.shared[to]));
+            self.outputs[from].push((output, fed));
+        }
+        Ok(())
+    }
+
     /// Joins the channel to or from a stage of another partition.
     fn cross(&mut self, crossing: &Crossing) -> Result<(), StartError> {
         let Crossing {
@@ -277,6 +304,12 @@ impl<'b> Builder<'b> {
             from,
             to,
         } = *crossing;
+        if from.max(to) >= self.pipe.stages.len() {
+            return Err(self.device(Error::NoChannel(channel.clone())));
+        }
+        if let Some(number) = buffer_number(channel) {
+            return self.join(number, [from, to]);
+        }
         let device = |source| self.device(source);
         let none = || device(Error::NoChannel(channel.clone()));
         let partition = self.around.partition.ok_or_else(none)?;
@@ -423,13 +456,14 @@ fn memory(bytes: usize) -> Option<Region<'static>> {
 mod tests {
     use super::*;
     use bulkhead_abi::pipe::OnOverrun;
+    use std::sync::atomic::Ordering::Relaxed;
     use std::thread;
 
     /// A pipe of two stages without reservations, of which the first one's hundredth job overruns, until it is halted, or 105
     /// messages have left it. The numbers of what left, overruns and whether it halted itself.
     fn overrun(on_overrun: OnOverrun) -> (Vec<u64>, u64, bool) {
         // Budgets that no other job uses up, however busy the machine is.
-        let text = "each/sample,20000000,2000000,0,1,1,1/emit,20000000,2000000,1,2,1,200";
+        let text = "each/sample,60000000,2000000,0,1,1,1/emit,60000000,2000000,1,2,1,200";
         let mut plan: Plan = text.parse().expect("a plan");
         let pipe = &mut plan.pipes[0];
         let [first, last] = &mut pipe.stages[..] else {

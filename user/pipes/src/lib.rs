@@ -25,6 +25,7 @@ mod seats;
 mod share;
 mod stage;
 mod table;
+mod through;
 mod watch;
 
 use bulkhead_abi::component::SCHEDULER_FREE;
@@ -164,7 +165,7 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
     can::start(&mut first, own, &timing, &servers)?;
     watch::start(&mut first, own, &timing)?;
     // Before the spare stages: who serves the console serves the first threads of a component.
-    planner::start(&mut first, &timing, common)?;
+    planner::start(&mut first, own, &timing, common)?;
     seats::open_spare(&mut first, &timing)?;
     call(first::MONITOR, Operation::Up, [])?;
     stage::go();

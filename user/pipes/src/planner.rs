@@ -7,10 +7,12 @@
 //! core with every decision counted. Then a pipe that goes ends in order, as by `pipe stop`; its stages forget it, its buffers are nobody's, and once everything that left it is
 //! recorded the new one's stages get their budgets, buffers and plans, and begin at one tick.
 
+mod across;
 mod change;
 
 use crate::stage::Common;
 use crate::table::{self, Entry as Pipe, PIPES};
+use crate::through::{self, Others, Places};
 use crate::{CORE, Failure, memory, say, seats, watch};
 use bulkhead_abi::repository::{Head, MAX_FLOW, MAX_LINE};
 use bulkhead_abi::trace::{Event, EventKind};
@@ -45,6 +47,8 @@ static LINE: Mutex<Line> = Mutex::new(Line {
 });
 /// It is being obeyed.
 static BUSY: AtomicBool = AtomicBool::new(false);
+/// Who runs stages for this partition has to be asked again.
+static ANEW: AtomicBool = AtomicBool::new(false);
 /// The pipe that is being changed, counted from 1; 0: none.
 static CHANGED: AtomicU64 = AtomicU64::new(0);
 static THREAD: AtomicU64 = AtomicU64::new(0);
@@ -63,10 +67,17 @@ struct Means {
     common: Common,
     /// Bytes of all buffers that there may be.
     buffers: usize,
+    /// Partitions that run stages for this one.
+    places: Places,
 }
 
 /// Makes the planner, where flows can be typed.
-pub(crate) fn start(first: &mut First, timing: &Timing, common: Common) -> Result<(), Failure> {
+pub(crate) fn start(
+    first: &mut First,
+    own: &Own,
+    timing: &Timing,
+    common: Common,
+) -> Result<(), Failure> {
     let Some(repository) = timing.repository else {
         return Ok(());
     };
@@ -75,6 +86,7 @@ pub(crate) fn start(first: &mut First, timing: &Timing, common: Common) -> Resul
         timing: *timing,
         common,
         buffers: described + repository.head.spare_bytes as usize,
+        places: through::places(own, &repository),
     };
     let _kept = KNOWN.with(&CORE.threads, |place| *place = Some(means));
     let vcpu = CORE.create_least(first);
@@ -101,6 +113,17 @@ pub(crate) fn leave(line: &[u8]) -> bool {
     });
     CORE.threads.wakeup(THREAD.load(Relaxed));
     true
+}
+
+/// Has it look after who runs stages for this partition, where one started anew.
+pub(crate) fn look_after_others() {
+    let anew = KNOWN.with(&CORE.threads, |known| {
+        let places = known.as_ref().map(|known| &known.places);
+        places.is_some_and(through::is_one_anew)
+    });
+    if anew.unwrap_or(false) && !ANEW.swap(true, Relaxed) {
+        CORE.threads.wakeup(THREAD.load(Relaxed));
+    }
 }
 
 /// Whether it changes that pipe.
@@ -197,6 +220,10 @@ struct Planner {
     common: Common,
     buffers: usize,
     known: Known<'static>,
+    /// Who runs stages for this partition.
+    others: Others,
+    /// By which they know those of each pipe.
+    ids: [u64; PIPES],
     /// Of each pipe that was typed.
     texts: [Option<Text>; PIPES],
     /// Pipes that there were.
@@ -215,11 +242,16 @@ extern "C" fn plan(_: u64) -> ! {
         common: means.common,
         buffers: means.buffers,
         known,
+        others: Others::new(&means.places),
+        ids: [0; PIPES],
         texts: [None; PIPES],
         pipes: PIPES as u32,
     };
     loop {
         while !BUSY.load(Acquire) {
+            if ANEW.swap(false, Relaxed) {
+                planner.ask_again();
+            }
             CORE.threads.block(NEVER);
         }
         let line = LINE.with(&CORE.threads, |line| (line.bytes, line.length));
@@ -269,7 +301,8 @@ impl Planner {
             say!("there is no pipe {name}; `pipe list` tells all");
             return None;
         };
-        let crosses = pipe.here().count() != pipe.stages().count();
+        let is_typed = self.texts.get(number).is_some_and(Option::is_some);
+        let crosses = !is_typed && pipe.here().count() != pipe.stages().count();
         let is_device = |name: &[u8; 16], own: &[&str]| !own.contains(&name_text(name));
         let at_device = pipe.stages().any(|(_, stage)| {
             is_device(&stage.source, &["", "timer"])

@@ -97,8 +97,14 @@ pub(crate) fn free(replaced: Option<&Entry>) -> impl Iterator<Item = usize> + '_
     let of_replaced = move |number: usize| {
         replaced.is_some_and(|entry| entry.numbers().any(|other| other == number))
     };
-    (0..STAGES)
-        .filter(move |&number| get(number).is_some() && (is_vacant(number) || of_replaced(number)))
+    // Its thread rests where another partition runs it.
+    let is_taken = |number: usize| {
+        let mut all = table::all();
+        all.any(|(_, entry)| entry.numbers().any(|other| other == number))
+    };
+    (0..STAGES).filter(move |&number| {
+        get(number).is_some() && (is_vacant(number) && !is_taken(number) || of_replaced(number))
+    })
 }
 
 /// Most that a stage used of its stack, and what the stacks of typed ones have, bytes.

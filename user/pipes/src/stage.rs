@@ -12,7 +12,7 @@ pub(crate) use shared::{
 };
 pub(crate) use wiring::{Common, build, connected};
 
-use crate::{CORE, Failure, LOAD, can, profile, share, watch};
+use crate::{CORE, Failure, LOAD, can, profile, share, through, watch};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
@@ -74,6 +74,26 @@ enum Computed {
     Rounds(u64),
 }
 
+/// The partition at the other end of a buffer.
+#[derive(Clone, Copy)]
+struct Peer {
+    link: Link,
+    /// Its number, where it was asked for its stages.
+    through: Option<usize>,
+    /// What it writes is read here.
+    reads: bool,
+}
+
+impl Peer {
+    /// Whether it runs its stages of the pipe.
+    fn is_there(&self) -> bool {
+        match self.through {
+            Some(number) => through::is_as_asked(&self.link, number),
+            None => self.link.is_up(),
+        }
+    }
+}
+
 /// A stage before it runs.
 struct Plan {
     number: usize,
@@ -95,6 +115,8 @@ struct Plan {
     fallback: Option<(u64, Function)>,
     /// Of a first stage that loses nothing: who has to be up before it begins.
     awaits: [Option<Link>; ENDS],
+    /// Who has the other ends of its buffers that are not here.
+    peers: [Option<Peer>; 2 * ENDS],
     period: u64,
     load: Computed,
     overruns: bool,
@@ -184,7 +206,10 @@ impl Running {
     fn is_over(&self) -> bool {
         match self.plan.source {
             // From who is not there no end comes.
-            Source::Stages => self.work.is_over() || self.stale && is_stopped(self.plan.pipe),
+            Source::Stages => {
+                let misses = || self.stale || self.plan.misses(|peer| peer.reads);
+                self.work.is_over() || is_stopped(self.plan.pipe) && misses()
+            }
             _ => is_stopped(self.plan.pipe),
         }
     }
@@ -216,10 +241,14 @@ impl Running {
         while matches!(self.plan.source, Source::Can(_)) && can::read(self.plan.number).is_some() {}
     }
 
-    /// The end is never dropped: who reads makes room as long as there is something to read.
+    /// The end is never dropped: who reads makes room as long as there is something to read, and is there.
     fn pass_end(&mut self) {
+        let peers = self.plan.peers;
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
             while !output.put(&Message::END) {
+                if misses(&peers, |peer| !peer.reads) {
+                    break;
+                }
                 CORE.threads
                     .sleep_until(clock::now() + self.plan.period / 8 + 1);
             }
@@ -391,6 +420,11 @@ impl Running {
     }
 }
 
+fn misses(peers: &[Option<Peer>], which: impl Fn(&Peer) -> bool) -> bool {
+    let mut some = peers.iter().flatten().filter(|peer| which(peer));
+    some.any(|peer| !peer.is_there())
+}
+
 impl Fed {
     fn feed(self, tick: u64) {
         match self {
@@ -407,6 +441,11 @@ impl Plan {
         while !self.awaits.iter().flatten().all(Link::is_up) {
             CORE.threads.sleep_until(clock::now() + self.period);
         }
+    }
+
+    /// Whether one of these does not run its stages.
+    fn misses(&self, which: impl Fn(&Peer) -> bool) -> bool {
+        misses(&self.peers, which)
     }
 
     fn place(&self) -> watch::Place {

@@ -208,6 +208,7 @@ extern "C" fn record(_: u64) -> ! {
         CORE.threads.sleep_until(clock::now() + pause);
         beat();
         recorder.look();
+        planner::look_after_others();
         shell.poll(&timing);
         if clock::now() >= told + second {
             told += second;

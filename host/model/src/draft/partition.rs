@@ -78,6 +78,7 @@ pub(crate) struct PartitionDraft {
     pub(crate) bridge: Field<BridgeDraft>,
     /// Stages that may be typed.
     pub(crate) spare_stages: Field<u64>,
+    pub(crate) typed_through: Field<Vec<At<String>>>,
     /// Bytes of the buffers between them.
     pub(crate) spare_buffers: Field<u64>,
 }
@@ -148,6 +149,7 @@ impl PartitionDraft {
                 .map(PipeFunctionDraft::read)
                 .collect(),
             spare_stages: section.number("spare_stages"),
+            typed_through: section.texts("typed_through"),
             spare_buffers: section.number("spare_buffers"),
             name: section.name,
         }

@@ -25,7 +25,13 @@ impl Apart {
     #[must_use]
     pub fn of(system: &System, partition: PartitionId) -> Option<Self> {
         let pipes = system.pipes.iter().filter(|pipe| pipe.is_run());
-        let places = pipes.flat_map(|pipe| &pipe.places);
+        let typed = system
+            .offered
+            .iter()
+            .filter(|_| system.is_typed_through(partition));
+        let places = pipes
+            .flat_map(|pipe| &pipe.places)
+            .chain(typed.flat_map(|offered| &offered.places));
         let here = places.filter(|place| place.linux && place.partition == partition);
         let stages: BTreeSet<usize> = here.map(|place| place.core).collect();
         let owner = system.partition(partition);

@@ -61,12 +61,13 @@ pub(crate) fn channels(pipes: &[Pipe]) -> impl Iterator<Item = Channel> {
 }
 
 impl Draft {
-    /// Channels that pipes need between partitions; none where pipes cannot be had, which other rules say.
+    /// Channels that pipes need between partitions, those that are typed among them; none where pipes cannot be had, which other rules say.
     pub(crate) fn crossings(&self) -> &[Channel] {
         self.crossings.get_or_init(|| {
             let described = Described::of(self).filter(|_| !self.pipes.is_empty());
             let solved = described.and_then(|described| described.solve());
-            channels(&solved.and_then(Result::ok).unwrap_or_default()).collect()
+            let pipes = solved.and_then(Result::ok).unwrap_or_default();
+            channels(&pipes).chain(self.typed_channels()).collect()
         })
     }
 

@@ -9,6 +9,7 @@ mod offered;
 mod said;
 pub(crate) mod scheduled;
 pub mod solved;
+mod through;
 
 pub use apart::Apart;
 pub use crossing::Crossing;

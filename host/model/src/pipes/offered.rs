@@ -22,6 +22,14 @@ impl Offered {
         let core = self.pipes.functions.get(own)?.core;
         self.pipes.spaces.get(core).copied()
     }
+
+    /// The number in its partition of a core on which a function runs; 0 of others.
+    #[must_use]
+    pub fn number_of(&self, core: usize) -> usize {
+        let functions = self.pipes.functions.iter().zip(&self.places);
+        let mut here = functions.filter(|(function, _)| function.core == core);
+        here.next().map_or(0, |(_, place)| place.core)
+    }
 }
 
 impl Described<'_> {

@@ -140,6 +140,15 @@ pub(super) const KEYS: &[Key] = &[
         example: "spare_buffers = \"12 KiB\"",
     },
     Key {
+        path: "partition.*.typed_through",
+        shape: Shape::Texts,
+        presence: Default("none"),
+        meaning: "Of an rtos partition with `spare_stages`: the Linux partitions in which flows that are typed here may have stages between \
+                  their first and their last one. Each is named by one partition at most, with which it has a channel for requests and for \
+                  twice as many buffers as there are spare stages, of 32 messages each.",
+        example: "typed_through = [\"linux\"]",
+    },
+    Key {
         path: "partition.*.component.*.endpoint",
         shape: Shape::Named,
         presence: Default("none"),

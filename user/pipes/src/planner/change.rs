@@ -1,10 +1,12 @@
 //! A flow takes its place, or is refused
 
+use super::across::Missing;
 use super::{ANNOUNCE, CHANGED, PROMISED, Planner, Text};
 use crate::memory::{self, Lines};
 use crate::seats::{self, Budgets};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry as Pipe, PIPES};
+use crate::through::COMING;
 use crate::watch::{self, PAUSE_NS};
 use crate::{CORE, say};
 use bulkhead_abi::pipe::{ANY, NONE, Pipe as Described, Stage};
@@ -89,6 +91,8 @@ enum Stopped {
     Pipes,
     /// The program does not have a function of the description.
     Program(usize),
+    /// Other partitions do not run their stages.
+    Missing(Missing),
     /// A VCPU would not get its budget, decisions counted; the numbers of stages, by those of the pipe.
     Core(bulkhead_slite::Refused),
 }
@@ -140,6 +144,9 @@ impl Planner {
             propose::solve(&self.known, change.typed.flow, standing, count)
         })?;
         let missing = solved.stages().iter().position(|stage| {
+            if self.core_for(None, stage.function) == NONE {
+                return false;
+            }
             let function = self.known.packed().functions.get(stage.function);
             function.is_none_or(|function| !self.common.has(name_text(&function.function)))
         });
@@ -158,13 +165,16 @@ impl Planner {
             })
         })?;
         self.fits_memory(&solved, number, old)?;
+        self.others_have_room(&solved).map_err(Stopped::Missing)?;
         let mut budgets: Budgets = seats::budgets(old);
         for (place, stage) in self
             .stages(&solved)
             .zip(&seats)
             .map(|(stage, seat)| (*seat, stage))
         {
-            seats::seat(&mut budgets, place, &stage);
+            if stage.is_here() {
+                seats::seat(&mut budgets, place, &stage);
+            }
         }
         seats::admit(&self.timing, &budgets).map_err(Stopped::Core)?;
         Ok(Plan {
@@ -222,7 +232,12 @@ impl Planner {
         };
         let free = self.buffers.saturating_sub(lines.taken(|_| true));
         let sizes = || {
-            let readers = solved.edges().filter_map(|(_, to)| solved.stages().get(to));
+            let here = |stage: usize| {
+                let stage = solved.stages().get(stage)?;
+                (self.core_for(None, stage.function) != NONE).then_some(stage)
+            };
+            let edges = solved.edges();
+            let readers = edges.filter_map(move |(from, to)| here(from).and_then(|_| here(to)));
             readers.map(|reader| {
                 let kind = match solved.buffering {
                     Buffering::FourSlot => Kind::Newest,
@@ -240,7 +255,7 @@ impl Planner {
     }
 
     /// The stages as those who run them know them.
-    fn stages<'s>(&'s self, solved: &'s Solved) -> impl Iterator<Item = Stage> + 's {
+    pub(super) fn stages<'s>(&'s self, solved: &'s Solved) -> impl Iterator<Item = Stage> + 's {
         solved.stages().iter().filter_map(|stage| {
             let function = self.known.packed().functions.get(stage.function)?;
             Some(Stage {
@@ -248,7 +263,7 @@ impl Planner {
                 source: function.source,
                 sink: function.sink,
                 fallback: Default::default(),
-                core: 0,
+                core: self.core_for(None, stage.function),
                 vcpu: NONE,
                 io: NONE,
                 scatter: [NONE; 2],
@@ -268,13 +283,6 @@ impl Planner {
 
     fn start(&mut self, change: &Change<'_>, plan: &Plan) {
         let name = change.typed.name;
-        let ended = clock::now();
-        if let Some((number, pipe)) = &change.old
-            && !self.end(*number, pipe)
-        {
-            return;
-        }
-        self.pipes += 1;
         let solved = &plan.solved;
         let described = Described {
             name: name_field(name),
@@ -284,13 +292,29 @@ impl Planner {
             bound_ns: solved.promise.bound,
             max_age_ns: 0,
         };
+        let id = clock::now();
+        if let Err(missing) = self.ask(id, &described, solved) {
+            self.explain_missing(name, &missing);
+            return self.goes_on(change);
+        }
+        let ended = clock::now();
+        if let Some((number, pipe)) = &change.old
+            && !self.end(*number, pipe)
+        {
+            return self.end_across(COMING, id);
+        }
+        self.others.hand([COMING, plan.number]);
+        if let Some(place) = self.ids.get_mut(plan.number) {
+            *place = id;
+        }
+        self.pipes += 1;
         let heads = solved.stages().iter().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
         let heads = heads.map(|(place, _)| place);
         let entry = Pipe::new(described, plan.seats, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(self.stages(solved)) {
             stage::shared(number).become_stage(stage);
-            if !until(END_NS, || seats::give(number, &stage)) {
+            if stage.is_here() && !until(END_NS, || seats::give(number, &stage)) {
                 return say!(
                     "pipe {name} is not started: a thread of its stages does not come to rest"
                 );
@@ -298,9 +322,11 @@ impl Planner {
         }
         CHANGED.store(plan.number as u64 + 1, Relaxed);
         table::set(plan.number, Some(entry));
-        if let Err(failure) = stage::connected(&self.common, plan.number, &entry) {
+        let across = self.others.across(plan.number);
+        if let Err(failure) = stage::connected(&self.common, plan.number, &entry, across) {
             table::set(plan.number, None);
             memory::release(plan.number);
+            self.end_across(plan.number, id);
             return say!("pipe {name} is not started: {failure}");
         }
         self.keep(plan.number, change.typed.flow);
@@ -336,6 +362,8 @@ impl Planner {
                 "what left pipe {name} last is not recorded yet, and is taken for its successor's"
             );
         }
+        let id = self.ids.get(number).copied().unwrap_or(0);
+        self.end_across(number, id);
         tell_end(pipe);
         memory::release(number);
         table::set(number, None);
@@ -424,6 +452,7 @@ impl Planner {
                 };
                 say!("pipe {name} is not started: {said}");
             }
+            Stopped::Missing(missing) => self.explain_missing(name, &missing),
             Stopped::Pipes => {
                 say!("pipe {name} is not started: there are {PIPES} pipes, remove one")
             }
@@ -449,8 +478,12 @@ impl Planner {
                 "pipe {name} is not started: there is no room to count its VCPUs and decisions"
             ),
         }
+        self.goes_on(change);
+    }
+
+    fn goes_on(&self, change: &Change<'_>) {
         if change.old.is_some() {
-            say!("pipe {name} goes on as it was");
+            say!("pipe {} goes on as it was", change.typed.name);
         }
     }
 

@@ -1,9 +1,10 @@
 //! Plans of stages: what each reads and writes, and the buffers between them
 
 use super::shared::{self, STAGES};
-use super::{Computed, Fed, Kept, Plan, Sink, Source};
+use super::{Computed, Fed, Kept, Peer, Plan, Sink, Source};
 use crate::crossing::{self, End};
 use crate::table::{self, Entry, PIPES};
+use crate::through::Across;
 use crate::{Failure, memory, share};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
@@ -12,7 +13,7 @@ use bulkhead_component::Own;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_stages::functions::{self, Function, Functions};
-use bulkhead_stages::link::{self, Input, Kind};
+use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::message::HEADS;
 use bulkhead_stages::pace::MESSAGES;
 use bulkhead_stages::work::ENDS;
@@ -84,6 +85,7 @@ impl Common {
             across: 0,
             fallback: fallback(described, &stage, self.functions),
             awaits: [None; ENDS],
+            peers: [None; 2 * ENDS],
             period: ticks(stage.period_ns),
             load: self.load(stage.wcet_ns),
             jitter: self.jitter,
@@ -118,11 +120,49 @@ impl Common {
 }
 
 /// Leaves the plans of a typed pipe's stages to their threads, which wait for them.
-pub(crate) fn connected(common: &Common, pipe: usize, entry: &Entry) -> Result<(), Failure> {
+/// What crosses to other partitions has its buffers already.
+pub(crate) fn connected(
+    common: &Common,
+    pipe: usize,
+    entry: &Entry,
+    across: impl Iterator<Item = Across>,
+) -> Result<(), Failure> {
     let mut plans: Plans = [const { None }; STAGES];
     common.plans(pipe, entry, &mut plans)?;
+    let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
+    for edge in across {
+        let reader = entry.stages().nth(edge.to).map(|(_, stage)| stage);
+        let kind = kind(&entry.pipe, &reader.ok_or(wrong)?);
+        join(&mut plans, &edge, kind).ok_or(wrong)?;
+    }
     leave(&mut plans);
     Ok(())
+}
+
+/// Gives the end of an edge that is here, if one is, to its stage.
+fn join(plans: &mut Plans, edge: &Across, kind: Kind) -> Option<()> {
+    let Across {
+        from,
+        to,
+        region,
+        link,
+        through,
+    } = *edge;
+    let peer = |reads| Peer {
+        link,
+        through: Some(through),
+        reads,
+    };
+    if let Some(plan) = plans.get_mut(to)? {
+        plan.reads(Input::attach(kind, region)?)?;
+        free(&mut plan.peers, peer(true))?;
+    }
+    if let Some(plan) = plans.get_mut(from)? {
+        let output = Output::attach(kind, region)?;
+        free(&mut plan.outputs, (output, Fed::Nobody))?;
+        free(&mut plan.peers, peer(false))?;
+    }
+    Some(())
 }
 
 /// Leaves plans to the threads of their stages.
@@ -259,6 +299,18 @@ fn cross(
         let reader = timing.stages.get(first + to).ok_or(wrong)?;
         let kind = kind(pipe, reader);
         let (end, link) = crossing::join(own, crossing, kind, reader.is_here())?;
+        let here = match reader.is_here() {
+            true => to,
+            false => from,
+        };
+        let peer = link.map(|link| Peer {
+            link,
+            through: None,
+            reads: reader.is_here(),
+        });
+        if let (Some(peer), Some(plan)) = (peer, plans[here].as_mut()) {
+            free(&mut plan.peers, peer).ok_or(wrong)?;
+        }
         let fits = match end {
             End::Reads(input) => plans[to].as_mut().and_then(|plan| plan.reads(input)),
             End::Writes(output) => {

@@ -20,6 +20,7 @@ pub(crate) mod pipe_unmet;
 pub(crate) mod profile_file;
 pub(crate) mod spare_stages;
 pub(crate) mod stage_core;
+pub(crate) mod typed_through;
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
@@ -49,6 +50,7 @@ pub(super) const RULES: &[&Rule] = &[
     &pipe_age::RULE,
     &stage_core::RULE,
     &spare_stages::RULE,
+    &typed_through::RULE,
 ];
 
 /// Whether the functions of a partition, its endpoints and its VCPUs are sound one by one.

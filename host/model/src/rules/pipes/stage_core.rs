@@ -13,7 +13,8 @@ crate::rules::rule! {
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    if draft.pipes.is_empty() {
+    let mut partitions = draft.partitions.iter();
+    if draft.pipes.is_empty() && partitions.all(|one| one.typed_through.is_absent()) {
         return;
     }
     for partition in &draft.partitions {

@@ -1,0 +1,68 @@
+//! Channels through which flows that are typed in one partition have stages in another
+//!
+//! One for each pair, derived: what is asked for and answered, and memory for the buffers between stages of both
+//! (`bulkhead_stages::request`).
+
+use crate::draft::{Draft, PartitionDraft};
+use crate::resolve::spare;
+use crate::system::{Channel, ChannelId, End, Kind, PartitionId, Through};
+use bulkhead_abi::guest::ChannelKind;
+use bulkhead_stages::request::{CROSSINGS, channel_bytes};
+
+/// Buffers between stages of two partitions, for so many that may be typed.
+fn buffers(stages: u32) -> u32 {
+    (2 * stages).min(CROSSINGS as u32)
+}
+
+impl Draft {
+    /// Pairs of who types and who runs stages for it, in order.
+    fn through(&self) -> impl Iterator<Item = (PartitionId, &PartitionDraft, PartitionId)> {
+        let all = self.partitions.iter().enumerate();
+        all.flat_map(move |(index, partition)| {
+            let names = partition.typed_through.given().into_iter();
+            let names = names.flat_map(|names| &names.value);
+            names.filter_map(move |name| {
+                let other = self.partitions.iter().position(|one| {
+                    one.name.value == name.value && one.kind.value() == Some(Kind::Linux)
+                })?;
+                Some((PartitionId(index), partition, PartitionId(other)))
+            })
+        })
+    }
+
+    /// The channels, in the order of their numbers.
+    pub(crate) fn typed_channels(&self) -> Vec<Channel> {
+        let channels = self.through().filter_map(|(from, partition, to)| {
+            let stages = spare(partition)?.stages;
+            Some(Channel {
+                // A dot is in no name that is written.
+                name: format!("typed.{}", to.0),
+                span: partition.typed_through.span()?.clone(),
+                kind: ChannelKind::Memory,
+                from: End::Partition(from),
+                to: vec![End::Partition(to)],
+                message: u32::try_from(channel_bytes(buffers(stages) as usize)?).ok()?,
+                messages: 1,
+                reader_writes: true,
+                doorbell: None,
+                reply_doorbell: None,
+                key: None,
+            })
+        });
+        channels.collect()
+    }
+
+    /// Those of a partition that types, where they begin with that number.
+    pub(crate) fn typed_through(&self, partition: PartitionId, first: usize) -> Vec<Through> {
+        let numbered = (first..).zip(self.through());
+        let own = numbered.filter(|(_, (from, ..))| *from == partition);
+        let own = own.filter_map(|(number, (_, draft, to))| {
+            Some(Through {
+                partition: to,
+                channel: ChannelId(number),
+                buffers: buffers(spare(draft)?.stages),
+            })
+        });
+        own.collect()
+    }
+}

@@ -1,0 +1,488 @@
+//! Stages of a typed flow that another partition runs: memory for their buffers, and how they are asked for
+//!
+//! One channel of plain memory between the partition where flows are typed and a Linux: a mailbox (paper 001 §4.2), whose first side
+//! asks, and behind it buffers of one size. A request is a [`Request`], and to run stages what they are, packed as for a partition
+//! (`bulkhead_abi::pipe`) where the channel of a crossing is `#` and the number of the buffer. Each is answered, by an [`Answer`]
+//! and what is to be said. Either side may start anew at any time: who answers and finds itself with the floor owes an answer to a
+//! request that went with its former start, and says so.
+
+use crate::link::Kind;
+use bulkhead_abi::pipe::{Crossing, Head, PIPES_MAGIC, Pipe, Stage};
+use bulkhead_abi::repository::MAX_STAGES;
+use bulkhead_abi::{NAME_LEN, name_text};
+use bulkhead_buffers::mailbox::{Flags, Layout, Mailbox, Side};
+use bulkhead_buffers::{Error, Region};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Bytes of a request and of an answer, at most.
+pub const MESSAGE_BYTES: usize = 4608;
+/// Messages that a buffer has room for.
+pub const PLACES: u32 = 32;
+/// Edges of a pipe of which at least one end is in another partition, at most.
+pub const CROSSINGS: usize = 2 * MAX_STAGES;
+/// Bytes of the text of an answer, at most.
+pub const TEXT_BYTES: usize = 240;
+
+const LINE_BYTES: usize = 64;
+const _: () = assert!(
+    size_of::<Request>()
+        + size_of::<Head>()
+        + size_of::<Pipe>()
+        + MAX_STAGES * size_of::<Stage>()
+        + CROSSINGS * size_of::<Crossing>()
+        <= MESSAGE_BYTES
+);
+
+/// What is asked for.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, PartialEq, Eq,
+)]
+pub struct Request {
+    /// Of the stages; another one for each pipe that is ever asked for, not 0.
+    pub id: u64,
+    /// A [`Verb`].
+    pub verb: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// What is to become of stages.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// They get their budgets, and begin.
+    Run = 1,
+    /// They end; what they were is forgotten.
+    End = 2,
+}
+
+impl Verb {
+    /// That of a number.
+    #[must_use]
+    pub fn of(number: u32) -> Option<Self> {
+        let mut all = [Self::Run, Self::End].into_iter();
+        all.find(|one| *one as u32 == number)
+    }
+}
+
+/// What is said to it, and behind it the text.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, PartialEq, Eq,
+)]
+pub struct Answer {
+    /// Of the request; 0: who had one before that went, is not there any more.
+    pub id: u64,
+    /// 1: nothing has changed, the text says why.
+    pub refused: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// A request with what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    bytes: [u8; MESSAGE_BYTES],
+    length: usize,
+}
+
+impl Packed {
+    /// To run the stages of a pipe that have a core in these, with the edges of theirs.
+    #[must_use]
+    pub fn run(
+        id: u64,
+        pipe: &Pipe,
+        stages: impl Iterator<Item = Stage>,
+        crossings: impl Iterator<Item = Crossing>,
+    ) -> Self {
+        let mut packed = Self::of(id, Verb::Run);
+        let mut head = Head {
+            magic: PIPES_MAGIC,
+            pipes: 1,
+            ..Head::default()
+        };
+        let place = packed.length;
+        packed.put(head.as_bytes());
+        packed.put(pipe.as_bytes());
+        for stage in stages {
+            packed.put(stage.as_bytes());
+            head.stages += 1;
+        }
+        for crossing in crossings {
+            packed.put(crossing.as_bytes());
+            head.crossings += 1;
+        }
+        let length = core::mem::replace(&mut packed.length, place);
+        packed.put(head.as_bytes());
+        packed.length = length;
+        packed
+    }
+
+    /// To end them.
+    #[must_use]
+    pub fn end(id: u64) -> Self {
+        Self::of(id, Verb::End)
+    }
+
+    fn of(id: u64, verb: Verb) -> Self {
+        let mut packed = Self {
+            bytes: [0; MESSAGE_BYTES],
+            length: 0,
+        };
+        let verb = verb as u32;
+        let request = Request {
+            id,
+            verb,
+            reserved: 0,
+        };
+        packed.put(request.as_bytes());
+        packed
+    }
+
+    /// One behind the other.
+    fn put(&mut self, part: &[u8]) {
+        let places = self.bytes.get_mut(self.length..).unwrap_or_default();
+        for (place, byte) in places.iter_mut().zip(part) {
+            *place = *byte;
+            self.length += 1;
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+const WHOLE: Flags = Flags {
+    start: true,
+    end: true,
+    over: true,
+};
+
+fn layout() -> Option<Layout> {
+    Layout::for_slot(MESSAGE_BYTES).ok()
+}
+
+fn mailbox_lines() -> Option<usize> {
+    Some(layout()?.bytes().div_ceil(LINE_BYTES))
+}
+
+/// Bytes of a buffer, whole cache lines.
+fn buffer_bytes() -> Option<usize> {
+    let [ring, slots] = [Kind::Each(PLACES), Kind::Newest].map(Kind::bytes);
+    Some(ring?.max(slots?).next_multiple_of(LINE_BYTES))
+}
+
+/// Bytes of a channel with so many buffers.
+#[must_use]
+pub fn channel_bytes(buffers: usize) -> Option<usize> {
+    let mailbox = mailbox_lines()?.checked_mul(LINE_BYTES)?;
+    mailbox.checked_add(buffers.checked_mul(buffer_bytes()?)?)
+}
+
+/// The buffer of that number in a channel, if it has so many.
+#[must_use]
+pub fn buffer(channel: Region<'static>, number: usize) -> Option<Region<'static>> {
+    let bytes = buffer_bytes()?;
+    let line = mailbox_lines()?.checked_add(number.checked_mul(bytes / LINE_BYTES)?)?;
+    channel.part(line, bytes)
+}
+
+/// How a crossing calls the buffer of that number.
+#[must_use]
+pub fn buffer_name(number: usize) -> [u8; NAME_LEN] {
+    let mut name = [0; NAME_LEN];
+    let digits = [number / 100, number / 10, number].map(|digit| b'0' + (digit % 10) as u8);
+    name[0] = b'#';
+    name[1..4].copy_from_slice(&digits);
+    name
+}
+
+/// The number of a buffer by such a name.
+#[must_use]
+pub fn buffer_number(name: &str) -> Option<usize> {
+    name.strip_prefix('#')?.parse().ok()
+}
+
+/// The same of a crossing.
+#[must_use]
+pub fn buffer_of(crossing: &Crossing) -> Option<usize> {
+    buffer_number(name_text(&crossing.channel))
+}
+
+/// Who asks.
+pub struct Asker {
+    mailbox: Mailbox<'static>,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// It is as was asked.
+    Done,
+    /// It is not; so many bytes of text say why.
+    Refused(usize),
+    /// Who was asked has started anew since, and knows of nothing.
+    Gone,
+}
+
+impl Asker {
+    /// At a channel of such requests; nothing where it is too small.
+    #[must_use]
+    pub fn attach(channel: Region<'static>) -> Option<Self> {
+        let mailbox = Mailbox::attach(channel, &layout()?, Side::First).ok()?;
+        Some(Self { mailbox })
+    }
+
+    /// Asks; whether nobody has to answer another request first, as long as who does is there.
+    pub fn ask(&mut self, request: &Packed) -> bool {
+        let message = request.bytes();
+        match self.mailbox.try_send(message, WHOLE) {
+            Ok(()) => true,
+            // An answer that nobody waited for any more.
+            Err(Error::Floor) => {
+                self.mailbox.discard().is_ok() && self.mailbox.try_send(message, WHOLE).is_ok()
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// What is answered to the request of that number, if it is; what is answered to others is passed over.
+    pub fn answer(&mut self, id: u64, text: &mut [u8; TEXT_BYTES]) -> Option<Answered> {
+        let mut bytes = [0; size_of::<Answer>() + TEXT_BYTES];
+        let length = match self.mailbox.try_receive(&mut bytes) {
+            Ok(part) => part.length,
+            Err(Error::Length) => {
+                let _passed_over = self.mailbox.discard();
+                return None;
+            }
+            Err(_) => return None,
+        };
+        let (answer, said) = Answer::read_from_prefix(bytes.get(..length)?).ok()?;
+        for (place, byte) in text.iter_mut().zip(said) {
+            *place = *byte;
+        }
+        match (answer.id, answer.refused) {
+            (0, _) => Some(Answered::Gone),
+            (other, _) if other != id => None,
+            (_, 0) => Some(Answered::Done),
+            _ => Some(Answered::Refused(said.len().min(TEXT_BYTES))),
+        }
+    }
+}
+
+/// Who answers.
+pub struct Answerer {
+    mailbox: Mailbox<'static>,
+    /// A request was taken that is to be answered.
+    owes: bool,
+}
+
+impl Answerer {
+    /// At a channel of such requests; nothing where it is too small. A request that a former start took with it is answered.
+    #[must_use]
+    pub fn attach(channel: Region<'static>) -> Option<Self> {
+        let mailbox = Mailbox::attach(channel, &layout()?, Side::Second).ok()?;
+        let mut answerer = Self {
+            mailbox,
+            owes: false,
+        };
+        answerer.pass();
+        Some(answerer)
+    }
+
+    /// Who has the floor and owes nothing passes it on, or who asks waits for ever: a former start owed it, or anybody wrote it.
+    fn pass(&mut self) {
+        if !self.owes && self.mailbox.holds_floor() {
+            self.answer(&Answer::default(), "");
+        }
+    }
+
+    /// A request, if there is one, and how many of the bytes it takes. What is no request is answered at once.
+    pub fn take(&mut self, bytes: &mut [u8; MESSAGE_BYTES]) -> Option<(Request, usize)> {
+        let request = self.mailbox.try_receive(bytes).ok().and_then(|part| {
+            let message = bytes.get(..part.length)?;
+            let (request, _) = Request::read_from_prefix(message).ok()?;
+            Some((request, part.length))
+        });
+        self.owes |= request.is_some();
+        self.pass();
+        request
+    }
+
+    /// Answers; whether who asked waits for one.
+    pub fn answer(&mut self, answer: &Answer, text: &str) -> bool {
+        let mut bytes = [0; size_of::<Answer>() + TEXT_BYTES];
+        let all = answer.as_bytes().iter().chain(text.as_bytes());
+        let mut length = 0;
+        for (place, byte) in bytes.iter_mut().zip(all) {
+            *place = *byte;
+            length += 1;
+        }
+        let message = bytes.get(..length).unwrap_or_default();
+        let is_sent = self.mailbox.try_send(message, WHOLE).is_ok();
+        // Refused, it was not to be sent: the other one has the floor.
+        self.owes = false;
+        is_sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_abi::pipe::Pipes;
+    use core::sync::atomic::AtomicU64;
+    use core::sync::atomic::Ordering::Relaxed;
+
+    fn channel() -> Region<'static> {
+        let bytes = channel_bytes(2).expect("a channel");
+        let words: Vec<AtomicU64> = (0..bytes / 8).map(|_| AtomicU64::new(0)).collect();
+        Region::from_words(words.leak())
+    }
+
+    fn both(channel: Region<'static>) -> (Asker, Answerer) {
+        let answerer = Answerer::attach(channel).expect("who answers");
+        (Asker::attach(channel).expect("who asks"), answerer)
+    }
+
+    fn request(id: u64) -> Packed {
+        let stages = (0..2).map(|from| Stage {
+            from,
+            ..Stage::default()
+        });
+        Packed::run(id, &Pipe::default(), stages, core::iter::empty())
+    }
+
+    fn done(id: u64) -> Answer {
+        Answer {
+            id,
+            ..Answer::default()
+        }
+    }
+
+    #[test]
+    fn what_is_asked_is_answered() {
+        let (mut asker, mut answerer) = both(channel());
+        let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
+        for id in 1..5 {
+            assert!(asker.ask(&request(id)) && !asker.ask(&request(9)));
+            assert_eq!(asker.answer(id, &mut text), None);
+            let (taken, length) = answerer.take(&mut message).expect("a request");
+            assert_eq!((taken.id, Verb::of(taken.verb)), (id, Some(Verb::Run)));
+            let bytes = &message[size_of::<Request>()..length];
+            let words: Vec<u64> = bytes
+                .chunks_exact(8)
+                .map(|word| u64::from_ne_bytes(word.try_into().expect("a word")))
+                .collect();
+            let packed = Pipes::read(words.as_bytes()).expect("pipes");
+            let from: Vec<_> = packed.stages.iter().map(|stage| stage.from).collect();
+            assert_eq!((packed.pipes.len(), from), (1, vec![0, 1]));
+            let refused = u32::from(id == 2);
+            let answer = Answer {
+                refused,
+                ..done(id)
+            };
+            assert!(answerer.answer(&answer, "no"));
+            let expected = match refused {
+                0 => Answered::Done,
+                _ => Answered::Refused(2),
+            };
+            assert_eq!(asker.answer(id, &mut text), Some(expected));
+        }
+        assert_eq!(&text[..2], b"no");
+    }
+
+    #[test]
+    fn a_request_that_went_with_its_reader_is_answered_by_the_next() {
+        let channel = channel();
+        let (mut asker, mut answerer) = both(channel);
+        let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
+        assert!(asker.ask(&request(1)) && answerer.take(&mut message).is_some());
+        let mut answerer = Answerer::attach(channel).expect("who answers");
+        assert_eq!(asker.answer(1, &mut text), Some(Answered::Gone));
+        assert!(asker.ask(&request(2)));
+        assert_eq!(
+            answerer.take(&mut message).map(|(taken, _)| taken.id),
+            Some(2)
+        );
+    }
+
+    #[test]
+    fn an_answer_to_a_former_start_is_passed_over() {
+        let channel = channel();
+        let (mut asker, mut answerer) = both(channel);
+        let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
+        assert!(asker.ask(&request(1)));
+        let mut asker = Asker::attach(channel).expect("who asks");
+        assert!(!asker.ask(&request(2)) && answerer.take(&mut message).is_some());
+        assert!(answerer.answer(&done(1), "") && asker.ask(&request(2)));
+        assert_eq!(asker.answer(2, &mut text), None);
+        assert_eq!(
+            answerer.take(&mut message).map(|(taken, _)| taken.id),
+            Some(2)
+        );
+        assert!(answerer.answer(&done(2), ""));
+        assert_eq!(asker.answer(2, &mut text), Some(Answered::Done));
+    }
+
+    /// A text longer than an answer has room for is cut, and a message that is none does not stop who answers.
+    #[test]
+    fn nonsense_is_answered() {
+        let (mut asker, mut answerer) = both(channel());
+        let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
+        let short = Packed {
+            length: 5,
+            ..request(1)
+        };
+        assert!(asker.ask(&short) && answerer.take(&mut message).is_none());
+        assert_eq!(asker.answer(1, &mut text), Some(Answered::Gone));
+        assert!(asker.ask(&request(1)) && answerer.take(&mut message).is_some());
+        let refused = Answer {
+            refused: 1,
+            ..done(1)
+        };
+        assert!(answerer.answer(&refused, &"x".repeat(1000)));
+        let answered = asker.answer(1, &mut text);
+        assert_eq!(answered, Some(Answered::Refused(TEXT_BYTES)));
+    }
+
+    /// Whatever the other one writes, both ends go on, and agree again.
+    #[test]
+    fn words_that_anybody_wrote_stop_nobody() {
+        let mut seed = 1u64;
+        for _ in 0..2000 {
+            let bytes = channel_bytes(0).expect("a channel");
+            let words: Vec<AtomicU64> = (0..bytes / 8).map(|_| AtomicU64::new(0)).collect();
+            let words: &'static [AtomicU64] = words.leak();
+            let (mut asker, mut answerer) = both(Region::from_words(words));
+            let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
+            for word in &words[..16] {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let kept = [seed >> 32, seed >> 60, 0, u64::MAX][(seed >> 40) as usize % 4];
+                word.store(kept, Relaxed);
+            }
+            let agree = (2..40).any(|id| {
+                let _sent = asker.ask(&request(id));
+                if let Some((taken, _)) = answerer.take(&mut message) {
+                    let _answered = answerer.answer(&done(taken.id), "");
+                }
+                asker.answer(id, &mut text) == Some(Answered::Done)
+            });
+            assert!(agree);
+        }
+    }
+
+    #[test]
+    fn buffers_are_those_of_the_channel() {
+        let channel = channel();
+        assert!(
+            [0, 1]
+                .into_iter()
+                .all(|number| buffer(channel, number).is_some())
+        );
+        assert!(buffer(channel, 2).is_none() && buffer(channel, usize::MAX).is_none());
+        assert_eq!(buffer_number(name_text(&buffer_name(47))), Some(47));
+        assert_eq!(buffer_number("steer.1-2"), None);
+    }
+}

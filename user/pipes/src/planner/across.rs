@@ -1,0 +1,247 @@
+//! Stages of a flow that other partitions run: asked for before anything here is touched, ended after everything here has
+
+use super::Planner;
+use crate::table::{self, Entry as Pipe, PIPES};
+use crate::through::{COMING, Outcome};
+use crate::{say, stage};
+use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
+use bulkhead_abi::repository::MAX_THROUGH;
+use bulkhead_component::clock;
+use bulkhead_flows::ROOM;
+use bulkhead_flows::propose::Solved;
+use bulkhead_stages::request::{CROSSINGS, PLACES, Packed};
+use bulkhead_tpipe::language::{Buffering, Pipeline};
+
+/// Why stages are not to be had in another partition.
+pub(super) enum Missing {
+    /// It is not up.
+    Down(usize),
+    /// More buffers than there are.
+    Buffers { wanted: usize, free: usize },
+    /// A buffer of more messages than there is room for.
+    Places { stage: usize, wanted: u64 },
+    /// It refuses, and said why.
+    Refused(usize),
+    /// It does not answer.
+    Silent(usize),
+}
+
+impl Planner {
+    /// Which other partition runs a function, if one does.
+    fn through(&self, function: usize) -> Option<usize> {
+        let function = self.known.packed().functions.get(function)?;
+        self.known.through(function.core as usize)
+    }
+
+    /// The core on which stages of a function run, by its number in its partition; [`NONE`] for whom another runs it.
+    pub(super) fn core_for(&self, whom: Option<usize>, function: usize) -> u32 {
+        let packed = self.known.packed();
+        let core = packed.functions.get(function).map(|function| function.core);
+        let core = core.and_then(|core| packed.cores.get(core as usize));
+        match core {
+            Some(core) if self.through(function) == whom => core.number,
+            _ => NONE,
+        }
+    }
+
+    /// Edges of a flow that are not wholly here, with who else has an end.
+    fn edges_across<'s>(
+        &'s self,
+        solved: &'s Solved,
+    ) -> impl Iterator<Item = (usize, [usize; 2])> + 's {
+        solved.edges().filter_map(|(from, to)| {
+            let through = |stage: usize| self.through(solved.stages().get(stage)?.function);
+            Some((through(from).or_else(|| through(to))?, [from, to]))
+        })
+    }
+
+    /// Whether other partitions are there, and have buffers for what is wanted of them once an old pipe's are free.
+    pub(super) fn others_have_room(&self, solved: &Solved) -> Result<(), Missing> {
+        let mut wanted = [0; MAX_THROUGH];
+        for (through, [_, to]) in self.edges_across(solved) {
+            if let Some(count) = wanted.get_mut(through) {
+                *count += 1;
+            }
+            let buffer = solved.stages().get(to).map_or(0, |stage| stage.buffer);
+            if solved.buffering == Buffering::Fifo && buffer > u64::from(PLACES) {
+                return Err(Missing::Places {
+                    stage: to,
+                    wanted: buffer,
+                });
+            }
+        }
+        for (number, &wanted) in wanted.iter().enumerate().filter(|(_, wanted)| **wanted > 0) {
+            if !self.others.is_up(number) {
+                return Err(Missing::Down(number));
+            }
+            let free = self.others.free(number);
+            if wanted > free {
+                return Err(Missing::Buffers { wanted, free });
+            }
+        }
+        Ok(())
+    }
+
+    /// Has other partitions run the stages of a flow that are theirs; none of them does where one does not.
+    pub(super) fn ask(
+        &mut self,
+        id: u64,
+        described: &Described,
+        solved: &Solved,
+    ) -> Result<(), Missing> {
+        let mut edges = [(0, [0; 2]); CROSSINGS];
+        let mut count = 0;
+        for (place, edge) in edges.iter_mut().zip(self.edges_across(solved)) {
+            *place = edge;
+            count += 1;
+        }
+        for &(through, edge) in edges.get(..count).unwrap_or_default() {
+            if !self.others.take(through, COMING, edge) {
+                let free = self.others.free(through);
+                self.forget(COMING);
+                return Err(Missing::Buffers {
+                    wanted: count,
+                    free,
+                });
+            }
+        }
+        for number in self.others.of_pipe(COMING) {
+            let functions = solved.stages().iter().map(|stage| stage.function);
+            let stages = self.stages(solved).zip(functions);
+            let request = self.request((number, COMING), id, described, stages);
+            let missing = match self.others.run(number, id, &request) {
+                Outcome::Done => continue,
+                Outcome::Down => Missing::Down(number),
+                Outcome::Silent => Missing::Silent(number),
+                Outcome::Refused => Missing::Refused(number),
+            };
+            self.end_across(COMING, id);
+            return Err(missing);
+        }
+        Ok(())
+    }
+
+    /// A request to run the stages of a pipe that are theirs, with all others.
+    fn request(
+        &self,
+        (number, pipe): (usize, usize),
+        id: u64,
+        described: &Described,
+        stages: impl Iterator<Item = (Stage, usize)>,
+    ) -> Packed {
+        let theirs = stages.map(|(stage, function)| Stage {
+            core: self.core_for(Some(number), function),
+            ..stage
+        });
+        Packed::run(id, described, theirs, self.others.crossings(number, pipe))
+    }
+
+    /// Has other partitions end the stages of a pipe, and takes back the buffers of those who did, or are not there.
+    pub(super) fn end_across(&mut self, pipe: usize, id: u64) {
+        for number in self.others.of_pipe(pipe) {
+            match self.others.end(number, id) {
+                Outcome::Done | Outcome::Down => self.others.release(number, pipe),
+                Outcome::Refused | Outcome::Silent => say!(
+                    "{} does not say that it ended its stages: their buffers stay taken",
+                    self.name_of(number)
+                ),
+            }
+        }
+    }
+
+    fn forget(&mut self, pipe: usize) {
+        for number in self.others.of_pipe(pipe) {
+            self.others.release(number, pipe);
+        }
+    }
+
+    /// Partitions that started anew run again what was typed through them.
+    pub(super) fn ask_again(&mut self) {
+        for number in self.others.anew() {
+            for pipe in 0..PIPES {
+                let concerned = self.others.of_pipe(pipe).any(|other| other == number);
+                if let (true, Some(entry)) = (concerned, table::get(pipe)) {
+                    self.ask_one_again(number, pipe, &entry);
+                }
+            }
+            self.others.is_asked_again(number);
+        }
+    }
+
+    fn ask_one_again(&mut self, number: usize, pipe: usize, entry: &Pipe) {
+        let mut functions = [0; stage::STAGES];
+        self.functions(pipe, &mut functions);
+        let stages = entry.numbers().zip(functions);
+        let stages = stages
+            .filter_map(|(number, function)| Some((stage::shared(number).stage()?, function)));
+        let id = clock::now();
+        let request = self.request((number, pipe), id, &entry.pipe, stages);
+        if let Some(place) = self.ids.get_mut(pipe) {
+            *place = id;
+        }
+        let outcome = self.others.run(number, id, &request);
+        let (name, other) = (entry.name(), self.name_of(number));
+        match outcome {
+            Outcome::Done => say!("pipe {name}: {other} started anew and runs its stages again"),
+            Outcome::Refused => say!(
+                "pipe {name}: {other} started anew and refuses: {}",
+                self.others.said()
+            ),
+            Outcome::Down | Outcome::Silent => {
+                say!("pipe {name}: {other} started anew and does not answer");
+            }
+        }
+    }
+
+    /// Numbers of the functions of a pipe that was typed.
+    fn functions(&self, pipe: usize, numbers: &mut [usize]) {
+        let Ok(pipeline) = Pipeline::<ROOM>::parse(self.flow(pipe)) else {
+            return;
+        };
+        let known = self.known.packed().functions;
+        for (place, stage) in numbers.iter_mut().zip(pipeline.stages()) {
+            let mut known = known.iter();
+            let found = known
+                .position(|one| bulkhead_abi::repository::long_name_text(&one.name) == stage.name);
+            *place = found.unwrap_or(usize::MAX);
+        }
+    }
+
+    /// What another partition is called: as its cores are.
+    pub(super) fn name_of(&self, number: usize) -> &str {
+        let packed = self.known.packed();
+        let space = packed.through.get(number).map(|through| through.space);
+        let mut cores = packed.cores.iter();
+        let core = cores.find(|core| Some(core.space) == space);
+        let name = core.map_or("?", |core| {
+            bulkhead_abi::repository::long_name_text(&core.name)
+        });
+        name.split(':').next().unwrap_or(name)
+    }
+
+    /// Says why other partitions do not run their stages.
+    pub(super) fn explain_missing(&self, name: &str, missing: &Missing) {
+        match *missing {
+            Missing::Down(number) => say!(
+                "pipe {name} is not started: {} is not up, and would run stages of it",
+                self.name_of(number)
+            ),
+            Missing::Buffers { wanted, free } => say!(
+                "pipe {name} is not started: {wanted} buffers between partitions are wanted, {free} are free: remove a pipe, or give more `spare_stages`"
+            ),
+            Missing::Places { stage, wanted } => say!(
+                "pipe {name} is not started: before stage {} {wanted} messages can wait, between partitions at most {PLACES}: ask for a lower throughput, or a longer delay",
+                stage + 1
+            ),
+            Missing::Refused(number) => say!(
+                "pipe {name} is not started: {} refuses: {}",
+                self.name_of(number),
+                self.others.said()
+            ),
+            Missing::Silent(number) => say!(
+                "pipe {name} is not started: {} does not answer",
+                self.name_of(number)
+            ),
+        }
+    }
+}

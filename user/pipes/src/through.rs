@@ -1,0 +1,325 @@
+//! Stages of typed flows that Linux partitions run
+//!
+//! The planner asks for them (`bulkhead_stages::request`), over a channel for each such partition in which the buffers lie as well. Which buffer is
+//! between which stages is kept here, in words that the planner alone writes. A Linux that starts anew knows of nothing: it is asked again.
+
+use crate::CORE;
+use crate::table::PIPES;
+use bulkhead_abi::pipe::Crossing;
+use bulkhead_abi::repository::{MAX_THROUGH, Repository};
+use bulkhead_abi::status::{LinkState, State};
+use bulkhead_component::Own;
+use bulkhead_component::clock::{self, ticks};
+use bulkhead_guest::{Home, Link};
+use bulkhead_stages::request::{self, Answered, Asker, CROSSINGS, Packed, TEXT_BYTES};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// How long an answer may take, nanoseconds: who answers looks 50 times a second.
+const PATIENCE_NS: u64 = 2_000_000_000;
+/// How often it is looked for, nanoseconds.
+const PAUSE_NS: u64 = 5_000_000;
+
+/// The start of each such partition that knows what was asked for; 0: nothing was.
+static EPOCHS: [AtomicU64; MAX_THROUGH] = [const { AtomicU64::new(0) }; MAX_THROUGH];
+
+/// A partition that runs stages for this one.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    region: bulkhead_buffers::Region<'static>,
+    pub(crate) link: Link,
+    buffers: usize,
+}
+
+/// All of them, by their numbers in the repository.
+pub(crate) type Places = [Option<Place>; MAX_THROUGH];
+
+/// Those whose channels this component has.
+pub(crate) fn places(own: &Own, repository: &Repository<'_>) -> Places {
+    let mut places = [None; MAX_THROUGH];
+    for (place, through) in places.iter_mut().zip(repository.through) {
+        let mut ends = own.channels().iter();
+        let end = ends.find(|end| end.name == through.channel);
+        *place = end.and_then(|end| {
+            Some(Place {
+                region: Home::memory(own, end).ok()?,
+                link: own.peer_link(end)?,
+                buffers: (through.buffers as usize).min(CROSSINGS),
+            })
+        });
+    }
+    places
+}
+
+/// Whether one of them, of which something was asked, has started anew since, and is up.
+pub(crate) fn is_one_anew(places: &Places) -> bool {
+    let mut all = places.iter().enumerate();
+    all.any(|(number, place)| place.is_some_and(|place| is_anew(&place.link, number)))
+}
+
+fn is_anew(link: &Link, number: usize) -> bool {
+    let LinkState { state, epoch } = link.read();
+    let asked = asked(number);
+    asked != 0 && state == State::Up && u64::from(epoch) != asked
+}
+
+fn asked(number: usize) -> u64 {
+    EPOCHS.get(number).map_or(0, |asked| asked.load(Relaxed))
+}
+
+/// Whether the partition of that number is there as it was when it was asked.
+pub(crate) fn is_as_asked(link: &Link, number: usize) -> bool {
+    let LinkState { state, epoch } = link.read();
+    state == State::Up && u64::from(epoch) == asked(number)
+}
+
+/// Whose a buffer is, and between which of its stages.
+#[derive(Clone, Copy)]
+struct Owner {
+    pipe: u8,
+    from: u8,
+    to: u8,
+}
+
+/// An edge of a pipe of which an end is in such a partition.
+#[derive(Clone, Copy)]
+pub(crate) struct Across {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) region: bulkhead_buffers::Region<'static>,
+    pub(crate) link: Link,
+    /// The partition, by its number.
+    pub(crate) through: usize,
+}
+
+/// What became of a request.
+pub(crate) enum Outcome {
+    Done,
+    /// It said why.
+    Refused,
+    /// Nobody is there.
+    Down,
+    /// No answer came in time.
+    Silent,
+}
+
+/// A partition that runs stages for this one, as the planner knows it.
+struct Other {
+    place: Place,
+    asker: Asker,
+    owners: [Option<Owner>; CROSSINGS],
+}
+
+/// All of them.
+pub(crate) struct Others {
+    all: [Option<Other>; MAX_THROUGH],
+    /// What was answered last, and its bytes.
+    text: [u8; TEXT_BYTES],
+    length: usize,
+}
+
+impl Others {
+    pub(crate) fn new(places: &Places) -> Self {
+        let other = |place: Option<Place>| {
+            let place = place?;
+            Some(Other {
+                asker: Asker::attach(place.region)?,
+                place,
+                owners: [None; CROSSINGS],
+            })
+        };
+        Self {
+            all: places.map(other),
+            text: [0; TEXT_BYTES],
+            length: 0,
+        }
+    }
+
+    /// What was answered last.
+    pub(crate) fn said(&self) -> &str {
+        let text = self.text.get(..self.length).unwrap_or_default();
+        let valid = text.utf8_chunks().next();
+        valid.map_or("", |chunk| chunk.valid())
+    }
+
+    /// Buffers of one that nobody has.
+    pub(crate) fn free(&self, number: usize) -> usize {
+        let other = self.all.get(number).and_then(Option::as_ref);
+        other.map_or(0, |other| {
+            let owners = other.owners.iter().take(other.place.buffers);
+            owners.filter(|owner| owner.is_none()).count()
+        })
+    }
+
+    pub(crate) fn is_up(&self, number: usize) -> bool {
+        let other = self.all.get(number).and_then(Option::as_ref);
+        other.is_some_and(|other| other.place.link.is_up())
+    }
+
+    /// Takes a buffer for an edge between stages of a pipe; whether there was one.
+    pub(crate) fn take(&mut self, number: usize, pipe: usize, [from, to]: [usize; 2]) -> bool {
+        let Some(other) = self.all.get_mut(number).and_then(Option::as_mut) else {
+            return false;
+        };
+        let mut owners = other
+            .owners
+            .iter_mut()
+            .enumerate()
+            .take(other.place.buffers);
+        let Some((buffer, owner)) = owners.find(|(_, owner)| owner.is_none()) else {
+            return false;
+        };
+        let Some(region) = request::buffer(other.place.region, buffer) else {
+            return false;
+        };
+        region.clear();
+        *owner = Some(Owner {
+            pipe: pipe as u8,
+            from: from as u8,
+            to: to as u8,
+        });
+        true
+    }
+
+    /// The buffers of a pipe are nobody's.
+    pub(crate) fn release(&mut self, number: usize, pipe: usize) {
+        let other = self.all.get_mut(number).and_then(Option::as_mut);
+        for owner in other.into_iter().flat_map(|other| &mut other.owners) {
+            if owner.is_some_and(|owner| usize::from(owner.pipe) == pipe) {
+                *owner = None;
+            }
+        }
+    }
+
+    /// The buffers of one become those of a pipe of another number.
+    pub(crate) fn hand(&mut self, [from, to]: [usize; 2]) {
+        let owners = self
+            .all
+            .iter_mut()
+            .flatten()
+            .flat_map(|other| &mut other.owners);
+        for owner in owners.flatten() {
+            if usize::from(owner.pipe) == from {
+                owner.pipe = to as u8;
+            }
+        }
+    }
+
+    /// Numbers of those that have buffers of a pipe.
+    pub(crate) fn of_pipe(&self, pipe: usize) -> impl Iterator<Item = usize> + use<> {
+        let has = |other: &Option<Other>| {
+            let mut owners = other.iter().flat_map(|other| other.owners).flatten();
+            owners.any(|owner| usize::from(owner.pipe) == pipe)
+        };
+        let bits = self.all.each_ref().map(has);
+        (0..MAX_THROUGH).filter(move |&number| bits.get(number).is_some_and(|has| *has))
+    }
+
+    /// Edges of a pipe over one of them, with the numbers of their buffers.
+    pub(crate) fn crossings(&self, number: usize, pipe: usize) -> impl Iterator<Item = Crossing> {
+        self.owned(number, pipe).map(|(buffer, owner)| Crossing {
+            channel: request::buffer_name(buffer),
+            from: owner.from.into(),
+            to: owner.to.into(),
+        })
+    }
+
+    /// All edges of a pipe over any of them.
+    pub(crate) fn across(&self, pipe: usize) -> impl Iterator<Item = Across> {
+        let numbered = self.all.iter().enumerate();
+        numbered.flat_map(move |(through, other)| {
+            let owned = self.owned(through, pipe);
+            owned.filter_map(move |(buffer, owner)| {
+                let place = other.as_ref()?.place;
+                Some(Across {
+                    from: owner.from.into(),
+                    to: owner.to.into(),
+                    region: request::buffer(place.region, buffer)?,
+                    link: place.link,
+                    through,
+                })
+            })
+        })
+    }
+
+    fn owned(&self, number: usize, pipe: usize) -> impl Iterator<Item = (usize, Owner)> {
+        let other = self.all.get(number).and_then(Option::as_ref);
+        let owners = other.into_iter().flat_map(|other| other.owners.iter());
+        let owners = owners.enumerate();
+        owners.filter_map(move |(buffer, owner)| {
+            let owner = (*owner)?;
+            (usize::from(owner.pipe) == pipe).then_some((buffer, owner))
+        })
+    }
+
+    /// Asks one of them to run stages.
+    pub(crate) fn run(&mut self, number: usize, id: u64, request: &Packed) -> Outcome {
+        let state = self.state(number);
+        let outcome = self.ask(number, id, request);
+        if let (Outcome::Done, Some(asked)) = (&outcome, EPOCHS.get(number)) {
+            asked.store(state.epoch.into(), Relaxed);
+        }
+        outcome
+    }
+
+    /// Asks one of them to end stages.
+    pub(crate) fn end(&mut self, number: usize, id: u64) -> Outcome {
+        self.ask(number, id, &Packed::end(id))
+    }
+
+    fn state(&self, number: usize) -> LinkState {
+        let other = self.all.get(number).and_then(Option::as_ref);
+        other.map_or(LinkState::NEVER, |other| other.place.link.read())
+    }
+
+    fn ask(&mut self, number: usize, id: u64, request: &Packed) -> Outcome {
+        let asked = self.state(number);
+        let Some(other) = self.all.get_mut(number).and_then(Option::as_mut) else {
+            return Outcome::Down;
+        };
+        if asked.state != State::Up {
+            return Outcome::Down;
+        }
+        let until = clock::now().saturating_add(ticks(PATIENCE_NS));
+        let mut is_sent = false;
+        while clock::now() < until {
+            if other.place.link.read() != asked {
+                return Outcome::Down;
+            }
+            if !is_sent {
+                is_sent = other.asker.ask(request);
+            }
+            match other.asker.answer(id, &mut self.text).filter(|_| is_sent) {
+                Some(Answered::Done) => return Outcome::Done,
+                Some(Answered::Refused(length)) => {
+                    self.length = length;
+                    return Outcome::Refused;
+                }
+                // What a former start did not answer.
+                Some(Answered::Gone) => is_sent = false,
+                None => CORE.threads.sleep_until(clock::now() + ticks(PAUSE_NS)),
+            }
+        }
+        Outcome::Silent
+    }
+
+    /// One of them was asked again for all that it had run.
+    pub(crate) fn is_asked_again(&self, number: usize) {
+        if let Some(asked) = EPOCHS.get(number) {
+            asked.store(self.state(number).epoch.into(), Relaxed);
+        }
+    }
+
+    /// Those that were asked and started anew since, and are up.
+    pub(crate) fn anew(&self) -> impl Iterator<Item = usize> + use<> {
+        let mut bits = [false; MAX_THROUGH];
+        for (number, (bit, other)) in bits.iter_mut().zip(&self.all).enumerate() {
+            let link = other.as_ref().map(|other| other.place.link);
+            *bit = link.is_some_and(|link| is_anew(&link, number));
+        }
+        (0..MAX_THROUGH).filter(move |&number| bits.get(number).is_some_and(|bit| *bit))
+    }
+}
+
+/// A new pipe's place in the owners' table before its number is known to be free: one behind all pipes.
+pub(crate) const COMING: usize = PIPES;
