@@ -216,6 +216,14 @@ impl Bus {
         ends::stands_for(system, partition).any(|id| id == self.owner)
     }
 
+    /// The place of a device on it, as Linux writes that: domain, bus, slot and function.
+    #[must_use]
+    pub fn address(&self, system: &System, device: &str) -> Option<String> {
+        let named = |placed: &&Placed| system.functions[placed.id.0].name == device;
+        let placed = self.functions.iter().find(named)?;
+        Some(format!("0000:{:02x}:{:02x}.0", self.number, placed.slot))
+    }
+
     /// Physical addresses of its configuration space.
     #[must_use]
     pub const fn configuration(&self, pcie: &Pcie) -> Range {

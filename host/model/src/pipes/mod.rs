@@ -5,6 +5,7 @@
 mod apart;
 pub(crate) mod crossing;
 pub(crate) mod described;
+pub(crate) mod ends;
 mod offered;
 mod said;
 pub(crate) mod scheduled;
@@ -13,6 +14,7 @@ pub mod solved;
 pub use apart::Apart;
 pub use crossing::Crossing;
 pub use described::{Pipe, Place};
+pub use ends::LinuxEnd;
 pub use offered::Offered;
 pub use said::{Said, rule_of, syntax_error, unmet};
 
