@@ -119,6 +119,17 @@ pub fn can_at(place: &str) -> Result<String, Error> {
     })
 }
 
+/// From now on, also if it is taken down and up again, the interrupts of the controller at a place are served on that core.
+///
+/// # Errors
+/// There is no controller that is up, or no such core.
+pub fn can_serve_on(place: &str, core: usize) -> Result<(), Error> {
+    let path = format!("/sys/bus/pci/devices/{place}/irq");
+    let line = fs::read_to_string(&path).map_err(Error::file(&path))?;
+    let path = format!("/proc/irq/{}/smp_affinity_list", line.trim());
+    fs::write(&path, core.to_string()).map_err(Error::file(&path))
+}
+
 /// Whether an interface is up and its controller on the bus.
 #[must_use]
 pub fn can_is_on_bus(name: &str) -> bool {

@@ -3,9 +3,9 @@
 //! The agent brings a controller up when the first of its stages is built. One that is taken down, or goes off its bus, brings and takes
 //! nothing until it is back: sockets outlast that.
 
-use crate::plan::End;
+use crate::plan::{End, Place};
 use bulkhead_abi::can::{BITS_PER_S, Frame};
-use bulkhead_linux::{Can, CanReader, Error, can_at, can_is_on_bus, ticks};
+use bulkhead_linux::{Can, CanReader, Error, can_at, can_is_on_bus, can_serve_on, ticks};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread;
@@ -60,12 +60,18 @@ impl Watched {
 }
 
 /// The end of a stage at a controller, which is up from then on: that of a place on the PCI bus, or the program's.
-pub(crate) fn open(end: &End, usual: Option<&str>) -> Result<Can, Error> {
-    match (&end.place, usual) {
-        (Some(place), _) => Can::open_shared(&can_at(place)?, BITS_PER_S),
-        (None, Some(interface)) => Can::listen(interface),
-        (None, None) => Err(Error::NoInterface),
+///
+/// Its interrupts come to the core of its stages. Elsewhere a frame waits behind all that Linux has to do there for networks and files,
+/// for milliseconds, and the stage's core has to be interrupted by another one for each.
+pub(crate) fn open(end: &End, core: Place, usual: Option<&str>) -> Result<Can, Error> {
+    let Some(place) = &end.place else {
+        return Can::listen(usual.ok_or(Error::NoInterface)?);
+    };
+    let can = Can::open_shared(&can_at(place)?, BITS_PER_S)?;
+    if let Place::Core(core) = core {
+        can_serve_on(place, core)?;
     }
+    Ok(can)
 }
 
 /// Frames that come to a first stage.

@@ -9,8 +9,8 @@ use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{
-    Channel, Description, Error, Kind as ChannelKind, Partition, Peer, Role, Trace,
-    lock_memory, ticks,
+    Channel, Description, Error, Kind as ChannelKind, Partition, Peer, Role, Trace, lock_memory,
+    ticks,
 };
 use bulkhead_stages::functions::{self, Function};
 use bulkhead_stages::link::{self, Input, Kind, OUTWARD_PLACES, Output};
@@ -417,7 +417,7 @@ impl<'b> Builder<'b> {
         };
         let mut watched = Vec::new();
         let mut open = |end| {
-            let can = device::open(end, self.around.interface)?;
+            let can = device::open(end, stage.place, self.around.interface)?;
             watched.push(Watched::new(can.name().to_owned()));
             Ok(can)
         };

@@ -3,8 +3,8 @@
 use super::Field;
 use super::section::{Section, list, number};
 use super::{
-    BridgeDraft, ComponentDraft, EndpointDraft, PipeFunctionDraft, ScheduleDraft, SharedDraft, SlotDraft,
-    TaskDraft, VcpuDraft,
+    BridgeDraft, ComponentDraft, EndpointDraft, PipeFunctionDraft, ScheduleDraft, SharedDraft,
+    SlotDraft, TaskDraft, VcpuDraft,
 };
 use crate::document::{At, Value};
 use crate::system::{Criticality, Kind, Span, Trapping};

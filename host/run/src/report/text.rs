@@ -4,8 +4,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;
 
 use super::{
-    ChannelReport, CoreReport, DeviceReport, DoorbellReport, FaultReport, OverrunReport, PartitionReport,
-    PathReport, RefusedReport, Report, TaskReport,
+    ChannelReport, CoreReport, DeviceReport, DoorbellReport, FaultReport, OverrunReport,
+    PartitionReport, PathReport, RefusedReport, Report, TaskReport,
 };
 use crate::figures::{Kind, Spread};
 use crate::run::Ended;
@@ -242,9 +242,7 @@ fn said_of_device(one: &DeviceReport) -> String {
     let (stage, partition) = (&one.stage, &one.partition);
     let read = one.assumed_ns.map(|assumed| {
         let (slowest, assumed) = (us(one.slowest_ns), us(assumed));
-        format!(
-            ", {stage} of {partition} had frames within {slowest} us, {assumed} us are assumed"
-        )
+        format!(", {stage} of {partition} had frames within {slowest} us, {assumed} us are assumed")
     });
     let downs = (one.downs > 0).then(|| {
         format!(

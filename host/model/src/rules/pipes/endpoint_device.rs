@@ -77,7 +77,10 @@ fn controller(draft: &Draft, partition: &PartitionDraft, end: &EndpointDraft) ->
         // A kind that the board does not know is another rule's.
         modules.is_none_or(|modules| modules.iter().any(|one| one == SOCKETS))
     };
-    let cans: Vec<_> = owned.iter().filter(|(_, function)| is_can(function)).collect();
+    let cans: Vec<_> = owned
+        .iter()
+        .filter(|(_, function)| is_can(function))
+        .collect();
     let found = cans.iter().any(|(at, _)| at.value == device.value);
     (!found).then(|| {
         let known: Vec<_> = cans.iter().map(|(at, _)| at.value.as_str()).collect();
@@ -109,7 +112,6 @@ fn latency(end: &EndpointDraft) -> Option<Problem> {
             ),
         ),
     };
-    let help =
-        "more than 0 and at most 1 s, such as `latency = \"1 ms\"`; the report of a run shows the longest that was seen";
+    let help = "more than 0 and at most 1 s, such as `latency = \"1 ms\"`; the report of a run shows the longest that was seen";
     Some((span.clone(), message, help.into()))
 }
