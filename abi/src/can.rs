@@ -2,6 +2,9 @@
 
 use crate::component::can;
 
+/// Speed of all CAN buses.
+pub const BITS_PER_S: u32 = 500_000;
+
 /// A data frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame {

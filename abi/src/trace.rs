@@ -39,6 +39,9 @@ pub enum EventKind {
     /// A job of a stage of a pipe needed more than its budget, `sequence` such jobs so far: `a` 1 where its pipe stopped since; `b` the
     /// stage's place in its pipe.
     StageOverran = 11,
+    /// Of the devices that a stage of a pipe in Linux reads and writes: one of them could not be used, `sequence` times so far; `a` the
+    /// longest time from a driver to the stage that waited, ticks; `b` the stage's place in its pipe.
+    Endpoint = 12,
 }
 
 /// One event.

@@ -224,7 +224,7 @@ fn append_timing(described: &Described<'_>, bytes: &mut Vec<u8>) -> [u32; 2] {
     }
     let page = bytes.len() as u64 / PAGE_SIZE;
     bytes.extend(timing::pack(timing));
-    bytes.extend(pipes::pack(system, partition));
+    bytes.extend(pipes::pack(system, partition, &[]));
     bytes.extend(repository);
     bytes.resize(bytes.len().next_multiple_of(PAGE_SIZE as usize), 0);
     [page as u32, (bytes.len() as u64 / PAGE_SIZE - page) as u32]

@@ -13,7 +13,7 @@ use crate::system::{Channel, ChannelId, End, Image, Partition, PartitionId};
 /// What a last stage of a pipe writes to where its values leave the machine.
 pub(crate) const SINK: &str = "bridge";
 /// The address space of stages in Linux.
-const AGENT: &str = "agent";
+pub(crate) const AGENT: &str = "agent";
 /// The address space of whoever has only one.
 const MAIN: &str = "main";
 

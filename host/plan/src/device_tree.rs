@@ -264,7 +264,7 @@ impl Facts<'_> {
         fdt.property_string("compatible", "bulkhead,partition")?;
         fdt.property_string("bulkhead,name", &self.this().name)?;
         fdt.property_string("bulkhead,argument", self.argument)?;
-        let pipes = pipes::pack(self.system, self.partition);
+        let pipes = pipes::pack(self.system, self.partition, self.buses);
         if !pipes.is_empty() {
             fdt.property("bulkhead,pipes", &pipes)?;
         }

@@ -64,6 +64,9 @@ fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
     let stage = |stage: usize| StageManifest {
         function: name(stage),
         partition: runs(stage),
+        latency_ns: pipe.places[stage].ends[0]
+            .as_ref()
+            .map(|end| end.latency_ns),
     };
     let stages: Vec<_> = (0..pipe.places.len()).map(stage).collect();
     let path = |path: &solved::Path| PathManifest {

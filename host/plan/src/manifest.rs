@@ -192,6 +192,9 @@ pub struct StageManifest {
     pub function: String,
     /// The partition that runs it.
     pub partition: String,
+    /// Longest time that Linux is assumed to take from the device that it reads there, nanoseconds.
+    #[serde(default)]
+    pub latency_ns: Option<u64>,
 }
 
 /// Sizes of the trusted base, bytes.

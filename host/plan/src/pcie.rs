@@ -61,6 +61,9 @@ pub struct Bus {
     pub functions: Vec<Placed>,
     /// Whether functions may access memory.
     pub dma: bool,
+    /// Whether it is in reset while its owner is stopped. Linux's drivers take functions for what they are after power-on: one that
+    /// asks for service before it is listened to is not listened to any more. A standby may own the bus meanwhile.
+    pub resets: bool,
 }
 
 /// The buses of all partitions that own functions.
@@ -158,8 +161,11 @@ fn bus(
     let ids = functions
         .iter()
         .filter_map(|function| system.kind_of(function.id));
+    let dma = ids.into_iter().any(|kind| kind.dma);
+    let partition = system.partition(owner);
     Ok(Bus {
         owner,
+        resets: dma || partition.kind == Kind::Linux && partition.standby.is_none(),
         number,
         slot,
         ports: Range {
@@ -170,7 +176,7 @@ fn bus(
             start: first_memory,
             end: free[1],
         },
-        dma: ids.into_iter().any(|kind| kind.dma),
+        dma,
         functions,
     })
 }
@@ -214,6 +220,14 @@ impl Bus {
     #[must_use]
     pub fn is_of(&self, system: &System, partition: PartitionId) -> bool {
         ends::stands_for(system, partition).any(|id| id == self.owner)
+    }
+
+    /// The place of a device on it, as Linux writes that: domain, bus, slot and function.
+    #[must_use]
+    pub fn address(&self, system: &System, device: &str) -> Option<String> {
+        let named = |placed: &&Placed| system.functions[placed.id.0].name == device;
+        let placed = self.functions.iter().find(named)?;
+        Some(format!("0000:{:02x}:{:02x}.0", self.number, placed.slot))
     }
 
     /// Physical addresses of its configuration space.

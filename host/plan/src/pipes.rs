@@ -2,15 +2,17 @@
 //!
 //! The same for an rtos partition, behind what it schedules, and for Linux, in its device tree; see [`bulkhead_abi::pipe`].
 
-use bulkhead_abi::{name_field, pipe as abi};
-use bulkhead_model::pipes::{Crossing, Pipe};
+use crate::pcie::Bus;
+use bulkhead_abi::{NAME_LEN, name_field, pipe as abi};
+use bulkhead_model::pipes::{Crossing, Pipe, Place};
 use bulkhead_model::system::{PartitionId, System};
 use bulkhead_tpipe::language::Buffering;
 use zerocopy::IntoBytes;
 
-/// The pipes of which a partition runs a stage; nothing where there are none.
+/// The pipes of which a partition runs a stage; nothing where there are none. `buses` are for Linux, whose endpoints are known by
+/// the places of their devices.
 #[must_use]
-pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
+pub fn pack(system: &System, partition: PartitionId, buses: &[Bus]) -> Vec<u8> {
     let run = system.pipes.iter().filter(|pipe| pipe.runs_in(partition));
     let run: Vec<_> = run.collect();
     if run.is_empty() {
@@ -26,7 +28,12 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
                 .any(|&stage| pipe.places[stage].partition == partition)
         });
         crossings.extend(here.map(|one| crossing(system, one, stages.len())));
-        stages.extend((0..pipe.places.len()).map(|index| stage(system, partition, pipe, index)));
+        let places = pipe.places.iter().enumerate();
+        stages.extend(places.map(|(index, place)| abi::Stage {
+            source: end(system, place, 0, buses),
+            sink: end(system, place, 1, buses),
+            ..stage(system, partition, pipe, index)
+        }));
     }
     let head = abi::Head {
         magic: abi::PIPES_MAGIC,
@@ -65,14 +72,8 @@ fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> 
         let known = vcpus.iter().position(|vcpu| is_here && vcpu.name == name);
         known.map_or(abi::NONE, |number| number as u32)
     };
-    let end = |end: &Option<String>| {
-        let name = end.as_deref().unwrap_or_default();
-        name_field(name.rsplit('.').next().unwrap_or(name))
-    };
     abi::Stage {
         function: name_field(&place.function),
-        source: end(&place.source),
-        sink: end(&place.sink),
         fallback: name_field(place.fallback.as_deref().unwrap_or_default()),
         core: match is_here {
             true => place.core as u32,
@@ -94,7 +95,23 @@ fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> 
         wcet_ns: stage.wcet_ns,
         capacity_ns: stage.capacity_ns,
         period_ns: stage.period_ns,
+        ..abi::Stage::default()
     }
+}
+
+/// What a stage reads, or writes: the name without its component, or in Linux the place of a device.
+fn end(system: &System, place: &Place, which: usize, buses: &[Bus]) -> [u8; NAME_LEN] {
+    if let Some(at) = place.ends[which].as_ref() {
+        let address = buses.iter().find_map(|bus| {
+            let owned = bus.is_of(system, place.partition);
+            owned.then(|| bus.address(system, &at.device))?
+        });
+        // Where the stage is another partition's, that is of no use here.
+        return name_field(&address.unwrap_or_default());
+    }
+    let name = [&place.source, &place.sink][which].as_deref();
+    let name = name.unwrap_or_default();
+    name_field(name.rsplit('.').next().unwrap_or(name))
 }
 
 /// Its stages counted from the first of its pipe.

@@ -5,12 +5,11 @@
 //! went since it began.
 
 use crate::console::say;
-use bulkhead_abi::can::Frame;
+use bulkhead_abi::can::{BITS_PER_S, Frame};
 use bulkhead_drive_model::wire::Wire;
 use bulkhead_linux::{Can, Error};
 use std::time::{Duration, Instant};
 
-const BITS_PER_S: u32 = 500_000;
 const TELLING: Duration = Duration::from_millis(500);
 /// Aimed at, m/s, and newtons for each of these that it lacks.
 const TARGET_MPS: f64 = 20.0;

@@ -6,8 +6,8 @@
 //! that function needs half a job more than its budget.
 
 use crate::console::say;
-use bulkhead_linux::{Error, Partition, Trace, cut_exactly};
-use bulkhead_linux_pipes::{Around, Asked, Plan, Stages, Told, start};
+use bulkhead_linux::{Error, Partition, Trace, cut_exactly, frequency_hz};
+use bulkhead_linux_pipes::{Around, Asked, AtDevice, Plan, Stages, Told, start};
 use std::path::Path;
 
 /// Where the bridge looks for what last stages send.
@@ -98,10 +98,27 @@ impl Pipes {
         for count in self.stages.counts().chain(asked) {
             let (pipe, stage, jobs) = (count.pipe, count.stage, count.jobs);
             let stopped = if count.halted { ", stopped" } else { "" };
+            let device = count.device.map_or_else(String::new, at_device);
             say(format_args!(
-                "pipe {pipe} stage {stage}: {jobs} jobs, {} overruns, {} dropped, fell back {} times{stopped}",
+                "pipe {pipe} stage {stage}: {jobs} jobs, {} overruns, {} dropped, fell back {} times{device}{stopped}",
                 count.overruns, count.dropped, count.fallbacks
             ));
         }
     }
+}
+
+/// What became of a stage's controllers.
+fn at_device(at: AtDevice) -> String {
+    let AtDevice {
+        downs,
+        slowest,
+        lost,
+        passed_over,
+        on_bus,
+    } = at;
+    let slowest_us = u128::from(slowest) * 1_000_000 / u128::from(frequency_hz());
+    let now = if on_bus { "" } else { ", off its bus" };
+    format!(
+        ", {lost} frames lost, {passed_over} without data, slowest {slowest_us} us, off its bus {downs} times{now}"
+    )
 }

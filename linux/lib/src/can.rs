@@ -1,17 +1,19 @@
 //! A CAN controller of the partition, by SocketCAN
 //!
-//! `linux/can.h`, `linux/can/netlink.h`, `linux/rtnetlink.h`. The tools that usually set the speed of an
-//! interface are in no small initial file system.
+//! `linux/can.h`. The tools that usually set the speed of an interface are in no small initial file system.
 #![expect(unsafe_code, reason = "an address that the library does not know")]
+
+mod link;
+mod stamped;
+
+pub use stamped::{CanReader, Stamped};
 
 use crate::Error;
 use bulkhead_abi::can::Frame;
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket,
-};
+use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 use nix::unistd::{read, write};
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -36,8 +38,20 @@ impl Can {
     /// # Errors
     /// There is none of that name, it is up already, or the kernel refuses.
     pub fn open(name: &str, bits_per_s: u32) -> Result<Self, Error> {
-        bring_up(index(name)?, bits_per_s).map_err(Error::errno(name))?;
+        link::bring_up(index(name)?, bits_per_s).map_err(Error::errno(name))?;
         Self::listen(name)
+    }
+
+    /// The same where it may be up already.
+    ///
+    /// # Errors
+    /// There is none of that name, or the kernel refuses.
+    pub fn open_shared(name: &str, bits_per_s: u32) -> Result<Self, Error> {
+        match link::bring_up(index(name)?, bits_per_s) {
+            // The speed of one that is up cannot be set.
+            Ok(()) | Err(Errno::EBUSY) => Self::listen(name),
+            Err(errno) => Err(Error::errno(name)(errno)),
+        }
     }
 
     /// Opens an interface that is up; hears everything.
@@ -58,6 +72,12 @@ impl Can {
     /// The kernel refuses.
     pub fn hear(&self, identifier: Option<u16>) -> Result<(), Error> {
         filter(&self.socket, identifier).map_err(Error::errno(&self.name))
+    }
+
+    /// The name of its interface.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Sends a frame; it waits in the kernel until the controller takes it.
@@ -83,6 +103,39 @@ impl Can {
         read(&self.socket, &mut bytes).map_err(Error::errno(&self.name))?;
         Ok(decode(&bytes))
     }
+}
+
+/// The interface of the controller at a place of the PCI bus, `0000:BB:SS.F`.
+///
+/// # Errors
+/// Linux has no driver for what is there, or nothing is.
+pub fn can_at(place: &str) -> Result<String, Error> {
+    let path = format!("/sys/bus/pci/devices/{place}/net");
+    let mut entries = fs::read_dir(&path).map_err(Error::file(&path))?;
+    let name = entries.find_map(|entry| entry.ok()?.file_name().into_string().ok());
+    name.ok_or_else(|| Error::Unexpected {
+        path: path.into(),
+        text: String::new(),
+    })
+}
+
+/// From now on, also if it is taken down and up again, the interrupts of the controller at a place are served on that core.
+///
+/// # Errors
+/// There is no controller that is up, or no such core.
+pub fn can_serve_on(place: &str, core: usize) -> Result<(), Error> {
+    let path = format!("/sys/bus/pci/devices/{place}/irq");
+    let line = fs::read_to_string(&path).map_err(Error::file(&path))?;
+    let path = format!("/proc/irq/{}/smp_affinity_list", line.trim());
+    fs::write(&path, core.to_string()).map_err(Error::file(&path))
+}
+
+/// Whether an interface is up and its controller on the bus.
+#[must_use]
+pub fn can_is_on_bus(name: &str) -> bool {
+    // Of an interface that is down the kernel does not say it.
+    fs::read_to_string(format!("/sys/class/net/{name}/carrier"))
+        .is_ok_and(|carrier| carrier.trim() == "1")
 }
 
 fn encode(frame: &Frame) -> [u8; FRAME_BYTES] {
@@ -157,70 +210,6 @@ fn listen(index: u32) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// Sets bit timing and the flag that the interface is up, by one message to the kernel.
-fn bring_up(index: u32, bits_per_s: u32) -> Result<(), Errno> {
-    let socket = socket(
-        AddressFamily::Netlink,
-        SockType::Raw,
-        SockFlag::SOCK_CLOEXEC,
-        SockProtocol::NetlinkRoute,
-    )?;
-    let message = link_message(index, bits_per_s);
-    let kernel = NetlinkAddr::new(0, 0);
-    sendto(socket.as_raw_fd(), &message, &kernel, MsgFlags::empty())?;
-    let mut answer = [0; 256];
-    let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
-    // Head of 16 bytes, then 0 or the negative error.
-    let status = answer.get(16..20).filter(|_| length >= 20);
-    let status = status.and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
-    match status.map(i32::from_ne_bytes) {
-        Some(0) => Ok(()),
-        Some(error) => Err(Errno::from_raw(-error)),
-        None => Err(Errno::EBADMSG),
-    }
-}
-
-/// `RTM_NEWLINK` with the bit timing of a CAN interface.
-fn link_message(index: u32, bits_per_s: u32) -> Vec<u8> {
-    const NEW_LINK: u16 = 16;
-    const REQUEST_WITH_ANSWER: u16 = 1 | 4;
-    const UP: u32 = 1;
-    const LINK_INFO: u16 = 18;
-    const KIND: u16 = 1;
-    const DATA: u16 = 2;
-    const BIT_TIMING: u16 = 1;
-    // `struct can_bittiming`: what is zero the kernel computes.
-    let mut timing = vec![0; 32];
-    timing[..4].copy_from_slice(&bits_per_s.to_ne_bytes());
-    let data = attribute(DATA, &attribute(BIT_TIMING, &timing));
-    let info = [attribute(KIND, b"can\0"), data].concat();
-    let info = attribute(LINK_INFO, &info);
-    let length = 32 + info.len() as u32;
-    let mut message = Vec::new();
-    message.extend(length.to_ne_bytes());
-    message.extend(NEW_LINK.to_ne_bytes());
-    message.extend(REQUEST_WITH_ANSWER.to_ne_bytes());
-    message.extend([0; 8]);
-    // `struct ifinfomsg`.
-    message.extend([0; 4]);
-    message.extend(index.to_ne_bytes());
-    message.extend(UP.to_ne_bytes());
-    message.extend(UP.to_ne_bytes());
-    message.extend(info);
-    message
-}
-
-/// A netlink attribute: length, type, content, filled up to four bytes.
-fn attribute(kind: u16, content: &[u8]) -> Vec<u8> {
-    let length = 4 + content.len() as u16;
-    let mut bytes = Vec::new();
-    bytes.extend(length.to_ne_bytes());
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend(content);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,16 +236,5 @@ mod tests {
         assert_eq!(decode(&bytes), None);
         bytes[..5].copy_from_slice(&[1, 0, 0, 0x40, 0]);
         assert_eq!(decode(&bytes).is_none(), cfg!(target_endian = "little"));
-    }
-
-    #[test]
-    fn attributes_are_nested_and_filled_up() {
-        let message = link_message(7, 500_000);
-        assert_eq!(
-            message.len() as u32,
-            u32::from_ne_bytes(message[..4].try_into().unwrap())
-        );
-        assert_eq!(message[20..24], 7_u32.to_ne_bytes());
-        assert_eq!(attribute(1, b"abc\0x").len(), 12);
     }
 }

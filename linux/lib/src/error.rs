@@ -29,6 +29,9 @@ pub enum Error {
     /// The partition has no such channel.
     #[error("the partition has no channel \"{0}\"; its description names all of them")]
     NoChannel(String),
+    /// A program that reads or writes frames was told of no interface.
+    #[error("no CAN interface is named")]
+    NoInterface,
     /// No console of such a partition is here.
     #[error("there is no console of \"{0}\" here; `status` lists those there are")]
     NoConsole(String),
@@ -111,6 +114,12 @@ impl Error {
                 ..
             }
         )
+    }
+
+    /// Whether it is only that the kernel's queue of an interface is full.
+    #[must_use]
+    pub fn is_crowded(&self) -> bool {
+        matches!(self, Self::File { source, .. } if source.raw_os_error() == Some(nix::libc::ENOBUFS))
     }
 
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {

@@ -35,7 +35,7 @@ mod tests;
 pub use bulkhead_abi::can::Frame;
 pub use bulkhead_abi::status::LinkState;
 pub use bytes::{BytesReader, BytesWriter};
-pub use can::Can;
+pub use can::{Can, CanReader, Stamped, can_at, can_is_on_bus, can_serve_on};
 pub use channel::{Channel, Description, Kind, Role};
 pub use clock::{frequency_hz, ticks};
 pub use deadline::{cut_exactly, keep_to_core, lock_memory, reserve, used_ns};

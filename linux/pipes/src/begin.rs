@@ -1,9 +1,10 @@
 //! Stages as threads: each has its reservation before any of its pipe begins
 
 use crate::budget::Halt;
+use crate::device::Watched;
 use crate::plan::{Pipe, Place, Stage};
 use crate::stage::{Ready, Shared};
-use crate::start::{Count, StartError};
+use crate::start::{AtDevice, Count, StartError};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_linux::{Error, Trace, keep_to_core, reserve, ticks};
@@ -22,8 +23,9 @@ pub(crate) struct Running {
     pub(crate) shared: Arc<Shared>,
     pub(crate) halt: Halt,
     thread: JoinHandle<()>,
-    /// Of its fallbacks, and of its overruns, those that were recorded.
-    recorded: [AtomicU64; 2],
+    watched: Vec<Watched>,
+    /// Of its fallbacks, its overruns and the times without a device, those that were recorded, and the slowest frame.
+    recorded: [AtomicU64; 4],
 }
 
 impl Running {
@@ -48,6 +50,7 @@ impl Running {
             halted: self.halt.is_halted(),
             dropped: self.shared.dropped.load(Relaxed),
             fallbacks: self.shared.fallbacks.load(Relaxed),
+            device: self.at_device(),
         }
     }
 
@@ -80,6 +83,40 @@ impl Running {
                 name: name_field(&self.pipe),
             });
         }
+        self.record_device(trace);
+    }
+
+    /// Looks at its controllers, and records what changed there.
+    fn record_device(&self, trace: &Trace) {
+        let downs = self.watched.iter().map(Watched::look).sum();
+        let slowest = self.shared.seen.slowest.load(Relaxed);
+        let [.., known_downs, known_slowest] = &self.recorded;
+        let known = [
+            known_downs.swap(downs, Relaxed),
+            known_slowest.swap(slowest, Relaxed),
+        ];
+        if known != [downs, slowest] {
+            trace.write(&Event {
+                ticks: ticks(),
+                kind: EventKind::Endpoint as u32,
+                sequence: downs as u32,
+                a: slowest,
+                b: self.place as u64,
+                name: name_field(&self.pipe),
+            });
+        }
+    }
+
+    /// What became of its controllers, if it has any.
+    pub(crate) fn at_device(&self) -> Option<AtDevice> {
+        let seen = &self.shared.seen;
+        (!self.watched.is_empty()).then(|| AtDevice {
+            on_bus: self.watched.iter().all(Watched::is_on_bus),
+            downs: self.watched.iter().map(Watched::downs).sum(),
+            slowest: seen.slowest.load(Relaxed),
+            lost: seen.lost.load(Relaxed),
+            passed_over: seen.passed_over.load(Relaxed),
+        })
     }
 }
 
@@ -117,11 +154,12 @@ impl Reserved {
         }
     }
 
-    fn spawn(&mut self, pipe: &Pipe, ready: Ready, started: Sender<Answer>) {
+    fn spawn(&mut self, pipe: &Pipe, mut ready: Ready, started: Sender<Answer>) {
         let shared = Arc::clone(&ready.shared);
         let (place, halt) = (ready.place, ready.halt.clone());
         let function = ready.stage.function.clone();
         let (all, goes) = (Arc::clone(&self.all_answered), Arc::clone(&self.goes));
+        let watched = std::mem::take(&mut ready.watched);
         let thread = thread::spawn(move || {
             let stage = &ready.stage;
             let placed = match stage.place {
@@ -145,6 +183,7 @@ impl Reserved {
             shared,
             halt,
             thread,
+            watched,
             recorded: Default::default(),
         });
     }

@@ -1,13 +1,15 @@
 //! The plan that the tool packed: the pipes of this partition (`bulkhead_abi::pipe`)
 
-use crate::plan::{Crossing, Pipe, Place, Plan, Source, Stage};
+use crate::plan::{Crossing, End, Pipe, Place, Plan, Source, Stage};
 use bulkhead_abi::name_text;
-use bulkhead_abi::pipe::{self, NONE, OnOverrun, Pipes};
+use bulkhead_abi::pipe::{self, ANY, NONE, OnOverrun, Pipes};
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
 /// What a last stage writes to whose messages other machines are to have.
 const BRIDGE: &str = "bridge";
+/// What a stage reads and writes that is no device's; the way in of a first stage that makes its messages itself has no name.
+const BUILT_IN: [&[&str]; 2] = [&["", "timer"], &["", "trace", "null", BRIDGE]];
 
 impl Plan {
     /// What stands in `bytes`; nothing where that are no pipes.
@@ -45,11 +47,18 @@ fn unpack(all: &Pipes<'_>, pipe: &pipe::Pipe, range: Range<usize>) -> Option<Pip
         name: name_text(&pipe.name).to_owned(),
         each: pipe.fifo != 0,
         crossings: crossings.collect(),
-        stages: stages.map(|one| stage(pipe, one)).collect(),
+        stages: stages
+            .clone()
+            .map(|one| {
+                // What goes on to others has left the pipe there, and its delay ends there.
+                let is_last = stages.clone().all(|other| other.from != one.to);
+                stage(pipe, one, is_last)
+            })
+            .collect(),
     })
 }
 
-fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage) -> Stage {
+fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage, is_last: bool) -> Stage {
     Stage {
         function: name_text(&stage.function).to_owned(),
         runtime_ns: stage.capacity_ns,
@@ -58,18 +67,18 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage) -> Stage {
         to: stage.to,
         messages: stage.messages,
         places: stage.buffer,
-        source: match (stage.from, pipe.fifo) {
-            (0, 0) => Source::Timer(stage.period_ns),
-            (0, _) => Source::Timer(pipe.interval_ns),
+        source: match (stage.from, end(stage, 0), pipe.fifo) {
+            (0, Some(end), _) => Source::Can(end),
+            (0, None, 0) => Source::Timer(stage.period_ns),
+            (0, None, _) => Source::Timer(pipe.interval_ns),
             _ => Source::Stages,
         },
+        writes: end(stage, 1),
         place: match stage.core {
             NONE => Place::Elsewhere,
             core => Place::Core(core as usize),
         },
-        identifier: None,
-        // What goes on to others has left the pipe here, and its delay ends here.
-        traced: ["trace", BRIDGE].contains(&name_text(&stage.sink)),
+        traced: is_last,
         bridged: name_text(&stage.sink) == BRIDGE,
         on_overrun: OnOverrun::of(stage.on_overrun),
         fallback: match (pipe.max_age_ns, name_text(&stage.fallback)) {
@@ -79,10 +88,38 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage) -> Stage {
     }
 }
 
+/// The device that a stage reads, or writes.
+fn end(stage: &pipe::Stage, which: usize) -> Option<End> {
+    let name = name_text([&stage.source, &stage.sink][which]);
+    let identifier = stage.identifiers[which];
+    (!BUILT_IN[which].contains(&name)).then(|| End {
+        place: Some(name.to_owned()),
+        identifier: (identifier != ANY).then_some(identifier),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use bulkhead_abi::name_field;
+
+    #[test]
+    fn ends_at_devices_are_known_from_what_is_built_in() {
+        let stage = |source, sink| pipe::Stage {
+            source: name_field(source),
+            sink: name_field(sink),
+            identifiers: [0x140, ANY],
+            ..pipe::Stage::default()
+        };
+        let at = stage("0000:01:02.0", "0000:01:03.0");
+        let found = [0, 1].map(|which| end(&at, which).expect("a device"));
+        assert_eq!(found[0].place.as_deref(), Some("0000:01:02.0"));
+        assert_eq!(found.map(|end| end.identifier), [Some(0x140), None]);
+        for (source, sink) in [("timer", "trace"), ("", "null"), ("", "bridge"), ("", "")] {
+            let none = stage(source, sink);
+            assert_eq!([0, 1].map(|which| end(&none, which)), [None, None]);
+        }
+    }
 
     #[test]
     fn stages_of_other_partitions_are_known_and_not_run() {

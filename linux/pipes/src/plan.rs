@@ -51,14 +51,23 @@ pub enum Place {
 }
 
 /// Where a stage's messages come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The stages before.
     Stages,
     /// The clock, every so many nanoseconds.
     Timer(u64),
-    /// Frames of the CAN interface.
-    Can,
+    /// Frames of a CAN controller.
+    Can(End),
+}
+
+/// An end of a stage at a CAN controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The controller's place on the PCI bus; nothing: the interface that the program was told of.
+    pub place: Option<String>,
+    /// Of the frames that are read or written; nothing: all, or each as it is.
+    pub identifier: Option<u16>,
 }
 
 /// A stage.
@@ -82,8 +91,8 @@ pub struct Stage {
     pub source: Source,
     /// Where it runs.
     pub place: Place,
-    /// What it reads or writes at a device.
-    pub identifier: Option<u16>,
+    /// The device that it writes.
+    pub writes: Option<End>,
     /// What leaves it is recorded.
     pub traced: bool,
     /// What leaves it goes to other machines.
@@ -142,6 +151,10 @@ fn stage(text: &str) -> Option<Stage> {
         Some(word) => Some(u16::from_str_radix(word, 16).ok()?),
         None => None,
     };
+    let end = End {
+        place: None,
+        identifier,
+    };
     words.next().is_none().then_some(Stage {
         function,
         runtime_ns,
@@ -150,12 +163,12 @@ fn stage(text: &str) -> Option<Stage> {
         to,
         messages,
         places,
+        writes: (from != 0 && identifier.is_some()).then(|| end.clone()),
         source: match from {
-            0 => Source::Can,
+            0 => Source::Can(end),
             _ => Source::Stages,
         },
         place: Place::Anywhere,
-        identifier,
         traced: false,
         bridged: false,
         fallback: None,
@@ -185,13 +198,19 @@ mod tests {
             panic!("{plan:?}")
         };
         assert!(first.each && !second.each);
-        assert_eq!(first.stages[1].identifier, Some(0x141));
+        let end = |identifier| End {
+            place: None,
+            identifier,
+        };
+        assert_eq!(first.stages[0].source, Source::Can(end(Some(0x140))));
+        assert_eq!(first.stages[1].writes, Some(end(Some(0x141))));
         assert_eq!(
             (first.stages[1].period_ns, first.stages[1].places),
             (4_000_000, 2)
         );
         assert!(first.is_last(&first.stages[1]) && !first.is_last(&first.stages[0]));
-        assert_eq!(second.stages[0].identifier, None);
+        assert_eq!(second.stages[0].source, Source::Can(end(None)));
+        assert_eq!(second.stages[0].writes, None);
     }
 
     #[test]

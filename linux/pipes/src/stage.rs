@@ -1,11 +1,11 @@
 //! A stage: a thread with a reservation, released by data, or by its clock where it reads across partitions
 
 use crate::budget::{Budget, Halt};
+use crate::device::{Reader, Seen, Watched, Writer};
 use crate::plan::{Source, Stage};
-use bulkhead_abi::can::Frame;
 use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_abi::status::State;
-use bulkhead_linux::{Can, Peer, frequency_hz, ticks, used_ns};
+use bulkhead_linux::{Peer, frequency_hz, ticks, used_ns};
 use bulkhead_stages::link::Output;
 use bulkhead_stages::message::Message;
 use bulkhead_stages::overrun;
@@ -18,9 +18,6 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
-
-/// How long a first stage waits for a frame at once.
-const PATIENCE_MS: u16 = 1000;
 
 /// What of a stage others see.
 #[derive(Default)]
@@ -36,6 +33,7 @@ pub(crate) struct Shared {
     /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
     pub(crate) fallbacks: AtomicU64,
     pub(crate) oldest: AtomicU64,
+    pub(crate) seen: Seen,
 }
 
 impl Shared {
@@ -75,7 +73,10 @@ pub(crate) struct Ready {
     pub(crate) work: Work,
     /// With who is fed, if that is here.
     pub(crate) outputs: Vec<(Output, Option<Arc<Shared>>)>,
-    pub(crate) can: Option<Can>,
+    pub(crate) reader: Option<Reader>,
+    pub(crate) writer: Option<Writer>,
+    /// Their interfaces, for who looks after them.
+    pub(crate) watched: Vec<Watched>,
     /// It reads what another partition writes.
     pub(crate) clocked: bool,
     /// Of its messages, only the newest counts.
@@ -99,6 +100,8 @@ impl Ready {
         }
         let mut clock = ticks();
         self.work.begin_anew(clock, self.stage.places);
+        // What a device brought before is nobody's.
+        while self.frame().is_some() {}
         loop {
             let (source, arrival) = self.wait(&mut clock, &pace);
             if self.halt.is_retired() {
@@ -133,7 +136,10 @@ impl Ready {
     fn take(&mut self, mut source: Option<([u64; 2], u64)>) -> Option<Taken> {
         self.shared.arrived.store(0, Relaxed);
         if self.newest && source.is_some() {
-            source = self.waiting_frames().last().or(source);
+            while let Some(later) = self.frame() {
+                self.work.pass_over();
+                source = Some(later);
+            }
         }
         let taken = match self.clocked {
             true => self.work.look(ticks()),
@@ -176,11 +182,21 @@ impl Ready {
         sends
     }
 
-    /// The frames that wait: in four slots each overwrites the one before.
-    fn waiting_frames(&self) -> impl Iterator<Item = ([u64; 2], u64)> {
-        let can = self.can.iter();
-        can.flat_map(|can| std::iter::from_fn(|| can.receive(0).ok().flatten()))
-            .map(|frame| (frame.words(), ticks()))
+    /// The next frame that waits: in four slots it overwrites the one before.
+    fn frame(&mut self) -> Option<([u64; 2], u64)> {
+        let reader = self.reader.as_mut()?;
+        reader.take(&self.shared.seen)
+    }
+
+    /// What a device brings next, and when it came; nothing once the pipe has stopped itself.
+    fn wait_for_frame(&mut self) -> Option<([u64; 2], u64)> {
+        let reader = self.reader.as_mut()?;
+        loop {
+            match reader.wait(&self.shared.seen) {
+                None if !self.halt.is_halted() => {}
+                taken => return taken,
+            }
+        }
     }
 
     /// Until there is something to do: what a device brought, and when.
@@ -190,18 +206,14 @@ impl Ready {
             sleep_until(*clock);
             return (Some(([self.work.entered() + 1, *clock], *clock)), *clock);
         }
+        if let Source::Can(_) = self.stage.source {
+            let frame = self.wait_for_frame();
+            return (frame, frame.map_or_else(ticks, |(_, at)| at));
+        }
         if self.clocked {
             return (None, self.wait_by_clock(clock, pace));
         }
         loop {
-            if let (Some(can), Source::Can) = (&self.can, self.stage.source) {
-                // An interface that went down brings nothing, until it is up again.
-                if let Ok(Some(frame)) = can.receive(PATIENCE_MS) {
-                    let now = ticks();
-                    return (Some((frame.words(), now)), now);
-                }
-                continue;
-            }
             if let Some(tick) = self.work.waiting() {
                 return (None, tick);
             }
@@ -243,27 +255,36 @@ impl Ready {
     }
 
     /// Whether it had to wait for room.
-    fn send(&mut self, mut message: Message) -> bool {
-        if let Some((left, places)) = &self.left {
-            let at = ticks();
-            let noted = left.try_send(Left {
-                message,
-                at,
-                places: places.clone(),
-            });
-            self.shared
-                .dropped
-                .fetch_add(u64::from(noted.is_err()), Relaxed);
-        }
-        if let (Some(can), Source::Stages) = (&self.can, self.stage.source) {
-            let [_, data] = message.data;
-            let identifier = self.stage.identifier.unwrap_or(0);
-            let sent = can.send(&Frame::new(identifier, &data.to_le_bytes()));
-            self.shared
-                .dropped
-                .fetch_add(u64::from(sent.is_err()), Relaxed);
+    fn send(&mut self, message: Message) -> bool {
+        if let Some(writer) = &self.writer {
+            if writer.send(message.data) {
+                self.note(message);
+            } else {
+                self.shared.dropped.fetch_add(1, Relaxed);
+            }
             return false;
         }
+        self.note(message);
+        self.pass(message)
+    }
+
+    /// What left the pipe is recorded.
+    fn note(&self, message: Message) {
+        let Some((left, places)) = &self.left else {
+            return;
+        };
+        let (at, places) = (ticks(), places.clone());
+        let noted = left.try_send(Left {
+            message,
+            at,
+            places,
+        });
+        let unnoted = u64::from(noted.is_err());
+        self.shared.dropped.fetch_add(unnoted, Relaxed);
+    }
+
+    /// To the stages behind; whether it had to wait for room.
+    fn pass(&mut self, mut message: Message) -> bool {
         let period = Duration::from_nanos(self.stage.period_ns);
         let mut waited = false;
         for (output, next) in &mut self.outputs {

@@ -2,14 +2,15 @@
 
 use crate::begin::{Reserved, Running};
 use crate::budget::{Budget, Halt};
+use crate::device::{self, Reader, Watched, Writer};
 use crate::plan::{Crossing, Pipe, Place, Plan, Source, Stage};
 use crate::stage::{Left, Places, Ready, Shared, ticks_of};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{
-    Can, Channel, Description, Error, Kind as ChannelKind, Partition, Peer, Role, Trace,
-    lock_memory, ticks,
+    Channel, Description, Error, Kind as ChannelKind, Partition, Peer, Role, Trace, lock_memory,
+    ticks,
 };
 use bulkhead_stages::functions::{self, Function};
 use bulkhead_stages::link::{self, Input, Kind, OUTWARD_PLACES, Output};
@@ -20,6 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
 use thiserror::Error;
 
 /// Notes of what left that wait to be recorded.
@@ -100,6 +102,23 @@ pub struct Count<'s> {
     pub dropped: u64,
     /// Jobs in which its fallback took its place.
     pub fallbacks: u64,
+    /// What it has at devices, if anything.
+    pub device: Option<AtDevice>,
+}
+
+/// What became of a stage's controllers so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtDevice {
+    /// All of them are up and on their buses.
+    pub on_bus: bool,
+    /// Times that one could not be used.
+    pub downs: u64,
+    /// Longest time from the driver to the stage that waited, ticks.
+    pub slowest: u64,
+    /// Frames that came while the stage's socket was full.
+    pub lost: u64,
+    /// Frames without data.
+    pub passed_over: u64,
 }
 
 /// Pipes that run.
@@ -388,6 +407,7 @@ impl<'b> Builder<'b> {
             tail: number,
         };
         let waits = stage.source != Source::Stages && self.pipe.each;
+        let (reader, writer, watched) = self.devices(stage)?;
         Ok(Ready {
             work: Work::new(function, inputs, head, number as u64 + 1).across(
                 self.across[number],
@@ -398,7 +418,9 @@ impl<'b> Builder<'b> {
             place: number,
             shared: Arc::clone(&self.shared[number]),
             outputs: std::mem::take(&mut self.outputs[number]),
-            can: self.can(stage)?,
+            reader,
+            writer,
+            watched,
             clocked: self.across[number] != 0,
             newest: !self.pipe.each,
             rounds: stage.runtime_ns / u64::from(stage.messages.max(1)) / 1000 * self.around.rounds,
@@ -416,15 +438,29 @@ impl<'b> Builder<'b> {
         })
     }
 
-    /// The interface, where a stage reads or writes frames.
-    fn can(&self, stage: &Stage) -> Result<Option<Can>, StartError> {
-        let (Some(identifier), Some(interface)) = (stage.identifier, self.around.interface) else {
-            return Ok(None);
+    /// The controllers that a stage reads and writes, and their interfaces.
+    fn devices(
+        &self,
+        stage: &Stage,
+    ) -> Result<(Option<Reader>, Option<Writer>, Vec<Watched>), StartError> {
+        let read = match &stage.source {
+            Source::Can(end) => Some(end),
+            _ => None,
         };
-        let can = Can::listen(interface).map_err(|error| self.device(error))?;
-        let heard = (stage.source == Source::Can).then_some(identifier);
-        can.hear(heard).map_err(|error| self.device(error))?;
-        Ok(Some(can))
+        let mut watched = Vec::new();
+        let mut open = |end| {
+            let can = device::open(end, stage.place, self.around.interface)?;
+            watched.push(Watched::new(can.name().to_owned()));
+            Ok(can)
+        };
+        let patience = Duration::from_nanos(stage.period_ns);
+        let reader = read.map(|end| Reader::new(open(end)?, end));
+        let reader = reader.transpose();
+        let writes = stage.writes.as_ref();
+        let writer = writes.map(|end| Writer::new(open(end)?, end, patience));
+        let writer = writer.transpose();
+        let device = |source| self.device(source);
+        Ok((reader.map_err(device)?, writer.map_err(device)?, watched))
     }
 
     fn device(&self, source: Error) -> StartError {

@@ -3,7 +3,7 @@
 //! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
-//! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit), `path.P.NAME.FIRST-LAST.delivered|lost|late|longest-ns|kept|fell-back|oldest-ns|overruns`, `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped` (`path.P.NAME` where the description does not know
+//! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit), `path.P.NAME.FIRST-LAST.delivered|lost|late|longest-ns|kept|fell-back|oldest-ns|overruns`, `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns` (`path.P.NAME` where the description does not know
 //! the path), `refused.P` (accesses of its devices that the SMMU recorded), `missed`.
 
 use bulkhead_abi::status::{ACTION_NAMES, CAUSE_NAMES, TRAP_NAMES};
@@ -147,6 +147,11 @@ fn add_path(figures: &mut Figures, path: &PathReport) {
     for one in &path.overruns {
         let prefix = format!("{prefix}.{}.{}", one.partition, one.stage);
         let named = [("overruns", one.jobs), ("stopped", u64::from(one.stopped))];
+        add(figures, &prefix, &named);
+    }
+    for one in &path.devices {
+        let prefix = format!("{prefix}.{}.{}", one.partition, one.stage);
+        let named = [("downs", one.downs), ("slowest-ns", one.slowest_ns)];
         add(figures, &prefix, &named);
     }
 }

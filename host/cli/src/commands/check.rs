@@ -59,6 +59,7 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
     }
     for pipe in &system.pipes {
         print!("{}: {}", pipe.name, pipe.solved.table(arguments.explain));
+        pipe.assumptions().for_each(|text| println!("  {text}"));
     }
     Ok(ExitCode::SUCCESS)
 }

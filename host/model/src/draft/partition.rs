@@ -3,8 +3,8 @@
 use super::Field;
 use super::section::{Section, list, number};
 use super::{
-    BridgeDraft, ComponentDraft, PipeFunctionDraft, ScheduleDraft, SharedDraft, SlotDraft,
-    TaskDraft, VcpuDraft,
+    BridgeDraft, ComponentDraft, EndpointDraft, PipeFunctionDraft, ScheduleDraft, SharedDraft,
+    SlotDraft, TaskDraft, VcpuDraft,
 };
 use crate::document::{At, Value};
 use crate::system::{Criticality, Kind, Span, Trapping};
@@ -74,6 +74,8 @@ pub(crate) struct PartitionDraft {
     pub(crate) slots: Vec<SlotDraft>,
     /// Pipe functions.
     pub(crate) functions: Vec<PipeFunctionDraft>,
+    /// Endpoints of devices in Linux.
+    pub(crate) endpoints: Vec<EndpointDraft>,
     /// What goes beyond the machine.
     pub(crate) bridge: Field<BridgeDraft>,
     /// Stages that may be typed.
@@ -143,6 +145,7 @@ impl PartitionDraft {
             tasks: section.all("task").map(TaskDraft::read).collect(),
             schedule: ScheduleDraft::read(&section.section("schedule")),
             slots: section.all("slot").map(SlotDraft::read).collect(),
+            endpoints: section.all("endpoint").map(EndpointDraft::read).collect(),
             bridge: BridgeDraft::read(&section),
             functions: section
                 .all("function")

@@ -30,7 +30,7 @@ pub(crate) struct PipeFunctionDraft {
     pub(crate) fallback: Field<String>,
 }
 
-/// An endpoint of a component.
+/// An endpoint of a component, or of a Linux partition.
 #[derive(Clone, Debug)]
 pub(crate) struct EndpointDraft {
     pub(crate) name: At<String>,
@@ -39,6 +39,9 @@ pub(crate) struct EndpointDraft {
     pub(crate) scatter: Field<String>,
     pub(crate) distance: Field<u64>,
     pub(crate) identifier: Field<u64>,
+    /// In Linux: the controller, and the longest that its kernel takes.
+    pub(crate) device: Field<String>,
+    pub(crate) latency: Field<u64>,
 }
 
 impl PipeDraft {
@@ -82,6 +85,8 @@ impl EndpointDraft {
             scatter: section.text("scatter"),
             distance: section.number("distance"),
             identifier: section.number("identifier"),
+            device: section.text("device"),
+            latency: section.number("latency"),
             name: section.name,
         }
     }

@@ -4,13 +4,15 @@
 //! pipe can take from an earlier one: then that is solved anew, until all hold beside each other.
 
 use super::crossing::{self, Crossing};
-use super::{Device, Function, Io, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
+use super::ends::{End, Half, LinuxEnd, endpoints, half, linux_end};
+use super::{Function, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
 use crate::bridge::SINK;
 use crate::document::At;
 use crate::draft::{Draft, EndpointDraft, Field, KindDraft, PartitionDraft, PipeFunctionDraft};
+use crate::quantity::time_text;
 use crate::rules;
 use crate::system::{Kind, PartitionId, Span};
-use crate::timing::{Order, Timing, VcpuKind};
+use crate::timing::{Order, Timing};
 use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_analysis::Reservation;
 use bulkhead_tpipe::assessment::{Judge, budget};
@@ -72,17 +74,33 @@ pub struct Place {
     pub linux: bool,
     /// The Main VCPUs that scatter what it reads and gather what it writes, by their names.
     pub scatter: [Option<String>; 2],
-    /// It reads or writes an endpoint of a component.
+    /// It reads or writes an endpoint of a device.
     pub at_endpoint: bool,
+    /// In Linux: the endpoints of devices that it reads and writes.
+    pub ends: [Option<LinuxEnd>; 2],
 }
 
 impl Pipe {
-    /// Whether its partitions run it: those of the rtos on their first core, Linux without endpoints of its own.
+    /// Whether its partitions run it: those of the rtos on their first core.
     #[must_use]
     pub fn is_run(&self) -> bool {
-        self.places.iter().all(|place| match place.linux {
-            true => !place.at_endpoint,
-            false => place.core == 0,
+        let mut places = self.places.iter();
+        places.all(|place| place.linux || place.core == 0)
+    }
+
+    /// What its bounds stand on that nobody proves, a line each.
+    pub fn assumptions(&self) -> impl Iterator<Item = String> {
+        self.places.iter().flat_map(|place| {
+            let names = [&place.source, &place.sink];
+            let ends = place.ends.iter().zip(names);
+            ends.filter_map(|(end, name)| {
+                let (end, name) = (end.as_ref()?, name.as_ref()?);
+                Some(format!(
+                    "assumed: Linux takes at most {} at {name}, the controller {}",
+                    time_text(end.latency_ns),
+                    end.device
+                ))
+            })
         })
     }
 
@@ -110,9 +128,6 @@ pub(crate) struct Described<'d> {
     pub(super) places: Vec<Place>,
 }
 
-/// An endpoint by its path, and its device pipe.
-type End<'p> = (String, &'p EndpointDraft, Option<usize>);
-
 /// A partition that offers functions.
 struct Owner<'p> {
     id: PartitionId,
@@ -135,24 +150,6 @@ impl<'p> Owner<'p> {
     fn local(&self, field: &Field<String>) -> Option<String> {
         Some(local_name(self.name, &field.given()?.value).to_owned())
     }
-}
-
-/// What of the bottom half at an endpoint works for a message.
-#[derive(Clone, Debug)]
-pub(super) struct Half {
-    /// Its I/O VCPU.
-    pub(super) io: String,
-    pub(super) wcet_ns: u64,
-    /// The Main VCPU that it works for in the stage's place: who scatters behind it or gathers before it.
-    pub(super) scatter: Option<String>,
-}
-
-fn half((_, endpoint, _): &End<'_>) -> Option<Half> {
-    Some(Half {
-        io: endpoint.vcpu.value()?,
-        wcet_ns: endpoint.wcet.or(0)?,
-        scatter: endpoint.scatter.value(),
-    })
 }
 
 /// Why a pipe cannot be had.
@@ -298,60 +295,10 @@ impl<'d> Described<'d> {
             halves,
             linux: owner.linux,
             at_endpoint: both().next().is_some(),
+            ends: [source, sink].map(|end| linux_end(end?)),
             scatter: [source, sink].map(|end| end?.1.scatter.value()),
         });
         Some(())
-    }
-
-    /// The device pipe of an endpoint; none where it has no I/O VCPU, since then it adds to the stage alone.
-    fn endpoint(
-        &mut self,
-        path: &str,
-        endpoint: &EndpointDraft,
-        timing: &Timing,
-        first_core: usize,
-    ) -> Option<Option<usize>> {
-        let Some(name) = endpoint.vcpu.given() else {
-            return Some(None);
-        };
-        let named = |name: &str| timing.vcpus.iter().find(|vcpu| vcpu.name == name);
-        let vcpu = named(&name.value)?;
-        let VcpuKind::Io { percent } = vcpu.kind else {
-            return None;
-        };
-        let wcet = endpoint.wcet.or(1)?.max(1);
-        let names = &mut self.pipes.names[super::What::Io as usize];
-        let known = names.iter().position(|at| at.span == vcpu.span);
-        let io = known.unwrap_or_else(|| {
-            names.push(At {
-                value: vcpu.name.clone(),
-                span: vcpu.span.clone(),
-            });
-            self.pipes.ios.push(Io {
-                core: first_core + vcpu.core,
-                wcet,
-                percent: percent.into(),
-                sharers: 1,
-            });
-            self.pipes.ios.len() - 1
-        });
-        let known = &mut self.pipes.ios[io];
-        known.wcet = known.wcet.max(wcet);
-        let scatter = match endpoint.scatter.given() {
-            Some(name) => Some(named(&name.value)?.budget()?),
-            None => None,
-        };
-        self.pipes.names[super::What::Device as usize].push(At {
-            value: path.to_owned(),
-            span: endpoint.name.span.clone(),
-        });
-        self.pipes.devices.push(Device {
-            io,
-            main: scatter,
-            sharers: 1,
-            distance: endpoint.distance.given().map(|at| at.value),
-        });
-        Some(Some(self.pipes.devices.len() - 1))
     }
 
     /// A function whose name no other has is known by it alone, too.
@@ -548,16 +495,6 @@ pub(crate) fn local_name<'n>(partition: &str, written: &'n str) -> &'n str {
         .strip_prefix(partition)
         .and_then(|rest| rest.strip_prefix('.'));
     rest.filter(|rest| rest.contains('.')).unwrap_or(written)
-}
-
-/// The endpoints of a partition, `COMPONENT.ENDPOINT` each.
-pub(crate) fn endpoints(
-    partition: &PartitionDraft,
-) -> impl Iterator<Item = (String, &EndpointDraft)> {
-    partition.components.iter().flat_map(|component| {
-        let path = |end: &EndpointDraft| format!("{}.{}", component.name.value, end.name.value);
-        component.endpoints.iter().map(move |end| (path(end), end))
-    })
 }
 
 /// Whether a VCPU is one for interrupts.

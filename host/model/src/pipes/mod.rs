@@ -5,6 +5,7 @@
 mod apart;
 pub(crate) mod crossing;
 pub(crate) mod described;
+pub(crate) mod ends;
 mod offered;
 mod said;
 pub(crate) mod scheduled;
@@ -14,6 +15,7 @@ mod through;
 pub use apart::Apart;
 pub use crossing::Crossing;
 pub use described::{Pipe, Place};
+pub use ends::LinuxEnd;
 pub use offered::Offered;
 pub use said::{Said, rule_of, syntax_error, unmet};
 

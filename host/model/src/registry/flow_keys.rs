@@ -1,4 +1,4 @@
-//! Keys of `[pipe.NAME]`, `[partition.NAME.function.NAME]` and `….component.NAME.endpoint.NAME`
+//! Keys of `[pipe.NAME]`, `[partition.NAME.function.NAME]`, `….endpoint.NAME` and `….component.NAME.endpoint.NAME`
 
 use super::pipe_keys::BUFFERINGS;
 use super::{Key, Presence::Default, Presence::Required, Presence::RequiredByRule, Shape};
@@ -76,7 +76,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.function.*.reads",
         shape: Shape::Text,
         presence: Default("no endpoint"),
-        meaning: "The endpoint it reads, `COMPONENT.ENDPOINT` of its partition, with the partition's name \
+        meaning: "The endpoint it reads, `COMPONENT.ENDPOINT` of its partition, `agent.ENDPOINT` in Linux, with the partition's name \
                   before it if you like; or `timer`, by which it is released every period. It can only be a \
                   first stage.",
         example: "reads = \"pipes.can-in\"",
@@ -195,6 +195,49 @@ pub(super) const KEYS: &[Key] = &[
         ),
         meaning: "Of CAN: the identifier, 11 bits, of the frames that are read or written there. Endpoints with \
                   identifiers share a controller.",
+        example: "identifier = 0x140",
+    },
+    Key {
+        path: "partition.*.endpoint",
+        shape: Shape::Named,
+        presence: Default("none"),
+        meaning: "Endpoints of the CAN controllers of a Linux partition, `[partition.NAME.endpoint.NAME]` each, at which its \
+                  stages read or write by SocketCAN. Pipes know them as `PARTITION.agent.ENDPOINT`. The agent brings \
+                  the controller up, at 500 kbit/s.",
+        example: "[partition.linux.endpoint.can-in]",
+    },
+    Key {
+        path: "partition.*.endpoint.*.device",
+        shape: Shape::Text,
+        presence: RequiredByRule,
+        meaning: "The controller, one of the partition's `devices`.",
+        example: "device = \"can0\"",
+    },
+    Key {
+        path: "partition.*.endpoint.*.latency",
+        shape: Shape::Time,
+        presence: RequiredByRule,
+        meaning: "Longest time that Linux takes between the controller and the stage: where it is read, from the \
+                  interrupt until the frame is in the stage's socket; where it is written, from the socket until the frame is \
+                  the controller's. Nobody proves it: bounds stand on it, `check` says so, and the report has the \
+                  longest that was seen beside it. Messages are at least so far apart.",
+        example: "latency = \"1 ms\"",
+    },
+    Key {
+        path: "partition.*.endpoint.*.distance",
+        shape: Shape::Time,
+        presence: Default("the first stage's period: as often as the pipeline takes them"),
+        meaning: "Where it is read: shortest distance of two messages.",
+        example: "distance = \"10 ms\"",
+    },
+    Key {
+        path: "partition.*.endpoint.*.identifier",
+        shape: Shape::Number(0, 0x7ff),
+        presence: Default(
+            "where it is read, all that come; where it is written, as the message has it",
+        ),
+        meaning: "The identifier, 11 bits, of the frames that are read or written there. Endpoints with identifiers \
+                  share a controller.",
         example: "identifier = 0x140",
     },
 ];

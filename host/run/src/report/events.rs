@@ -72,6 +72,7 @@ impl Events {
         const DELIVERED: u32 = EventKind::Delivered as u32;
         const FELL_BACK: u32 = EventKind::FellBack as u32;
         const STAGE_OVERRAN: u32 = EventKind::StageOverran as u32;
+        const ENDPOINT: u32 = EventKind::Endpoint as u32;
         const PROMISED: u32 = EventKind::Promised as u32;
         const PATH_END: u32 = EventKind::PathEnd as u32;
         let name = event_name(&event.name);
@@ -89,6 +90,7 @@ impl Events {
             DELIVERED => self.paths.take(by, name, event, clock),
             FELL_BACK => self.paths.fell_back(by, name, event, clock),
             STAGE_OVERRAN => self.paths.overran(by, name, event),
+            ENDPOINT => self.paths.at_devices(by, name, event, clock),
             PROMISED => self.paths.promised(by, name, event),
             PATH_END => self.paths.path_end(by, name, event),
             _ => {}

@@ -19,7 +19,7 @@ pub(crate) use recording::BOOT;
 pub use recording::{Live, Recording};
 pub use refused::{RefusedReport, refused_reports};
 pub use snapshot::{fault_reports, partition_reports};
-pub use stages::OverrunReport;
+pub use stages::{DeviceReport, OverrunReport};
 pub use text::{counters_text, faults_text, refused_text, report_text};
 
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use bulkhead_plan::manifest::{Manifest, PathManifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::stages::{OverrunReport, Stages};
+use super::stages::{DeviceReport, OverrunReport, Stages};
 use crate::figures::{Durations, Spread};
 use crate::watch::Clock;
 
@@ -49,6 +49,9 @@ pub struct PathReport {
     /// Stages of the pipe, wherever they run, of which jobs needed more than their budget.
     #[serde(default)]
     pub overruns: Vec<OverrunReport>,
+    /// Stages of the pipe in Linux that read or write devices.
+    #[serde(default)]
+    pub devices: Vec<DeviceReport>,
 }
 
 impl PathReport {
@@ -179,6 +182,11 @@ impl Paths {
     /// Partition `by` says that jobs of a stage of its pipe overran.
     pub(super) fn overran(&mut self, by: usize, name: String, event: &Event) {
         self.stages.overran(by, name, event);
+    }
+
+    /// Partition `by` says how the devices of a stage of its pipe are.
+    pub(super) fn at_devices(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
+        self.stages.at_devices(by, name, event, clock);
     }
 
     /// With what is known of the stages of its pipe.

@@ -27,6 +27,21 @@ pub struct OverrunReport {
     pub stopped: bool,
 }
 
+/// What became of the devices that a stage in Linux reads and writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceReport {
+    /// Who runs it.
+    pub partition: String,
+    /// Its function.
+    pub stage: String,
+    /// Times that one of them could not be used.
+    pub downs: u64,
+    /// Longest time from a driver's interrupt to the stage that waited, nanoseconds, what others took of its core in between included.
+    pub slowest_ns: u64,
+    /// What of it is assumed where the bound was computed; nothing where the stage reads no device.
+    pub assumed_ns: Option<u64>,
+}
+
 /// All stages.
 #[derive(Debug, Default)]
 pub(super) struct Stages {
@@ -43,6 +58,9 @@ struct Seen {
     oldest_ns: u64,
     overran: Total,
     stopped: bool,
+    /// Of its devices, if anything was said of them.
+    downs: Option<Total>,
+    slowest_ns: u64,
 }
 
 /// A count that begins anew with each start of who counts.
@@ -102,6 +120,16 @@ impl Stages {
         }
     }
 
+    /// Partition `by` says how the devices of a stage of its pipe are.
+    pub(super) fn at_devices(&mut self, by: usize, pipe: String, event: &Event, clock: &Clock) {
+        if let Some(seen) = self.seen(by, pipe, event) {
+            seen.downs
+                .get_or_insert_with(Total::default)
+                .take(event.sequence);
+            seen.slowest_ns = seen.slowest_ns.max(clock.ns(event.a));
+        }
+    }
+
     /// Adds what is known of the stages of the pipe of `report`, whose last stage `by` runs: `described` by the description, and `known` to
     /// have these functions.
     pub(super) fn fill(
@@ -122,16 +150,28 @@ impl Stages {
             }
             report.fell_back = report.fell_back.saturating_add(seen.fell_back.sum());
             report.oldest_ns = report.oldest_ns.max(seen.oldest_ns);
+            let name = || {
+                stage(known).map_or_else(
+                    || format!("stage {}", place.saturating_add(1)),
+                    |stage| stage.function,
+                )
+            };
             let jobs = seen.overran.sum();
             if jobs > 0 {
                 report.overruns.push(OverrunReport {
                     partition: who.to_owned(),
-                    stage: stage(known).map_or_else(
-                        || format!("stage {}", place.saturating_add(1)),
-                        |stage| stage.function,
-                    ),
+                    stage: name(),
                     jobs,
                     stopped: seen.stopped,
+                });
+            }
+            if let Some(downs) = seen.downs {
+                report.devices.push(DeviceReport {
+                    partition: who.to_owned(),
+                    stage: name(),
+                    downs: downs.sum(),
+                    slowest_ns: seen.slowest_ns,
+                    assumed_ns: stage(described).and_then(|stage| stage.latency_ns),
                 });
             }
         }
@@ -151,6 +191,7 @@ mod tests {
         let stage = |(function, partition): (&str, &str)| StageManifest {
             function: function.into(),
             partition: partition.into(),
+            latency_ns: (function == "filter").then_some(500),
         };
         let stages = [
             ("read", "control"),
@@ -243,6 +284,27 @@ mod tests {
         let report = filled(&stages, [None; 2]);
         let names: Vec<_> = report.overruns.iter().map(|one| &one.stage).collect();
         assert_eq!(names, ["stage 3", "stage 18446744073709551615"]);
+    }
+
+    #[test]
+    fn devices_stand_with_what_was_assumed_of_them_and_are_counted_over_restarts() {
+        let mut stages = stages();
+        let clock = Clock::new(1_000_000_000);
+        for (by, place, downs, slowest) in
+            [(1, 1, 0, 40), (1, 1, 2, 90), (1, 1, 1, 70), (2, 1, 9, 900)]
+        {
+            stages.at_devices(by, "steering".into(), &event(place, downs, slowest), &clock);
+        }
+        let path = described();
+        let report = filled(&stages, [Some(&path); 2]);
+        let device = DeviceReport {
+            partition: "linux".into(),
+            stage: "filter".into(),
+            downs: 3,
+            slowest_ns: 90,
+            assumed_ns: Some(500),
+        };
+        assert_eq!(report.devices, [device]);
     }
 
     #[test]

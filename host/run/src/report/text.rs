@@ -4,8 +4,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;
 
 use super::{
-    ChannelReport, CoreReport, DoorbellReport, FaultReport, OverrunReport, PartitionReport,
-    PathReport, RefusedReport, Report, TaskReport,
+    ChannelReport, CoreReport, DeviceReport, DoorbellReport, FaultReport, OverrunReport,
+    PartitionReport, PathReport, RefusedReport, Report, TaskReport,
 };
 use crate::figures::{Kind, Spread};
 use crate::run::Ended;
@@ -232,7 +232,28 @@ fn said_of_stages(path: &PathReport) -> String {
         } = one;
         format!(", {stage} of {partition} overran {jobs} times{stopped}")
     });
-    fell_back.into_iter().chain(overran).collect()
+    let devices = path.devices.iter().map(said_of_device);
+    fell_back
+        .into_iter()
+        .chain(overran)
+        .chain(devices)
+        .collect()
+}
+
+/// What was assumed of a stage's devices, and what was seen.
+fn said_of_device(one: &DeviceReport) -> String {
+    let (stage, partition) = (&one.stage, &one.partition);
+    let read = one.assumed_ns.map(|assumed| {
+        let (slowest, assumed) = (us(one.slowest_ns), us(assumed));
+        format!(", {stage} of {partition} had frames within {slowest} us, {assumed} us are assumed")
+    });
+    let downs = (one.downs > 0).then(|| {
+        format!(
+            ", the device of {stage} of {partition} could not be used {} times",
+            one.downs
+        )
+    });
+    read.into_iter().chain(downs).collect()
 }
 
 fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
@@ -381,6 +402,26 @@ mod tests {
         assert_eq!(
             said_of_stages(&path),
             ", fell back 2 times, up to 5.00 us old, filter of linux overran 3 times, emit of linux overran 1 times and stopped it"
+        );
+    }
+
+    #[test]
+    fn what_is_assumed_of_devices_stands_beside_what_was_seen() {
+        let device = |assumed_ns, downs| DeviceReport {
+            partition: "linux".into(),
+            stage: "can-read".into(),
+            downs,
+            slowest_ns: 118_000,
+            assumed_ns,
+        };
+        assert_eq!(
+            said_of_device(&device(Some(1_000_000), 0)),
+            ", can-read of linux had frames within 118.00 us, 1000.00 us are assumed"
+        );
+        assert_eq!(said_of_device(&device(None, 0)), "");
+        assert_eq!(
+            said_of_device(&device(None, 2)),
+            ", the device of can-read of linux could not be used 2 times"
         );
     }
 

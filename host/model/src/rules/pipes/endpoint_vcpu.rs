@@ -2,7 +2,8 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft};
-use crate::pipes::described::{endpoints, is_io};
+use crate::pipes::described::is_io;
+use crate::pipes::ends::endpoints;
 use crate::system::Span;
 use bulkhead_abi::pipe::MAX_SHARED;
 

@@ -4,14 +4,15 @@ use crate::bridge::SINK;
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
-use crate::pipes::described::{BUILT_IN, endpoints, local_name};
+use crate::pipes::described::{BUILT_IN, local_name};
+use crate::pipes::ends::endpoints;
 use crate::suggestion::advice;
 
 crate::rules::rule! {
     Error, "function-endpoint",
     "what a pipe function reads or writes is an endpoint of its partition, `timer`, `trace`, `null` or its `bridge`",
     "A component says which endpoints it has, `[partition.NAME.component.NAME.endpoint.NAME]`; functions name them \
-     `COMPONENT.ENDPOINT`. A device of another partition is reached by a function there.",
+     `COMPONENT.ENDPOINT`. Those of a Linux partition are its own, `[partition.NAME.endpoint.NAME]`, and `agent.ENDPOINT`. A device of another partition is reached by a function there.",
     check
 }
 

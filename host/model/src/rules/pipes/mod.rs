@@ -1,5 +1,6 @@
 //! Rules about pipes, their functions and endpoints
 
+pub(crate) mod endpoint_device;
 pub(crate) mod endpoint_vcpu;
 pub(crate) mod function_changed;
 pub(crate) mod function_core;
@@ -40,6 +41,7 @@ pub(super) const RULES: &[&Rule] = &[
     &function_endpoint::RULE,
     &function_fallback::RULE,
     &endpoint_vcpu::RULE,
+    &endpoint_device::RULE,
     &pipe_syntax::RULE,
     &pipe_function::RULE,
     &pipe_buffering::RULE,
@@ -64,6 +66,7 @@ pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
             .all(|function| !function.wcet.is_absent())
         && function_endpoint::unknown(partition).next().is_none()
         && endpoint_vcpu::problems(partition).is_empty()
+        && endpoint_device::is_sound(partition)
 }
 
 /// Reports the misfits that are one rule's.

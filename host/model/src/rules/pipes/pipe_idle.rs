@@ -6,7 +6,7 @@ use crate::pipes::described::Described;
 
 crate::rules::rule! {
     Warning, "pipe-idle",
-    "stages of a pipe are on the first core of their rtos partition, or in Linux, at no endpoint of a device",
+    "stages of a pipe are on the first core of their rtos partition, or in Linux",
     "Such stages are run by the component that schedules the partition, and by Linux's agent. A pipe with others is solved and \
      admitted, and shown, and nobody starts it: a pipe starts as a whole or not at all.",
     check
@@ -22,8 +22,8 @@ fn check(draft: &Draft, report: &mut Report) {
             let message = format!("pipe `{}` is solved, and not run", pipe.name);
             report.add(
                 RULE.at(&pipe.span, message)
-                    .here("a stage is on another core than the first, or at an endpoint of a device in Linux")
-                    .help("move such a function, or its endpoint"),
+                    .here("a stage is on another core of an rtos partition than the first")
+                    .help("leave the `core` of its function out"),
             );
         }
     }

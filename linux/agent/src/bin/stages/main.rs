@@ -5,14 +5,13 @@
 //! stages did.
 #![forbid(unsafe_code)]
 
+use bulkhead_abi::can::BITS_PER_S;
 use bulkhead_linux::Can;
 use bulkhead_linux_pipes::{Around, Plan, start as start_stages};
 use std::error::Error;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
-
-const BITS_PER_S: u32 = 500_000;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

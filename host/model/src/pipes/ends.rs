@@ -1,0 +1,151 @@
+//! Endpoints of devices: what of them the solver sees
+//!
+//! In an rtos partition an endpoint stands at the component that drives the device, with the I/O VCPU that serves it. In Linux it stands
+//! at the partition, with a latency that is declared: what its kernel does between device and socket nobody analyses.
+
+use super::described::Described;
+use super::{Device, Io, What};
+use crate::bridge::AGENT;
+use crate::document::At;
+use crate::draft::{EndpointDraft, PartitionDraft};
+use crate::timing::{Timing, VcpuKind};
+use bulkhead_tpipe::repository::Policy;
+
+/// An endpoint of a device in Linux.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinuxEnd {
+    /// The device, by its name.
+    pub device: String,
+    /// Longest that Linux is assumed to take between it and the stage, nanoseconds.
+    pub latency_ns: u64,
+}
+
+/// An endpoint by its path, and its device pipe.
+pub(super) type End<'p> = (String, &'p EndpointDraft, Option<usize>);
+
+/// What of the bottom half at an endpoint works for a message.
+#[derive(Clone, Debug)]
+pub(super) struct Half {
+    /// Its I/O VCPU.
+    pub(super) io: String,
+    pub(super) wcet_ns: u64,
+    /// The Main VCPU that it works for in the stage's place: who scatters behind it or gathers before it.
+    pub(super) scatter: Option<String>,
+}
+
+pub(super) fn half((_, endpoint, _): &End<'_>) -> Option<Half> {
+    Some(Half {
+        io: endpoint.vcpu.value()?,
+        wcet_ns: endpoint.wcet.or(0)?,
+        scatter: endpoint.scatter.value(),
+    })
+}
+
+pub(super) fn linux_end((_, endpoint, _): &End<'_>) -> Option<LinuxEnd> {
+    Some(LinuxEnd {
+        device: endpoint.device.value()?,
+        latency_ns: endpoint.latency.value()?,
+    })
+}
+
+impl Described<'_> {
+    /// The device pipe of an endpoint; none where it has no I/O VCPU, since then it adds to the stage alone.
+    pub(super) fn endpoint(
+        &mut self,
+        path: &str,
+        endpoint: &EndpointDraft,
+        timing: &Timing,
+        first_core: usize,
+    ) -> Option<Option<usize>> {
+        if let Some(latency) = endpoint.latency.given() {
+            return Some(Some(self.latency(path, endpoint, latency, first_core)));
+        }
+        let Some(name) = endpoint.vcpu.given() else {
+            return Some(None);
+        };
+        let named = |name: &str| timing.vcpus.iter().find(|vcpu| vcpu.name == name);
+        let vcpu = named(&name.value)?;
+        let VcpuKind::Io { percent } = vcpu.kind else {
+            return None;
+        };
+        let wcet = endpoint.wcet.or(1)?.max(1);
+        let names = &mut self.pipes.names[What::Io as usize];
+        let known = names.iter().position(|at| at.span == vcpu.span);
+        let io = known.unwrap_or_else(|| {
+            names.push(At {
+                value: vcpu.name.clone(),
+                span: vcpu.span.clone(),
+            });
+            self.pipes.ios.push(Io {
+                core: first_core + vcpu.core,
+                wcet,
+                percent: percent.into(),
+                sharers: 1,
+            });
+            self.pipes.ios.len() - 1
+        });
+        let known = &mut self.pipes.ios[io];
+        known.wcet = known.wcet.max(wcet);
+        let scatter = match endpoint.scatter.given() {
+            Some(name) => Some(named(&name.value)?.budget()?),
+            None => None,
+        };
+        self.pipes.names[What::Device as usize].push(At {
+            value: path.to_owned(),
+            span: endpoint.name.span.clone(),
+        });
+        self.pipes.devices.push(Device {
+            io,
+            main: scatter,
+            sharers: 1,
+            distance: endpoint.distance.given().map(|at| at.value),
+        });
+        Some(Some(self.pipes.devices.len() - 1))
+    }
+
+    /// The device pipe of an endpoint in Linux. Its kernel serves interrupts on a core that nobody analyses: that counts as one that does
+    /// nothing else, and takes all of the declared latency for each message.
+    fn latency(
+        &mut self,
+        path: &str,
+        endpoint: &EndpointDraft,
+        latency: &At<u64>,
+        first_core: usize,
+    ) -> usize {
+        let name = At {
+            value: path.to_owned(),
+            span: endpoint.name.span.clone(),
+        };
+        for what in [What::Core, What::Io, What::Device] {
+            self.pipes.names[what as usize].push(name.clone());
+        }
+        self.pipes.cores.push(Policy::Edf);
+        self.pipes.spaces.push(first_core);
+        self.pipes.ios.push(Io {
+            core: self.pipes.cores.len() - 1,
+            wcet: latency.value,
+            percent: 100,
+            sharers: 1,
+        });
+        self.pipes.devices.push(Device {
+            io: self.pipes.ios.len() - 1,
+            main: None,
+            sharers: 1,
+            distance: endpoint.distance.given().map(|at| at.value),
+        });
+        self.pipes.devices.len() - 1
+    }
+}
+
+/// The endpoints of a partition, `COMPONENT.ENDPOINT` each; in Linux `agent.ENDPOINT`.
+pub(crate) fn endpoints(
+    partition: &PartitionDraft,
+) -> impl Iterator<Item = (String, &EndpointDraft)> {
+    let components = partition.components.iter();
+    let spaces = components.map(|one| (one.name.value.as_str(), &one.endpoints));
+    let spaces = spaces.chain([(AGENT, &partition.endpoints)]);
+    spaces.flat_map(|(space, ends)| {
+        ends.iter()
+            .map(move |end| (format!("{space}.{}", end.name.value), end))
+    })
+}

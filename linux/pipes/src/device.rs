@@ -1,0 +1,150 @@
+//! CAN controllers that stages read and write (`linux/can.h`)
+//!
+//! The agent brings a controller up when the first of its stages is built. One that is taken down, or goes off its bus, brings and takes
+//! nothing until it is back: sockets outlast that.
+
+use crate::plan::{End, Place};
+use bulkhead_abi::can::{BITS_PER_S, Frame};
+use bulkhead_linux::{Can, CanReader, Error, can_at, can_is_on_bus, can_serve_on, ticks};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a first stage waits for a frame at once.
+const PATIENCE_MS: u16 = 1000;
+
+/// What others see of a stage's controllers.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Longest time from the driver to the stage that waited, ticks.
+    pub(crate) slowest: AtomicU64,
+    /// Frames that came while the stage's socket was full, and those without data.
+    pub(crate) lost: AtomicU64,
+    pub(crate) passed_over: AtomicU64,
+}
+
+/// Whether an interface can be used, as it was last looked at.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) interface: String,
+    on_bus: AtomicBool,
+    /// Times that it could not be used.
+    downs: AtomicU64,
+}
+
+impl Watched {
+    pub(crate) fn new(interface: String) -> Self {
+        Self {
+            interface,
+            on_bus: AtomicBool::new(true),
+            downs: AtomicU64::new(0),
+        }
+    }
+
+    /// Looks; how often it could not be used so far.
+    pub(crate) fn look(&self) -> u64 {
+        let on_bus = can_is_on_bus(&self.interface);
+        let was = self.on_bus.swap(on_bus, Relaxed);
+        let fell = u64::from(was && !on_bus);
+        self.downs.fetch_add(fell, Relaxed) + fell
+    }
+
+    pub(crate) fn downs(&self) -> u64 {
+        self.downs.load(Relaxed)
+    }
+
+    pub(crate) fn is_on_bus(&self) -> bool {
+        self.on_bus.load(Relaxed)
+    }
+}
+
+/// The end of a stage at a controller, which is up from then on: that of a place on the PCI bus, or the program's.
+///
+/// Its interrupts come to the core of its stages. Elsewhere a frame waits behind all that Linux has to do there for networks and files,
+/// for milliseconds, and the stage's core has to be interrupted by another one for each.
+pub(crate) fn open(end: &End, core: Place, usual: Option<&str>) -> Result<Can, Error> {
+    let Some(place) = &end.place else {
+        return Can::listen(usual.ok_or(Error::NoInterface)?);
+    };
+    let can = Can::open_shared(&can_at(place)?, BITS_PER_S)?;
+    if let Place::Core(core) = core {
+        can_serve_on(place, core)?;
+    }
+    Ok(can)
+}
+
+/// Frames that come to a first stage.
+pub(crate) struct Reader {
+    can: CanReader,
+}
+
+impl Reader {
+    /// Frames with the end's identifier from now on, or all.
+    pub(crate) fn new(can: Can, end: &End) -> Result<Self, Error> {
+        if let Some(identifier) = end.identifier {
+            can.hear(Some(identifier))?;
+        }
+        let can = CanReader::new(can)?;
+        Ok(Self { can })
+    }
+
+    /// What waits, and when it came. From an interface that is down nothing comes.
+    pub(crate) fn take(&mut self, seen: &Seen) -> Option<([u64; 2], u64)> {
+        let taken = self.can.take().ok().flatten();
+        seen.lost.store(self.can.lost(), Relaxed);
+        seen.passed_over.store(self.can.passed_over(), Relaxed);
+        taken.map(|one| (one.frame.words(), one.at))
+    }
+
+    /// The same, waited for.
+    pub(crate) fn wait(&mut self, seen: &Seen) -> Option<([u64; 2], u64)> {
+        if let Some(taken) = self.take(seen) {
+            return Some(taken);
+        }
+        self.can.wait(PATIENCE_MS);
+        let taken = self.take(seen)?;
+        let took = ticks().saturating_sub(taken.1);
+        seen.slowest.fetch_max(took, Relaxed);
+        Some(taken)
+    }
+}
+
+/// Where a last stage sends frames.
+pub(crate) struct Writer {
+    can: Can,
+    identifier: Option<u16>,
+    patience: Duration,
+}
+
+impl Writer {
+    pub(crate) fn new(can: Can, end: &End, patience: Duration) -> Result<Self, Error> {
+        can.hear(None)?;
+        Ok(Self {
+            can,
+            identifier: end.identifier,
+            patience,
+        })
+    }
+
+    /// Whether the kernel took the frame within the stage's patience: one that is down takes none.
+    pub(crate) fn send(&self, data: [u64; 2]) -> bool {
+        let frame = match self.identifier {
+            Some(identifier) => Some(Frame::new(identifier, &data[1].to_le_bytes())),
+            None => Frame::of(data),
+        };
+        let Some(frame) = frame else {
+            return false;
+        };
+        let until = Instant::now() + self.patience;
+        loop {
+            match self.can.send(&frame) {
+                Ok(()) => return true,
+                Err(error) if error.is_crowded() && Instant::now() < until => {
+                    thread::sleep(self.patience / 8);
+                }
+                Err(_) => return false,
+            }
+        }
+    }
+}
