@@ -37,6 +37,7 @@ pub(crate) struct EndpointDraft {
     pub(crate) vcpu: Field<String>,
     pub(crate) wcet: Field<u64>,
     pub(crate) scatter: Field<String>,
+    pub(crate) sharers: Field<u64>,
     pub(crate) distance: Field<u64>,
     pub(crate) identifier: Field<u64>,
 }
@@ -80,6 +81,7 @@ impl EndpointDraft {
             vcpu: section.text("vcpu"),
             wcet: section.number("wcet"),
             scatter: section.text("scatter"),
+            sharers: section.number("sharers"),
             distance: section.number("distance"),
             identifier: section.number("identifier"),
             name: section.name,
