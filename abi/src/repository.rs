@@ -5,6 +5,7 @@
 //! partitions stand here, since pipes that cross partitions are judged over all of them; times are nanoseconds.
 
 use crate::NAME_LEN;
+use crate::timing::Doorbell;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// `PIPEREPO` in ASCII.
@@ -26,6 +27,16 @@ pub const MAX_FUNCTIONS: usize = 64;
 pub const MAX_VCPUS: usize = 64;
 /// Partitions in which flows that are typed in one may have stages.
 pub const MAX_THROUGH: usize = 4;
+/// Tasks of a core that are no stages', those of who records and who solves among them.
+pub const MAX_JOBS: usize = 24;
+/// Doorbells that ring there.
+pub const MAX_DOORBELLS: usize = 8;
+
+/// C and T of who records what leaves pipes and reads the console, nanoseconds.
+pub const RECORDER_NS: [u64; 2] = [1_000_000, 50_000_000];
+/// It looks so often, and so does who solves what is typed, nanoseconds.
+pub const PAUSE_NS: u64 = 5_000_000;
+
 /// Longest flow, bytes.
 pub const MAX_FLOW: usize = 256;
 /// Longest line that can be typed, bytes, without its end.
@@ -62,8 +73,18 @@ pub struct Head {
     pub spare_stages: u32,
     /// Bytes of the buffers between stages that are typed.
     pub spare_bytes: u32,
+    /// Tasks of that core that are no stages'.
+    pub jobs: u32,
+    /// Doorbells that ring there.
+    pub doorbells: u32,
     /// 0.
     pub reserved: u32,
+    /// A decision on that core at most, nanoseconds.
+    pub decision_ns: u64,
+    /// An interrupt there that leads to none at most, nanoseconds.
+    pub interrupt_ns: u64,
+    /// Longest turn among equals there, nanoseconds; 0 = no end.
+    pub quantum_ns: u64,
 }
 
 /// A core.
@@ -100,12 +121,30 @@ pub enum Policy {
 pub struct Load {
     /// Its core.
     pub core: u32,
-    /// 0.
-    pub reserved: u32,
+    /// 1: a stage runs on it.
+    pub stage: u32,
+    /// Device that the stage reads, or [`NONE`].
+    pub reads: u32,
+    /// Device that it writes, or [`NONE`].
+    pub writes: u32,
+    /// Of no stage: jobs in T.
+    pub jobs: u64,
     /// C.
     pub capacity_ns: u64,
     /// T.
     pub period_ns: u64,
+}
+
+/// Jobs of a task ([`Head::jobs`]).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Jobs {
+    /// Shortest distance of two, nanoseconds.
+    pub period_ns: u64,
+    /// By how much one may come later than that, nanoseconds.
+    pub late_ns: u64,
+    /// Of a bottom half: pieces of a job; 0 where a Main VCPU runs it.
+    pub pieces: u64,
 }
 
 /// An I/O VCPU.
@@ -132,13 +171,17 @@ pub struct Device {
     pub name: [u8; LONG_NAME],
     /// Number of its I/O VCPU.
     pub io: u32,
+    /// The same among the VCPUs of the partition ([`crate::timing`]), or [`NONE`] where it is another's.
+    pub vcpu: u32,
+    /// Number of the VCPU that scatters and gathers, likewise, or [`NONE`].
+    pub scatter: u32,
     /// 0.
     pub reserved: u32,
     /// C of the VCPU that scatters and gathers; 0: there is none.
     pub capacity_ns: u64,
     /// Its T.
     pub period_ns: u64,
-    /// Streams of messages that meet there.
+    /// Stages that may read or write there.
     pub sharers: u64,
     /// Shortest distance of two messages; 0: as short as the pipe takes them.
     pub distance_ns: u64,
@@ -170,8 +213,12 @@ pub struct Function {
     pub writes: u32,
     /// A [`crate::pipe::OnOverrun`].
     pub on_overrun: u32,
-    /// 1: it reads or writes an endpoint of a component, with an I/O VCPU or without.
+    /// It reads (1) or writes (2) an endpoint of a component, with an I/O VCPU or without.
     pub endpoint: u32,
+    /// CAN identifiers of what it reads and writes there, or [`crate::pipe::ANY`].
+    pub identifiers: [u16; 2],
+    /// 0.
+    pub reserved: u32,
     /// WCET of a job.
     pub wcet_ns: u64,
     /// The longest time that was measured; 0: it was not.
@@ -215,6 +262,10 @@ pub struct Repository<'b> {
     pub cores: &'b [Core],
     /// Main VCPUs that no pipe of this partition has.
     pub loads: &'b [Load],
+    /// Tasks of the core that are no stages'.
+    pub jobs: &'b [Jobs],
+    /// Doorbells that ring there.
+    pub doorbells: &'b [Doorbell],
     /// I/O VCPUs.
     pub ios: &'b [Io],
     /// Device pipes.
@@ -239,6 +290,8 @@ impl<'b> Repository<'b> {
         }
         let (cores, rest) = several(rest, head.cores)?;
         let (loads, rest) = several(rest, head.loads)?;
+        let (jobs, rest) = several(rest, head.jobs)?;
+        let (doorbells, rest) = several(rest, head.doorbells)?;
         let (ios, rest) = several(rest, head.ios)?;
         let (devices, rest) = several(rest, head.devices)?;
         let (functions, rest) = several(rest, head.functions)?;
@@ -249,6 +302,8 @@ impl<'b> Repository<'b> {
             head,
             cores,
             loads,
+            jobs,
+            doorbells,
             ios,
             devices,
             functions,
@@ -301,7 +356,8 @@ pub fn long_name_text(field: &[u8; LONG_NAME]) -> &str {
 }
 
 const _: () =
-    assert!(size_of::<Head>() == 56 && size_of::<Core>() == 48 && size_of::<Load>() == 24);
-const _: () = assert!(size_of::<Io>() == 56 && size_of::<Device>() == 72);
-const _: () = assert!(size_of::<Function>() == 136 && size_of::<Flow>() == 16);
+    assert!(size_of::<Head>() == 88 && size_of::<Core>() == 48 && size_of::<Load>() == 40);
+const _: () =
+    assert!(size_of::<Io>() == 56 && size_of::<Device>() == 80 && size_of::<Jobs>() == 24);
+const _: () = assert!(size_of::<Function>() == 144 && size_of::<Flow>() == 16);
 const _: () = assert!(size_of::<Through>() == 24);

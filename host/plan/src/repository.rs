@@ -2,9 +2,13 @@
 //!
 //! See [`bulkhead_abi::repository`].
 
+use bulkhead_abi::pipe::ANY;
+use bulkhead_abi::timing::Doorbell;
 use bulkhead_abi::{name_field, repository as abi};
-use bulkhead_model::pipes::{Offered, Pipe, Place};
-use bulkhead_model::system::{PartitionId, System, Through};
+use bulkhead_analysis::Reservation;
+use bulkhead_analysis::overhead::{Jobs, Overhead};
+use bulkhead_model::pipes::{Offered, Pipe, Place, Served};
+use bulkhead_model::system::{PartitionId, System};
 use bulkhead_tpipe::language::Buffering;
 use bulkhead_tpipe::repository as tpipe;
 use zerocopy::IntoBytes;
@@ -21,19 +25,14 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
     };
     let own = |pipe: &&Pipe| pipe.runs_in(partition);
     let (text, flows) = flows(system, partition, system.pipes.iter().filter(own));
-    let through = system.partition(partition).typed_through.iter();
-    let through = through.filter_map(|one| through_of(system, offered, one));
-    let through: Vec<_> = through.collect();
+    let through = through(system, partition, offered);
     offered.pipes.with(|all| {
         let mut loads: Vec<_> = all.loads.iter().map(load).collect();
+        let counted = Counted::of(all.decisions_on(core));
         let others = system.pipes.iter().filter(|pipe| !own(pipe));
         loads.extend(others.flat_map(|pipe| of_stages(pipe, all)));
-        let functions: Vec<_> = all
-            .functions
-            .iter()
-            .zip(&offered.places)
-            .map(function)
-            .collect();
+        let functions = all.functions.iter().zip(&offered.places);
+        let functions: Vec<_> = functions.map(function).collect();
         let head = abi::Head {
             magic: abi::REPOSITORY_MAGIC,
             cores: all.cores.len() as u32,
@@ -47,18 +46,26 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
             core: core as u32,
             spare_stages: spare.stages,
             spare_bytes: spare.buffer_bytes,
+            jobs: counted.jobs.len() as u32,
+            doorbells: counted.doorbells.len() as u32,
             reserved: 0,
+            decision_ns: counted.overhead.decision,
+            interrupt_ns: counted.overhead.interrupt,
+            quantum_ns: counted.quantum_ns,
         };
         let cores = all.cores.iter().enumerate();
-        let cores: Vec<_> = cores
-            .map(|(number, core)| core_of(core, offered.number_of(number)))
-            .collect();
+        let cores = cores.map(|(number, core)| core_of(core, offered.number_of(number)));
+        let cores: Vec<_> = cores.collect();
         let ios: Vec<_> = all.ios.iter().map(io).collect();
-        let devices: Vec<_> = all.devices.iter().map(device).collect();
+        let devices = all.devices.iter().zip(&offered.served);
+        let devices = devices.map(|(one, served)| device(one, vcpus(system, partition, served)));
+        let devices: Vec<_> = devices.collect();
         let parts = [
             head.as_bytes(),
             cores.as_bytes(),
             loads.as_bytes(),
+            counted.jobs.as_bytes(),
+            counted.doorbells.as_bytes(),
             ios.as_bytes(),
             devices.as_bytes(),
             functions.as_bytes(),
@@ -68,6 +75,43 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
         ];
         parts.concat()
     })
+}
+
+/// What of decisions is counted on the core.
+#[derive(Default)]
+struct Counted {
+    jobs: Vec<abi::Jobs>,
+    doorbells: Vec<Doorbell>,
+    overhead: Overhead,
+    quantum_ns: u64,
+}
+
+impl Counted {
+    fn of(counted: Option<&tpipe::Decisions<'_>>) -> Self {
+        let Some(counted) = counted else {
+            return Self::default();
+        };
+        let doorbells = counted.doorbells.iter();
+        let doorbells = doorbells.map(|&(limit, per_ns)| Doorbell { limit, per_ns });
+        Self {
+            jobs: counted.jobs.iter().map(jobs).collect(),
+            doorbells: doorbells.collect(),
+            overhead: counted.overhead,
+            quantum_ns: counted.keeping.quantum.unwrap_or(0),
+        }
+    }
+}
+
+/// Numbers of the VCPUs of a partition that serve an endpoint, and scatter or gather for it.
+fn vcpus(system: &System, partition: PartitionId, served: &Served) -> [u32; 2] {
+    let all = &system.partition(partition).timing.vcpus;
+    let number = |name: &str| {
+        let own = served.partition == partition;
+        let known = all.iter().position(|vcpu| own && vcpu.name == name);
+        known.map_or(abi::NONE, |number| number as u32)
+    };
+    let scatter = served.scatter.as_deref();
+    [number(&served.io), scatter.map_or(abi::NONE, number)]
 }
 
 /// The text of all flows, and where each stands in it.
@@ -100,13 +144,17 @@ fn is_shared(system: &System, partition: PartitionId, pipe: &Pipe) -> bool {
     ends_elsewhere || places.any(|place| elsewhere(place) && types(place))
 }
 
-/// A partition without functions has no stages of what is typed.
-fn through_of(system: &System, offered: &Offered, through: &Through) -> Option<abi::Through> {
-    Some(abi::Through {
-        channel: name_field(&system.channels[through.channel.0].name),
-        space: offered.first_core(through.partition)? as u32,
-        buffers: through.buffers,
-    })
+/// Those of which a partition has stages run. One without functions runs none.
+fn through(system: &System, partition: PartitionId, offered: &Offered) -> Vec<abi::Through> {
+    let all = system.partition(partition).typed_through.iter();
+    let packed = all.filter_map(|through| {
+        Some(abi::Through {
+            channel: name_field(&system.channels[through.channel.0].name),
+            space: offered.first_core(through.partition)? as u32,
+            buffers: through.buffers,
+        })
+    });
+    packed.collect()
 }
 
 fn core_of(core: &tpipe::Core<'_>, number: usize) -> abi::Core {
@@ -125,12 +173,32 @@ fn core_of(core: &tpipe::Core<'_>, number: usize) -> abi::Core {
 }
 
 fn load(load: &tpipe::Load) -> abi::Load {
+    let (stage, jobs, [reads, writes]) = match load.runs {
+        tpipe::Runs::Tasks { jobs } => (0, jobs, [abi::NONE; 2]),
+        tpipe::Runs::Stage { devices } => (1, 0, devices.map(number)),
+    };
     abi::Load {
         core: load.core as u32,
-        reserved: 0,
+        stage,
+        reads,
+        writes,
+        jobs,
         capacity_ns: load.server.capacity,
         period_ns: load.server.period,
     }
+}
+
+fn jobs(jobs: &Jobs) -> abi::Jobs {
+    abi::Jobs {
+        period_ns: jobs.period,
+        late_ns: jobs.late,
+        pieces: jobs.pieces,
+    }
+}
+
+/// A device by its number, if there is one.
+fn number(device: Option<usize>) -> u32 {
+    device.map_or(abi::NONE, |device| device as u32)
 }
 
 /// The stages of a pipe that runs elsewhere, or nowhere, are loads as well: they were counted when all were solved.
@@ -140,34 +208,36 @@ fn of_stages<'p>(
 ) -> impl Iterator<Item = abi::Load> + use<'p> {
     pipe.solved.stages.iter().filter_map(|stage| {
         let core = all.cores.iter().position(|core| core.name == stage.core)?;
-        Some(abi::Load {
-            core: core as u32,
-            reserved: 0,
-            capacity_ns: stage.capacity_ns,
-            period_ns: stage.period_ns,
-        })
+        let mut functions = all.functions.iter();
+        let function = functions.find(|function| function.name == stage.name)?;
+        let server = Reservation::new(stage.capacity_ns, stage.period_ns)?;
+        let runs = tpipe::Runs::Stage {
+            devices: [function.source, function.sink],
+        };
+        Some(load(&tpipe::Load { core, server, runs }))
     })
 }
 
 fn io(io: &tpipe::Io<'_>) -> abi::Io {
-    // A whole number of percent is what it was made of.
-    let percent = (u128::from(io.utilisation.0) * 100) >> 40;
     abi::Io {
         name: abi::long_name_field(io.name),
         core: io.core as u32,
-        percent: percent as u32,
+        percent: io.percent(),
         wcet_ns: io.wcet,
         sharers: io.sharers,
     }
 }
 
-fn device(device: &tpipe::Device<'_>) -> abi::Device {
+/// A device that these VCPUs of the partition serve.
+fn device(device: &tpipe::Device<'_>, [vcpu, scatter]: [u32; 2]) -> abi::Device {
     let [capacity_ns, period_ns] = device
         .main
         .map_or([0; 2], |main| [main.capacity, main.period]);
     abi::Device {
         name: abi::long_name_field(device.name),
         io: device.io as u32,
+        vcpu,
+        scatter,
         reserved: 0,
         capacity_ns,
         period_ns,
@@ -177,7 +247,6 @@ fn device(device: &tpipe::Device<'_>) -> abi::Device {
 }
 
 fn function((function, place): (&tpipe::Function<'_>, &Place)) -> abi::Function {
-    let number = |device: Option<usize>| device.map_or(abi::NONE, |device| device as u32);
     let end = |end: &Option<String>| {
         let name = end.as_deref().unwrap_or_default();
         name_field(name.rsplit('.').next().unwrap_or(name))
@@ -198,7 +267,9 @@ fn function((function, place): (&tpipe::Function<'_>, &Place)) -> abi::Function 
         reads: number(function.source),
         writes: number(function.sink),
         on_overrun: place.on_overrun as u32,
-        endpoint: place.at_endpoint.into(),
+        endpoint: u32::from(place.at_endpoint[0]) | u32::from(place.at_endpoint[1]) << 1,
+        identifiers: place.identifiers.map(|one| one.unwrap_or(ANY)),
+        reserved: 0,
         wcet_ns: function.wcet,
         wcmt_ns: place.wcmt_ns.unwrap_or(0),
         period_ns: function.period,

@@ -3,12 +3,13 @@
 //! Random flows beside described pipes, once as another pipe of the description and once over the repository that is packed for the
 //! partition: both give the same budgets, periods, buffers and bounds, or both refuse.
 
-use bulkhead_abi::repository::{MAX_STAGES, Repository};
+use bulkhead_abi::repository::{MAX_STAGES, PAUSE_NS, RECORDER_NS, Repository};
 use bulkhead_flows::known::{Known, Unfit};
 use bulkhead_flows::propose::{self, Promise, Refused, Solved, Standing};
 use bulkhead_flows::said::Said;
 use bulkhead_model::pipes::Pipe;
 use bulkhead_model::system::{PartitionId, System};
+use bulkhead_model::timing::{Place, Task, Vcpu, VcpuKind};
 use bulkhead_model::{Overrides, check};
 use bulkhead_plan::repository;
 use bulkhead_tpipe::language::Buffering;
@@ -133,12 +134,14 @@ impl Random {
     /// Mostly what fits together.
     fn flow(&mut self) -> String {
         let first = match self.below(10) {
-            0 => self.pick(&["filter", "read", "slow", "nobody", "emit"]),
+            0 => self.pick(&["filter", "slow", "nobody", "emit"]),
+            1..5 => self.pick(&["read", "control.scan"]),
             _ => self.pick(&["sample", "control.sample"]),
         };
         let heads = match self.below(12) {
             0 => 5,
-            _ => 1 + self.below(3),
+            1..8 => 1,
+            _ => 2 + self.below(2),
         };
         let heads = (0..heads).map(|_| first.clone());
         let mut flow = heads.collect::<Vec<_>>().join(", ");
@@ -150,7 +153,7 @@ impl Random {
             "fresh",
             "(filter | mix), fuse",
         ];
-        for _ in 0..self.below(4) {
+        for _ in 0..self.below(3) {
             let middle = match self.below(14) {
                 0 => "slow",
                 1 => "filter",
@@ -158,17 +161,18 @@ impl Random {
             };
             flow = format!("{flow} | {middle}");
         }
-        let tails = (0..=self.below(2)).map(|_| "emit".to_owned());
+        let tail = self.pick(&["emit", "emit", "write", "spread"]);
+        let tails = (0..1 + self.below(4) / 3).map(|_| tail.clone());
         flow = format!("{flow} | {}", tails.collect::<Vec<_>>().join(", "));
         let delay = match self.below(3) {
-            0 => 400 + self.below(3_000),
-            _ => 1_000 * (1 + self.below(90)),
+            0 => 4_000 + self.below(60_000),
+            _ => 20_000 * (1 + self.below(60)),
         };
         match self.below(5) {
             0 => flow,
             1 => format!("* {flow}"),
-            2 => format!("* {flow} [{}/s, {delay} us]", 10 + self.below(400)),
-            _ => format!("{flow} [{} %, {delay} us]", 1 + self.below(60)),
+            2 => format!("* {flow} [{}/s, {delay} us]", 1 + self.below(12)),
+            _ => format!("{flow} [{} %, {delay} us]", 5 + self.below(80)),
         }
     }
 }
@@ -230,11 +234,41 @@ fn is_limit(refused: &Refused) -> bool {
         refused,
         Refused::Elsewhere(_)
             | Refused::Endpoint(_)
+            | Refused::Sharers { .. }
             | Refused::Heads(_)
             | Refused::Ends(_)
             | Refused::Stages { .. }
             | Refused::Messages { .. }
     )
+}
+
+/// All VCPUs of the core get their budgets with every decision counted, who records among them, as run-time admission asks.
+fn fits_with_decisions(system: &System) {
+    let mut timing = system.partition(CONTROL).timing.clone();
+    let [capacity_ns, period_ns] = RECORDER_NS;
+    let vcpu = timing.vcpus.len();
+    timing.vcpus.push(Vcpu {
+        name: "recorder".into(),
+        span: 0..0,
+        kind: VcpuKind::Main {
+            capacity_ns,
+            period_ns,
+        },
+        place: Place::default(),
+        core: 0,
+    });
+    timing.tasks.push(Task {
+        name: "recorder".into(),
+        span: 0..0,
+        vcpu,
+        cause: vcpu,
+        after: None,
+        wcet_ns: 1,
+        period_ns: PAUSE_NS,
+        deadline_ns: PAUSE_NS,
+    });
+    let first = timing.analyse().into_iter().find(|core| core.core == 0);
+    assert_eq!(first.expect("it has VCPUs").misfit, None);
 }
 
 #[test]
@@ -243,15 +277,19 @@ fn host_and_target_agree() {
     let words = packed(&base);
     let known = known(&words);
     let mut random = Random(42);
-    let [mut both, mut neither, mut taken, mut limits] = [0; 4];
+    let [mut both, mut at_devices, mut neither, mut taken, mut limits] = [0; 5];
     for _ in 0..400 {
         let flow = random.flow();
         let described = load(&format!("[pipe.extra]\nflow = \"{flow}\""));
         match (described, target(&known, &base, &flow)) {
             (Ok(system), Ok((solved, promises))) => {
                 let pipes = &system.pipes;
+                fits_with_decisions(&system);
+                let extra = pipes.last().expect("the extra one");
+                let ends = extra.places.iter().flat_map(|place| place.at_endpoint);
+                at_devices += usize::from(ends.into_iter().any(|at| at));
                 assert_eq!(pipes.len(), promises.len());
-                same(pipes.last().expect("the extra one"), &solved);
+                same(extra, &solved);
                 for ((pipe, before), promise) in pipes.iter().zip(&base.pipes).zip(&promises) {
                     assert_eq!(setting(pipe).0, setting(before).0, "{flow}: {}", pipe.name);
                     same_bounds(pipe, promise);
@@ -280,8 +318,8 @@ fn host_and_target_agree() {
         }
     }
     assert!(
-        both > 80 && neither > 80 && taken > 0 && limits > 2,
-        "{both} {neither} {taken} {limits}"
+        both > 80 && at_devices > 30 && neither > 80 && taken > 0 && limits > 0,
+        "{both} {at_devices} {neither} {taken} {limits}"
     );
 }
 
@@ -303,10 +341,10 @@ fn flow_through(random: &mut Random) -> String {
         }
     }
     let last = random.pick(&["emit", "emit", "emit", "fuse | emit", "quick"]);
-    let delay = 1_000 * (5 + random.below(150));
+    let delay = 1_000 * (30 + random.below(250));
     match random.below(4) {
         0 => format!("{flow} | {last}"),
-        1 => format!("* {flow} | {last} [{}/s, {delay} us]", 5 + random.below(80)),
+        1 => format!("* {flow} | {last} [{}/s, {delay} us]", 2 + random.below(20)),
         _ => format!("{flow} | {last} [{} %, {delay} us]", 1 + random.below(60)),
     }
 }
@@ -394,7 +432,20 @@ const REFUSED: &[(&str, usize, &[&str])] = &[
         9,
         &["`far` is on a core on which no stage runs"],
     ),
-    ("read | emit", 9, &["`read` reads or writes a device"]),
+    (
+        "bare | emit",
+        9,
+        &["`bare` reads an endpoint without an I/O VCPU"],
+    ),
+    (
+        "read, read, read, read | fuse | emit",
+        9,
+        &[
+            "at column 31:",
+            "no stage more may use `pipes.can-in`, which has `sharers = 3`",
+            "give it more `sharers`",
+        ],
+    ),
     (
         "sample, sample, sample, sample, sample | wide | emit",
         9,
@@ -441,6 +492,40 @@ fn what_is_refused_says_where_and_why() {
             assert!(said.contains(words), "{flow}: {words}: {said}");
         }
     }
+}
+
+/// Who has the places at an endpoint is named, and one that goes leaves its place.
+#[test]
+fn who_shares_an_endpoint_is_named() {
+    let base = load("").expect("correct");
+    let words = packed(&base);
+    let known = known(&words);
+    let settings: Vec<_> = base.pipes.iter().map(setting).collect();
+    let both = base.pipes.iter().zip(&settings);
+    let stand: Vec<_> = both
+        .map(|(pipe, (setting, _))| Standing {
+            flow: &pipe.solved.flow,
+            setting,
+            most: None,
+        })
+        .collect();
+    let flow = "read, read, read | fuse | emit";
+    let refused = propose::solve(&known, flow, &stand, 9).expect_err("one too many");
+    let said = Said {
+        flow,
+        before: 0,
+        known: &known,
+        standing: &|number| [&base.pipes[number].name, &base.pipes[number].solved.flow],
+        refused,
+    };
+    let said = said.to_string();
+    assert!(
+        said.contains("at column 13:")
+            && said.contains("it is used by pipe can: remove or replace"),
+        "{said}"
+    );
+    let solved = propose::solve(&known, flow, &stand[1..], 9);
+    assert!(solved.is_ok(), "{solved:?}");
 }
 
 /// A short delay at a high rate takes from a pipe that is there, whose names are said.

@@ -90,7 +90,10 @@ impl Deciding {
     }
 
     /// Counts the tasks of a VCPU. Answers how many of their jobs come in `window`.
-    pub(crate) fn tasks(
+    ///
+    /// # Errors
+    /// [`Refused::Full`].
+    pub fn tasks(
         &mut self,
         tasks: impl IntoIterator<Item = Jobs>,
         window: Time,
@@ -123,12 +126,14 @@ impl Deciding {
     }
 
     /// What is more important than all VCPUs.
-    pub(crate) fn ahead(&self) -> &[Reservation] {
+    #[must_use]
+    pub fn ahead(&self) -> &[Reservation] {
         self.ahead.all()
     }
 
     /// VCPUs, which are ordered by rank, with what their decisions take.
-    pub(crate) fn prolonged<const M: usize>(&self, vcpus: &[Asked]) -> [Reservation; M] {
+    #[must_use]
+    pub fn prolonged<const M: usize>(&self, vcpus: &[Asked]) -> [Reservation; M] {
         let mut activities = [Activity::default(); M];
         let before = self.before.all();
         self.keeping.activities(before, vcpus, &mut activities);

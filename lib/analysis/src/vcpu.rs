@@ -43,7 +43,19 @@ pub fn response<'a>(
     io: impl Iterator<Item = &'a Io> + Clone,
     limit: Time,
 ) -> Option<Time> {
-    response_from(own, own, higher.iter(), io, limit)
+    response_behind(&[], own, higher, io, limit)
+}
+
+/// The same behind what is more important than all of them ([`crate::overhead`]).
+#[must_use]
+pub fn response_behind<'a>(
+    ahead: &'a [Reservation],
+    own: Time,
+    higher: &'a [Reservation],
+    io: impl Iterator<Item = &'a Io> + Clone,
+    limit: Time,
+) -> Option<Time> {
+    response_from(own, own, ahead.iter().chain(higher), io, limit)
 }
 
 /// The same for a caller who knows that it is at least `least`.
@@ -109,11 +121,22 @@ pub(crate) fn part_response_behind(
 /// T. A VCPU responds no sooner than the one before it and its own C on top, which saves most of the
 /// iteration.
 pub fn main_responses(mains: &[Reservation], io: &[Io], found: &mut [Option<Time>]) {
+    main_responses_behind(&[], mains, io, found);
+}
+
+/// The same behind what is more important than all of them.
+pub fn main_responses_behind(
+    ahead: &[Reservation],
+    mains: &[Reservation],
+    io: &[Io],
+    found: &mut [Option<Time>],
+) {
     let mut before = 0;
     for (rank, (own, found)) in mains.iter().zip(found).enumerate() {
         let io = io.iter().filter(|io| io.rank <= rank);
         let least = own.capacity.saturating_add(before);
-        *found = response_from(least, own.capacity, mains[..rank].iter(), io, own.period);
+        let higher = ahead.iter().chain(&mains[..rank]);
+        *found = response_from(least, own.capacity, higher, io, own.period);
         before = found.unwrap_or(0);
     }
 }

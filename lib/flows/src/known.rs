@@ -2,14 +2,18 @@
 
 use crate::ROOM;
 use bulkhead_abi::repository::{
-    self as abi, MAX_CORES, MAX_FUNCTIONS, MAX_THROUGH, NONE, Policy as PackedPolicy,
-    long_name_text,
+    self as abi, MAX_CORES, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_THROUGH, NONE,
+    Policy as PackedPolicy, long_name_text,
 };
-use bulkhead_analysis::Reservation;
+use bulkhead_abi::timing::MAX_CHUNKS;
+use bulkhead_analysis::overhead::{Jobs, Keeping, Overhead};
 use bulkhead_analysis::utilisation::Fraction;
+use bulkhead_analysis::{Reservation, Time};
 use bulkhead_tpipe::binding::{DEVICES, IOS};
 use bulkhead_tpipe::language::Buffering;
-use bulkhead_tpipe::repository::{Core, Device, Function, Io, Load, Policy, Repository};
+use bulkhead_tpipe::repository::{
+    Core, Decisions, Device, Function, Io, Load, Policy, Repository, Runs,
+};
 
 /// A repository with room for what is typed.
 #[derive(Debug)]
@@ -19,6 +23,8 @@ pub struct Known<'b> {
     ios: [Io<'b>; IOS],
     devices: [Device<'b>; DEVICES],
     functions: [Function<'b>; MAX_FUNCTIONS],
+    jobs: [Jobs; MAX_JOBS],
+    doorbells: [(u64, Time); MAX_DOORBELLS],
 }
 
 /// Why there is no repository.
@@ -66,6 +72,7 @@ const LOAD: Load = Load {
         capacity: 1,
         period: 1,
     },
+    runs: Runs::Tasks { jobs: 0 },
 };
 
 impl<'b> Known<'b> {
@@ -80,6 +87,8 @@ impl<'b> Known<'b> {
             ios: [IO; IOS],
             devices: [DEVICE; DEVICES],
             functions: [FUNCTION; MAX_FUNCTIONS],
+            jobs: [Jobs::each(0); MAX_JOBS],
+            doorbells: [(0, 0); MAX_DOORBELLS],
         };
         fill(&mut known.cores, packed.cores, core)?;
         let cores = packed.cores.len();
@@ -90,7 +99,12 @@ impl<'b> Known<'b> {
         fill(&mut known.functions, packed.functions, |one| {
             function(one, [cores, devices])
         })?;
-        let sound = packed.loads.iter().all(|one| load(one, cores).is_some());
+        fill(&mut known.jobs, packed.jobs, |one| Some(jobs(one)))?;
+        fill(&mut known.doorbells, packed.doorbells, |one| {
+            Some((one.limit, one.per_ns))
+        })?;
+        let ends = [cores, devices];
+        let sound = packed.loads.iter().all(|one| load(one, ends).is_some());
         let here = packed.cores.get(packed.head.core as usize).is_some();
         let through = packed.through.len() <= MAX_THROUGH;
         match sound && here && through && packed.loads.len() <= ROOM {
@@ -126,14 +140,30 @@ impl<'b> Known<'b> {
         use_it: impl FnOnce(&Repository<'_>) -> R,
     ) -> Option<R> {
         let cores = self.packed.cores.len();
+        let ends = [cores, self.packed.devices.len()];
         let packed = self.packed.loads.iter();
-        let all = packed.filter_map(|one| load(one, cores)).chain(more);
+        let all = packed.filter_map(|one| load(one, ends)).chain(more);
         let (mut loads, mut count) = ([LOAD; ROOM], 0);
         for one in all {
             *loads.get_mut(count)? = one;
             count += 1;
         }
+        let head = self.packed.head;
+        let decisions = Decisions {
+            core: self.core(),
+            overhead: Overhead {
+                decision: head.decision_ns,
+                interrupt: head.interrupt_ns,
+            },
+            keeping: Keeping {
+                chunks: MAX_CHUNKS as u64,
+                quantum: (head.quantum_ns != 0).then_some(head.quantum_ns),
+            },
+            jobs: self.jobs.get(..self.packed.jobs.len())?,
+            doorbells: self.doorbells.get(..self.packed.doorbells.len())?,
+        };
         Some(use_it(&Repository {
+            decisions: &[decisions],
             cores: self.cores.get(..cores)?,
             loads: loads.get(..count)?,
             ios: self.ios.get(..self.packed.ios.len())?,
@@ -184,11 +214,26 @@ fn core(one: &abi::Core) -> Option<Core<'_>> {
     })
 }
 
-fn load(one: &abi::Load, cores: usize) -> Option<Load> {
+fn load(one: &abi::Load, [cores, devices]: [usize; 2]) -> Option<Load> {
+    let runs = match one.stage {
+        0 => Runs::Tasks { jobs: one.jobs },
+        _ => Runs::Stage {
+            devices: [perhaps(one.reads, devices)?, perhaps(one.writes, devices)?],
+        },
+    };
     Some(Load {
         core: number(one.core, cores)?,
         server: Reservation::new(one.capacity_ns, one.period_ns)?,
+        runs,
     })
+}
+
+const fn jobs(one: &abi::Jobs) -> Jobs {
+    Jobs {
+        period: one.period_ns,
+        late: one.late_ns,
+        pieces: one.pieces,
+    }
 }
 
 fn io(one: &abi::Io, cores: usize) -> Option<Io<'_>> {

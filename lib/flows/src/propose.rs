@@ -13,9 +13,9 @@ use bulkhead_stages::message::HEADS;
 use bulkhead_stages::pace::MESSAGES;
 use bulkhead_stages::work::ENDS;
 use bulkhead_tpipe::assessment::{Judge, Setting, Violation, budget, paths, periods};
-use bulkhead_tpipe::binding::{BindError, Bound};
+use bulkhead_tpipe::binding::{BindError, Bound, DEVICES};
 use bulkhead_tpipe::language::{Buffering, Pipeline, Requirement, Span, SyntaxError};
-use bulkhead_tpipe::repository::{Load, Repository};
+use bulkhead_tpipe::repository::{Load, Repository, Runs};
 use bulkhead_tpipe::solver::{self, Least, Solution};
 
 /// Paths of a pipe of which something is promised.
@@ -109,8 +109,17 @@ pub enum Refused {
     Between(Span),
     /// A function is on a core on which no stage runs.
     Core(Span),
-    /// A function reads or writes an endpoint of a device.
+    /// A function reads an endpoint without an I/O VCPU: nobody serves its interrupts.
     Endpoint(Span),
+    /// As many stages use an endpoint as may.
+    Sharers {
+        /// Where one more would.
+        span: Span,
+        /// The device.
+        device: usize,
+        /// Who stands and uses it, by bit of the number.
+        pipes: u32,
+    },
     /// More first stages than a message has room for.
     Heads(Span),
     /// More stages feed a stage, or are fed by it, than there can be.
@@ -265,6 +274,7 @@ impl Loads {
                 capacity: 1,
                 period: 1,
             },
+            runs: Runs::Tasks { jobs: 0 },
         };
         let mut loads = Self {
             loads: [nothing; ROOM],
@@ -285,9 +295,13 @@ impl Loads {
                 let (Some(place), Some(server)) = (self.loads.get_mut(self.count), server) else {
                     return Err(Refused::Room);
                 };
+                let function = bound.function(stage);
                 *place = Load {
-                    core: bound.function(stage).core,
+                    core: function.core,
                     server,
+                    runs: Runs::Stage {
+                        devices: [function.source, function.sink],
+                    },
                 };
                 self.count += 1;
             }
@@ -319,6 +333,9 @@ pub fn solve(
     if wanted > free {
         return Err(Refused::Stages { wanted, free });
     }
+    known
+        .with([], |all| places(&pipeline, standing, all))
+        .ok_or(Refused::Room)??;
     let loads = Loads::of(known, standing)?;
     let solved = known.with(loads.all(), |all| {
         let bound = Bound::new(&pipeline, all).map_err(Refused::Misfit)?;
@@ -365,9 +382,10 @@ fn check(
         let core = bound.function(index).core;
         let function = packed.iter().zip(all.functions);
         let mut function = function.filter(|(_, known)| known.name == stage.name);
-        let at_endpoint = function.next().is_none_or(|(packed, _)| {
-            packed.endpoint != 0 || [packed.reads, packed.writes] != [NONE; 2]
-        });
+        let function = function.next().map(|(packed, _)| packed);
+        let at_endpoint = function.is_some_and(|packed| packed.endpoint != 0);
+        let unserved =
+            function.is_none_or(|packed| packed.endpoint & 1 != 0 && packed.reads == NONE);
         let feeding = written.iter().filter(|other| other.to == stage.from);
         let fed = written.iter().filter(|other| other.from == stage.to);
         let elsewhere = space(core) != own;
@@ -388,7 +406,10 @@ fn check(
                 !elsewhere && core != known.core(),
                 Refused::Core(stage.span),
             ),
-            (at_endpoint, Refused::Endpoint(stage.span)),
+            (
+                unserved || elsewhere && at_endpoint,
+                Refused::Endpoint(stage.span),
+            ),
             (
                 feeding.count().max(fed.count()) > ENDS,
                 Refused::Ends(stage.span),
@@ -402,6 +423,37 @@ fn check(
         Some(stage) => Err(Refused::Heads(written[stage].span)),
         None => Ok(()),
     }
+}
+
+/// Whether each endpoint of a flow has a place left for it: what is promised of those who are there counts no more than the description says.
+fn places(
+    pipeline: &Pipeline<'_, ROOM>,
+    standing: &[Standing<'_>],
+    all: &Repository<'_>,
+) -> Result<(), Refused> {
+    let bound: Bound<'_, ROOM> = Bound::new(pipeline, all).map_err(Refused::Misfit)?;
+    let (mut taken, mut users) = ([0u64; DEVICES], [0u32; DEVICES]);
+    for (number, pipe) in standing.iter().enumerate() {
+        let other = Pipeline::parse(pipe.flow).map_err(Refused::Syntax)?;
+        let other: Bound<'_, ROOM> = Bound::new(&other, all).map_err(Refused::Misfit)?;
+        for device in (0..other.len()).flat_map(|stage| other.devices(stage)) {
+            taken[device] += 1;
+            users[device] |= 1 << number;
+        }
+    }
+    for (index, stage) in pipeline.stages().iter().enumerate() {
+        for device in bound.devices(index) {
+            if taken[device] >= all.devices[device].sharers {
+                return Err(Refused::Sharers {
+                    span: stage.span,
+                    device,
+                    pipes: users[device],
+                });
+            }
+            taken[device] += 1;
+        }
+    }
+    Ok(())
 }
 
 /// Judges each of the pipes beside all others; tells what is promised of each.

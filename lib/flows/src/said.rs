@@ -5,6 +5,7 @@ mod broken;
 use crate::known::Known;
 use crate::propose::Refused;
 use broken::{Broken, stage_of};
+use bulkhead_abi::repository::long_name_text;
 use bulkhead_analysis::Time;
 use bulkhead_analysis::utilisation::{Fraction, WHOLE};
 use bulkhead_stages::message::HEADS;
@@ -162,6 +163,38 @@ impl Said<'_> {
         }
     }
 
+    /// Who has the places at an endpoint.
+    fn sharers(
+        &self,
+        out: &mut fmt::Formatter<'_>,
+        span: Span,
+        device: usize,
+        pipes: u32,
+    ) -> fmt::Result {
+        let packed = self.known.packed().devices.get(device);
+        let name = packed.map_or("?", |one| long_name_text(&one.name));
+        let sharers = packed.map_or(0, |one| one.sharers);
+        let what = format_args!(
+            "no stage more may use `{name}`, which has `sharers = {sharers}` in the description"
+        );
+        self.at(out, span, what)?;
+        let users = (0..u32::BITS as usize).filter(|number| pipes >> number & 1 != 0);
+        for (place, number) in users.clone().enumerate() {
+            let [pipe, _] = (self.standing)(number);
+            let before = match place {
+                0 => "\nit is used by pipe ",
+                _ => ", ",
+            };
+            write!(out, "{before}{pipe}")?;
+        }
+        match users.count() {
+            0 => out.write_str("\ngive it more `sharers`, with which all bounds are computed"),
+            _ => out.write_str(
+                ": remove or replace one of these, or give it more `sharers`, with which all bounds are computed",
+            ),
+        }
+    }
+
     const fn broken<'b>(&'b self, flow: &'b str, violation: Violation) -> Broken<'b> {
         Broken {
             flow,
@@ -211,8 +244,7 @@ impl Said<'_> {
                 span,
                 [
                     "",
-                    "reads or writes a device: such a pipe stands in the description, since the VCPU of the device's \
-                     interrupts is made for those who use it there",
+                    "reads an endpoint without an I/O VCPU: nobody serves its interrupts; give that a `vcpu` in the description",
                 ],
             ),
             Refused::Heads(span) => (
@@ -243,6 +275,11 @@ impl fmt::Display for Said<'_> {
             return self.at(out, span, what);
         }
         match self.refused {
+            Refused::Sharers {
+                span,
+                device,
+                pipes,
+            } => self.sharers(out, span, device, pipes),
             Refused::Syntax(error) => self.syntax(out, error),
             Refused::Misfit(error) => self.misfit(out, error.span, error.fault),
             Refused::Unmet {

@@ -5,13 +5,15 @@
 //! 1 − T_p/T_c ≤ loss; FIFO: min m/T ≥ throughput (the paper prints m·C/T; messages per time are m/T); each core
 //! schedulable. The analysis adds that responses are finite (exact response-time test with I/O VCPUs), that the
 //! proven delay and loss (`bulkhead_analysis::pipeline`) stay within the requirement, too, and that rings never
-//! overflow.
+//! overflow. Where decisions are counted, VCPUs have them on top of their budgets.
 
+mod deciding;
 mod responses;
 
 use crate::binding::{Bound, DEVICES, device_periods};
 use crate::language::{Buffering, Flow, MILLION, SOURCE};
 use crate::repository::Repository;
+use bulkhead_analysis::deciding::Deciding;
 use bulkhead_analysis::pipeline::{Passage, Stage, Stream, buffer_by_rates};
 use bulkhead_analysis::utilisation::{Fraction, WHOLE};
 use bulkhead_analysis::{Reservation, Time};
@@ -132,6 +134,8 @@ pub fn budget<const N: usize>(bound: &Bound<'_, N>, stage: usize, messages: u64)
 pub struct Judge<'a, const N: usize> {
     bound: &'a Bound<'a, N>,
     servers: [(Time, Time, Owner); N],
+    /// What more important than all of them decides, and VCPUs with their decisions.
+    deciding: Deciding,
     mains: [Reservation; N],
     found: [Option<Time>; N],
 }
@@ -161,6 +165,7 @@ impl<'a, const N: usize> Judge<'a, N> {
         Self {
             bound,
             servers: [(0, 0, Owner::Load(0)); N],
+            deciding: Deciding::new(),
             mains: [NOTHING; N],
             found: [None; N],
         }

@@ -5,6 +5,7 @@
 //! the Main VCPU that scatters and gathers for those who share it (003 §3.1.2). All times are nanoseconds.
 
 use crate::language::Buffering;
+use bulkhead_analysis::overhead::{Jobs, Keeping, Overhead};
 use bulkhead_analysis::utilisation::{Fraction, WHOLE};
 use bulkhead_analysis::{Reservation, Time};
 
@@ -69,6 +70,39 @@ pub struct Load {
     pub core: usize,
     /// C, T.
     pub server: Reservation,
+    /// What runs on it.
+    pub runs: Runs,
+}
+
+/// What runs on a Main VCPU that is there already; it counts where decisions are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// Tasks, of which so many jobs come in T; where they stand alone, [`Decisions::jobs`] has them, too.
+    Tasks {
+        /// Those.
+        jobs: u64,
+    },
+    /// A stage of a pipe.
+    Stage {
+        /// Devices that it reads and writes.
+        devices: [Option<usize>; 2],
+    },
+}
+
+/// A core on which the scheduler's decisions are counted, as run-time admission does. There an I/O VCPU has the priority of the most important
+/// of all whom it works for, those of other pipes among them.
+#[derive(Clone, Copy, Debug)]
+pub struct Decisions<'a> {
+    /// Its number.
+    pub core: usize,
+    /// What each takes.
+    pub overhead: Overhead,
+    /// How budgets are kept there.
+    pub keeping: Keeping,
+    /// Jobs of what runs there besides stages, and bottom halves that work for stages.
+    pub jobs: &'a [Jobs],
+    /// Doorbells that ring there: so often at most, in such a time.
+    pub doorbells: &'a [(u64, Time)],
 }
 
 /// An I/O VCPU: one per device class.
@@ -93,6 +127,12 @@ impl Io<'_> {
         let scaled = u128::from(self.wcet) * u128::from(WHOLE.0);
         let period = scaled.div_ceil(u128::from(self.utilisation.0.max(1)));
         u64::try_from(period).unwrap_or(LONGEST)
+    }
+
+    /// U in whole percent, of which it was made.
+    #[must_use]
+    pub const fn percent(&self) -> u32 {
+        ((self.utilisation.0 as u128 * 100) >> 40) as u32
     }
 }
 
@@ -148,4 +188,14 @@ pub struct Repository<'a> {
     pub devices: &'a [Device<'a>],
     /// Functions.
     pub functions: &'a [Function<'a>],
+    /// Cores on which decisions are counted.
+    pub decisions: &'a [Decisions<'a>],
+}
+
+impl Repository<'_> {
+    /// What is counted of decisions on a core, if anything is.
+    #[must_use]
+    pub fn decisions_on(&self, core: usize) -> Option<&Decisions<'_>> {
+        self.decisions.iter().find(|one| one.core == core)
+    }
 }

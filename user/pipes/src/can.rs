@@ -1,11 +1,14 @@
 //! The CAN controller as a device pipe
 //!
-//! The bottom half is a thread on the I/O VCPU, at the priority of the first that it works for. It puts what
-//! came into a queue of each stage that reads it: with an identifier, the frames that have that one. Who writes does so
-//! on the stage's own budget. Where a Main VCPU scatters or gathers for an endpoint, it stands between ([`share`]).
+//! The bottom half is a thread on the I/O VCPU, at the priority of the most important that it works for: no bound counts on less, and each
+//! counts on what that may take. It puts what came into a queue of each stage that reads it: with an identifier, the frames that have that one. Who writes
+//! does so on the stage's own budget. Where a Main VCPU scatters or gathers for an endpoint, it stands between ([`share`]).
+//!
+//! Stages come and go while the planner runs ([`crate::planner`]). A frame that the bottom half was about to hand to one that went finds its
+//! queue; whoever has that next drains it before its pipe begins.
 
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, share};
+use crate::{CORE, Failure, ends, planner, seats, share, table};
 use bulkhead_abi::can::Frame;
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_abi::name_text;
@@ -30,53 +33,137 @@ static READERS: AtomicU64 = AtomicU64::new(0);
 static IDENTIFIERS: [AtomicU16; STAGES] = [const { AtomicU16::new(ANY) }; STAGES];
 /// Capability by which the bottom half waits, and the interrupt.
 static LINE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// The number of the I/O VCPU, counted from 1, and the bottom half's thread; 0: there is none.
+static SERVED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Overruns, malformed frames, times off the bus.
 static WRONG: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 
-/// Opens the controller and starts its bottom half, if a stage reads or writes there.
+/// Opens the controller and starts its bottom half, if a stage reads or writes there, or one that is typed may.
 pub(crate) fn start(
     first: &mut First,
     own: &Own,
     timing: &Timing,
     servers: &[ServerId],
 ) -> Result<(), Failure> {
-    let mut users = timing.stages.iter().filter(|one| reads(one) || writes(one));
-    if users.clone().next().is_none() {
+    let described = timing.stages.iter().any(uses);
+    let typed = timing
+        .repository
+        .is_some_and(|all| ends::functions(&all).next().is_some());
+    if !described && !typed {
         return Ok(());
     }
     let function = own
         .function()
-        .ok_or(Failure::named("can", "the component drives no controller"))?;
-    let opened = PORT.open(function);
-    opened.map_err(|_| Failure::named("can", "no controller answers"))?;
-    println!("can: on the bus at {} bit/s", SETTINGS.bits_per_s);
-    let stages = timing.stages.iter().enumerate();
-    for (number, stage) in stages.filter(|(_, stage)| reads(stage) || writes(stage)) {
-        share::open(first, servers, number, stage)?;
-        if !reads(stage) {
-            continue;
+        .ok_or(Failure::named("can", "the component drives no controller"));
+    let opened = function.and_then(|function| {
+        let opened = PORT.open(function);
+        let opened = opened.map_err(|_| Failure::named("can", "no controller answers"));
+        opened.map(|()| function.intid.into())
+    });
+    let intid = match opened {
+        Ok(intid) => intid,
+        Err(failure) if described => return Err(failure),
+        Err(failure) => {
+            println!("{failure}: no pipe at it can be typed");
+            return Ok(());
         }
-        if stage.scatter[0] == NONE {
-            READERS.fetch_or(1 << number, Relaxed);
-        }
-        IDENTIFIERS[number % STAGES].store(stage.identifiers[0], Relaxed);
-        QUEUES[number % STAGES].open();
-    }
-    let served = users.find(|stage| stage.io != NONE);
-    let served = served.ok_or(Failure::named("can", "its endpoints have no I/O VCPU"))?;
-    let server = |number: u32| servers.get(number as usize).copied();
-    let mut shares = served.scatter.into_iter().filter(|vcpu| *vcpu != NONE);
-    let cause = shares.next().unwrap_or(served.vcpu);
-    let (Some(vcpu), Some(cause)) = (server(served.io), server(cause)) else {
-        return Err(Failure::named("can", "it has no I/O VCPU"));
     };
+    println!("can: on the bus at {} bit/s", SETTINGS.bits_per_s);
+    share::open(first, servers, timing)?;
+    for (_, entry) in table::all() {
+        entry
+            .here()
+            .for_each(|(number, stage)| attach(number, &stage));
+    }
+    let io = io(timing).ok_or(Failure::named("can", "its endpoints have no I/O VCPU"))?;
+    SERVED[0].store(u64::from(io) + 1, Relaxed);
+    let missing = Failure::named("can", "it has no I/O VCPU");
+    let vcpu = servers.get(io as usize).copied().ok_or(missing)?;
+    let cause = most_important(timing).ok_or(missing)?;
     let index = CORE.threads.spawn(first, serve, Binding { vcpu, cause })?;
+    SERVED[1].store(index, Relaxed);
     let [receive, send] = CORE.threads.end_point(first, index)?;
-    let intid = function.intid.into();
     LINE[0].store(receive, Relaxed);
     LINE[1].store(intid, Relaxed);
     call(first::INTERRUPT, Operation::Listen, [intid, send])?;
     Ok(())
+}
+
+/// The number of the I/O VCPU: of the first stage that has one, or of the first endpoint at which one may be typed.
+fn io(timing: &Timing) -> Option<u32> {
+    let stages = timing.stages.iter().filter(|stage| uses(stage));
+    let described = stages.map(|stage| stage.io).find(|io| *io != NONE);
+    let devices = timing.repository.map_or(&[][..], |all| all.devices);
+    let mut typed = devices.iter().filter(|device| ends::is_own(device));
+    described.or_else(|| typed.next().map(|device| device.vcpu))
+}
+
+/// Whether the controller is there.
+pub(crate) fn is_open() -> bool {
+    SERVED[1].load(Relaxed) != 0
+}
+
+/// Whether a stage reads or writes there.
+pub(crate) fn uses(stage: &Stage) -> bool {
+    reads(stage) || writes(stage)
+}
+
+/// A stage that does nothing yet is handed what comes for it, and may send.
+pub(crate) fn attach(number: usize, stage: &Stage) {
+    let [scatters, gathers] = stage.scatter;
+    if reads(stage) {
+        let queue = &QUEUES[number % STAGES];
+        queue.open();
+        while queue.take() != 0 {}
+        IDENTIFIERS[number % STAGES].store(stage.identifiers[0], Relaxed);
+        match scatters {
+            NONE => _ = READERS.fetch_or(1 << number, Relaxed),
+            vcpu => share::attach(number, vcpu),
+        }
+    }
+    if writes(stage) && gathers != NONE {
+        share::attach(number, gathers);
+    }
+}
+
+/// Nothing is handed to a stage any more, nor sent for it.
+pub(crate) fn detach(number: usize) {
+    READERS.fetch_and(!(1 << number), Relaxed);
+    share::detach(number);
+}
+
+/// Whom the bottom half works for: the most important of those that use its I/O VCPU, or of those that scatter and gather for them; without one,
+/// the planner, who is less important than all.
+fn most_important(timing: &Timing) -> Option<ServerId> {
+    let io = SERVED[0].load(Relaxed);
+    let mut found = None;
+    for (_, entry) in table::all() {
+        let here = entry.here();
+        for (number, stage) in here.filter(|(_, stage)| u64::from(stage.io) + 1 == io) {
+            let ends = [reads(&stage), writes(&stage)]
+                .into_iter()
+                .zip(stage.scatter);
+            for (_, scatter) in ends.filter(|(at, _)| *at) {
+                let known = timing.vcpus.get(scatter as usize);
+                let cause = match known {
+                    // VCPUs are created in the order of the description, and first.
+                    Some(main) => Some((main.period_ns, ServerId(scatter as u16))),
+                    None => seats::get(number).map(|seat| (stage.period_ns, seat.server)),
+                };
+                found = cause.into_iter().chain(found).min();
+            }
+        }
+    }
+    found.map(|(_, server)| server).or_else(planner::least)
+}
+
+/// Has the bottom half work for the most important of those that there are now; by the planner.
+pub(crate) fn work_for_most_important(timing: &Timing) {
+    let [io, thread] = SERVED.each_ref().map(|word| word.load(Relaxed));
+    if let (Some(io), Some(cause), true) = (io.checked_sub(1), most_important(timing), is_open()) {
+        let vcpu = ServerId(io as u16);
+        let _always = CORE.threads.set_parameters(thread, Binding { vcpu, cause });
+    }
 }
 
 fn reads(stage: &Stage) -> bool {

@@ -9,7 +9,7 @@
 //! Argument word: `commands=MILLISECOND:VERB:NAME,…`: the same without a console, at these times from the first on, so that a run repeats.
 
 use crate::table::{self, Entry};
-use crate::{CORE, planner, say, stage};
+use crate::{CORE, ends, planner, say, stage};
 use bulkhead_abi::component::console;
 use bulkhead_abi::name_text;
 use bulkhead_abi::repository::{Function, MAX_LINE, Repository, long_name_field, long_name_text};
@@ -228,18 +228,18 @@ impl fmt::Display for Measured {
 
 /// What pipes can be made of, and what room there is.
 fn show_functions(timing: &Timing) {
-    let Some(Repository {
+    let Some(repository) = timing.repository else {
+        return say!(
+            "nothing is known of functions here: `spare_stages` in the description of the partition has flows be typed"
+        );
+    };
+    let Repository {
         head,
         devices,
         functions,
         cores,
         ..
-    }) = timing.repository
-    else {
-        return say!(
-            "nothing is known of functions here: `spare_stages` in the description of the partition has flows be typed"
-        );
-    };
+    } = repository;
     // One whose name is unique stands there twice.
     let alone = |function: &&Function| {
         let short = long_name_field(name_text(&function.function));
@@ -274,10 +274,12 @@ fn show_functions(timing: &Timing) {
             function.outputs,
         );
     }
-    for device in devices {
+    for device in devices.iter().filter(|device| ends::is_own(device)) {
         say!(
-            "endpoint {}: of described pipes alone",
-            long_name_text(&device.name)
+            "endpoint {}: {} of {} places are taken",
+            long_name_text(&device.name),
+            ends::users(&repository, device),
+            device.sharers
         );
     }
     planner::show_room(head);

@@ -18,6 +18,7 @@
 mod can;
 mod control;
 mod crossing;
+mod ends;
 mod memory;
 mod planner;
 mod profile;
@@ -162,6 +163,7 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
     let common = stage::Common::new(own, functions);
     stage::build(&common, own, &timing)?;
     seats::open(&mut first, &servers)?;
+    planner::make_vcpu(&mut first, &timing)?;
     can::start(&mut first, own, &timing, &servers)?;
     watch::start(&mut first, own, &timing)?;
     // Before the spare stages: who serves the console serves the first threads of a component.
@@ -182,6 +184,11 @@ fn create(
     if vcpu.kind == VcpuKind::Io as u32 {
         let periods = io_periods(timing, number);
         let halves = jobs_on(timing, number);
+        if ends::serves(timing, number) {
+            let described = timing.tasks.iter().any(|task| task.vcpu == number);
+            let periods = described.then_some(periods);
+            return CORE.create_io_for_any(first, vcpu.percent, periods, halves);
+        }
         return CORE.create_io(first, vcpu.percent, periods, None, halves);
     }
     let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);

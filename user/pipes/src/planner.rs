@@ -14,9 +14,9 @@ use crate::stage::Common;
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::through::{self, Others, Places};
 use crate::{CORE, Failure, memory, say, seats, watch};
+use bulkhead_abi::name_field;
 use bulkhead_abi::repository::{Head, MAX_FLOW, MAX_LINE};
 use bulkhead_abi::trace::{Event, EventKind};
-use bulkhead_abi::{name_field, name_text};
 use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
 use bulkhead_component::{First, Own, clock};
@@ -25,15 +25,15 @@ use bulkhead_flows::known::Known;
 use bulkhead_flows::propose::Promise;
 use bulkhead_guest::Home;
 use bulkhead_sched::NEVER;
-use bulkhead_sched::policy::Binding;
+use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
 use bulkhead_tpipe::language::{Flow, MILLION};
 use change::Change;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
-/// Pages of its stack, of which 154 KiB were used at most: what is solved lies there in arrays, as large for small flows as for large ones.
-const STACK_PAGES: u64 = 48;
+/// Pages of its stack, of which 191 KiB were used at most: what is solved lies there in arrays, as large for small flows as for large ones.
+const STACK_PAGES: u64 = 60;
 
 /// The line to be obeyed.
 struct Line {
@@ -54,6 +54,7 @@ static CHANGED: AtomicU64 = AtomicU64::new(0);
 static THREAD: AtomicU64 = AtomicU64::new(0);
 /// What it knows.
 static KNOWN: Mutex<Option<Means>> = Mutex::new(None);
+static VCPU: Mutex<Option<ServerId>> = Mutex::new(None);
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
 /// What is promised of each pipe and was not announced yet.
 static PROMISED: [Mutex<Option<Promise>>; PIPES] = [const { Mutex::new(None) }; PIPES];
@@ -69,6 +70,21 @@ struct Means {
     buffers: usize,
     /// Partitions that run stages for this one.
     places: Places,
+}
+
+/// Makes the planner's VCPU, where flows can be typed. It is the least important of all: who works for nobody works for it.
+pub(crate) fn make_vcpu(first: &mut First, timing: &Timing) -> Result<(), Failure> {
+    if timing.repository.is_some() {
+        let vcpu = CORE.create_least(first);
+        let vcpu = vcpu.map_err(|refused| Failure::Vcpu("planner", refused))?;
+        let _kept = VCPU.with(&CORE.threads, |place| *place = Some(vcpu));
+    }
+    Ok(())
+}
+
+/// Its VCPU.
+pub(crate) fn least() -> Option<ServerId> {
+    VCPU.with(&CORE.threads, |vcpu| *vcpu).ok().flatten()
 }
 
 /// Makes the planner, where flows can be typed.
@@ -89,8 +105,7 @@ pub(crate) fn start(
         places: through::places(own, &repository),
     };
     let _kept = KNOWN.with(&CORE.threads, |place| *place = Some(means));
-    let vcpu = CORE.create_least(first);
-    let vcpu = vcpu.map_err(|refused| Failure::Vcpu("planner", refused))?;
+    let vcpu = least().ok_or(Failure::named("planner", "it has no VCPU"))?;
     first.set_stack_pages(Some(STACK_PAGES));
     let index = CORE.threads.spawn(first, plan, Binding::main(vcpu))?;
     first.set_stack_pages(None);
@@ -303,23 +318,14 @@ impl Planner {
         };
         let is_typed = self.texts.get(number).is_some_and(Option::is_some);
         let crosses = !is_typed && pipe.here().count() != pipe.stages().count();
-        let is_device = |name: &[u8; 16], own: &[&str]| !own.contains(&name_text(name));
-        let at_device = pipe.stages().any(|(_, stage)| {
-            is_device(&stage.source, &["", "timer"])
-                || is_device(&stage.sink, &["", "trace", "null"])
-        });
-        let why = match (crosses, at_device) {
-            (true, _) => {
-                "it crosses partitions, whose channels were made when the system was built"
-            }
-            (_, true) => "it reads or writes a device, whose interrupts' VCPU was made for it",
-            _ => {
-                CHANGED.store(number as u64 + 1, Relaxed);
-                return Some((number, pipe));
-            }
-        };
-        say!("pipe {name} stays: {why}; `pipe stop {name}` has it rest");
-        None
+        if crosses {
+            say!(
+                "pipe {name} stays: it crosses partitions, whose channels were made when the system was built; `pipe stop {name}` has it rest"
+            );
+            return None;
+        }
+        CHANGED.store(number as u64 + 1, Relaxed);
+        Some((number, pipe))
     }
 
     /// The flow of a pipe that there is.

@@ -6,14 +6,14 @@
 
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, VCPUS, io_periods, watch};
+use crate::{CORE, Failure, VCPUS, ends, io_periods, watch};
 use bulkhead_abi::pipe::Stage;
 use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::admission::{self, Admission};
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_component::First;
-use bulkhead_component::clock::ticks;
+use bulkhead_component::clock::{ticks, ticks_up};
 use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
 use bulkhead_sched::budget::Capacity;
@@ -34,8 +34,8 @@ pub(crate) struct Seat {
 
 static SEATS: [Mutex<Option<Seat>>; STAGES] = [const { Mutex::new(None) }; STAGES];
 
-/// Budgets of stages, by number.
-pub(crate) type Budgets = [Option<Capacity>; STAGES];
+/// Stages with their budgets, by number.
+pub(crate) type Budgets = [Option<Stage>; STAGES];
 
 /// Makes the threads of all stages of the description that are here.
 pub(crate) fn open(first: &mut First, servers: &[ServerId]) -> Result<(), Failure> {
@@ -129,7 +129,7 @@ pub(crate) fn budgets(but: Option<usize>) -> Budgets {
     for (_, entry) in table::all().filter(|(pipe, _)| Some(*pipe) != but) {
         for (number, stage) in entry.here() {
             if let Some(place) = budgets.get_mut(number) {
-                *place = Some(limits(&stage));
+                *place = Some(stage);
             }
         }
     }
@@ -139,7 +139,7 @@ pub(crate) fn budgets(but: Option<usize>) -> Budgets {
 /// Adds a stage to the budgets.
 pub(crate) fn seat(budgets: &mut Budgets, number: usize, stage: &Stage) {
     if let Some(place) = budgets.get_mut(number) {
-        *place = Some(limits(stage));
+        *place = Some(*stage);
     }
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
         for (number, vcpu) in (0..).zip(timing.vcpus) {
             match of_vcpu(number) {
                 Some(stage) => admit_stage(all, stage, budgets)?,
-                None => admit_described(all, number, vcpu, timing)?,
+                None => admit_described(all, number, vcpu, timing, budgets)?,
             }
         }
         let Some((recorder, limits)) = watch::recorder() else {
@@ -197,8 +197,8 @@ fn admit_stage(
     number: usize,
     budgets: &Budgets,
 ) -> Result<(), admission::Refused> {
-    let limits = budgets.get(number).copied().flatten();
-    match (get(number), limits) {
+    let stage = budgets.get(number).and_then(Option::as_ref);
+    match (get(number), stage.map(limits)) {
         (Some(seat), Some(limits)) => {
             admit_main(all, seat.server, limits, [Jobs::each(limits.period)])
         }
@@ -221,19 +221,55 @@ fn admit_described(
     number: u32,
     vcpu: &Vcpu,
     timing: &Timing,
+    budgets: &Budgets,
 ) -> Result<(), admission::Refused> {
     if vcpu.kind == VcpuKind::Io as u32 {
         let share = Fraction::ratio(vcpu.percent.into(), 100);
         let share = share.ok_or(admission::Refused::BadBudget)?;
+        if ends::serves(timing, number) {
+            let halves = || halves(timing, number, budgets);
+            let periods = || halves().map(|(period, _)| period);
+            return match (periods().min(), periods().max()) {
+                (Some(shortest), Some(longest)) => {
+                    let jobs = halves().map(|(_, jobs)| jobs);
+                    all.io(share, [shortest, longest], jobs)
+                }
+                _ => Ok(()),
+            };
+        }
         return all.io(share, io_periods(timing, number), jobs_on(timing, number));
     }
     let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
     let limits = Capacity { capacity, period };
     // VCPUs are created in the order of the description, and first.
-    admit_main(
-        all,
-        ServerId(number as u16),
-        limits,
-        jobs_on(timing, number),
-    )
+    let server = ServerId(number as u16);
+    match ends::scatters(timing, number) {
+        true => admit_main(all, server, limits, [Jobs::each(period)]),
+        false => admit_main(all, server, limits, jobs_on(timing, number)),
+    }
+}
+
+/// The bottom halves on an I/O VCPU that work for stages with these budgets, each with the period of whom it works for, ticks.
+fn halves<'b>(
+    timing: &'b Timing,
+    vcpu: u32,
+    budgets: &'b Budgets,
+) -> impl Iterator<Item = (u64, Jobs)> + 'b {
+    let repository = timing.repository.iter();
+    repository.flat_map(move |all| {
+        budgets.iter().flatten().flat_map(move |stage| {
+            let ends = ends::of_stage(all, stage).into_iter().flatten();
+            let here = ends.filter(move |end| end.vcpu == vcpu);
+            here.filter_map(move |end| {
+                let io = all.ios.get(end.io as usize)?;
+                let own = ticks(stage.period_ns);
+                let cause = match end.period_ns {
+                    0 => own,
+                    period => ticks(period),
+                };
+                let wcet = ticks_up(io.wcet_ns);
+                Some((cause, Jobs::of_bottom_half(own, wcet, io.percent, cause)))
+            })
+        })
+    })
 }

@@ -6,11 +6,12 @@
 
 use crate::stage::{self, STAGES};
 use crate::watch::{self, Place};
-use crate::{CORE, Failure, can};
+use crate::{CORE, Failure, can, ends};
 use bulkhead_abi::can::Frame;
 use bulkhead_abi::pipe::{ANY, MAX_SHARED, NONE, Stage};
 use bulkhead_can_port::Queue;
 use bulkhead_component::First;
+use bulkhead_component::first::Timing;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
@@ -46,6 +47,9 @@ static ALL: [Shared; MAX_SHARED] = [const {
 /// What stages leave to be sent, by number of the stage.
 static OUTGOING: [Mutex<Option<Outgoing>>; STAGES] = [const { Mutex::new(None) }; STAGES];
 
+/// Stages whose end of task was the last that was taken out, by bit.
+static OVER: AtomicU64 = AtomicU64::new(0);
+
 /// Messages of a stage that wait to be sent.
 pub(crate) struct Outgoing {
     pub(crate) messages: Input,
@@ -62,19 +66,38 @@ pub(crate) fn leave(number: usize, outgoing: Outgoing) {
     }
 }
 
-/// Makes the threads of those who scatter or gather for a stage of that number.
+/// Makes the threads of those who scatter or gather for stages of the description, and at endpoints where stages may be typed.
 pub(crate) fn open(
     first: &mut First,
     servers: &[ServerId],
-    number: usize,
-    stage: &Stage,
+    timing: &Timing,
+) -> Result<(), Failure> {
+    let stages = timing.stages.iter().filter(|stage| stage.is_here());
+    for stage in stages {
+        make(first, servers, stage.scatter, stage.identifiers)?;
+    }
+    let Some(all) = timing.repository else {
+        return Ok(());
+    };
+    for function in ends::functions(&all) {
+        let scatter = ends::of(&all, function).map(|end| end.map_or(NONE, |end| end.scatter));
+        make(first, servers, scatter, function.identifiers)?;
+    }
+    Ok(())
+}
+
+/// Those that there are not yet, at what a stage reads and at what it writes.
+fn make(
+    first: &mut First,
+    servers: &[ServerId],
+    vcpus: [u32; 2],
+    identifiers: [u16; 2],
 ) -> Result<(), Failure> {
     let bodies: [extern "C" fn(u64) -> !; 2] = [scatter, gather];
-    for (end, &vcpu) in stage
-        .scatter
-        .iter()
+    for (end, vcpu) in vcpus
+        .into_iter()
         .enumerate()
-        .filter(|(_, vcpu)| **vcpu != NONE)
+        .filter(|(_, vcpu)| *vcpu != NONE)
     {
         let name = u64::from(vcpu) + 1;
         let shared = ALL
@@ -84,27 +107,52 @@ pub(crate) fn open(
                 "can",
                 "too many of its endpoints are shared",
             ))?;
-        if shared.vcpu.swap(name, Relaxed) == 0 {
-            let server = servers.get(vcpu as usize).copied();
-            let server = server.ok_or(Failure::named("can", "who scatters has no VCPU"))?;
-            let index = CORE
-                .threads
-                .spawn(first, bodies[end], Binding::main(server))?;
-            shared.thread.store(index, Relaxed);
-            shared.identifier.store(stage.identifiers[end], Relaxed);
-            if end == 0 {
-                shared.queue.open();
-                shared.scatters.store(true, Relaxed);
-            }
+        if shared.vcpu.swap(name, Relaxed) != 0 {
+            continue;
         }
-        shared.stages.fetch_or(1 << number, Relaxed);
+        let server = servers.get(vcpu as usize).copied();
+        let server = server.ok_or(Failure::named("can", "who scatters has no VCPU"))?;
+        let index = CORE
+            .threads
+            .spawn(first, bodies[end], Binding::main(server))?;
+        shared.thread.store(index, Relaxed);
+        shared.identifier.store(identifiers[end], Relaxed);
+        if end == 0 {
+            shared.queue.open();
+            shared.scatters.store(true, Relaxed);
+        }
     }
     Ok(())
+}
+
+/// A stage of that number reads or writes where that VCPU scatters or gathers.
+pub(crate) fn attach(number: usize, vcpu: u32) {
+    let name = u64::from(vcpu) + 1;
+    if let Some(shared) = ALL.iter().find(|one| one.vcpu.load(Relaxed) == name) {
+        shared.stages.fetch_or(1 << number, Relaxed);
+    }
+}
+
+/// It does so no more; what it left was sent ([`is_over`]).
+pub(crate) fn detach(number: usize) {
+    for shared in &ALL {
+        shared.stages.fetch_and(!(1 << number), Relaxed);
+    }
+    OVER.fetch_and(!(1 << number), Relaxed);
+    if let Some(place) = OUTGOING.get(number) {
+        let _dropped = place.with(&CORE.threads, |place| *place = None);
+    }
+}
+
+/// Whether all that a stage, whose pipe ends, left to be sent was sent: its end of task came out behind it.
+pub(crate) fn is_over(number: usize, stage: &Stage) -> bool {
+    stage.scatter[1] == NONE || OVER.load(Relaxed) >> number & 1 != 0
 }
 
 /// The bottom half leaves a frame to those who scatter it.
 pub(crate) fn take(frame: &Frame, at: u64) {
     let scattered = ALL.iter().filter(|one| one.scatters.load(Relaxed));
+    let scattered = scattered.filter(|one| one.stages.load(Relaxed) != 0);
     for shared in scattered.filter(|one| can::is_for(&one.identifier, frame)) {
         if shared.queue.put(frame, at) {
             CORE.threads.wakeup(shared.thread.load(Relaxed));
@@ -182,8 +230,10 @@ fn send_next(number: usize) -> bool {
         return false;
     };
     if message.is_end() {
+        OVER.fetch_or(1 << number, Relaxed);
         return true;
     }
+    OVER.fetch_and(!(1 << number), Relaxed);
     if can::write(message.data, identifier, patience) {
         watch::left(&place, &message, None);
     } else {

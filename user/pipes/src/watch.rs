@@ -7,8 +7,8 @@ use crate::control::{self, Shell};
 use crate::stage::{self, STAGES};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::{CORE, Failure, can, planner, profile, say};
-use bulkhead_abi::name_text;
 use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_abi::{name_text, repository};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::nanoseconds;
@@ -26,14 +26,14 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 const NOTES: usize = 32;
 /// Budgets and periods of the recorder, nanoseconds: the first that is admitted.
 const RECORDER: [[u64; 2]; 3] = [
-    [1_000_000, 50_000_000],
+    repository::RECORDER_NS,
     [1_000_000, 200_000_000],
     [200_000, 200_000_000],
 ];
 /// Pages of the recorder's stack, of which 7.5 KiB were used at most.
 const STACK_PAGES: u64 = 3;
 /// The recorder looks for notes so often, nanoseconds.
-pub(crate) const PAUSE_NS: u64 = 5_000_000;
+pub(crate) const PAUSE_NS: u64 = repository::PAUSE_NS;
 /// Paths of all pipes of which something is said.
 const PATHS: usize = 16;
 

@@ -22,6 +22,9 @@ use bulkhead_sched::Time;
 use bulkhead_sched::budget::{Capacity, Utilisation};
 use bulkhead_sched::policy::{Order, Place, Priority, ServerId, Slot, TimeTable, Vcpus};
 
+/// The longest period of a Main VCPU.
+const LEAST_PERIOD: Time = Time::MAX >> 3;
+
 /// Why a VCPU is not created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
@@ -292,7 +295,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
     /// # Errors
     /// [`Refused`]: no room for it.
     pub fn create_least(&self, first: &mut First) -> Result<ServerId, Refused> {
-        let period = Time::MAX >> 3;
+        let period = LEAST_PERIOD;
         let limits = Capacity {
             capacity: period,
             period,
@@ -357,6 +360,35 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
                 }
             },
             |policy, now| policy.add_io(utilisation, periods, now),
+        )
+    }
+
+    /// Creates an I/O VCPU of so many percent that may work for any Main VCPU that there will be, where rates or deadlines order them; it is
+    /// admitted for those of these periods, on which such bottom halves run, or for nobody yet. Who gives it other work asks anew whether all
+    /// fit ([`Self::would_admit`]).
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn create_io_for_any(
+        &self,
+        first: &mut First,
+        percent: u32,
+        periods: Option<[Time; 2]>,
+        tasks: impl IntoIterator<Item = Jobs>,
+    ) -> Result<ServerId, Refused> {
+        let bad = Refused::Admission(admission::Refused::BadBudget);
+        let utilisation = Utilisation::ratio(percent, 100).map_err(|_| bad)?;
+        let share = Fraction::ratio(percent.into(), 100).ok_or(bad)?;
+        self.create(
+            first,
+            |_| match periods {
+                None => Some(Ok(())),
+                Some(periods) => {
+                    let admit = |known: &mut Admission<M>| known.io(share, periods, tasks);
+                    self.admission.with(&self.threads, admit).ok()
+                }
+            },
+            |policy, now| policy.add_io(utilisation, [1, LEAST_PERIOD], now),
         )
     }
 

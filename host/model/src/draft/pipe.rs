@@ -37,6 +37,7 @@ pub(crate) struct EndpointDraft {
     pub(crate) vcpu: Field<String>,
     pub(crate) wcet: Field<u64>,
     pub(crate) scatter: Field<String>,
+    pub(crate) sharers: Field<u64>,
     pub(crate) distance: Field<u64>,
     pub(crate) identifier: Field<u64>,
     /// In Linux: the controller, and the longest that its kernel takes.
@@ -83,6 +84,7 @@ impl EndpointDraft {
             vcpu: section.text("vcpu"),
             wcet: section.number("wcet"),
             scatter: section.text("scatter"),
+            sharers: section.number("sharers"),
             distance: section.number("distance"),
             identifier: section.number("identifier"),
             device: section.text("device"),

@@ -5,20 +5,23 @@
 
 use super::crossing::{self, Crossing};
 use super::ends::{End, Half, LinuxEnd, endpoints, half, linux_end};
-use super::{Function, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
+use super::{Decisions, Function, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
 use crate::bridge::SINK;
 use crate::document::At;
 use crate::draft::{Draft, EndpointDraft, Field, KindDraft, PartitionDraft, PipeFunctionDraft};
 use crate::quantity::time_text;
+use crate::resolve::spare;
 use crate::rules;
 use crate::system::{Kind, PartitionId, Span};
 use crate::timing::{Order, Timing};
 use bulkhead_abi::pipe::OnOverrun;
+use bulkhead_abi::repository::{PAUSE_NS, RECORDER_NS};
 use bulkhead_analysis::Reservation;
+use bulkhead_analysis::overhead::Jobs;
 use bulkhead_tpipe::assessment::{Judge, budget};
 use bulkhead_tpipe::binding::{BindError, Bound};
 use bulkhead_tpipe::language::{Pipeline, SyntaxError};
-use bulkhead_tpipe::repository::{Load, Policy, Repository};
+use bulkhead_tpipe::repository::{Load, Policy, Repository, Runs};
 use bulkhead_tpipe::solver::{self, Answer, Solution};
 
 /// Most stages of a pipe, with the VCPUs of all cores.
@@ -74,8 +77,8 @@ pub struct Place {
     pub linux: bool,
     /// The Main VCPUs that scatter what it reads and gather what it writes, by their names.
     pub scatter: [Option<String>; 2],
-    /// It reads or writes an endpoint of a device.
-    pub at_endpoint: bool,
+    /// It reads, and it writes, an endpoint of a device.
+    pub at_endpoint: [bool; 2],
     /// In Linux: the endpoints of devices that it reads and writes.
     pub ends: [Option<LinuxEnd>; 2],
 }
@@ -126,6 +129,19 @@ pub(crate) struct Described<'d> {
     pub(crate) pipes: Pipes,
     /// By function of `pipes`.
     pub(super) places: Vec<Place>,
+    /// By device of `pipes`.
+    pub(super) served: Vec<Served>,
+}
+
+/// Who serves an endpoint.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Its partition.
+    pub partition: PartitionId,
+    /// Its I/O VCPU, by name; nothing in Linux.
+    pub io: String,
+    /// The VCPU that scatters or gathers for it.
+    pub scatter: Option<String>,
 }
 
 /// A partition that offers functions.
@@ -179,6 +195,7 @@ impl<'d> Described<'d> {
             draft,
             pipes: Pipes::default(),
             places: Vec::new(),
+            served: Vec::new(),
         };
         for (index, partition) in draft.partitions.iter().enumerate() {
             described.partition(PartitionId(index), partition)?;
@@ -204,9 +221,17 @@ impl<'d> Described<'d> {
         };
         let first_core = self.cores(partition, policy);
         self.loads(partition, &timing, first_core);
+        if !linux && spare(partition).is_some() {
+            self.decisions(&timing, first_core);
+        }
         let mut ends = Vec::new();
         for (path, endpoint) in endpoints(partition) {
             let device = self.endpoint(&path, endpoint, &timing, first_core)?;
+            self.served.extend(device.map(|_| Served {
+                partition: id,
+                io: endpoint.vcpu.value().unwrap_or_default(),
+                scatter: endpoint.scatter.value(),
+            }));
             ends.push((path, endpoint, device));
         }
         let owner = Owner {
@@ -248,12 +273,34 @@ impl<'d> Described<'d> {
                 |end: &EndpointDraft| end.scatter.given().is_some_and(|at| at.value == name);
             endpoints(partition).any(|(_, end)| given(end))
         };
-        for vcpu in timing.vcpus.iter().filter(|vcpu| !scatters(&vcpu.name)) {
+        let vcpus = timing.vcpus.iter().enumerate();
+        for (index, vcpu) in vcpus.filter(|(_, vcpu)| !scatters(&vcpu.name)) {
             if let Some(server) = vcpu.budget() {
                 let core = first_core + vcpu.core;
-                self.pipes.loads.push(Load { core, server });
+                let jobs = timing.jobs_in(index, server.period);
+                let runs = Runs::Tasks { jobs };
+                self.pipes.loads.push(Load { core, server, runs });
             }
         }
+    }
+
+    /// Where flows can be typed, decisions are counted on the core on which they run, so that what is described leaves them the room that
+    /// run-time admission looks for. Who records and who solves are counted there, too.
+    fn decisions(&mut self, timing: &Timing, core: usize) {
+        let [capacity, period] = RECORDER_NS;
+        let looks = Jobs::each(PAUSE_NS);
+        if let Some(server) = Reservation::new(capacity, period) {
+            let jobs = looks.within(period);
+            let runs = Runs::Tasks { jobs };
+            self.pipes.loads.push(Load { core, server, runs });
+        }
+        self.pipes.decisions.push(Decisions {
+            core,
+            overhead: timing.overhead,
+            keeping: timing.keeping(),
+            jobs: timing.jobs_on(0).chain([looks; 2]).collect(),
+            doorbells: timing.doorbells.clone(),
+        });
     }
 
     fn function(&mut self, owner: &Owner<'_>, function: &PipeFunctionDraft) -> Option<()> {
@@ -294,7 +341,7 @@ impl<'d> Described<'d> {
                 .map(|measured| measured.wcmt_ns),
             halves,
             linux: owner.linux,
-            at_endpoint: both().next().is_some(),
+            at_endpoint: [source.is_some(), sink.is_some()],
             ends: [source, sink].map(|end| linux_end(end?)),
             scatter: [source, sink].map(|end| end?.1.scatter.value()),
         });
@@ -319,12 +366,28 @@ impl<'d> Described<'d> {
         }
     }
 
-    /// All pipes share devices and their I/O VCPUs.
+    /// All pipes share devices and their I/O VCPUs, and as many as the description says may.
     fn count_sharers(&mut self) {
-        let (mut ios, mut devices) = (
-            vec![0; self.pipes.ios.len()],
-            vec![0; self.pipes.devices.len()],
-        );
+        let devices = self.users();
+        let mut ios = vec![0; self.pipes.ios.len()];
+        for (device, ends) in self.pipes.devices.iter_mut().zip(devices) {
+            device.sharers = device.sharers.max(ends);
+            ios[device.io] += device.sharers;
+        }
+        let all = self.pipes.ios.iter_mut().zip(ios);
+        all.for_each(|(io, ends)| io.sharers = io.sharers.max(ends));
+    }
+
+    /// Stages of pipes that use each endpoint with an I/O VCPU, by where that is described.
+    pub(crate) fn uses(&self) -> Vec<(Span, u64)> {
+        let names = &self.pipes.names[super::What::Device as usize];
+        let names = names.iter().map(|name| name.span.clone());
+        names.zip(self.users()).collect()
+    }
+
+    /// The same by device.
+    fn users(&self) -> Vec<u64> {
+        let mut devices = vec![0; self.pipes.devices.len()];
         for pipeline in flows(self.draft).filter_map(|flow| parse(&flow.value).ok()) {
             for stage in pipeline.stages() {
                 let names = &self.pipes.names[super::What::Function as usize];
@@ -334,14 +397,10 @@ impl<'d> Described<'d> {
                 let function = &self.pipes.functions[index];
                 for device in function.reads.into_iter().chain(function.writes) {
                     devices[device] += 1;
-                    ios[self.pipes.devices[device].io] += 1;
                 }
             }
         }
-        let all = self.pipes.ios.iter_mut().zip(ios);
-        all.for_each(|(io, ends)| io.sharers = io.sharers.max(ends));
-        let all = self.pipes.devices.iter_mut().zip(devices);
-        all.for_each(|(device, ends)| device.sharers = device.sharers.max(ends));
+        devices
     }
 
     /// What of a flow does not fit.
@@ -443,8 +502,14 @@ impl<'d> Described<'d> {
                 loads.extend((0..bound.len()).filter_map(|stage| {
                     let capacity = budget(&bound, stage, setting.messages[stage]);
                     let server = Reservation::new(capacity, setting.period[stage])?;
-                    let core = bound.function(stage).core;
-                    Some(Load { core, server })
+                    let function = bound.function(stage);
+                    Some(Load {
+                        core: function.core,
+                        server,
+                        runs: Runs::Stage {
+                            devices: [function.source, function.sink],
+                        },
+                    })
                 }));
             }
             use_it(&Repository {

@@ -97,7 +97,7 @@ impl Described<'_> {
         self.pipes.devices.push(Device {
             io,
             main: scatter,
-            sharers: 1,
+            sharers: endpoint.sharers.or(0)?,
             distance: endpoint.distance.given().map(|at| at.value),
         });
         Some(Some(self.pipes.devices.len() - 1))

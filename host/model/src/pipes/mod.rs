@@ -14,7 +14,7 @@ mod through;
 
 pub use apart::Apart;
 pub use crossing::Crossing;
-pub use described::{Pipe, Place};
+pub use described::{Pipe, Place, Served};
 pub use ends::LinuxEnd;
 pub use offered::Offered;
 pub use said::{Said, rule_of, syntax_error, unmet};
@@ -29,6 +29,7 @@ use crate::source::Sources;
 use crate::suggestion::advice;
 use crate::text_file;
 use bulkhead_analysis::Reservation;
+use bulkhead_analysis::overhead::{Jobs, Keeping, Overhead};
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_tpipe::language::Buffering;
 use bulkhead_tpipe::repository::{self as tpipe, LONGEST, Policy, Repository};
@@ -54,6 +55,18 @@ pub struct Pipes {
     ios: Vec<Io>,
     devices: Vec<Device>,
     functions: Vec<Function>,
+    /// Cores on which the scheduler's decisions are counted.
+    decisions: Vec<Decisions>,
+}
+
+/// What decides on such a core besides stages.
+#[derive(Clone, Debug)]
+struct Decisions {
+    core: usize,
+    overhead: Overhead,
+    keeping: Keeping,
+    jobs: Vec<Jobs>,
+    doorbells: Vec<(u64, u64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -172,7 +185,8 @@ impl Reader<'_> {
                     .push(section.choice("policy", &POLICIES).or(POLICIES[0])?);
                 for load in section.all("load") {
                     let server = self.server(&load)??;
-                    self.pipes.loads.push(tpipe::Load { core, server });
+                    let runs = tpipe::Runs::Tasks { jobs: 1 };
+                    self.pipes.loads.push(tpipe::Load { core, server, runs });
                 }
             }
             What::Io => {
@@ -318,7 +332,16 @@ impl Pipes {
             period: function.period,
         };
         let functions: Vec<_> = self.functions.iter().enumerate().map(function).collect();
+        let decisions = self.decisions.iter().map(|one| tpipe::Decisions {
+            core: one.core,
+            overhead: one.overhead,
+            keeping: one.keeping,
+            jobs: &one.jobs,
+            doorbells: &one.doorbells,
+        });
+        let decisions: Vec<_> = decisions.collect();
         use_it(&Repository {
+            decisions: &decisions,
             cores: &cores,
             loads: &self.loads,
             ios: &ios,

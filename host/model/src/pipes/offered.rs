@@ -1,6 +1,6 @@
 //! What pipes can be made of that are typed while partitions run
 
-use super::described::Described;
+use super::described::{Described, Served};
 use super::{Pipes, Place};
 use crate::system::PartitionId;
 
@@ -11,6 +11,8 @@ pub struct Offered {
     pub pipes: Pipes,
     /// Where a stage of each function runs, in the order of the functions.
     pub places: Vec<Place>,
+    /// Who serves each device, in the order of the devices.
+    pub served: Vec<Served>,
 }
 
 impl Offered {
@@ -38,6 +40,7 @@ impl Described<'_> {
         Offered {
             pipes: self.pipes.clone(),
             places: self.places.clone(),
+            served: self.served.clone(),
         }
     }
 }

@@ -178,6 +178,10 @@ fn reason<const N: usize>(
 ) -> String {
     let stage = |stage: usize| bound.pipeline.stages()[stage].name;
     let repository = bound.repository;
+    let counted = |core: usize| match repository.decisions_on(core) {
+        Some(_) => ", with what the scheduler's decisions take (`spare_stages`),",
+        None => "",
+    };
     match violation {
         Violation::Period { stage: at } => {
             format!(
@@ -185,12 +189,16 @@ fn reason<const N: usize>(
                 stage(at)
             )
         }
-        Violation::Core { core, demand } => {
-            let core = &repository.cores[core];
+        Violation::Core {
+            core: index,
+            demand,
+        } => {
+            let core = &repository.cores[index];
             let (demand, most) = (demand.percent(), core.policy.capacity().percent());
             format!(
-                "core `{}` would need {demand:.1} % of its time and gives {most:.0} %",
-                core.name
+                "core `{}` would need {demand:.1} % of its time{} and gives {most:.0} %",
+                core.name,
+                counted(index)
             )
         }
         Violation::Response { core, owner } => {
@@ -200,8 +208,9 @@ fn reason<const N: usize>(
                 Owner::Stage(at) => stage(at),
             };
             format!(
-                "`{who}` would not get its budget in time on core `{}`",
-                repository.cores[core].name
+                "`{who}` would not get its budget in time on core `{}`{}",
+                repository.cores[core].name,
+                counted(core)
             )
         }
         Violation::Delay { periods, bound } => {

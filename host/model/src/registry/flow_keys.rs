@@ -181,6 +181,14 @@ pub(super) const KEYS: &[Key] = &[
         example: "scatter = \"can-rx\"",
     },
     Key {
+        path: "partition.*.component.*.endpoint.*.sharers",
+        shape: Shape::Number(1, bulkhead_abi::repository::MAX_STAGES as u64),
+        presence: Default("as many as use it in the description"),
+        meaning: "How many stages may read or write there at once, those of pipes that are typed (`spare_stages`) among them. Everybody's \
+                  bound counts that many from the start, so that who comes later costs nobody what was promised. Goes with `vcpu`.",
+        example: "sharers = 3",
+    },
+    Key {
         path: "partition.*.component.*.endpoint.*.distance",
         shape: Shape::Time,
         presence: Default("the first stage's period: as often as the pipeline takes them"),

@@ -40,26 +40,31 @@ impl Timing {
         }
     }
 
-    fn keeping(&self) -> Keeping {
+    /// How budgets are kept.
+    pub(crate) fn keeping(&self) -> Keeping {
         Keeping {
             chunks: MAX_CHUNKS as u64,
             quantum: self.schedule.quantum_ns,
         }
     }
 
-    fn asked(&self, index: usize, limits: Reservation) -> Asked {
+    /// Jobs of the tasks on a VCPU in a time.
+    pub(crate) fn jobs_in(&self, index: usize, window: u64) -> u64 {
         let tasks = self.tasks.iter().filter(|task| task.vcpu == index);
-        let jobs = tasks.map(|task| self.jobs(task).within(limits.period));
+        tasks.map(|task| self.jobs(task).within(window)).sum()
+    }
+
+    fn asked(&self, index: usize, limits: Reservation) -> Asked {
         Asked {
             limits,
-            jobs: jobs.sum(),
+            jobs: self.jobs_in(index, limits.period),
             by_deadline: self.schedule.order == Order::EarliestDeadline
                 || matches!(self.vcpus[index].kind, VcpuKind::Reservation { .. }),
         }
     }
 
     /// Those of the tasks on a core.
-    fn jobs_on(&self, core: usize) -> impl Iterator<Item = Jobs> {
+    pub(crate) fn jobs_on(&self, core: usize) -> impl Iterator<Item = Jobs> {
         let tasks = self.tasks.iter();
         let here = tasks.filter(move |task| self.vcpus[task.vcpu].core == core);
         here.map(|task| self.jobs(task))

@@ -47,7 +47,7 @@ impl Broken<'_> {
                 let most = known.map_or(WHOLE, |core| core.policy.capacity());
                 write!(
                     out,
-                    "core `{}` would need {} of its time and gives {}",
+                    "core `{}` would need {} of its time, with what deciding takes, and gives {}",
                     name(core),
                     Percent(demand),
                     Percent(most)

@@ -29,13 +29,15 @@ impl<const N: usize> Judge<'_, N> {
         let repository = bound.repository;
         let policy = repository.cores[core].policy;
         let count = self.collect(core, setting);
+        self.decide(core, count)?;
         let mut ios = [IDLE; IOS];
         let here = self.collect_io(core, setting, count, &mut ios);
         let (mains, ios) = (&self.mains[..count], &ios[..here]);
+        let ahead = self.deciding.ahead();
         let mut shares = [Fraction(0); IOS];
         let numbered = shares.iter_mut().zip(ios);
         numbered.for_each(|(share, (_, io))| *share = io.utilisation);
-        let demand = utilisation::demand(mains, shares[..here].iter().copied())
+        let demand = utilisation::demand(mains.iter().chain(ahead), shares[..here].iter().copied())
             .ok_or(Violation::Overflow)?;
         if demand > policy.capacity() {
             return Err(Violation::Core { core, demand });
@@ -45,8 +47,8 @@ impl<const N: usize> Judge<'_, N> {
         let seen = &seen[..here];
         let found = &mut self.found[..count];
         match policy {
-            Policy::RateMonotonic => vcpu::main_responses(mains, seen, found),
-            Policy::Edf | Policy::Deadline => busy_responses(mains, seen, found),
+            Policy::RateMonotonic => vcpu::main_responses_behind(ahead, mains, seen, found),
+            Policy::Edf | Policy::Deadline => busy_responses(ahead, mains, seen, found),
         }
         for (found, &(_, _, owner)) in found.iter().zip(&self.servers) {
             let response = found.ok_or(Violation::Response { core, owner })?;
@@ -76,7 +78,11 @@ impl<const N: usize> Judge<'_, N> {
             if io.core != core {
                 continue;
             }
-            let longest = self.periods_of(index, setting).max().unwrap_or(io.period());
+            let own = self.periods_of(index, setting).max();
+            if own.is_none() && repository.decisions_on(core).is_some() {
+                continue;
+            }
+            let longest = own.unwrap_or(io.period());
             let ranked = repository.cores[core].policy == Policy::RateMonotonic;
             let ahead = |main: &&Reservation| !ranked || main.period <= longest;
             let rank = mains.iter().take_while(ahead).count();
@@ -85,12 +91,12 @@ impl<const N: usize> Judge<'_, N> {
                 .filter(|(other, seen)| *other != device.io && seen.rank <= rank);
             let others = others.map(|(_, seen)| seen);
             let limit = longest.max(io.period());
-            devices.io[index] = vcpu::response(io.wcet, &mains[..rank], others, limit).ok_or(
-                Violation::Response {
-                    core,
-                    owner: Owner::Device(index),
-                },
-            )?;
+            let ahead = self.deciding.ahead();
+            let response = vcpu::response_behind(ahead, io.wcet, &mains[..rank], others, limit);
+            devices.io[index] = response.ok_or(Violation::Response {
+                core,
+                owner: Owner::Device(index),
+            })?;
         }
         Ok(())
     }
@@ -154,7 +160,10 @@ impl<const N: usize> Judge<'_, N> {
         for (slot, (index, io)) in found.iter_mut().zip(here) {
             let devices = repository.devices.iter().enumerate();
             let own = devices.filter(|(_, device)| device.io == index);
-            let periods = own.flat_map(|(device, _)| self.periods_of(device, setting));
+            let periods = own.flat_map(|(device, _)| {
+                let others = self.others_at(core, device);
+                self.periods_of(device, setting).chain(others)
+            });
             let (shortest, longest) = periods
                 .fold((Time::MAX, io.period()), |(low, high), period| {
                     (low.min(period), high.max(period))
@@ -192,9 +201,14 @@ impl<const N: usize> Judge<'_, N> {
 
 /// Responses under EDF, where the core is known not to be overloaded: a server has its budget by its
 /// deadline, and no later than the end of the longest busy period.
-fn busy_responses(mains: &[Reservation], ios: &[Io], found: &mut [Option<Time>]) {
+fn busy_responses(
+    ahead: &[Reservation],
+    mains: &[Reservation],
+    ios: &[Io],
+    found: &mut [Option<Time>],
+) {
     let longest = mains.iter().map(|main| main.period).max().unwrap_or(0);
-    let busy = vcpu::response(1, mains, ios.iter(), longest);
+    let busy = vcpu::response_behind(ahead, 1, mains, ios.iter(), longest);
     for (found, main) in found.iter_mut().zip(mains) {
         *found = Some(busy.unwrap_or(main.period).min(main.period));
     }

@@ -110,6 +110,7 @@ fn with<R>(use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
     let devices = [device("rx", Some(8 * MS)), device("tx", None)];
     let functions = functions();
     use_it(&Repository {
+        decisions: &[],
         cores: &CORES,
         loads: &[],
         ios: &[usb],

@@ -8,7 +8,7 @@ use bulkhead_analysis::Reservation;
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_tpipe::binding::Bound;
 use bulkhead_tpipe::language::{Buffering, Flow, MILLION, Pipeline};
-use bulkhead_tpipe::repository::{Core, Device, Function, Io, Load, Policy, Repository};
+use bulkhead_tpipe::repository::{Core, Device, Function, Io, Load, Policy, Repository, Runs};
 use bulkhead_tpipe::solver::{Answer, Solution, saved, solve};
 
 /// Stages and VCPUs of a case, at most.
@@ -78,6 +78,7 @@ impl Case {
                 Load {
                     core: core(random),
                     server: Reservation::new(capacity, period).expect("valid"),
+                    runs: Runs::Tasks { jobs: 1 },
                 }
             })
             .collect();
@@ -195,6 +196,7 @@ impl Case {
             })
             .collect();
         use_it(&Repository {
+            decisions: &[],
             cores: &self.cores,
             loads: &self.loads,
             ios: &self.ios,

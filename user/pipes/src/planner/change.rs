@@ -2,14 +2,15 @@
 
 use super::across::Missing;
 use super::{ANNOUNCE, CHANGED, PROMISED, Planner, Text};
+use crate::ends;
 use crate::memory::{self, Lines};
 use crate::seats::{self, Budgets};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::through::COMING;
 use crate::watch::{self, PAUSE_NS};
-use crate::{CORE, say};
-use bulkhead_abi::pipe::{ANY, NONE, Pipe as Described, Stage};
+use crate::{CORE, can, say, share};
+use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
 use bulkhead_abi::repository::MAX_FLOW;
 use bulkhead_abi::{name_field, name_text};
 use bulkhead_analysis::admission;
@@ -17,7 +18,7 @@ use bulkhead_component::clock::{self, ticks};
 use bulkhead_flows::command::Typed;
 use bulkhead_flows::propose::{self, Promise, Refused, Solved, Standing};
 use bulkhead_flows::said::{Percent, Said, Shown};
-use bulkhead_stages::link::Kind;
+use bulkhead_stages::link::{GATHERED_PLACES, Kind};
 use bulkhead_tpipe::language::Buffering;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -93,6 +94,8 @@ enum Stopped {
     Program(usize),
     /// Other partitions do not run their stages.
     Missing(Missing),
+    /// A stage reads or writes a device, and there is none.
+    Device(usize),
     /// A VCPU would not get its budget, decisions counted; the numbers of stages, by those of the pipe.
     Core(bulkhead_slite::Refused),
 }
@@ -153,6 +156,12 @@ impl Planner {
         if let Some(stage) = missing {
             return Err(Stopped::Program(stage));
         }
+        let mut stages = self.stages(&solved);
+        let missing = stages.position(|stage| can::uses(&stage) && !can::is_open());
+        if let Some(stage) = missing {
+            return Err(Stopped::Device(stage));
+        }
+        drop(stages);
         let stages = solved.stages().iter();
         settings.push(number, stages.map(|stage| (stage.period, stage.messages)));
         let mut promises = [const { None }; PIPES];
@@ -246,6 +255,11 @@ impl Planner {
                 kind.bytes().unwrap_or(usize::MAX >> 8).next_multiple_of(64)
             })
         };
+        let gathered = self.stages(solved).filter(|stage| stage.scatter[1] != NONE);
+        let gathered = gathered.count();
+        let each = Kind::Each(GATHERED_PLACES).bytes();
+        let each = each.unwrap_or(usize::MAX >> 8).next_multiple_of(64);
+        let sizes = || sizes().chain(core::iter::repeat_n(each, gathered));
         let wanted = sizes().fold(0, usize::saturating_add);
         let room = wanted <= free && sizes().all(|bytes| lines.take(number, bytes).is_some());
         match room {
@@ -257,7 +271,10 @@ impl Planner {
     /// The stages as those who run them know them.
     pub(super) fn stages<'s>(&'s self, solved: &'s Solved) -> impl Iterator<Item = Stage> + 's {
         solved.stages().iter().filter_map(|stage| {
-            let function = self.known.packed().functions.get(stage.function)?;
+            let packed = self.known.packed();
+            let function = packed.functions.get(stage.function)?;
+            let ends = ends::of(packed, function);
+            let mut served = ends.iter().flatten().map(|device| device.vcpu);
             Some(Stage {
                 function: function.function,
                 source: function.source,
@@ -265,14 +282,14 @@ impl Planner {
                 fallback: Default::default(),
                 core: self.core_for(None, stage.function),
                 vcpu: NONE,
-                io: NONE,
-                scatter: [NONE; 2],
+                io: served.next().unwrap_or(NONE),
+                scatter: ends.map(|end| end.map_or(NONE, |device| device.scatter)),
                 from: stage.from.into(),
                 to: stage.to.into(),
                 messages: stage.messages as u32,
                 buffer: stage.buffer as u32,
                 on_overrun: function.on_overrun,
-                identifiers: [ANY; 2],
+                identifiers: function.identifiers,
                 reserved: 0,
                 wcet_ns: function.wcet_ns,
                 capacity_ns: stage.capacity,
@@ -329,6 +346,10 @@ impl Planner {
             self.end_across(plan.number, id);
             return say!("pipe {name} is not started: {failure}");
         }
+        entry
+            .here()
+            .for_each(|(number, stage)| can::attach(number, &stage));
+        can::work_for_most_important(&self.timing);
         self.keep(plan.number, change.typed.flow);
         promise(&plan.promises);
         let first = stage::begin(plan.number, &entry);
@@ -349,7 +370,7 @@ impl Planner {
         stage::retire(number, pipe);
         let rest = || {
             let mut here = pipe.here();
-            here.all(|(number, _)| is_vacant(number))
+            here.all(|(number, stage)| is_vacant(number) && share::is_over(number, &stage))
         };
         let name = pipe.name();
         if !until(longest.saturating_add(END_NS), rest) {
@@ -365,8 +386,10 @@ impl Planner {
         let id = self.ids.get(number).copied().unwrap_or(0);
         self.end_across(number, id);
         tell_end(pipe);
+        pipe.numbers().for_each(can::detach);
         memory::release(number);
         table::set(number, None);
+        can::work_for_most_important(&self.timing);
         if let Some(text) = self.texts.get_mut(number) {
             *text = None;
         }
@@ -458,6 +481,10 @@ impl Planner {
             }
             Stopped::Program(stage) => say!(
                 "pipe {name} is not started: stage {} has a function that the description knows and this program has not",
+                stage + 1
+            ),
+            Stopped::Device(stage) => say!(
+                "pipe {name} is not started: stage {} reads or writes a controller, and none answered when the partition began",
                 stage + 1
             ),
             Stopped::Core(bulkhead_slite::Refused::Admission(admission::Refused::Misfit(

@@ -1,6 +1,7 @@
 //! Rules about pipes, their functions and endpoints
 
 pub(crate) mod endpoint_device;
+pub(crate) mod endpoint_sharers;
 pub(crate) mod endpoint_vcpu;
 pub(crate) mod function_changed;
 pub(crate) mod function_core;
@@ -42,6 +43,7 @@ pub(super) const RULES: &[&Rule] = &[
     &function_fallback::RULE,
     &endpoint_vcpu::RULE,
     &endpoint_device::RULE,
+    &endpoint_sharers::RULE,
     &pipe_syntax::RULE,
     &pipe_function::RULE,
     &pipe_buffering::RULE,

@@ -7,7 +7,9 @@ use crate::pipes::{Offered, Pipe};
 use crate::quantity::size_text;
 use crate::resolve::spare;
 use crate::system::{Kind, PartitionId, Span, Spare};
-use bulkhead_abi::repository::{MAX_BUFFERS, MAX_CORES, MAX_FUNCTIONS, MAX_STAGES, MAX_VCPUS};
+use bulkhead_abi::repository::{
+    MAX_BUFFERS, MAX_CORES, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_STAGES, MAX_VCPUS,
+};
 use bulkhead_stages::link::{GATHERED_PLACES, Kind as Buffer};
 use bulkhead_tpipe::language::Buffering;
 
@@ -15,7 +17,8 @@ crate::rules::rule! {
     Error, "spare-stages",
     "an rtos partition with pipe functions has room for the stages that may be typed, and for their buffers",
     "What runs the stages of a partition has threads for 24 of them and 64 KiB for the buffers between them, those of described pipes \
-     included; who solves what is typed knows at most 16 cores, 64 functions (twice those whose names are unique) and 64 VCPUs of the system.",
+     included; who solves what is typed knows at most 16 cores, 64 functions (twice those whose names are unique), 64 VCPUs of the system, and \
+     of its own core 22 tasks and 8 doorbells.",
     check
 }
 
@@ -62,7 +65,19 @@ fn problem(
 fn crowded(Offered { pipes, .. }: &Offered, run: &[Pipe]) -> Option<String> {
     let stages: usize = run.iter().map(|pipe| pipe.places.len()).sum();
     let counts = pipes.with(|all| {
+        let jobs = all.decisions.iter().map(|one| one.jobs.len());
+        let doorbells = all.decisions.iter().map(|one| one.doorbells.len());
         [
+            (
+                "tasks besides stages on a core",
+                jobs.max().unwrap_or(0),
+                MAX_JOBS,
+            ),
+            (
+                "doorbells on a core",
+                doorbells.max().unwrap_or(0),
+                MAX_DOORBELLS,
+            ),
             ("cores", all.cores.len(), MAX_CORES),
             ("names of functions", all.functions.len(), MAX_FUNCTIONS),
             ("VCPUs", pipes.vcpus() + stages, MAX_VCPUS),

@@ -1,0 +1,92 @@
+//! What deciding takes on a core where it is counted
+//!
+//! The sums are those of run-time admission ([`bulkhead_analysis::deciding`]): VCPUs have the decisions of their own starts and ends on
+//! top of their C, and releases, bottom halves and doorbells are more important than all. As there, a stage has one job in T, whatever m is, and a bottom
+//! half one for each stage that it works for.
+
+use super::{Judge, Owner, Violation};
+use crate::repository::{Policy, Repository, Runs};
+use bulkhead_analysis::deciding::Deciding;
+use bulkhead_analysis::overhead::{Asked, Jobs};
+use bulkhead_analysis::{Reservation, Time, admission};
+
+const NOBODY: Asked = Asked {
+    limits: Reservation {
+        capacity: 1,
+        period: 1,
+    },
+    jobs: 0,
+    by_deadline: false,
+};
+
+impl<const N: usize> Judge<'_, N> {
+    /// Counts what decides on a core, and prolongs its first `count` VCPUs by what their own decisions take; nothing where none are counted.
+    pub(super) fn decide(&mut self, core: usize, count: usize) -> Result<(), Violation> {
+        self.deciding = Deciding::new();
+        self.count_on(core, count).map_err(|_| Violation::Overflow)
+    }
+
+    fn count_on(&mut self, core: usize, count: usize) -> Result<(), admission::Refused> {
+        let repository = self.bound.repository;
+        let Some(counted) = repository.decisions_on(core) else {
+            return Ok(());
+        };
+        self.deciding.count(counted.overhead, counted.keeping);
+        for &(limit, per) in counted.doorbells {
+            self.deciding.doorbell(limit, per)?;
+        }
+        self.deciding.tasks(counted.jobs.iter().copied(), 1)?;
+        let mut asked = [NOBODY; N];
+        for (place, &(period, capacity, owner)) in asked.iter_mut().zip(&self.servers[..count]) {
+            let jobs = match self.runs(owner) {
+                Runs::Tasks { jobs } => jobs,
+                Runs::Stage { devices } => {
+                    let halves = devices.into_iter().flatten();
+                    let halves = halves.map(|device| half(repository, device, period));
+                    self.deciding.tasks(halves, period)?;
+                    self.deciding.tasks([Jobs::each(period)], period)?
+                }
+            };
+            *place = Asked {
+                limits: Reservation { capacity, period },
+                jobs,
+                by_deadline: repository.cores[core].policy == Policy::Edf,
+            };
+        }
+        self.mains = self.deciding.prolonged(&asked[..count]);
+        Ok(())
+    }
+
+    /// What runs on a VCPU: a message at a time on one that scatters, as on that of a stage.
+    fn runs(&self, owner: Owner) -> Runs {
+        let devices = match owner {
+            Owner::Load(index) => return self.bound.repository.loads[index].runs,
+            Owner::Device(_) => [None; 2],
+            Owner::Stage(stage) => {
+                let function = self.bound.function(stage);
+                [function.source, function.sink]
+            }
+        };
+        Runs::Stage { devices }
+    }
+
+    /// Periods of the stages of other pipes that use a device without a Main VCPU, where decisions are counted.
+    pub(super) fn others_at(&self, core: usize, device: usize) -> impl Iterator<Item = Time> {
+        let repository = self.bound.repository;
+        let direct = repository.devices[device].main.is_none();
+        let counted = direct && repository.decisions_on(core).is_some();
+        let loads = repository.loads.iter().filter(move |_| counted);
+        let uses = move |devices: &[Option<usize>; 2]| devices.contains(&Some(device));
+        let loads = loads
+            .filter(move |load| matches!(&load.runs, Runs::Stage { devices } if uses(devices)));
+        loads.map(|load| load.server.period)
+    }
+}
+
+/// The bottom half that works at a device for a stage of that period.
+fn half(repository: &Repository<'_>, device: usize, period: Time) -> Jobs {
+    let own = &repository.devices[device];
+    let io = &repository.ios[own.io];
+    let cause = own.main.map_or(period, |main| main.period);
+    Jobs::of_bottom_half(period, io.wcet, io.percent(), cause)
+}
