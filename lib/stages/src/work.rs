@@ -33,6 +33,28 @@ struct Across {
     /// From this age on, ticks, the function takes its place; never where there is none.
     fallback: Option<(u64, Function)>,
     state: State,
+    /// Tick at which the task began, where all of the pipe's first stages are here.
+    begun: Option<u64>,
+}
+
+impl Across {
+    /// Whether a message came there that entered before the task began: who sent it on had it from a former start.
+    fn is_former(&self, input: usize, message: &Message) -> bool {
+        let is_across = self.came.get(input).is_some_and(Option::is_some);
+        let mut entered = message.entries.iter().filter(|entry| entry.at != 0);
+        let before = |entry: &Entry| self.begun.is_some_and(|begun| entry.at < begun);
+        is_across && !message.is_end() && entered.all(before)
+    }
+}
+
+/// A message of an input that was not read before.
+fn fresh(across: Option<&Across>, number: usize, input: &mut Input) -> Option<Message> {
+    loop {
+        let message = input.fresh()?;
+        if !across.is_some_and(|across| across.is_former(number, &message)) {
+            return Some(message);
+        }
+    }
 }
 
 /// What a job works on.
@@ -79,7 +101,18 @@ impl Work {
             last: [const { None }; ENDS],
             fallback,
             state: State::new(0),
+            begun: None,
         });
+        self
+    }
+
+    /// The same of a pipe whose first stages are all here, beginning at a tick: what comes across and entered before then is passed over.
+    /// It would be late, and nobody knows any more what it was an answer to.
+    #[must_use]
+    pub const fn begun_here(mut self, now: u64) -> Self {
+        if let Some(across) = &mut self.across {
+            across.begun = Some(now);
+        }
         self
     }
 
@@ -139,6 +172,7 @@ impl Work {
         let Some(across) = &mut self.across else {
             return;
         };
+        across.begun = across.begun.map(|_| now);
         let inputs = self.inputs.iter_mut().zip(&mut self.pending);
         for (came, (input, pending)) in across.came.iter_mut().zip(inputs) {
             if let (Some(came), Some(input)) = (came, input) {
@@ -156,11 +190,13 @@ impl Work {
 
     /// When the oldest message was put into a ring that waits there, from which it is taken out.
     pub fn waiting(&mut self) -> Option<u64> {
-        for (place, input) in self.pending.iter_mut().zip(&mut self.inputs) {
+        let across = self.across.as_ref();
+        let inputs = self.pending.iter_mut().zip(&mut self.inputs);
+        for (number, (place, input)) in inputs.enumerate() {
             if place.is_none()
                 && let Some(ring @ Input::Each(_)) = input
             {
-                *place = ring.fresh();
+                *place = fresh(across, number, ring);
             }
         }
         let waiting = self.pending.iter().flatten();
@@ -179,9 +215,11 @@ impl Work {
     pub fn take(&mut self, source: Option<([u64; 2], u64)>) -> Option<Taken> {
         let mut inputs = core::mem::take(&mut self.pending);
         let mut message = Message::default();
-        for (place, input) in inputs.iter_mut().zip(&mut self.inputs) {
-            if place.is_none() {
-                *place = input.as_mut().and_then(Input::fresh);
+        let across = self.across.as_ref();
+        let places = inputs.iter_mut().zip(&mut self.inputs);
+        for (number, (place, input)) in places.enumerate() {
+            if let (true, Some(input)) = (place.is_none(), input) {
+                *place = fresh(across, number, input);
             }
             if let Some(read) = &*place {
                 message.comes_from(read);
@@ -337,6 +375,24 @@ mod tests {
         assert!(fuse.take(None).is_none() && fuse.is_over());
         fuse.begin_anew(0, 1);
         assert!(!fuse.is_over());
+    }
+
+    #[test]
+    fn what_entered_before_the_task_began_is_passed_over() {
+        let (input, mut output) = link::make(Kind::Each(4), memory).expect("room");
+        let mut send = |at: u64| {
+            let mut sent = Message::default();
+            sent.entries[0] = Entry { number: at, at };
+            assert!(output.put(&sent));
+        };
+        let mut work = of("emit", vec![input]).across(1, 100, None).begun_here(100);
+        [98, 99, 100].into_iter().for_each(&mut send);
+        let taken = work.look(110).expect("a message");
+        assert_eq!(taken.message.entries[0].at, 100);
+        work.begin_anew(200, 0);
+        [150, 151].into_iter().for_each(&mut send);
+        assert!(work.waiting().is_none() && work.look(210).is_none());
+        assert!(output.put(&Message::END) && work.look(220).is_none() && work.is_over());
     }
 
     #[test]

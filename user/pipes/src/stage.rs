@@ -105,6 +105,8 @@ struct Plan {
     source: Source,
     /// Which first stage it is.
     head: usize,
+    /// All first stages are in this partition.
+    own_heads: bool,
     sink: Sink,
     inputs: [Option<Input>; ENDS],
     /// With who is fed.
@@ -167,15 +169,16 @@ impl Running {
         }
         plan.await_others();
         let start = start_of(plan.pipe);
+        let work = Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1);
+        let work = work.across(plan.across, start, plan.fallback);
         Self {
             shared: shared(plan.number),
             next: start.max(clock::now()) + plan.offset,
             pace: Pace::new(plan.period, plan.stage.messages),
-            work: Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1).across(
-                plan.across,
-                start,
-                plan.fallback,
-            ),
+            work: match plan.own_heads {
+                true => work.begun_here(start),
+                false => work,
+            },
             stale: false,
             plan,
         }
@@ -228,7 +231,8 @@ impl Running {
         self.shared.arrived.store(0, Relaxed);
         self.pace = Pace::new(self.plan.period, self.plan.stage.messages);
         self.next = start_of(self.plan.pipe) + self.plan.offset;
-        self.work.begin_anew(self.next, self.plan.stage.buffer);
+        self.work
+            .begin_anew(start_of(self.plan.pipe), self.plan.stage.buffer);
         self.stale = false;
         self.await_start();
         true
@@ -388,15 +392,17 @@ impl Running {
         can::write(data, identifier, self.plan.period)
     }
 
-    /// To the stages behind; waits for room in a ring for a period, no longer. A job that finds none has used up its time like
-    /// one that uses up its budget.
+    /// To the stages behind; waits for room in a ring for a period, no longer, and not for who is not there: when that one is, what had
+    /// waited would be late. A job that finds none has used up its time like one that uses up its budget.
     fn pass(&mut self, message: &mut Message) {
         let until = clock::now() + self.plan.period;
         let (mut waited, mut blocked) = (false, 0);
+        let peers = self.plan.peers;
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
             message.put = clock::now();
             let mut room = output.put(message);
-            while !room && clock::now() < until {
+            let is_there = || !matches!(next, Fed::Nobody) || !misses(&peers, |peer| !peer.reads);
+            while !room && clock::now() < until && is_there() {
                 waited = true;
                 CORE.threads
                     .sleep_until(clock::now() + self.plan.period / 8 + 1);

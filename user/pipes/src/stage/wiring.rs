@@ -79,6 +79,7 @@ impl Common {
             function,
             source: source(described, &stage),
             head,
+            own_heads: false,
             sink: sink(&stage, last),
             inputs: [const { None }; ENDS],
             outputs: [const { None }; ENDS],
@@ -97,12 +98,16 @@ impl Common {
     /// Plans of the stages of a pipe that are here, in places that are empty: they are too large to be moved about.
     fn plans(&self, pipe: usize, entry: &Entry, plans: &mut Plans) -> Result<(), Failure> {
         let mut heads = 0;
+        let own_heads = entry
+            .stages()
+            .all(|(_, stage)| stage.from != 0 || stage.is_here());
         let last = entry.stages().last().map(|(_, stage)| stage.to);
         for ((place, (number, stage)), plan) in entry.stages().enumerate().zip(plans.iter_mut()) {
             if stage.is_here() {
                 let ends = (heads, last == Some(stage.to));
                 let whose = (pipe, &entry.pipe);
-                *plan = Some(self.plan(whose, (place, number), stage, ends)?);
+                let made = self.plan(whose, (place, number), stage, ends)?;
+                *plan = Some(Plan { own_heads, ..made });
             }
             heads += usize::from(stage.from == 0);
         }
