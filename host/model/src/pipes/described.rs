@@ -4,14 +4,15 @@
 //! pipe can take from an earlier one: then that is solved anew, until all hold beside each other.
 
 use super::crossing::{self, Crossing};
-use super::{Decisions, Device, Function, Io, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
+use super::endpoints::{Half, Served, endpoints, half_of};
+use super::{Decisions, Function, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
 use crate::bridge::SINK;
 use crate::document::At;
-use crate::draft::{Draft, EndpointDraft, Field, KindDraft, PartitionDraft, PipeFunctionDraft};
+use crate::draft::{Draft, EndpointDraft, Field, PartitionDraft, PipeFunctionDraft};
 use crate::resolve::spare;
 use crate::rules;
 use crate::system::{Kind, PartitionId, Span};
-use crate::timing::{Order, Timing, VcpuKind};
+use crate::timing::{Order, Timing};
 use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_abi::repository::{PAUSE_NS, RECORDER_NS};
 use bulkhead_analysis::Reservation;
@@ -107,23 +108,12 @@ impl Pipe {
 
 /// Pipes and functions in the solver's terms.
 pub(crate) struct Described<'d> {
-    draft: &'d Draft,
+    pub(super) draft: &'d Draft,
     pub(crate) pipes: Pipes,
     /// By function of `pipes`.
     pub(super) places: Vec<Place>,
     /// By device of `pipes`.
     pub(super) served: Vec<Served>,
-}
-
-/// Who serves an endpoint.
-#[derive(Clone, Debug)]
-pub struct Served {
-    /// Its partition.
-    pub partition: PartitionId,
-    /// Its I/O VCPU, by name.
-    pub io: String,
-    /// The VCPU that scatters or gathers for it.
-    pub scatter: Option<String>,
 }
 
 /// An endpoint by its path, and its device pipe.
@@ -151,28 +141,6 @@ impl<'p> Owner<'p> {
     fn local(&self, field: &Field<String>) -> Option<String> {
         Some(local_name(self.name, &field.given()?.value).to_owned())
     }
-}
-
-/// What of the bottom half at an endpoint works for a message.
-#[derive(Clone, Debug)]
-pub(super) struct Half {
-    /// Its I/O VCPU.
-    pub(super) io: String,
-    pub(super) wcet_ns: u64,
-    /// The Main VCPU that it works for in the stage's place: who scatters behind it or gathers before it.
-    pub(super) scatter: Option<String>,
-}
-
-fn half((_, endpoint, _): &End<'_>) -> Option<Half> {
-    half_of(endpoint)
-}
-
-fn half_of(endpoint: &EndpointDraft) -> Option<Half> {
-    Some(Half {
-        io: endpoint.vcpu.value()?,
-        wcet_ns: endpoint.wcet.or(0)?,
-        scatter: endpoint.scatter.value(),
-    })
 }
 
 /// Why a pipe cannot be had.
@@ -330,7 +298,7 @@ impl<'d> Described<'d> {
             period: function.period.or(USUAL_PERIOD_NS)?,
         });
         let both = || [source, sink].into_iter().flatten();
-        let halves: Vec<_> = both().filter_map(half).collect();
+        let halves: Vec<_> = both().filter_map(|(_, end, _)| half_of(end)).collect();
         self.places.push(Place {
             partition: owner.id,
             core,
@@ -354,57 +322,6 @@ impl<'d> Described<'d> {
         Some(())
     }
 
-    /// The device pipe of an endpoint; none where it has no I/O VCPU, since then it adds to the stage alone.
-    fn endpoint(
-        &mut self,
-        path: &str,
-        endpoint: &EndpointDraft,
-        timing: &Timing,
-        first_core: usize,
-    ) -> Option<Option<usize>> {
-        let Some(name) = endpoint.vcpu.given() else {
-            return Some(None);
-        };
-        let named = |name: &str| timing.vcpus.iter().find(|vcpu| vcpu.name == name);
-        let vcpu = named(&name.value)?;
-        let VcpuKind::Io { percent } = vcpu.kind else {
-            return None;
-        };
-        let wcet = endpoint.wcet.or(1)?.max(1);
-        let names = &mut self.pipes.names[super::What::Io as usize];
-        let known = names.iter().position(|at| at.span == vcpu.span);
-        let io = known.unwrap_or_else(|| {
-            names.push(At {
-                value: vcpu.name.clone(),
-                span: vcpu.span.clone(),
-            });
-            self.pipes.ios.push(Io {
-                core: first_core + vcpu.core,
-                wcet,
-                percent: percent.into(),
-                sharers: 1,
-            });
-            self.pipes.ios.len() - 1
-        });
-        let known = &mut self.pipes.ios[io];
-        known.wcet = known.wcet.max(wcet);
-        let scatter = match endpoint.scatter.given() {
-            Some(name) => Some(named(&name.value)?.budget()?),
-            None => None,
-        };
-        self.pipes.names[super::What::Device as usize].push(At {
-            value: path.to_owned(),
-            span: endpoint.name.span.clone(),
-        });
-        self.pipes.devices.push(Device {
-            io,
-            main: scatter,
-            sharers: endpoint.sharers.or(0)?,
-            distance: endpoint.distance.given().map(|at| at.value),
-        });
-        Some(Some(self.pipes.devices.len() - 1))
-    }
-
     /// A function whose name no other has is known by it alone, too.
     fn short_names(&mut self) {
         let known = self.places.len();
@@ -421,43 +338,6 @@ impl<'d> Described<'d> {
             self.pipes.functions.push(function);
             self.places.push(self.places[index].clone());
         }
-    }
-
-    /// All pipes share devices and their I/O VCPUs, and as many as the description says may.
-    fn count_sharers(&mut self) {
-        let devices = self.users();
-        let mut ios = vec![0; self.pipes.ios.len()];
-        for (device, ends) in self.pipes.devices.iter_mut().zip(devices) {
-            device.sharers = device.sharers.max(ends);
-            ios[device.io] += device.sharers;
-        }
-        let all = self.pipes.ios.iter_mut().zip(ios);
-        all.for_each(|(io, ends)| io.sharers = io.sharers.max(ends));
-    }
-
-    /// Stages of pipes that use each endpoint with an I/O VCPU, by where that is described.
-    pub(crate) fn uses(&self) -> Vec<(Span, u64)> {
-        let names = &self.pipes.names[super::What::Device as usize];
-        let names = names.iter().map(|name| name.span.clone());
-        names.zip(self.users()).collect()
-    }
-
-    /// The same by device.
-    fn users(&self) -> Vec<u64> {
-        let mut devices = vec![0; self.pipes.devices.len()];
-        for pipeline in flows(self.draft).filter_map(|flow| parse(&flow.value).ok()) {
-            for stage in pipeline.stages() {
-                let names = &self.pipes.names[super::What::Function as usize];
-                let Some(index) = names.iter().position(|name| name.value == stage.name) else {
-                    continue;
-                };
-                let function = &self.pipes.functions[index];
-                for device in function.reads.into_iter().chain(function.writes) {
-                    devices[device] += 1;
-                }
-            }
-        }
-        devices
     }
 
     /// What of a flow does not fit.
@@ -617,21 +497,4 @@ pub(crate) fn local_name<'n>(partition: &str, written: &'n str) -> &'n str {
         .strip_prefix(partition)
         .and_then(|rest| rest.strip_prefix('.'));
     rest.filter(|rest| rest.contains('.')).unwrap_or(written)
-}
-
-/// The endpoints of a partition, `COMPONENT.ENDPOINT` each.
-pub(crate) fn endpoints(
-    partition: &PartitionDraft,
-) -> impl Iterator<Item = (String, &EndpointDraft)> {
-    partition.components.iter().flat_map(|component| {
-        let path = |end: &EndpointDraft| format!("{}.{}", component.name.value, end.name.value);
-        component.endpoints.iter().map(move |end| (path(end), end))
-    })
-}
-
-/// Whether a VCPU is one for interrupts.
-pub(crate) fn is_io(partition: &PartitionDraft, name: &str) -> bool {
-    partition
-        .vcpu(name)
-        .is_some_and(|vcpu| vcpu.is(KindDraft::Io))
 }

@@ -5,6 +5,7 @@
 mod apart;
 pub(crate) mod crossing;
 pub(crate) mod described;
+pub(crate) mod endpoints;
 mod offered;
 mod said;
 pub(crate) mod scheduled;
@@ -12,7 +13,8 @@ pub mod solved;
 
 pub use apart::Apart;
 pub use crossing::Crossing;
-pub use described::{Pipe, Place, Served};
+pub use described::{Pipe, Place};
+pub use endpoints::Served;
 pub use offered::Offered;
 pub use said::{Said, rule_of, syntax_error, unmet};
 

@@ -2,7 +2,8 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::pipes::described::{Described, endpoints};
+use crate::pipes::described::Described;
+use crate::pipes::endpoints::endpoints;
 
 crate::rules::rule! {
     Error, "endpoint-sharers",

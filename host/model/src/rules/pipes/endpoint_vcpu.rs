@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft};
-use crate::pipes::described::{endpoints, is_io};
+use crate::pipes::endpoints::{endpoints, is_io};
 use crate::system::Span;
 use bulkhead_abi::pipe::MAX_SHARED;
 

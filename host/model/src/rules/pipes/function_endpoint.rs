@@ -4,7 +4,8 @@ use crate::bridge::SINK;
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
-use crate::pipes::described::{BUILT_IN, endpoints, local_name};
+use crate::pipes::described::{BUILT_IN, local_name};
+use crate::pipes::endpoints::endpoints;
 use crate::suggestion::advice;
 
 crate::rules::rule! {
