@@ -27,7 +27,9 @@ impl<const N: usize> Judge<'_, N> {
         count: usize,
         setting: &Setting<N>,
     ) -> Result<(), Violation> {
-        self.deciding = Deciding::new();
+        if !self.bound.repository.decisions.is_empty() {
+            self.deciding = Deciding::new();
+        }
         let counted = self.count_on(core, count, setting);
         counted.map_err(|_| Violation::Overflow)
     }
