@@ -3,6 +3,9 @@
 //! Random flows beside described pipes, once as another pipe of the description and once over the repository that is packed for the
 //! partition: both give the same budgets, periods, buffers and bounds, or both refuse.
 
+mod at_random;
+
+use at_random::Random;
 use bulkhead_abi::repository::{MAX_STAGES, PAUSE_NS, RECORDER_NS, Repository};
 use bulkhead_flows::known::{Known, Unfit};
 use bulkhead_flows::propose::{self, Promise, Refused, Solved, Standing};
@@ -99,82 +102,6 @@ fn target(
     let mut promises = Vec::new();
     propose::judge(known, &stand, |_, promise| promises.push(*promise))?;
     Ok((solved, promises))
-}
-
-/// Marsaglia's xorshift64*: the same cases every time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16) % limit
-    }
-
-    fn pick(&mut self, items: &[&str]) -> String {
-        items[self.below(items.len() as u64) as usize].to_owned()
-    }
-
-    /// What nobody would type.
-    fn odd(&mut self) -> String {
-        if self.below(2) == 0 {
-            let words = (0..self.below(14)).map(|_| self.pick(WORDS));
-            return words.collect::<Vec<_>>().join(" ");
-        }
-        let first = self.pick(&[
-            "* sample",
-            "sample",
-            "* sample | mix",
-            "(sample, sample) | fuse",
-        ]);
-        format!("{first} | emit {}", self.pick(ENDS))
-    }
-
-    /// Mostly what fits together.
-    fn flow(&mut self) -> String {
-        let first = match self.below(10) {
-            0 => self.pick(&["filter", "slow", "nobody", "emit"]),
-            1..5 => self.pick(&["read", "control.scan"]),
-            _ => self.pick(&["sample", "control.sample"]),
-        };
-        let heads = match self.below(12) {
-            0 => 5,
-            1..8 => 1,
-            _ => 2 + self.below(2),
-        };
-        let heads = (0..heads).map(|_| first.clone());
-        let mut flow = heads.collect::<Vec<_>>().join(", ");
-        let mut middles = vec![
-            "filter",
-            "fuse",
-            "wide",
-            "mix",
-            "fresh",
-            "(filter | mix), fuse",
-        ];
-        for _ in 0..self.below(3) {
-            let middle = match self.below(14) {
-                0 => "slow",
-                1 => "filter",
-                _ => middles.swap_remove(self.below(middles.len() as u64) as usize),
-            };
-            flow = format!("{flow} | {middle}");
-        }
-        let tail = self.pick(&["emit", "emit", "write", "spread"]);
-        let tails = (0..1 + self.below(4) / 3).map(|_| tail.clone());
-        flow = format!("{flow} | {}", tails.collect::<Vec<_>>().join(", "));
-        let delay = match self.below(3) {
-            0 => 4_000 + self.below(60_000),
-            _ => 20_000 * (1 + self.below(60)),
-        };
-        match self.below(5) {
-            0 => flow,
-            1 => format!("* {flow}"),
-            2 => format!("* {flow} [{}/s, {delay} us]", 1 + self.below(12)),
-            _ => format!("{flow} [{} %, {delay} us]", 5 + self.below(80)),
-        }
-    }
 }
 
 /// What is the same in both worlds.
@@ -276,7 +203,7 @@ fn host_and_target_agree() {
     let base = load("").expect("correct");
     let words = packed(&base);
     let known = known(&words);
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     let [mut both, mut at_devices, mut neither, mut taken, mut limits] = [0; 5];
     for _ in 0..400 {
         let flow = random.flow();
@@ -612,61 +539,13 @@ fn what_was_packed_is_found_again() {
     );
 }
 
-/// Words of flows.
-const WORDS: &[&str] = &[
-    "sample",
-    "filter",
-    "fuse",
-    "emit",
-    "wide",
-    "mix",
-    "slow",
-    "read",
-    "x",
-    "|",
-    "|",
-    "|",
-    ",",
-    ",",
-    "(",
-    ")",
-    "*",
-    "[",
-    "]",
-    "%",
-    "/s",
-    "/ms",
-    "ms",
-    "s",
-    "ns",
-    "us",
-    "1",
-    "0",
-    "99.9999",
-    "0.000001",
-    "18446744073709551615",
-    "86400",
-    "é",
-    "\u{7}",
-];
-/// Requirements that nobody would type.
-const ENDS: &[&str] = &[
-    "[0.000001 %, 1 ns]",
-    "[99.9999 %, 86400 s]",
-    "[1 %, 18446744073 s]",
-    "[4000000000/s, 1 us]",
-    "[0.000001/s, 86400 s]",
-    "[1/s, 9223372036 s]",
-    "[100/s, 1 ns]",
-];
-
 /// Whatever is typed, it is answered: sums, products and places hold for the oddest requirements, too.
 #[test]
 fn no_flow_is_too_odd() {
     let base = load("").expect("correct");
     let words = packed(&base);
     let known = known(&words);
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut solved = 0;
     for _ in 0..600 {
         let flow = random.odd();
@@ -693,7 +572,7 @@ fn no_flow_is_too_odd() {
 fn what_is_torn_is_refused() {
     let base = load("").expect("correct");
     let whole = repository::pack(&base, CONTROL);
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut refused = 0;
     for _ in 0..3000 {
         let mut bytes = whole.clone();

@@ -135,8 +135,18 @@ pub fn main_responses_behind(
     for (rank, (own, found)) in mains.iter().zip(found).enumerate() {
         let io = io.iter().filter(|io| io.rank <= rank);
         let least = own.capacity.saturating_add(before);
-        let higher = ahead.iter().chain(&mains[..rank]);
-        *found = response_from(least, own.capacity, higher, io, own.period);
+        let higher = mains[..rank].iter();
+        // Long pipelines spend their time here: who has nothing ahead pays nothing for that.
+        *found = match ahead {
+            [] => response_from(least, own.capacity, higher, io, own.period),
+            _ => response_from(
+                least,
+                own.capacity,
+                ahead.iter().chain(higher),
+                io,
+                own.period,
+            ),
+        };
         before = found.unwrap_or(0);
     }
 }

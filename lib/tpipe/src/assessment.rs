@@ -79,7 +79,7 @@ pub enum Violation {
         /// The device.
         device: usize,
     },
-    /// Times are too long to count.
+    /// Times are too long to count, or what decides is too much.
     Overflow,
 }
 

@@ -52,16 +52,8 @@ pub(crate) fn start(
     if !described && !typed {
         return Ok(());
     }
-    let function = own
-        .function()
-        .ok_or(Failure::named("can", "the component drives no controller"));
-    let opened = function.and_then(|function| {
-        let opened = PORT.open(function);
-        let opened = opened.map_err(|_| Failure::named("can", "no controller answers"));
-        opened.map(|()| function.intid.into())
-    });
-    let intid = match opened {
-        Ok(intid) => intid,
+    let (io, intid) = match opened(own, timing) {
+        Ok(opened) => opened,
         Err(failure) if described => return Err(failure),
         Err(failure) => {
             println!("{failure}: no pipe at it can be typed");
@@ -75,7 +67,6 @@ pub(crate) fn start(
             .here()
             .for_each(|(number, stage)| attach(number, &stage));
     }
-    let io = io(timing).ok_or(Failure::named("can", "its endpoints have no I/O VCPU"))?;
     SERVED[0].store(u64::from(io) + 1, Relaxed);
     let missing = Failure::named("can", "it has no I/O VCPU");
     let vcpu = servers.get(io as usize).copied().ok_or(missing)?;
@@ -87,6 +78,16 @@ pub(crate) fn start(
     LINE[1].store(intid, Relaxed);
     call(first::INTERRUPT, Operation::Listen, [intid, send])?;
     Ok(())
+}
+
+/// Opens the controller: the number of its I/O VCPU, and its interrupt.
+fn opened(own: &Own, timing: &Timing) -> Result<(u32, u64), Failure> {
+    let io = io(timing).ok_or(Failure::named("can", "its endpoints have no I/O VCPU"))?;
+    let function = own.function();
+    let function = function.ok_or(Failure::named("can", "the component drives no controller"))?;
+    let opened = PORT.open(function);
+    opened.map_err(|_| Failure::named("can", "no controller answers"))?;
+    Ok((io, function.intid.into()))
 }
 
 /// The number of the I/O VCPU: of the first stage that has one, or of the first endpoint at which one may be typed.

@@ -46,8 +46,7 @@ pub(crate) fn of_stage<'b>(all: &Repository<'b>, stage: &Stage) -> [Option<&'b D
 pub(crate) fn users(all: &Repository<'_>, device: &Device) -> usize {
     let uses = |stage: &Stage| {
         let ends = of_stage(all, stage).into_iter().flatten();
-        ends.filter(|end| end.name == device.name && end.vcpu == device.vcpu)
-            .count()
+        ends.filter(|end| core::ptr::eq(*end, device)).count()
     };
     let pipes = table::all();
     pipes

@@ -4,11 +4,11 @@
 //! pipe can take from an earlier one: then that is solved anew, until all hold beside each other.
 
 use super::crossing::{self, Crossing};
-use super::ends::{End, Half, LinuxEnd, endpoints, half, linux_end};
+use super::ends::{End, Half, LinuxEnd, Served, endpoints, half_of, linux_end};
 use super::{Decisions, Function, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
 use crate::bridge::SINK;
 use crate::document::At;
-use crate::draft::{Draft, EndpointDraft, Field, KindDraft, PartitionDraft, PipeFunctionDraft};
+use crate::draft::{Draft, EndpointDraft, Field, PartitionDraft, PipeFunctionDraft};
 use crate::quantity::time_text;
 use crate::resolve::spare;
 use crate::rules;
@@ -125,23 +125,12 @@ impl Pipe {
 
 /// Pipes and functions in the solver's terms.
 pub(crate) struct Described<'d> {
-    draft: &'d Draft,
+    pub(super) draft: &'d Draft,
     pub(crate) pipes: Pipes,
     /// By function of `pipes`.
     pub(super) places: Vec<Place>,
     /// By device of `pipes`.
     pub(super) served: Vec<Served>,
-}
-
-/// Who serves an endpoint.
-#[derive(Clone, Debug)]
-pub struct Served {
-    /// Its partition.
-    pub partition: PartitionId,
-    /// Its I/O VCPU, by name; nothing in Linux.
-    pub io: String,
-    /// The VCPU that scatters or gathers for it.
-    pub scatter: Option<String>,
 }
 
 /// A partition that offers functions.
@@ -323,7 +312,7 @@ impl<'d> Described<'d> {
             period: function.period.or(USUAL_PERIOD_NS)?,
         });
         let both = || [source, sink].into_iter().flatten();
-        let halves: Vec<_> = both().filter_map(half).collect();
+        let halves: Vec<_> = both().filter_map(|(_, end, _)| half_of(end)).collect();
         self.places.push(Place {
             partition: owner.id,
             core,
@@ -364,43 +353,6 @@ impl<'d> Described<'d> {
             self.pipes.functions.push(function);
             self.places.push(self.places[index].clone());
         }
-    }
-
-    /// All pipes share devices and their I/O VCPUs, and as many as the description says may.
-    fn count_sharers(&mut self) {
-        let devices = self.users();
-        let mut ios = vec![0; self.pipes.ios.len()];
-        for (device, ends) in self.pipes.devices.iter_mut().zip(devices) {
-            device.sharers = device.sharers.max(ends);
-            ios[device.io] += device.sharers;
-        }
-        let all = self.pipes.ios.iter_mut().zip(ios);
-        all.for_each(|(io, ends)| io.sharers = io.sharers.max(ends));
-    }
-
-    /// Stages of pipes that use each endpoint with an I/O VCPU, by where that is described.
-    pub(crate) fn uses(&self) -> Vec<(Span, u64)> {
-        let names = &self.pipes.names[super::What::Device as usize];
-        let names = names.iter().map(|name| name.span.clone());
-        names.zip(self.users()).collect()
-    }
-
-    /// The same by device.
-    fn users(&self) -> Vec<u64> {
-        let mut devices = vec![0; self.pipes.devices.len()];
-        for pipeline in flows(self.draft).filter_map(|flow| parse(&flow.value).ok()) {
-            for stage in pipeline.stages() {
-                let names = &self.pipes.names[super::What::Function as usize];
-                let Some(index) = names.iter().position(|name| name.value == stage.name) else {
-                    continue;
-                };
-                let function = &self.pipes.functions[index];
-                for device in function.reads.into_iter().chain(function.writes) {
-                    devices[device] += 1;
-                }
-            }
-        }
-        devices
     }
 
     /// What of a flow does not fit.
@@ -560,11 +512,4 @@ pub(crate) fn local_name<'n>(partition: &str, written: &'n str) -> &'n str {
         .strip_prefix(partition)
         .and_then(|rest| rest.strip_prefix('.'));
     rest.filter(|rest| rest.contains('.')).unwrap_or(written)
-}
-
-/// Whether a VCPU is one for interrupts.
-pub(crate) fn is_io(partition: &PartitionDraft, name: &str) -> bool {
-    partition
-        .vcpu(name)
-        .is_some_and(|vcpu| vcpu.is(KindDraft::Io))
 }

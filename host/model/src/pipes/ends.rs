@@ -3,11 +3,12 @@
 //! In an rtos partition an endpoint stands at the component that drives the device, with the I/O VCPU that serves it. In Linux it stands
 //! at the partition, with a latency that is declared: what its kernel does between device and socket nobody analyses.
 
-use super::described::Described;
+use super::described::{Described, flows, parse};
 use super::{Device, Io, What};
 use crate::bridge::AGENT;
 use crate::document::At;
-use crate::draft::{EndpointDraft, PartitionDraft};
+use crate::draft::{EndpointDraft, KindDraft, PartitionDraft};
+use crate::system::{PartitionId, Span};
 use crate::timing::{Timing, VcpuKind};
 use bulkhead_tpipe::repository::Policy;
 
@@ -23,6 +24,17 @@ pub struct LinuxEnd {
 /// An endpoint by its path, and its device pipe.
 pub(super) type End<'p> = (String, &'p EndpointDraft, Option<usize>);
 
+/// Who serves an endpoint.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Its partition.
+    pub partition: PartitionId,
+    /// Its I/O VCPU, by name; nothing in Linux.
+    pub io: String,
+    /// The VCPU that scatters or gathers for it.
+    pub scatter: Option<String>,
+}
+
 /// What of the bottom half at an endpoint works for a message.
 #[derive(Clone, Debug)]
 pub(super) struct Half {
@@ -33,7 +45,7 @@ pub(super) struct Half {
     pub(super) scatter: Option<String>,
 }
 
-pub(super) fn half((_, endpoint, _): &End<'_>) -> Option<Half> {
+pub(super) fn half_of(endpoint: &EndpointDraft) -> Option<Half> {
     Some(Half {
         io: endpoint.vcpu.value()?,
         wcet_ns: endpoint.wcet.or(0)?,
@@ -135,6 +147,43 @@ impl Described<'_> {
         });
         self.pipes.devices.len() - 1
     }
+
+    /// All pipes share devices and their I/O VCPUs, and as many as the description says may.
+    pub(super) fn count_sharers(&mut self) {
+        let devices = self.users();
+        let mut ios = vec![0; self.pipes.ios.len()];
+        for (device, ends) in self.pipes.devices.iter_mut().zip(devices) {
+            device.sharers = device.sharers.max(ends);
+            ios[device.io] += device.sharers;
+        }
+        let all = self.pipes.ios.iter_mut().zip(ios);
+        all.for_each(|(io, ends)| io.sharers = io.sharers.max(ends));
+    }
+
+    /// Stages of pipes that use each endpoint with an I/O VCPU, by where that is described.
+    pub(crate) fn uses(&self) -> Vec<(Span, u64)> {
+        let names = &self.pipes.names[What::Device as usize];
+        let names = names.iter().map(|name| name.span.clone());
+        names.zip(self.users()).collect()
+    }
+
+    /// The same by device.
+    fn users(&self) -> Vec<u64> {
+        let mut devices = vec![0; self.pipes.devices.len()];
+        for pipeline in flows(self.draft).filter_map(|flow| parse(&flow.value).ok()) {
+            for stage in pipeline.stages() {
+                let names = &self.pipes.names[What::Function as usize];
+                let Some(index) = names.iter().position(|name| name.value == stage.name) else {
+                    continue;
+                };
+                let function = &self.pipes.functions[index];
+                for device in function.reads.into_iter().chain(function.writes) {
+                    devices[device] += 1;
+                }
+            }
+        }
+        devices
+    }
 }
 
 /// The endpoints of a partition, `COMPONENT.ENDPOINT` each; in Linux `agent.ENDPOINT`.
@@ -148,4 +197,11 @@ pub(crate) fn endpoints(
         ends.iter()
             .map(move |end| (format!("{space}.{}", end.name.value), end))
     })
+}
+
+/// Whether a VCPU is one for interrupts.
+pub(crate) fn is_io(partition: &PartitionDraft, name: &str) -> bool {
+    partition
+        .vcpu(name)
+        .is_some_and(|vcpu| vcpu.is(KindDraft::Io))
 }

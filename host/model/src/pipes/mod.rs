@@ -14,8 +14,8 @@ mod through;
 
 pub use apart::Apart;
 pub use crossing::Crossing;
-pub use described::{Pipe, Place, Served};
-pub use ends::LinuxEnd;
+pub use described::{Pipe, Place};
+pub use ends::{LinuxEnd, Served};
 pub use offered::Offered;
 pub use said::{Said, rule_of, syntax_error, unmet};
 

@@ -1,6 +1,7 @@
 //! What pipes can be made of that are typed while partitions run
 
-use super::described::{Described, Served};
+use super::described::Described;
+use super::ends::Served;
 use super::{Pipes, Place};
 use crate::system::PartitionId;
 

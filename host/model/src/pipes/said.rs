@@ -232,6 +232,6 @@ fn reason<const N: usize>(
             "messages would come closer together at `{}` than it and its sharers allow",
             repository.devices[device].name
         ),
-        Violation::Overflow => "times would be too long to count".into(),
+        Violation::Overflow => "more would have to be counted than there is room for: times are too long, or VCPUs and tasks too many".into(),
     }
 }

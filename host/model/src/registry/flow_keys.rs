@@ -128,7 +128,8 @@ pub(super) const KEYS: &[Key] = &[
         presence: Default("no flow can be typed there"),
         meaning: "Of an rtos partition: how many stages there may be of pipes that are typed while it runs (`pipe add`, `pipe \
                   replace`), beside those of pipes that were removed. Each has a thread with 16 KiB of stack from the start, and whoever solves has \
-                  192 KiB, all of the scheduler's `memory`. With 0, described pipes can be replaced and removed.",
+                  240 KiB, all of the scheduler's `memory`. With 0, described pipes can be replaced and removed. The described pipes of such a \
+                  partition are solved with the scheduler's decisions counted, so that room is left.",
         example: "spare_stages = 6",
     },
     Key {

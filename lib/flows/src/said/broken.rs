@@ -95,7 +95,7 @@ impl Broken<'_> {
                 "messages would come faster to `{}` than it takes them",
                 stage(at)
             ),
-            _ => out.write_str("times would be too long to count"),
+            _ => out.write_str("more would have to be counted than there is room for: times are too long, or VCPUs and tasks too many"),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! top of their C, and releases, bottom halves and doorbells are more important than all. As there, a stage has one job in T, whatever m is, and a bottom
 //! half one for each stage that it works for.
 
-use super::{Judge, Owner, Violation};
+use super::{Judge, Owner, Setting, Violation};
 use crate::repository::{Policy, Repository, Runs};
 use bulkhead_analysis::deciding::Deciding;
 use bulkhead_analysis::overhead::{Asked, Jobs};
@@ -21,12 +21,25 @@ const NOBODY: Asked = Asked {
 
 impl<const N: usize> Judge<'_, N> {
     /// Counts what decides on a core, and prolongs its first `count` VCPUs by what their own decisions take; nothing where none are counted.
-    pub(super) fn decide(&mut self, core: usize, count: usize) -> Result<(), Violation> {
-        self.deciding = Deciding::new();
-        self.count_on(core, count).map_err(|_| Violation::Overflow)
+    pub(super) fn decide(
+        &mut self,
+        core: usize,
+        count: usize,
+        setting: &Setting<N>,
+    ) -> Result<(), Violation> {
+        if !self.bound.repository.decisions.is_empty() {
+            self.deciding = Deciding::new();
+        }
+        let counted = self.count_on(core, count, setting);
+        counted.map_err(|_| Violation::Overflow)
     }
 
-    fn count_on(&mut self, core: usize, count: usize) -> Result<(), admission::Refused> {
+    fn count_on(
+        &mut self,
+        core: usize,
+        count: usize,
+        setting: &Setting<N>,
+    ) -> Result<(), admission::Refused> {
         let repository = self.bound.repository;
         let Some(counted) = repository.decisions_on(core) else {
             return Ok(());
@@ -40,12 +53,7 @@ impl<const N: usize> Judge<'_, N> {
         for (place, &(period, capacity, owner)) in asked.iter_mut().zip(&self.servers[..count]) {
             let jobs = match self.runs(owner) {
                 Runs::Tasks { jobs } => jobs,
-                Runs::Stage { devices } => {
-                    let halves = devices.into_iter().flatten();
-                    let halves = halves.map(|device| half(repository, device, period));
-                    self.deciding.tasks(halves, period)?;
-                    self.deciding.tasks([Jobs::each(period)], period)?
-                }
+                Runs::Stage { .. } => self.deciding.tasks([Jobs::each(period)], period)?,
             };
             *place = Asked {
                 limits: Reservation { capacity, period },
@@ -53,7 +61,31 @@ impl<const N: usize> Judge<'_, N> {
                 by_deadline: repository.cores[core].policy == Policy::Edf,
             };
         }
+        self.count_halves(core, setting)?;
         self.mains = self.deciding.prolonged(&asked[..count]);
+        Ok(())
+    }
+
+    /// Counts the bottom halves on a core, wherever the stages are for which they work.
+    fn count_halves(
+        &mut self,
+        core: usize,
+        setting: &Setting<N>,
+    ) -> Result<(), admission::Refused> {
+        let bound = self.bound;
+        let repository = bound.repository;
+        let own = (0..bound.len()).map(|stage| (setting.period[stage], Owner::Stage(stage)));
+        let loads = repository.loads.iter().enumerate();
+        let loads = loads.map(|(index, load)| (load.server.period, Owner::Load(index)));
+        for (period, owner) in own.chain(loads) {
+            let Runs::Stage { devices } = self.runs(owner) else {
+                continue;
+            };
+            let on = |device: &usize| repository.ios[repository.devices[*device].io].core == core;
+            let here = devices.into_iter().flatten().filter(on);
+            let halves = here.map(|device| half(repository, device, period));
+            self.deciding.tasks(halves, period)?;
+        }
         Ok(())
     }
 

@@ -29,7 +29,7 @@ impl<const N: usize> Judge<'_, N> {
         let repository = bound.repository;
         let policy = repository.cores[core].policy;
         let count = self.collect(core, setting);
-        self.decide(core, count)?;
+        self.decide(core, count, setting)?;
         let mut ios = [IDLE; IOS];
         let here = self.collect_io(core, setting, count, &mut ios);
         let (mains, ios) = (&self.mains[..count], &ios[..here]);

@@ -36,14 +36,14 @@ impl Random {
 }
 
 /// A system and a pipeline on it.
-struct Case {
+pub(crate) struct Case {
     cores: Vec<Core<'static>>,
     loads: Vec<Load>,
     ios: Vec<Io<'static>>,
     devices: Vec<Device<'static>>,
     names: Vec<String>,
     functions: Vec<(Shape, u64, usize)>,
-    text: String,
+    pub(crate) text: String,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -56,7 +56,7 @@ enum Shape {
 const US: u64 = 1_000;
 
 impl Case {
-    fn new(random: &mut Random) -> Self {
+    pub(crate) fn new(random: &mut Random) -> Self {
         let policies = [
             Policy::RateMonotonic,
             Policy::RateMonotonic,
@@ -177,7 +177,7 @@ impl Case {
         name
     }
 
-    fn with<R>(&self, use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
+    pub(crate) fn with<R>(&self, use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
         let functions: Vec<Function<'_>> = self
             .names
             .iter()
@@ -206,7 +206,7 @@ impl Case {
     }
 }
 
-fn cases() -> u64 {
+pub(crate) fn cases() -> u64 {
     if std::env::var_os("BULKHEAD_LONG").is_some() {
         10_000
     } else {

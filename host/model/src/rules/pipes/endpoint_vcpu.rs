@@ -2,8 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft};
-use crate::pipes::described::is_io;
-use crate::pipes::ends::endpoints;
+use crate::pipes::ends::{endpoints, is_io};
 use crate::system::Span;
 use bulkhead_abi::pipe::MAX_SHARED;
 

@@ -70,6 +70,46 @@ fn a_more_important_request_raises_the_priority_at_once() {
     assert_eq!(scheduler.add(bind(io), 2), Err(Refusal::BadParameters));
 }
 
+/// Who it works for goes, and another comes: it is as important as that one from then on, idle or not, also once that one has another
+/// budget; and what it may take at once is a share of that one's period.
+#[test]
+fn a_bottom_half_is_given_another_cause() {
+    let mut policy = Vcpus::<8, 4, 8>::new(false);
+    let fast = main(&mut policy, 4, 10);
+    let slow = main(&mut policy, 10, 40);
+    let quarter = Utilisation::ratio(1, 4).expect("valid");
+    let io = policy
+        .add_io(quarter, [1, Time::MAX >> 3], 0)
+        .expect("room");
+    let mut scheduler = Scheduler::<_, 8>::new(policy);
+    let bind = |cause| Binding { vcpu: io, cause };
+    let half = scheduler.add(bind(slow), 0).expect("room");
+    let seen = |scheduler: &Scheduler<Vcpus<8, 4, 8>, 8>, now| {
+        let servers = scheduler.policy().servers();
+        let budget = servers.budget(io).expect("it is there");
+        (servers.priority(io), budget.available(now))
+    };
+    scheduler.wakeup(half, 0);
+    assert_eq!(seen(&scheduler, 0), (Some(Priority(1)), 10));
+    scheduler.block(half, NEVER, 0);
+    scheduler.set_parameters(half, bind(fast), 1).expect("fits");
+    assert_eq!(seen(&scheduler, 1), (Some(Priority(0)), 2));
+    scheduler.wakeup(half, 2);
+    scheduler.set_parameters(half, bind(slow), 2).expect("fits");
+    assert_eq!(seen(&scheduler, 2), (Some(Priority(1)), 10));
+    scheduler.block(half, NEVER, 2);
+    let faster = Capacity {
+        capacity: 1,
+        period: 5,
+    };
+    scheduler
+        .policy_mut(3)
+        .set_limits(slow, faster, 3)
+        .expect("it is idle");
+    scheduler.wakeup(half, 4);
+    assert_eq!(seen(&scheduler, 4).0, Some(Priority(0)));
+}
+
 /// Whoever was the least important with 10/100 is the most important with 2/5, and has 2 in every 5.
 #[test]
 fn an_idle_vcpu_is_given_another_budget() {

@@ -1,0 +1,189 @@
+//! Where decisions are counted, the judge promises no more than run-time admission admits
+//!
+//! The sums of [`bulkhead_analysis::admission`] are asked anew of what the judge lets pass, and what others have at a device is seen.
+
+use crate::random::{Case, ROOM, Random, cases};
+use bulkhead_analysis::Reservation;
+use bulkhead_analysis::admission::{Admission, Refused};
+use bulkhead_analysis::overhead::{Jobs, Keeping, Overhead};
+use bulkhead_tpipe::assessment::{Judge, Setting, budget};
+use bulkhead_tpipe::binding::Bound;
+use bulkhead_tpipe::language::Pipeline;
+use bulkhead_tpipe::repository::{Decisions, Load, Policy, Repository, Runs};
+use bulkhead_tpipe::solver::solve;
+
+const KEEPING: Keeping = Keeping {
+    chunks: 8,
+    quantum: None,
+};
+
+/// All of a core with these stages on it, one after the other.
+fn admit(
+    bound: &Bound<'_, ROOM>,
+    setting: &Setting<ROOM>,
+    counted: &Decisions<'_>,
+) -> Result<(), Refused> {
+    let repository = bound.repository;
+    let mut all = Admission::<ROOM>::new();
+    if repository.cores[counted.core].policy == Policy::Edf {
+        all.by_deadline();
+    }
+    all.deciding().count(counted.overhead, counted.keeping);
+    let main = |all: &mut Admission<ROOM>, server: Reservation| {
+        all.main(0, server, [Jobs::each(server.period)])
+    };
+    for load in repository
+        .loads
+        .iter()
+        .filter(|load| load.core == counted.core)
+    {
+        main(&mut all, load.server)?;
+    }
+    let here = |io: usize| repository.ios[io].core == counted.core;
+    for device in repository.devices.iter().filter(|device| here(device.io)) {
+        device
+            .main
+            .map_or(Ok(()), |server| main(&mut all, server))?;
+    }
+    for stage in (0..bound.len()).filter(|&stage| bound.function(stage).core == counted.core) {
+        let capacity = budget(bound, stage, setting.messages[stage]);
+        let server = Reservation::new(capacity, setting.period[stage]).expect("judged");
+        main(&mut all, server)?;
+    }
+    for (number, io) in repository
+        .ios
+        .iter()
+        .enumerate()
+        .filter(|(io, _)| here(*io))
+    {
+        let users =
+            (0..bound.len()).flat_map(|stage| bound.devices(stage).map(move |end| (stage, end)));
+        let users = users.filter(|(_, end)| repository.devices[*end].io == number);
+        let halves: Vec<_> = users
+            .map(|(stage, end)| {
+                let own = setting.period[stage];
+                let cause = repository.devices[end].main.map_or(own, |main| main.period);
+                (
+                    cause,
+                    Jobs::of_bottom_half(own, io.wcet, io.percent(), cause),
+                )
+            })
+            .collect();
+        let causes = || halves.iter().map(|(cause, _)| *cause);
+        if let (Some(shortest), Some(longest)) = (causes().min(), causes().max()) {
+            let jobs = halves.iter().map(|(_, jobs)| *jobs);
+            all.io(io.utilisation, [shortest, longest], jobs)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_judged_is_admitted() {
+    let (mut held, mut refused) = (0, 0);
+    for seed in 0..cases() {
+        let mut random = Random::new(seed);
+        let case = Case::new(&mut random);
+        case.with(|plain| {
+            let cores = plain.cores.iter().enumerate();
+            let cores = cores.filter(|(_, core)| core.policy != Policy::Deadline);
+            let jobs: Vec<Vec<_>> = cores
+                .clone()
+                .map(|(core, _)| {
+                    let loads = plain.loads.iter().filter(|load| load.core == core);
+                    loads.map(|load| Jobs::each(load.server.period)).collect()
+                })
+                .collect();
+            let decision = 1 + random.below(8_000);
+            let decisions: Vec<_> = cores
+                .zip(&jobs)
+                .map(|((core, _), jobs)| Decisions {
+                    core,
+                    overhead: Overhead {
+                        decision,
+                        interrupt: decision / 9,
+                    },
+                    keeping: KEEPING,
+                    jobs,
+                    doorbells: &[],
+                })
+                .collect();
+            let repository = Repository {
+                decisions: &decisions,
+                ..*plain
+            };
+            let pipe: Pipeline<'_, ROOM> = Pipeline::parse(&case.text).expect("correct");
+            let bound = Bound::new(&pipe, &repository).expect("fits");
+            let best = solve(&bound).best;
+            if !best.holds() {
+                refused += 1;
+                return;
+            }
+            held += 1;
+            for counted in &decisions {
+                let admitted = admit(&bound, &best.setting, counted);
+                assert_eq!(admitted, Ok(()), "seed {seed}: {}", case.text);
+            }
+            let plain = Bound::new(&pipe, plain).expect("fits");
+            let without = Judge::new(&plain).assess(&best.setting);
+            if without.violation.is_none() {
+                assert!(without.bound <= best.assessment.bound, "seed {seed}");
+            }
+        });
+    }
+    assert!(held > cases() / 20 && refused > 0, "{held} {refused}");
+}
+
+/// A stage of another pipe at the device has the bottom half be more important than this pipe alone would.
+#[test]
+fn others_at_a_device_are_seen() {
+    let (mut later, mut seen) = (0, 0);
+    for seed in 0..cases() {
+        let case = Case::new(&mut Random::new(seed));
+        case.with(|plain| {
+            let Some(device) = plain
+                .devices
+                .iter()
+                .position(|device| device.main.is_none())
+            else {
+                return;
+            };
+            let core = plain.ios[plain.devices[device].io].core;
+            let counted = |core| Decisions {
+                core,
+                overhead: Overhead::default(),
+                keeping: KEEPING,
+                jobs: &[],
+                doorbells: &[],
+            };
+            let decisions: Vec<_> = (0..plain.cores.len()).map(counted).collect();
+            let server = Reservation::new(1, 300_000).expect("valid");
+            let with = |devices: [Option<usize>; 2]| {
+                let runs = Runs::Stage { devices };
+                let other = Load { core, server, runs };
+                let loads: Vec<_> = plain.loads.iter().copied().chain([other]).collect();
+                let repository = Repository {
+                    decisions: &decisions,
+                    loads: &loads,
+                    ..*plain
+                };
+                let pipe: Pipeline<'_, ROOM> = Pipeline::parse(&case.text).expect("correct");
+                let bound = Bound::new(&pipe, &repository).expect("fits");
+                let best = solve(&bound).best;
+                best.holds()
+                    .then_some((best.setting, best.assessment.bound))
+            };
+            let (Some((setting, alone)), Some((same, beside))) =
+                (with([None; 2]), with([Some(device), None]))
+            else {
+                return;
+            };
+            seen += 1;
+            if setting == same {
+                assert!(beside >= alone, "seed {seed}: {}", case.text);
+                later += u64::from(beside > alone);
+            }
+        });
+    }
+    assert!(seen > 0 && later > 0, "{seen} {later}");
+}
