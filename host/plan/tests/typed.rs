@@ -250,32 +250,6 @@ fn host_and_target_agree() {
     );
 }
 
-/// Flows that mostly begin and end here, and have stages in Linux.
-fn flow_through(random: &mut Random) -> String {
-    let linux = [
-        "slow",
-        "quick",
-        "(slow | quick)",
-        "slow, quick",
-        "linux.quick",
-    ];
-    let here = ["fuse", "mix", "filter | mix"];
-    let mut flow = random.pick(&["sample", "sample, sample", "sample | filter"]);
-    for _ in 0..=random.below(2) {
-        flow = format!("{flow} | {}", random.pick(&linux));
-        if random.below(3) == 0 {
-            flow = format!("{flow} | {}", random.pick(&here));
-        }
-    }
-    let last = random.pick(&["emit", "emit", "emit", "fuse | emit", "quick"]);
-    let delay = 1_000 * (30 + random.below(250));
-    match random.below(4) {
-        0 => format!("{flow} | {last}"),
-        1 => format!("* {flow} | {last} [{}/s, {delay} us]", 2 + random.below(20)),
-        _ => format!("{flow} | {last} [{} %, {delay} us]", 1 + random.below(60)),
-    }
-}
-
 #[test]
 fn host_and_target_agree_on_what_goes_through_linux() {
     let description = DESCRIPTION.replace(
@@ -285,10 +259,10 @@ fn host_and_target_agree_on_what_goes_through_linux() {
     let base = load_of(&description, "").expect("correct");
     let words = packed(&base);
     let known = known(&words);
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let [mut both, mut neither, mut outside] = [0; 3];
     for _ in 0..200 {
-        let flow = flow_through(&mut random);
+        let flow = random.flow_through();
         let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
         match (load_of(&description, &extra), target(&known, &base, &flow)) {
             (Ok(system), Ok((solved, promises))) => {

@@ -34,6 +34,32 @@ impl Random {
         format!("{first} | emit {}", self.pick(ENDS))
     }
 
+    /// Mostly what begins and ends here, and has stages in Linux.
+    pub(crate) fn flow_through(&mut self) -> String {
+        let linux = [
+            "slow",
+            "quick",
+            "(slow | quick)",
+            "slow, quick",
+            "linux.quick",
+        ];
+        let here = ["fuse", "mix", "filter | mix"];
+        let mut flow = self.pick(&["sample", "sample, sample", "sample | filter"]);
+        for _ in 0..=self.below(2) {
+            flow = format!("{flow} | {}", self.pick(&linux));
+            if self.below(3) == 0 {
+                flow = format!("{flow} | {}", self.pick(&here));
+            }
+        }
+        let last = self.pick(&["emit", "emit", "emit", "fuse | emit", "quick"]);
+        let delay = 1_000 * (30 + self.below(250));
+        match self.below(4) {
+            0 => format!("{flow} | {last}"),
+            1 => format!("* {flow} | {last} [{}/s, {delay} us]", 2 + self.below(20)),
+            _ => format!("{flow} | {last} [{} %, {delay} us]", 1 + self.below(60)),
+        }
+    }
+
     /// Mostly what fits together.
     pub(crate) fn flow(&mut self) -> String {
         let first = match self.below(10) {
