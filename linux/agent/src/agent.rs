@@ -119,7 +119,7 @@ impl Agent {
         if let Some(drive) = &mut self.drive {
             drive.tick(self.tick);
         }
-        if let Some(pipes) = &self.pipes {
+        if let Some(pipes) = &mut self.pipes {
             pipes.tick(self.tick);
         }
         if let Some(bridge) = &mut self.bridge {

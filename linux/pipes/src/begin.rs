@@ -137,7 +137,7 @@ impl Reserved {
             function: ready.stage.function.clone(),
             shared: Arc::clone(&shared),
             halt: ready.halt.clone(),
-            watched: std::mem::take(&mut ready.watched),
+            watched: std::mem::take(&mut ready.ends.watched),
             recorded: Default::default(),
         });
         let thread = thread::spawn(move || {

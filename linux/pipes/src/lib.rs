@@ -12,6 +12,7 @@ mod packed;
 mod plan;
 mod stage;
 mod start;
+mod trace_file;
 
 pub use plan::{Crossing, End, Pipe, Place, Plan, PlanError, Source, Stage};
 pub use start::{Around, AtDevice, Count, Stages, StartError, start};
