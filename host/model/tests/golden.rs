@@ -161,6 +161,49 @@ fn sound_descriptions_pass_without_a_warning() {
     }
 }
 
+/// What Linux is assumed to take at its devices is in the bound, is said, and keeps pipes from promising what it does not allow.
+#[test]
+fn latencies_of_linux_are_added_to_the_bound() {
+    let root = root();
+    let found = |latency: &str| {
+        let overrides = Overrides {
+            set: vec![format!("partition.linux.endpoint.in.latency={latency}")],
+            unmeasured: false,
+        };
+        load(
+            &root.join("tests/golden/accept/pipes-linux-can"),
+            &root,
+            &overrides,
+        )
+    };
+    let bound = |latency| {
+        let (system, _) = found(latency).expect("sound");
+        let [pipe] = &system.pipes[..] else {
+            panic!("{:?}", system.pipes)
+        };
+        assert!(pipe.is_run());
+        let said: Vec<_> = pipe.assumptions().collect();
+        assert_eq!(
+            said,
+            [
+                format!("assumed: Linux takes at most {latency} at agent.in, the controller can0"),
+                "assumed: Linux takes at most 2 ms at agent.out, the controller can0".into()
+            ]
+        );
+        pipe.solved.paths[0].bound_ns
+    };
+    assert_eq!(bound("5 ms"), bound("1 ms") + 4_000_000);
+    // Messages are 10 ms apart, and the pipe has 40 ms.
+    for latency in ["11 ms", "40 ms"] {
+        let ids: Vec<_> = found(latency)
+            .expect_err(latency)
+            .iter()
+            .map(|found| found.id)
+            .collect();
+        assert!(ids.contains(&"pipe-unmet"), "{ids:?}");
+    }
+}
+
 /// What `check --explain` says of who is schedulable, by system and changes of it.
 #[test]
 fn schedulability_is_told_with_its_numbers() {

@@ -30,7 +30,7 @@ pub fn ranges(
         Range::sized(board.redistributors, redistributors),
     ];
     let pcie = board.pcie.iter();
-    let gated = pcie.flat_map(|pcie| smmu::gated(view).map(|bus| bus.bridge_page(pcie)));
+    let gated = pcie.flat_map(|pcie| smmu::buses(view).map(|bus| bus.bridge_page(pcie)));
     let used = |access: Access| {
         let parts = inputs.monitor.parts.iter();
         let parts = parts

@@ -61,9 +61,6 @@ pub struct Bus {
     pub functions: Vec<Placed>,
     /// Whether functions may access memory.
     pub dma: bool,
-    /// Whether it is in reset while its owner is stopped. Linux's drivers take functions for what they are after power-on: one that
-    /// asks for service before it is listened to is not listened to any more. A standby may own the bus meanwhile.
-    pub resets: bool,
 }
 
 /// The buses of all partitions that own functions.
@@ -161,11 +158,8 @@ fn bus(
     let ids = functions
         .iter()
         .filter_map(|function| system.kind_of(function.id));
-    let dma = ids.into_iter().any(|kind| kind.dma);
-    let partition = system.partition(owner);
     Ok(Bus {
         owner,
-        resets: dma || partition.kind == Kind::Linux && partition.standby.is_none(),
         number,
         slot,
         ports: Range {
@@ -176,7 +170,7 @@ fn bus(
             start: first_memory,
             end: free[1],
         },
-        dma,
+        dma: ids.into_iter().any(|kind| kind.dma),
         functions,
     })
 }

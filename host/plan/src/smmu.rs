@@ -167,11 +167,6 @@ fn stage1(
     Ok(root)
 }
 
-/// The buses that are in reset while their owners are stopped.
-pub fn gated(view: &GuestView) -> impl Iterator<Item = &Bus> {
-    view.buses.iter().filter(|bus| bus.resets)
-}
-
 /// While a partition is stopped its bus is held in reset: functions forget what they were told, and
 /// nothing of a former life writes into a fresh image (PCI-to-PCI Bridge Architecture 1.2, 3.2.5.17).
 #[must_use]
@@ -179,7 +174,7 @@ pub fn gates(system: &System, view: &GuestView, id: PartitionId) -> Vec<Gate> {
     /// The word that ends with bridge control; what stands before it is left at zero.
     const CONTROL: u64 = 0x38;
     const BUS_RESET: u64 = 1 << (48 + 6);
-    let own = gated(view).filter(|bus| bus.is_of(system, id));
+    let own = buses(view).filter(|bus| bus.is_of(system, id));
     let gate = |bus: &Bus| {
         let pcie = system.board.pcie.as_ref()?;
         Some(Gate {

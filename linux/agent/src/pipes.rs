@@ -10,7 +10,7 @@ use bulkhead_linux::{Error, Partition, Trace, cut_exactly, frequency_hz};
 use bulkhead_linux_pipes::{Around, Asked, AtDevice, Plan, Stages, Told, start};
 use std::path::Path;
 
-/// Where the bridge looks for what last stages send.
+/// Where last stages leave what they send: for the bridge, and in files.
 const OUTWARD: &str = "/run/bulkhead";
 
 /// Stages that run, and how often they are looked after.
@@ -72,7 +72,11 @@ impl Pipes {
     }
 
     pub(crate) fn tick(&mut self, tick: u64) {
-        self.stages.record(&self.trace);
+        if let Err(error) = self.stages.record(&self.trace) {
+            say(format_args!(
+                "agent: what leaves a pipe is in no file any more: {error}"
+            ));
+        }
         let around = Around {
             rounds: self.rounds,
             ..Around::default()

@@ -110,13 +110,10 @@ impl Can {
 /// # Errors
 /// Linux has no driver for what is there, or nothing is.
 pub fn can_at(place: &str) -> Result<String, Error> {
-    let path = format!("/sys/bus/pci/devices/{place}/net");
-    let mut entries = fs::read_dir(&path).map_err(Error::file(&path))?;
-    let name = entries.find_map(|entry| entry.ok()?.file_name().into_string().ok());
-    name.ok_or_else(|| Error::Unexpected {
-        path: path.into(),
-        text: String::new(),
-    })
+    let entries = fs::read_dir(format!("/sys/bus/pci/devices/{place}/net"));
+    let mut names = entries.into_iter().flatten().flatten();
+    let name = names.find_map(|entry| entry.file_name().into_string().ok());
+    name.ok_or_else(|| Error::NoController(place.to_owned()))
 }
 
 /// From now on, also if it is taken down and up again, the interrupts of the controller at a place are served on that core.

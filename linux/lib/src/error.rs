@@ -29,6 +29,11 @@ pub enum Error {
     /// The partition has no such channel.
     #[error("the partition has no channel \"{0}\"; its description names all of them")]
     NoChannel(String),
+    /// No driver of Linux's took the controller at a place.
+    #[error(
+        "Linux has no CAN interface at {0}: its driver did not take the controller, and its messages say why"
+    )]
+    NoController(String),
     /// A program that reads or writes frames was told of no interface.
     #[error("no CAN interface is named")]
     NoInterface,

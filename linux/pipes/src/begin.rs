@@ -159,7 +159,7 @@ impl Reserved {
         let (place, halt) = (ready.place, ready.halt.clone());
         let function = ready.stage.function.clone();
         let (all, goes) = (Arc::clone(&self.all_answered), Arc::clone(&self.goes));
-        let watched = std::mem::take(&mut ready.watched);
+        let watched = std::mem::take(&mut ready.ends.watched);
         let thread = thread::spawn(move || {
             let stage = &ready.stage;
             let placed = match stage.place {

@@ -3,7 +3,7 @@
 //! The agent brings a controller up when the first of its stages is built. One that is taken down, or goes off its bus, brings and takes
 //! nothing until it is back: sockets outlast that.
 
-use crate::plan::{End, Place};
+use crate::plan::{End, Place, Source, Stage};
 use bulkhead_abi::can::{BITS_PER_S, Frame};
 use bulkhead_linux::{Can, CanReader, Error, can_at, can_is_on_bus, can_serve_on, ticks};
 use std::sync::atomic::Ordering::Relaxed;
@@ -59,11 +59,41 @@ impl Watched {
     }
 }
 
+/// The ends of a stage at controllers.
+#[derive(Default)]
+pub(crate) struct Ends {
+    pub(crate) reader: Option<Reader>,
+    pub(crate) writer: Option<Writer>,
+    /// Their interfaces, for who looks after them.
+    pub(crate) watched: Vec<Watched>,
+}
+
+impl Ends {
+    /// Those of a stage; with the program's interface, for ends that name none.
+    pub(crate) fn open(stage: &Stage, usual: Option<&str>) -> Result<Self, Error> {
+        let mut ends = Self::default();
+        if let Source::Can(end) = &stage.source {
+            ends.reader = Some(Reader::new(ends.can(end, stage, usual)?, end)?);
+        }
+        if let Some(end) = &stage.writes {
+            let patience = Duration::from_nanos(stage.period_ns);
+            ends.writer = Some(Writer::new(ends.can(end, stage, usual)?, end, patience)?);
+        }
+        Ok(ends)
+    }
+
+    fn can(&mut self, end: &End, stage: &Stage, usual: Option<&str>) -> Result<Can, Error> {
+        let can = open(end, stage.place, usual)?;
+        self.watched.push(Watched::new(can.name().to_owned()));
+        Ok(can)
+    }
+}
+
 /// The end of a stage at a controller, which is up from then on: that of a place on the PCI bus, or the program's.
 ///
 /// Its interrupts come to the core of its stages. Elsewhere a frame waits behind all that Linux has to do there for networks and files,
 /// for milliseconds, and the stage's core has to be interrupted by another one for each.
-pub(crate) fn open(end: &End, core: Place, usual: Option<&str>) -> Result<Can, Error> {
+fn open(end: &End, core: Place, usual: Option<&str>) -> Result<Can, Error> {
     let Some(place) = &end.place else {
         return Can::listen(usual.ok_or(Error::NoInterface)?);
     };

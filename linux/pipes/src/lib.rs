@@ -13,6 +13,7 @@ mod packed;
 mod plan;
 mod stage;
 mod start;
+mod trace_file;
 
 pub use asked::{Asked, Told};
 pub use plan::{Crossing, End, Pipe, Place, Plan, PlanError, Source, Stage};

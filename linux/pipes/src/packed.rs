@@ -8,8 +8,10 @@ use zerocopy::IntoBytes;
 
 /// What a last stage writes to whose messages other machines are to have.
 const BRIDGE: &str = "bridge";
+/// The same of messages that are kept.
+const TRACE: &str = "trace";
 /// What a stage reads and writes that is no device's; the way in of a first stage that makes its messages itself has no name.
-const BUILT_IN: [&[&str]; 2] = [&["", "timer"], &["", "trace", "null", BRIDGE]];
+const BUILT_IN: [&[&str]; 2] = [&["", "timer"], &["", TRACE, "null", BRIDGE]];
 
 impl Plan {
     /// What stands in `bytes`; nothing where that are no pipes.
@@ -79,6 +81,7 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage, is_last: bool) -> Stage {
             core => Place::Core(core as usize),
         },
         traced: is_last,
+        filed: name_text(&stage.sink) == TRACE,
         bridged: name_text(&stage.sink) == BRIDGE,
         on_overrun: OnOverrun::of(stage.on_overrun),
         fallback: match (pipe.max_age_ns, name_text(&stage.fallback)) {

@@ -95,6 +95,8 @@ pub struct Stage {
     pub writes: Option<End>,
     /// What leaves it is recorded.
     pub traced: bool,
+    /// What leaves it is in a file.
+    pub filed: bool,
     /// What leaves it goes to other machines.
     pub bridged: bool,
     /// What takes its place where nothing comes from another partition for so many nanoseconds.
@@ -170,6 +172,7 @@ fn stage(text: &str) -> Option<Stage> {
         },
         place: Place::Anywhere,
         traced: false,
+        filed: false,
         bridged: false,
         fallback: None,
         on_overrun: OnOverrun::Report,

@@ -1,7 +1,7 @@
 //! A stage: a thread with a reservation, released by data, or by its clock where it reads across partitions
 
 use crate::budget::{Budget, Halt};
-use crate::device::{Reader, Seen, Watched, Writer};
+use crate::device::{Ends, Seen};
 use crate::plan::{Source, Stage};
 use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_abi::status::State;
@@ -73,10 +73,7 @@ pub(crate) struct Ready {
     pub(crate) work: Work,
     /// With who is fed, if that is here.
     pub(crate) outputs: Vec<(Output, Option<Arc<Shared>>)>,
-    pub(crate) reader: Option<Reader>,
-    pub(crate) writer: Option<Writer>,
-    /// Their interfaces, for who looks after them.
-    pub(crate) watched: Vec<Watched>,
+    pub(crate) ends: Ends,
     /// It reads what another partition writes.
     pub(crate) clocked: bool,
     /// Of its messages, only the newest counts.
@@ -184,13 +181,13 @@ impl Ready {
 
     /// The next frame that waits: in four slots it overwrites the one before.
     fn frame(&mut self) -> Option<([u64; 2], u64)> {
-        let reader = self.reader.as_mut()?;
+        let reader = self.ends.reader.as_mut()?;
         reader.take(&self.shared.seen)
     }
 
     /// What a device brings next, and when it came; nothing once the pipe has stopped itself.
     fn wait_for_frame(&mut self) -> Option<([u64; 2], u64)> {
-        let reader = self.reader.as_mut()?;
+        let reader = self.ends.reader.as_mut()?;
         loop {
             match reader.wait(&self.shared.seen) {
                 None if !self.halt.is_halted() => {}
@@ -256,7 +253,7 @@ impl Ready {
 
     /// Whether it had to wait for room.
     fn send(&mut self, message: Message) -> bool {
-        if let Some(writer) = &self.writer {
+        if let Some(writer) = &self.ends.writer {
             if writer.send(message.data) {
                 self.note(message);
             } else {

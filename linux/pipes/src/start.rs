@@ -2,9 +2,10 @@
 
 use crate::begin::{Reserved, Running};
 use crate::budget::{Budget, Halt};
-use crate::device::{self, Reader, Watched, Writer};
-use crate::plan::{Crossing, Pipe, Place, Plan, Source, Stage};
+use crate::device::Ends;
+use crate::plan::{Crossing, Pipe, Place, Plan, Source};
 use crate::stage::{Left, Places, Ready, Shared, ticks_of};
+use crate::trace_file::TraceFile;
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
@@ -17,11 +18,12 @@ use bulkhead_stages::link::{self, Input, Kind, OUTWARD_PLACES, Output};
 use bulkhead_stages::message::BYTES;
 use bulkhead_stages::request::{buffer, buffer_number};
 use bulkhead_stages::work::{ENDS, Work};
+use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
 use thiserror::Error;
 
 /// Notes of what left that wait to be recorded.
@@ -38,7 +40,7 @@ pub struct Around<'a> {
     pub rounds: u64,
     /// The function of which every hundredth job needs more than its budget.
     pub overrun: Option<&'a str>,
-    /// The folder in which the bridge looks for the buffers of last stages.
+    /// The folder of what last stages write: the buffers in which the bridge looks, and files.
     pub outward: Option<&'a Path>,
     /// Where the buffers are of pipes that another partition asked for.
     pub asked: Option<Region<'static>>,
@@ -74,6 +76,14 @@ pub enum StartError {
         pipe: String,
         /// The edge.
         edge: String,
+    },
+    /// A pipe runs, and nobody writes down what leaves it.
+    #[error("pipe `{pipe}`: what leaves it is in no file: {source}")]
+    File {
+        /// The pipe.
+        pipe: String,
+        /// Why.
+        source: io::Error,
     },
     /// A channel or the interface cannot be used.
     #[error("pipe `{pipe}`: {source}")]
@@ -125,6 +135,8 @@ pub struct AtDevice {
 pub struct Stages {
     stages: Vec<Running>,
     left: Receiver<Left>,
+    /// By pipe and last stage.
+    files: BTreeMap<(Arc<str>, usize), TraceFile>,
     /// Kept open: others cannot have them meanwhile.
     channels: Vec<Channel>,
 }
@@ -136,20 +148,24 @@ impl Stages {
     }
 
     /// Records what left since the last call, and which stages fell back or overran.
-    pub fn record(&self, trace: &Trace) {
+    ///
+    /// # Errors
+    /// A file of what left cannot be written; it is not tried again.
+    pub fn record(&mut self, trace: &Trace) -> Result<(), Error> {
         for running in &self.stages {
             running.record(trace);
         }
+        let all: Vec<_> = self.left.try_iter().collect();
         for Left {
             message,
             at,
             places,
-        } in self.left.try_iter()
+        } in &all
         {
             let entries = places.heads.iter().zip(&message.entries);
             for (&head, entry) in entries.filter(|(_, entry)| entry.number != 0) {
                 trace.write(&Event {
-                    ticks: at,
+                    ticks: *at,
                     kind: EventKind::Delivered as u32,
                     sequence: entry.number as u32,
                     a: entry.at,
@@ -158,6 +174,29 @@ impl Stages {
                 });
             }
         }
+        self.file(&all)
+    }
+
+    fn file(&mut self, all: &[Left]) -> Result<(), Error> {
+        let mut failed = None;
+        self.files.retain(|(pipe, place), file| {
+            let own = |left: &&Left| left.places.pipe == *pipe && left.places.tail == *place;
+            let own: Vec<_> = all.iter().filter(own).collect();
+            let written = match own.as_slice() {
+                [] => Ok(()),
+                own => file.write(own),
+            };
+            let path = || file.path().to_owned();
+            written
+                .map_err(|source| {
+                    failed = Some(Error::File {
+                        path: path(),
+                        source,
+                    })
+                })
+                .is_ok()
+        });
+        failed.map_or(Ok(()), Err)
     }
 }
 
@@ -172,20 +211,22 @@ pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError
     let mut stages = Stages {
         stages: Vec::new(),
         left,
+        files: BTreeMap::new(),
         channels: Vec::new(),
     };
     let (mut reserved, mut refused) = (Vec::new(), Vec::new());
     for pipe in &plan.pipes {
         match reserve(pipe, around, &sender) {
-            Ok((pipe, channels)) => {
+            Ok((stages_of, channels)) => {
                 stages.channels.extend(channels);
-                reserved.push(pipe);
+                reserved.push((pipe, stages_of));
             }
             Err(error) => refused.push(error),
         }
     }
-    for pipe in reserved {
-        stages.stages.extend(pipe.begin());
+    for (pipe, reserved) in reserved {
+        stages.files.extend(trace_files(pipe, around, &mut refused));
+        stages.stages.extend(reserved.begin());
     }
     Ok((stages, refused))
 }
@@ -198,6 +239,27 @@ pub(crate) fn reserve(
 ) -> Result<(Reserved, Vec<Channel>), StartError> {
     let (ready, channels) = Builder::new(pipe, around).build(left)?;
     Ok((Reserved::of(pipe, ready)?, channels))
+}
+
+/// The files of a pipe's last stages. A pipe runs without one that cannot be had.
+fn trace_files(
+    pipe: &Pipe,
+    around: &Around<'_>,
+    refused: &mut Vec<StartError>,
+) -> BTreeMap<(Arc<str>, usize), TraceFile> {
+    let stages = pipe.stages.iter().enumerate();
+    let filed = stages.filter(|(_, one)| one.filed && one.place != Place::Elsewhere);
+    let files = filed.filter_map(|(place, _)| {
+        let made = TraceFile::new(around.outward?, &pipe.name, place);
+        let file = made.map_err(|source| {
+            refused.push(StartError::File {
+                pipe: pipe.name.clone(),
+                source,
+            });
+        });
+        Some(((pipe.name.as_str().into(), place), file.ok()?))
+    });
+    files.collect()
 }
 
 /// Makes the stages of a pipe that run here, with their buffers.
@@ -407,7 +469,8 @@ impl<'b> Builder<'b> {
             tail: number,
         };
         let waits = stage.source != Source::Stages && self.pipe.each;
-        let (reader, writer, watched) = self.devices(stage)?;
+        let ends = Ends::open(stage, self.around.interface);
+        let ends = ends.map_err(|error| self.device(error))?;
         Ok(Ready {
             work: Work::new(function, inputs, head, number as u64 + 1).across(
                 self.across[number],
@@ -418,9 +481,7 @@ impl<'b> Builder<'b> {
             place: number,
             shared: Arc::clone(&self.shared[number]),
             outputs: std::mem::take(&mut self.outputs[number]),
-            reader,
-            writer,
-            watched,
+            ends,
             clocked: self.across[number] != 0,
             newest: !self.pipe.each,
             rounds: stage.runtime_ns / u64::from(stage.messages.max(1)) / 1000 * self.around.rounds,
@@ -436,31 +497,6 @@ impl<'b> Builder<'b> {
             pipe: self.pipe.name.clone(),
             stage: name.to_owned(),
         })
-    }
-
-    /// The controllers that a stage reads and writes, and their interfaces.
-    fn devices(
-        &self,
-        stage: &Stage,
-    ) -> Result<(Option<Reader>, Option<Writer>, Vec<Watched>), StartError> {
-        let read = match &stage.source {
-            Source::Can(end) => Some(end),
-            _ => None,
-        };
-        let mut watched = Vec::new();
-        let mut open = |end| {
-            let can = device::open(end, stage.place, self.around.interface)?;
-            watched.push(Watched::new(can.name().to_owned()));
-            Ok(can)
-        };
-        let patience = Duration::from_nanos(stage.period_ns);
-        let reader = read.map(|end| Reader::new(open(end)?, end));
-        let reader = reader.transpose();
-        let writes = stage.writes.as_ref();
-        let writer = writes.map(|end| Writer::new(open(end)?, end, patience));
-        let writer = writer.transpose();
-        let device = |source| self.device(source);
-        Ok((reader.map_err(device)?, writer.map_err(device)?, watched))
     }
 
     fn device(&self, source: Error) -> StartError {

@@ -13,7 +13,7 @@ use crate::RunError;
 use crate::watch::Clock;
 
 /// Names of [`EventKind`], in order.
-const EVENT_NAMES: [&str; 12] = [
+const EVENT_NAMES: [&str; 13] = [
     "job",
     "sent",
     "received",
@@ -26,6 +26,7 @@ const EVENT_NAMES: [&str; 12] = [
     "promised",
     "path-end",
     "stage-overran",
+    "endpoint",
 ];
 const TRACE_HEAD: &str = "time_s,ticks,event,name,sequence,a,b\n";
 
