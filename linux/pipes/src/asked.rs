@@ -7,7 +7,7 @@ use crate::begin::Running;
 use crate::plan::{Pipe, Place, Plan, Source};
 use crate::start::{Around, Count, reserve};
 use bulkhead_buffers::Region;
-use bulkhead_linux::{Channel, Error, Kind, Partition, Peer, Trace, lock_memory};
+use bulkhead_linux::{Channel, Error, Kind, Partition, Peer, Trace};
 use bulkhead_stages::request::{Answer, Answerer, MESSAGE_BYTES, Request, Verb};
 use std::sync::mpsc::sync_channel;
 
@@ -47,7 +47,8 @@ pub enum Told {
 }
 
 impl Asked {
-    /// At all channels over which stages may be asked for.
+    /// At all channels over which stages may be asked for, of a program that keeps its memory where it is: keeping it anew would hold
+    /// the address space while stages run.
     ///
     /// # Errors
     /// One cannot be used.
@@ -158,18 +159,13 @@ impl Asked {
         };
         // Nothing leaves a pipe here.
         let (left, _) = sync_channel(1);
-        let locked = lock_memory().map_err(|error| error.to_string());
-        let reserved = locked.and_then(|()| {
-            let reserved = reserve(pipe, &around, &left);
-            reserved.map_err(|error| error.to_string())
-        });
-        match reserved {
+        match reserve(pipe, &around, &left) {
             Ok((reserved, _)) => {
                 let stages = reserved.begin();
                 self.flows.push(Flow { id, stages });
                 Told::Runs(pipe.name.clone())
             }
-            Err(why) => Told::Refused(why),
+            Err(why) => Told::Refused(why.to_string()),
         }
     }
 }

@@ -8,11 +8,14 @@ use crate::start::{AtDevice, Count, StartError};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_linux::{Error, Trace, keep_to_core, reserve, ticks};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Barrier};
 use std::thread::{self, JoinHandle};
+
+/// Of a stage's stack, all of it locked: a small function uses some 10 KiB, and a trace or a panic more.
+const STACK_BYTES: usize = 256 << 10;
 
 /// A stage that runs.
 pub(crate) struct Running {
@@ -123,8 +126,8 @@ impl Running {
 /// The threads of a pipe, each with its reservation, that wait for the word.
 pub(crate) struct Reserved {
     stages: Vec<Running>,
-    all_answered: Arc<Barrier>,
-    goes: Arc<AtomicU64>,
+    /// A thread whose word is gone ends.
+    words: Vec<Sender<()>>,
 }
 
 impl Reserved {
@@ -132,12 +135,11 @@ impl Reserved {
     pub(crate) fn of(pipe: &Pipe, ready: Vec<Ready>) -> Result<Self, StartError> {
         let mut reserved = Self {
             stages: Vec::new(),
-            all_answered: Arc::new(Barrier::new(ready.len() + 1)),
-            goes: Arc::default(),
+            words: Vec::new(),
         };
         let (started, answers) = channel();
         for one in ready {
-            reserved.spawn(pipe, one, started.clone());
+            reserved.spawn(pipe, one, started.clone())?;
         }
         let mut refusal = None;
         for (stage, answer) in answers.iter().take(reserved.stages.len()) {
@@ -145,22 +147,21 @@ impl Reserved {
                 refusal.get_or_insert_with(|| refused(pipe, stage, error));
             }
         }
-        match refusal {
-            Some(refusal) => {
-                reserved.all_answered.wait();
-                Err(refusal)
-            }
-            None => Ok(reserved),
-        }
+        refusal.map_or(Ok(reserved), Err)
     }
 
-    fn spawn(&mut self, pipe: &Pipe, mut ready: Ready, started: Sender<Answer>) {
+    fn spawn(
+        &mut self,
+        pipe: &Pipe,
+        mut ready: Ready,
+        started: Sender<Answer>,
+    ) -> Result<(), StartError> {
         let shared = Arc::clone(&ready.shared);
         let (place, halt) = (ready.place, ready.halt.clone());
         let function = ready.stage.function.clone();
-        let (all, goes) = (Arc::clone(&self.all_answered), Arc::clone(&self.goes));
+        let (word, awaited) = channel();
         let watched = std::mem::take(&mut ready.ends.watched);
-        let thread = thread::spawn(move || {
+        let body = move || {
             let stage = &ready.stage;
             let placed = match stage.place {
                 Place::Core(core) => keep_to_core(core),
@@ -169,11 +170,16 @@ impl Reserved {
             let answer = placed.and_then(|()| reserve(stage.runtime_ns, stage.period_ns));
             // Who started it waits for the answer.
             let _ = started.send((stage.clone(), answer));
-            all.wait();
-            if goes.load(Relaxed) != 0 {
+            if awaited.recv().is_ok() {
                 ready.run();
             }
-        });
+        };
+        let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(body);
+        let thread = thread.map_err(|source| StartError::Thread {
+            pipe: pipe.name.clone(),
+            source,
+        })?;
+        self.words.push(word);
         // Nobody else sets it.
         let _ = shared.thread.set(thread.thread().clone());
         self.stages.push(Running {
@@ -186,12 +192,15 @@ impl Reserved {
             watched,
             recorded: Default::default(),
         });
+        Ok(())
     }
 
     /// The word: all of them begin.
     pub(crate) fn begin(self) -> Vec<Running> {
-        self.goes.store(1, Relaxed);
-        self.all_answered.wait();
+        for word in &self.words {
+            // None of them has ended.
+            let _ = word.send(());
+        }
         self.stages
     }
 }

@@ -61,6 +61,14 @@ pub enum StartError {
         /// What the kernel said.
         source: Box<Error>,
     },
+    /// There are too many threads.
+    #[error("pipe `{pipe}` is not started: no thread for a stage: {source}")]
+    Thread {
+        /// The pipe.
+        pipe: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// A stage has a function that is not here.
     #[error("pipe `{pipe}`: Linux has no function `{stage}`")]
     Function {

@@ -76,15 +76,19 @@ fn outside(count: usize) -> usize {
     0
 }
 
-/// Runs every runtime in turn, some times more.
+/// Runs every runtime in turn, some times more; each time another one begins, since who follows whom makes a difference.
 fn measure(
     bench: &Bench,
     runtimes: &[&Runtime],
     (kernel, threads): (&str, u32),
     all: &mut [Runs],
 ) -> Result<(), Trouble> {
-    for _ in 0..if bench.quick { 2 } else { 7 } {
-        for (runtime, runs) in runtimes.iter().zip(all.iter_mut()) {
+    for round in 0..if bench.quick { 2 } else { 7 } {
+        for place in 0..runtimes.len() {
+            let place = (place + round) % runtimes.len();
+            let (Some(runtime), Some(runs)) = (runtimes.get(place), all.get_mut(place)) else {
+                continue;
+            };
             let lines = bench.run(runtime, threads, kernel, &[], &[])?;
             let [seconds, processor, checksum, peak_kib] =
                 lines.first().map(Vec::as_slice).unwrap_or_default()
