@@ -155,19 +155,21 @@ where
             let component = archive.components().nth(number)?;
             limit(component.wiring)
         });
-        let mut overdrawn = 0_u64;
+        let [mut ended, mut overdrawn] = [0_u64; 2];
         self.threads.run_telling(|index, thread, how| {
             let mut here = archive.threads_on(core);
             let Some((_, component)) = here.find(|(number, _)| *number == index) else {
                 return self.fault_of_own(index, thread, how);
             };
             if how == EventKind::Expired {
-                // Told once: a loop without end uses up every budget. That of a VCPU is there to be used up.
+                // Told once, and not of the first: a loop without end uses up every budget, and one end alone may be that of a piece
+                // of it, behind which the next one follows. That of a VCPU is there to be used up.
                 let bit = 1 << component.number;
-                if overdrawn & bit == 0 && component.wiring.budget_ticks != 0 {
+                if ended & !overdrawn & bit != 0 && component.wiring.budget_ticks != 0 {
                     println!("{partition}.{}: out of budget", component.name());
                     overdrawn |= bit;
                 }
+                ended |= bit;
                 return;
             }
             let syndrome = fault::report(partition, &component, thread).unwrap_or_default();
