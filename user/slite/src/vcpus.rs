@@ -25,6 +25,16 @@ use bulkhead_sched::policy::{Order, Place, Priority, ServerId, Slot, TimeTable, 
 /// The longest period of a Main VCPU.
 const LEAST_PERIOD: Time = Time::MAX >> 3;
 
+/// U of an I/O VCPU, as its budget and as admission count it.
+fn shares(percent: u32) -> Result<(Utilisation, Fraction), Refused> {
+    let bad = Refused::Admission(admission::Refused::BadBudget);
+    let utilisation = Utilisation::ratio(percent, 100).map_err(|_| bad)?;
+    Ok((
+        utilisation,
+        Fraction::ratio(percent.into(), 100).ok_or(bad)?,
+    ))
+}
+
 /// Why a VCPU is not created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
@@ -339,9 +349,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         most: Option<Priority>,
         tasks: impl IntoIterator<Item = Jobs>,
     ) -> Result<ServerId, Refused> {
-        let bad = Refused::Admission(admission::Refused::BadBudget);
-        let utilisation = Utilisation::ratio(percent, 100).map_err(|_| bad)?;
-        let share = Fraction::ratio(percent.into(), 100).ok_or(bad)?;
+        let (utilisation, share) = shares(percent)?;
         self.create(
             first,
             |_| match most {
@@ -376,9 +384,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         periods: Option<[Time; 2]>,
         tasks: impl IntoIterator<Item = Jobs>,
     ) -> Result<ServerId, Refused> {
-        let bad = Refused::Admission(admission::Refused::BadBudget);
-        let utilisation = Utilisation::ratio(percent, 100).map_err(|_| bad)?;
-        let share = Fraction::ratio(percent.into(), 100).ok_or(bad)?;
+        let (utilisation, share) = shares(percent)?;
         self.create(
             first,
             |_| match periods {
