@@ -540,8 +540,8 @@ mod tests {
     use std::thread;
 
     /// A pipe of two stages without reservations, of which the first one's hundredth job overruns, until it is halted, or 105
-    /// messages have left it. The numbers of what left, overruns and whether it halted itself.
-    fn overrun(on_overrun: OnOverrun) -> (Vec<u64>, u64, bool) {
+    /// messages have left it. The numbers of what left, jobs and overruns of the first, and whether it halted itself.
+    fn overrun(on_overrun: OnOverrun) -> (Vec<u64>, [u64; 2], bool) {
         // Budgets that no other job uses up, however busy the machine is.
         let text = "each/sample,60000000,2000000,0,1,1,1/emit,60000000,2000000,1,2,1,200";
         let mut plan: Plan = text.parse().expect("a plan");
@@ -575,31 +575,32 @@ mod tests {
             thread.join().expect("a stage that ends");
         }
         let numbers = left.try_iter().map(|left| left.message.entries[0].number);
-        (numbers.collect(), shared.overruns.load(Relaxed), itself)
+        let [jobs, overruns] = [&shared.jobs, &shared.overruns].map(|count| count.load(Relaxed));
+        (numbers.collect(), [jobs, overruns], itself)
     }
 
     #[test]
     fn what_a_job_sends_that_overruns_is_dropped() {
-        let (numbers, overruns, halted) = overrun(OnOverrun::Skip);
+        let (numbers, [jobs, overruns], halted) = overrun(OnOverrun::Skip);
         assert!(
             numbers.len() >= 99 && !numbers.contains(&100),
             "{numbers:?}"
         );
         assert!(numbers.is_sorted() && numbers.contains(&99));
-        assert_eq!((overruns, halted), (1, false));
+        assert_eq!((overruns, halted), (jobs / 100, false));
     }
 
     #[test]
     fn what_a_job_sends_that_overruns_is_sent_where_that_is_only_reported() {
-        let (numbers, overruns, halted) = overrun(OnOverrun::Report);
+        let (numbers, [jobs, overruns], halted) = overrun(OnOverrun::Report);
         assert!(numbers.contains(&100), "{numbers:?}");
-        assert_eq!((overruns, halted), (1, false));
+        assert_eq!((overruns, halted), (jobs / 100, false));
     }
 
     #[test]
     fn a_pipe_stops_whose_job_overran_and_its_threads_end() {
-        let (numbers, overruns, halted) = overrun(OnOverrun::Stop);
+        let (numbers, [jobs, overruns], halted) = overrun(OnOverrun::Stop);
         assert!(!numbers.contains(&100) && numbers.iter().all(|&number| number < 100));
-        assert_eq!((overruns, halted), (1, true));
+        assert_eq!((jobs, overruns, halted), (100, 1, true));
     }
 }
