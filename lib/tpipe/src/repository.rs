@@ -89,8 +89,7 @@ pub enum Runs {
     },
 }
 
-/// A core on which the scheduler's decisions are counted, as run-time admission does. There an I/O VCPU has the priority of the most important
-/// of all whom it works for, those of other pipes among them.
+/// A core on which the scheduler's decisions are counted, as run-time admission does.
 #[derive(Clone, Copy, Debug)]
 pub struct Decisions<'a> {
     /// Its number.
@@ -105,7 +104,7 @@ pub struct Decisions<'a> {
     pub doorbells: &'a [(u64, Time)],
 }
 
-/// An I/O VCPU: one per device class.
+/// An I/O VCPU: one per device class. It has the priority of the most important of all whom it works for, those of other pipes among them.
 #[derive(Clone, Copy, Debug)]
 pub struct Io<'a> {
     /// For messages.

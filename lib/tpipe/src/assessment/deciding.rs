@@ -101,18 +101,6 @@ impl<const N: usize> Judge<'_, N> {
         };
         Runs::Stage { devices }
     }
-
-    /// Periods of the stages of other pipes that use a device without a Main VCPU, where decisions are counted.
-    pub(super) fn others_at(&self, core: usize, device: usize) -> impl Iterator<Item = Time> {
-        let repository = self.bound.repository;
-        let direct = repository.devices[device].main.is_none();
-        let counted = direct && repository.decisions_on(core).is_some();
-        let loads = repository.loads.iter().filter(move |_| counted);
-        let uses = move |devices: &[Option<usize>; 2]| devices.contains(&Some(device));
-        let loads = loads
-            .filter(move |load| matches!(&load.runs, Runs::Stage { devices } if uses(devices)));
-        loads.map(|load| load.server.period)
-    }
 }
 
 /// The bottom half that works at a device for a stage of that period.

@@ -2,7 +2,7 @@
 
 use super::{Assessment, Devices, Judge, Owner, Setting, Violation, budget};
 use crate::binding::IOS;
-use crate::repository::Policy;
+use crate::repository::{Policy, Runs};
 use bulkhead_analysis::utilisation::{self, Fraction};
 use bulkhead_analysis::vcpu::{self, Io};
 use bulkhead_analysis::{Reservation, Time};
@@ -78,11 +78,9 @@ impl<const N: usize> Judge<'_, N> {
             if io.core != core {
                 continue;
             }
-            let own = self.periods_of(index, setting).max();
-            if own.is_none() && repository.decisions_on(core).is_some() {
+            let Some(longest) = self.periods_of(index, setting).max() else {
                 continue;
-            }
-            let longest = own.unwrap_or(io.period());
+            };
             let ranked = repository.cores[core].policy == Policy::RateMonotonic;
             let ahead = |main: &&Reservation| !ranked || main.period <= longest;
             let rank = mains.iter().take_while(ahead).count();
@@ -161,7 +159,7 @@ impl<const N: usize> Judge<'_, N> {
             let devices = repository.devices.iter().enumerate();
             let own = devices.filter(|(_, device)| device.io == index);
             let periods = own.flat_map(|(device, _)| {
-                let others = self.others_at(core, device);
+                let others = self.others_at(device);
                 self.periods_of(device, setting).chain(others)
             });
             let (shortest, longest) = periods
@@ -196,6 +194,19 @@ impl<const N: usize> Judge<'_, N> {
             .filter(move |&stage| bound.devices(stage).any(|own| own == device));
         main.into_iter()
             .chain(direct.map(|stage| setting.period[stage]))
+    }
+
+    /// Periods of the stages of other pipes that an I/O VCPU works for through a device without a Main VCPU.
+    fn others_at(&self, device: usize) -> impl Iterator<Item = Time> {
+        let repository = self.bound.repository;
+        let direct = repository.devices[device].main.is_none();
+        let uses = move |runs: &Runs| match runs {
+            Runs::Stage { devices } => direct && devices.contains(&Some(device)),
+            Runs::Tasks { .. } => false,
+        };
+        let loads = repository.loads.iter();
+        let loads = loads.filter(move |load| uses(&load.runs));
+        loads.map(|load| load.server.period)
     }
 }
 

@@ -137,7 +137,8 @@ fn what_is_judged_is_admitted() {
 /// A stage of another pipe at the device has the bottom half be more important than this pipe alone would.
 #[test]
 fn others_at_a_device_are_seen() {
-    let (mut later, mut seen) = (0, 0);
+    // Without decisions and with them.
+    let mut later = [0u64; 2];
     for seed in 0..cases() {
         let case = Case::new(&mut Random::new(seed));
         case.with(|plain| {
@@ -158,12 +159,12 @@ fn others_at_a_device_are_seen() {
             };
             let decisions: Vec<_> = (0..plain.cores.len()).map(counted).collect();
             let server = Reservation::new(1, 300_000).expect("valid");
-            let with = |devices: [Option<usize>; 2]| {
+            let with = |decisions: &[Decisions<'_>], devices: [Option<usize>; 2]| {
                 let runs = Runs::Stage { devices };
                 let other = Load { core, server, runs };
                 let loads: Vec<_> = plain.loads.iter().copied().chain([other]).collect();
                 let repository = Repository {
-                    decisions: &decisions,
+                    decisions,
                     loads: &loads,
                     ..*plain
                 };
@@ -173,17 +174,18 @@ fn others_at_a_device_are_seen() {
                 best.holds()
                     .then_some((best.setting, best.assessment.bound))
             };
-            let (Some((setting, alone)), Some((same, beside))) =
-                (with([None; 2]), with([Some(device), None]))
-            else {
-                return;
-            };
-            seen += 1;
-            if setting == same {
-                assert!(beside >= alone, "seed {seed}: {}", case.text);
-                later += u64::from(beside > alone);
+            for (way, decisions) in [&[], &decisions[..]].into_iter().enumerate() {
+                let alone = with(decisions, [None; 2]);
+                let beside = with(decisions, [Some(device), None]);
+                let (Some((setting, alone)), Some((same, beside))) = (alone, beside) else {
+                    continue;
+                };
+                if setting == same {
+                    assert!(beside >= alone, "seed {seed}: {}", case.text);
+                    later[way] += u64::from(beside > alone);
+                }
             }
         });
     }
-    assert!(seen > 0 && later > 0, "{seen} {later}");
+    assert!(later.iter().all(|later| *later > 0), "{later:?}");
 }

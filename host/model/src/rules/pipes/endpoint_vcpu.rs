@@ -1,6 +1,7 @@
 //! The VCPUs of endpoints are there, and theirs
 
 use crate::diagnostic::Report;
+use crate::document::At;
 use crate::draft::{Draft, KindDraft, PartitionDraft};
 use crate::pipes::ends::{endpoints, is_io};
 use crate::system::Span;
@@ -26,8 +27,10 @@ fn check(draft: &Draft, report: &mut Report) {
 pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'static str)> {
     let mut found = Vec::new();
     let mut scatterers = Vec::new();
+    let mut servers = Vec::new();
     for (path, endpoint) in endpoints(partition) {
         if let Some(name) = endpoint.vcpu.given() {
+            found.extend(divided(&mut servers, &path, name));
             let mut tasks = partition.tasks.iter();
             let used = tasks.any(|task| task.vcpu.given().is_some_and(|on| on.value == name.value));
             if !is_io(partition, &name.value) {
@@ -70,4 +73,28 @@ pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'stati
         }
     }
     found
+}
+
+/// A component drives one device, whose interrupt is served on one VCPU.
+fn divided<'d>(
+    servers: &mut Vec<(String, &'d At<String>)>,
+    path: &str,
+    name: &'d At<String>,
+) -> Option<(Span, String, &'static str)> {
+    let driver = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
+    let component = driver(path);
+    let other = servers.iter().find(|(other, _)| driver(other) == component);
+    let Some((other, first)) = other else {
+        servers.push((path.to_owned(), name));
+        return None;
+    };
+    if first.value == name.value {
+        return None;
+    }
+    let message = format!(
+        "`{path}` is served by `{}`, and `{other}`, at the same device, by `{}`",
+        name.value, first.value
+    );
+    let help = "a device has one interrupt: name the same I/O VCPU at all endpoints of a component";
+    Some((name.span.clone(), message, help))
 }
