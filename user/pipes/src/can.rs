@@ -90,13 +90,19 @@ fn opened(own: &Own, timing: &Timing) -> Result<(u32, u64), Failure> {
     Ok((io, function.intid.into()))
 }
 
-/// The number of the I/O VCPU: of the first stage that has one, or of the first endpoint at which one may be typed.
+/// The number of the I/O VCPU that the controller interrupts: of what stages read there, or may; where nobody does, of what they write.
 fn io(timing: &Timing) -> Option<u32> {
-    let stages = timing.stages.iter().filter(|stage| uses(stage));
-    let described = stages.map(|stage| stage.io).find(|io| *io != NONE);
-    let devices = timing.repository.map_or(&[][..], |all| all.devices);
-    let mut typed = devices.iter().filter(|device| ends::is_own(device));
-    described.or_else(|| typed.next().map(|device| device.vcpu))
+    let stages = |uses: fn(&Stage) -> bool| timing.stages.iter().filter(move |stage| uses(stage));
+    let described = |uses| stages(uses).map(|stage| stage.io).find(|io| *io != NONE);
+    let typed = |end: usize| {
+        let all = timing.repository?;
+        let mut ends = ends::functions(&all).filter_map(|one| ends::of(&all, one)[end]);
+        ends.next().map(|device| device.vcpu)
+    };
+    described(reads)
+        .or_else(|| typed(0))
+        .or_else(|| described(writes))
+        .or_else(|| typed(1))
 }
 
 /// Whether the controller is there.

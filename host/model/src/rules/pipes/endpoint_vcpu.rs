@@ -3,6 +3,7 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, KindDraft, PartitionDraft};
+use crate::pipes::described::local_name;
 use crate::pipes::ends::{endpoints, is_io};
 use crate::system::Span;
 use bulkhead_abi::pipe::MAX_SHARED;
@@ -30,7 +31,9 @@ pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'stati
     let mut servers = Vec::new();
     for (path, endpoint) in endpoints(partition) {
         if let Some(name) = endpoint.vcpu.given() {
-            found.extend(divided(&mut servers, &path, name));
+            if is_read(partition, &path) {
+                found.extend(divided(&mut servers, &path, name));
+            }
             let mut tasks = partition.tasks.iter();
             let used = tasks.any(|task| task.vcpu.given().is_some_and(|on| on.value == name.value));
             if !is_io(partition, &name.value) {
@@ -75,7 +78,16 @@ pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'stati
     found
 }
 
-/// A component drives one device, whose interrupt is served on one VCPU.
+fn is_read(partition: &PartitionDraft, path: &str) -> bool {
+    let mut readers = partition.functions.iter();
+    let owner = &partition.name.value;
+    readers.any(|function| {
+        let read = function.reads.given();
+        read.is_some_and(|read| local_name(owner, &read.value) == path)
+    })
+}
+
+/// A component drives one device, and what comes there interrupts one VCPU.
 fn divided<'d>(
     servers: &mut Vec<(String, &'d At<String>)>,
     path: &str,
@@ -95,6 +107,6 @@ fn divided<'d>(
         "`{path}` is served by `{}`, and `{other}`, at the same device, by `{}`",
         name.value, first.value
     );
-    let help = "a device has one interrupt: name the same I/O VCPU at all endpoints of a component";
+    let help = "a device has one interrupt: name the same I/O VCPU at all endpoints of a component that are read";
     Some((name.span.clone(), message, help))
 }
