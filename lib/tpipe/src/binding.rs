@@ -21,6 +21,8 @@ pub struct Bound<'a, const N: usize> {
     /// What there is.
     pub repository: &'a Repository<'a>,
     functions: [u16; N],
+    /// Whether stages of another address space feed a stage.
+    crosses: [bool; N],
     /// Messages under way at once: declared, or the ends in this pipeline where these are more.
     io_sharers: [u64; IOS],
     device_sharers: [u64; DEVICES],
@@ -120,6 +122,7 @@ impl<'a, const N: usize> Bound<'a, N> {
             pipeline,
             repository,
             functions: [0; N],
+            crosses: [false; N],
             io_sharers: [0; IOS],
             device_sharers: [0; DEVICES],
         };
@@ -147,6 +150,7 @@ impl<'a, const N: usize> Bound<'a, N> {
             bound.functions[index] = found as u16;
             bound.check(index).map_err(misfit)?;
         }
+        bound.find_crossings();
         bound.count_sharers();
         Ok(bound)
     }
@@ -184,11 +188,7 @@ impl<'a, const N: usize> Bound<'a, N> {
     /// Whether a stage is fed by one of another address space.
     #[must_use]
     pub fn crosses(&self, stage: usize) -> bool {
-        let space = |stage| self.repository.cores[self.function(stage).core].space;
-        let stages = self.pipeline.stages();
-        let from = stages[stage].from;
-        (0..stage)
-            .any(|other| from != SOURCE && stages[other].to == from && space(other) != space(stage))
+        self.crosses[stage]
     }
 
     /// Devices that a stage reads and writes.
@@ -255,6 +255,23 @@ impl<'a, const N: usize> Bound<'a, N> {
         ];
         let found = problems.into_iter().find(|(wrong, _)| *wrong);
         found.map_or(Ok(()), |(_, misfit)| Err(misfit))
+    }
+
+    /// Stages come behind those that feed them: of each junction, the space of its first writer, and whether another has a different one.
+    fn find_crossings(&mut self) {
+        let mut writers: [Option<(usize, bool)>; N] = [None; N];
+        for (index, stage) in self.pipeline.stages().iter().enumerate() {
+            let space = self.repository.cores[self.function(index).core].space;
+            let fed = match stage.from {
+                SOURCE => None,
+                from => writers[usize::from(from) - 1],
+            };
+            self.crosses[index] = fed.is_some_and(|(first, mixed)| mixed || first != space);
+            let slot = &mut writers[usize::from(stage.to) - 1];
+            *slot = Some(slot.map_or((space, false), |(first, mixed)| {
+                (first, mixed || first != space)
+            }));
+        }
     }
 
     fn count_sharers(&mut self) {
