@@ -18,6 +18,8 @@ pub(crate) struct Accounts<const N: usize> {
     used: bool,
     /// Who was granted what last.
     granted: Option<(ServerId, Time)>,
+    /// Whether nothing was left of what was granted last.
+    ended: bool,
 }
 
 impl<const N: usize> Accounts<N> {
@@ -26,6 +28,7 @@ impl<const N: usize> Accounts<N> {
             times: [0; N],
             used: false,
             granted: None,
+            ended: false,
         }
     }
 
@@ -56,11 +59,19 @@ impl<const N: usize> Accounts<N> {
         self.granted.is_some()
     }
 
+    /// Whether the end of a budget that the kernel tells of is one. It ends what is in force and empty, also where a dispatcher took that back, or
+    /// a decision was overtaken.
+    #[inline(always)]
+    pub(crate) const fn has_ended(&self) -> bool {
+        self.ended || !self.used
+    }
+
     /// The cycles used of what was granted last, since this was last asked; `None` where nothing was.
     #[inline(always)]
     pub(crate) fn used<M: Machine>(&mut self) -> Option<Time> {
         let (server, granted) = self.granted?;
         let left = M::left(self.time(server)?).unwrap_or(granted);
+        self.ended = left == 0;
         self.granted = Some((server, left));
         Some(granted.saturating_sub(left))
     }
@@ -71,6 +82,7 @@ impl<const N: usize> Accounts<N> {
     pub(crate) fn take_back<M: Machine>(&mut self) -> Option<Time> {
         let (server, granted) = self.granted.take()?;
         let left = M::take_back(self.time(server)?).unwrap_or(granted);
+        self.ended = left == 0;
         Some(granted.saturating_sub(left))
     }
 
@@ -81,6 +93,7 @@ impl<const N: usize> Accounts<N> {
         if !self.used {
             return M::SAME_TIME;
         }
+        self.ended = false;
         let metered = account.and_then(|account| Some((account, self.time(account.server)?)));
         let Some((Account { server, budget, .. }, time)) = metered else {
             return M::own_time();

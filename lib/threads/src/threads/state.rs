@@ -136,7 +136,10 @@ impl<P: Policy, const N: usize> State<P, N> {
                     self.faulted |= 1 << (index % MAX_THREADS as u64);
                     let _known = self.scheduler.remove(thread_of(index), now);
                 }
-                EventKind::Expired => self.expired |= 1 << (index % MAX_THREADS as u64),
+                EventKind::Expired if self.accounts.has_ended() => {
+                    self.expired |= 1 << (index % MAX_THREADS as u64);
+                }
+                EventKind::Expired => {}
             }
         }
     }

@@ -2,6 +2,7 @@
 
 extern crate std;
 use super::*;
+use bulkhead_sched::Account;
 use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
 use core::sync::atomic::AtomicU64;
 use std::boxed::Box;
@@ -25,6 +26,8 @@ thread_local! {
     /// What the kernel observes, and who runs on.
     static TIMEOUT: Cell<Time> = const { Cell::new(NEVER) };
     static RUNS: Cell<u64> = const { Cell::new(OWN) };
+    /// What is left of the time of an account.
+    static LEFT: Cell<Time> = const { Cell::new(0) };
 }
 
 fn epoch() -> &'static AtomicU64 {
@@ -91,17 +94,19 @@ unsafe impl Machine for Scripted {
     }
 
     fn time(_: &mut ()) -> Result<u64, ()> {
-        Err(())
+        Ok(7)
     }
 
-    fn grant(_: u64, _: Time) {}
+    fn grant(_: u64, budget: Time) {
+        LEFT.set(budget);
+    }
 
     fn left(_: u64) -> Option<Time> {
-        None
+        Some(LEFT.get())
     }
 
     fn take_back(_: u64) -> Option<Time> {
-        None
+        Some(LEFT.take())
     }
 
     fn end_point(_: &mut (), _: u64) -> Result<[u64; 2], ()> {
@@ -147,4 +152,46 @@ fn a_release_is_observed() {
 #[test]
 fn a_release_is_observed_where_somebody_waited_for_the_lock() {
     blocks(true);
+}
+
+/// The kernel tells of the end of the budget that is in force, of which so much is left; whose end is told.
+fn ends(left: Time, taken_back_before: bool) -> Option<u64> {
+    let scene = SCENE.with(|scene| *scene);
+    let made = scene.spawn(&mut (), never_runs, Priority(1));
+    made.expect("there is room");
+    let server = ServerId(0);
+    scene.enforce(&mut (), server).expect("there is room");
+    let account = Account {
+        server,
+        budget: 100,
+        timer: NEVER,
+    };
+    scene.with(|state| state.accounts.grant::<Scripted>(Some(account)));
+    LEFT.set(left);
+    if taken_back_before {
+        // Who ran decides, and grants anew; the event finds that.
+        scene.with(|state| {
+            state.take_in::<Scripted>();
+            state.accounts.grant::<Scripted>(Some(account));
+        });
+    }
+    let scb = Scripted::scb();
+    scb.events[0].thread.store(URGENT as u32, Relaxed);
+    scb.events[0].kind.store(EventKind::Expired as u32, Relaxed);
+    scb.produced.store(1, Relaxed);
+    scene.with(State::take_in::<Scripted>);
+    let told = scene.with(State::take_stopped::<Scripted>);
+    told.map(|(index, ..)| index)
+}
+
+#[test]
+fn a_budget_that_is_used_up_is_told() {
+    assert_eq!(ends(0, false), Some(URGENT));
+}
+
+/// The timer fires while who runs decides: what is in force is empty then, since it was taken back.
+#[test]
+fn a_budget_that_was_taken_back_did_not_end() {
+    assert_eq!(ends(40, false), None);
+    assert_eq!(ends(40, true), None);
 }
