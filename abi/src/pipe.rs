@@ -109,10 +109,14 @@ pub struct Stage {
     pub buffer: u32,
     /// An [`OnOverrun`].
     pub on_overrun: u32,
-    /// CAN identifiers, 11 bits, of what it reads and writes there; [`ANY`] = whatever comes, as it is.
+    /// CAN identifiers, 11 bits, of what it reads and writes there; [`ANY`] = whatever comes, as it is. At a network card, UDP ports.
     pub identifiers: [u16; 2],
-    /// 0.
-    pub reserved: u32,
+    /// At a network card: its own IPv4 address and the receiver's, as numbers; 0: none.
+    pub addresses: [u32; 2],
+    /// At a network card: the UDP port that it sends from.
+    pub port: u32,
+    /// At a network card that it reads without loss: the shortest distance of messages that is promised, nanoseconds; what comes closer is dropped.
+    pub distance_ns: u64,
     /// WCET of a job, nanoseconds.
     pub wcet_ns: u64,
     /// C, nanoseconds.
@@ -197,4 +201,4 @@ impl Stage {
     }
 }
 
-const _: () = assert!(size_of::<Pipe>() == 48 && size_of::<Stage>() == 136);
+const _: () = assert!(size_of::<Pipe>() == 48 && size_of::<Stage>() == 152);

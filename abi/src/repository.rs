@@ -215,10 +215,12 @@ pub struct Function {
     pub on_overrun: u32,
     /// It reads (1) or writes (2) an endpoint of a component, with an I/O VCPU or without.
     pub endpoint: u32,
-    /// CAN identifiers of what it reads and writes there, or [`crate::pipe::ANY`].
+    /// CAN identifiers of what it reads and writes there, or [`crate::pipe::ANY`]; at a network card, UDP ports.
     pub identifiers: [u16; 2],
-    /// 0.
-    pub reserved: u32,
+    /// At a network card: its own IPv4 address and the receiver's, as numbers; 0: none.
+    pub addresses: [u32; 2],
+    /// At a network card: the UDP port that it sends from.
+    pub port: u32,
     /// WCET of a job.
     pub wcet_ns: u64,
     /// The longest time that was measured; 0: it was not.
@@ -359,5 +361,5 @@ const _: () =
     assert!(size_of::<Head>() == 88 && size_of::<Core>() == 48 && size_of::<Load>() == 40);
 const _: () =
     assert!(size_of::<Io>() == 56 && size_of::<Device>() == 80 && size_of::<Jobs>() == 24);
-const _: () = assert!(size_of::<Function>() == 144 && size_of::<Flow>() == 16);
+const _: () = assert!(size_of::<Function>() == 152 && size_of::<Flow>() == 16);
 const _: () = assert!(size_of::<Through>() == 24);

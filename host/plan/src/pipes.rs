@@ -91,11 +91,23 @@ fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> 
         buffer: stage.buffer as u32,
         on_overrun: place.on_overrun as u32,
         identifiers: place.identifiers.map(|one| one.unwrap_or(abi::ANY)),
-        reserved: 0,
+        addresses: place.at_card.map_or([0; 2], |at| at.addresses),
+        port: place.at_card.map_or(0, |at| at.port.into()),
+        distance_ns: distance(pipe, place),
         wcet_ns: stage.wcet_ns,
         capacity_ns: stage.capacity_ns,
         period_ns: stage.period_ns,
         ..abi::Stage::default()
+    }
+}
+
+/// The distance that is promised of what a stage reads over a network without loss: its endpoint's, or as the pipe takes it.
+fn distance(pipe: &Pipe, place: &Place) -> u64 {
+    match place.at_card {
+        Some(at) if pipe.solved.buffering == Buffering::Fifo => {
+            at.distance_ns.unwrap_or(pipe.solved.interval_ns)
+        }
+        _ => 0,
     }
 }
 

@@ -15,7 +15,7 @@ use bulkhead_buffers::{Error, Region};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Bytes of a request and of an answer, at most.
-pub const MESSAGE_BYTES: usize = 4608;
+pub const MESSAGE_BYTES: usize = 5120;
 /// Messages that a buffer has room for.
 pub const PLACES: u32 = 32;
 /// Edges of a pipe of which at least one end is in another partition, at most.

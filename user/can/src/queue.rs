@@ -3,7 +3,6 @@
 //! The driver's thread, which can preempt the client, only writes; the client only reads: each word has
 //! one writer, and a place is written only while it is free.
 
-use bulkhead_abi::can::Frame;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -44,8 +43,8 @@ impl Queue {
         self.open.store(true, Relaxed);
     }
 
-    /// Appends a frame; `false` where there is no room and it is dropped.
-    pub fn put(&self, frame: &Frame, at: u64) -> bool {
+    /// Appends a frame, by its words; `false` where there is no room and it is dropped.
+    pub fn put(&self, words: [u64; 2], at: u64) -> bool {
         if !self.open.load(Relaxed) {
             return true;
         }
@@ -54,7 +53,7 @@ impl Queue {
             return false;
         }
         let place = &self.places[put as usize % PLACES];
-        for (word, value) in place.words.iter().zip(frame.words()) {
+        for (word, value) in place.words.iter().zip(words) {
             word.store(value, Relaxed);
         }
         place.at.store(at, Relaxed);

@@ -94,14 +94,25 @@ impl Wire for Card {
 /// [`Problem`].
 pub fn open(first: &mut First, given: &Function) -> Result<Card, Problem> {
     let function = first.function(given)?;
-    // SAFETY: mapped just now, for good.
-    let device = unsafe { Device::open(&function) }.map_err(Problem::Other)?;
+    drive_from(first, &function)
+}
+
+/// Starts the card that the component of a scheduler owns, in memory that threads would be made of.
+///
+/// # Errors
+/// [`Problem`].
+pub fn drive_from(first: &mut First, function: &Function) -> Result<Card, Problem> {
+    // SAFETY: who has the function has its registers mapped for good.
+    let device = unsafe { Device::open(function) }.map_err(Problem::Other)?;
     let pages = (MEMORY as u64).div_ceil(PAGE_SIZE);
     let [address, shared] = first.shared_memory(pages)?;
     let words: *const AtomicU64 = core::ptr::with_exposed_provenance(address as usize);
     // SAFETY: mapped just now, for good, for nobody else but the card, which atomics allow for.
     let words = unsafe { core::slice::from_raw_parts(words, MEMORY / 8) };
-    start(device, Dma::new(words, shared.wrapping_add(given.memory)))
+    start(
+        device,
+        Dma::new(words, shared.wrapping_add(function.memory)),
+    )
 }
 
 /// Starts the card that a component owns, in its memory, all of which it needs.

@@ -12,7 +12,7 @@ mod udp;
 mod wire;
 
 pub use bulkhead_virtio_net::{Incoming, Outgoing};
-pub use card::{Card, Opened, Problem, drive, open};
+pub use card::{Card, Opened, Problem, drive, drive_from, open};
 pub use fault::Fault;
 pub use one::One;
 pub use smoltcp::iface::SocketStorage;

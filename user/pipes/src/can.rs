@@ -1,221 +1,46 @@
-//! The CAN controller as a device pipe
-//!
-//! The bottom half is a thread on the I/O VCPU, at the priority of the most important that it works for: no bound counts on less, and each
-//! counts on what that may take. It puts what came into a queue of each stage that reads it: with an identifier, the frames that have that one. Who writes
-//! does so on the stage's own budget. Where a Main VCPU scatters or gathers for an endpoint, it stands between ([`share`]).
-//!
-//! Stages come and go while the planner runs ([`crate::planner`]). A frame that the bottom half was about to hand to one that went finds its
-//! queue; whoever has that next drains it before its pipe begins.
+//! A CAN controller
 
-use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, ends, planner, seats, share, table};
+use crate::device::Came;
+use crate::{CORE, Failure};
 use bulkhead_abi::can::Frame;
-use bulkhead_abi::kernel::{Operation, first};
-use bulkhead_abi::name_text;
-use bulkhead_abi::pipe::{ANY, NONE, Stage};
-use bulkhead_can_port::{Counters, Port, Queue, SETTINGS, Sent};
-use bulkhead_component::call::call;
-use bulkhead_component::first::Timing;
-use bulkhead_component::{First, Own, clock, println};
-use bulkhead_sched::policy::{Binding, ServerId};
+use bulkhead_abi::guest::Function;
+use bulkhead_abi::pipe::ANY;
+use bulkhead_can_port::{Counters, Port, SETTINGS, Sent};
+use bulkhead_component::{clock, println};
 use bulkhead_slite::Mutex;
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicU16, AtomicU64};
 
 static PORT: Port = Port::new();
 /// Who sends: a stage that is cut while it writes the controller goes on at the expense of who waits for it.
 static SENDER: Mutex<()> = Mutex::new(());
-/// By number of the stage that reads.
-static QUEUES: [Queue; STAGES] = [const { Queue::new() }; STAGES];
-/// Stages that read, by bit.
-static READERS: AtomicU64 = AtomicU64::new(0);
-/// What they read, by number.
-static IDENTIFIERS: [AtomicU16; STAGES] = [const { AtomicU16::new(ANY) }; STAGES];
-/// Capability by which the bottom half waits, and the interrupt.
-static LINE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
-/// The number of the I/O VCPU, counted from 1, and the bottom half's thread; 0: there is none.
-static SERVED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Overruns, malformed frames, times off the bus.
 static WRONG: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 
-/// Opens the controller and starts its bottom half, if a stage reads or writes there, or one that is typed may.
-pub(crate) fn start(
-    first: &mut First,
-    own: &Own,
-    timing: &Timing,
-    servers: &[ServerId],
-) -> Result<(), Failure> {
-    let described = timing.stages.iter().any(uses);
-    let typed = timing
-        .repository
-        .is_some_and(|all| ends::functions(&all).next().is_some());
-    if !described && !typed {
-        return Ok(());
-    }
-    let (io, intid) = match opened(own, timing) {
-        Ok(opened) => opened,
-        Err(failure) if described => return Err(failure),
-        Err(failure) => {
-            println!("{failure}: no pipe at it can be typed");
-            return Ok(());
-        }
-    };
+/// Opens the controller that a function is.
+pub(crate) fn open(function: &Function) -> Result<(), Failure> {
+    let opened = PORT.open(function);
+    opened.map_err(|_| Failure::named("can", "no controller answers"))?;
     println!("can: on the bus at {} bit/s", SETTINGS.bits_per_s);
-    share::open(first, servers, timing)?;
-    for (_, entry) in table::all() {
-        entry
-            .here()
-            .for_each(|(number, stage)| attach(number, &stage));
-    }
-    SERVED[0].store(u64::from(io) + 1, Relaxed);
-    let missing = Failure::named("can", "it has no I/O VCPU");
-    let vcpu = servers.get(io as usize).copied().ok_or(missing)?;
-    let cause = most_important(timing).ok_or(missing)?;
-    let index = CORE.threads.spawn(first, serve, Binding { vcpu, cause })?;
-    SERVED[1].store(index, Relaxed);
-    let [receive, send] = CORE.threads.end_point(first, index)?;
-    LINE[0].store(receive, Relaxed);
-    LINE[1].store(intid, Relaxed);
-    call(first::INTERRUPT, Operation::Listen, [intid, send])?;
     Ok(())
 }
 
-/// Opens the controller: the number of its I/O VCPU, and its interrupt.
-fn opened(own: &Own, timing: &Timing) -> Result<(u32, u64), Failure> {
-    let io = io(timing).ok_or(Failure::named("can", "its endpoints have no I/O VCPU"))?;
-    let function = own.function();
-    let function = function.ok_or(Failure::named("can", "the component drives no controller"))?;
-    let opened = PORT.open(function);
-    opened.map_err(|_| Failure::named("can", "no controller answers"))?;
-    Ok((io, function.intid.into()))
-}
-
-/// The number of the I/O VCPU that the controller interrupts: of what stages read there, or may; where nobody does, of what they write.
-fn io(timing: &Timing) -> Option<u32> {
-    let stages = |uses: fn(&Stage) -> bool| timing.stages.iter().filter(move |stage| uses(stage));
-    let described = |uses| stages(uses).map(|stage| stage.io).find(|io| *io != NONE);
-    let typed = |end: usize| {
-        let all = timing.repository?;
-        let mut ends = ends::functions(&all).filter_map(|one| ends::of(&all, one)[end]);
-        ends.next().map(|device| device.vcpu)
-    };
-    described(reads)
-        .or_else(|| typed(0))
-        .or_else(|| described(writes))
-        .or_else(|| typed(1))
-}
-
-/// Whether the controller is there.
-pub(crate) fn is_open() -> bool {
-    SERVED[1].load(Relaxed) != 0
-}
-
-/// Whether a stage reads or writes there.
-pub(crate) fn uses(stage: &Stage) -> bool {
-    reads(stage) || writes(stage)
-}
-
-/// A stage that does nothing yet is handed what comes for it, and may send.
-pub(crate) fn attach(number: usize, stage: &Stage) {
-    let [scatters, gathers] = stage.scatter;
-    if reads(stage) {
-        let queue = &QUEUES[number % STAGES];
-        queue.open();
-        while queue.take() != 0 {}
-        IDENTIFIERS[number % STAGES].store(stage.identifiers[0], Relaxed);
-        match scatters {
-            NONE => _ = READERS.fetch_or(1 << number, Relaxed),
-            vcpu => share::attach(number, vcpu),
-        }
-    }
-    if writes(stage) && gathers != NONE {
-        share::attach(number, gathers);
-    }
-}
-
-/// Nothing is handed to a stage any more, nor sent for it.
-pub(crate) fn detach(number: usize) {
-    READERS.fetch_and(!(1 << number), Relaxed);
-    share::detach(number);
-}
-
-/// Whom the bottom half works for: the most important of those that use its I/O VCPU, or of those that scatter and gather for them; without one,
-/// the planner, who is less important than all.
-fn most_important(timing: &Timing) -> Option<ServerId> {
-    let io = SERVED[0].load(Relaxed);
-    let mut found = None;
-    for (_, entry) in table::all() {
-        let here = entry.here();
-        for (number, stage) in here.filter(|(_, stage)| u64::from(stage.io) + 1 == io) {
-            let ends = [reads(&stage), writes(&stage)]
-                .into_iter()
-                .zip(stage.scatter);
-            for (_, scatter) in ends.filter(|(at, _)| *at) {
-                let known = timing.vcpus.get(scatter as usize);
-                let cause = match known {
-                    // VCPUs are created in the order of the description, and first.
-                    Some(main) => Some((main.period_ns, ServerId(scatter as u16))),
-                    None => seats::get(number).map(|seat| (stage.period_ns, seat.server)),
-                };
-                found = cause.into_iter().chain(found).min();
-            }
-        }
-    }
-    found.map(|(_, server)| server).or_else(planner::least)
-}
-
-/// Has the bottom half work for the most important of those that there are now; by the planner.
-pub(crate) fn work_for_most_important(timing: &Timing) {
-    let [io, thread] = SERVED.each_ref().map(|word| word.load(Relaxed));
-    if let (Some(io), Some(cause), true) = (io.checked_sub(1), most_important(timing), is_open()) {
-        let vcpu = ServerId(io as u16);
-        let _always = CORE.threads.set_parameters(thread, Binding { vcpu, cause });
-    }
-}
-
-fn reads(stage: &Stage) -> bool {
-    stage.is_here() && stage.from == 0 && !matches!(name_text(&stage.source), "" | "timer")
-}
-
-fn writes(stage: &Stage) -> bool {
-    stage.is_here() && !matches!(name_text(&stage.sink), "" | "trace" | "null")
-}
-
-/// Whether a frame is one of those with this identifier.
-pub(crate) fn is_for(identifier: &AtomicU16, frame: &Frame) -> bool {
-    let wanted = identifier.load(Relaxed);
-    wanted == ANY || !frame.extended && frame.id == u32::from(wanted)
-}
-
-/// Hands a frame to a stage that reads it.
-pub(crate) fn give(number: usize, frame: &Frame, at: u64) {
-    if QUEUES[number % STAGES].put(frame, at) {
-        stage::shared(number).feed(at);
-    } else {
-        stage::shared(number).dropped.fetch_add(1, Relaxed);
-    }
-}
-
-/// The bottom half.
-extern "C" fn serve(_: u64) -> ! {
-    let [receive, intid] = LINE.each_ref().map(|word| word.load(Relaxed));
+/// What serves its interrupts, and hands on what comes.
+pub(crate) fn server(mut hand_on: impl FnMut(&Came)) -> impl FnMut() {
     let mut known = Counters::default();
-    loop {
+    move || {
         PORT.serve(&mut known, |frame, at| {
-            let readers = READERS.load(Relaxed);
-            let here = (0..STAGES).filter(|number| readers >> number & 1 != 0);
-            for number in here.filter(|&number| is_for(&IDENTIFIERS[number], frame)) {
-                give(number, frame, at);
-            }
-            share::take(frame, at);
+            let standard = !frame.extended;
+            hand_on(&Came {
+                identifier: standard.then_some(frame.id as u16),
+                words: frame.words(),
+                at,
+            });
         });
         let counts = [known.overruns, known.malformed, known.bus_offs];
         for (place, count) in WRONG.iter().zip(counts) {
             place.store(count.into(), Relaxed);
         }
-        // Refused where none is held: nothing was raised yet.
-        let _held = call(first::INTERRUPT, Operation::Complete, [intid]);
-        let _merged = CORE.threads.wait_notified(receive);
     }
 }
 
@@ -225,19 +50,6 @@ pub(crate) fn tell() {
     if overruns + malformed + bus_offs > 0 {
         println!("can: overruns={overruns} malformed={malformed} bus-offs={bus_offs}");
     }
-}
-
-/// When the oldest frame came that waits for a stage.
-pub(crate) fn waiting(number: usize) -> Option<u64> {
-    QUEUES[number % STAGES].oldest().map(|(_, at)| at)
-}
-
-/// The oldest frame that waits for a stage, and when it came.
-pub(crate) fn read(number: usize) -> Option<([u64; 2], u64)> {
-    let queue = &QUEUES[number % STAGES];
-    let oldest = queue.oldest();
-    queue.take();
-    oldest
 }
 
 /// Sends a frame, of the identifier if one is given; `false` where the bus was not free, or the controller not on it, for

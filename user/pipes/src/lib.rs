@@ -16,8 +16,10 @@
 #![no_std]
 
 mod can;
+mod card;
 mod control;
 mod crossing;
+mod device;
 mod ends;
 mod memory;
 mod planner;
@@ -164,7 +166,7 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
     stage::build(&common, own, &timing)?;
     seats::open(&mut first, &servers)?;
     planner::make_vcpu(&mut first, &timing)?;
-    can::start(&mut first, own, &timing, &servers)?;
+    device::start(&mut first, own, &timing, &servers)?;
     watch::start(&mut first, own, &timing)?;
     // Before the spare stages: who serves the console serves the first threads of a component.
     planner::start(&mut first, own, &timing, common)?;

@@ -4,10 +4,10 @@
 //! *gathers* takes the messages that stages leave it, and sends them one after the other. Each is a thread on a Main VCPU of
 //! its own, whose budget is for one message: what comes too often costs nobody else.
 
+use crate::device::{self, Came, To};
 use crate::stage::{self, STAGES};
 use crate::watch::{self, Place};
-use crate::{CORE, Failure, can, ends};
-use bulkhead_abi::can::Frame;
+use crate::{CORE, Failure, ends};
 use bulkhead_abi::pipe::{ANY, MAX_SHARED, NONE, Stage};
 use bulkhead_can_port::Queue;
 use bulkhead_component::First;
@@ -54,7 +54,7 @@ static OVER: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Outgoing {
     pub(crate) messages: Input,
     pub(crate) place: Place,
-    pub(crate) identifier: u16,
+    pub(crate) to: To,
     /// For how long the bus is waited for, ticks.
     pub(crate) patience: u64,
 }
@@ -150,11 +150,11 @@ pub(crate) fn is_over(number: usize, stage: &Stage) -> bool {
 }
 
 /// The bottom half leaves a frame to those who scatter it.
-pub(crate) fn take(frame: &Frame, at: u64) {
+pub(crate) fn take(came: &Came) {
     let scattered = ALL.iter().filter(|one| one.scatters.load(Relaxed));
     let scattered = scattered.filter(|one| one.stages.load(Relaxed) != 0);
-    for shared in scattered.filter(|one| can::is_for(&one.identifier, frame)) {
-        if shared.queue.put(frame, at) {
+    for shared in scattered.filter(|one| device::is_for(&one.identifier, came)) {
+        if shared.queue.put(came.words, came.at) {
             CORE.threads.wakeup(shared.thread.load(Relaxed));
         } else {
             shared.numbers().for_each(lost);
@@ -191,11 +191,8 @@ extern "C" fn scatter(index: u64) -> ! {
     loop {
         while let Some((words, at)) = shared.queue.oldest() {
             shared.queue.take();
-            if let Some(frame) = Frame::of(words) {
-                shared
-                    .numbers()
-                    .for_each(|number| can::give(number, &frame, at));
-            }
+            let give = |number| device::give(number, words, at);
+            shared.numbers().for_each(give);
         }
         CORE.threads.block(NEVER);
     }
@@ -219,14 +216,9 @@ fn send_next(number: usize) -> bool {
     let next = OUTGOING[number].with(&CORE.threads, |outgoing| {
         let outgoing = outgoing.as_mut()?;
         let message = outgoing.messages.fresh()?;
-        Some((
-            message,
-            outgoing.place,
-            outgoing.identifier,
-            outgoing.patience,
-        ))
+        Some((message, outgoing.place, outgoing.to, outgoing.patience))
     });
-    let Some((message, place, identifier, patience)) = next.ok().flatten() else {
+    let Some((message, place, to, patience)) = next.ok().flatten() else {
         return false;
     };
     if message.is_end() {
@@ -234,7 +226,7 @@ fn send_next(number: usize) -> bool {
         return true;
     }
     OVER.fetch_and(!(1 << number), Relaxed);
-    if can::write(message.data, identifier, patience) {
+    if device::write(message.data, to, patience) {
         watch::left(&place, &message, None);
     } else {
         lost(number);

@@ -12,7 +12,8 @@ pub(crate) use shared::{
 };
 pub(crate) use wiring::{Common, build, connected};
 
-use crate::{CORE, Failure, LOAD, can, profile, share, through, watch};
+use crate::device::{self, To};
+use crate::{CORE, Failure, LOAD, profile, share, through, watch};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
@@ -36,7 +37,7 @@ enum Source {
     /// The clock, every so many ticks.
     Timer(u64),
     /// The CAN controller: each frame, or the newest that came since the last job.
-    Can(Kept),
+    Device(Kept),
 }
 
 /// What of a device's messages is kept for a first stage, as of others' in the buffers of its pipe.
@@ -51,7 +52,7 @@ enum Sink {
     Stages,
     Nothing,
     Trace,
-    Can,
+    Device,
 }
 
 /// Who is told of a message in a buffer.
@@ -242,7 +243,9 @@ impl Running {
     /// nobody's.
     fn await_start(&self) {
         CORE.threads.sleep_until(start_of(self.plan.pipe));
-        while matches!(self.plan.source, Source::Can(_)) && can::read(self.plan.number).is_some() {}
+        while matches!(self.plan.source, Source::Device(_))
+            && device::read(self.plan.number).is_some()
+        {}
     }
 
     /// The end is never dropped: who reads makes room as long as there is something to read, and is there.
@@ -301,7 +304,7 @@ impl Running {
     /// When the oldest message came that waits in a queue or a ring.
     fn waiting(&mut self) -> Option<u64> {
         match self.plan.source {
-            Source::Can(_) => can::waiting(self.plan.number),
+            Source::Device(_) => device::waiting(self.plan.number),
             _ => self.work.waiting(),
         }
     }
@@ -309,7 +312,7 @@ impl Running {
     /// The last frame that waits behind one that was read: in four slots each would have overwritten the one before.
     fn newest(&mut self, oldest: ([u64; 2], u64)) -> ([u64; 2], u64) {
         let mut newest = oldest;
-        while let Some(later) = can::read(self.plan.number) {
+        while let Some(later) = device::read(self.plan.number) {
             self.work.pass_over();
             newest = later;
         }
@@ -322,7 +325,7 @@ impl Running {
         let source = match self.plan.source {
             Source::Stages => None,
             Source::Timer(_) => Some(([self.work.entered() + 1, arrival], arrival)),
-            Source::Can(kept) => match can::read(self.plan.number) {
+            Source::Device(kept) => match device::read(self.plan.number) {
                 None => return false,
                 Some(oldest) if kept == Kept::Newest => Some(self.newest(oldest)),
                 read => read,
@@ -377,7 +380,7 @@ impl Running {
     fn send(&mut self, message: &mut Message) {
         match self.plan.sink {
             Sink::Stages => self.pass(message),
-            Sink::Can if !self.write(message.data) => {
+            Sink::Device if !self.write(message.data) => {
                 self.shared.dropped.fetch_add(1, Relaxed);
             }
             sink => {
@@ -388,8 +391,7 @@ impl Running {
     }
 
     fn write(&self, data: [u64; 2]) -> bool {
-        let [_, identifier] = self.plan.stage.identifiers;
-        can::write(data, identifier, self.plan.period)
+        device::write(data, To::of(&self.plan.stage), self.plan.period)
     }
 
     /// To the stages behind; waits for room in a ring for a period, no longer, and not for who is not there: when that one is, what had

@@ -6,7 +6,7 @@
 use crate::control::{self, Shell};
 use crate::stage::{self, STAGES};
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::{CORE, Failure, can, planner, profile, say};
+use crate::{CORE, Failure, device, planner, profile, say};
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_abi::{name_text, repository};
 use bulkhead_component::clock::{self, ticks};
@@ -307,7 +307,7 @@ impl Recorder {
                 tell_stage(pipe.name(), index, stage::shared(number));
             }
         }
-        can::tell();
+        device::tell();
         let unnoted = UNNOTED.load(Relaxed);
         if unnoted > 0 {
             say!("{unnoted} messages left unrecorded");

@@ -40,6 +40,8 @@ pub(crate) struct EndpointDraft {
     pub(crate) sharers: Field<u64>,
     pub(crate) distance: Field<u64>,
     pub(crate) identifier: Field<u64>,
+    /// Of a network card.
+    pub(crate) address: Field<String>,
     /// In Linux: the controller, and the longest that its kernel takes.
     pub(crate) device: Field<String>,
     pub(crate) latency: Field<u64>,
@@ -87,6 +89,7 @@ impl EndpointDraft {
             sharers: section.number("sharers"),
             distance: section.number("distance"),
             identifier: section.number("identifier"),
+            address: section.text("address"),
             device: section.text("device"),
             latency: section.number("latency"),
             name: section.name,

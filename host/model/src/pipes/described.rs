@@ -3,6 +3,7 @@
 //! Each pipe is solved beside all VCPUs of the cores involved, those of the other pipes among them. A later
 //! pipe can take from an earlier one: then that is solved anew, until all hold beside each other.
 
+use super::card::{self, AtCard};
 use super::crossing::{self, Crossing};
 use super::ends::{End, Half, LinuxEnd, Served, endpoints, half_of, linux_end};
 use super::{Decisions, Function, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
@@ -63,8 +64,10 @@ pub struct Place {
     pub io: Option<String>,
     /// The endpoint it writes, `trace`, `null` or nothing.
     pub sink: Option<String>,
-    /// CAN identifiers of what it reads and writes.
+    /// CAN identifiers, or ports, of what it reads and writes.
     pub identifiers: [Option<u16>; 2],
+    /// At a network card: what it needs there.
+    pub at_card: Option<AtCard>,
     /// What is done when a job uses up its budget.
     pub on_overrun: OnOverrun,
     /// What takes its place where nothing comes from another partition.
@@ -142,6 +145,7 @@ struct Owner<'p> {
     /// Of functions that name none: the first; in Linux the last, so that its own work can keep to the first.
     usual_core: u64,
     ends: Vec<End<'p>>,
+    draft: &'p PartitionDraft,
 }
 
 impl<'p> Owner<'p> {
@@ -233,6 +237,7 @@ impl<'d> Described<'d> {
                 false => 0,
             },
             ends,
+            draft: partition,
         };
         let mut functions = partition.functions.iter();
         functions.try_for_each(|function| self.function(&owner, function))
@@ -320,7 +325,11 @@ impl<'d> Described<'d> {
             io: halves.first().map(|half| half.io.clone()),
             source: owner.local(&function.reads),
             sink: owner.local(&function.writes),
-            identifiers: [source, sink].map(|end| Some(end?.1.identifier.given()?.value as u16)),
+            identifiers: [source, sink].map(|end| identifier(end?.1)),
+            at_card: card::at_card(
+                owner.draft,
+                [source, sink].map(|end| end.map(|(path, end, _)| (path.as_str(), *end))),
+            ),
             on_overrun: function.on_overrun.or(OnOverrun::default())?,
             fallback: function.fallback.value(),
             wcmt_ns: self
@@ -499,6 +508,12 @@ impl<'d> Described<'d> {
         crossing::find(&mut pipes, self.draft.channels.len());
         pipes
     }
+}
+
+/// The CAN identifier or the port of an endpoint.
+fn identifier(endpoint: &EndpointDraft) -> Option<u16> {
+    let port = card::address(endpoint).map(|address| address.port());
+    port.or_else(|| Some(endpoint.identifier.given()?.value as u16))
 }
 
 /// What stands in the pipes, as far as it can be read.

@@ -3,6 +3,7 @@
 //! The file's names become indices here; the library in `lib/tpipe` solves pipelines over the result.
 
 mod apart;
+pub(crate) mod card;
 pub(crate) mod crossing;
 pub(crate) mod described;
 pub(crate) mod ends;

@@ -207,6 +207,14 @@ pub(super) const KEYS: &[Key] = &[
         example: "identifier = 0x140",
     },
     Key {
+        path: "partition.*.component.*.endpoint.*.address",
+        shape: Shape::Text,
+        presence: RequiredByRule,
+        meaning: "Of a network card, `IPV4:PORT`: where stages write, the receiver's; of all other endpoints the card's own, with the \
+                  port at which datagrams come. A datagram is 16 bytes, a message's two words, little-endian.",
+        example: "address = \"10.0.2.15:5000\"",
+    },
+    Key {
         path: "partition.*.endpoint",
         shape: Shape::Named,
         presence: Default("none"),

@@ -26,13 +26,13 @@ pub(crate) struct Given<'a> {
     pub(crate) shared: &'a SharedPages,
 }
 
-/// A component with its memory and its page about itself.
+/// A component with its memory and its page about itself; of a scheduler also the pool of pages that it makes threads of: the first, and how many.
 pub(crate) fn one(
     first: &mut First,
     archive: Checked<'_>,
     component: &Component<'_>,
     given: &Given<'_>,
-) -> Result<Slots, Status> {
+) -> Result<(Slots, [u64; 2]), Status> {
     let Given { page, pulses, .. } = *given;
     let info = &page.info;
     let wiring = component.wiring;
@@ -44,6 +44,7 @@ pub(crate) fn one(
     let mut about = ComponentInfo::new_zeroed();
     describe(&mut about, archive, component, info);
     let mine = |part| component.owns(part);
+    let mut pool = [0; 2];
     if mine(Part::Console) {
         about.guest.console_out = space.window(first, info.console_out, Rights::Write)?;
         about.guest.console_in = space.window(first, info.console_in, Rights::Write)?;
@@ -67,6 +68,9 @@ pub(crate) fn one(
             let address = space.memory(first, first::ARCHIVE, [page, pages], Rights::Read)?;
             about.timing = [address, pages * PAGE_SIZE];
         }
+        let pages = u64::from(wiring.memory_pages);
+        pool = [first.pages(pages), pages];
+        lies_at(first, pool[0], &mut about);
     } else if wiring.memory_pages != 0 {
         memory(first, &slots, component, &mut about)?;
     }
@@ -84,7 +88,7 @@ pub(crate) fn one(
         }
     }
     publish(first, &slots, &about)?;
-    Ok(slots)
+    Ok((slots, pool))
 }
 
 /// The heartbeat's word and those of the other cores in who owns it; in their schedulers, the word of their core. What
@@ -151,15 +155,19 @@ fn memory(
     );
     about.guest.memory = [start, pages * PAGE_SIZE];
     let number = first.pages(pages);
-    // Until now what the function calls guest-physical address 0.
-    let from = &mut about.function.memory;
-    *from = from.wrapping_add(first.guest_physical(number));
+    lies_at(first, number, about);
     for page in 0..pages {
         let index = (start - IMAGE) / PAGE_SIZE + page;
         let words = [index, first::MEMORY, number + page, Rights::Write as u64];
         call(slots.pages[2], Operation::Map, words)?;
     }
     Ok(())
+}
+
+/// A component's memory begins with that page: what its function calls it. Until now that is what the function calls guest-physical address 0.
+fn lies_at(first: &First, number: u64, about: &mut ComponentInfo) {
+    let from = &mut about.function.memory;
+    *from = from.wrapping_add(first.guest_physical(number));
 }
 
 /// What a component has of all that is shared, each with its first page.

@@ -227,11 +227,11 @@ impl Builder {
             pulses: &self.pulses,
             shared: &self.shared,
         };
-        let slots = one(first, self.archive, component, &given)?;
+        let (slots, pool) = one(first, self.archive, component, &given)?;
         keep(component_slot, slots.component)?;
         keep(leaf, slots.leaf)?;
         let scb = match component.is(Role::Scheduler) {
-            true => first.furnish(&slots, component.wiring.memory_pages.into())?,
+            true => first.furnish(&slots, pool)?,
             false => 0,
         };
         // Behind what it refers to.

@@ -68,7 +68,10 @@ fn serve(own: &Own, known: &mut Counters) {
     let before = *known;
     PORT.serve(known, |frame, at| {
         COUNTS[RECEIVED].fetch_add(1, Relaxed);
-        let dropped = QUEUES.iter().filter(|queue| !queue.put(frame, at)).count();
+        let dropped = QUEUES
+            .iter()
+            .filter(|queue| !queue.put(frame.words(), at))
+            .count();
         COUNTS[DROPPED].fetch_add(dropped as u64, Relaxed);
     });
     if *known == before {

@@ -2,7 +2,7 @@
 //!
 //! Argument words: `period_us=N`, from message to message, each up to a tenth later as chance has it; 0: none
 //! are sent. `burst=N`, `burst_us=N`: so many messages at once, so often. `gap_us=N`: between the messages of a burst.
-//! Each message carries the tick at which it was sent. Once a second the answers are reported: the longest and the
+//! `bytes=N` of a message, 16 to 64 (64). Each message carries the tick at which it was sent. Once a second the answers are reported: the longest and the
 //! average time, of those apart that were sent in bursts, in nanoseconds.
 #![no_std]
 #![no_main]
@@ -26,8 +26,9 @@ bulkhead_component::component!(run);
 const ADDRESS: [u8; 4] = [10, 0, 2, 16];
 const PORT: u16 = 4007;
 const ECHO: ([u8; 4], u16) = ([10, 0, 2, 15], 7);
-/// Bytes of a message: its kind, and when it was sent.
+/// Bytes of a message at most, and at least: its kind, and when it was sent.
 const BYTES: usize = 64;
+const LEAST: usize = 16;
 /// Any will do; the same gives the same run.
 const SEED: u64 = 0x7;
 
@@ -46,6 +47,7 @@ static PERIOD: AtomicU64 = AtomicU64::new(0);
 static BURST: AtomicU64 = AtomicU64::new(0);
 static GAP: AtomicU64 = AtomicU64::new(0);
 static MESSAGES: AtomicU64 = AtomicU64::new(0);
+static LENGTH: AtomicU64 = AtomicU64::new(0);
 
 fn run(mut first: First) -> ! {
     if let Err(problem) = start(&mut first) {
@@ -67,6 +69,8 @@ fn start(first: &mut First) -> Result<(), Problem> {
     BURST.store(ns("burst_us"), Relaxed);
     GAP.store(ns("gap_us"), Relaxed);
     MESSAGES.store(argument(info, "burst").unwrap_or(0), Relaxed);
+    let length = argument(info, "bytes").unwrap_or(BYTES as u64);
+    LENGTH.store(length.clamp(LEAST as u64, BYTES as u64), Relaxed);
     THREADS.prepare(first)?;
     let [function, ..] = &page.functions;
     let card = bulkhead_net::open(first, function)?;
@@ -155,7 +159,8 @@ impl Worker<'_> {
             place.copy_from_slice(&word.to_le_bytes());
         }
         let (address, port) = ECHO;
-        let sent = self.udp.send(&message, peer(address, port));
+        let message = message.get(..length()).unwrap_or_default();
+        let sent = self.udp.send(message, peer(address, port));
         self.kinds[kind].sent += u64::from(sent);
     }
 
@@ -163,7 +168,10 @@ impl Worker<'_> {
     fn take(&mut self) {
         let mut message = [0; BYTES];
         while self.udp.take() {
-            while let Some((BYTES, _)) = self.udp.receive(&mut message) {
+            while let Some((received, _)) = self.udp.receive(&mut message) {
+                if received != length() {
+                    continue;
+                }
                 let mut words = message.chunks_exact(8).map(|bytes| {
                     let bytes = bytes.try_into().unwrap_or([0; 8]);
                     u64::from_le_bytes(bytes)
@@ -184,6 +192,11 @@ impl Worker<'_> {
             kind.answers.print(kind.name);
         }
     }
+}
+
+/// Bytes of a message.
+fn length() -> usize {
+    LENGTH.load(Relaxed) as usize
 }
 
 extern "C" fn work(_: u64) -> ! {

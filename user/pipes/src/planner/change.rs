@@ -9,7 +9,7 @@ use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::through::COMING;
 use crate::watch::{self, PAUSE_NS};
-use crate::{CORE, can, say, share};
+use crate::{CORE, device, say, share};
 use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
 use bulkhead_abi::repository::MAX_FLOW;
 use bulkhead_abi::{name_field, name_text};
@@ -157,7 +157,7 @@ impl Planner {
             return Err(Stopped::Program(stage));
         }
         let mut stages = self.stages(&solved);
-        let missing = stages.position(|stage| can::uses(&stage) && !can::is_open());
+        let missing = stages.position(|stage| device::uses(&stage) && !device::is_open());
         if let Some(stage) = missing {
             return Err(Stopped::Device(stage));
         }
@@ -290,12 +290,27 @@ impl Planner {
                 buffer: stage.buffer as u32,
                 on_overrun: function.on_overrun,
                 identifiers: function.identifiers,
-                reserved: 0,
+                addresses: function.addresses,
+                port: function.port,
+                distance_ns: match function.addresses {
+                    [0, _] => 0,
+                    _ => Self::distance(solved, ends[0]),
+                },
                 wcet_ns: function.wcet_ns,
                 capacity_ns: stage.capacity,
                 period_ns: stage.period,
             })
         })
+    }
+
+    /// The distance that is promised of what a stage reads over a network: its endpoint's, or as the pipe takes it.
+    fn distance(solved: &Solved, source: Option<&bulkhead_abi::repository::Device>) -> u64 {
+        let declared = source.map_or(0, |device| device.distance_ns);
+        match (solved.buffering, declared) {
+            (Buffering::FourSlot, _) => 0,
+            (Buffering::Fifo, 0) => solved.interval,
+            (Buffering::Fifo, declared) => declared,
+        }
     }
 
     fn start(&mut self, change: &Change<'_>, plan: &Plan) {
@@ -348,8 +363,8 @@ impl Planner {
         }
         entry
             .here()
-            .for_each(|(number, stage)| can::attach(number, &stage));
-        can::work_for_most_important(&self.timing);
+            .for_each(|(number, stage)| device::attach(number, &stage));
+        device::work_for_most_important(&self.timing);
         self.keep(plan.number, change.typed.flow);
         promise(&plan.promises);
         let first = stage::begin(plan.number, &entry);
@@ -386,10 +401,10 @@ impl Planner {
         let id = self.ids.get(number).copied().unwrap_or(0);
         self.end_across(number, id);
         tell_end(pipe);
-        pipe.numbers().for_each(can::detach);
+        pipe.numbers().for_each(device::detach);
         memory::release(number);
         table::set(number, None);
-        can::work_for_most_important(&self.timing);
+        device::work_for_most_important(&self.timing);
         if let Some(text) = self.texts.get_mut(number) {
             *text = None;
         }

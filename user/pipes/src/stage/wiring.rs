@@ -3,6 +3,7 @@
 use super::shared::{self, STAGES};
 use super::{Computed, Fed, Kept, Peer, Plan, Sink, Source};
 use crate::crossing::{self, End};
+use crate::device::To;
 use crate::table::{self, Entry, PIPES};
 use crate::through::Across;
 use crate::{Failure, memory, share};
@@ -210,8 +211,8 @@ fn source(pipe: &Pipe, stage: &Stage) -> Source {
         _ if stage.from != 0 => Source::Stages,
         "timer" | "" if pipe.fifo == 0 => Source::Timer(ticks(stage.period_ns)),
         "timer" | "" => Source::Timer(ticks(pipe.interval_ns)),
-        _ if pipe.fifo == 0 => Source::Can(Kept::Newest),
-        _ => Source::Can(Kept::Each),
+        _ if pipe.fifo == 0 => Source::Device(Kept::Newest),
+        _ => Source::Device(Kept::Each),
     }
 }
 
@@ -220,7 +221,7 @@ fn sink(stage: &Stage, last: bool) -> Sink {
         _ if !last || stage.scatter[1] != NONE => Sink::Stages,
         "" | "null" => Sink::Nothing,
         "trace" => Sink::Trace,
-        _ => Sink::Can,
+        _ => Sink::Device,
     }
 }
 
@@ -262,7 +263,7 @@ fn leave_to_gatherer(
     let outgoing = share::Outgoing {
         messages,
         place: plan.place(),
-        identifier: plan.stage.identifiers[1],
+        to: To::of(&plan.stage),
         patience: plan.period,
     };
     share::leave(plan.number, outgoing);

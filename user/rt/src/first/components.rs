@@ -180,17 +180,18 @@ impl First {
         packed: &Packed,
         [parent, index, time, pages]: [u64; 4],
     ) -> Result<[u64; 3], Status> {
-        let scb = self.furnish(made, pages)?;
+        let pool = [self.pages(pages), pages];
+        let scb = self.furnish(made, pool)?;
         let made = [made.component, made.leaf, scb];
         self.schedule_in(made, packed, [parent, index, time])
     }
 
-    /// Gives a component that was made itself and `pages` pages, to make threads of; the page of its SCB.
+    /// Gives a component that was made itself and a `pool` of pages, to make threads of: the first of them, and how many; the page of its SCB.
     /// The rest is [`First::schedule_in`]'s, on the core that it schedules.
     ///
     /// # Errors
     /// The kernel's refusal.
-    pub fn furnish(&mut self, made: &Component, pages: u64) -> Answer {
+    pub fn furnish(&mut self, made: &Component, [start, pages]: [u64; 2]) -> Answer {
         let [.., last] = made.pages;
         let scb = self.page();
         map_in(last, SCB_ADDRESS, scb)?;
@@ -204,8 +205,7 @@ impl First {
         ] {
             call(made.leaf, Operation::Copy, [place, from])?;
         }
-        let memory = [first::MEMORY, first::MEMORY, self.page, pages];
-        self.page += pages;
+        let memory = [first::MEMORY, first::MEMORY, start, pages];
         call(made.leaf, Operation::Copy, memory)?;
         Ok(scb)
     }

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, KindDraft, PartitionDraft};
-use crate::pipes::described::local_name;
+use crate::pipes::card;
 use crate::pipes::ends::{endpoints, is_io};
 use crate::system::Span;
 use bulkhead_abi::pipe::MAX_SHARED;
@@ -31,7 +31,7 @@ pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'stati
     let mut servers = Vec::new();
     for (path, endpoint) in endpoints(partition) {
         if let Some(name) = endpoint.vcpu.given() {
-            if is_read(partition, &path) {
+            if card::is_read(partition, &path) {
                 found.extend(divided(&mut servers, &path, name));
             }
             let mut tasks = partition.tasks.iter();
@@ -76,15 +76,6 @@ pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'stati
         }
     }
     found
-}
-
-fn is_read(partition: &PartitionDraft, path: &str) -> bool {
-    let mut readers = partition.functions.iter();
-    let owner = &partition.name.value;
-    readers.any(|function| {
-        let read = function.reads.given();
-        read.is_some_and(|read| local_name(owner, &read.value) == path)
-    })
 }
 
 /// A component drives one device, and what comes there interrupts one VCPU.

@@ -1,5 +1,6 @@
 //! Rules about pipes, their functions and endpoints
 
+pub(crate) mod endpoint_address;
 pub(crate) mod endpoint_device;
 pub(crate) mod endpoint_sharers;
 pub(crate) mod endpoint_vcpu;
@@ -44,6 +45,7 @@ pub(super) const RULES: &[&Rule] = &[
     &endpoint_vcpu::RULE,
     &endpoint_device::RULE,
     &endpoint_sharers::RULE,
+    &endpoint_address::RULE,
     &pipe_syntax::RULE,
     &pipe_function::RULE,
     &pipe_buffering::RULE,
@@ -69,6 +71,7 @@ pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
         && function_endpoint::unknown(partition).next().is_none()
         && endpoint_vcpu::problems(partition).is_empty()
         && endpoint_device::is_sound(partition)
+        && endpoint_address::is_sound(partition)
 }
 
 /// Reports the misfits that are one rule's.

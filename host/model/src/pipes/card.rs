@@ -1,0 +1,86 @@
+//! Endpoints of a network card: an address and a port each
+//!
+//! Where an endpoint is written, those of the receiver; all others of a component say the card's own address, one for all of them.
+
+use super::described::local_name;
+use crate::document::At;
+use crate::draft::{ComponentDraft, EndpointDraft, PartitionDraft};
+use std::net::SocketAddrV4;
+
+/// Ports that are none.
+const NO_PORTS: [u16; 2] = [0, bulkhead_abi::pipe::ANY];
+
+/// An address to which datagrams go that are for one receiver, and a port.
+pub(crate) fn parse(text: &str) -> Option<SocketAddrV4> {
+    let address: SocketAddrV4 = text.parse().ok()?;
+    let ip = address.ip();
+    let one = !ip.is_unspecified() && !ip.is_multicast() && !ip.is_broadcast();
+    (one && !NO_PORTS.contains(&address.port())).then_some(address)
+}
+
+/// The address of an endpoint, if it says one.
+pub(crate) fn address(endpoint: &EndpointDraft) -> Option<SocketAddrV4> {
+    parse(&endpoint.address.given()?.value)
+}
+
+/// Whether a function of the partition writes the endpoint of that path.
+pub(crate) fn is_written(partition: &PartitionDraft, path: &str) -> bool {
+    is_named(partition, path, 1)
+}
+
+/// Whether one reads it.
+pub(crate) fn is_read(partition: &PartitionDraft, path: &str) -> bool {
+    is_named(partition, path, 0)
+}
+
+fn is_named(partition: &PartitionDraft, path: &str, end: usize) -> bool {
+    partition.functions.iter().any(|function| {
+        let named = function.ends()[end].given();
+        named.is_some_and(|named| local_name(&partition.name.value, &named.value) == path)
+    })
+}
+
+/// Endpoints of a component that say the address of its card.
+pub(crate) fn own<'d>(
+    partition: &'d PartitionDraft,
+    component: &'d ComponentDraft,
+) -> impl Iterator<Item = (&'d At<String>, SocketAddrV4)> {
+    let ends = component.endpoints.iter().filter(|end| {
+        let path = format!("{}.{}", component.name.value, end.name.value);
+        !is_written(partition, &path)
+    });
+    ends.filter_map(|end| Some((end.address.given()?, address(end)?)))
+}
+
+/// What a stage needs at a network card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtCard {
+    /// The card's own IPv4 address, and the receiver's, as numbers; 0: none.
+    pub addresses: [u32; 2],
+    /// The port that it sends from: that of the first endpoint which says the card's address.
+    pub port: u16,
+    /// Shortest distance of what it reads, if one is described, nanoseconds.
+    pub distance_ns: Option<u64>,
+}
+
+/// That of a function that reads and writes such endpoints, by their paths.
+pub(super) fn at_card(
+    partition: &PartitionDraft,
+    ends: [Option<(&str, &EndpointDraft)>; 2],
+) -> Option<AtCard> {
+    let number = |address: SocketAddrV4| u32::from(*address.ip());
+    let (path, _) = ends
+        .iter()
+        .flatten()
+        .find(|(_, end)| address(end).is_some())?;
+    let driver = path.split('.').next();
+    let mut components = partition.components.iter();
+    let component = components.find(|one| Some(one.name.value.as_str()) == driver);
+    let (_, own) = own(partition, component?).next()?;
+    let receiver = ends[1].and_then(|(_, end)| address(end));
+    Some(AtCard {
+        addresses: [number(own), receiver.map_or(0, number)],
+        port: own.port(),
+        distance_ns: ends[0].and_then(|(_, end)| Some(end.distance.given()?.value)),
+    })
+}

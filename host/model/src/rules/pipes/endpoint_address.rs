@@ -1,0 +1,115 @@
+//! Endpoints of a network card have addresses, and no others
+
+use crate::diagnostic::Report;
+use crate::document::At;
+use crate::draft::{ComponentDraft, Draft, EndpointDraft, PartitionDraft, items};
+use crate::pipes::card::{self, parse};
+use crate::system::Span;
+
+crate::rules::rule! {
+    Error, "endpoint-address",
+    "an endpoint of a network card has an `address`, and the card has one",
+    "What pipes send and receive over a network is a UDP datagram of 16 bytes, a message's two words. Where a stage writes, the address is the \
+     receiver's; all other endpoints of the component say the card's own. Anybody on the wire may send to it: what comes closer together than the \
+     endpoint's `distance` is dropped, and the I/O VCPU's share is all that a flood takes.",
+    check
+}
+
+/// The kind of device that components can drive so.
+const CARD: &str = "virtio-net";
+
+/// Where, what is wrong, and what to do.
+type Problem = (Span, String, String);
+
+fn check(draft: &Draft, report: &mut Report) {
+    for partition in &draft.partitions {
+        for component in &partition.components {
+            let ends = component.endpoints.iter();
+            let problems = ends.filter_map(|end| {
+                malformed(end).or_else(|| misplaced(draft, partition, component, end))
+            });
+            let all = problems.chain(divided(partition, component));
+            for (span, message, help) in all {
+                report.add(RULE.at(&span, message).help(help));
+            }
+        }
+    }
+}
+
+/// Whether all addresses of a partition's endpoints are some.
+pub(super) fn is_sound(partition: &PartitionDraft) -> bool {
+    let mut components = partition.components.iter();
+    components.all(|component| {
+        let mut ends = component.endpoints.iter();
+        ends.all(|end| malformed(end).is_none()) && divided(partition, component).is_none()
+    })
+}
+
+fn malformed(end: &EndpointDraft) -> Option<Problem> {
+    let address = end.address.given()?;
+    if parse(&address.value).is_none() {
+        let message = format!("`{}` is no address of one host and port", address.value);
+        let help = "for example `address = \"10.0.2.15:5000\"`; ports are 1 to 65534";
+        return Some((address.span.clone(), message, help.into()));
+    }
+    let identifier = end.identifier.given()?;
+    let message = format!("`{}` has an address and an identifier", end.name.value);
+    let help = "a network card has addresses, a CAN controller identifiers: leave one of them out";
+    Some((identifier.span.clone(), message, help.into()))
+}
+
+fn misplaced(
+    draft: &Draft,
+    partition: &PartitionDraft,
+    component: &ComponentDraft,
+    end: &EndpointDraft,
+) -> Option<Problem> {
+    let owned = |name: &At<String>| items(&component.owns).any(|own| own.value == name.value);
+    let mut devices = draft.functions(partition).filter(|(name, _)| owned(name));
+    let driven = devices.next();
+    let kind = driven.and_then(|(_, device)| device.kind.given());
+    let is_card = kind.is_some_and(|kind| kind.value == CARD);
+    let (owner, name) = (&component.name.value, &end.name.value);
+    match (end.address.given(), is_card) {
+        (Some(address), false) => Some((
+            address.span.clone(),
+            match driven {
+                Some((device, _)) => format!("`{}` is no network card that it can drive", device.value),
+                None => format!("`{owner}` drives no network card"),
+            },
+            format!("have `{owner}` own a device of kind `{CARD}`"),
+        )),
+        (None, true) if end.address.is_absent() => Some((
+            end.name.span.clone(),
+            format!("`{name}` is at a network card, and has no address"),
+            "give it one: where stages write, the receiver's, `address = \"10.0.2.16:5000\"`; else the card's own".into(),
+        )),
+        _ => None,
+    }
+}
+
+/// A card has one address.
+fn divided(partition: &PartitionDraft, component: &ComponentDraft) -> Option<Problem> {
+    let mut own = card::own(partition, component);
+    let Some((first, known)) = own.next() else {
+        // What is wrong with one of them is said of that one.
+        let mut ends = component.endpoints.iter();
+        let sound = ends.clone().all(|end| card::address(end).is_some());
+        let written = ends.find_map(|end| end.address.given()).filter(|_| sound)?;
+        let owner = &component.name.value;
+        return Some((
+            written.span.clone(),
+            format!("nobody says what address the card of `{owner}` has"),
+            "add an endpoint that no stage writes, with the card's own address".into(),
+        ));
+    };
+    let (other, _) = own.find(|(_, other)| other.ip() != known.ip())?;
+    Some((
+        other.span.clone(),
+        format!(
+            "the card has the address `{}`, and `{}`",
+            other.value, first.value
+        ),
+        "the card has one address, with a port for each endpoint that is read".into(),
+    ))
+}

@@ -1,0 +1,163 @@
+//! A network card: a UDP datagram of two words is a message
+//!
+//! Frames are looked at by the bottom half, in as many steps as they are long, and forgotten. Hardware addresses of receivers are learned from what comes from there;
+//! until then frames go to everybody on the wire, so that no message waits for a question to be answered.
+
+use crate::device::Came;
+use crate::{CORE, Failure};
+use bulkhead_abi::guest::Function;
+use bulkhead_abi::pipe::{MAX_SHARED, Stage};
+use bulkhead_component::first::Timing;
+use bulkhead_component::{First, clock, println};
+use bulkhead_datagram::{Datagram, EVERYBODY, Heard, Station, answer, frame, hear};
+use bulkhead_net::{Incoming, Opened, Outgoing, drive_from};
+use bulkhead_slite::Mutex;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Bytes of a frame that are looked at: those of a datagram with the longest header.
+const LOOKED_AT: usize = 128;
+
+/// The half that receives, until the bottom half has it, and the half that sends.
+static INCOMING: Mutex<Option<Incoming<'static, Opened>>> = Mutex::new(None);
+static OUTGOING: Mutex<Option<Outgoing<'static, Opened>>> = Mutex::new(None);
+/// The card's own addresses, and the port it sends from.
+static OWN: Mutex<Option<(Station, u16)>> = Mutex::new(None);
+/// Receivers, and what is known of where they are, plus 1; 0: nothing.
+static RECEIVERS: [(AtomicU32, AtomicU64); MAX_SHARED] =
+    [const { (AtomicU32::new(0), AtomicU64::new(0)) }; MAX_SHARED];
+/// Datagrams that were none, and frames that the card did not take.
+static MALFORMED: AtomicU64 = AtomicU64::new(0);
+static UNSENT: AtomicU64 = AtomicU64::new(0);
+
+/// The address and the port of the card that stages use, or may, if it is one.
+pub(crate) fn station(timing: &Timing) -> Option<(u32, u16)> {
+    let described = timing.stages.iter().filter(|stage| stage.is_here());
+    let described = described.map(|stage| (stage.addresses[0], stage.port as u16));
+    let typed = timing.repository.into_iter().flat_map(|all| all.functions);
+    let typed = typed.map(|function| (function.addresses[0], function.port as u16));
+    described.chain(typed).find(|(address, _)| *address != 0)
+}
+
+/// Starts the card.
+pub(crate) fn open(
+    first: &mut First,
+    function: &Function,
+    (address, port): (u32, u16),
+) -> Result<(), Failure> {
+    let card = drive_from(first, function);
+    let card = card.map_err(|_| Failure::named("card", "no network card that has memory"))?;
+    let own = Station {
+        hardware: card.address(),
+        address: address.to_be_bytes(),
+    };
+    let (incoming, outgoing) = card.split();
+    let _kept = OWN.with(&CORE.threads, |place| *place = Some((own, port)));
+    let _kept = INCOMING.with(&CORE.threads, |place| *place = Some(incoming));
+    let _kept = OUTGOING.with(&CORE.threads, |place| *place = Some(outgoing));
+    let [a, b, c, d] = own.address;
+    println!("card: has the address {a}.{b}.{c}.{d}");
+    Ok(())
+}
+
+/// What serves its interrupts, and hands on what comes.
+pub(crate) fn server(mut hand_on: impl FnMut(&Came)) -> impl FnMut() {
+    let incoming = INCOMING.with(&CORE.threads, Option::take);
+    let own = OWN.with(&CORE.threads, |own| *own);
+    let mut both = incoming.ok().flatten().zip(own.ok().flatten());
+    move || {
+        let Some((incoming, (own, _))) = &mut both else {
+            return;
+        };
+        incoming.acknowledge();
+        let mut bytes = [0; LOOKED_AT];
+        while let Some(length) = incoming.receive(&mut bytes) {
+            take(bytes.get(..length).unwrap_or_default(), *own, &mut hand_on);
+        }
+    }
+}
+
+fn take(bytes: &[u8], own: Station, hand_on: &mut impl FnMut(&Came)) {
+    match hear(bytes, own) {
+        Heard::Datagram(from, datagram) => {
+            learn(from);
+            hand_on(&Came {
+                identifier: Some(datagram.to),
+                words: datagram.words,
+                at: clock::now(),
+            });
+        }
+        Heard::Asked(from) => {
+            learn(from);
+            let _asked_again = send(&answer(own, from));
+        }
+        Heard::Told(from) => learn(from),
+        Heard::Malformed => _ = MALFORMED.fetch_add(1, Relaxed),
+        Heard::Nothing => {}
+    }
+}
+
+/// Where a receiver is.
+fn learn(from: Station) {
+    let address = u32::from_be_bytes(from.address);
+    let mut known = RECEIVERS.iter();
+    if let Some((_, hardware)) = known.find(|(known, _)| known.load(Relaxed) == address) {
+        let [a, b, c, d, e, f] = from.hardware;
+        hardware.store(u64::from_be_bytes([0, 0, a, b, c, d, e, f]) + 1, Relaxed);
+    }
+}
+
+/// A stage writes to a receiver: from now on it is learned where that is.
+pub(crate) fn attach(stage: &Stage) {
+    let [_, receiver] = stage.addresses;
+    let mut places = RECEIVERS.iter().map(|(address, _)| address);
+    if receiver != 0
+        && let Some(place) = places.find(|one| [0, receiver].contains(&one.load(Relaxed)))
+    {
+        place.store(receiver, Relaxed);
+    }
+}
+
+fn whereabouts(address: u32) -> [u8; 6] {
+    let mut known = RECEIVERS.iter();
+    let known = known.find(|(known, _)| known.load(Relaxed) == address);
+    let hardware = known.and_then(|(_, hardware)| hardware.load(Relaxed).checked_sub(1));
+    hardware.map_or(EVERYBODY, |hardware| {
+        let [_, _, a, b, c, d, e, f] = hardware.to_be_bytes();
+        [a, b, c, d, e, f]
+    })
+}
+
+fn send(frame: &[u8]) -> bool {
+    let sent = OUTGOING.with(&CORE.threads, |card| {
+        card.as_mut().is_some_and(|card| card.send(frame).is_ok())
+    });
+    let sent = sent.unwrap_or(false);
+    UNSENT.fetch_add((!sent).into(), Relaxed);
+    sent
+}
+
+/// Sends a message; `false` where the card has no room.
+pub(crate) fn write(words: [u64; 2], port: u16, address: u32) -> bool {
+    let Ok(Some((own, from))) = OWN.with(&CORE.threads, |own| *own) else {
+        return false;
+    };
+    let to = Station {
+        hardware: whereabouts(address),
+        address: address.to_be_bytes(),
+    };
+    let datagram = Datagram {
+        from,
+        to: port,
+        words,
+    };
+    send(&frame(own, to, &datagram))
+}
+
+/// Says what went wrong, if anything did.
+pub(crate) fn tell() {
+    let [malformed, unsent] = [&MALFORMED, &UNSENT].map(|count| count.load(Relaxed));
+    if malformed + unsent > 0 {
+        println!("card: malformed={malformed} unsent={unsent}");
+    }
+}
