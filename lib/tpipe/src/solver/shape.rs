@@ -89,6 +89,7 @@ impl<const N: usize> Limits<N> {
                 count: 0,
                 shortest: Time::MAX,
                 first: Time::MAX,
+                distance: Time::MAX,
                 joined: false,
             }; N],
         }
@@ -97,12 +98,16 @@ impl<const N: usize> Limits<N> {
     /// The longest period of a stage, given those before it.
     pub(super) fn most(&self, bound: &Bound<'_, N>, stage: usize) -> Time {
         match (self.required.flow, bound.pipeline.stages()[stage].from) {
-            (Flow::Throughput(throughput), _) => throughput.interval_ns(),
-            (Flow::Loss(loss), SOURCE) => {
-                let source = bound.function(stage).source;
-                let distance = source.and_then(|device| bound.repository.devices[device].distance);
-                distance.map_or(Time::MAX, |distance| slower(distance, loss.0))
+            (Flow::Throughput(throughput), from) => {
+                let interval = throughput.interval_ns();
+                match (self.cautious, from) {
+                    (false, _) => interval,
+                    // Messages come as often as devices bring them, however few are required.
+                    (true, SOURCE) => interval.min(distance(bound, stage)),
+                    (true, from) => interval.min(self.junctions[usize::from(from) - 1].distance),
+                }
             }
+            (Flow::Loss(loss), SOURCE) => slower(distance(bound, stage), loss.0),
             (Flow::Loss(loss), from) => {
                 let before = self.junctions[usize::from(from) - 1];
                 let misses = before.count > 1 || bound.crosses(stage);
@@ -121,18 +126,21 @@ impl<const N: usize> Limits<N> {
     /// Goes on behind a stage.
     pub(super) fn settle(&mut self, bound: &Bound<'_, N>, stage: usize, period: Time) {
         let crosses = bound.crosses(stage);
+        let brought = distance(bound, stage);
         let stage = &bound.pipeline.stages()[stage];
-        let (first, joined) = match stage.from {
-            SOURCE => (period, false),
+        let (first, distance, joined) = match stage.from {
+            SOURCE => (period, brought, false),
             from => {
                 let before = self.junctions[usize::from(from) - 1];
-                (before.first, before.joined || before.count > 1 || crosses)
+                let joined = before.joined || before.count > 1 || crosses;
+                (before.first, before.distance, joined)
             }
         };
         let slot = &mut self.junctions[usize::from(stage.to) - 1];
         slot.count += 1;
         slot.shortest = slot.shortest.min(period);
         slot.first = slot.first.min(first);
+        slot.distance = slot.distance.min(distance);
         slot.joined |= joined;
     }
 }
@@ -145,8 +153,17 @@ struct Producers {
     shortest: Time,
     /// Shortest period among the first stages before them.
     first: Time,
+    /// Shortest distance of messages that devices bring to these.
+    distance: Time,
     /// Whether a stage with several producers, or that reads by the clock, is among them or before them.
     joined: bool,
+}
+
+/// The shortest distance of messages that a device brings to a first stage, where one is declared.
+fn distance<const N: usize>(bound: &Bound<'_, N>, stage: usize) -> Time {
+    let source = bound.function(stage).source;
+    let distance = source.and_then(|device| bound.repository.devices[device].distance);
+    distance.unwrap_or(Time::MAX)
 }
 
 /// The longest period behind another at a loss: T/(1 − loss), rounded down.

@@ -262,6 +262,22 @@ fn what_cannot_be_met_says_what_can() {
     assert!(solved(&again).best.holds(), "{again}");
 }
 
+/// A device brings messages every 8 ms at the fastest, though 20 a second are enough: stages that are slower than it would fall behind.
+#[test]
+fn what_comes_faster_than_it_has_to_is_taken() {
+    let answer = solved("* CanRead | MLProcess | CanWrite [20/s, 400 ms]");
+    assert!(
+        answer.best.holds(),
+        "{:?}",
+        answer.best.assessment.violation
+    );
+    let periods = &answer.best.setting.period[..3];
+    assert!(
+        periods.iter().all(|period| *period <= 8 * MS),
+        "{periods:?}"
+    );
+}
+
 #[test]
 fn best_effort_has_default_periods() {
     let answer = solved("CanRead | MLProcess | CanWrite");
