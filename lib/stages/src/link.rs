@@ -77,14 +77,20 @@ impl Input {
 
     /// A message that was not read before.
     pub fn fresh(&mut self) -> Option<Message> {
+        self.fresh_of().map(|(message, _)| message)
+    }
+
+    /// The same, and how many were written since the one before it: itself, and those that it overwrote.
+    pub fn fresh_of(&mut self) -> Option<(Message, u64)> {
         let mut message = Message::new_zeroed();
-        let read = match self {
-            Self::Newest(reader) => reader
-                .read(message.as_mut_bytes())
-                .is_ok_and(|read| read.advanced > 0),
-            Self::Each(consumer) => consumer.try_pop(message.as_mut_bytes()).is_ok(),
+        let written = match self {
+            Self::Newest(reader) => reader.read(message.as_mut_bytes()).ok()?.advanced,
+            Self::Each(consumer) => {
+                consumer.try_pop(message.as_mut_bytes()).ok()?;
+                1
+            }
         };
-        read.then_some(message)
+        (written > 0).then_some((message, written))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::functions::{Function, Job, State};
 use crate::link::Input;
-use crate::message::{Entry, Message};
+use crate::message::{Entry, HEADS, Message};
 
 /// Inputs, and outputs, of a stage.
 pub const ENDS: usize = 4;
@@ -22,6 +22,8 @@ pub struct Work {
     ended: u64,
     /// What becomes of it without messages from another partition.
     across: Option<Across>,
+    /// Of a first stage that reads a buffer: the tick at which that was last seen to hold nothing new.
+    empty: Option<u64>,
 }
 
 /// What comes from another partition, and what is done where nothing does.
@@ -44,16 +46,6 @@ impl Across {
         let mut entered = message.entries.iter().filter(|entry| entry.at != 0);
         let before = |entry: &Entry| self.begun.is_some_and(|begun| entry.at < begun);
         is_across && !message.is_end() && entered.all(before)
-    }
-}
-
-/// A message of an input that was not read before.
-fn fresh(across: Option<&Across>, number: usize, input: &mut Input) -> Option<Message> {
-    loop {
-        let message = input.fresh()?;
-        if !across.is_some_and(|across| across.is_former(number, &message)) {
-            return Some(message);
-        }
     }
 }
 
@@ -89,6 +81,7 @@ impl Work {
             entered: 0,
             ended: 0,
             across: None,
+            empty: None,
         }
     }
 
@@ -116,9 +109,54 @@ impl Work {
         self
     }
 
+    /// The same of a first stage: messages enter where it takes them out of its inputs, which hold nothing at a tick.
+    #[must_use]
+    pub const fn entering(mut self, now: u64) -> Self {
+        self.empty = Some(now);
+        self
+    }
+
+    /// A message of an input that was not read before.
+    fn fresh(&mut self, number: usize) -> Option<Message> {
+        loop {
+            let (mut message, written) = self.inputs.get_mut(number)?.as_mut()?.fresh_of()?;
+            if let Some(empty) = self.empty {
+                self.enter(&mut message, written, empty);
+            }
+            let across = self.across.as_ref();
+            if !across.is_some_and(|across| across.is_former(number, &message)) {
+                return Some(message);
+            }
+        }
+    }
+
+    /// Numbers a message anew, and those that it overwrote. It entered when it was put: no earlier than the last look that did not
+    /// find it, since who put it may have been kept from working between its look at the clock and the buffer.
+    fn enter(&mut self, message: &mut Message, written: u64, empty: u64) {
+        self.entered += written;
+        message.entries = [Entry::default(); HEADS];
+        if let Some(entry) = message.entries.get_mut(self.head) {
+            *entry = Entry {
+                number: self.entered,
+                at: message.put.max(empty),
+            };
+        }
+    }
+
+    /// At that tick a ring before a first stage held nothing.
+    pub fn found_nothing(&mut self, at: u64) {
+        if !self.is_four_slot() {
+            self.empty = self.empty.map(|_| at);
+        }
+    }
+
     /// As [`Work::take`], of a stage that looks by the clock, which says `now`.
     pub fn look(&mut self, now: u64) -> Option<Taken> {
         let taken = self.take(None);
+        // All that four slots show was taken.
+        if taken.is_none() || self.is_four_slot() {
+            self.empty = self.empty.map(|_| now);
+        }
         let Some(across) = &mut self.across else {
             return taken;
         };
@@ -173,6 +211,7 @@ impl Work {
             return;
         };
         across.begun = across.begun.map(|_| now);
+        self.empty = self.empty.map(|_| now);
         let inputs = self.inputs.iter_mut().zip(&mut self.pending);
         for (came, (input, pending)) in across.came.iter_mut().zip(inputs) {
             if let (Some(came), Some(input)) = (came, input) {
@@ -190,13 +229,10 @@ impl Work {
 
     /// When the oldest message was put into a ring that waits there, from which it is taken out.
     pub fn waiting(&mut self) -> Option<u64> {
-        let across = self.across.as_ref();
-        let inputs = self.pending.iter_mut().zip(&mut self.inputs);
-        for (number, (place, input)) in inputs.enumerate() {
-            if place.is_none()
-                && let Some(ring @ Input::Each(_)) = input
+        for number in 0..ENDS {
+            if self.pending[number].is_none() && matches!(self.inputs[number], Some(Input::Each(_)))
             {
-                *place = fresh(across, number, ring);
+                self.pending[number] = self.fresh(number);
             }
         }
         let waiting = self.pending.iter().flatten();
@@ -215,11 +251,9 @@ impl Work {
     pub fn take(&mut self, source: Option<([u64; 2], u64)>) -> Option<Taken> {
         let mut inputs = core::mem::take(&mut self.pending);
         let mut message = Message::default();
-        let across = self.across.as_ref();
-        let places = inputs.iter_mut().zip(&mut self.inputs);
-        for (number, (place, input)) in places.enumerate() {
-            if let (true, Some(input)) = (place.is_none(), input) {
-                *place = fresh(across, number, input);
+        for (number, place) in inputs.iter_mut().enumerate() {
+            if place.is_none() {
+                *place = self.fresh(number);
             }
             if let Some(read) = &*place {
                 message.comes_from(read);
@@ -393,6 +427,44 @@ mod tests {
         [150, 151].into_iter().for_each(&mut send);
         assert!(work.waiting().is_none() && work.look(210).is_none());
         assert!(output.put(&Message::END) && work.look(220).is_none() && work.is_over());
+    }
+
+    /// A first stage that reads what comes from beyond the machine: numbers and times are its own.
+    #[test]
+    fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
+        for kind in [Kind::Newest, Kind::Each(4)] {
+            let (input, mut output) = link::make(kind, memory).expect("room");
+            let mut work = of("emit", vec![input]).across(1, 100, None).entering(100);
+            let mut send = |put| {
+                let mut sent = Message {
+                    put,
+                    data: [put, 7],
+                    ..Message::default()
+                };
+                // As another machine says it, or who carries it.
+                sent.entries[0] = Entry { number: 900, at: 1 };
+                assert!(output.put(&sent));
+            };
+            assert!(work.look(200).is_none());
+            send(250);
+            let taken = work.look(300).expect("a message");
+            let entry = taken.message.entries[0];
+            assert_eq!((entry.number, entry.at), (1, 250));
+            assert_eq!(work.compute(taken).expect("an answer").data, [250, 7]);
+            assert!(work.waiting().is_none());
+            work.found_nothing(310);
+            // Who put it looked at the clock, and was kept from working.
+            send(260);
+            let entry = work.look(400).expect("a message").message.entries[0];
+            let empty = [300, 310][usize::from(kind != Kind::Newest)];
+            assert_eq!((entry.number, entry.at), (2, empty));
+            [410, 420].into_iter().for_each(&mut send);
+            let taken = work.look(500).expect("a message");
+            let first = [4, 3][usize::from(kind != Kind::Newest)];
+            let entry = taken.message.entries[0];
+            assert_eq!(entry.number, first, "what was overwritten has a number");
+            assert_eq!(work.look(600).is_some(), kind != Kind::Newest);
+        }
     }
 
     #[test]
