@@ -67,9 +67,10 @@ pub type Function = &'static dyn Answer;
 /// A program's functions with their names, by index; nothing behind the last one.
 pub type Functions = fn(usize) -> Option<(&'static str, Function)>;
 
-const FUNCTIONS: [(&str, Function); 10] = [
+const FUNCTIONS: [(&str, Function); 11] = [
     ("sample", &source),
     ("can-read", &source),
+    ("receive", &pass),
     ("filter", &filter),
     ("ml-process", &filter),
     ("rt-fusion", &fuse),

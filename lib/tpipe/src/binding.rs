@@ -181,14 +181,19 @@ impl<'a, const N: usize> Bound<'a, N> {
         self.pipeline.stages()[stage].to == self.pipeline.sink()
     }
 
-    /// Whether a stage is fed by one of another address space.
+    /// Whether what feeds a stage is in another address space: a stage, or who serves the device that a first one reads.
     #[must_use]
     pub fn crosses(&self, stage: usize) -> bool {
-        let space = |stage| self.repository.cores[self.function(stage).core].space;
+        let on = |core: usize| self.repository.cores[core].space;
+        let space = |stage| on(self.function(stage).core);
         let stages = self.pipeline.stages();
         let from = stages[stage].from;
-        (0..stage)
-            .any(|other| from != SOURCE && stages[other].to == from && space(other) != space(stage))
+        if from == SOURCE {
+            let source = self.function(stage).source;
+            let io = source.map(|device| self.repository.devices[device].io);
+            return io.is_some_and(|io| on(self.repository.ios[io].core) != space(stage));
+        }
+        (0..stage).any(|other| stages[other].to == from && space(other) != space(stage))
     }
 
     /// Devices that a stage reads and writes.

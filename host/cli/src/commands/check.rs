@@ -1,5 +1,6 @@
 //! `bulkhead check`
 
+use bulkhead_model::bridge::Inside;
 use bulkhead_model::pipes::Apart;
 use bulkhead_model::system::PartitionId;
 use bulkhead_model::{components_text, render};
@@ -48,6 +49,18 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
         }
     }
     for partition in &system.partitions {
+        for import in partition.bridge.iter().flat_map(|bridge| &bridge.imports) {
+            let target = match import.target {
+                Inside::Channel(id) => system.channels[id.0].name.clone(),
+                Inside::Stage { pipe, stage } => system.pipes[pipe].vcpu(stage),
+            };
+            println!(
+                "{}: takes in {}, by {}, into {target}",
+                partition.name,
+                import.endpoint,
+                import.endpoint.replace(':', "/")
+            );
+        }
         for export in partition.bridge.iter().flat_map(|bridge| &bridge.exports) {
             println!(
                 "{}: others reach {} by {}",
@@ -59,6 +72,7 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
     }
     for pipe in &system.pipes {
         print!("{}: {}", pipe.name, pipe.solved.table(arguments.explain));
+        pipe.beginnings().for_each(|text| println!("  {text}"));
         pipe.assumptions().for_each(|text| println!("  {text}"));
     }
     Ok(ExitCode::SUCCESS)

@@ -101,7 +101,12 @@ impl<const N: usize> Limits<N> {
             (Flow::Loss(loss), SOURCE) => {
                 let source = bound.function(stage).source;
                 let distance = source.and_then(|device| bound.repository.devices[device].distance);
-                distance.map_or(Time::MAX, |distance| slower(distance, loss.0))
+                match (distance, self.cautious && bound.crosses(stage)) {
+                    (None, _) => Time::MAX,
+                    // As behind a stage of another address space: half of it is left for lateness.
+                    (Some(distance), true) => distance / 2,
+                    (Some(distance), false) => slower(distance, loss.0),
+                }
             }
             (Flow::Loss(loss), from) => {
                 let before = self.junctions[usize::from(from) - 1];
