@@ -49,6 +49,16 @@ impl Across {
     }
 }
 
+/// A message of an input that was not read before.
+fn fresh(across: Option<&Across>, number: usize, input: &mut Input) -> Option<Message> {
+    loop {
+        let message = input.fresh()?;
+        if !across.is_some_and(|across| across.is_former(number, &message)) {
+            return Some(message);
+        }
+    }
+}
+
 /// What a job works on.
 pub struct Taken {
     /// What leaves, but for its data.
@@ -116,23 +126,29 @@ impl Work {
         self
     }
 
-    /// A message of an input that was not read before.
-    fn fresh(&mut self, number: usize) -> Option<Message> {
-        loop {
-            let (mut message, written) = self.inputs.get_mut(number)?.as_mut()?.fresh_of()?;
-            if let Some(empty) = self.empty {
-                self.enter(&mut message, written, empty);
+    /// Takes out of the inputs, or of rings alone, what enters, for the next job. Stages between others, and those of an rtos partition, never
+    /// come here, and pay for it in no job.
+    #[cold]
+    fn draw_in(&mut self, empty: u64, only_rings: bool) {
+        for number in 0..ENDS {
+            let Some(input) = self.inputs.get_mut(number).and_then(Option::as_mut) else {
+                continue;
+            };
+            let is_drawn = !only_rings || matches!(input, Input::Each(_));
+            if !is_drawn || self.pending.get(number).is_some_and(Option::is_some) {
+                continue;
             }
-            let across = self.across.as_ref();
-            if !across.is_some_and(|across| across.is_former(number, &message)) {
-                return Some(message);
+            let entering = input.fresh_of();
+            let entered = entering.map(|(message, written)| self.enter(message, written, empty));
+            if let Some(place) = self.pending.get_mut(number) {
+                *place = entered;
             }
         }
     }
 
     /// Numbers a message anew, and those that it overwrote. It entered when it was put: no earlier than the last look that did not
     /// find it, since who put it may have been kept from working between its look at the clock and the buffer.
-    fn enter(&mut self, message: &mut Message, written: u64, empty: u64) {
+    fn enter(&mut self, mut message: Message, written: u64, empty: u64) -> Message {
         self.entered += written;
         message.entries = [Entry::default(); HEADS];
         if let Some(entry) = message.entries.get_mut(self.head) {
@@ -141,6 +157,7 @@ impl Work {
                 at: message.put.max(empty),
             };
         }
+        message
     }
 
     /// At that tick a ring before a first stage held nothing.
@@ -154,8 +171,8 @@ impl Work {
     pub fn look(&mut self, now: u64) -> Option<Taken> {
         let taken = self.take(None);
         // All that four slots show was taken.
-        if taken.is_none() || self.is_four_slot() {
-            self.empty = self.empty.map(|_| now);
+        if self.empty.is_some() && (taken.is_none() || self.is_four_slot()) {
+            self.empty = Some(now);
         }
         let Some(across) = &mut self.across else {
             return taken;
@@ -229,10 +246,17 @@ impl Work {
 
     /// When the oldest message was put into a ring that waits there, from which it is taken out.
     pub fn waiting(&mut self) -> Option<u64> {
-        for number in 0..ENDS {
-            if self.pending[number].is_none() && matches!(self.inputs[number], Some(Input::Each(_)))
-            {
-                self.pending[number] = self.fresh(number);
+        if let Some(empty) = self.empty {
+            self.draw_in(empty, true);
+        } else {
+            let across = self.across.as_ref();
+            let inputs = self.pending.iter_mut().zip(&mut self.inputs);
+            for (number, (place, input)) in inputs.enumerate() {
+                if place.is_none()
+                    && let Some(ring @ Input::Each(_)) = input
+                {
+                    *place = fresh(across, number, ring);
+                }
             }
         }
         let waiting = self.pending.iter().flatten();
@@ -249,11 +273,17 @@ impl Work {
     /// Copies the inputs (implicit communication); of a first stage what its device brought, and when. Nothing where it
     /// woke for what another job had taken.
     pub fn take(&mut self, source: Option<([u64; 2], u64)>) -> Option<Taken> {
+        if let Some(empty) = self.empty {
+            self.draw_in(empty, false);
+        }
+        let is_drawn = self.empty.is_some();
         let mut inputs = core::mem::take(&mut self.pending);
         let mut message = Message::default();
-        for (number, place) in inputs.iter_mut().enumerate() {
-            if place.is_none() {
-                *place = self.fresh(number);
+        let across = self.across.as_ref();
+        let places = inputs.iter_mut().zip(&mut self.inputs);
+        for (number, (place, input)) in places.enumerate() {
+            if let (true, Some(input)) = (place.is_none() && !is_drawn, input) {
+                *place = fresh(across, number, input);
             }
             if let Some(read) = &*place {
                 message.comes_from(read);
