@@ -193,6 +193,20 @@ impl Streams {
         }
     }
 
+    /// The next port that no connection has. There are more of them than connections.
+    fn free_port(&self) -> u16 {
+        let is_taken = |port: u16| {
+            let open = self.open.iter();
+            let mut ends =
+                open.map(|one| self.sockets.get::<Socket<'_>>(one.socket).local_endpoint());
+            ends.any(|end| end.is_some_and(|end| end.port == port))
+        };
+        let from = (self.last..=*PORTS.end()).skip(1).chain(PORTS);
+        from.into_iter()
+            .find(|&port| !is_taken(port))
+            .unwrap_or(self.last)
+    }
+
     fn connect(&mut self, host: TcpStream) -> Option<()> {
         host.set_nodelay(true).ok()?;
         let [take, give] = [(); 2].map(|()| SocketBuffer::new(vec![0; BUFFER]));
@@ -200,10 +214,7 @@ impl Streams {
         socket.set_nagle_enabled(false);
         socket.set_keep_alive(Some(self.patience.silence.into()));
         socket.set_timeout(Some(self.patience.gone.into()));
-        self.last = match self.last {
-            last if last == *PORTS.end() => *PORTS.start(),
-            last => last + 1,
-        };
+        self.last = self.free_port();
         let context = self.interface.context();
         socket
             .connect(context, (DEVICE, self.port), self.last)
