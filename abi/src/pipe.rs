@@ -84,10 +84,10 @@ pub struct Pipe {
 pub struct Stage {
     /// Its function.
     pub function: [u8; NAME_LEN],
-    /// The endpoint it reads, without its component, `timer`, or nothing. An endpoint of a device in Linux is the device's place,
+    /// The endpoint it reads, without its component, `timer`, `bridge` in Linux, or nothing. An endpoint of a device in Linux is the device's place,
     /// `0000:BB:SS.F`: domain, bus, slot and function.
     pub source: [u8; NAME_LEN],
-    /// The endpoint it writes, likewise, `trace`, `null` or nothing.
+    /// The endpoint it writes, likewise, `trace`, `null`, `bridge` or nothing.
     pub sink: [u8; NAME_LEN],
     /// The function that takes its place where nothing came over a crossing for too long, or nothing.
     pub fallback: [u8; NAME_LEN],

@@ -215,6 +215,27 @@ pub fn build_apart(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
     outside(root, &root.join(folder), Target::Linux, &more)
 }
 
+/// The same for this machine.
+///
+/// # Errors
+/// As for [`build_apart`].
+pub fn build_for_host(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
+    let manifest = root.join(folder).join("Cargo.toml");
+    let name = package_name(root, &manifest)?;
+    let mut command = cargo(root);
+    command
+        .arg("--locked")
+        .arg("--manifest-path")
+        .arg(&manifest);
+    command.arg("--target-dir").arg(target_folder(root));
+    let output = command.output().map_err(|error| no_cargo(&error))?;
+    if !output.status.success() {
+        return Err(failed(&[name], &output));
+    }
+    let built = executables(root, &String::from_utf8_lossy(&output.stdout))?;
+    only_executable(&built, &name).map(Path::to_path_buf)
+}
+
 fn outside(
     root: &Path,
     folder: &Path,

@@ -7,11 +7,14 @@
 use crate::channel_size;
 use crate::document::At;
 use crate::draft::{BridgeDraft, ChannelDraft, Draft, Field, ImportDraft, PartitionDraft, items};
-use crate::pipes::Pipe;
+use crate::pipes::described::local_name;
+use crate::pipes::{Pipe, Place};
 use crate::system::{Channel, ChannelId, End, Image, Partition, PartitionId};
 
 /// What a last stage of a pipe writes to where its values leave the machine.
 pub(crate) const SINK: &str = "bridge";
+/// What stands before the name of an import where a function reads it.
+const READ: &str = "bridge.";
 /// The address space of stages in Linux.
 pub(crate) const AGENT: &str = "agent";
 /// The address space of whoever has only one.
@@ -34,17 +37,17 @@ pub struct Bridge {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// Where they come from.
-    pub source: Source,
+    pub source: Inside,
     /// `HOST:PARTITION:SPACE:ENDPOINT`.
     pub endpoint: String,
 }
 
-/// Where values come from that go out.
+/// Where values come from that go out, and go to that come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// A channel that the partition reads.
+pub enum Inside {
+    /// A channel of which the partition has the other end.
     Channel(ChannelId),
-    /// A last stage, by its place in its pipe.
+    /// A last stage, or a first one, by its place in its pipe.
     Stage {
         /// Index into [`System::pipes`](crate::System::pipes).
         pipe: usize,
@@ -53,11 +56,13 @@ pub enum Source {
     },
 }
 
-/// A channel into which values of another machine go.
+/// Where values of another machine go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
-    /// The channel.
-    pub channel: ChannelId,
+    /// The channel, or the stage.
+    pub target: Inside,
+    /// To a stage: the closest that they may be, nanoseconds.
+    pub distance_ns: Option<u64>,
     /// `HOST:PARTITION:SPACE:ENDPOINT`.
     pub endpoint: String,
     /// From what age on they are not to be gone by, nanoseconds.
@@ -87,13 +92,26 @@ pub(crate) fn resolve(
     let channels = items(&bridge.export).map(|at| exported(&host, &at.value, around));
     let mut exports: Vec<_> = channels.collect::<Option<_>>()?;
     exports.extend(stages(&host, id, around));
-    let imports = bridge.imports.iter().map(|import| imported(import, around));
+    let mut imports = Vec::new();
+    for import in &bridge.imports {
+        for target in targets(import, id, around) {
+            imports.push(imported(import, target)?);
+        }
+    }
     Some(Some(Bridge {
         listen: named(&bridge.listen),
         connect: named(&bridge.connect),
         exports,
-        imports: imports.collect::<Option<_>>()?,
+        imports,
     }))
+}
+
+/// Where an import goes: the channel, or each first stage that reads it.
+fn targets(import: &ImportDraft, id: PartitionId, around: &Around<'_>) -> Vec<Inside> {
+    let name = &import.name.value;
+    let channel = channel(name, around).map(Inside::Channel);
+    let reads = |place: &Place| place.import() == Some(name);
+    channel.into_iter().chain(here(id, around, reads)).collect()
 }
 
 fn exported(host: &str, name: &str, around: &Around<'_>) -> Option<Export> {
@@ -111,7 +129,7 @@ fn exported(host: &str, name: &str, around: &Around<'_>) -> Option<Export> {
         _ => MAIN,
     };
     Some(Export {
-        source: Source::Channel(id),
+        source: Inside::Channel(id),
         endpoint: format!("{host}:{}:{space}:{name}", writer.name),
     })
 }
@@ -123,27 +141,44 @@ fn channel(name: &str, around: &Around<'_>) -> Option<ChannelId> {
 
 /// Last stages here that write to the bridge.
 fn stages(host: &str, id: PartitionId, around: &Around<'_>) -> Vec<Export> {
-    let mut exports = Vec::new();
     let partition = &around.partitions[id.0].name;
-    let run = around.pipes.iter().enumerate();
-    for (number, pipe) in run.filter(|(_, pipe)| pipe.runs_in(id)) {
-        let places = pipe.places.iter().enumerate();
-        let out = places.filter(|(_, place)| place.partition == id);
-        let out = out.filter(|(_, place)| place.sink.as_deref() == Some(SINK));
-        exports.extend(out.map(|(stage, _)| Export {
-            source: Source::Stage {
-                pipe: number,
-                stage,
-            },
-            endpoint: format!("{host}:{partition}:{AGENT}:{}.{}", pipe.name, stage + 1),
-        }));
-    }
-    exports
+    let out = here(id, around, |place| place.sink.as_deref() == Some(SINK));
+    let out = out.filter_map(|source| {
+        let Inside::Stage { pipe, stage } = source else {
+            return None;
+        };
+        let pipe = &around.pipes[pipe].name;
+        Some(Export {
+            source,
+            endpoint: format!("{host}:{partition}:{AGENT}:{pipe}.{}", stage + 1),
+        })
+    });
+    out.collect()
 }
 
-fn imported(import: &ImportDraft, around: &Around<'_>) -> Option<Import> {
+/// Stages that a partition runs, of a kind.
+fn here<'a>(
+    id: PartitionId,
+    around: &Around<'a>,
+    is_one: impl Fn(&Place) -> bool,
+) -> impl Iterator<Item = Inside> {
+    let run = around.pipes.iter().enumerate();
+    let run = run.filter(move |(_, pipe)| pipe.runs_in(id));
+    run.flat_map(move |(number, pipe)| {
+        let places = pipe.places.iter().enumerate();
+        let here = places.filter(|(_, place)| place.partition == id && is_one(place));
+        let here = here.map(|(stage, _)| Inside::Stage {
+            pipe: number,
+            stage,
+        });
+        here.collect::<Vec<_>>()
+    })
+}
+
+fn imported(import: &ImportDraft, target: Inside) -> Option<Import> {
     Some(Import {
-        channel: channel(&import.name.value, around)?,
+        target,
+        distance_ns: import.distance.value(),
         endpoint: import.from.value()?,
         max_age_ns: import.max_age.value(),
         fallback: match import.fallback.given() {
@@ -165,6 +200,29 @@ pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
 pub(crate) fn is_part(word: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     !word.is_empty() && word.bytes().all(plain)
+}
+
+/// The import that a name of what a function reads stands for, if it does.
+pub(crate) fn read(name: &str) -> Option<&str> {
+    name.strip_prefix(READ)
+}
+
+impl PartitionDraft {
+    /// Its imports, each with what functions name it.
+    pub(crate) fn imports(&self) -> impl Iterator<Item = (String, &ImportDraft)> {
+        let bridge = self.bridge.given().into_iter();
+        let imports = bridge.flat_map(|bridge| &bridge.value.imports);
+        imports.map(|import| (format!("{READ}{}", import.name.value), import))
+    }
+
+    /// Those of them that functions read.
+    pub(crate) fn imports_read(&self) -> impl Iterator<Item = (String, &ImportDraft)> {
+        let reads = move |path: &str| {
+            let mut named = self.functions.iter().filter_map(|one| one.reads.given());
+            named.any(|name| local_name(&self.name.value, &name.value) == path)
+        };
+        self.imports().filter(move |(path, _)| reads(path))
+    }
 }
 
 impl Draft {

@@ -215,12 +215,13 @@ fn resolve_function(board: &Board, function: &FunctionDraft) -> Option<Function>
         span: function.name.span.clone(),
         kind: kinds.iter().position(|known| known.name == kind)?,
         bus: function.bus.or(function.name.value.clone())?,
-        forward: ports(function),
+        forward: ports(&function.forward),
+        forward_tcp: ports(&function.forward_tcp),
     })
 }
 
-fn ports(function: &FunctionDraft) -> Option<[u16; 2]> {
-    let mut numbers = items(&function.forward).map(|port| port.value as u16);
+fn ports(forward: &Field<Vec<At<u64>>>) -> Option<[u16; 2]> {
+    let mut numbers = items(forward).map(|port| port.value as u16);
     Some([numbers.next()?, numbers.next()?])
 }
 

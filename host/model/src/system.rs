@@ -419,8 +419,10 @@ pub struct Function {
     pub kind: usize,
     /// The wire it is connected to.
     pub bus: String,
-    /// A port of the host, and the one of it to which what arrives there is passed on.
+    /// A UDP port of the host, and the one of it to which what arrives there is passed on.
     pub forward: Option<[u16; 2]>,
+    /// The same of TCP.
+    pub forward_tcp: Option<[u16; 2]>,
 }
 
 /// A rate limit: so many events per period.

@@ -1,13 +1,14 @@
 //! What a Linux partition bridges to other machines, in the words of its bridge (`doc/interfaces/bridge.md`)
 
-use bulkhead_model::bridge::{Bridge, Export, Import, Source};
+use bulkhead_model::bridge::{Bridge, Export, Import, Inside};
+use bulkhead_model::pipes::Pipe;
 use bulkhead_model::system::System;
 use bulkhead_stages::link::OUTWARD_PLACES;
 use bulkhead_stages::message::BYTES;
 use bulkhead_tpipe::language::Buffering;
 use std::fmt::Write;
 
-/// Where Linux's agent puts the buffers of last stages whose values leave the machine.
+/// Where Linux's agent puts the buffers between stages and the bridge.
 const FOLDER: &str = "/run/bulkhead";
 
 /// Its lines.
@@ -27,24 +28,39 @@ pub fn text(system: &System, bridge: &Bridge) -> String {
 fn export(system: &System, export: &Export) -> String {
     let endpoint = &export.endpoint;
     match export.source {
-        Source::Channel(id) => format!("export {} {endpoint}", system.channels[id.0].name),
-        Source::Stage { pipe, stage } => {
+        Inside::Channel(id) => format!("export {} {endpoint}", system.channels[id.0].name),
+        Inside::Stage { pipe, stage } => {
             let pipe = &system.pipes[pipe];
             let name = format!("{}.{}", pipe.name, stage + 1);
-            let kind = match pipe.solved.buffering {
-                Buffering::FourSlot => "four-slot",
-                Buffering::Fifo => "ring",
-            };
-            format!(
-                "channel {name} {kind} {BYTES} {OUTWARD_PLACES} {FOLDER}/{name}\nexport {name} {endpoint}"
-            )
+            let channel = file(pipe, &name, u64::from(OUTWARD_PLACES));
+            format!("{channel}\nexport {name} {endpoint}")
         }
     }
 }
 
+/// The buffer of a stage, by its file: the newest message, or so many of them.
+fn file(pipe: &Pipe, name: &str, places: u64) -> String {
+    let (kind, messages) = match pipe.solved.buffering {
+        Buffering::FourSlot => ("four-slot", 1),
+        Buffering::Fifo => ("ring", places.max(1)),
+    };
+    format!("channel {name} {kind} {BYTES} {messages} {FOLDER}/{name}")
+}
+
 fn import(system: &System, import: &Import) -> String {
-    let channel = &system.channels[import.channel.0].name;
-    let mut line = format!("import {channel} {}", import.endpoint);
+    let mut line = match import.target {
+        Inside::Channel(id) => format!("import {} {}", system.channels[id.0].name, import.endpoint),
+        Inside::Stage { pipe, stage } => {
+            let pipe = &system.pipes[pipe];
+            let name = format!("{}.{}.in", pipe.name, stage + 1);
+            let channel = file(pipe, &name, pipe.solved.stages[stage].buffer);
+            let distance = import.distance_ns.unwrap_or(0);
+            format!(
+                "{channel}\nimport {name} {} stage {distance}",
+                import.endpoint
+            )
+        }
+    };
     if let Some(ns) = import.max_age_ns {
         line += &format!(" max-age {ns}");
     }

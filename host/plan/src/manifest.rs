@@ -73,15 +73,15 @@ pub struct Machine {
     pub forwards: Vec<Forward>,
 }
 
-/// A UDP port of the host that leads to one of a device.
+/// Ports of the host that lead to ports of a device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Forward {
     /// The device.
     pub device: String,
-    /// Port of the host, on its loopback address.
-    pub host: u16,
-    /// Port of the device.
-    pub port: u16,
+    /// A UDP port of the host, on its loopback address, and that of the device.
+    pub udp: Option<[u16; 2]>,
+    /// The same of TCP.
+    pub tcp: Option<[u16; 2]>,
     /// Options that connect the device's wire with sockets in the run folder.
     pub options: Vec<String>,
 }

@@ -367,12 +367,14 @@ pub fn emulator_words(system: &System, buses: &[Bus]) -> Vec<String> {
 pub fn forwards(system: &System, buses: &[Bus]) -> Vec<Forward> {
     let each = each_function(system, buses);
     let reached = each.filter_map(|(function, kind)| {
-        let [host, port] = function.forward?;
+        if function.forward.is_none() && function.forward_tcp.is_none() {
+            return None;
+        }
         let options = filled(system, kind.forwarded.as_ref()?, function);
         Some(Forward {
             device: function.name.clone(),
-            host,
-            port,
+            udp: function.forward,
+            tcp: function.forward_tcp,
             options: words(&options),
         })
     });

@@ -9,6 +9,9 @@ use bulkhead_model::system::{PartitionId, System};
 use bulkhead_tpipe::language::Buffering;
 use zerocopy::IntoBytes;
 
+/// What a first stage reads that takes in what comes from beyond the machine.
+const BRIDGE: &str = "bridge";
+
 /// The pipes of which a partition runs a stage; nothing where there are none. `buses` are for Linux, whose endpoints are known by
 /// the places of their devices.
 #[must_use]
@@ -120,6 +123,9 @@ fn end(system: &System, place: &Place, which: usize, buses: &[Bus]) -> [u8; NAME
         });
         // Where the stage is another partition's, that is of no use here.
         return name_field(&address.unwrap_or_default());
+    }
+    if which == 0 && place.import().is_some() {
+        return name_field(BRIDGE);
     }
     let name = [&place.source, &place.sink][which].as_deref();
     let name = name.unwrap_or_default();

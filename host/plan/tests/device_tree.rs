@@ -99,8 +99,18 @@ reads = "timer"
 wcet = "100 us"
 writes = "bridge"
 
+[partition.linux.function.receive]
+wcet = "100 us"
+reads = "bridge.steer"
+
 [pipe.log]
 flow = "* sample | emit [50/s, 100 ms]"
+
+[pipe.follow]
+flow = "receive [5 %, 60 ms]"
+
+[pipe.each]
+flow = "* receive [50/s, 200 ms]"
 
 [partition.linux.bridge]
 host = "car"
@@ -112,6 +122,11 @@ export = ["speed"]
 from = "dock:planner:main:goal"
 max_age = "500 ms"
 fallback = "0001Ff0000000010"
+
+[partition.linux.bridge.import.steer]
+from = "dock:planner:agent:steer.3"
+distance = "20 ms"
+max_age = "1 s"
 "#;
 
 /// As the bridge reads it (`linux/bridge/src/config.rs`).
@@ -125,7 +140,12 @@ fn the_bridge_is_told_what_goes_out_and_comes_in() {
         "channel log.2 ring 88 64 /run/bulkhead/log.2",
         "export log.2 car:linux:agent:log.2",
         "import goal dock:planner:main:goal max-age 500000000 fallback 0001ff0000000010",
+        "channel follow.1.in four-slot 88 1 /run/bulkhead/follow.1.in",
+        "import follow.1.in dock:planner:agent:steer.3 stage 20000000 max-age 1000000000",
+        "channel each.1.in ring 88 2 /run/bulkhead/each.1.in",
+        "import each.1.in dock:planner:agent:steer.3 stage 20000000 max-age 1000000000",
     ];
-    assert!(has(&tree, &format!("{}\0", lines.join("\n"))));
+    let text = format!("{}\0", lines.join("\n"));
+    assert!(has(&tree, &text), "{}", String::from_utf8_lossy(&tree));
     assert!(!has(&self::tree("read-only", ""), "bulkhead,bridge\0"));
 }

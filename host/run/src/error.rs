@@ -58,13 +58,15 @@ pub enum RunError {
         code(run::port),
         help(
             "another program has it, perhaps a run of this system; end that, or choose another with \
-             `--set device.{device}.forward=[…]`"
+             `--set device.{device}.{key}=[…]`"
         )
     )]
     Port {
         /// The device.
         device: String,
-        /// UDP port.
+        /// What of it is to be set.
+        key: &'static str,
+        /// The port.
         port: u16,
         /// What the host says.
         source: io::Error,

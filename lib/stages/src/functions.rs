@@ -70,7 +70,7 @@ pub type Functions = fn(usize) -> Option<(&'static str, Function)>;
 const FUNCTIONS: [(&str, Function); 12] = [
     ("sample", &source),
     ("can-read", &source),
-    ("receive", &source),
+    ("receive", &pass),
     ("filter", &filter),
     ("ml-process", &filter),
     ("rt-fusion", &fuse),

@@ -78,13 +78,25 @@ impl Input {
     /// A message that was not read before.
     pub fn fresh(&mut self) -> Option<Message> {
         let mut message = Message::new_zeroed();
-        let read = match self {
+        (self.read(&mut message) > 0).then_some(message)
+    }
+
+    /// The same, and how many were written since the one before it: itself, and those that it overwrote.
+    pub fn fresh_of(&mut self) -> Option<(Message, u64)> {
+        let mut message = Message::new_zeroed();
+        let written = self.read(&mut message);
+        (written > 0).then_some((message, written))
+    }
+
+    /// How many were written since the last one that was read, if that is a new one.
+    #[inline(always)]
+    fn read(&mut self, message: &mut Message) -> u64 {
+        match self {
             Self::Newest(reader) => reader
                 .read(message.as_mut_bytes())
-                .is_ok_and(|read| read.advanced > 0),
-            Self::Each(consumer) => consumer.try_pop(message.as_mut_bytes()).is_ok(),
-        };
-        read.then_some(message)
+                .map_or(0, |read| read.advanced),
+            Self::Each(consumer) => consumer.try_pop(message.as_mut_bytes()).is_ok().into(),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::functions::{Function, Job, State};
 use crate::link::Input;
-use crate::message::{Entry, Message};
+use crate::message::{Entry, HEADS, Message};
 
 /// Inputs, and outputs, of a stage.
 pub const ENDS: usize = 4;
@@ -22,6 +22,8 @@ pub struct Work {
     ended: u64,
     /// What becomes of it without messages from another partition.
     across: Option<Across>,
+    /// Of a first stage that reads a buffer: the tick at which that was last seen to hold nothing new.
+    empty: Option<u64>,
 }
 
 /// What comes from another partition, and what is done where nothing does.
@@ -89,6 +91,7 @@ impl Work {
             entered: 0,
             ended: 0,
             across: None,
+            empty: None,
         }
     }
 
@@ -116,9 +119,61 @@ impl Work {
         self
     }
 
+    /// The same of a first stage: messages enter where it takes them out of its inputs, which hold nothing at a tick.
+    #[must_use]
+    pub const fn entering(mut self, now: u64) -> Self {
+        self.empty = Some(now);
+        self
+    }
+
+    /// Takes out of the inputs, or of rings alone, what enters, for the next job. Stages between others, and those of an rtos partition, never
+    /// come here, and pay for it in no job.
+    #[cold]
+    fn draw_in(&mut self, empty: u64, only_rings: bool) {
+        for number in 0..ENDS {
+            let Some(input) = self.inputs.get_mut(number).and_then(Option::as_mut) else {
+                continue;
+            };
+            let is_drawn = !only_rings || matches!(input, Input::Each(_));
+            if !is_drawn || self.pending.get(number).is_some_and(Option::is_some) {
+                continue;
+            }
+            let entering = input.fresh_of();
+            let entered = entering.map(|(message, written)| self.enter(message, written, empty));
+            if let Some(place) = self.pending.get_mut(number) {
+                *place = entered;
+            }
+        }
+    }
+
+    /// Numbers a message anew, and those that it overwrote. It entered when it was put: no earlier than the last look that did not
+    /// find it, since who put it may have been kept from working between its look at the clock and the buffer.
+    fn enter(&mut self, mut message: Message, written: u64, empty: u64) -> Message {
+        self.entered += written;
+        message.entries = [Entry::default(); HEADS];
+        if let Some(entry) = message.entries.get_mut(self.head) {
+            *entry = Entry {
+                number: self.entered,
+                at: message.put.max(empty),
+            };
+        }
+        message
+    }
+
+    /// At that tick a ring before a first stage held nothing.
+    pub fn found_nothing(&mut self, at: u64) {
+        if !self.is_four_slot() {
+            self.empty = self.empty.map(|_| at);
+        }
+    }
+
     /// As [`Work::take`], of a stage that looks by the clock, which says `now`.
     pub fn look(&mut self, now: u64) -> Option<Taken> {
         let taken = self.take(None);
+        // All that four slots show was taken.
+        if self.empty.is_some() && (taken.is_none() || self.is_four_slot()) {
+            self.empty = Some(now);
+        }
         let Some(across) = &mut self.across else {
             return taken;
         };
@@ -173,6 +228,7 @@ impl Work {
             return;
         };
         across.begun = across.begun.map(|_| now);
+        self.empty = self.empty.map(|_| now);
         let inputs = self.inputs.iter_mut().zip(&mut self.pending);
         for (came, (input, pending)) in across.came.iter_mut().zip(inputs) {
             if let (Some(came), Some(input)) = (came, input) {
@@ -190,13 +246,17 @@ impl Work {
 
     /// When the oldest message was put into a ring that waits there, from which it is taken out.
     pub fn waiting(&mut self) -> Option<u64> {
-        let across = self.across.as_ref();
-        let inputs = self.pending.iter_mut().zip(&mut self.inputs);
-        for (number, (place, input)) in inputs.enumerate() {
-            if place.is_none()
-                && let Some(ring @ Input::Each(_)) = input
-            {
-                *place = fresh(across, number, ring);
+        if let Some(empty) = self.empty {
+            self.draw_in(empty, true);
+        } else {
+            let across = self.across.as_ref();
+            let inputs = self.pending.iter_mut().zip(&mut self.inputs);
+            for (number, (place, input)) in inputs.enumerate() {
+                if place.is_none()
+                    && let Some(ring @ Input::Each(_)) = input
+                {
+                    *place = fresh(across, number, ring);
+                }
             }
         }
         let waiting = self.pending.iter().flatten();
@@ -213,12 +273,16 @@ impl Work {
     /// Copies the inputs (implicit communication); of a first stage what its device brought, and when. Nothing where it
     /// woke for what another job had taken.
     pub fn take(&mut self, source: Option<([u64; 2], u64)>) -> Option<Taken> {
+        if let Some(empty) = self.empty {
+            self.draw_in(empty, false);
+        }
+        let is_drawn = self.empty.is_some();
         let mut inputs = core::mem::take(&mut self.pending);
         let mut message = Message::default();
         let across = self.across.as_ref();
         let places = inputs.iter_mut().zip(&mut self.inputs);
         for (number, (place, input)) in places.enumerate() {
-            if let (true, Some(input)) = (place.is_none(), input) {
+            if let (true, Some(input)) = (place.is_none() && !is_drawn, input) {
                 *place = fresh(across, number, input);
             }
             if let Some(read) = &*place {
@@ -393,6 +457,44 @@ mod tests {
         [150, 151].into_iter().for_each(&mut send);
         assert!(work.waiting().is_none() && work.look(210).is_none());
         assert!(output.put(&Message::END) && work.look(220).is_none() && work.is_over());
+    }
+
+    /// A first stage that reads what comes from beyond the machine: numbers and times are its own.
+    #[test]
+    fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
+        for kind in [Kind::Newest, Kind::Each(4)] {
+            let (input, mut output) = link::make(kind, memory).expect("room");
+            let mut work = of("emit", vec![input]).across(1, 100, None).entering(100);
+            let mut send = |put| {
+                let mut sent = Message {
+                    put,
+                    data: [put, 7],
+                    ..Message::default()
+                };
+                // As another machine says it, or who carries it.
+                sent.entries[0] = Entry { number: 900, at: 1 };
+                assert!(output.put(&sent));
+            };
+            assert!(work.look(200).is_none());
+            send(250);
+            let taken = work.look(300).expect("a message");
+            let entry = taken.message.entries[0];
+            assert_eq!((entry.number, entry.at), (1, 250));
+            assert_eq!(work.compute(taken).expect("an answer").data, [250, 7]);
+            assert!(work.waiting().is_none());
+            work.found_nothing(310);
+            // Who put it looked at the clock, and was kept from working.
+            send(260);
+            let entry = work.look(400).expect("a message").message.entries[0];
+            let empty = [300, 310][usize::from(kind != Kind::Newest)];
+            assert_eq!((entry.number, entry.at), (2, empty));
+            [410, 420].into_iter().for_each(&mut send);
+            let taken = work.look(500).expect("a message");
+            let first = [4, 3][usize::from(kind != Kind::Newest)];
+            let entry = taken.message.entries[0];
+            assert_eq!(entry.number, first, "what was overwritten has a number");
+            assert_eq!(work.look(600).is_some(), kind != Kind::Newest);
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub struct Bound<'a, const N: usize> {
     /// What there is.
     pub repository: &'a Repository<'a>,
     functions: [u16; N],
-    /// Whether stages of another address space feed a stage.
+    /// Whether what feeds a stage is in another address space.
     crosses: [bool; N],
     /// Messages under way at once: declared, or the ends in this pipeline where these are more.
     io_sharers: [u64; IOS],
@@ -185,7 +185,7 @@ impl<'a, const N: usize> Bound<'a, N> {
         self.pipeline.stages()[stage].to == self.pipeline.sink()
     }
 
-    /// Whether a stage is fed by one of another address space.
+    /// Whether what feeds a stage is in another address space: a stage, or who serves the device that a first one reads.
     #[must_use]
     pub fn crosses(&self, stage: usize) -> bool {
         self.crosses[stage]
@@ -261,9 +261,13 @@ impl<'a, const N: usize> Bound<'a, N> {
     fn find_crossings(&mut self) {
         let mut writers: [Option<(usize, bool)>; N] = [None; N];
         for (index, stage) in self.pipeline.stages().iter().enumerate() {
-            let space = self.repository.cores[self.function(index).core].space;
+            let on = |core: usize| self.repository.cores[core].space;
+            let space = on(self.function(index).core);
+            let source = self.function(index).source;
+            let served =
+                source.map(|device| self.repository.ios[self.repository.devices[device].io].core);
             let fed = match stage.from {
-                SOURCE => None,
+                SOURCE => served.map(|core| (on(core), false)),
                 from => writers[usize::from(from) - 1],
             };
             self.crosses[index] = fed.is_some_and(|(first, mixed)| mixed || first != space);

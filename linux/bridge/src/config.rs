@@ -8,7 +8,7 @@
 //! | `listen LOCATOR`, `connect LOCATOR` | where others reach this one, and where it reaches others |
 //! | `channel NAME KIND BYTES MESSAGES FILE` | a channel in an ordinary file |
 //! | `export CHANNEL ENDPOINT` | what comes by the channel is published as that endpoint |
-//! | `import CHANNEL ENDPOINT [max-age NS] [fallback HEX]` | what is published as that endpoint goes into the channel |
+//! | `import CHANNEL ENDPOINT [stage NS] [max-age NS] [fallback HEX]` | what is published as that endpoint goes into the channel; a stage's, at least so far apart |
 
 use crate::{Error, Name};
 use bulkhead_linux::{Kind, Partition};
@@ -65,6 +65,8 @@ pub struct Import {
     pub channel: String,
     /// Whose values go there.
     pub endpoint: Name,
+    /// Of a channel that a first stage of a pipe reads: the closest that its messages may be.
+    pub stage: Option<Duration>,
     /// From what age on they are not to be gone by.
     pub max_age: Option<Duration>,
     /// What takes their place then.
@@ -88,7 +90,7 @@ const FORMS: [(&str, &str); 5] = [
     ("export", "`export CHANNEL HOST:PARTITION:SPACE:ENDPOINT`"),
     (
         "import",
-        "`import CHANNEL HOST:PARTITION:SPACE:ENDPOINT [max-age NANOSECONDS] [fallback HEX]`",
+        "`import CHANNEL HOST:PARTITION:SPACE:ENDPOINT [stage NANOSECONDS] [max-age NANOSECONDS] [fallback HEX]`",
     ),
 ];
 
@@ -211,11 +213,13 @@ impl Config {
         let mut import = Import {
             channel: line.word("import")?,
             endpoint: line.endpoint("import")?,
+            stage: None,
             max_age: None,
             fallback: None,
         };
         while let Some(word) = line.words.next() {
             match word {
+                "stage" => import.stage = Some(Duration::from_nanos(line.number("import")?)),
                 "max-age" => import.max_age = Some(Duration::from_nanos(line.number("import")?)),
                 "fallback" => {
                     let bytes = bytes(&line.word("import")?);
@@ -228,6 +232,9 @@ impl Config {
         }
         if import.fallback.is_some() && import.max_age.is_none() {
             return Err(line.wrong("nothing raises the fallback without a max-age", "import"));
+        }
+        if import.fallback.is_some() && import.stage.is_some() {
+            return Err(line.wrong("a stage falls back by itself", "import"));
         }
         if self.imports.iter().any(|one| one.channel == import.channel) {
             return Err(twice(line, &import.channel, "a channel has one writer"));
@@ -296,6 +303,9 @@ mod tests {
         assert_eq!(config.exports[0].endpoint.key(), "car/control/app/speed");
         assert_eq!(config.imports[0].max_age, Some(Duration::from_millis(100)));
         assert_eq!(config.imports[0].fallback, Some(vec![0, 255]));
+        let config =
+            Config::parse("import steer.1.in car:near:agent:steer.3 stage 5000").expect("a text");
+        assert_eq!(config.imports[0].stage, Some(Duration::from_nanos(5000)));
     }
 
     #[test]
@@ -314,6 +324,11 @@ mod tests {
             ("import a b:c:d:e max-age 1 fallback abc", "no bytes"),
             ("import a b:c:d:e fallback ab", "without a max-age"),
             ("import a b:c:d:e soon", "no such word"),
+            ("import a b:c:d:e stage", "a word is missing"),
+            (
+                "import a b:c:d:e stage 1 max-age 1 fallback ab",
+                "a stage falls back by itself",
+            ),
             (
                 "export a b:c:d:e\nexport a b:c:d:f",
                 "line 2: `a` was named before",

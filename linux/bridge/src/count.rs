@@ -51,7 +51,7 @@ counts! {
         missed: "missed",
         /// Of another length, without number and age, or no value at all.
         refused: "refused",
-        /// For which the channel had no room.
+        /// For which the channel had no room, or that came too close together for the stage that reads it.
         dropped: "dropped",
         /// Times that the fallback took their place.
         fallbacks: "fallbacks",

@@ -86,6 +86,18 @@ pub enum Error {
         /// Bytes of a message.
         needed: usize,
     },
+    /// A channel that no stage can read.
+    #[error(
+        "`{channel}` is no channel of a stage: its messages have {given} bytes, a pipe's have {needed}"
+    )]
+    Stage {
+        /// The channel.
+        channel: String,
+        /// Bytes of its messages.
+        given: usize,
+        /// Bytes of a pipe's message.
+        needed: usize,
+    },
     /// A channel cannot be used.
     #[error(transparent)]
     Channel(#[from] bulkhead_linux::Error),

@@ -1,20 +1,25 @@
 //! From Zenoh into a channel
 //!
 //! What comes from a network is believed in nothing: its length has to be that of the channel's messages, and a number and an
-//! age have to be with it; else it is counted and forgotten. Of four slots only the newest waits here; what a ring has no room
+//! age have to be with it; else it is counted and forgotten. What goes to a first stage of a pipe is made a message of that pipe's
+//! ([`value`](crate::value)), and kept apart from the next ([`Spaced`]). Of four slots only the newest waits here; what a ring has no room
 //! for is waited with for [`PATIENCE`], once, then dropped and counted, so that a reader that hangs does not hold up what comes
 //! for others.
 
 use crate::count::{Imported, count, say};
+use crate::spaced::Spaced;
+use crate::value::{self, Entering, Value};
 use crate::{Arrival, Attachment, Error, Import, Watch};
-use bulkhead_linux::{BytesWriter, Channel, Kind};
+use bulkhead_linux::{BytesWriter, Channel, Kind, ticks};
+use bulkhead_stages::message::{BYTES, Entry, Message};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use zenoh::handlers::{FifoChannel, RingChannel};
-use zenoh::sample::{Sample, SampleKind};
+use zenoh::sample::Sample;
 use zenoh::{Session, Wait};
+use zerocopy::IntoBytes;
 
 /// Messages that wait here for a ring; then the network does.
 const WAITING: usize = 256;
@@ -36,6 +41,8 @@ pub(crate) struct Importer {
     import: Import,
     watch: Watch,
     counts: Arc<Imported>,
+    /// What waits to enter a pipe.
+    spaced: Option<Spaced>,
     /// A message found no room, and none after it did.
     is_full: bool,
     /// The peer has a doorbell.
@@ -52,6 +59,13 @@ impl Importer {
     ) -> Result<Self, Error> {
         let writer = channel.bytes_writer()?;
         let needed = channel.description().message_bytes;
+        if import.stage.is_some() && needed != BYTES {
+            return Err(Error::Stage {
+                channel: import.channel.clone(),
+                given: needed,
+                needed: BYTES,
+            });
+        }
         if let Some(fallback) = import
             .fallback
             .as_ref()
@@ -63,7 +77,8 @@ impl Importer {
                 needed,
             });
         }
-        let next = subscribe(session, import, channel.description().kind);
+        let kind = channel.description().kind;
+        let next = subscribe(session, import, kind);
         let declare = |why: zenoh::Error| Error::Declare {
             name: import.endpoint.clone(),
             why: why.to_string(),
@@ -72,6 +87,7 @@ impl Importer {
             writer,
             next: next.map_err(declare)?,
             watch: Watch::new(import.max_age, Instant::now()),
+            spaced: import.stage.map(|apart| Spaced::new(apart, kind, ticks())),
             import: import.clone(),
             channel,
             counts,
@@ -86,51 +102,103 @@ impl Importer {
             .import
             .max_age
             .map_or(TICK, |age| (age / 4).clamp(Duration::from_millis(1), TICK));
-        while let Ok(came) = (self.next)(tick) {
+        while let Ok(came) = (self.next)(self.patience(tick)) {
             if let Some(sample) = came {
                 self.take(&sample);
             }
+            self.enter();
             self.look_after();
         }
     }
 
+    /// Until something is to be done, but no longer than that.
+    fn patience(&self, tick: Duration) -> Duration {
+        let until = self.spaced.as_ref().and_then(|one| one.until(ticks()));
+        until.map_or(tick, |until| until.min(tick))
+    }
+
     /// What came, if it is a message.
     fn take(&mut self, sample: &Sample) {
-        let payload = sample.payload().to_bytes();
-        let attachment = sample
-            .attachment()
-            .and_then(|bytes| Attachment::read(&bytes.to_bytes()));
-        let sound = sample.kind() == SampleKind::Put
-            && payload.len() == self.channel.description().message_bytes;
-        let Some(attachment) = attachment.filter(|_| sound) else {
-            return self.refuse(payload.len());
-        };
+        let taken = value::of(sample).and_then(|value| match self.spaced {
+            Some(_) => self.take_for_stage(&value),
+            None => self.take_for_channel(&value),
+        });
+        if taken.is_none() {
+            self.refuse(sample.payload().len());
+        }
+    }
+
+    /// Into the channel as it is; nothing where it is to be refused.
+    fn take_for_channel(&mut self, value: &Value<'_>) -> Option<()> {
+        let needed = self.channel.description().message_bytes;
+        let attachment = value.attachment.filter(|_| value.payload.len() == needed)?;
+        if self.is_wanted(attachment) && self.put(|writer| writer.put(&value.payload)) {
+            count(&self.counts.taken);
+        }
+        Some(())
+    }
+
+    /// Into the pipe, when it is time; nothing where it is to be refused.
+    fn take_for_stage(&mut self, value: &Value<'_>) -> Option<()> {
+        let limited = self.import.max_age.is_some();
+        let entering = value::entering(&value.payload, value.attachment.is_some(), limited)?;
+        let wanted = value.attachment.is_none_or(|one| self.is_wanted(one));
+        if let (Entering::Data(data), true, Some(spaced)) = (entering, wanted, &mut self.spaced) {
+            self.counts.dropped.fetch_add(spaced.add(data), Relaxed);
+        }
+        Some(())
+    }
+
+    /// Whether a message is new, and counts.
+    fn is_wanted(&mut self, attachment: Attachment) -> bool {
         let now = Instant::now();
         let fell_back = self.watch.is_stale(now);
         let arrival = self.watch.hear(attachment, now);
-        let wanted = match (arrival, self.channel.description().kind) {
+        match (arrival, self.channel.description().kind) {
             // Each counts, however old it became on its way.
             (Arrival::New { missed }, Kind::Ring) => {
                 self.counts.missed.fetch_add(missed, Relaxed);
                 true
             }
             (Arrival::Again, Kind::Ring) => false,
+            // In a pipe it is on its way already.
+            (Arrival::Again, _) if self.spaced.is_some() => false,
             // After a fallback the message is no longer what the channel holds, even if it comes again.
             (arrival, _) => (arrival != Arrival::Again || fell_back) && !self.watch.is_stale(now),
+        }
+    }
+
+    /// What waited for its time enters the pipe.
+    fn enter(&mut self) {
+        let now = ticks();
+        let Some(data) = self.spaced.as_mut().and_then(|one| one.due(now)) else {
+            return;
         };
-        if wanted && self.put(&payload) {
+        if self.put(|writer| writer.put(entering(data).as_bytes())) {
             count(&self.counts.taken);
+        }
+        if let Some(spaced) = &mut self.spaced {
+            spaced.put(ticks());
         }
     }
 
     fn refuse(&self, bytes: usize) {
         if self.counts.refused.fetch_add(1, Relaxed) == 0 {
-            let (name, needed) = (
-                &self.import.endpoint,
-                self.channel.description().message_bytes,
-            );
+            let name = &self.import.endpoint;
+            let needed = match self.spaced {
+                Some(_) if self.import.max_age.is_some() => {
+                    format!("a pipe takes {BYTES}, 16 or 8 that say their number and age")
+                }
+                Some(_) => {
+                    format!("a pipe takes {BYTES} that say their number and age, or 16 or 8")
+                }
+                None => format!(
+                    "a message has {} and says its number and age",
+                    self.channel.description().message_bytes
+                ),
+            };
             say(format_args!(
-                "import {name}: refused {bytes} bytes: a message has {needed} and says its number and age; further ones are only counted"
+                "import {name}: refused {bytes} bytes: {needed}; further ones are only counted"
             ));
         }
     }
@@ -156,12 +224,12 @@ impl Importer {
             ));
         }
         if let Some(fallback) = self.import.fallback.clone() {
-            self.put(&fallback);
+            self.put(|writer| writer.put(&fallback));
         }
     }
 
-    /// Whether there was room.
-    fn put(&mut self, message: &[u8]) -> bool {
+    /// Whether there was room for what is put in.
+    fn put(&mut self, put: impl Fn(&mut BytesWriter) -> Result<(), bulkhead_linux::Error>) -> bool {
         let until = Instant::now()
             + if self.is_full {
                 Duration::ZERO
@@ -169,7 +237,7 @@ impl Importer {
                 PATIENCE
             };
         let done = loop {
-            match self.writer.put(message) {
+            match put(&mut self.writer) {
                 Ok(()) => break true,
                 Err(error) if error.is_full() && Instant::now() < until => sleep(LOOK),
                 Err(_) => break false,
@@ -185,10 +253,23 @@ impl Importer {
     }
 }
 
+/// A message that enters a pipe now, by this machine's clock. Who takes it out there numbers it.
+fn entering(data: [u64; 2]) -> Message {
+    let put = ticks();
+    let mut message = Message {
+        put,
+        data,
+        ..Message::default()
+    };
+    message.entries[0] = Entry { number: 1, at: put };
+    message
+}
+
 fn subscribe(session: &Session, import: &Import, kind: Kind) -> zenoh::Result<Next> {
     let declared = session.declare_subscriber(import.endpoint.key());
-    Ok(match kind {
-        Kind::Ring => {
+    // Where values are kept apart, it is there that some are dropped, and counted.
+    Ok(match (kind, import.stage) {
+        (Kind::Ring, _) | (_, Some(_)) => {
             let all = declared.with(FifoChannel::new(WAITING)).wait()?;
             Box::new(move |patience| all.recv_timeout(patience))
         }

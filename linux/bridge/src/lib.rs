@@ -2,7 +2,8 @@
 //!
 //! Channels that a Linux partition reads are published to Zenoh under the names of their endpoints, and what is published
 //! elsewhere is written into channels that the partition writes ([`Bridge`]). Bytes go as they lie in the channel; with them
-//! go their number and age ([`Attachment`]), so that whoever is behind the network can tell what is stale. What is to be
+//! go their number and age ([`Attachment`]), so that whoever is behind the network can tell what is stale. What a pipe takes in at its first stage is
+//! made a message of that pipe's. What is to be
 //! bridged stands in a short text ([`Config`]), which the tool leaves in the device tree.
 
 mod attachment;
@@ -14,6 +15,8 @@ mod export;
 mod import;
 mod name;
 mod session;
+mod spaced;
+mod value;
 mod watch;
 
 pub use attachment::Attachment;

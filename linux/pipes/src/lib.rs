@@ -2,7 +2,7 @@
 //!
 //! Each stage is a thread under SCHED_DEADLINE with the C and T that the solver gave (003 §3.1.3): runtime C, deadline and
 //! period T. What it does in a job is what a stage of an rtos partition does ([`bulkhead_stages`]). First stages read frames
-//! of a CAN controller, or make their messages by the clock; last ones send frames, or leave what the program records. Edges to and from stages of other partitions are channels, which the reader looks at every T.
+//! of a CAN controller, take what the bridge brings from other machines, or make their messages by the clock; last ones send frames, or leave what the program records. Edges to and from stages of other partitions are channels, which the reader looks at every T.
 #![forbid(unsafe_code)]
 
 mod asked;

@@ -6,12 +6,12 @@ use bulkhead_abi::pipe::{self, ANY, NONE, OnOverrun, Pipes};
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
-/// What a last stage writes to whose messages other machines are to have.
+/// What a last stage writes to whose messages other machines are to have, and a first one reads whose messages are theirs.
 const BRIDGE: &str = "bridge";
 /// The same of messages that are kept.
 const TRACE: &str = "trace";
 /// What a stage reads and writes that is no device's; the way in of a first stage that makes its messages itself has no name.
-const BUILT_IN: [&[&str]; 2] = [&["", "timer"], &["", TRACE, "null", BRIDGE]];
+const BUILT_IN: [&[&str]; 2] = [&["", "timer", BRIDGE], &["", TRACE, "null", BRIDGE]];
 
 impl Plan {
     /// What stands in `bytes`; nothing where that are no pipes.
@@ -71,6 +71,7 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage, is_last: bool) -> Stage {
         places: stage.buffer,
         source: match (stage.from, end(stage, 0), pipe.fifo) {
             (0, Some(end), _) => Source::Can(end),
+            (0, ..) if name_text(&stage.source) == BRIDGE => Source::Bridge,
             (0, None, 0) => Source::Timer(stage.period_ns),
             (0, None, _) => Source::Timer(pipe.interval_ns),
             _ => Source::Stages,
@@ -122,6 +123,8 @@ mod tests {
             let none = stage(source, sink);
             assert_eq!([0, 1].map(|which| end(&none, which)), [None, None]);
         }
+        let beyond = super::stage(&pipe::Pipe::default(), &stage("bridge", ""), false);
+        assert_eq!(beyond.source, Source::Bridge);
     }
 
     #[test]

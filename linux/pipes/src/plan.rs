@@ -59,6 +59,8 @@ pub enum Source {
     Timer(u64),
     /// Frames of a CAN controller.
     Can(End),
+    /// What comes from beyond the machine.
+    Bridge,
 }
 
 /// An end of a stage at a CAN controller.

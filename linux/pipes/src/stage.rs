@@ -74,7 +74,7 @@ pub(crate) struct Ready {
     /// With who is fed, if that is here.
     pub(crate) outputs: Vec<(Output, Option<Arc<Shared>>)>,
     pub(crate) ends: Ends,
-    /// It reads what another partition writes.
+    /// It reads what another partition writes, or the bridge.
     pub(crate) clocked: bool,
     /// Of its messages, only the newest counts.
     pub(crate) newest: bool,
@@ -225,7 +225,11 @@ impl Ready {
 
     /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
     fn wait_by_clock(&mut self, clock: &mut u64, pace: &Pace) -> u64 {
+        let before = ticks();
         let waits = self.work.waiting().is_some();
+        if !waits {
+            self.work.found_nothing(before);
+        }
         if waits && pace.release(*clock) == *clock {
             return *clock;
         }

@@ -1,5 +1,7 @@
 //! Builds all stages of a plan, and starts each pipe as a whole
 
+mod beyond;
+
 use crate::begin::{Reserved, Running};
 use crate::budget::{Budget, Halt};
 use crate::device::Ends;
@@ -9,13 +11,9 @@ use crate::trace_file::TraceFile;
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
-use bulkhead_linux::{
-    Channel, Description, Error, Kind as ChannelKind, Partition, Peer, Role, Trace, lock_memory,
-    ticks,
-};
+use bulkhead_linux::{Channel, Error, Partition, Peer, Trace, lock_memory, ticks};
 use bulkhead_stages::functions::{self, Function};
-use bulkhead_stages::link::{self, Input, Kind, OUTWARD_PLACES, Output};
-use bulkhead_stages::message::BYTES;
+use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::request::{buffer, buffer_number};
 use bulkhead_stages::work::{ENDS, Work};
 use std::collections::BTreeMap;
@@ -40,7 +38,7 @@ pub struct Around<'a> {
     pub rounds: u64,
     /// The function of which every hundredth job needs more than its budget.
     pub overrun: Option<&'a str>,
-    /// The folder of what last stages write: the buffers in which the bridge looks, and files.
+    /// The folder of the buffers between stages and the bridge, and of the files that last stages write.
     pub outward: Option<&'a Path>,
     /// Where the buffers are of pipes that another partition asked for.
     pub asked: Option<Region<'static>>,
@@ -307,11 +305,14 @@ impl<'b> Builder<'b> {
         for crossing in &self.pipe.crossings {
             self.cross(crossing)?;
         }
-        for number in self
-            .here()
-            .filter(|&number| self.pipe.stages[number].bridged)
-        {
-            self.lead_outward(number)?;
+        for number in self.here() {
+            let stage = &self.pipe.stages[number];
+            if stage.source == Source::Bridge {
+                self.lead_inward(number)?;
+            }
+            if stage.bridged {
+                self.lead_outward(number)?;
+            }
         }
         let awaits = Arc::new(std::mem::take(&mut self.awaits));
         let here = self.here().collect::<Vec<_>>().into_iter();
@@ -421,38 +422,6 @@ impl<'b> Builder<'b> {
         Ok(())
     }
 
-    /// Makes the buffer from which the bridge takes what a last stage sends: a file, empty at each start.
-    fn lead_outward(&mut self, number: usize) -> Result<(), StartError> {
-        let kind = match self.pipe.each {
-            true => Kind::Each(OUTWARD_PLACES),
-            false => Kind::Newest,
-        };
-        let name = format!("{}.{}", self.pipe.name, number + 1);
-        let none = || self.no_buffer(number, number);
-        let path = self.around.outward.ok_or_else(none)?.join(&name);
-        let bytes = kind.bytes().ok_or_else(none)?;
-        let description = Description {
-            name,
-            peer: String::new(),
-            standby: None,
-            kind: match self.pipe.each {
-                true => ChannelKind::Ring,
-                false => ChannelKind::FourSlot,
-            },
-            role: Role::Writer,
-            message_bytes: BYTES,
-            messages: OUTWARD_PLACES as usize,
-            read_only: false,
-        };
-        let made = Channel::create_file(&path, bytes, description);
-        let channel = made.map_err(|error| self.device(error))?;
-        let region = channel.region().map_err(|error| self.device(error))?;
-        let output = Output::attach(kind, region).ok_or_else(none)?;
-        self.outputs[number].push((output, None));
-        self.channels.push(channel);
-        Ok(())
-    }
-
     fn ready(
         &mut self,
         number: usize,
@@ -479,12 +448,13 @@ impl<'b> Builder<'b> {
         let waits = stage.source != Source::Stages && self.pipe.each;
         let ends = Ends::open(stage, self.around.interface);
         let ends = ends.map_err(|error| self.device(error))?;
+        let work = Work::new(function, inputs, head, number as u64 + 1);
+        let work = work.across(self.across[number], ticks(), fallback);
         Ok(Ready {
-            work: Work::new(function, inputs, head, number as u64 + 1).across(
-                self.across[number],
-                ticks(),
-                fallback,
-            ),
+            work: match stage.source {
+                Source::Bridge => work.entering(ticks()),
+                _ => work,
+            },
             stage: stage.clone(),
             place: number,
             shared: Arc::clone(&self.shared[number]),

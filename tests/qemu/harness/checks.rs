@@ -14,7 +14,7 @@ const SHOWN: usize = 12;
 pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines) -> Vec<String> {
     let mut wrong = Vec::new();
     let end = match expected.gives_up_after {
-        None if expected.host.is_some() => Ended::Interrupted,
+        None if expected.host.is_some() || expected.desk.is_some() => Ended::Interrupted,
         None => Ended::Length,
         Some(_) => Ended::Stalled,
     };

@@ -62,6 +62,8 @@ pub(crate) struct Expectation {
     pub(crate) refused: Option<Pattern>,
     /// Messages from the host.
     pub(crate) host: Option<FromHost>,
+    /// A Zenoh program on the host.
+    pub(crate) desk: Option<Desk>,
     /// Lines that are typed.
     #[serde(default, rename = "type")]
     pub(crate) typed: Vec<Typed>,
@@ -144,6 +146,23 @@ pub(crate) struct FromHost {
     pub(crate) every_ms: u64,
     /// How many of them must be answered.
     pub(crate) answers: usize,
+}
+
+/// A bridge on the host that connects to a TCP port of a device, by way of one of the host. The run is by the host's clock, and over once it
+/// has said all that is awaited.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Desk {
+    /// The device.
+    pub(crate) device: String,
+    /// Its port.
+    pub(crate) port: u16,
+    /// Its buffers, in its folder.
+    pub(crate) files: Vec<String>,
+    /// What it is told besides.
+    pub(crate) lines: Vec<String>,
+    /// What it says, in this order, other lines between.
+    pub(crate) says: Vec<Pattern>,
 }
 
 /// What a console says.

@@ -7,6 +7,7 @@
 
 mod bound;
 mod checks;
+mod desk;
 mod expectation;
 mod figures;
 mod guest;

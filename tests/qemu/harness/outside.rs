@@ -1,9 +1,9 @@
-//! Messages from the host to a port that the system answers at
+//! What the host does while a system runs: messages to a UDP port that the system answers at
 
 use crate::expectation::FromHost;
 use std::collections::BTreeSet;
 use std::io::Result;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// Longer than any answer.
@@ -11,8 +11,24 @@ const LONGEST: usize = 64;
 /// What is asked until there is an answer: then the system is up.
 const GREETING: &str = "anybody?";
 
+/// Somebody on the host whom the system has to do with. The run is by the host's clock.
+pub(crate) trait Outside {
+    /// Has the device's port reached through one of the host.
+    fn change(&self) -> String;
+    /// Goes on; whether it has done all that is expected.
+    fn look(&mut self) -> bool;
+    /// What is missing.
+    fn failure(&self) -> Option<String>;
+}
+
+/// A TCP port of the host that nobody uses.
+pub(crate) fn free_port() -> Result<u16> {
+    let any = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(any.local_addr()?.port())
+}
+
 /// A port of the host, and what was answered through it.
-pub(crate) struct Outside {
+pub(crate) struct Messages {
     socket: UdpSocket,
     /// Of the host, passed on to the device.
     port: u16,
@@ -23,7 +39,7 @@ pub(crate) struct Outside {
     answered: BTreeSet<usize>,
 }
 
-impl Outside {
+impl Messages {
     /// A port that nobody uses.
     pub(crate) fn new(expected: &FromHost) -> Result<Self> {
         let any = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
@@ -40,14 +56,22 @@ impl Outside {
         })
     }
 
-    /// Has the device's port reached through this one.
-    pub(crate) fn change(&self, expected: &FromHost) -> String {
-        let FromHost { device, port, .. } = expected;
+    fn send(&self, message: &str) {
+        // Before the tool listens nobody takes it.
+        let _refused = self
+            .socket
+            .send_to(message.as_bytes(), (Ipv4Addr::LOCALHOST, self.port));
+    }
+}
+
+impl Outside for Messages {
+    fn change(&self) -> String {
+        let FromHost { device, port, .. } = &self.expected;
         format!("device.{device}.forward=[{}, {port}]", self.port)
     }
 
-    /// Notes the answers, and sends each message once, when it is time; whether enough were answered.
-    pub(crate) fn look(&mut self) -> bool {
+    /// Notes the answers, and sends each message once, when it is time.
+    fn look(&mut self) -> bool {
         let now = Instant::now();
         let mut answer = [0; LONGEST];
         while let Ok(length) = self.socket.recv(&mut answer) {
@@ -70,15 +94,7 @@ impl Outside {
         self.failure().is_none()
     }
 
-    fn send(&self, message: &str) {
-        // Before the tool listens nobody takes it.
-        let _refused = self
-            .socket
-            .send_to(message.as_bytes(), (Ipv4Addr::LOCALHOST, self.port));
-    }
-
-    /// What is missing.
-    pub(crate) fn failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<String> {
         let FromHost {
             messages, answers, ..
         } = self.expected;

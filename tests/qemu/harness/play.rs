@@ -23,7 +23,7 @@ pub(crate) struct Player<'m> {
     pub(crate) lines: Lines,
     /// What could not be typed.
     pub(crate) failures: Vec<String>,
-    outside: Option<&'m mut Outside>,
+    outside: Option<&'m mut Box<dyn Outside>>,
     /// Ends the run.
     over: &'m AtomicBool,
 }
@@ -33,7 +33,7 @@ impl<'m> Player<'m> {
         manifest: &'m Manifest,
         folder: RunFolder,
         typed: &'m [Typed],
-        outside: Option<&'m mut Outside>,
+        outside: Option<&'m mut Box<dyn Outside>>,
         over: &'m AtomicBool,
     ) -> Self {
         Self {

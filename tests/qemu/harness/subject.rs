@@ -1,9 +1,10 @@
 //! One test: build the system, run it, compare
 
 use crate::checks;
-use crate::expectation::{Case, Damage};
+use crate::desk::Beside;
+use crate::expectation::{Case, Damage, Expectation};
 use crate::guest;
-use crate::outside::Outside;
+use crate::outside::{Messages, Outside};
 use crate::play::{Lines, Player};
 use bulkhead_abi::boot::{BootHeader, IMAGE_HEADER_SIZE};
 use bulkhead_abi::config::{CONFIG_MAGIC, Config, ImageCheck};
@@ -80,9 +81,8 @@ fn promise(root: &Path, out: &Path, id: &str) -> Result<Vec<String>, String> {
 
 fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String> {
     let expected = &case.expectation;
-    let outside = expected.host.as_ref().map(Outside::new);
-    let mut outside = outside.transpose().map_err(text)?;
-    let mut manifest = build(case, root, out, outside.as_ref())?;
+    let mut outside = outside(case, root, out)?;
+    let mut manifest = build(case, root, out, outside.as_deref())?;
     manifest.machine.cpu = expected.cpu.clone().unwrap_or(manifest.machine.cpu);
     if let Some(damage) = expected.damage {
         turn_over(damage, &out.join(BOOT_IMAGE))?;
@@ -112,11 +112,21 @@ fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String
     Ok(trouble)
 }
 
+/// Whoever is there on the host.
+fn outside(case: &Case, root: &Path, out: &Path) -> Result<Option<Box<dyn Outside>>, String> {
+    let Expectation { host, desk, .. } = &case.expectation;
+    Ok(match (host, desk) {
+        (Some(expected), _) => Some(Box::new(Messages::new(expected).map_err(text)?)),
+        (_, Some(expected)) => Some(Box::new(Beside::new(expected, root, out)?)),
+        _ => None,
+    })
+}
+
 fn build(
     case: &Case,
     root: &Path,
     out: &Path,
-    outside: Option<&Outside>,
+    outside: Option<&dyn Outside>,
 ) -> Result<Manifest, String> {
     let system = load(case, root, out, outside)?;
     let options = BuildOptions {
@@ -134,7 +144,12 @@ fn build(
 }
 
 /// The folder's own description is copied beside its compiled guests.
-fn load(case: &Case, root: &Path, out: &Path, outside: Option<&Outside>) -> Result<System, String> {
+fn load(
+    case: &Case,
+    root: &Path,
+    out: &Path,
+    outside: Option<&dyn Outside>,
+) -> Result<System, String> {
     let expected = &case.expectation;
     let description = match &expected.system {
         Some(system) => root.join(system),
@@ -153,8 +168,7 @@ fn load(case: &Case, root: &Path, out: &Path, outside: Option<&Outside>) -> Resu
         .set
         .iter()
         .map(|(key, value)| format!("{key}={value}"));
-    let host = expected.host.as_ref().zip(outside);
-    let forward = host.map(|(expected, outside)| outside.change(expected));
+    let forward = outside.map(Outside::change);
     let overrides = Overrides {
         set: set.chain(forward).collect(),
         unmeasured: false,
@@ -197,7 +211,7 @@ fn run(
     case: &Case,
     manifest: &Manifest,
     out: &Path,
-    outside: Option<&mut Outside>,
+    outside: Option<&mut Box<dyn Outside>>,
 ) -> Result<(Report, (Lines, Vec<String>)), RunError> {
     let expected = &case.expectation;
     let usual = RunOptions::of_manifest(manifest);

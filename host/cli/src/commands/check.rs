@@ -1,7 +1,8 @@
 //! `bulkhead check`
 
+use bulkhead_model::bridge::Inside;
 use bulkhead_model::pipes::Apart;
-use bulkhead_model::system::PartitionId;
+use bulkhead_model::system::{PartitionId, System};
 use bulkhead_model::{components_text, render};
 use std::process::ExitCode;
 
@@ -47,7 +48,30 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
             );
         }
     }
+    beyond(&system);
+    for pipe in &system.pipes {
+        print!("{}: {}", pipe.name, pipe.solved.table(arguments.explain));
+        pipe.beginnings().for_each(|text| println!("  {text}"));
+        pipe.assumptions().for_each(|text| println!("  {text}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What comes in from other machines, and goes out.
+fn beyond(system: &System) {
     for partition in &system.partitions {
+        for import in partition.bridge.iter().flat_map(|bridge| &bridge.imports) {
+            let target = match import.target {
+                Inside::Channel(id) => system.channels[id.0].name.clone(),
+                Inside::Stage { pipe, stage } => system.pipes[pipe].vcpu(stage),
+            };
+            println!(
+                "{}: takes in {}, by {}, into {target}",
+                partition.name,
+                import.endpoint,
+                import.endpoint.replace(':', "/")
+            );
+        }
         for export in partition.bridge.iter().flat_map(|bridge| &bridge.exports) {
             println!(
                 "{}: others reach {} by {}",
@@ -57,9 +81,4 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
             );
         }
     }
-    for pipe in &system.pipes {
-        print!("{}: {}", pipe.name, pipe.solved.table(arguments.explain));
-        pipe.assumptions().for_each(|text| println!("  {text}"));
-    }
-    Ok(ExitCode::SUCCESS)
 }

@@ -16,12 +16,13 @@ pub(crate) struct BridgeDraft {
     pub(crate) imports: Vec<ImportDraft>,
 }
 
-/// A channel that another machine's values go into.
+/// A channel, or an input of first stages, that another machine's values go into.
 #[derive(Clone, Debug)]
 pub(crate) struct ImportDraft {
-    /// The channel.
+    /// The channel, or what functions read as `bridge.NAME`.
     pub(crate) name: At<String>,
     pub(crate) from: Field<String>,
+    pub(crate) distance: Field<u64>,
     pub(crate) max_age: Field<u64>,
     pub(crate) fallback: Field<String>,
 }
@@ -47,6 +48,7 @@ impl ImportDraft {
     fn read(section: Section<'_>) -> Self {
         Self {
             from: section.text("from"),
+            distance: section.number("distance"),
             max_age: section.number("max_age"),
             fallback: section.text("fallback"),
             name: section.name,

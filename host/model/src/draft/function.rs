@@ -10,6 +10,7 @@ pub(crate) struct FunctionDraft {
     pub(crate) kind: Field<String>,
     pub(crate) bus: Field<String>,
     pub(crate) forward: Field<Vec<At<u64>>>,
+    pub(crate) forward_tcp: Field<Vec<At<u64>>>,
 }
 
 impl FunctionDraft {
@@ -18,6 +19,7 @@ impl FunctionDraft {
             kind: section.text("kind"),
             bus: section.text("bus"),
             forward: section.numbers("forward"),
+            forward_tcp: section.numbers("forward_tcp"),
             name: section.name,
         }
     }

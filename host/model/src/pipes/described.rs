@@ -7,7 +7,7 @@ use super::card::{self, AtCard};
 use super::crossing::{self, Crossing};
 use super::ends::{End, Half, LinuxEnd, Served, endpoints, half_of, linux_end};
 use super::{Decisions, Function, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
-use crate::bridge::SINK;
+use crate::bridge::{self, SINK};
 use crate::document::At;
 use crate::draft::{Draft, EndpointDraft, Field, PartitionDraft, PipeFunctionDraft};
 use crate::quantity::time_text;
@@ -58,7 +58,7 @@ pub struct Place {
     pub core: usize,
     /// Its function, by the name in the partition.
     pub function: String,
-    /// The endpoint it reads, `timer` or nothing.
+    /// The endpoint it reads, `timer`, `bridge.NAME` or nothing.
     pub source: Option<String>,
     /// The I/O VCPU of what it reads or writes, by its name.
     pub io: Option<String>,
@@ -84,6 +84,8 @@ pub struct Place {
     pub at_endpoint: [bool; 2],
     /// In Linux: the endpoints of devices that it reads and writes.
     pub ends: [Option<LinuxEnd>; 2],
+    /// The closest that messages of another machine enter, nanoseconds.
+    pub distance_ns: Option<u64>,
 }
 
 impl Pipe {
@@ -110,6 +112,22 @@ impl Pipe {
         })
     }
 
+    /// Where it begins beyond what any bound covers, a line each.
+    pub fn beginnings(&self) -> impl Iterator<Item = String> {
+        let heads = self
+            .places
+            .iter()
+            .filter_map(|place| Some((place, place.import()?)));
+        heads.map(|(place, import)| {
+            let distance = time_text(place.distance_ns.unwrap_or(0));
+            format!(
+                "begins where the bridge puts {import} in, before {}: what is before has no bound; messages enter {distance} apart, \
+                 and a flood is dropped",
+                place.function
+            )
+        })
+    }
+
     /// Whether a partition runs a stage of it.
     #[must_use]
     pub fn runs_in(&self, partition: PartitionId) -> bool {
@@ -123,6 +141,14 @@ impl Pipe {
         let room = bulkhead_abi::NAME_LEN - 2 - number.len();
         let name = self.name.get(..room).unwrap_or(&self.name);
         format!("{name}.{number}")
+    }
+}
+
+impl Place {
+    /// What comes from another machine that it takes in as a first stage.
+    #[must_use]
+    pub fn import(&self) -> Option<&str> {
+        bridge::read(self.source.as_deref()?).filter(|_| self.linux)
     }
 }
 
@@ -146,6 +172,8 @@ struct Owner<'p> {
     usual_core: u64,
     ends: Vec<End<'p>>,
     draft: &'p PartitionDraft,
+    /// What comes from beyond the machine, each with its device.
+    imports: Vec<(String, usize)>,
 }
 
 impl<'p> Owner<'p> {
@@ -153,6 +181,15 @@ impl<'p> Owner<'p> {
     fn end(&self, field: &Field<String>) -> Option<&End<'p>> {
         let local = self.local(field)?;
         self.ends.iter().find(|(path, ..)| *path == local)
+    }
+
+    /// What comes from beyond the machine and a field names.
+    fn import(&self, field: &Field<String>) -> Option<usize> {
+        let local = self.local(field)?;
+        let mut imports = self.imports.iter();
+        imports
+            .find(|(path, _)| *path == local)
+            .map(|(_, device)| *device)
     }
 
     /// What a field names, without the partition before it.
@@ -227,6 +264,17 @@ impl<'d> Described<'d> {
             }));
             ends.push((path, endpoint, device));
         }
+        let imports = partition.imports_read();
+        let imports = imports.map(|(path, import)| {
+            let device = self.beyond(&path, import);
+            self.served.push(Served {
+                partition: id,
+                io: String::new(),
+                scatter: None,
+            });
+            (path, device)
+        });
+        let imports = imports.collect();
         let owner = Owner {
             id,
             name: &partition.name.value,
@@ -238,6 +286,7 @@ impl<'d> Described<'d> {
             },
             ends,
             draft: partition,
+            imports,
         };
         let mut functions = partition.functions.iter();
         functions.try_for_each(|function| self.function(&owner, function))
@@ -299,7 +348,8 @@ impl<'d> Described<'d> {
 
     fn function(&mut self, owner: &Owner<'_>, function: &PipeFunctionDraft) -> Option<()> {
         let [source, sink] = function.ends().map(|field| owner.end(field));
-        let by_timer = source.is_none() && !function.reads.is_absent();
+        let import = owner.import(&function.reads);
+        let by_timer = source.is_none() && import.is_none() && !function.reads.is_absent();
         let core = function.core.or(owner.usual_core)? as usize;
         self.pipes.names[super::What::Function as usize].push(At {
             value: format!("{}.{}", owner.name, function.name.value),
@@ -312,7 +362,7 @@ impl<'d> Described<'d> {
             inputs: (function.inputs.or(1)? as u32).saturating_sub(u32::from(by_timer)),
             outputs: function.outputs.or(1)? as u32,
             buffering: function.buffering.or(None)?,
-            reads: source.and_then(|(.., device)| *device),
+            reads: source.and_then(|(.., device)| *device).or(import),
             writes: sink.and_then(|(.., device)| *device),
             period: function.period.or(USUAL_PERIOD_NS)?,
         });
@@ -339,9 +389,10 @@ impl<'d> Described<'d> {
                 .map(|measured| measured.wcmt_ns),
             halves,
             linux: owner.linux,
-            at_endpoint: [source.is_some(), sink.is_some()],
+            at_endpoint: [source.is_some() || import.is_some(), sink.is_some()],
             ends: [source, sink].map(|end| linux_end(end?)),
             scatter: [source, sink].map(|end| end?.1.scatter.value()),
+            distance_ns: import.and_then(|device| self.pipes.devices[device].distance),
         });
         Some(())
     }

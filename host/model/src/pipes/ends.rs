@@ -7,7 +7,7 @@ use super::described::{Described, flows, parse};
 use super::{Device, Io, What};
 use crate::bridge::AGENT;
 use crate::document::At;
-use crate::draft::{EndpointDraft, KindDraft, PartitionDraft};
+use crate::draft::{EndpointDraft, ImportDraft, KindDraft, PartitionDraft};
 use crate::system::{PartitionId, Span};
 use crate::timing::{Timing, VcpuKind};
 use bulkhead_tpipe::repository::Policy;
@@ -144,6 +144,33 @@ impl Described<'_> {
             main: None,
             sharers: 1,
             distance: endpoint.distance.given().map(|at| at.value),
+        });
+        self.pipes.devices.len() - 1
+    }
+
+    /// What comes from beyond the machine, as a device pipe: who brings it is in an address space of its own, so that who reads it looks
+    /// by the clock, as at what another partition writes. A message is there when it is put in, after nothing that counts.
+    pub(super) fn beyond(&mut self, path: &str, import: &ImportDraft) -> usize {
+        let name = At {
+            value: path.to_owned(),
+            span: import.name.span.clone(),
+        };
+        for what in [What::Core, What::Io, What::Device] {
+            self.pipes.names[what as usize].push(name.clone());
+        }
+        self.pipes.spaces.push(self.pipes.cores.len());
+        self.pipes.cores.push(Policy::Edf);
+        self.pipes.ios.push(Io {
+            core: self.pipes.cores.len() - 1,
+            wcet: 1,
+            percent: 100,
+            sharers: 1,
+        });
+        self.pipes.devices.push(Device {
+            io: self.pipes.ios.len() - 1,
+            main: None,
+            sharers: 1,
+            distance: import.distance.given().map(|at| at.value),
         });
         self.pipes.devices.len() - 1
     }

@@ -45,8 +45,10 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.bridge.import",
         shape: Shape::Named,
         presence: Default("none"),
-        meaning: "Channels, four-slot or ring, that this partition writes what comes from another machine into: \
-                  `[partition.NAME.bridge.import.CHANNEL]` each.",
+        meaning: "What comes from another machine, `[partition.NAME.bridge.import.NAME]` each: NAME is a channel, four-slot or ring, \
+                  that this partition writes it into; or what functions of the partition read as `bridge.NAME`, so that pipes begin \
+                  there. They take the messages of another machine's pipe (`writes = \"bridge\"`), and bare data of any Zenoh program, 16 \
+                  bytes or 8.",
         example: "[partition.linux.bridge.import.goal]",
     },
     Key {
@@ -57,11 +59,22 @@ pub(super) const KEYS: &[Key] = &[
         example: "from = \"dock:planner:main:goal\"",
     },
     Key {
+        path: "partition.*.bridge.import.*.distance",
+        shape: Shape::Time,
+        presence: Default("none, and none is needed but where functions read it"),
+        meaning: "Where functions read it: shortest distance at which its messages enter a pipe. What comes sooner after another waits \
+                  for its time; what comes faster for long is dropped, and counted. The bound counts from when the bridge has put a \
+                  message in, by this machine's clock: what is before has none.",
+        example: "distance = \"10 ms\"",
+    },
+    Key {
         path: "partition.*.bridge.import.*.max_age",
         shape: Shape::Time,
         presence: Default("however old it is"),
         meaning: "From this age on a value is not to be gone by: what the other bridge says its age was, and the time since it \
-                  came. Four slots then keep what they have; the `fallback` is written in its place.",
+                  came. Four slots then keep what they have; the `fallback` is written in its place. Where functions read it, such a value \
+                  does not enter a pipe with four slots, and bare data have to say their age, too; what takes the place of a silent one is \
+                  the pipe's `max_age` and the function's `fallback`.",
         example: "max_age = \"500 ms\"",
     },
     Key {

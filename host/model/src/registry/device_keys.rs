@@ -38,4 +38,12 @@ pub(super) const KEYS: &[Key] = &[
                   clock (`--real`) only.",
         example: "forward = [15007, 7]",
     },
+    Key {
+        path: "device.*.forward_tcp",
+        shape: Shape::Numbers(u16::MAX as u64),
+        presence: Default("not from the host"),
+        meaning: "The same of TCP: who connects to that port of the host is connected to that of the device, 16 at once. In runs by the \
+                  host's clock (`--real`) only.",
+        example: "forward_tcp = [17447, 7447]",
+    },
 ];

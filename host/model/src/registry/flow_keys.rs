@@ -29,7 +29,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "pipe.*.max_age",
         shape: Shape::Time,
         presence: Default("however long it takes"),
-        meaning: "Longest time for which a stage hears nothing from another partition, by its own clock, before its \
+        meaning: "Longest time for which a stage hears nothing from another partition, or a first one from the bridge, by its own clock, before its \
                   function's `fallback` takes its place; from the start of the pipe on, until something comes.",
         example: "max_age = \"100 ms\"",
     },
@@ -77,8 +77,8 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Text,
         presence: Default("no endpoint"),
         meaning: "The endpoint it reads, `COMPONENT.ENDPOINT` of its partition, `agent.ENDPOINT` in Linux, with the partition's name \
-                  before it if you like; or `timer`, by which it is released every period. It can only be a \
-                  first stage.",
+                  before it if you like; or `timer`, by which it is released every period; in Linux also `bridge.NAME`, what comes from \
+                  another machine (`[partition.NAME.bridge.import.NAME]`), where it looks every period. It can only be a first stage.",
         example: "reads = \"pipes.can-in\"",
     },
     Key {
@@ -117,7 +117,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.function.*.fallback",
         shape: Shape::Text,
         presence: Default("it waits"),
-        meaning: "The function of the partition that takes its place in a stage that reads what another partition writes, \
+        meaning: "The function of the partition that takes its place in a stage that reads what another partition writes, or what the bridge brings, \
                   and hears nothing for longer than the pipe's `max_age`: it finds there what came last, and how old that \
                   is. Each such job is counted, and an event. `neutral` is there in any case, and sends zeros.",
         example: "fallback = \"neutral\"",

@@ -107,7 +107,11 @@ impl<const N: usize> Limits<N> {
                     (true, from) => interval.min(self.junctions[usize::from(from) - 1].distance),
                 }
             }
-            (Flow::Loss(loss), SOURCE) => slower(distance(bound, stage), loss.0),
+            (Flow::Loss(loss), SOURCE) => match self.cautious && bound.crosses(stage) {
+                // As behind a stage of another address space: half of it is left for lateness.
+                true if distance(bound, stage) != Time::MAX => distance(bound, stage) / 2,
+                _ => slower(distance(bound, stage), loss.0),
+            },
             (Flow::Loss(loss), from) => {
                 let before = self.junctions[usize::from(from) - 1];
                 let misses = before.count > 1 || bound.crosses(stage);

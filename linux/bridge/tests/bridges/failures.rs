@@ -31,6 +31,10 @@ fn each_failure_has_its_sentence() {
         &["import there car:a:b:c max-age 1 fallback 00"],
         &["fallback of `there` has 1 bytes, its messages have 12"],
     );
+    refused(
+        &["import there car:a:b:c stage 1000000"],
+        &["`there` is no channel of a stage: its messages have 12 bytes, a pipe's have 88"],
+    );
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let listen = format!("listen tcp/{}", taken.local_addr().expect("its address"));
     refused(

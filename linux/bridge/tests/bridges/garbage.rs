@@ -1,38 +1,14 @@
 //! What comes from a network is believed in nothing
 
 use crate::machine::{BYTES, Buffer, Machine, free_port, message, number, until};
-use bulkhead_bridge::Attachment;
+use crate::session::{attachment, heard_by, session};
 use bulkhead_linux::Kind;
 use std::io::Write;
 use std::net::TcpStream;
 use std::thread::sleep;
 use std::time::Duration;
 use tempfile::tempdir;
-use zenoh::{Config, Session, Wait};
-
-fn session(port: u16) -> Session {
-    let mut config = Config::default();
-    let places = format!("[\"tcp/127.0.0.1:{port}\"]");
-    for (key, value) in [
-        ("connect/endpoints", places.as_str()),
-        ("listen/endpoints", "[]"),
-        ("scouting/multicast/enabled", "false"),
-    ] {
-        config.insert_json5(key, value).expect(key);
-    }
-    zenoh::open(config).wait().expect("a session")
-}
-
-fn attachment(number: u64) -> Vec<u8> {
-    let age = Some(Duration::ZERO);
-    Attachment {
-        start: 9,
-        number,
-        age,
-    }
-    .bytes()
-    .to_vec()
-}
+use zenoh::Wait;
 
 /// What is wrong with it, its bytes, and those beside it.
 type Garbage = (&'static str, Vec<u8>, Option<Vec<u8>>);
@@ -65,12 +41,7 @@ fn garbage_is_refused_and_counted() {
         let mut stranger = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
         stranger.write_all(&[0xff; 4096]).expect("it takes that");
         let session = session(port);
-        let publisher = session.declare_publisher("car/a/b/c").wait();
-        let publisher = publisher.expect("a publisher");
-        until("the subscriber", || {
-            let status = publisher.matching_status().wait();
-            status.is_ok_and(|status| status.matching())
-        });
+        let publisher = heard_by(&session, "car/a/b/c");
         let all = garbage();
         for (refused, (what, payload, attached)) in (1..).zip(&all) {
             let put = publisher.put(payload.as_slice());

@@ -147,6 +147,14 @@ impl Machine {
         }
     }
 
+    /// The number before a word in the last line that has it, 0 where none was said.
+    pub(crate) fn said_count(&self, word: &str) -> u64 {
+        let said = self.said.lock().expect("nobody panics with it").clone();
+        let line = said.iter().rfind(|line| line.contains(word));
+        let before = line.and_then(|line| line.split(word).next()?.split_whitespace().last());
+        before.and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+
     /// Ends by itself, and not well.
     pub(crate) fn fails(mut self) {
         let mut status = None;

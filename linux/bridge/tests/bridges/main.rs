@@ -6,5 +6,7 @@
 mod failures;
 mod garbage;
 mod machine;
+mod session;
+mod stages;
 mod values;
 mod wire;

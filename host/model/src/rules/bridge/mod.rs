@@ -7,6 +7,7 @@ pub(crate) mod bridge_from;
 pub(crate) mod bridge_host;
 pub(crate) mod bridge_partition;
 pub(crate) mod bridge_place;
+pub(crate) mod bridge_stage;
 pub(crate) mod bridge_twice;
 
 use crate::document::At;
@@ -23,6 +24,7 @@ pub(super) const RULES: &[&Rule] = &[
     &bridge_twice::RULE,
     &bridge_from::RULE,
     &bridge_fallback::RULE,
+    &bridge_stage::RULE,
 ];
 
 /// Channels that a bridge names, exported ones first, with whether they are.

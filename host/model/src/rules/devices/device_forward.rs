@@ -1,44 +1,57 @@
 //! What is forwarded from the host arrives somewhere
 
 use crate::diagnostic::Report;
-use crate::draft::Draft;
-use crate::draft::FunctionDraft;
+use crate::document::At;
+use crate::draft::{Draft, Field, FunctionDraft};
 
 crate::rules::rule! {
     Error, "device-forward",
-    "`forward` is a UDP port of the host and one of a network card, and no port of the host is taken twice",
-    "The tool listens at the host's port, on its loopback address, and passes on what arrives there.",
+    "`forward` is a UDP port of the host and one of a network card, `forward_tcp` a TCP one, and no port of the host is taken twice",
+    "The tool listens at the host's port, on its loopback address, and passes on what arrives there, or who connects.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    let mut taken = Vec::new();
-    for function in &draft.functions {
-        let Some(ports) = function.forward.given() else {
-            continue;
-        };
-        let numbers: Vec<u64> = ports.value.iter().map(|port| port.value).collect();
-        let (message, help) = match numbers[..] {
-            _ if !reachable(draft, function) => (
-                format!("nothing is passed on to `{}`", function.name.value),
-                "leave it out: only a network card can be reached from the host",
-            ),
-            [host, port] if host != 0 && port != 0 && !taken.contains(&host) => {
-                taken.push(host);
+    for (key, example, of) in KEYS {
+        let mut taken = Vec::new();
+        for function in &draft.functions {
+            let Some(ports) = of(function).given() else {
                 continue;
-            }
-            [host, port] if host != 0 && port != 0 => (
-                format!("port {host} of the host is taken"),
-                "choose another one",
-            ),
-            _ => (
-                "a port of the host and one of the device are needed".into(),
-                "say both, none of them 0: `forward = [15007, 7]`",
-            ),
-        };
-        report.add(RULE.at(&ports.span, message).here("forwarded").help(help));
+            };
+            let numbers: Vec<u64> = ports.value.iter().map(|port| port.value).collect();
+            let (message, help) = match numbers[..] {
+                _ if !reachable(draft, function) => (
+                    format!("nothing is passed on to `{}`", function.name.value),
+                    "leave it out: only a network card can be reached from the host".into(),
+                ),
+                [host, port] if host != 0 && port != 0 && !taken.contains(&host) => {
+                    taken.push(host);
+                    continue;
+                }
+                [host, port] if host != 0 && port != 0 => (
+                    format!("port {host} of the host is taken"),
+                    "choose another one".into(),
+                ),
+                _ => (
+                    "a port of the host and one of the device are needed".into(),
+                    format!("say both, none of them 0: `{key} = {example}`"),
+                ),
+            };
+            report.add(RULE.at(&ports.span, message).here("forwarded").help(help));
+        }
     }
 }
+
+/// What is written of a card.
+type Ports = fn(&FunctionDraft) -> &Field<Vec<At<u64>>>;
+
+/// Ports of UDP and TCP are different ones.
+const KEYS: [(&str, &str, Ports); 2] = [
+    ("forward", "[15007, 7]", |function| &function.forward),
+    ("forward_tcp", "[17447, 7447]", |function| {
+        &function.forward_tcp
+    }),
+];
 
 /// Whether the host can reach what is of that kind.
 fn reachable(draft: &Draft, function: &FunctionDraft) -> bool {

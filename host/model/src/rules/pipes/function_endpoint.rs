@@ -1,16 +1,17 @@
 //! The endpoints that functions name are there
 
-use crate::bridge::SINK;
+use crate::bridge::{SINK, read};
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
 use crate::pipes::described::{BUILT_IN, local_name};
 use crate::pipes::ends::endpoints;
 use crate::suggestion::advice;
+use crate::system::Kind;
 
 crate::rules::rule! {
     Error, "function-endpoint",
-    "what a pipe function reads or writes is an endpoint of its partition, `timer`, `trace`, `null` or its `bridge`",
+    "what a pipe function reads or writes is an endpoint of its partition, `timer`, `trace`, `null` or its `bridge`; `bridge.NAME` is what it imports",
     "A component says which endpoints it has, `[partition.NAME.component.NAME.endpoint.NAME]`; functions name them \
      `COMPONENT.ENDPOINT`. Those of a Linux partition are its own, `[partition.NAME.endpoint.NAME]`, and `agent.ENDPOINT`. A device of another partition is reached by a function there.",
     check
@@ -19,7 +20,10 @@ crate::rules::rule! {
 fn check(draft: &Draft, report: &mut Report) {
     for partition in &draft.partitions {
         for (name, built_in) in unknown(partition) {
-            let there: Vec<_> = endpoints(partition).map(|(path, _)| path).collect();
+            let ends = endpoints(partition).map(|(path, _)| path);
+            let there: Vec<_> = ends
+                .chain(partition.imports().map(|(path, _)| path))
+                .collect();
             let known = there.iter().map(String::as_str);
             let built_in = built_in.iter().copied();
             let built_in = built_in.filter(|name| is_built_in(partition, name));
@@ -28,12 +32,30 @@ fn check(draft: &Draft, report: &mut Report) {
                 "`{}` has no endpoint `{}`",
                 partition.name.value, name.value
             );
+            let help = match beyond(partition, &name.value) {
+                Some(help) => help.to_owned(),
+                None => advice(&name.value, "endpoint", &known),
+            };
             report.add(
                 RULE.at(&name.span, message)
                     .here("not described")
-                    .help(advice(&name.value, "endpoint", &known)),
+                    .help(help),
             );
         }
+    }
+}
+
+/// What is to be done about a name of what comes from beyond the machine, where that is no other's.
+fn beyond(partition: &PartitionDraft, name: &str) -> Option<&'static str> {
+    read(local_name(&partition.name.value, name))?;
+    match partition.kind.value()? {
+        Kind::Linux if partition.imports().next().is_some() => None,
+        Kind::Linux => Some(
+            "describe it: `[partition.NAME.bridge.import.NAME]`, with the endpoint of the other machine as `from`",
+        ),
+        _ => Some(
+            "only Linux goes beyond the machine: let a function of a Linux partition read it, and this one stand behind it in the flow",
+        ),
     }
 }
 
@@ -42,15 +64,17 @@ pub(super) fn unknown(
     partition: &PartitionDraft,
 ) -> impl Iterator<Item = (&At<String>, &'static [&'static str])> {
     let ends = partition.functions.iter().flat_map(|function| {
-        let named = function.ends().into_iter().zip(BUILT_IN);
-        named.filter_map(|(end, built_in)| Some((end.given()?, built_in)))
+        let named = function.ends().into_iter().zip(BUILT_IN).zip([true, false]);
+        named.filter_map(|((end, built_in), reads)| Some((end.given()?, built_in, reads)))
     });
-    ends.filter(|(name, built_in)| {
+    let unknown = ends.filter(|(name, built_in, reads)| {
         let local = local_name(&partition.name.value, &name.value);
         let described = endpoints(partition).any(|(path, _)| path == local);
+        let imported = *reads && partition.imports().any(|(path, _)| path == local);
         let known = built_in.contains(&local) && is_built_in(partition, local);
-        !described && !known
-    })
+        !described && !imported && !known
+    });
+    unknown.map(|(name, built_in, _)| (name, built_in))
 }
 
 /// A bridge is there where it is described.

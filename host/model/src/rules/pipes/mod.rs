@@ -29,6 +29,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::pipes::described::{Described, flows};
 use crate::pipes::rule_of;
+use crate::rules::bridge::bridge_stage;
 use crate::rules::{Rule, time};
 
 /// In the order of the reference.
@@ -72,6 +73,7 @@ pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
         && endpoint_vcpu::problems(partition).is_empty()
         && endpoint_device::is_sound(partition)
         && endpoint_address::is_sound(partition)
+        && bridge_stage::is_sound(partition)
 }
 
 /// Reports the misfits that are one rule's.

@@ -10,7 +10,7 @@ crate::rules::rule! {
     Warning, "pipe-age",
     "the `max_age` of a pipe is longer than its messages are apart, and a stage has a `fallback` for it",
     "Who reads what another partition writes hears of the next message within the first stage's period and the bound. Where no stage \
-     that reads so has a fallback, nothing is raised.",
+     that reads so, or begins at the bridge, has a fallback, nothing is raised.",
     check
 }
 
@@ -34,7 +34,7 @@ fn check(draft: &Draft, report: &mut Report) {
                     "nothing is raised by the age of what `{}` carries",
                     pipe.name
                 ),
-                "no stage that reads another partition's has a fallback".into(),
+                "no stage that reads another partition's, or the bridge, has a fallback".into(),
                 "give its function one, `fallback = \"neutral\"`, and describe that",
             ));
         } else if age.value <= apart {
@@ -55,7 +55,8 @@ fn has_fallback(pipe: &Pipe) -> bool {
         .crossings
         .iter()
         .map(|crossing| &pipe.places[crossing.to]);
-    readers.any(|place| place.fallback.is_some())
+    let mut heads = pipe.places.iter().filter(|place| place.import().is_some());
+    readers.any(|place| place.fallback.is_some()) || heads.any(|place| place.fallback.is_some())
 }
 
 /// Longest time between two messages where each stage is in time, nanoseconds.

@@ -1,0 +1,218 @@
+//! Buffers between stages and the bridge: files, empty at each start
+//!
+//! The same buffers as between stages, joined by a program that may end and begin again: its place in them is in the file.
+
+use super::{Builder, StartError};
+use bulkhead_buffers::Region;
+use bulkhead_linux::{Channel, Description, Kind as ChannelKind, Role};
+use bulkhead_stages::link::{Input, Kind, OUTWARD_PLACES, Output};
+use bulkhead_stages::message::BYTES;
+
+impl Builder<'_> {
+    /// Makes the buffer from which the bridge takes what a last stage sends.
+    pub(super) fn lead_outward(&mut self, number: usize) -> Result<(), StartError> {
+        let kind = match self.pipe.each {
+            true => Kind::Each(OUTWARD_PLACES),
+            false => Kind::Newest,
+        };
+        let region = self.file(number, "", kind, Role::Writer)?;
+        let output = Output::attach(kind, region);
+        let output = output.ok_or_else(|| self.no_buffer(number, number))?;
+        self.outputs[number].push((output, None));
+        Ok(())
+    }
+
+    /// Makes the buffer into which the bridge puts what comes to a first stage, which looks there by its clock: whoever feeds the
+    /// bridge cannot release it.
+    pub(super) fn lead_inward(&mut self, number: usize) -> Result<(), StartError> {
+        let kind = self.kind(number);
+        let region = self.file(number, ".in", kind, Role::Reader)?;
+        let input = Input::attach(kind, region);
+        let input = input.ok_or_else(|| self.no_buffer(number, number))?;
+        let place = self.reads(number, number, input)?;
+        self.across[number] |= 1 << place;
+        Ok(())
+    }
+
+    /// The file `PIPE.STAGE` and so on, as the bridge is told of it.
+    fn file(
+        &mut self,
+        number: usize,
+        suffix: &str,
+        kind: Kind,
+        role: Role,
+    ) -> Result<Region<'static>, StartError> {
+        let name = format!("{}.{}{suffix}", self.pipe.name, number + 1);
+        let none = || self.no_buffer(number, number);
+        let path = self.around.outward.ok_or_else(none)?.join(&name);
+        let bytes = kind.bytes().ok_or_else(none)?;
+        let (kind, messages) = match kind {
+            Kind::Newest => (ChannelKind::FourSlot, 1),
+            Kind::Each(places) => (ChannelKind::Ring, places as usize),
+        };
+        let description = Description {
+            name,
+            peer: String::new(),
+            standby: None,
+            kind,
+            role,
+            message_bytes: BYTES,
+            messages,
+            read_only: false,
+        };
+        let device = |error| self.device(error);
+        let channel = Channel::create_file(&path, bytes, description).map_err(device)?;
+        let region = channel.region().map_err(device)?;
+        self.channels.push(channel);
+        Ok(region)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Around, NOTES};
+    use super::*;
+    use crate::budget::Halt;
+    use crate::plan::{Plan, Source};
+    use crate::stage::Left;
+    use bulkhead_linux::{BytesWriter, ticks};
+    use bulkhead_stages::message::Message;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+    use std::sync::mpsc::{Receiver, sync_channel};
+    use std::thread::{self, JoinHandle};
+    use std::time::{Duration, Instant};
+    use zerocopy::IntoBytes;
+
+    /// Longer than anything takes that happens at all.
+    const DEADLINE: Duration = Duration::from_secs(40);
+
+    /// A pipe `emit | emit` that begins at the bridge and looks every 2 ms, without reservations.
+    struct Runs {
+        folder: PathBuf,
+        ring: bool,
+        left: Receiver<Left>,
+        halt: Halt,
+        threads: Vec<JoinHandle<()>>,
+        _channels: Vec<Channel>,
+    }
+
+    impl Runs {
+        fn start(buffering: &str) -> Self {
+            let name = format!("bulkhead-beyond-{}-{buffering}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            let text = format!(
+                "{buffering}/emit,60000000,2000000,0,1,1,4/emit,60000000,2000000,1,2,1,200"
+            );
+            let mut plan: Plan = text.parse().expect("a plan");
+            let pipe = &mut plan.pipes[0];
+            pipe.name = "in".into();
+            pipe.stages[0].source = Source::Bridge;
+            pipe.stages[0].fallback = Some((50_000_000, "neutral".into()));
+            pipe.stages[1].traced = true;
+            let (sender, left) = sync_channel(NOTES);
+            let around = Around {
+                outward: Some(&folder),
+                ..Around::default()
+            };
+            let (ready, channels) = Builder::new(pipe, &around).build(&sender).expect("built");
+            let (halt, second) = (ready[0].halt.clone(), Arc::clone(&ready[1].shared));
+            let threads = ready.into_iter().map(|one| thread::spawn(|| one.run()));
+            let threads: Vec<_> = threads.collect();
+            // Nobody else sets it.
+            let _ = second.thread.set(threads[1].thread().clone());
+            threads[1].thread().unpark();
+            Self {
+                folder,
+                ring: buffering == "each",
+                left,
+                halt,
+                threads,
+                _channels: channels,
+            }
+        }
+
+        /// As the bridge joins, at each of its starts.
+        fn bridge(&self) -> BytesWriter {
+            let path: &Path = &self.folder.join("in.1.in");
+            let description = Description {
+                name: "in.1.in".into(),
+                peer: String::new(),
+                standby: None,
+                kind: match self.ring {
+                    true => ChannelKind::Ring,
+                    false => ChannelKind::FourSlot,
+                },
+                role: Role::Writer,
+                message_bytes: BYTES,
+                messages: 4,
+                read_only: false,
+            };
+            let channel = Channel::over_file(path, description).expect("the stage made it");
+            channel.bytes_writer().expect("as it is described")
+        }
+
+        /// The next message that leaves and entered, or fell back.
+        fn next(&self, entered: bool) -> Left {
+            let end = Instant::now() + DEADLINE;
+            loop {
+                let patience = end.saturating_duration_since(Instant::now());
+                let left = self.left.recv_timeout(patience).expect("a message");
+                if (left.message.entries[0].number != 0) == entered {
+                    return left;
+                }
+            }
+        }
+    }
+
+    impl Drop for Runs {
+        fn drop(&mut self) {
+            self.halt.halt();
+            for thread in self.threads.drain(..) {
+                let _ended = thread.join();
+            }
+            let _gone = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    #[test]
+    fn what_the_bridge_puts_in_enters_there_and_silence_falls_back() {
+        for buffering in ["newest", "each"] {
+            let runs = Runs::start(buffering);
+            // The stages begin with what comes then: until it does, the fallback says that they are there.
+            runs.next(false);
+            let mut number = 0;
+            // The second time, the bridge has started anew.
+            for data in [[5, 6], [7, 8]] {
+                let mut bridge = runs.bridge();
+                let before = ticks();
+                let message = Message {
+                    put: before,
+                    data,
+                    ..Message::default()
+                };
+                bridge.put(message.as_bytes()).expect("room");
+                let left = runs.next(true);
+                number += 1;
+                assert_eq!(
+                    (left.message.data, left.message.entries[0].number),
+                    (data, number)
+                );
+                assert!((before..=left.at).contains(&left.message.entries[0].at));
+                let silent = runs.next(false);
+                assert_eq!(silent.message.data, [0; 2], "neutral, {buffering}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_folder_there_is_no_such_pipe() {
+        let mut plan: Plan = "newest/emit,1,2,0,1,1,1".parse().expect("a plan");
+        plan.pipes[0].stages[0].source = Source::Bridge;
+        let (sender, _left) = sync_channel(NOTES);
+        let around = Around::default();
+        let built = Builder::new(&plan.pipes[0], &around).build(&sender);
+        let refused = built.map(|_| ()).expect_err("nowhere");
+        assert!(refused.to_string().contains("no buffer"), "{refused}");
+    }
+}
