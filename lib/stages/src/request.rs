@@ -1,6 +1,6 @@
 //! Stages of a typed flow that another partition runs: memory for their buffers, and how they are asked for
 //!
-//! One channel of plain memory between the partition where flows are typed and a Linux: a mailbox (paper 001 §4.2), whose first side
+//! One channel of plain memory between the partition where flows are typed and each other one that runs stages of them: a mailbox (paper 001 §4.2), whose first side
 //! asks, and behind it buffers of one size. A request is a [`Request`], and to run stages what they are, packed as for a partition
 //! (`bulkhead_abi::pipe`) where the channel of a crossing is `#` and the number of the buffer. Each is answered, by an [`Answer`]
 //! and what is to be said. Either side may start anew at any time: who answers and finds itself with the floor owes an answer to a
@@ -149,7 +149,9 @@ impl Packed {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// Its bytes.
+    #[must_use]
+    pub fn message(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 }
@@ -237,7 +239,7 @@ impl Asker {
 
     /// Asks; whether nobody has to answer another request first, as long as who does is there.
     pub fn ask(&mut self, request: &Packed) -> bool {
-        let message = request.bytes();
+        let message = request.message();
         match self.mailbox.try_send(message, WHOLE) {
             Ok(()) => true,
             // An answer that nobody waited for any more.

@@ -9,14 +9,16 @@
 
 mod across;
 mod change;
+mod serve;
 
 use crate::stage::Common;
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::{self, Others, Places};
-use crate::{CORE, Failure, memory, say, seats, watch};
+use crate::through::{self, Others, Place, Places};
+use crate::{CORE, Failure, memory, say, seats, serving, watch};
 use bulkhead_abi::name_field;
 use bulkhead_abi::repository::{Head, MAX_FLOW, MAX_LINE};
 use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
 use bulkhead_component::{First, Own, clock};
@@ -28,11 +30,12 @@ use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
 use bulkhead_tpipe::language::{Flow, MILLION};
-use change::Change;
+use change::{Change, promise};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
+use serve::Server;
 
-/// Pages of its stack, of which 191 KiB were used at most: what is solved lies there in arrays, as large for small flows as for large ones.
+/// Pages of its stack, of which 200 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
 const STACK_PAGES: u64 = 60;
 
 /// The line to be obeyed.
@@ -70,6 +73,8 @@ struct Means {
     buffers: usize,
     /// Partitions that run stages for this one.
     places: Places,
+    /// The one for which this one runs stages.
+    asks: Option<Place>,
 }
 
 /// Makes the planner's VCPU, where flows can be typed. It is the least important of all: who works for nobody works for it.
@@ -103,6 +108,7 @@ pub(crate) fn start(
         common,
         buffers: described + repository.head.spare_bytes as usize,
         places: through::places(own, &repository),
+        asks: serving::place(own, &repository),
     };
     let _kept = KNOWN.with(&CORE.threads, |place| *place = Some(means));
     let vcpu = least().ok_or(Failure::named("planner", "it has no VCPU"))?;
@@ -237,6 +243,8 @@ struct Planner {
     known: Known<'static>,
     /// Who runs stages for this partition.
     others: Others,
+    /// Who asks for stages here.
+    server: Option<Server>,
     /// By which they know those of each pipe.
     ids: [u64; PIPES],
     /// Of each pipe that was typed.
@@ -258,6 +266,7 @@ extern "C" fn plan(_: u64) -> ! {
         buffers: means.buffers,
         known,
         others: Others::new(&means.places),
+        server: means.asks.and_then(Server::new),
         ids: [0; PIPES],
         texts: [None; PIPES],
         pipes: PIPES as u32,
@@ -267,7 +276,12 @@ extern "C" fn plan(_: u64) -> ! {
             if ANEW.swap(false, Relaxed) {
                 planner.ask_again();
             }
-            CORE.threads.block(NEVER);
+            planner.serve();
+            // Who asks for stages leaves a request in memory, and rings for nobody.
+            CORE.threads.block(match planner.server {
+                Some(_) => clock::now() + ticks(watch::PAUSE_NS),
+                None => NEVER,
+            });
         }
         let line = LINE.with(&CORE.threads, |line| (line.bytes, line.length));
         let (bytes, length) = line.unwrap_or(([0; MAX_LINE], 0));
@@ -280,6 +294,11 @@ extern "C" fn plan(_: u64) -> ! {
 impl Planner {
     fn obey(&mut self, line: &[u8]) {
         match command::parse(line) {
+            Ok(Command::Add(typed) | Command::Replace(typed)) if self.server.is_some() => say!(
+                "pipe {0} is not started: {1} types the flows that have stages here, and judges them: type it there, `tell {1} pipe …` from Linux",
+                typed.name,
+                self.who()
+            ),
             Ok(Command::Add(typed)) => match table::find(typed.name) {
                 Some(_) => say!(
                     "there is a pipe {0} already; `pipe replace {0} FLOW` puts another in its place",
@@ -316,6 +335,10 @@ impl Planner {
             say!("there is no pipe {name}; `pipe list` tells all");
             return None;
         };
+        if serving::is_asked(number) {
+            say!("pipe {name} was typed in {0}: remove it there", self.who());
+            return None;
+        }
         let is_typed = self.texts.get(number).is_some_and(Option::is_some);
         let crosses = !is_typed && pipe.here().count() != pipe.stages().count();
         if crosses {

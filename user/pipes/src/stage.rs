@@ -7,12 +7,13 @@ mod shared;
 mod wiring;
 
 pub(crate) use shared::{
-    STAGES, Shared, begin, go, is_halted, is_stopped, is_vacant, of_thread, rests, retire,
-    set_vacant, shared, stop,
+    STAGES, Shared, begin, go, is_halted, is_retired, is_stopped, is_vacant, of_thread, rests,
+    retire, set_vacant, shared, stop,
 };
 pub(crate) use wiring::{Common, build, connected};
 
-use crate::{CORE, Failure, LOAD, can, profile, share, through, watch};
+use crate::through::Whom;
+use crate::{CORE, Failure, LOAD, can, profile, serving, share, watch};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
@@ -26,7 +27,7 @@ use bulkhead_stages::overrun;
 use bulkhead_stages::pace::{Pace, next_look};
 use bulkhead_stages::work::{ENDS, Work};
 use core::sync::atomic::Ordering::Relaxed;
-use shared::{halt, is_retired, set_resting, start_of};
+use shared::{halt, set_resting, start_of};
 
 /// Where a first stage's messages come from.
 #[derive(Clone, Copy)]
@@ -78,8 +79,7 @@ enum Computed {
 #[derive(Clone, Copy)]
 struct Peer {
     link: Link,
-    /// Its number, where it was asked for its stages.
-    through: Option<usize>,
+    whom: Whom,
     /// What it writes is read here.
     reads: bool,
 }
@@ -87,10 +87,7 @@ struct Peer {
 impl Peer {
     /// Whether it runs its stages of the pipe.
     fn is_there(&self) -> bool {
-        match self.through {
-            Some(number) => through::is_as_asked(&self.link, number),
-            None => self.link.is_up(),
-        }
+        self.whom.is_there(&self.link)
     }
 }
 
@@ -208,6 +205,7 @@ impl Running {
     /// Whether no message comes any more.
     fn is_over(&self) -> bool {
         match self.plan.source {
+            _ if is_dismissed(self.plan.pipe) => true,
             // From who is not there no end comes.
             Source::Stages => {
                 let misses = || self.stale || self.plan.misses(|peer| peer.reads);
@@ -219,7 +217,9 @@ impl Running {
 
     /// Passes the end on, and waits until the pipe is started again, which it answers, or is to be forgotten.
     fn rest(&mut self) -> bool {
-        self.pass_end();
+        if !is_dismissed(self.plan.pipe) {
+            self.pass_end();
+        }
         set_resting(self.plan.number, true);
         while is_stopped(self.plan.pipe) {
             if is_retired(self.plan.pipe) {
@@ -247,10 +247,10 @@ impl Running {
 
     /// The end is never dropped: who reads makes room as long as there is something to read, and is there.
     fn pass_end(&mut self) {
-        let peers = self.plan.peers;
+        let (peers, pipe) = (self.plan.peers, self.plan.pipe);
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
             while !output.put(&Message::END) {
-                if misses(&peers, |peer| !peer.reads) {
+                if misses(&peers, |peer| !peer.reads) || is_dismissed(pipe) {
                     break;
                 }
                 CORE.threads
@@ -424,6 +424,12 @@ impl Running {
             halt(self.plan.pipe);
         }
     }
+}
+
+/// Whether who asked for a pipe has no use for it any more: what is under way in it is nobody's, and its stages here end each by
+/// itself.
+fn is_dismissed(pipe: usize) -> bool {
+    is_retired(pipe) && serving::is_asked(pipe)
 }
 
 fn misses(peers: &[Option<Peer>], which: impl Fn(&Peer) -> bool) -> bool {

@@ -2,7 +2,7 @@
 
 use super::Planner;
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::{COMING, Outcome};
+use crate::through::{self, COMING, Outcome};
 use crate::{say, stage};
 use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
 use bulkhead_abi::repository::MAX_THROUGH;
@@ -141,10 +141,25 @@ impl Planner {
         for number in self.others.of_pipe(pipe) {
             match self.others.end(number, id) {
                 Outcome::Done | Outcome::Down => self.others.release(number, pipe),
-                Outcome::Refused | Outcome::Silent => say!(
-                    "{} does not say that it ended its stages: their buffers stay taken",
-                    self.name_of(number)
-                ),
+                Outcome::Refused | Outcome::Silent => {
+                    self.others.leave(number, pipe, id);
+                    say!(
+                        "{} does not say that it ended its stages: their buffers stay taken until it does",
+                        self.name_of(number)
+                    );
+                }
+            }
+        }
+    }
+
+    /// Asks those again who did not say that they ended stages, and takes back the buffers of those who do.
+    pub(super) fn settle_left(&mut self) {
+        for number in 0..MAX_THROUGH {
+            while let Some(id) = self.others.left(number) {
+                match self.others.end(number, id) {
+                    Outcome::Done | Outcome::Down => self.others.release_left(number, id),
+                    Outcome::Refused | Outcome::Silent => break,
+                }
             }
         }
     }
@@ -210,13 +225,8 @@ impl Planner {
     /// What another partition is called: as its cores are.
     pub(super) fn name_of(&self, number: usize) -> &str {
         let packed = self.known.packed();
-        let space = packed.through.get(number).map(|through| through.space);
-        let mut cores = packed.cores.iter();
-        let core = cores.find(|core| Some(core.space) == space);
-        let name = core.map_or("?", |core| {
-            bulkhead_abi::repository::long_name_text(&core.name)
-        });
-        name.split(':').next().unwrap_or(name)
+        let through = packed.through.get(number);
+        through.map_or("?", |through| through::name_of(packed, through.space))
     }
 
     /// Says why other partitions do not run their stages.

@@ -165,7 +165,7 @@ pub(crate) fn is_halted(pipe: usize) -> bool {
 }
 
 /// Whether a pipe's stages are to forget it.
-pub(super) fn is_retired(pipe: usize) -> bool {
+pub(crate) fn is_retired(pipe: usize) -> bool {
     RETIRED.load(Relaxed) >> pipe & 1 != 0
 }
 

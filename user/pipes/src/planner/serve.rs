@@ -1,0 +1,515 @@
+//! Stages that another partition asks for: taken, refused, ended
+//!
+//! Who asks has solved them and counts what they take here; that it is right about that is not believed. Every word is looked at
+//! before it is used (`bulkhead_stages::wanted`); threads, memory, the core with every decision counted, and what is promised of pipes that are wholly here,
+//! are looked at as for a flow that is typed, before anything is touched. Who asked and starts anew has forgotten all of it, so all of
+//! it ends, and no buffer is used again before that.
+
+use super::change::Settings;
+use super::{Planner, promise};
+use crate::memory::{self, Lines};
+use crate::seats::{self, Budgets};
+use crate::stage::{self, STAGES, is_vacant};
+use crate::table::{self, Entry, PIPES};
+use crate::through::{Across, Place, Whom};
+use crate::{ends, say, serving};
+use bulkhead_abi::pipe::{NONE, Stage};
+use bulkhead_abi::{NAME_LEN, name_text};
+use bulkhead_analysis::{Reservation, admission};
+use bulkhead_flows::command::is_name;
+use bulkhead_flows::propose::{self, Promise, Refused};
+use bulkhead_flows::said::{Said, Shown};
+use bulkhead_stages::request::{
+    self, Answer, Answerer, CROSSINGS, MESSAGE_BYTES, Request, TEXT_BYTES, Verb,
+};
+use bulkhead_stages::wanted::{Unfit, Wanted};
+use core::fmt::{self, Write};
+
+/// Who asks, and what it has here.
+pub(super) struct Server {
+    place: Place,
+    answerer: Answerer,
+    /// Its start that is known.
+    epoch: u32,
+    /// What a former start left may lie in the buffers.
+    unclean: bool,
+    /// Who is to be answered once its stages have ended.
+    due: Option<u64>,
+    /// The pipe of each buffer, counted from 1; 0: nobody's.
+    owners: [u8; CROSSINGS],
+}
+
+/// A request, where it is aligned.
+#[repr(C, align(8))]
+struct Message([u8; MESSAGE_BYTES]);
+
+/// What is answered.
+struct Text {
+    bytes: [u8; TEXT_BYTES],
+    length: usize,
+}
+
+impl Write for Text {
+    /// What has no room is cut.
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        for character in part.chars() {
+            let mut bytes = [0; 4];
+            let bytes = character.encode_utf8(&mut bytes).as_bytes();
+            let end = self.length + bytes.len();
+            if let Some(place) = self.bytes.get_mut(self.length..end) {
+                place.copy_from_slice(bytes);
+                self.length = end;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Text {
+    fn of(text: fmt::Arguments<'_>) -> Self {
+        let mut written = Self {
+            bytes: [0; TEXT_BYTES],
+            length: 0,
+        };
+        let _never_fails = written.write_fmt(text);
+        written
+    }
+
+    fn text(&self) -> &str {
+        let bytes = self.bytes.get(..self.length).unwrap_or_default();
+        core::str::from_utf8(bytes).unwrap_or_default()
+    }
+}
+
+/// Why stages do not run here.
+enum Why {
+    Unfit(Unfit),
+    /// It has no name that could be said, or one that a pipe has which is not the other one's.
+    Name,
+    Named,
+    Pipes,
+    /// There is no such function, or it reads or writes an endpoint.
+    Function([u8; NAME_LEN]),
+    Endpoint([u8; NAME_LEN]),
+    Stages {
+        wanted: usize,
+        free: usize,
+    },
+    Buffers {
+        wanted: usize,
+        free: usize,
+    },
+    /// A buffer of the channel is another pipe's.
+    Taken,
+    /// A pipe that is wholly here would not be kept.
+    Refused(Refused),
+    Core(bulkhead_slite::Refused),
+    /// A thread of its stages does not come to rest.
+    Restless,
+    Failed,
+}
+
+/// What is certain to fit.
+struct Plan {
+    number: usize,
+    /// Numbers of its stages.
+    seats: [usize; STAGES],
+    /// Of pipes that are wholly here.
+    promises: [Option<Promise>; PIPES],
+}
+
+impl Server {
+    pub(super) fn new(place: Place) -> Option<Self> {
+        let epoch = place.link.read().epoch;
+        serving::set_epoch(epoch);
+        Some(Self {
+            place,
+            answerer: Answerer::attach(place.region)?,
+            epoch,
+            unclean: false,
+            due: None,
+            owners: [0; CROSSINGS],
+        })
+    }
+
+    /// Nobody here has a buffer any more, and the other one has none before it is answered.
+    fn clean(&mut self) {
+        if core::mem::take(&mut self.unclean) {
+            let buffers =
+                (0..self.place.buffers).map(|one| request::buffer(self.place.region, one));
+            buffers.flatten().for_each(|region| region.clear());
+        }
+    }
+
+    fn answer(&mut self, id: u64, refused: Option<&str>) {
+        let answer = Answer {
+            id,
+            refused: refused.is_some().into(),
+            reserved: 0,
+        };
+        self.answerer.answer(&answer, refused.unwrap_or_default());
+    }
+
+    fn release(&mut self, pipe: usize) {
+        let own = |owner: &&mut u8| usize::from(**owner) == pipe + 1;
+        self.owners
+            .iter_mut()
+            .filter(own)
+            .for_each(|owner| *owner = 0);
+    }
+}
+
+impl Planner {
+    /// Looks after what the other partition asks for, once. Never waits: what has to end is looked after again. Not inlined: the
+    /// stack that it takes is not there beside what solving takes.
+    #[inline(never)]
+    pub(super) fn serve(&mut self) {
+        self.notice_start();
+        self.collect();
+        let ends =
+            table::all().any(|(number, _)| serving::is_asked(number) && stage::is_retired(number));
+        let Some(server) = self.server.as_mut().filter(|_| !ends) else {
+            return;
+        };
+        server.clean();
+        if let Some(id) = server.due.take() {
+            server.answer(id, None);
+        }
+        let mut message = Message([0; MESSAGE_BYTES]);
+        let Some((request, length)) = server.answerer.take(&mut message.0) else {
+            return;
+        };
+        let bytes = message.0.get(size_of::<Request>()..length);
+        match Verb::of(request.verb) {
+            Some(Verb::Run) => self.run_asked(request.id, bytes.unwrap_or_default()),
+            Some(Verb::End) => {
+                server.due = Some(request.id);
+                self.retire_asked(|id| id == request.id);
+            }
+            None => server.answer(request.id, Some("it asks for what is not known here")),
+        }
+    }
+
+    /// Who asked and starts anew knows of nothing that it asked for.
+    fn notice_start(&mut self) {
+        let Some(server) = &mut self.server else {
+            return;
+        };
+        let epoch = server.place.link.read().epoch;
+        if core::mem::replace(&mut server.epoch, epoch) == epoch {
+            return;
+        }
+        server.unclean = true;
+        serving::set_epoch(epoch);
+        let count = self.retire_asked(|_| true);
+        if count > 0 {
+            say!(
+                "{} started anew: {count} stages of flows that were typed there end",
+                self.who()
+            );
+        }
+    }
+
+    /// Has stages that were asked for by these numbers end; how many.
+    fn retire_asked(&self, which: impl Fn(u64) -> bool) -> usize {
+        let mut count = 0;
+        for (number, pipe) in table::all().filter(|(number, _)| serving::is_asked(*number)) {
+            if self.ids.get(number).is_some_and(|id| which(*id)) {
+                count += pipe.here().count();
+                stage::stop(number, &pipe);
+                stage::retire(number, &pipe);
+            }
+        }
+        count
+    }
+
+    /// Takes back what those had whose stages have ended.
+    fn collect(&mut self) {
+        for (number, pipe) in table::all() {
+            let ended = serving::is_asked(number) && stage::is_retired(number);
+            if ended && pipe.here().all(|(stage, _)| is_vacant(stage)) {
+                memory::release(number);
+                table::set(number, None);
+                serving::set_asked(number, false);
+                if let Some(server) = &mut self.server {
+                    server.release(number);
+                }
+            }
+        }
+    }
+
+    /// Who asks.
+    pub(super) fn who(&self) -> &str {
+        serving::who(self.known.packed()).unwrap_or("?")
+    }
+
+    fn run_asked(&mut self, id: u64, bytes: &[u8]) {
+        let buffers = self.server.as_ref().map_or(0, |one| one.place.buffers);
+        let done = Wanted::read(bytes, buffers).map_err(Why::Unfit);
+        let done = done.and_then(|wanted| {
+            let plan = self.plan_asked(&wanted)?;
+            self.start_asked(id, &wanted, &plan)
+        });
+        let who = serving::who(self.known.packed()).unwrap_or("?");
+        let refused = done.err().map(|why| self.text_of(&why));
+        match &refused {
+            None => say!("stages run that were typed in {who}"),
+            Some(text) => say!(
+                "stages that were typed in {who} are refused: {}",
+                text.text()
+            ),
+        }
+        if let Some(server) = &mut self.server {
+            server.answer(id, refused.as_ref().map(Text::text));
+        }
+    }
+
+    /// What it takes, if all of it fits.
+    fn plan_asked(&self, wanted: &Wanted<'_>) -> Result<Plan, Why> {
+        let name = name_text(&wanted.pipe.name);
+        if !is_name(name) {
+            return Err(Why::Name);
+        }
+        let mut others = table::all().filter(|(number, _)| !serving::is_asked(*number));
+        if others.any(|(_, pipe)| pipe.name() == name) {
+            return Err(Why::Named);
+        }
+        let number = (0..PIPES).find(|&number| table::get(number).is_none());
+        let number = number.ok_or(Why::Pipes)?;
+        for (_, stage) in wanted.here() {
+            self.become_own(stage)?;
+        }
+        let owners = |buffer: usize| self.server.as_ref()?.owners.get(buffer).copied();
+        if wanted.across().any(|(buffer, _)| owners(buffer) != Some(0)) {
+            return Err(Why::Taken);
+        }
+        let seats = Self::seats(wanted)?;
+        let sizes = || {
+            let bytes = wanted.between().map(|kind| kind.bytes());
+            bytes.map(|bytes| bytes.unwrap_or(usize::MAX >> 8).next_multiple_of(64))
+        };
+        memory::fits(Lines::now(), self.buffers, number, sizes)
+            .map_err(|[wanted, free]| Why::Buffers { wanted, free })?;
+        let promises = self.judge_own(wanted)?;
+        let mut budgets: Budgets = seats::budgets(None);
+        for (place, stage) in wanted.here() {
+            let seat = seats.get(place).copied().unwrap_or(STAGES);
+            seats::seat(&mut budgets, seat, &self.become_own(stage)?);
+        }
+        seats::admit(&self.timing, &budgets).map_err(Why::Core)?;
+        Ok(Plan {
+            number,
+            seats,
+            promises,
+        })
+    }
+
+    /// A thread for each stage here; to those that are elsewhere, first, numbers that have none.
+    fn seats(wanted: &Wanted<'_>) -> Result<[usize; STAGES], Why> {
+        let count = wanted.here().count();
+        let free = seats::free(None).count();
+        let (mut here, mut elsewhere) = (
+            seats::free(None),
+            seats::without_thread().chain(seats::free(None).skip(count)),
+        );
+        let mut seats = [0; STAGES];
+        for (place, stage) in seats.iter_mut().zip(wanted.stages()) {
+            let found = match stage.is_here() {
+                true => here.next(),
+                false => elsewhere.next(),
+            };
+            *place = found.ok_or(Why::Stages {
+                wanted: count,
+                free,
+            })?;
+        }
+        Ok(seats)
+    }
+
+    /// A stage as who runs it knows it: what the function needs is known here, and not believed.
+    fn become_own(&self, stage: &Stage) -> Result<Stage, Why> {
+        let elsewhere = Stage {
+            function: stage.function,
+            core: NONE,
+            vcpu: NONE,
+            io: NONE,
+            scatter: [NONE; 2],
+            from: stage.from,
+            to: stage.to,
+            messages: stage.messages,
+            buffer: stage.buffer,
+            ..Stage::default()
+        };
+        if !stage.is_here() {
+            return Ok(elsewhere);
+        }
+        let name = stage.function;
+        let packed = self.known.packed();
+        let own = ends::own(*packed);
+        let mut functions = packed.functions.iter();
+        let function = functions.find(|one| one.function == name && own(one));
+        let function = function.filter(|_| self.common.has(name_text(&name)));
+        let function = function.ok_or(Why::Function(name))?;
+        if function.endpoint != 0 {
+            return Err(Why::Endpoint(name));
+        }
+        let budget = function.wcet_ns.saturating_mul(stage.messages.into());
+        if budget > stage.capacity_ns {
+            return Err(Why::Unfit(Unfit::Numbers(name)));
+        }
+        Ok(Stage {
+            core: stage.core,
+            on_overrun: function.on_overrun,
+            identifiers: function.identifiers,
+            wcet_ns: function.wcet_ns,
+            capacity_ns: stage.capacity_ns,
+            period_ns: stage.period_ns,
+            ..elsewhere
+        })
+    }
+
+    /// What is promised of pipes that are wholly here, beside all that was asked for and these: who asks judges all others.
+    fn judge_own(&self, wanted: &Wanted<'_>) -> Result<[Option<Promise>; PIPES], Why> {
+        let mut asked = [None; STAGES];
+        let there = table::all().filter(|(number, _)| serving::is_asked(*number));
+        let mut places = asked.iter_mut();
+        for (_, pipe) in there {
+            for ((_, stage), place) in pipe.here().zip(&mut places) {
+                *place = Reservation::new(stage.capacity_ns, stage.period_ns);
+            }
+        }
+        for ((_, stage), place) in wanted.here().zip(places) {
+            *place = Reservation::new(stage.capacity_ns, stage.period_ns);
+        }
+        let settings = Settings::but(None);
+        let is_own = |index: usize| {
+            let number = settings.pipe(index);
+            let pipe = number.and_then(table::get);
+            pipe.is_some_and(|pipe| pipe.here().count() == pipe.stages().count())
+        };
+        let mut promises = [const { None }; PIPES];
+        let judged = self.standing(&settings, None, |standing| {
+            let asked = asked.iter().flatten().copied();
+            propose::judge_beside(&self.known, standing, is_own, asked, |index, promise| {
+                let number = settings.pipe(index).unwrap_or(PIPES);
+                if let Some(place) = promises.get_mut(number) {
+                    *place = Some(*promise);
+                }
+            })
+        });
+        judged.map_err(Why::Refused)?;
+        Ok(promises)
+    }
+
+    fn start_asked(&mut self, id: u64, wanted: &Wanted<'_>, plan: &Plan) -> Result<(), Why> {
+        self.pipes += 1;
+        let stages = wanted.stages().iter();
+        let heads = stages.clone().enumerate();
+        let heads = heads.filter(|(_, stage)| stage.from == 0);
+        let heads = heads.map(|(place, _)| place);
+        let entry = Entry::new(*wanted.pipe, plan.seats, heads, self.pipes);
+        for (number, stage) in entry.numbers().zip(stages) {
+            let own = self.become_own(stage)?;
+            stage::shared(number).become_stage(own);
+            if own.is_here() && !seats::give(number, &own) {
+                return Err(Why::Restless);
+            }
+        }
+        serving::set_asked(plan.number, true);
+        table::set(plan.number, Some(entry));
+        if let Some(place) = self.ids.get_mut(plan.number) {
+            *place = id;
+        }
+        let across = self.take_buffers(wanted, plan.number);
+        let across = across.into_iter().flatten();
+        if stage::connected(&self.common, plan.number, &entry, across).is_err() {
+            table::set(plan.number, None);
+            serving::set_asked(plan.number, false);
+            memory::release(plan.number);
+            if let Some(server) = &mut self.server {
+                server.release(plan.number);
+            }
+            return Err(Why::Failed);
+        }
+        promise(&plan.promises);
+        stage::begin(plan.number, &entry);
+        Ok(())
+    }
+
+    /// The buffers of the channel become the pipe's.
+    fn take_buffers(&mut self, wanted: &Wanted<'_>, pipe: usize) -> [Option<Across>; CROSSINGS] {
+        let mut all = [None; CROSSINGS];
+        let Some(server) = &mut self.server else {
+            return all;
+        };
+        for ((buffer, [from, to]), place) in wanted.across().zip(&mut all) {
+            if let Some(owner) = server.owners.get_mut(buffer) {
+                *owner = pipe as u8 + 1;
+            }
+            *place = request::buffer(server.place.region, buffer).map(|region| Across {
+                from,
+                to,
+                region,
+                link: server.place.link,
+                whom: Whom::Asks,
+            });
+        }
+        all
+    }
+
+    fn text_of(&self, why: &Why) -> Text {
+        match why {
+            Why::Unfit(unfit) => Text::of(format_args!("{unfit}")),
+            Why::Name => Text::of(format_args!("its name is none")),
+            Why::Named => Text::of(format_args!("another pipe has its name there")),
+            Why::Pipes => Text::of(format_args!("there are {PIPES} pipes, remove one")),
+            Why::Function(name) => Text::of(format_args!(
+                "`{}` is no function of the program there",
+                name_text(name)
+            )),
+            Why::Endpoint(name) => Text::of(format_args!(
+                "`{}` reads or writes a device there",
+                name_text(name)
+            )),
+            Why::Stages { wanted, free } => Text::of(format_args!(
+                "{wanted} stages of it are there, and {free} are free: remove a pipe, or give it more `spare_stages`"
+            )),
+            Why::Buffers { wanted, free } => Text::of(format_args!(
+                "buffers between its stages take {wanted} bytes, and {free} are free: remove a pipe, or give it more `spare_buffers`"
+            )),
+            Why::Taken => Text::of(format_args!("its buffers are another pipe's")),
+            Why::Refused(refused) => self.text_of_refused(*refused),
+            Why::Core(bulkhead_slite::Refused::Admission(admission::Refused::Misfit(misfit))) => {
+                Text::of(format_args!(
+                    "with what deciding takes, {} would lack {} of its budget: remove a pipe, or ask for a longer delay",
+                    self.vcpu(misfit.vcpu),
+                    Shown(super::change::nanoseconds(misfit.lacks))
+                ))
+            }
+            Why::Core(_) => Text::of(format_args!(
+                "there is no room to count its VCPUs and decisions"
+            )),
+            Why::Restless => Text::of(format_args!("a thread of its stages does not come to rest")),
+            Why::Failed => Text::of(format_args!("its stages cannot be connected")),
+        }
+    }
+
+    fn text_of_refused(&self, refused: Refused) -> Text {
+        let settings = Settings::but(None);
+        let numbers = settings.numbers();
+        let names =
+            numbers.map(|number| table::get(number).map_or([0; NAME_LEN], |one| one.pipe.name));
+        let standing = |index: usize| {
+            let number = numbers.get(index).copied().unwrap_or(PIPES);
+            [names.get(index).map_or("?", name_text), self.flow(number)]
+        };
+        let said = Said {
+            flow: "",
+            before: 0,
+            known: &self.known,
+            standing: &standing,
+            refused,
+        };
+        Text::of(format_args!("{said}"))
+    }
+}
