@@ -156,6 +156,8 @@ struct Running {
     next: u64,
     /// Its last job was its fallback's.
     stale: bool,
+    /// By its clock, since its pipe began.
+    looked: bool,
 }
 
 impl Running {
@@ -177,6 +179,7 @@ impl Running {
                 false => work,
             },
             stale: false,
+            looked: false,
             plan,
         }
     }
@@ -239,9 +242,14 @@ impl Running {
     }
 
     /// Until the tick at which its pipe begins: by then what starting took of its budget is back. What a device brought before is
-    /// nobody's.
-    fn await_start(&self) {
+    /// nobody's, and what another partition sent meanwhile only while it is not late: who goes on there does not wait for who starts anew.
+    fn await_start(&mut self) {
         CORE.threads.sleep_until(start_of(self.plan.pipe));
+        if self.plan.across != 0 {
+            self.looked = false;
+            let before = clock::now().saturating_sub(self.plan.period);
+            self.work.pass_over_late(before, self.plan.stage.buffer);
+        }
         while matches!(self.plan.source, Source::Can(_)) && can::read(self.plan.number).is_some() {}
     }
 
@@ -289,6 +297,10 @@ impl Running {
 
     /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
     fn wait_by_clock(&mut self) -> u64 {
+        if !core::mem::replace(&mut self.looked, true) {
+            CORE.threads.sleep_until(self.next);
+            return self.next;
+        }
         let waits = self.work.waiting().is_some();
         if waits && self.pace.release(self.next) == self.next {
             return self.next;

@@ -571,7 +571,7 @@ pub(super) fn promise(promises: &[Option<Promise>; PIPES]) {
 }
 
 /// Waits at most so long, looking as often as the recorder does; whether it came.
-fn until(limit_ns: u64, came: impl Fn() -> bool) -> bool {
+pub(super) fn until(limit_ns: u64, came: impl Fn() -> bool) -> bool {
     let end = clock::now().saturating_add(ticks(limit_ns));
     while !came() {
         if clock::now() > end {

@@ -5,7 +5,7 @@
 //! are looked at as for a flow that is typed, before anything is touched. Who asked and starts anew has forgotten all of it, so all of
 //! it ends, and no buffer is used again before that.
 
-use super::change::Settings;
+use super::change::{Settings, until};
 use super::{Planner, promise};
 use crate::memory::{self, Lines};
 use crate::seats::{self, Budgets};
@@ -24,6 +24,9 @@ use bulkhead_stages::request::{
 };
 use bulkhead_stages::wanted::{Unfit, Wanted};
 use core::fmt::{self, Write};
+
+/// A thread that has no stage rests long before this: it may not have run at all since the partition began. Who asks waits for longer.
+const REST_NS: u64 = 500_000_000;
 
 /// Who asks, and what it has here.
 pub(super) struct Server {
@@ -160,7 +163,7 @@ impl Server {
 }
 
 impl Planner {
-    /// Looks after what the other partition asks for, once. Never waits: what has to end is looked after again. Not inlined: the
+    /// Looks after what the other partition asks for, once. Does not wait for stages to end: that is looked after again. Not inlined: the
     /// stack that it takes is not there beside what solving takes.
     #[inline(never)]
     pub(super) fn serve(&mut self) {
@@ -411,7 +414,7 @@ impl Planner {
         for (number, stage) in entry.numbers().zip(stages) {
             let own = self.become_own(stage)?;
             stage::shared(number).become_stage(own);
-            if own.is_here() && !seats::give(number, &own) {
+            if own.is_here() && !until(REST_NS, || seats::give(number, &own)) {
                 return Err(Why::Restless);
             }
         }
