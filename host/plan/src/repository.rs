@@ -53,9 +53,7 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
             serves: serves.len() as u32,
             reserved: 0,
         };
-        let cores = all.cores.iter().enumerate();
-        let cores = cores.map(|(number, core)| core_of(core, offered.number_of(number)));
-        let cores: Vec<_> = cores.collect();
+        let cores = cores(all, offered);
         let ios: Vec<_> = all.ios.iter().map(io).collect();
         let devices = all.devices.iter().zip(&offered.served);
         let devices = devices.map(|(one, served)| device(one, vcpus(system, partition, served)));
@@ -181,6 +179,12 @@ fn between(
         space: offered.first_core(other)? as u32,
         buffers: through.buffers,
     })
+}
+
+fn cores(all: &tpipe::Repository<'_>, offered: &Offered) -> Vec<abi::Core> {
+    let cores = all.cores.iter().enumerate();
+    let cores = cores.map(|(number, core)| core_of(core, offered.number_of(number)));
+    cores.collect()
 }
 
 fn core_of(core: &tpipe::Core<'_>, number: usize) -> abi::Core {

@@ -295,7 +295,7 @@ impl Planner {
     fn obey(&mut self, line: &[u8]) {
         match command::parse(line) {
             Ok(Command::Add(typed) | Command::Replace(typed)) if self.server.is_some() => say!(
-                "pipe {0} is not started: {1} types the flows that have stages here, and judges them: type it there, `tell {1} pipe …` from Linux",
+                "pipe {0} is not started: {1} types the flows that have stages here: type it there",
                 typed.name,
                 self.who()
             ),

@@ -163,7 +163,8 @@ struct Running {
 impl Running {
     fn new(mut plan: Plan) -> Self {
         let inputs = core::mem::replace(&mut plan.inputs, [const { None }; ENDS]);
-        while start_of(plan.pipe) == 0 {
+        // A pipe that ended before this thread ran does not begin any more.
+        while start_of(plan.pipe) == 0 && !is_retired(plan.pipe) {
             CORE.threads.block(NEVER);
         }
         plan.await_others();

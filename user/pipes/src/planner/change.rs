@@ -130,8 +130,8 @@ struct Plan {
 impl Planner {
     pub(super) fn change(&mut self, change: &Change<'_>, line: &[u8]) {
         let name = change.typed.name;
-        let began = clock::now();
         self.settle_left();
+        let began = clock::now();
         match self.plan(change) {
             Ok(plan) => {
                 let took = clock::micros(clock::now() - began);

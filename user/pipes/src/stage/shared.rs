@@ -124,6 +124,11 @@ pub(crate) fn shared(number: usize) -> &'static Shared {
     &SHARED[number % STAGES]
 }
 
+/// A pipe of that number is to begin: its stages are not those of one that ended.
+pub(super) fn renew(pipe: usize) {
+    RETIRED.fetch_and(!(1 << pipe), Relaxed);
+}
+
 /// Leaves a plan to a stage's thread.
 pub(super) fn leave(number: usize, plan: Plan) {
     VACANT.fetch_and(!(1 << number), Relaxed);

@@ -140,6 +140,7 @@ pub(crate) fn connected(
         let kind = kind(&entry.pipe, &reader.ok_or(wrong)?);
         join(&mut plans, &edge, kind).ok_or(wrong)?;
     }
+    shared::renew(pipe);
     leave(&mut plans);
     Ok(())
 }
