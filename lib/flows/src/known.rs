@@ -1,6 +1,7 @@
 //! What the host tool packed for a partition, as the solver sees it
 
 use crate::ROOM;
+use bulkhead_abi::name_text;
 use bulkhead_abi::repository::{
     self as abi, MAX_CORES, MAX_COUNTED, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_THROUGH, NONE,
     Policy as PackedPolicy, long_name_text,
@@ -169,6 +170,16 @@ impl<'b> Known<'b> {
         known.is_some_and(|one| {
             one.space as usize == core || one.policy == PackedPolicy::Deadline as u32
         })
+    }
+
+    /// Whether a flow that is typed here may end with a function on a core elsewhere: in Linux, whose agent records what leaves it, and not at
+    /// a device or beyond the machine.
+    #[must_use]
+    pub fn may_end(&self, core: usize, function: &abi::Function) -> bool {
+        let core = self.packed.cores.get(core);
+        let linux = core.is_some_and(|one| one.policy == PackedPolicy::Deadline as u32);
+        let plain = ["", "null", "trace"].contains(&name_text(&function.sink));
+        linux && plain && function.endpoint == 0
     }
 
     /// Which of the partitions that run stages for this one has a core, if one has.

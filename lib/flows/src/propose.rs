@@ -103,7 +103,7 @@ pub enum Refused {
     Cycle(Span),
     /// A function is another partition's, in which this one has no stages.
     Elsewhere(Span),
-    /// A first or last function is another partition's.
+    /// A first function is another partition's, or a last one that does not end there as it may.
     Outside(Span),
     /// Functions of two other partitions would feed each other.
     Between(Span),
@@ -392,15 +392,14 @@ fn check(
         let feeding = written.iter().filter(|other| other.to == stage.from);
         let fed = written.iter().filter(|other| other.from == stage.to);
         let elsewhere = space(core) != own;
+        let ends = bound.is_head(index)
+            || bound.is_tail(index) && !function.is_some_and(|packed| known.may_end(core, packed));
         let problems = [
             (
                 elsewhere && known.through(core).is_none(),
                 Refused::Elsewhere(stage.span),
             ),
-            (
-                elsewhere && (bound.is_head(index) || bound.is_tail(index)),
-                Refused::Outside(stage.span),
-            ),
+            (elsewhere && ends, Refused::Outside(stage.span)),
             (
                 elsewhere && (0..index).any(|other| feeds_from_third(other, index)),
                 Refused::Between(stage.span),

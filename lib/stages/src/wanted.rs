@@ -249,7 +249,8 @@ mod tests {
     /// Behind the head of its request, where it is aligned.
     fn packed((pipe, stages, crossings): &(Pipe, Vec<Stage>, Vec<Crossing>)) -> Vec<u64> {
         let stages = stages.iter().copied();
-        let packed = Packed::run(1, pipe, stages, crossings.iter().copied());
+        let crossings = crossings.iter().copied();
+        let packed = Packed::run(1, pipe, stages, crossings, core::iter::empty());
         let bytes = &packed.message()[size_of::<Request>()..];
         let words = bytes.chunks_exact(8);
         words

@@ -183,6 +183,18 @@ impl Work {
         }
     }
 
+    /// The end of a task went on, and the next task is begun by whoever begins the pipe: what waits over there came behind the end, and is its.
+    pub fn go_on(&mut self, now: u64) {
+        self.ended = 0;
+        if let Some(across) = &mut self.across {
+            across
+                .came
+                .iter_mut()
+                .flatten()
+                .for_each(|came| *came = now);
+        }
+    }
+
     /// Who looks for the first time passes over what was put in before that tick, at most so many messages of each input: it has waited
     /// for longer than any message does that comes later.
     pub fn pass_over_late(&mut self, before: u64, most: u32) {
@@ -409,6 +421,23 @@ mod tests {
         [150, 151].into_iter().for_each(&mut send);
         assert!(work.waiting().is_none() && work.look(210).is_none());
         assert!(output.put(&Message::END) && work.look(220).is_none() && work.is_over());
+    }
+
+    /// A pipe that is started at once behind its end loses nothing.
+    #[test]
+    fn what_comes_behind_an_end_is_the_next_tasks() {
+        let (input, mut output) = link::make(Kind::Each(4), memory).expect("room");
+        let mut work = of("emit", vec![input]).across(1, 100, None);
+        let mut message = Message::default();
+        message.entries[0] = Entry { number: 1, at: 105 };
+        assert!(output.put(&Message::END) && output.put(&message));
+        assert!(work.look(110).is_none() && work.is_over());
+        work.go_on(110);
+        let taken = work.look(120).expect("the next task's");
+        assert_eq!(
+            (taken.message.entries[0].number, work.is_over()),
+            (1, false)
+        );
     }
 
     /// What has waited for too long at the first look, and nothing else; a task that ended meanwhile is over.

@@ -175,17 +175,24 @@ pub(crate) fn announce(number: usize, pipe: &Pipe) {
     });
 }
 
-fn record(pipe: &Pipe, promise: &Promise) {
+/// Messages of a million that are lost at most, and messages in a million seconds that are required, if any are.
+fn figures(promise: &Promise) -> [u64; 2] {
     let lost = (u128::from(promise.loss.0) * u128::from(MILLION)) >> 40;
+    let lost = (lost as u32).saturating_add(u32::from(promise.loss.0 != 0));
     let rate = promise.required.map_or(0, |required| match required.flow {
         Flow::Throughput(rate) => rate.0,
         Flow::Loss(_) => 0,
     });
+    [lost.into(), rate]
+}
+
+fn record(pipe: &Pipe, promise: &Promise) {
+    let [lost, rate] = figures(promise);
     for path in promise.paths() {
         let event = Event {
             ticks: clock::now(),
             kind: EventKind::Promised as u32,
-            sequence: (lost as u32).saturating_add(u32::from(promise.loss.0 != 0)),
+            sequence: lost as u32,
             a: path.bound,
             b: path.head as u64 | (path.tail as u64) << 8,
             name: pipe.pipe.name,
@@ -247,6 +254,8 @@ struct Planner {
     server: Option<Server>,
     /// By which they know those of each pipe.
     ids: [u64; PIPES],
+    /// How often the end of a task had gone into each when they were asked for it.
+    ends: [u64; PIPES],
     /// Of each pipe that was typed.
     texts: [Option<Text>; PIPES],
     /// Pipes that there were.
@@ -268,6 +277,7 @@ extern "C" fn plan(_: u64) -> ! {
         others: Others::new(&means.places),
         server: means.asks.and_then(Server::new),
         ids: [0; PIPES],
+        ends: [0; PIPES],
         texts: [None; PIPES],
         pipes: PIPES as u32,
     };

@@ -223,6 +223,13 @@ impl Running {
     fn rest(&mut self) -> bool {
         if !is_dismissed(self.plan.pipe) {
             self.pass_end();
+            self.shared.ended.fetch_add(1, Relaxed);
+        }
+        if !is_stopped(self.plan.pipe) {
+            // It is stopped and started elsewhere.
+            self.work.go_on(clock::now());
+            self.stale = false;
+            return true;
         }
         set_resting(self.plan.number, true);
         while is_stopped(self.plan.pipe) {

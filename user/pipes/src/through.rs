@@ -324,8 +324,9 @@ impl Others {
     }
 
     /// Asks one of them to end stages.
-    pub(crate) fn end(&mut self, number: usize, id: u64) -> Outcome {
-        self.ask(number, id, &Packed::end(id))
+    /// Into them the end of a task went so often.
+    pub(crate) fn end(&mut self, number: usize, id: u64, ends: u32) -> Outcome {
+        self.ask(number, id, &Packed::end(id, ends))
     }
 
     fn state(&self, number: usize) -> LinkState {

@@ -226,7 +226,8 @@ impl Planner {
         for (index, (place, &pipe)) in numbered.enumerate() {
             let typed = self.texts.get(pipe).is_some_and(Option::is_some);
             let shared = !typed && self.known.packed().is_shared(pipe);
-            let entry = table::get(pipe).filter(|_| shared);
+            // What ends elsewhere is held there against what was promised at first.
+            let entry = table::get(pipe).filter(|entry| shared || typed && entry.ends_elsewhere());
             *place = Standing {
                 flow: self.flow(pipe),
                 setting: settings.of(index),
@@ -328,9 +329,7 @@ impl Planner {
             return self.end_across(COMING, id);
         }
         self.others.hand([COMING, plan.number]);
-        if let Some(place) = self.ids.get_mut(plan.number) {
-            *place = id;
-        }
+        self.asked_as(plan.number, id, &solved.promise);
         self.pipes += 1;
         let heads = solved.stages().iter().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
@@ -540,7 +539,7 @@ fn tell_end(pipe: &Pipe) {
     );
     let out = pipe.stages().last().map(|(_, stage)| stage.to);
     let last_ones = pipe.stages().filter(|(_, stage)| Some(stage.to) == out);
-    let (Some(first), Some(last)) = (first, last) else {
+    let (Some(first), Some(last)) = (first, last.filter(|_| !pipe.ends_elsewhere())) else {
         return;
     };
     if pipe.pipe.fifo == 0 || other.is_some() || last_ones.count() != 1 {
@@ -561,10 +560,14 @@ pub(super) fn nanoseconds(ticks: u64) -> u64 {
 /// Says what is promised from now on.
 pub(super) fn promise(promises: &[Option<Promise>; PIPES]) {
     for (number, promised) in promises.iter().enumerate() {
-        let Some(promised) = promised else { continue };
+        // Who runs its last stages was told when they were asked for.
+        let is_told = table::get(number).is_some_and(|entry| entry.ends_elsewhere());
+        let Some(promised) = promised.filter(|_| !is_told) else {
+            continue;
+        };
         table::promise(number, promised.bound);
         if let Some(place) = PROMISED.get(number) {
-            let _kept = place.with(&CORE.threads, |place| *place = Some(*promised));
+            let _kept = place.with(&CORE.threads, |place| *place = Some(promised));
             ANNOUNCE.fetch_or(1 << number, Release);
         }
     }

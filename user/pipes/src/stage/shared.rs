@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
     pub(crate) fallbacks: AtomicU64,
     pub(crate) oldest: AtomicU64,
+    /// Times that it rested, having passed the end of a task on.
+    pub(crate) ended: AtomicU64,
 }
 
 impl Shared {
@@ -60,6 +62,7 @@ impl Shared {
             &self.dropped,
             &self.fallbacks,
             &self.oldest,
+            &self.ended,
         ] {
             count.store(0, Relaxed);
         }
@@ -90,6 +93,7 @@ static SHARED: [Shared; STAGES] = [const {
         dropped: AtomicU64::new(0),
         fallbacks: AtomicU64::new(0),
         oldest: AtomicU64::new(0),
+        ended: AtomicU64::new(0),
     }
 }; STAGES];
 /// What each stage's thread takes with it.
