@@ -287,10 +287,6 @@ fn host_and_target_agree_on_what_goes_through_linux() {
     );
 }
 
-fn refused_outside(refused: &Refused) -> bool {
-    matches!(refused, Refused::Outside(_)) || is_limit(refused)
-}
-
 /// A flow, and what is said about it where so many stages are free.
 const REFUSED: &[(&str, usize, &[&str])] = &[
     (

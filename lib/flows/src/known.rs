@@ -172,16 +172,6 @@ impl<'b> Known<'b> {
         })
     }
 
-    /// Whether a flow that is typed here may end with a function on a core elsewhere: in Linux, whose agent records what leaves it, and not at
-    /// a device or beyond the machine.
-    #[must_use]
-    pub fn may_end(&self, core: usize, function: &abi::Function) -> bool {
-        let core = self.packed.cores.get(core);
-        let linux = core.is_some_and(|one| one.policy == PackedPolicy::Deadline as u32);
-        let plain = ["", "null", "trace"].contains(&name_text(&function.sink));
-        linux && plain && function.endpoint == 0
-    }
-
     /// Which of the partitions that run stages for this one has a core, if one has.
     #[must_use]
     pub fn through(&self, core: usize) -> Option<usize> {
@@ -219,6 +209,12 @@ impl<'b> Known<'b> {
             functions: self.functions.get(..self.packed.functions.len())?,
         }))
     }
+}
+
+/// Whether a flow may end with a function elsewhere, where what leaves it is recorded: not at a device, nor beyond the machine.
+pub(crate) fn may_end(function: &abi::Function) -> bool {
+    let plain = ["", "null", "trace"].contains(&name_text(&function.sink));
+    plain && function.endpoint == 0
 }
 
 fn fill<'b, T, P>(

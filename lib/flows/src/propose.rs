@@ -5,7 +5,7 @@
 //! another partition take, too, keeps the bound that it has: who judges there knows nothing of this newcomer.
 
 use crate::ROOM;
-use crate::known::Known;
+use crate::known::{Known, may_end};
 use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES, NONE};
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_analysis::{Reservation, Time};
@@ -103,7 +103,7 @@ pub enum Refused {
     Cycle(Span),
     /// A function is another partition's, in which this one has no stages.
     Elsewhere(Span),
-    /// A first function is another partition's, or a last one that does not end there as it may.
+    /// A first function is another partition's, or a last one that is at a device there or leads beyond the machine.
     Outside(Span),
     /// Functions of two other partitions would feed each other.
     Between(Span),
@@ -392,8 +392,7 @@ fn check(
         let feeding = written.iter().filter(|other| other.to == stage.from);
         let fed = written.iter().filter(|other| other.from == stage.to);
         let elsewhere = space(core) != own;
-        let ends = bound.is_head(index)
-            || bound.is_tail(index) && !function.is_some_and(|packed| known.may_end(core, packed));
+        let ends = bound.is_head(index) || bound.is_tail(index) && !function.is_some_and(may_end);
         let problems = [
             (
                 elsewhere && known.through(core).is_none(),

@@ -221,7 +221,7 @@ impl Said<'_> {
                 span,
                 [
                     "",
-                    "is a function of another partition: what is typed begins where it is typed, and ends there or in Linux, not at a device",
+                    "is a function of another partition: what is typed begins where it is typed, and ends elsewhere at no device",
                 ],
             ),
             Refused::Between(span) => (

@@ -70,6 +70,18 @@ pub struct Promised {
     pub rate: u64,
 }
 
+impl Promised {
+    /// Of no path.
+    pub const NOTHING: Self = Self {
+        head: 0,
+        tail: 0,
+        bound_ns: 0,
+        lost: 0,
+        reserved: 0,
+        rate: 0,
+    };
+}
+
 /// What is to become of stages.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

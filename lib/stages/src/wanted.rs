@@ -1,7 +1,7 @@
 //! What another partition asks to be run here, read before anything of it is used
 //!
 //! Whoever writes it may have written anything. What is found here has numbers that can be counted with, edges that are buffers of the
-//! channel or lie between stages here, and neither begins nor ends here. Whether there are such functions, threads and time, who
+//! channel or lie between stages here, and does not begin here. Whether there are such functions, threads and time, who
 //! runs stages knows.
 
 use crate::link::Kind;
@@ -31,7 +31,7 @@ pub struct Wanted<'b> {
 pub enum Unfit {
     /// It is no pipe, or more than one, or none of its stages is here.
     NoPipe,
-    /// It would begin or end here.
+    /// It would begin here, or leads nowhere.
     End([u8; NAME_LEN]),
     /// It is on a core on which no stage runs here.
     Core([u8; NAME_LEN]),
@@ -47,7 +47,7 @@ impl fmt::Display for Unfit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (function, what) = match self {
             Self::NoPipe => return out.write_str("it is no pipe"),
-            Self::End(function) => (function, "would begin or end it here"),
+            Self::End(function) => (function, "would begin it here, or leads nowhere"),
             Self::Core(function) => (function, "is on a core on which no stage runs"),
             Self::Numbers(function) => (function, "has no budget that can be counted with"),
             Self::Ends(function) => (function, "feeds, or is fed by, more than 4 stages"),
@@ -105,7 +105,7 @@ impl<'b> Wanted<'b> {
         let has_buffers = edges.all(|edge| self.is_between(edge) || self.has_own(edge, buffers));
         let problems = [
             (
-                stage.from == 0 || writers == 0 || readers == 0 || last,
+                stage.from == 0 || writers == 0 || (readers == 0) != last,
                 Unfit::End(function),
             ),
             (stage.core != 0, Unfit::Core(function)),
@@ -137,6 +137,12 @@ impl<'b> Wanted<'b> {
                 .filter(move |&from| self.is_between((from, to)));
             writers.map(|_| self.kind(reader))
         })
+    }
+
+    /// Last stages that are to run here, by their places.
+    pub fn tails(&self) -> impl Iterator<Item = usize> {
+        let here = self.here().map(|(place, _)| place);
+        here.filter(|&place| self.readers(place).next().is_none())
     }
 
     /// Edges between stages here and elsewhere: the buffer of the channel, who writes, who reads.
@@ -276,6 +282,22 @@ mod tests {
     }
 
     #[test]
+    fn what_ends_here_is_run() {
+        let (mut pipe, mut stages, mut crossings) = flow();
+        assert_eq!(wanted_tails(&(pipe, stages.clone(), crossings.clone())), []);
+        stages.pop();
+        crossings.pop();
+        pipe.stages = 3;
+        assert_eq!(wanted_tails(&(pipe, stages, crossings)), [2]);
+    }
+
+    fn wanted_tails(flow: &(Pipe, Vec<Stage>, Vec<Crossing>)) -> Vec<usize> {
+        let words = packed(flow);
+        let wanted = Wanted::read(words.as_bytes(), BUFFERS).expect("fits");
+        wanted.tails().collect()
+    }
+
+    #[test]
     fn what_does_not_fit_is_said() {
         let named = |wrong: fn([u8; NAME_LEN]) -> Unfit| wrong(name_field("filter"));
         type Change = fn(&mut (Pipe, Vec<Stage>, Vec<Crossing>));
@@ -287,7 +309,7 @@ mod tests {
                 Unfit::NoPipe,
             ),
             (|all| all.1[1].from = 0, named(Unfit::End)),
-            (|all| all.1[1].to = 4, named(Unfit::End)),
+            (|all| all.1[1].to = 4, Unfit::End(name_field("mix"))),
             (|all| all.1[1].to = 9, named(Unfit::End)),
             (|all| all.1[1].core = 1, named(Unfit::Core)),
             (|all| all.1[1].messages = 0, named(Unfit::Numbers)),
@@ -354,10 +376,11 @@ mod tests {
                 assert!(stage.capacity_ns <= stage.period_ns && stage.period_ns <= LONGEST_NS);
                 let ends = wanted.across().map(|(_, edge)| edge);
                 let ends = ends.filter(|edge| edge.contains(&place)).count();
-                let inside = wanted
-                    .readers(place)
-                    .filter(|&to| wanted.is_here(to))
-                    .count();
+                let inside = usize::from(wanted.tails().any(|tail| tail == place))
+                    + wanted
+                        .readers(place)
+                        .filter(|&to| wanted.is_here(to))
+                        .count();
                 assert!(ends + inside > 0);
             }
         }

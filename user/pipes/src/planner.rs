@@ -29,6 +29,7 @@ use bulkhead_guest::Home;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
+use bulkhead_stages::request::{PATHS, Promised};
 use bulkhead_tpipe::language::{Flow, MILLION};
 use change::{Change, promise};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -60,7 +61,7 @@ static KNOWN: Mutex<Option<Means>> = Mutex::new(None);
 static VCPU: Mutex<Option<ServerId>> = Mutex::new(None);
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
 /// What is promised of each pipe and was not announced yet.
-static PROMISED: [Mutex<Option<Promise>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+static PROMISED: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 /// Those, by bit.
 static ANNOUNCE: AtomicU64 = AtomicU64::new(0);
 
@@ -175,6 +176,43 @@ pub(crate) fn announce(number: usize, pipe: &Pipe) {
     });
 }
 
+/// What is promised of the paths of a pipe.
+#[derive(Clone, Copy)]
+struct Told {
+    paths: [Promised; PATHS],
+    count: usize,
+}
+
+impl Told {
+    fn new(all: impl Iterator<Item = Promised>) -> Self {
+        let mut told = Self {
+            paths: [Promised::NOTHING; PATHS],
+            count: 0,
+        };
+        for (place, one) in told.paths.iter_mut().zip(all) {
+            *place = one;
+            told.count += 1;
+        }
+        told
+    }
+
+    fn of(promise: &Promise) -> Self {
+        let [lost, rate] = figures(promise);
+        Self::new(promise.paths().iter().map(|path| Promised {
+            head: path.head as u32,
+            tail: path.tail as u32,
+            bound_ns: path.bound,
+            lost: lost as u32,
+            reserved: 0,
+            rate,
+        }))
+    }
+
+    fn paths(&self) -> impl Iterator<Item = Promised> + '_ {
+        self.paths.iter().take(self.count).copied()
+    }
+}
+
 /// Messages of a million that are lost at most, and messages in a million seconds that are required, if any are.
 fn figures(promise: &Promise) -> [u64; 2] {
     let lost = (u128::from(promise.loss.0) * u128::from(MILLION)) >> 40;
@@ -186,24 +224,23 @@ fn figures(promise: &Promise) -> [u64; 2] {
     [lost.into(), rate]
 }
 
-fn record(pipe: &Pipe, promise: &Promise) {
-    let [lost, rate] = figures(promise);
-    for path in promise.paths() {
+fn record(pipe: &Pipe, told: &Told) {
+    for path in told.paths() {
         let event = Event {
             ticks: clock::now(),
             kind: EventKind::Promised as u32,
-            sequence: lost as u32,
-            a: path.bound,
-            b: path.head as u64 | (path.tail as u64) << 8,
+            sequence: path.lost,
+            a: path.bound_ns,
+            b: u64::from(path.head) | u64::from(path.tail) << 8,
             name: pipe.pipe.name,
         };
         Own::record(&event);
         for (sequence, place) in (0..).zip([path.head, path.tail]) {
-            let stage = pipe.stages().nth(place);
+            let stage = pipe.stages().nth(place as usize);
             Own::record(&Event {
                 kind: EventKind::PathEnd as u32,
                 sequence,
-                a: rate,
+                a: path.rate,
                 name: stage.map_or(name_field("?"), |(_, stage)| stage.function),
                 ..event
             });

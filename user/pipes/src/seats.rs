@@ -20,7 +20,7 @@ use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
 use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
 
-/// Pages of the stack of a stage: 8.3 KiB were used at most, the functions' own aside, which `pipe functions` tells.
+/// Pages of the stack of a stage: 10.2 KiB were used at most, the functions' own aside, which `pipe functions` tells.
 const STACK_PAGES: u64 = 4;
 
 /// A place for a stage.

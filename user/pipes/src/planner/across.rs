@@ -1,6 +1,6 @@
 //! Stages of a flow that other partitions run: asked for before anything here is touched, ended after everything here has
 
-use super::{Planner, figures};
+use super::{Planner, Told};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::through::{self, COMING, Outcome};
 use crate::{CORE, say, stage};
@@ -29,26 +29,13 @@ pub(super) enum Missing {
 }
 
 /// What is promised of each pipe that was typed, for who is asked again.
-static KEPT: [Mutex<Option<Promise>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+static KEPT: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 
 /// Times that the end of a task went into a pipe.
 fn ends(entry: &Pipe) -> u64 {
     let mut heads = entry.stages().filter(|(_, stage)| stage.from == 0);
     let head = heads.next();
     head.map_or(0, |(number, _)| stage::shared(number).ended.load(Relaxed))
-}
-
-/// What is promised of a pipe, as it is asked for.
-fn asked_paths(promise: &Promise) -> impl Iterator<Item = Promised> + '_ {
-    let [lost, rate] = figures(promise);
-    promise.paths().iter().map(move |path| Promised {
-        head: path.head as u32,
-        tail: path.tail as u32,
-        bound_ns: path.bound,
-        lost: lost as u32,
-        reserved: 0,
-        rate,
-    })
 }
 
 impl Planner {
@@ -133,8 +120,8 @@ impl Planner {
         for number in self.others.of_pipe(COMING) {
             let functions = solved.stages().iter().map(|stage| stage.function);
             let stages = self.stages(solved).zip(functions);
-            let promised = asked_paths(&solved.promise);
-            let request = self.request((number, COMING), id, described, stages, promised);
+            let promised = Told::of(&solved.promise);
+            let request = self.request((number, COMING), id, described, stages, promised.paths());
             let missing = match self.others.run(number, id, &request) {
                 Outcome::Done => continue,
                 Outcome::Down => Missing::Down(number),
@@ -199,7 +186,7 @@ impl Planner {
             (*own, *ends) = (id, 0);
         }
         if let Some(place) = KEPT.get(pipe) {
-            let _kept = place.with(&CORE.threads, |place| *place = Some(*promise));
+            let _kept = place.with(&CORE.threads, |place| *place = Some(Told::of(promise)));
         }
     }
 
@@ -238,7 +225,7 @@ impl Planner {
         let id = clock::now();
         let promise = KEPT.get(pipe);
         let promise = promise.and_then(|place| place.with(&CORE.threads, |kept| *kept).ok()?);
-        let promised = promise.iter().flat_map(asked_paths);
+        let promised = promise.iter().flat_map(Told::paths);
         let request = self.request((number, pipe), id, &entry.pipe, stages, promised);
         if let Some(place) = self.ends.get_mut(pipe) {
             *place = ends(entry);

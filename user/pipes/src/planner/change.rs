@@ -1,7 +1,7 @@
 //! A flow takes its place, or is refused
 
 use super::across::Missing;
-use super::{ANNOUNCE, CHANGED, PROMISED, Planner, Text};
+use super::{ANNOUNCE, CHANGED, PROMISED, Planner, Text, Told};
 use crate::ends;
 use crate::memory::{self, Lines};
 use crate::seats::{self, Budgets};
@@ -566,10 +566,15 @@ pub(super) fn promise(promises: &[Option<Promise>; PIPES]) {
             continue;
         };
         table::promise(number, promised.bound);
-        if let Some(place) = PROMISED.get(number) {
-            let _kept = place.with(&CORE.threads, |place| *place = Some(promised));
-            ANNOUNCE.fetch_or(1 << number, Release);
-        }
+        tell(number, &Told::of(&promised));
+    }
+}
+
+/// Has the recorder say what is promised of a pipe.
+pub(super) fn tell(number: usize, told: &Told) {
+    if let Some(place) = PROMISED.get(number) {
+        let _kept = place.with(&CORE.threads, |place| *place = Some(*told));
+        ANNOUNCE.fetch_or(1 << number, Release);
     }
 }
 

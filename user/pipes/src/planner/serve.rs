@@ -5,28 +5,33 @@
 //! are looked at as for a flow that is typed, before anything is touched. Who asked and starts anew has forgotten all of it, so all of
 //! it ends, and no buffer is used again before that.
 
-use super::change::{Settings, until};
-use super::{Planner, promise};
+mod why;
+
+use super::change::{Settings, tell, until};
+use super::{Planner, Told, promise};
 use crate::memory::{self, Lines};
 use crate::seats::{self, Budgets};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry, PIPES};
 use crate::through::{Across, Place, Whom};
-use crate::{ends, say, serving};
+use crate::{CORE, ends, say, serving, watch};
+use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{NONE, Stage};
-use bulkhead_abi::{NAME_LEN, name_text};
-use bulkhead_analysis::{Reservation, admission};
+use bulkhead_analysis::Reservation;
+use bulkhead_component::clock::{self, ticks};
 use bulkhead_flows::command::is_name;
-use bulkhead_flows::propose::{self, Promise, Refused};
-use bulkhead_flows::said::{Said, Shown};
-use bulkhead_stages::request::{
-    self, Answer, Answerer, CROSSINGS, MESSAGE_BYTES, Request, TEXT_BYTES, Verb,
-};
+use bulkhead_flows::propose::{self, Promise};
+use bulkhead_slite::Mutex;
+use bulkhead_stages::request::{self, Answer, Answerer, CROSSINGS, MESSAGE_BYTES, Request, Verb};
 use bulkhead_stages::wanted::{Unfit, Wanted};
-use core::fmt::{self, Write};
+use core::sync::atomic::Ordering::Relaxed;
+use why::{Text, Why};
 
 /// A thread that has no stage rests long before this: it may not have run at all since the partition began. Who asks waits for longer.
 const REST_NS: u64 = 500_000_000;
+/// What went into a pipe comes out of it within this, beside its periods; nobody is waited for longer than the other.
+const END_NS: u64 = 1_000_000_000;
+const LONGEST_NS: u64 = 60_000_000_000;
 
 /// Who asks, and what it has here.
 pub(super) struct Server {
@@ -36,81 +41,28 @@ pub(super) struct Server {
     epoch: u32,
     /// What a former start left may lie in the buffers.
     unclean: bool,
-    /// Who is to be answered once its stages have ended.
-    due: Option<u64>,
+    /// What is to be answered once its stages have ended.
+    due: Option<Due>,
     /// The pipe of each buffer, counted from 1; 0: nobody's.
     owners: [u8; CROSSINGS],
 }
 
+/// Stages that are to end.
+#[derive(Clone, Copy)]
+struct Due {
+    id: u64,
+    /// As often as the end of a task went into the pipe.
+    ends: u64,
+    /// By then all of it has come out.
+    until: u64,
+}
+
+/// What is promised of pipes that end here, until it can be said.
+static PENDING: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+
 /// A request, where it is aligned.
 #[repr(C, align(8))]
 struct Message([u8; MESSAGE_BYTES]);
-
-/// What is answered.
-struct Text {
-    bytes: [u8; TEXT_BYTES],
-    length: usize,
-}
-
-impl Write for Text {
-    /// What has no room is cut.
-    fn write_str(&mut self, part: &str) -> fmt::Result {
-        for character in part.chars() {
-            let mut bytes = [0; 4];
-            let bytes = character.encode_utf8(&mut bytes).as_bytes();
-            let end = self.length + bytes.len();
-            if let Some(place) = self.bytes.get_mut(self.length..end) {
-                place.copy_from_slice(bytes);
-                self.length = end;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Text {
-    fn of(text: fmt::Arguments<'_>) -> Self {
-        let mut written = Self {
-            bytes: [0; TEXT_BYTES],
-            length: 0,
-        };
-        let _never_fails = written.write_fmt(text);
-        written
-    }
-
-    fn text(&self) -> &str {
-        let bytes = self.bytes.get(..self.length).unwrap_or_default();
-        core::str::from_utf8(bytes).unwrap_or_default()
-    }
-}
-
-/// Why stages do not run here.
-enum Why {
-    Unfit(Unfit),
-    /// It has no name that could be said, or one that a pipe has which is not the other one's.
-    Name,
-    Named,
-    Pipes,
-    /// There is no such function, or it reads or writes an endpoint.
-    Function([u8; NAME_LEN]),
-    Endpoint([u8; NAME_LEN]),
-    Stages {
-        wanted: usize,
-        free: usize,
-    },
-    Buffers {
-        wanted: usize,
-        free: usize,
-    },
-    /// A buffer of the channel is another pipe's.
-    Taken,
-    /// A pipe that is wholly here would not be kept.
-    Refused(Refused),
-    Core(bulkhead_slite::Refused),
-    /// A thread of its stages does not come to rest.
-    Restless,
-    Failed,
-}
 
 /// What is certain to fit.
 struct Plan {
@@ -162,21 +114,50 @@ impl Server {
     }
 }
 
+/// Whether as many ends of tasks came to the last stages here.
+fn is_over(pipe: &Entry, ends: u64) -> bool {
+    let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
+    let mut tails = pipe.here().filter(|(_, stage)| !is_read(stage.to));
+    tails.all(|(number, _)| stage::shared(number).ended.load(Relaxed) >= ends)
+}
+
+/// Has the recorder say what is promised of pipes that end here, each once no former one of its name can say anything any more.
+fn announce() {
+    for (number, pipe) in table::all() {
+        let former = |(_, other): (usize, Entry)| {
+            other.generation < pipe.generation && other.pipe.name == pipe.pipe.name
+        };
+        let Some(place) = PENDING.get(number).filter(|_| !table::all().any(former)) else {
+            continue;
+        };
+        if let Ok(Some(told)) = place.with(&CORE.threads, Option::take) {
+            tell(number, &told);
+        }
+    }
+}
+
 impl Planner {
     /// Looks after what the other partition asks for, once. Does not wait for stages to end: that is looked after again. Not inlined: the
     /// stack that it takes is not there beside what solving takes.
     #[inline(never)]
     pub(super) fn serve(&mut self) {
         self.notice_start();
+        self.end_what_is_over();
         self.collect();
+        announce();
         let ends =
             table::all().any(|(number, _)| serving::is_asked(number) && stage::is_retired(number));
         let Some(server) = self.server.as_mut().filter(|_| !ends) else {
             return;
         };
         server.clean();
-        if let Some(id) = server.due.take() {
-            server.answer(id, None);
+        if let Some(due) = server.due {
+            let mut all = table::all().filter(|(number, _)| serving::is_asked(*number));
+            if all.any(|(number, _)| self.ids.get(number) == Some(&due.id)) {
+                return;
+            }
+            server.due = None;
+            server.answer(due.id, None);
         }
         let mut message = Message([0; MESSAGE_BYTES]);
         let Some((request, length)) = server.answerer.take(&mut message.0) else {
@@ -186,8 +167,15 @@ impl Planner {
         match Verb::of(request.verb) {
             Some(Verb::Run) => self.run_asked(request.id, bytes.unwrap_or_default()),
             Some(Verb::End) => {
-                server.due = Some(request.id);
-                self.retire_asked(|id| id == request.id);
+                let until = clock::now().saturating_add(self.patience(request.id));
+                if let Some(server) = &mut self.server {
+                    server.due = Some(Due {
+                        id: request.id,
+                        ends: request.ends.into(),
+                        until,
+                    });
+                }
+                self.end_what_is_over();
             }
             None => server.answer(request.id, Some("it asks for what is not known here")),
         }
@@ -213,6 +201,36 @@ impl Planner {
         }
     }
 
+    /// Ticks within which all that went into a pipe has come out: two of each stage's periods for each message that may wait there.
+    fn patience(&self, id: u64) -> u64 {
+        let asked = |number: usize| serving::is_asked(number) && self.ids.get(number) == Some(&id);
+        let pipes = table::all().filter(|(number, _)| asked(*number));
+        let periods = pipes.map(|(_, pipe)| {
+            let each = pipe.here().map(|(_, stage)| {
+                let messages = u64::from(stage.buffer).saturating_add(1);
+                stage.period_ns.saturating_mul(2).saturating_mul(messages)
+            });
+            each.fold(0, u64::saturating_add)
+        });
+        ticks(periods.fold(END_NS, u64::saturating_add).min(LONGEST_NS))
+    }
+
+    /// Has those stages end that are to, and through which nothing comes any more: as many ends of tasks came out as went in.
+    fn end_what_is_over(&self) {
+        let Some(Due { id, ends, until }) = self.server.as_ref().and_then(|server| server.due)
+        else {
+            return;
+        };
+        let late = clock::now() > until;
+        let of_pipe = |number| self.ids.get(number) == Some(&id);
+        for (number, pipe) in table::all().filter(|(number, _)| serving::is_asked(*number)) {
+            if of_pipe(number) && !stage::is_retired(number) && (late || is_over(&pipe, ends)) {
+                stage::stop(number, &pipe);
+                stage::retire(number, &pipe);
+            }
+        }
+    }
+
     /// Has stages that were asked for by these numbers end; how many.
     fn retire_asked(&self, which: impl Fn(u64) -> bool) -> usize {
         let mut count = 0;
@@ -230,7 +248,8 @@ impl Planner {
     fn collect(&mut self) {
         for (number, pipe) in table::all() {
             let ended = serving::is_asked(number) && stage::is_retired(number);
-            if ended && pipe.here().all(|(stage, _)| is_vacant(stage)) {
+            let rests = || pipe.here().all(|(stage, _)| is_vacant(stage));
+            if ended && rests() && watch::is_drained(&pipe) {
                 memory::release(number);
                 table::set(number, None);
                 serving::set_asked(number, false);
@@ -251,8 +270,15 @@ impl Planner {
         let done = Wanted::read(bytes, buffers).map_err(Why::Unfit);
         let done = done.and_then(|wanted| {
             let plan = self.plan_asked(&wanted)?;
-            self.start_asked(id, &wanted, &plan)
+            self.start_asked(id, &wanted, &plan)?;
+            let ends = wanted.tails().next().is_some();
+            let told = ends.then(|| Told::new(request::promised(bytes)));
+            if let Some(place) = PENDING.get(plan.number) {
+                let _kept = place.with(&CORE.threads, |place| *place = told);
+            }
+            Ok(())
         });
+        announce();
         let who = serving::who(self.known.packed()).unwrap_or("?");
         let refused = done.err().map(|why| self.text_of(&why));
         match &refused {
@@ -362,6 +388,7 @@ impl Planner {
         }
         Ok(Stage {
             core: stage.core,
+            sink: function.sink,
             on_overrun: function.on_overrun,
             identifiers: function.identifiers,
             wcet_ns: function.wcet_ns,
@@ -458,61 +485,5 @@ impl Planner {
             });
         }
         all
-    }
-
-    fn text_of(&self, why: &Why) -> Text {
-        match why {
-            Why::Unfit(unfit) => Text::of(format_args!("{unfit}")),
-            Why::Name => Text::of(format_args!("its name is none")),
-            Why::Named => Text::of(format_args!("another pipe has its name there")),
-            Why::Pipes => Text::of(format_args!("there are {PIPES} pipes, remove one")),
-            Why::Function(name) => Text::of(format_args!(
-                "`{}` is no function of the program there",
-                name_text(name)
-            )),
-            Why::Endpoint(name) => Text::of(format_args!(
-                "`{}` reads or writes a device there",
-                name_text(name)
-            )),
-            Why::Stages { wanted, free } => Text::of(format_args!(
-                "{wanted} stages of it are there, and {free} are free: remove a pipe, or give it more `spare_stages`"
-            )),
-            Why::Buffers { wanted, free } => Text::of(format_args!(
-                "buffers between its stages take {wanted} bytes, and {free} are free: remove a pipe, or give it more `spare_buffers`"
-            )),
-            Why::Taken => Text::of(format_args!("its buffers are another pipe's")),
-            Why::Refused(refused) => self.text_of_refused(*refused),
-            Why::Core(bulkhead_slite::Refused::Admission(admission::Refused::Misfit(misfit))) => {
-                Text::of(format_args!(
-                    "with what deciding takes, {} would lack {} of its budget: remove a pipe, or ask for a longer delay",
-                    self.vcpu(misfit.vcpu),
-                    Shown(super::change::nanoseconds(misfit.lacks))
-                ))
-            }
-            Why::Core(_) => Text::of(format_args!(
-                "there is no room to count its VCPUs and decisions"
-            )),
-            Why::Restless => Text::of(format_args!("a thread of its stages does not come to rest")),
-            Why::Failed => Text::of(format_args!("its stages cannot be connected")),
-        }
-    }
-
-    fn text_of_refused(&self, refused: Refused) -> Text {
-        let settings = Settings::but(None);
-        let numbers = settings.numbers();
-        let names =
-            numbers.map(|number| table::get(number).map_or([0; NAME_LEN], |one| one.pipe.name));
-        let standing = |index: usize| {
-            let number = numbers.get(index).copied().unwrap_or(PIPES);
-            [names.get(index).map_or("?", name_text), self.flow(number)]
-        };
-        let said = Said {
-            flow: "",
-            before: 0,
-            known: &self.known,
-            standing: &standing,
-            refused,
-        };
-        Text::of(format_args!("{said}"))
     }
 }
