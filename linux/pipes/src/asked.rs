@@ -13,7 +13,7 @@ use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{Channel, Error, Kind, Partition, Peer, Trace, ticks};
 use bulkhead_stages::request::{
-    Answer, Answerer, MESSAGE_BYTES, Promised, Request, Verb, promised,
+    Answer, Answerer, MESSAGE_BYTES, Promised, Request, Verb, buffer, promised,
 };
 use std::sync::atomic::Ordering::Acquire;
 use std::sync::mpsc::SyncSender;
@@ -30,6 +30,8 @@ pub struct Asked {
     /// Its start that asked for what runs.
     epoch: u32,
     flows: Vec<Flow>,
+    /// What stages that a former start asked for left may lie in the buffers; who starts has none before it is answered.
+    unclean: bool,
     /// What was told to end, and what is to be answered once it has.
     ending: Vec<Running>,
     due: Option<Due>,
@@ -117,6 +119,7 @@ impl Asked {
             epoch: peer.state().epoch,
             peer,
             flows: Vec::new(),
+            unclean: false,
             ending: Vec::new(),
             due: None,
             message: Box::new([0; MESSAGE_BYTES]),
@@ -166,6 +169,7 @@ impl Asked {
         let epoch = self.peer.state().epoch;
         if epoch != self.epoch {
             self.epoch = epoch;
+            self.unclean = true;
             let count = self.running().count();
             self.end(|_| true);
             if count > 0 {
@@ -186,6 +190,13 @@ impl Asked {
             && let Some(due) = self.due.take_if(is_over)
         {
             self.answer(due.id, None);
+        }
+        if !self.ending.is_empty() {
+            return None;
+        }
+        if std::mem::take(&mut self.unclean) {
+            let buffers = (0..).map_while(|number| buffer(self.region, number));
+            buffers.for_each(|buffer| buffer.clear());
         }
         let (request, length) = self.answerer.take(&mut self.message)?;
         match Verb::of(request.verb) {
