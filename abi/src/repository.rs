@@ -1,6 +1,7 @@
 //! What pipes can be made of that are typed while the partition runs
 //!
-//! [`Head`], then [`Core`]s, [`Load`]s, [`Io`]s, [`Device`]s, [`Function`]s, [`Flow`]s and [`Through`]s, then the text of the flows. Behind the pipes
+//! [`Head`], then [`Core`]s, [`Load`]s, [`Counted`] with their [`Jobs`] and doorbells, [`Io`]s, [`Device`]s, [`Function`]s, [`Flow`]s and
+//! [`Through`]s, then the text of the flows. Behind the pipes
 //! in the same pages ([`crate::pipe`]); absent where the description leaves no room for pipes that are typed. Cores and functions of all
 //! partitions stand here, since pipes that cross partitions are judged over all of them; times are nanoseconds.
 
@@ -27,6 +28,8 @@ pub const MAX_FUNCTIONS: usize = 64;
 pub const MAX_VCPUS: usize = 64;
 /// Partitions in which flows that are typed in one may have stages.
 pub const MAX_THROUGH: usize = 4;
+/// Cores on which decisions are counted: those on which stages can be typed.
+pub const MAX_COUNTED: usize = 4;
 /// Tasks of a core that are no stages', those of who records and who solves among them.
 pub const MAX_JOBS: usize = 24;
 /// Doorbells that ring there.
@@ -73,18 +76,16 @@ pub struct Head {
     pub spare_stages: u32,
     /// Bytes of the buffers between stages that are typed.
     pub spare_bytes: u32,
-    /// Tasks of that core that are no stages'.
+    /// Cores on which decisions are counted.
+    pub counted: u32,
+    /// Tasks of all of them that are no stages'.
     pub jobs: u32,
-    /// Doorbells that ring there.
+    /// Doorbells that ring on any of them.
     pub doorbells: u32,
+    /// 1: flows that are typed in another partition have stages here, and none is typed here.
+    pub serves: u32,
     /// 0.
     pub reserved: u32,
-    /// A decision on that core at most, nanoseconds.
-    pub decision_ns: u64,
-    /// An interrupt there that leads to none at most, nanoseconds.
-    pub interrupt_ns: u64,
-    /// Longest turn among equals there, nanoseconds; 0 = no end.
-    pub quantum_ns: u64,
 }
 
 /// A core.
@@ -135,7 +136,27 @@ pub struct Load {
     pub period_ns: u64,
 }
 
-/// Jobs of a task ([`Head::jobs`]).
+/// What decides on a core where that is counted.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Counted {
+    /// The core.
+    pub core: u32,
+    /// Its tasks that are no stages', behind those of the cores before.
+    pub jobs: u32,
+    /// Doorbells that ring there, likewise.
+    pub doorbells: u32,
+    /// 0.
+    pub reserved: u32,
+    /// A decision there at most, nanoseconds.
+    pub decision_ns: u64,
+    /// An interrupt there that leads to none at most, nanoseconds.
+    pub interrupt_ns: u64,
+    /// Longest turn among equals there, nanoseconds; 0 = no end.
+    pub quantum_ns: u64,
+}
+
+/// Jobs of a task ([`Counted::jobs`]).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Jobs {
@@ -237,13 +258,13 @@ pub struct Flow {
     pub start: u32,
     /// Its bytes.
     pub length: u32,
-    /// 1: what is promised of it must not grow, since it ends in another partition or has stages in one in which flows are typed, too.
+    /// 1: what is promised of it must not grow, since it ends in another partition or has stages in one in which others type flows.
     pub shared: u32,
     /// 0.
     pub reserved: u32,
 }
 
-/// A partition in which flows that are typed here may have stages.
+/// A partition in which flows that are typed here may have stages, or the one whose flows may have stages here.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Through {
@@ -264,7 +285,9 @@ pub struct Repository<'b> {
     pub cores: &'b [Core],
     /// Main VCPUs that no pipe of this partition has.
     pub loads: &'b [Load],
-    /// Tasks of the core that are no stages'.
+    /// Cores on which decisions are counted.
+    pub counted: &'b [Counted],
+    /// Tasks of theirs that are no stages'.
     pub jobs: &'b [Jobs],
     /// Doorbells that ring there.
     pub doorbells: &'b [Doorbell],
@@ -278,6 +301,8 @@ pub struct Repository<'b> {
     pub flows: &'b [Flow],
     /// Partitions in which flows that are typed here may have stages.
     pub through: &'b [Through],
+    /// The partition whose flows may have stages here, if there is one.
+    pub serves: &'b [Through],
     /// Text of the flows.
     pub text: &'b [u8],
 }
@@ -292,6 +317,7 @@ impl<'b> Repository<'b> {
         }
         let (cores, rest) = several(rest, head.cores)?;
         let (loads, rest) = several(rest, head.loads)?;
+        let (counted, rest) = several(rest, head.counted)?;
         let (jobs, rest) = several(rest, head.jobs)?;
         let (doorbells, rest) = several(rest, head.doorbells)?;
         let (ios, rest) = several(rest, head.ios)?;
@@ -299,11 +325,13 @@ impl<'b> Repository<'b> {
         let (functions, rest) = several(rest, head.functions)?;
         let (flows, rest) = several(rest, head.flows)?;
         let (through, rest) = several(rest, head.through)?;
+        let (serves, rest) = several(rest, head.serves)?;
         let text = rest.get(..head.text as usize)?;
         Some(Self {
             head,
             cores,
             loads,
+            counted,
             jobs,
             doorbells,
             ios,
@@ -311,6 +339,7 @@ impl<'b> Repository<'b> {
             functions,
             flows,
             through,
+            serves,
             text,
         })
     }
@@ -358,8 +387,8 @@ pub fn long_name_text(field: &[u8; LONG_NAME]) -> &str {
 }
 
 const _: () =
-    assert!(size_of::<Head>() == 88 && size_of::<Core>() == 48 && size_of::<Load>() == 40);
+    assert!(size_of::<Head>() == 72 && size_of::<Core>() == 48 && size_of::<Load>() == 40);
 const _: () =
     assert!(size_of::<Io>() == 56 && size_of::<Device>() == 80 && size_of::<Jobs>() == 24);
 const _: () = assert!(size_of::<Function>() == 152 && size_of::<Flow>() == 16);
-const _: () = assert!(size_of::<Through>() == 24);
+const _: () = assert!(size_of::<Through>() == 24 && size_of::<Counted>() == 40);

@@ -14,7 +14,7 @@ use crate::pipes::scheduled;
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
     Image, Initrd, Kernel, Kind, Partition, PartitionId, Rate, Restart, Run, SharedMemory, Spare,
-    System, Trapping,
+    System, Through, Trapping,
 };
 use bulkhead_abi::component::{ANY_CORE, OnFault, Role};
 use bulkhead_abi::guest::ChannelKind;
@@ -65,9 +65,14 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
     channels.extend(crossing::channels(&pipes));
     let first_typed = channels.len();
     channels.extend(draft.typed_channels());
+    let through = |index| draft.typed_through(PartitionId(index), first_typed);
+    let through: Vec<_> = (0..partitions.len()).map(through).collect();
     for (index, partition) in partitions.iter_mut().enumerate() {
-        partition.typed_through = draft.typed_through(PartitionId(index), first_typed);
         hold_crossings(partition, PartitionId(index), &pipes);
+        hold_typed(partition, PartitionId(index), &through);
+    }
+    for (partition, through) in partitions.iter_mut().zip(through) {
+        partition.typed_through = through;
     }
     let around = bridge::Around {
         partitions: &partitions,
@@ -104,11 +109,7 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
 
 /// Who schedules a partition runs its stages, and holds their ends of channels.
 fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
-    let Image::Components(components) = &mut partition.image else {
-        return;
-    };
-    let mut schedulers = components.iter_mut();
-    let Some(scheduler) = schedulers.find(|one| one.role == Role::Scheduler) else {
+    let Some(scheduler) = scheduler(partition) else {
         return;
     };
     for pipe in pipes {
@@ -117,8 +118,26 @@ fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
         let held = ends.filter(|one| is_here(one.from) || is_here(one.to));
         scheduler.channels.extend(held.map(|one| one.channel));
     }
-    let typed = partition.typed_through.iter();
-    scheduler.channels.extend(typed.map(|one| one.channel));
+}
+
+/// It also holds the channels to those of which it asks for stages, or who asks for stages of it; `through`: by who asks.
+fn hold_typed(partition: &mut Partition, id: PartitionId, through: &[Vec<Through>]) {
+    let Some(scheduler) = scheduler(partition) else {
+        return;
+    };
+    for (asks, through) in through.iter().enumerate() {
+        let concerned = |one: &&Through| PartitionId(asks) == id || one.partition == id;
+        let held = through.iter().filter(concerned);
+        scheduler.channels.extend(held.map(|one| one.channel));
+    }
+}
+
+fn scheduler(partition: &mut Partition) -> Option<&mut Component> {
+    let Image::Components(components) = &mut partition.image else {
+        return None;
+    };
+    let mut schedulers = components.iter_mut();
+    schedulers.find(|one| one.role == Role::Scheduler)
 }
 
 fn all<T, U>(items: &[T], resolve: impl Fn(&T) -> Option<U>) -> Option<Vec<U>> {

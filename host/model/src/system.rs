@@ -172,7 +172,7 @@ pub struct Partition {
     pub pipe_functions: Vec<String>,
     /// Room for pipes that are typed while it runs, if there is any.
     pub spare: Option<Spare>,
-    /// Linux partitions in which they may have stages, each with the channel that it takes.
+    /// Other partitions in which they may have stages, each with the channel that it takes.
     pub typed_through: Vec<Through>,
     /// What components of it share.
     pub shared: Vec<SharedMemory>,
@@ -189,7 +189,7 @@ pub struct Spare {
     pub buffer_bytes: u32,
 }
 
-/// A Linux partition in which flows that are typed elsewhere may have stages.
+/// A partition in which flows that are typed elsewhere may have stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Through {
     /// That partition.
@@ -444,8 +444,18 @@ impl System {
     /// Whether flows that are typed elsewhere may have stages in a partition.
     #[must_use]
     pub fn is_typed_through(&self, id: PartitionId) -> bool {
-        let mut all = self.partitions.iter().flat_map(|one| &one.typed_through);
-        all.any(|through| through.partition == id)
+        self.who_types_through(id).is_some()
+    }
+
+    /// The partition whose flows may have stages in that one, if there is one, and how.
+    #[must_use]
+    pub fn who_types_through(&self, id: PartitionId) -> Option<(PartitionId, &Through)> {
+        let all = self.partitions.iter().enumerate();
+        let mut all = all.flat_map(|(who, one)| {
+            let through = one.typed_through.iter();
+            through.map(move |one| (PartitionId(who), one))
+        });
+        all.find(|(_, through)| through.partition == id)
     }
 
     /// The kind of a function.

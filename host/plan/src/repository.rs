@@ -6,9 +6,9 @@ use bulkhead_abi::pipe::ANY;
 use bulkhead_abi::timing::Doorbell;
 use bulkhead_abi::{name_field, repository as abi};
 use bulkhead_analysis::Reservation;
-use bulkhead_analysis::overhead::{Jobs, Overhead};
+use bulkhead_analysis::overhead::Jobs;
 use bulkhead_model::pipes::{Offered, Pipe, Place, Served};
-use bulkhead_model::system::{PartitionId, System};
+use bulkhead_model::system::{PartitionId, System, Through};
 use bulkhead_tpipe::language::Buffering;
 use bulkhead_tpipe::repository as tpipe;
 use zerocopy::IntoBytes;
@@ -26,9 +26,10 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
     let own = |pipe: &&Pipe| pipe.runs_in(partition);
     let (text, flows) = flows(system, partition, system.pipes.iter().filter(own));
     let through = through(system, partition, offered);
+    let serves = serves(system, partition, offered);
     offered.pipes.with(|all| {
         let mut loads: Vec<_> = all.loads.iter().map(load).collect();
-        let counted = Counted::of(all.decisions_on(core));
+        let counted = Counted::of(all.decisions);
         let others = system.pipes.iter().filter(|pipe| !own(pipe));
         loads.extend(others.flat_map(|pipe| of_stages(pipe, all)));
         let functions = all.functions.iter().zip(&offered.places);
@@ -46,16 +47,13 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
             core: core as u32,
             spare_stages: spare.stages,
             spare_bytes: spare.buffer_bytes,
+            counted: counted.cores.len() as u32,
             jobs: counted.jobs.len() as u32,
             doorbells: counted.doorbells.len() as u32,
+            serves: serves.len() as u32,
             reserved: 0,
-            decision_ns: counted.overhead.decision,
-            interrupt_ns: counted.overhead.interrupt,
-            quantum_ns: counted.quantum_ns,
         };
-        let cores = all.cores.iter().enumerate();
-        let cores = cores.map(|(number, core)| core_of(core, offered.number_of(number)));
-        let cores: Vec<_> = cores.collect();
+        let cores = cores(all, offered);
         let ios: Vec<_> = all.ios.iter().map(io).collect();
         let devices = all.devices.iter().zip(&offered.served);
         let devices = devices.map(|(one, served)| device(one, vcpus(system, partition, served)));
@@ -64,6 +62,7 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
             head.as_bytes(),
             cores.as_bytes(),
             loads.as_bytes(),
+            counted.cores.as_bytes(),
             counted.jobs.as_bytes(),
             counted.doorbells.as_bytes(),
             ios.as_bytes(),
@@ -71,34 +70,40 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
             functions.as_bytes(),
             flows.as_bytes(),
             through.as_bytes(),
+            serves.as_bytes(),
             text.as_bytes(),
         ];
         parts.concat()
     })
 }
 
-/// What of decisions is counted on the core.
+/// What of decisions is counted, core by core.
 #[derive(Default)]
 struct Counted {
+    cores: Vec<abi::Counted>,
     jobs: Vec<abi::Jobs>,
     doorbells: Vec<Doorbell>,
-    overhead: Overhead,
-    quantum_ns: u64,
 }
 
 impl Counted {
-    fn of(counted: Option<&tpipe::Decisions<'_>>) -> Self {
-        let Some(counted) = counted else {
-            return Self::default();
-        };
-        let doorbells = counted.doorbells.iter();
-        let doorbells = doorbells.map(|&(limit, per_ns)| Doorbell { limit, per_ns });
-        Self {
-            jobs: counted.jobs.iter().map(jobs).collect(),
-            doorbells: doorbells.collect(),
-            overhead: counted.overhead,
-            quantum_ns: counted.keeping.quantum.unwrap_or(0),
+    fn of(all: &[tpipe::Decisions<'_>]) -> Self {
+        let mut counted = Self::default();
+        for one in all {
+            counted.cores.push(abi::Counted {
+                core: one.core as u32,
+                jobs: one.jobs.len() as u32,
+                doorbells: one.doorbells.len() as u32,
+                reserved: 0,
+                decision_ns: one.overhead.decision,
+                interrupt_ns: one.overhead.interrupt,
+                quantum_ns: one.keeping.quantum.unwrap_or(0),
+            });
+            counted.jobs.extend(one.jobs.iter().map(jobs));
+            let doorbells = one.doorbells.iter();
+            let doorbells = doorbells.map(|&(limit, per_ns)| Doorbell { limit, per_ns });
+            counted.doorbells.extend(doorbells);
         }
+        counted
     }
 }
 
@@ -135,10 +140,14 @@ fn flows<'p>(
     (text, flows)
 }
 
-/// Whether others may add to the delay of a pipe, or say how long it took.
+/// Whether others may add to the delay of a pipe, or say how long it took. Where flows go that are typed here, nobody else types any.
 fn is_shared(system: &System, partition: PartitionId, pipe: &Pipe) -> bool {
     let elsewhere = |place: &Place| place.partition != partition;
-    let types = |place: &Place| system.partition(place.partition).spare.is_some();
+    let types = |place: &Place| {
+        let asks = system.who_types_through(place.partition);
+        let own = asks.is_some_and(|(asks, _)| asks == partition);
+        system.partition(place.partition).spare.is_some() && !own
+    };
     let ends_elsewhere = pipe.places.last().is_some_and(elsewhere);
     let mut places = pipe.places.iter();
     ends_elsewhere || places.any(|place| elsewhere(place) && types(place))
@@ -147,14 +156,35 @@ fn is_shared(system: &System, partition: PartitionId, pipe: &Pipe) -> bool {
 /// Those of which a partition has stages run. One without functions runs none.
 fn through(system: &System, partition: PartitionId, offered: &Offered) -> Vec<abi::Through> {
     let all = system.partition(partition).typed_through.iter();
-    let packed = all.filter_map(|through| {
-        Some(abi::Through {
-            channel: name_field(&system.channels[through.channel.0].name),
-            space: offered.first_core(through.partition)? as u32,
-            buffers: through.buffers,
-        })
-    });
+    let packed = all.filter_map(|one| between(system, one.partition, one, offered));
     packed.collect()
+}
+
+/// The one that has stages run here, if one has.
+fn serves(system: &System, partition: PartitionId, offered: &Offered) -> Vec<abi::Through> {
+    let asks = system.who_types_through(partition).into_iter();
+    let packed = asks.filter_map(|(asks, one)| between(system, asks, one, offered));
+    packed.collect()
+}
+
+/// The channel to the `other` one.
+fn between(
+    system: &System,
+    other: PartitionId,
+    through: &Through,
+    offered: &Offered,
+) -> Option<abi::Through> {
+    Some(abi::Through {
+        channel: name_field(&system.channels[through.channel.0].name),
+        space: offered.first_core(other)? as u32,
+        buffers: through.buffers,
+    })
+}
+
+fn cores(all: &tpipe::Repository<'_>, offered: &Offered) -> Vec<abi::Core> {
+    let cores = all.cores.iter().enumerate();
+    let cores = cores.map(|(number, core)| core_of(core, offered.number_of(number)));
+    cores.collect()
 }
 
 fn core_of(core: &tpipe::Core<'_>, number: usize) -> abi::Core {

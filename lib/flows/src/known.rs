@@ -1,8 +1,9 @@
 //! What the host tool packed for a partition, as the solver sees it
 
 use crate::ROOM;
+use bulkhead_abi::name_text;
 use bulkhead_abi::repository::{
-    self as abi, MAX_CORES, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_THROUGH, NONE,
+    self as abi, MAX_CORES, MAX_COUNTED, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_THROUGH, NONE,
     Policy as PackedPolicy, long_name_text,
 };
 use bulkhead_abi::timing::MAX_CHUNKS;
@@ -23,8 +24,8 @@ pub struct Known<'b> {
     ios: [Io<'b>; IOS],
     devices: [Device<'b>; DEVICES],
     functions: [Function<'b>; MAX_FUNCTIONS],
-    jobs: [Jobs; MAX_JOBS],
-    doorbells: [(u64, Time); MAX_DOORBELLS],
+    jobs: [Jobs; MAX_COUNTED * MAX_JOBS],
+    doorbells: [(u64, Time); MAX_COUNTED * MAX_DOORBELLS],
 }
 
 /// Why there is no repository.
@@ -87,8 +88,8 @@ impl<'b> Known<'b> {
             ios: [IO; IOS],
             devices: [DEVICE; DEVICES],
             functions: [FUNCTION; MAX_FUNCTIONS],
-            jobs: [Jobs::each(0); MAX_JOBS],
-            doorbells: [(0, 0); MAX_DOORBELLS],
+            jobs: [Jobs::each(0); MAX_COUNTED * MAX_JOBS],
+            doorbells: [(0, 0); MAX_COUNTED * MAX_DOORBELLS],
         };
         fill(&mut known.cores, packed.cores, core)?;
         let cores = packed.cores.len();
@@ -106,11 +107,48 @@ impl<'b> Known<'b> {
         let ends = [cores, devices];
         let sound = packed.loads.iter().all(|one| load(one, ends).is_some());
         let here = packed.cores.get(packed.head.core as usize).is_some();
-        let through = packed.through.len() <= MAX_THROUGH;
-        match sound && here && through && packed.loads.len() <= ROOM {
+        let through = packed.through.len() <= MAX_THROUGH && packed.serves.len() <= 1;
+        let counted = known.counts();
+        match sound && here && through && counted && packed.loads.len() <= ROOM {
             true => Ok(known),
             false => Err(Unfit::Number),
         }
+    }
+
+    /// Whether the tasks and doorbells of all cores on which decisions are counted are those that there are.
+    fn counts(&self) -> bool {
+        let abi::Repository { counted, cores, .. } = self.packed;
+        let mut all = counted.iter();
+        let known = all.all(|one| number(one.core, cores.len()).is_some());
+        known && counted.len() <= MAX_COUNTED && self.decisions(counted.len()).is_some()
+    }
+
+    /// What decides on the core that is counted there as the first, the second …; that of none is nothing.
+    fn decisions(&self, index: usize) -> Option<Decisions<'_>> {
+        let abi::Repository { counted, .. } = self.packed;
+        let before = counted.get(..index)?;
+        let start = |of: fn(&abi::Counted) -> u32| {
+            let counts = before.iter().map(|one| of(one) as usize);
+            counts.fold(0, usize::saturating_add)
+        };
+        let (jobs, doorbells) = (start(|one| one.jobs), start(|one| one.doorbells));
+        let one = counted.get(index).copied().unwrap_or_default();
+        let jobs_end = jobs.checked_add(one.jobs as usize)?;
+        let doorbells_end = doorbells.checked_add(one.doorbells as usize)?;
+        let (all, rings) = (self.packed.jobs.len(), self.packed.doorbells.len());
+        Some(Decisions {
+            core: one.core as usize,
+            overhead: Overhead {
+                decision: one.decision_ns,
+                interrupt: one.interrupt_ns,
+            },
+            keeping: Keeping {
+                chunks: MAX_CHUNKS as u64,
+                quantum: (one.quantum_ns != 0).then_some(one.quantum_ns),
+            },
+            jobs: self.jobs.get(..all)?.get(jobs..jobs_end)?,
+            doorbells: self.doorbells.get(..rings)?.get(doorbells..doorbells_end)?,
+        })
     }
 
     /// As it was packed.
@@ -123,6 +161,15 @@ impl<'b> Known<'b> {
     #[must_use]
     pub const fn core(&self) -> usize {
         self.packed.head.core as usize
+    }
+
+    /// Whether a core is the one of its partition on which stages run; in Linux each can be.
+    #[must_use]
+    pub fn runs_stages(&self, core: usize) -> bool {
+        let known = self.packed.cores.get(core);
+        known.is_some_and(|one| {
+            one.space as usize == core || one.policy == PackedPolicy::Deadline as u32
+        })
     }
 
     /// Which of the partitions that run stages for this one has a core, if one has.
@@ -148,22 +195,13 @@ impl<'b> Known<'b> {
             *loads.get_mut(count)? = one;
             count += 1;
         }
-        let head = self.packed.head;
-        let decisions = Decisions {
-            core: self.core(),
-            overhead: Overhead {
-                decision: head.decision_ns,
-                interrupt: head.interrupt_ns,
-            },
-            keeping: Keeping {
-                chunks: MAX_CHUNKS as u64,
-                quantum: (head.quantum_ns != 0).then_some(head.quantum_ns),
-            },
-            jobs: self.jobs.get(..self.packed.jobs.len())?,
-            doorbells: self.doorbells.get(..self.packed.doorbells.len())?,
-        };
+        let counted = self.packed.counted.len();
+        let mut decisions = [self.decisions(counted)?; MAX_COUNTED];
+        for (index, place) in decisions.iter_mut().enumerate().take(counted) {
+            *place = self.decisions(index)?;
+        }
         Some(use_it(&Repository {
-            decisions: &[decisions],
+            decisions: decisions.get(..counted)?,
             cores: self.cores.get(..cores)?,
             loads: loads.get(..count)?,
             ios: self.ios.get(..self.packed.ios.len())?,
@@ -171,6 +209,12 @@ impl<'b> Known<'b> {
             functions: self.functions.get(..self.packed.functions.len())?,
         }))
     }
+}
+
+/// Whether a flow may end with a function elsewhere, where what leaves it is recorded: not at a device, nor beyond the machine.
+pub(crate) fn may_end(function: &abi::Function) -> bool {
+    let plain = ["", "null", "trace"].contains(&name_text(&function.sink));
+    plain && function.endpoint == 0
 }
 
 fn fill<'b, T, P>(

@@ -5,7 +5,7 @@
 //! another partition take, too, keeps the bound that it has: who judges there knows nothing of this newcomer.
 
 use crate::ROOM;
-use crate::known::Known;
+use crate::known::{Known, may_end};
 use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES, NONE};
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_analysis::{Reservation, Time};
@@ -103,7 +103,7 @@ pub enum Refused {
     Cycle(Span),
     /// A function is another partition's, in which this one has no stages.
     Elsewhere(Span),
-    /// A first or last function is another partition's.
+    /// A first function is another partition's, or a last one that is at a device there or leads beyond the machine.
     Outside(Span),
     /// Functions of two other partitions would feed each other.
     Between(Span),
@@ -292,22 +292,25 @@ impl Loads {
             let bound: Bound<'_, ROOM> = Bound::new(&pipeline, all).map_err(Refused::Misfit)?;
             for (stage, &(period, messages)) in (0..bound.len()).zip(pipe.setting) {
                 let server = Reservation::new(budget(&bound, stage, messages), period);
-                let (Some(place), Some(server)) = (self.loads.get_mut(self.count), server) else {
-                    return Err(Refused::Room);
-                };
                 let function = bound.function(stage);
-                *place = Load {
+                self.push(Load {
                     core: function.core,
-                    server,
+                    server: server.ok_or(Refused::Room)?,
                     runs: Runs::Stage {
                         devices: [function.source, function.sink],
                     },
-                };
-                self.count += 1;
+                })?;
             }
             Ok(())
         });
         added.ok_or(Refused::Room)?
+    }
+
+    fn push(&mut self, load: Load) -> Result<(), Refused> {
+        let place = self.loads.get_mut(self.count).ok_or(Refused::Room)?;
+        *place = load;
+        self.count += 1;
+        Ok(())
     }
 
     fn all(&self) -> impl Iterator<Item = Load> + '_ {
@@ -389,21 +392,19 @@ fn check(
         let feeding = written.iter().filter(|other| other.to == stage.from);
         let fed = written.iter().filter(|other| other.from == stage.to);
         let elsewhere = space(core) != own;
+        let ends = bound.is_head(index) || bound.is_tail(index) && !function.is_some_and(may_end);
         let problems = [
             (
                 elsewhere && known.through(core).is_none(),
                 Refused::Elsewhere(stage.span),
             ),
-            (
-                elsewhere && (bound.is_head(index) || bound.is_tail(index)),
-                Refused::Outside(stage.span),
-            ),
+            (elsewhere && ends, Refused::Outside(stage.span)),
             (
                 elsewhere && (0..index).any(|other| feeds_from_third(other, index)),
                 Refused::Between(stage.span),
             ),
             (
-                !elsewhere && core != known.core(),
+                !known.runs_stages(core) || !elsewhere && core != known.core(),
                 Refused::Core(stage.span),
             ),
             (
@@ -463,15 +464,37 @@ fn places(
 pub fn judge(
     known: &Known<'_>,
     pipes: &[Standing<'_>],
+    tell: impl FnMut(usize, &Promise),
+) -> Result<(), Refused> {
+    judge_beside(known, pipes, |_| true, core::iter::empty(), tell)
+}
+
+/// The same of those that are judged here, beside `more` C and T on the core of this partition, stages that another one asked for.
+///
+/// # Errors
+/// The first that would not be kept.
+pub fn judge_beside(
+    known: &Known<'_>,
+    pipes: &[Standing<'_>],
+    is_judged: impl Fn(usize) -> bool,
+    more: impl Iterator<Item = Reservation> + Clone,
     mut tell: impl FnMut(usize, &Promise),
 ) -> Result<(), Refused> {
     if pipes.len() > MAX_PIPES {
         return Err(Refused::Room);
     }
-    for (index, pipe) in pipes.iter().enumerate() {
+    let judged = pipes.iter().enumerate();
+    for (index, pipe) in judged.filter(|(index, _)| is_judged(*index)) {
         let others = pipes.iter().enumerate();
         let others = others.filter(|(other, _)| *other != index);
-        let loads = Loads::of(known, others.map(|(_, other)| other))?;
+        let mut loads = Loads::of(known, others.map(|(_, other)| other))?;
+        more.clone().try_for_each(|server| {
+            loads.push(Load {
+                core: known.core(),
+                server,
+                runs: Runs::Stage { devices: [None; 2] },
+            })
+        })?;
         let promise = judge_one(known, (index, pipe), &loads)?;
         tell(index, &promise);
     }

@@ -221,7 +221,7 @@ impl Said<'_> {
                 span,
                 [
                     "",
-                    "is a function of another partition: what is typed begins and ends where it is typed",
+                    "is a function of another partition: what is typed begins where it is typed, and ends elsewhere at no device",
                 ],
             ),
             Refused::Between(span) => (

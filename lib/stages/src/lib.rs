@@ -12,4 +12,5 @@ pub mod message;
 pub mod overrun;
 pub mod pace;
 pub mod request;
+pub mod wanted;
 pub mod work;

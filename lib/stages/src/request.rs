@@ -1,6 +1,6 @@
 //! Stages of a typed flow that another partition runs: memory for their buffers, and how they are asked for
 //!
-//! One channel of plain memory between the partition where flows are typed and a Linux: a mailbox (paper 001 §4.2), whose first side
+//! One channel of plain memory between the partition where flows are typed and each other one that runs stages of them: a mailbox (paper 001 §4.2), whose first side
 //! asks, and behind it buffers of one size. A request is a [`Request`], and to run stages what they are, packed as for a partition
 //! (`bulkhead_abi::pipe`) where the channel of a crossing is `#` and the number of the buffer. Each is answered, by an [`Answer`]
 //! and what is to be said. Either side may start anew at any time: who answers and finds itself with the floor owes an answer to a
@@ -15,11 +15,13 @@ use bulkhead_buffers::{Error, Region};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Bytes of a request and of an answer, at most.
-pub const MESSAGE_BYTES: usize = 5120;
+pub const MESSAGE_BYTES: usize = 5632;
 /// Messages that a buffer has room for.
 pub const PLACES: u32 = 32;
 /// Edges of a pipe of which at least one end is in another partition, at most.
 pub const CROSSINGS: usize = 2 * MAX_STAGES;
+/// Paths of a pipe of which something is promised, at most.
+pub const PATHS: usize = 16;
 /// Bytes of the text of an answer, at most.
 pub const TEXT_BYTES: usize = 240;
 
@@ -30,6 +32,7 @@ const _: () = assert!(
         + size_of::<Pipe>()
         + MAX_STAGES * size_of::<Stage>()
         + CROSSINGS * size_of::<Crossing>()
+        + PATHS * size_of::<Promised>()
         <= MESSAGE_BYTES
 );
 
@@ -43,8 +46,40 @@ pub struct Request {
     pub id: u64,
     /// A [`Verb`].
     pub verb: u32,
+    /// To end: how often the end of a task went into the pipe since it was asked for.
+    pub ends: u32,
+}
+
+/// What is promised of a path that ends where stages are asked for.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, PartialEq, Eq,
+)]
+pub struct Promised {
+    /// Place of its first stage.
+    pub head: u32,
+    /// Place of its last one.
+    pub tail: u32,
+    /// The longest delay, nanoseconds.
+    pub bound_ns: u64,
+    /// Messages of a million that are lost at most.
+    pub lost: u32,
     /// 0.
     pub reserved: u32,
+    /// Messages in a million seconds that are required; 0: none.
+    pub rate: u64,
+}
+
+impl Promised {
+    /// Of no path.
+    pub const NOTHING: Self = Self {
+        head: 0,
+        tail: 0,
+        bound_ns: 0,
+        lost: 0,
+        reserved: 0,
+        rate: 0,
+    };
 }
 
 /// What is to become of stages.
@@ -53,7 +88,7 @@ pub struct Request {
 pub enum Verb {
     /// They get their budgets, and begin.
     Run = 1,
-    /// They end; what they were is forgotten.
+    /// They end, last ones once all that went into the pipe has come to them; what they were is forgotten.
     End = 2,
 }
 
@@ -88,15 +123,16 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// To run the stages of a pipe that have a core in these, with the edges of theirs.
+    /// To run the stages of a pipe that have a core in these, with the edges of theirs and what is promised of paths that end there.
     #[must_use]
     pub fn run(
         id: u64,
         pipe: &Pipe,
         stages: impl Iterator<Item = Stage>,
         crossings: impl Iterator<Item = Crossing>,
+        promised: impl Iterator<Item = Promised>,
     ) -> Self {
-        let mut packed = Self::of(id, Verb::Run);
+        let mut packed = Self::of(id, Verb::Run, 0);
         let mut head = Head {
             magic: PIPES_MAGIC,
             pipes: 1,
@@ -113,29 +149,26 @@ impl Packed {
             packed.put(crossing.as_bytes());
             head.crossings += 1;
         }
+        promised.for_each(|one| packed.put(one.as_bytes()));
         let length = core::mem::replace(&mut packed.length, place);
         packed.put(head.as_bytes());
         packed.length = length;
         packed
     }
 
-    /// To end them.
+    /// To end them, into which the end of a task went so often.
     #[must_use]
-    pub fn end(id: u64) -> Self {
-        Self::of(id, Verb::End)
+    pub fn end(id: u64, ends: u32) -> Self {
+        Self::of(id, Verb::End, ends)
     }
 
-    fn of(id: u64, verb: Verb) -> Self {
+    fn of(id: u64, verb: Verb, ends: u32) -> Self {
         let mut packed = Self {
             bytes: [0; MESSAGE_BYTES],
             length: 0,
         };
         let verb = verb as u32;
-        let request = Request {
-            id,
-            verb,
-            reserved: 0,
-        };
+        let request = Request { id, verb, ends };
         packed.put(request.as_bytes());
         packed
     }
@@ -149,9 +182,29 @@ impl Packed {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// Its bytes.
+    #[must_use]
+    pub fn message(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
+}
+
+/// What is promised, behind the pipe that is asked for.
+pub fn promised(pipe: &[u8]) -> impl Iterator<Item = Promised> + '_ {
+    let behind = Head::read_from_prefix(pipe).ok().and_then(|(head, rest)| {
+        let sizes = [
+            (head.pipes, size_of::<Pipe>()),
+            (head.stages, size_of::<Stage>()),
+            (head.crossings, size_of::<Crossing>()),
+        ];
+        let sizes = sizes.map(|(count, size)| (count as usize).saturating_mul(size));
+        rest.get(sizes.into_iter().fold(0, usize::saturating_add)..)
+    });
+    let all = behind
+        .unwrap_or_default()
+        .chunks_exact(size_of::<Promised>());
+    let all = all.take(PATHS);
+    all.filter_map(|one| Promised::read_from_bytes(one).ok())
 }
 
 const WHOLE: Flags = Flags {
@@ -237,7 +290,7 @@ impl Asker {
 
     /// Asks; whether nobody has to answer another request first, as long as who does is there.
     pub fn ask(&mut self, request: &Packed) -> bool {
-        let message = request.bytes();
+        let message = request.message();
         match self.mailbox.try_send(message, WHOLE) {
             Ok(()) => true,
             // An answer that nobody waited for any more.
@@ -351,7 +404,16 @@ mod tests {
             from,
             ..Stage::default()
         });
-        Packed::run(id, &Pipe::default(), stages, core::iter::empty())
+        let none = core::iter::empty();
+        Packed::run(id, &Pipe::default(), stages, none, promises())
+    }
+
+    fn promises() -> impl Iterator<Item = Promised> {
+        (1..3).map(|tail| Promised {
+            tail,
+            bound_ns: 7,
+            ..Promised::default()
+        })
     }
 
     fn done(id: u64) -> Answer {
@@ -371,6 +433,7 @@ mod tests {
             let (taken, length) = answerer.take(&mut message).expect("a request");
             assert_eq!((taken.id, Verb::of(taken.verb)), (id, Some(Verb::Run)));
             let bytes = &message[size_of::<Request>()..length];
+            assert!(promised(bytes).eq(promises()));
             let words: Vec<u64> = bytes
                 .chunks_exact(8)
                 .map(|word| u64::from_ne_bytes(word.try_into().expect("a word")))

@@ -239,6 +239,34 @@ impl Work {
         }
     }
 
+    /// The end of a task went on, and the next task is begun by whoever begins the pipe: what waits over there came behind the end, and is its.
+    pub fn go_on(&mut self, now: u64) {
+        self.ended = 0;
+        if let Some(across) = &mut self.across {
+            across
+                .came
+                .iter_mut()
+                .flatten()
+                .for_each(|came| *came = now);
+        }
+    }
+
+    /// Who looks for the first time passes over what was put in before that tick, at most so many messages of each input: it has waited
+    /// for longer than any message does that comes later.
+    pub fn pass_over_late(&mut self, before: u64, most: u32) {
+        let Some(across) = &self.across else {
+            return;
+        };
+        let inputs = self.inputs.iter_mut().zip(&mut self.pending);
+        for (number, (input, pending)) in inputs.enumerate() {
+            let reads = across.came.get(number).is_some_and(Option::is_some);
+            if let (true, Some(input), None) = (reads, input, &pending) {
+                let mut waiting = (0..=most).map_while(|_| fresh(Some(across), number, input));
+                *pending = waiting.find(|message| message.is_end() || message.put >= before);
+            }
+        }
+    }
+
     /// Less than so many, different each time and the same in each run.
     pub fn some(&mut self, below: u64) -> u64 {
         self.state.some(below)
@@ -494,6 +522,55 @@ mod tests {
             let entry = taken.message.entries[0];
             assert_eq!(entry.number, first, "what was overwritten has a number");
             assert_eq!(work.look(600).is_some(), kind != Kind::Newest);
+        }
+    }
+
+    /// A pipe that is started at once behind its end loses nothing.
+    #[test]
+    fn what_comes_behind_an_end_is_the_next_tasks() {
+        let (input, mut output) = link::make(Kind::Each(4), memory).expect("room");
+        let mut work = of("emit", vec![input]).across(1, 100, None);
+        let mut message = Message::default();
+        message.entries[0] = Entry { number: 1, at: 105 };
+        assert!(output.put(&Message::END) && output.put(&message));
+        assert!(work.look(110).is_none() && work.is_over());
+        work.go_on(110);
+        let taken = work.look(120).expect("the next task's");
+        assert_eq!(
+            (taken.message.entries[0].number, work.is_over()),
+            (1, false)
+        );
+    }
+
+    /// What has waited for too long at the first look, and nothing else; a task that ended meanwhile is over.
+    #[test]
+    fn what_waited_for_who_starts_anew_is_passed_over() {
+        for kind in [Kind::Newest, Kind::Each(4)] {
+            let (input, mut output) = link::make(kind, memory).expect("room");
+            let mut work = of("emit", vec![input]).across(1, 100, None);
+            let mut put = |put: u64| {
+                let mut message = Message {
+                    put,
+                    ..Message::default()
+                };
+                message.entries[0] = Entry {
+                    number: put,
+                    at: put,
+                };
+                assert!(output.put(&message));
+            };
+            put(90);
+            work.pass_over_late(100, 4);
+            assert!(work.look(110).is_none());
+            put(99);
+            put(100);
+            work.pass_over_late(100, 4);
+            let taken = work.look(120).expect("in time");
+            assert_eq!(taken.message.entries[0].number, 100);
+            assert!(work.look(130).is_none());
+            assert!(output.put(&Message::END));
+            work.pass_over_late(200, 4);
+            assert!(work.look(210).is_none() && work.is_over());
         }
     }
 

@@ -79,11 +79,16 @@ impl Pipes {
         }
         let around = Around {
             rounds: self.rounds,
+            outward: Some(Path::new(OUTWARD)),
             ..Around::default()
         };
         for asked in &mut self.asked {
-            asked.record(&self.trace);
-            match asked.look(&around) {
+            if let Err(error) = asked.record(&self.trace) {
+                say(format_args!(
+                    "agent: what leaves a pipe is in no file any more: {error}"
+                ));
+            }
+            match asked.look(&around, &self.trace) {
                 Some(Told::Runs(pipe)) => say(format_args!("pipe {pipe}: runs, as it was typed")),
                 Some(Told::Refused(why)) => {
                     self.trace.mark("pipe-refused", 0, 0);

@@ -4,12 +4,20 @@
 //! reservation that it refuses is a request that is refused. Who asked and starts anew has forgotten all of them, so all of them end.
 
 use crate::begin::Running;
-use crate::plan::{Pipe, Place, Plan, Source};
+use crate::leaving::Leaving;
+use crate::plan::{Pipe, Place, Plan, Source, Stage};
+use crate::stage::Left;
 use crate::start::{Around, Count, reserve};
+use bulkhead_abi::name_field;
+use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
-use bulkhead_linux::{Channel, Error, Kind, Partition, Peer, Trace};
-use bulkhead_stages::request::{Answer, Answerer, MESSAGE_BYTES, Request, Verb};
-use std::sync::mpsc::sync_channel;
+use bulkhead_linux::{Channel, Error, Kind, Partition, Peer, Trace, ticks};
+use bulkhead_stages::request::{
+    Answer, Answerer, MESSAGE_BYTES, Promised, Request, Verb, buffer, promised,
+};
+use std::sync::atomic::Ordering::Acquire;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
 
 /// How names of channels begin over which stages are asked for.
 const PREFIX: &str = "typed.";
@@ -22,9 +30,14 @@ pub struct Asked {
     /// Its start that asked for what runs.
     epoch: u32,
     flows: Vec<Flow>,
-    /// What was told to end, and who is to be answered once it has.
+    /// What stages that a former start asked for left may lie in the buffers; who starts has none before it is answered.
+    unclean: bool,
+    /// What was told to end, and what is to be answered once it has.
     ending: Vec<Running>,
-    due: Option<u64>,
+    due: Option<Due>,
+    /// What leaves pipes that end here.
+    leaving: Leaving,
+    left: SyncSender<Left>,
     message: Box<[u8; MESSAGE_BYTES]>,
     /// Kept open: others cannot have it meanwhile.
     _channel: Channel,
@@ -32,7 +45,41 @@ pub struct Asked {
 
 struct Flow {
     id: u64,
+    name: String,
+    /// Functions, in their order.
+    functions: Vec<String>,
     stages: Vec<Running>,
+    /// Places of those that are last ones of the pipe.
+    tails: Vec<usize>,
+    /// What is promised, until it is recorded.
+    promised: Vec<Promised>,
+}
+
+/// A flow that is to end.
+#[derive(Clone, Copy)]
+struct Due {
+    id: u64,
+    /// As often as the end of a task went into it.
+    ends: u64,
+    /// By then all of it has come out.
+    until: Instant,
+}
+
+/// What goes into a pipe before its end comes out of it within this and two of each stage's periods for each message that may wait there.
+const END: Duration = Duration::from_secs(1);
+
+/// Nobody is waited for longer, whatever periods were asked for.
+const LONGEST: Duration = Duration::from_secs(60);
+
+impl Flow {
+    /// Whether all that went into it has left it.
+    fn is_over(&self, ends: u64) -> bool {
+        let mut tails = self.stages.iter();
+        tails.all(|one| {
+            let ended = one.shared.ended.load(Acquire);
+            !self.tails.contains(&one.place) || ended >= ends || one.has_ended()
+        })
+    }
 }
 
 /// What is told of a request.
@@ -63,12 +110,16 @@ impl Asked {
         let channel = partition.channel(name)?;
         let region = channel.region()?;
         let peer = partition.peer(channel.description())?.ok_or_else(none)?;
+        let (left, leaving) = Leaving::new();
         Ok(Self {
+            left,
+            leaving,
             region,
             answerer: Answerer::attach(region).ok_or_else(none)?,
             epoch: peer.state().epoch,
             peer,
             flows: Vec::new(),
+            unclean: false,
             ending: Vec::new(),
             due: None,
             message: Box::new([0; MESSAGE_BYTES]),
@@ -81,9 +132,32 @@ impl Asked {
         self.running().map(Running::count)
     }
 
-    /// Records which stages overran since the last call.
-    pub fn record(&self, trace: &Trace) {
+    /// Records what left since the last call, and which stages overran.
+    ///
+    /// # Errors
+    /// A file of what left cannot be written; it is not tried again.
+    pub fn record(&mut self, trace: &Trace) -> Result<(), Error> {
         self.running().for_each(|running| running.record(trace));
+        self.leaving.record(trace)
+    }
+
+    /// Says what is promised from now on, where no former flow of that name can say anything any more.
+    fn announce(&mut self, trace: &Trace) {
+        for index in 0..self.flows.len() {
+            let (former, rest) = self.flows.split_at_mut(index);
+            let Some(flow) = rest.first_mut() else {
+                return;
+            };
+            let mut ending = self.ending.iter();
+            if former.iter().any(|one| one.name == flow.name)
+                || ending.any(|one| one.pipe == flow.name)
+            {
+                continue;
+            }
+            for one in std::mem::take(&mut flow.promised) {
+                promise(flow, &one, trace);
+            }
+        }
     }
 
     fn running(&self) -> impl Iterator<Item = &Running> {
@@ -91,19 +165,38 @@ impl Asked {
     }
 
     /// Looks after what is asked, once; what became of a request, if there was one. Never waits.
-    pub fn look(&mut self, around: &Around<'_>) -> Option<Told> {
+    pub fn look(&mut self, around: &Around<'_>, trace: &Trace) -> Option<Told> {
         let epoch = self.peer.state().epoch;
         if epoch != self.epoch {
             self.epoch = epoch;
+            self.unclean = true;
             let count = self.running().count();
             self.end(|_| true);
             if count > 0 {
                 return Some(Told::Forgotten(count));
             }
         }
+        self.end_what_is_over();
         self.ending.retain(|running| !running.has_ended());
-        if let Some(id) = self.due.take_if(|_| self.ending.is_empty()) {
-            self.answer(id, None);
+        if self.ending.is_empty() {
+            // What left a former flow of a name, before what is promised of the next.
+            if let Err(error) = self.leaving.record(trace) {
+                return Some(Told::Refused(error.to_string()));
+            }
+        }
+        self.announce(trace);
+        let is_over = |due: &mut Due| self.flows.iter().all(|flow| flow.id != due.id);
+        if self.ending.is_empty()
+            && let Some(due) = self.due.take_if(is_over)
+        {
+            self.answer(due.id, None);
+        }
+        if !self.ending.is_empty() {
+            return None;
+        }
+        if std::mem::take(&mut self.unclean) {
+            let buffers = (0..).map_while(|number| buffer(self.region, number));
+            buffers.for_each(|buffer| buffer.clear());
         }
         let (request, length) = self.answerer.take(&mut self.message)?;
         match Verb::of(request.verb) {
@@ -113,18 +206,38 @@ impl Asked {
                     Told::Refused(why) => Some(why.as_str()),
                     _ => None,
                 };
+                self.announce(trace);
                 self.answer(request.id, why);
                 Some(told)
             }
             Some(Verb::End) => {
-                self.end(|flow| flow.id == request.id);
-                self.due = Some(request.id);
+                self.due = Some(Due {
+                    id: request.id,
+                    ends: request.ends.into(),
+                    until: Instant::now() + self.patience(request.id),
+                });
                 None
             }
             None => {
                 self.answer(request.id, Some("it asks for what is not known here"));
                 None
             }
+        }
+    }
+
+    /// Within which all that went into a flow has come out.
+    fn patience(&self, id: u64) -> Duration {
+        let flows = self.flows.iter().filter(|flow| flow.id == id);
+        let periods = flows.flat_map(|flow| &flow.stages).map(Running::longest);
+        let all = periods.fold(END, Duration::saturating_add);
+        all.min(LONGEST)
+    }
+
+    /// Has those end that are to and that nothing comes out of any more.
+    fn end_what_is_over(&mut self) {
+        if let Some(Due { id, ends, until }) = self.due {
+            let late = Instant::now() > until;
+            self.end(|flow| flow.id == id && (late || flow.is_over(ends)));
         }
     }
 
@@ -157,16 +270,49 @@ impl Asked {
             asked: Some(self.region),
             ..*around
         };
-        // Nothing leaves a pipe here.
-        let (left, _) = sync_channel(1);
-        match reserve(pipe, &around, &left) {
+        match reserve(pipe, &around, &self.left) {
             Ok((reserved, _)) => {
-                let stages = reserved.begin();
-                self.flows.push(Flow { id, stages });
+                // A pipe runs without a file that cannot be had.
+                let _refused = self.leaving.keep(pipe, &around);
+                let tails = pipe.stages.iter().enumerate();
+                let tails = tails.filter(|(_, stage)| stage.traced);
+                let promised = packed.into_iter().flat_map(promised);
+                let functions = pipe.stages.iter().map(|stage| stage.function.clone());
+                self.flows.push(Flow {
+                    id,
+                    name: pipe.name.clone(),
+                    functions: functions.collect(),
+                    tails: tails.map(|(place, _)| place).collect(),
+                    promised: promised.collect(),
+                    stages: reserved.begin(),
+                });
                 Told::Runs(pipe.name.clone())
             }
             Err(why) => Told::Refused(why.to_string()),
         }
+    }
+}
+
+/// Records what is promised of a path, as a partition does in which it is typed.
+fn promise(flow: &Flow, promised: &Promised, trace: &Trace) {
+    let event = Event {
+        ticks: ticks(),
+        kind: EventKind::Promised as u32,
+        sequence: promised.lost,
+        a: promised.bound_ns,
+        b: u64::from(promised.head) | u64::from(promised.tail) << 8,
+        name: name_field(&flow.name),
+    };
+    trace.write(&event);
+    for (sequence, place) in (0..).zip([promised.head, promised.tail]) {
+        let function = flow.functions.get(place as usize);
+        trace.write(&Event {
+            kind: EventKind::PathEnd as u32,
+            sequence,
+            a: promised.rate,
+            name: name_field(function.map_or("?", String::as_str)),
+            ..event
+        });
     }
 }
 
@@ -176,10 +322,12 @@ fn unfit(pipe: &Pipe) -> Option<String> {
         let stages = pipe.stages.iter().enumerate();
         stages.filter(|(_, stage)| stage.place != Place::Elsewhere)
     };
-    let mut ends = here().filter(|(_, stage)| stage.source != Source::Stages || stage.traced);
+    let is_outside =
+        |stage: &Stage| stage.source != Source::Stages || stage.writes.is_some() || stage.bridged;
+    let mut ends = here().filter(|(_, stage)| is_outside(stage));
     if let Some((_, stage)) = ends.next() {
         return Some(format!(
-            "pipe `{}` would begin or end here, with `{}`",
+            "pipe `{}` would begin here, or write a device or to others, with `{}`",
             pipe.name, stage.function
         ));
     }
@@ -198,6 +346,7 @@ fn unfit(pipe: &Pipe) -> Option<String> {
 mod tests {
     use super::*;
     use crate::plan::Crossing;
+    use std::sync::mpsc::sync_channel;
 
     fn pipe() -> Pipe {
         let text = "each/sample,1,2,0,1,1,1/filter,1,2,1,2,1,1/emit,1,2,2,3,1,1";
@@ -221,10 +370,14 @@ mod tests {
         let mut first = pipe();
         first.stages[0].place = Place::Core(0);
         let why = unfit(&first).expect("a first stage here");
-        assert!(why.contains("begin or end here, with `sample`"), "{why}");
-        let mut traced = pipe();
-        traced.stages[1].traced = true;
-        assert!(unfit(&traced).is_some());
+        assert!(why.contains("begin here, or write a device"), "{why}");
+        let mut last = pipe();
+        last.stages[2].place = Place::Core(0);
+        last.stages[2].traced = true;
+        assert_eq!(unfit(&last), None);
+        last.stages[2].bridged = true;
+        let why = unfit(&last).expect("a last stage that leads to others");
+        assert!(why.contains("with `emit`"), "{why}");
         let mut cut = pipe();
         cut.crossings.remove(0);
         let why = unfit(&cut).expect("no buffer");

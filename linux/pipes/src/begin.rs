@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Of a stage's stack, all of it locked: a small function uses some 10 KiB, and a trace or a panic more.
 const STACK_BYTES: usize = 256 << 10;
@@ -25,6 +26,9 @@ pub(crate) struct Running {
     pub(crate) function: String,
     pub(crate) shared: Arc<Shared>,
     pub(crate) halt: Halt,
+    period_ns: u64,
+    /// Messages that may wait before it.
+    places: u32,
     thread: JoinHandle<()>,
     watched: Vec<Watched>,
     /// Of its fallbacks, its overruns and the times without a device, those that were recorded, and the slowest frame.
@@ -41,6 +45,12 @@ impl Running {
     /// Whether its thread has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.thread.is_finished()
+    }
+
+    /// In which all that may wait before it, and it, come to an end.
+    pub(crate) fn longest(&self) -> Duration {
+        Duration::from_nanos(self.period_ns)
+            .saturating_mul(self.places.saturating_mul(2).saturating_add(2))
     }
 
     /// What it did so far.
@@ -159,6 +169,7 @@ impl Reserved {
         let shared = Arc::clone(&ready.shared);
         let (place, halt) = (ready.place, ready.halt.clone());
         let function = ready.stage.function.clone();
+        let (period_ns, places) = (ready.stage.period_ns, ready.stage.places);
         let (word, awaited) = channel();
         let watched = std::mem::take(&mut ready.ends.watched);
         let body = move || {
@@ -186,6 +197,8 @@ impl Reserved {
             pipe: pipe.name.clone(),
             place,
             function,
+            period_ns,
+            places,
             shared,
             halt,
             thread,

@@ -9,6 +9,7 @@ mod asked;
 mod begin;
 mod budget;
 mod device;
+mod leaving;
 mod packed;
 mod plan;
 mod stage;

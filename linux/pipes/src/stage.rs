@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
     pub(crate) fallbacks: AtomicU64,
     pub(crate) oldest: AtomicU64,
+    /// Times that the end of a task came on all inputs, and what came before has left.
+    pub(crate) ended: AtomicU64,
     pub(crate) seen: Seen,
 }
 
@@ -109,23 +111,25 @@ impl Ready {
             let used = used_ns();
             let taken = self.take(source);
             let stale = taken.as_ref().is_some_and(|one| one.fell_back().is_some());
-            if self.is_over(stale) {
+            let over = self.is_over(stale);
+            if over {
                 self.pass_end();
                 if self.halt.is_halted() {
                     return;
                 }
             }
-            let Some(taken) = taken.filter(|_| !self.halt.is_halted()) else {
-                continue;
-            };
-            pace.note(release);
-            self.budget.begin(release, used);
-            let waited = self.job(taken);
-            if waited && matches!(self.stage.source, Source::Timer(_)) {
-                // What was not made meanwhile is not made up for: it would be late, and all behind it.
-                clock = clock.max(ticks());
+            if let Some(taken) = taken.filter(|_| !self.halt.is_halted()) {
+                pace.note(release);
+                self.budget.begin(release, used);
+                let waited = self.job(taken);
+                if waited && matches!(self.stage.source, Source::Timer(_)) {
+                    // What was not made meanwhile is not made up for: it would be late, and all behind it.
+                    clock = clock.max(ticks());
+                }
+                self.shared.jobs.fetch_add(1, Relaxed);
             }
-            self.shared.jobs.fetch_add(1, Relaxed);
+            // Who reads the count finds what left before it.
+            self.shared.ended.fetch_add(over.into(), Release);
         }
     }
 
@@ -252,7 +256,7 @@ impl Ready {
             }
             feed(next.as_deref(), ticks());
         }
-        self.work.begin_anew(ticks(), self.stage.places);
+        self.work.go_on(ticks());
     }
 
     /// Whether it had to wait for room.

@@ -5,27 +5,21 @@ mod beyond;
 use crate::begin::{Reserved, Running};
 use crate::budget::{Budget, Halt};
 use crate::device::Ends;
+use crate::leaving::Leaving;
 use crate::plan::{Crossing, Pipe, Place, Plan, Source};
 use crate::stage::{Left, Places, Ready, Shared, ticks_of};
-use crate::trace_file::TraceFile;
-use bulkhead_abi::name_field;
-use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{Channel, Error, Partition, Peer, Trace, lock_memory, ticks};
 use bulkhead_stages::functions::{self, Function};
 use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::request::{buffer, buffer_number};
 use bulkhead_stages::work::{ENDS, Work};
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::SyncSender;
 use thiserror::Error;
-
-/// Notes of what left that wait to be recorded.
-const NOTES: usize = 256;
 
 /// What stages find around them.
 #[derive(Clone, Copy, Default)]
@@ -140,9 +134,7 @@ pub struct AtDevice {
 /// Pipes that run.
 pub struct Stages {
     stages: Vec<Running>,
-    left: Receiver<Left>,
-    /// By pipe and last stage.
-    files: BTreeMap<(Arc<str>, usize), TraceFile>,
+    leaving: Leaving,
     /// Kept open: others cannot have them meanwhile.
     channels: Vec<Channel>,
 }
@@ -161,48 +153,7 @@ impl Stages {
         for running in &self.stages {
             running.record(trace);
         }
-        let all: Vec<_> = self.left.try_iter().collect();
-        for Left {
-            message,
-            at,
-            places,
-        } in &all
-        {
-            let entries = places.heads.iter().zip(&message.entries);
-            for (&head, entry) in entries.filter(|(_, entry)| entry.number != 0) {
-                trace.write(&Event {
-                    ticks: *at,
-                    kind: EventKind::Delivered as u32,
-                    sequence: entry.number as u32,
-                    a: entry.at,
-                    b: head as u64 | (places.tail as u64) << 8,
-                    name: name_field(&places.pipe),
-                });
-            }
-        }
-        self.file(&all)
-    }
-
-    fn file(&mut self, all: &[Left]) -> Result<(), Error> {
-        let mut failed = None;
-        self.files.retain(|(pipe, place), file| {
-            let own = |left: &&Left| left.places.pipe == *pipe && left.places.tail == *place;
-            let own: Vec<_> = all.iter().filter(own).collect();
-            let written = match own.as_slice() {
-                [] => Ok(()),
-                own => file.write(own),
-            };
-            let path = || file.path().to_owned();
-            written
-                .map_err(|source| {
-                    failed = Some(Error::File {
-                        path: path(),
-                        source,
-                    })
-                })
-                .is_ok()
-        });
-        failed.map_or(Ok(()), Err)
+        self.leaving.record(trace)
     }
 }
 
@@ -213,11 +164,10 @@ impl Stages {
 /// The memory of the program cannot be kept where it is.
 pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError>), Error> {
     lock_memory()?;
-    let (sender, left) = sync_channel(NOTES);
+    let (sender, leaving) = Leaving::new();
     let mut stages = Stages {
         stages: Vec::new(),
-        left,
-        files: BTreeMap::new(),
+        leaving,
         channels: Vec::new(),
     };
     let (mut reserved, mut refused) = (Vec::new(), Vec::new());
@@ -231,7 +181,7 @@ pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError
         }
     }
     for (pipe, reserved) in reserved {
-        stages.files.extend(trace_files(pipe, around, &mut refused));
+        refused.extend(stages.leaving.keep(pipe, around));
         stages.stages.extend(reserved.begin());
     }
     Ok((stages, refused))
@@ -245,27 +195,6 @@ pub(crate) fn reserve(
 ) -> Result<(Reserved, Vec<Channel>), StartError> {
     let (ready, channels) = Builder::new(pipe, around).build(left)?;
     Ok((Reserved::of(pipe, ready)?, channels))
-}
-
-/// The files of a pipe's last stages. A pipe runs without one that cannot be had.
-fn trace_files(
-    pipe: &Pipe,
-    around: &Around<'_>,
-    refused: &mut Vec<StartError>,
-) -> BTreeMap<(Arc<str>, usize), TraceFile> {
-    let stages = pipe.stages.iter().enumerate();
-    let filed = stages.filter(|(_, one)| one.filed && one.place != Place::Elsewhere);
-    let files = filed.filter_map(|(place, _)| {
-        let made = TraceFile::new(around.outward?, &pipe.name, place);
-        let file = made.map_err(|source| {
-            refused.push(StartError::File {
-                pipe: pipe.name.clone(),
-                source,
-            });
-        });
-        Some(((pipe.name.as_str().into(), place), file.ok()?))
-    });
-    files.collect()
 }
 
 /// Makes the stages of a pipe that run here, with their buffers.
@@ -507,6 +436,7 @@ mod tests {
     use super::*;
     use bulkhead_abi::pipe::OnOverrun;
     use std::sync::atomic::Ordering::Relaxed;
+    use std::sync::mpsc::sync_channel;
     use std::thread;
 
     /// A pipe of two stages without reservations, of which the first one's hundredth job overruns, until it is halted, or 105
@@ -521,7 +451,7 @@ mod tests {
         };
         (first.source, first.on_overrun) = (Source::Timer(first.period_ns), on_overrun);
         last.traced = true;
-        let (sender, left) = sync_channel(NOTES);
+        let (sender, left) = sync_channel(256);
         let around = Around {
             overrun: Some("sample"),
             ..Around::default()

@@ -9,7 +9,7 @@
 //! Argument word: `commands=MILLISECOND:VERB:NAME,…`: the same without a console, at these times from the first on, so that a run repeats.
 
 use crate::table::{self, Entry};
-use crate::{CORE, ends, planner, say, stage};
+use crate::{CORE, ends, planner, say, serving, stage};
 use bulkhead_abi::component::console;
 use bulkhead_abi::name_text;
 use bulkhead_abi::repository::{Function, MAX_LINE, Repository, long_name_field, long_name_text};
@@ -137,6 +137,9 @@ impl Shell {
         if stage::is_stopped(number) {
             return say!("it is stopped");
         }
+        if serving::is_asked(number) {
+            return say!("pipe {name} was typed in another partition: stop it there");
+        }
         (self.ending, self.since) = (self.ending | 1 << number, clock::now());
         stage::stop(number, &pipe);
     }
@@ -206,8 +209,12 @@ fn show(number: usize, entry: &Entry) {
         0 => "four-slot",
         _ => "lossless",
     };
+    let whose = match serving::is_asked(number) {
+        true => ", typed in another partition",
+        false => "",
+    };
     say!(
-        "pipe {}: {state}, {} stages, {buffers}, bound {} us",
+        "pipe {}: {state}, {} stages, {buffers}, bound {} us{whose}",
         entry.name(),
         pipe.stages,
         pipe.bound_ns / 1000

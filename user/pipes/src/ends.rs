@@ -59,7 +59,8 @@ pub(crate) const fn is_own(device: &Device) -> bool {
     device.vcpu != NONE
 }
 
-fn own(all: Repository<'_>) -> impl Fn(&Function) -> bool + '_ {
+/// Whether a function is the partition's.
+pub(crate) fn own(all: Repository<'_>) -> impl Fn(&Function) -> bool + '_ {
     let space = move |core: u32| all.cores.get(core as usize).map(|core| core.space);
     move |function| space(function.core) == space(all.head.core)
 }

@@ -25,6 +25,7 @@ mod memory;
 mod planner;
 mod profile;
 mod seats;
+mod serving;
 mod share;
 mod stage;
 mod table;

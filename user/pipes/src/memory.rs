@@ -74,6 +74,21 @@ impl Lines {
     }
 }
 
+/// Whether a pipe has room for buffers of these sizes where those of all pipes may take `most` bytes; else what they take, and what is free.
+pub(crate) fn fits<I: Iterator<Item = usize>>(
+    mut lines: Lines,
+    most: usize,
+    pipe: usize,
+    sizes: impl Fn() -> I,
+) -> Result<(), [usize; 2]> {
+    let free = most.saturating_sub(lines.taken(|_| true));
+    let wanted = sizes().fold(0, usize::saturating_add);
+    match wanted <= free && sizes().all(|bytes| lines.take(pipe, bytes).is_some()) {
+        true => Ok(()),
+        false => Err([wanted, free]),
+    }
+}
+
 /// So many bytes that nobody else has, for a pipe; nothing where there is no room.
 pub(crate) fn take(pipe: usize, bytes: usize) -> Option<Region<'static>> {
     let lines = OWNERS.with(&CORE.threads, |lines| lines.take(pipe, bytes));

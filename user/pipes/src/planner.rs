@@ -9,14 +9,16 @@
 
 mod across;
 mod change;
+mod serve;
 
 use crate::stage::Common;
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::{self, Others, Places};
-use crate::{CORE, Failure, memory, say, seats, watch};
+use crate::through::{self, Others, Place, Places};
+use crate::{CORE, Failure, memory, say, seats, serving, watch};
 use bulkhead_abi::name_field;
 use bulkhead_abi::repository::{Head, MAX_FLOW, MAX_LINE};
 use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
 use bulkhead_component::{First, Own, clock};
@@ -27,12 +29,14 @@ use bulkhead_guest::Home;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
+use bulkhead_stages::request::{PATHS, Promised};
 use bulkhead_tpipe::language::{Flow, MILLION};
-use change::Change;
+use change::{Change, promise};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
+use serve::Server;
 
-/// Pages of its stack, of which 191 KiB were used at most: what is solved lies there in arrays, as large for small flows as for large ones.
+/// Pages of its stack, of which 200 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
 const STACK_PAGES: u64 = 60;
 
 /// The line to be obeyed.
@@ -57,7 +61,7 @@ static KNOWN: Mutex<Option<Means>> = Mutex::new(None);
 static VCPU: Mutex<Option<ServerId>> = Mutex::new(None);
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
 /// What is promised of each pipe and was not announced yet.
-static PROMISED: [Mutex<Option<Promise>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+static PROMISED: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 /// Those, by bit.
 static ANNOUNCE: AtomicU64 = AtomicU64::new(0);
 
@@ -70,6 +74,8 @@ struct Means {
     buffers: usize,
     /// Partitions that run stages for this one.
     places: Places,
+    /// The one for which this one runs stages.
+    asks: Option<Place>,
 }
 
 /// Makes the planner's VCPU, where flows can be typed. It is the least important of all: who works for nobody works for it.
@@ -103,6 +109,7 @@ pub(crate) fn start(
         common,
         buffers: described + repository.head.spare_bytes as usize,
         places: through::places(own, &repository),
+        asks: serving::place(own, &repository),
     };
     let _kept = KNOWN.with(&CORE.threads, |place| *place = Some(means));
     let vcpu = least().ok_or(Failure::named("planner", "it has no VCPU"))?;
@@ -169,28 +176,71 @@ pub(crate) fn announce(number: usize, pipe: &Pipe) {
     });
 }
 
-fn record(pipe: &Pipe, promise: &Promise) {
+/// What is promised of the paths of a pipe.
+#[derive(Clone, Copy)]
+struct Told {
+    paths: [Promised; PATHS],
+    count: usize,
+}
+
+impl Told {
+    fn new(all: impl Iterator<Item = Promised>) -> Self {
+        let mut told = Self {
+            paths: [Promised::NOTHING; PATHS],
+            count: 0,
+        };
+        for (place, one) in told.paths.iter_mut().zip(all) {
+            *place = one;
+            told.count += 1;
+        }
+        told
+    }
+
+    fn of(promise: &Promise) -> Self {
+        let [lost, rate] = figures(promise);
+        Self::new(promise.paths().iter().map(|path| Promised {
+            head: path.head as u32,
+            tail: path.tail as u32,
+            bound_ns: path.bound,
+            lost: lost as u32,
+            reserved: 0,
+            rate,
+        }))
+    }
+
+    fn paths(&self) -> impl Iterator<Item = Promised> + '_ {
+        self.paths.iter().take(self.count).copied()
+    }
+}
+
+/// Messages of a million that are lost at most, and messages in a million seconds that are required, if any are.
+fn figures(promise: &Promise) -> [u64; 2] {
     let lost = (u128::from(promise.loss.0) * u128::from(MILLION)) >> 40;
+    let lost = (lost as u32).saturating_add(u32::from(promise.loss.0 != 0));
     let rate = promise.required.map_or(0, |required| match required.flow {
         Flow::Throughput(rate) => rate.0,
         Flow::Loss(_) => 0,
     });
-    for path in promise.paths() {
+    [lost.into(), rate]
+}
+
+fn record(pipe: &Pipe, told: &Told) {
+    for path in told.paths() {
         let event = Event {
             ticks: clock::now(),
             kind: EventKind::Promised as u32,
-            sequence: (lost as u32).saturating_add(u32::from(promise.loss.0 != 0)),
-            a: path.bound,
-            b: path.head as u64 | (path.tail as u64) << 8,
+            sequence: path.lost,
+            a: path.bound_ns,
+            b: u64::from(path.head) | u64::from(path.tail) << 8,
             name: pipe.pipe.name,
         };
         Own::record(&event);
         for (sequence, place) in (0..).zip([path.head, path.tail]) {
-            let stage = pipe.stages().nth(place);
+            let stage = pipe.stages().nth(place as usize);
             Own::record(&Event {
                 kind: EventKind::PathEnd as u32,
                 sequence,
-                a: rate,
+                a: path.rate,
                 name: stage.map_or(name_field("?"), |(_, stage)| stage.function),
                 ..event
             });
@@ -237,8 +287,12 @@ struct Planner {
     known: Known<'static>,
     /// Who runs stages for this partition.
     others: Others,
+    /// Who asks for stages here.
+    server: Option<Server>,
     /// By which they know those of each pipe.
     ids: [u64; PIPES],
+    /// How often the end of a task had gone into each when they were asked for it.
+    ends: [u64; PIPES],
     /// Of each pipe that was typed.
     texts: [Option<Text>; PIPES],
     /// Pipes that there were.
@@ -258,7 +312,9 @@ extern "C" fn plan(_: u64) -> ! {
         buffers: means.buffers,
         known,
         others: Others::new(&means.places),
+        server: means.asks.and_then(Server::new),
         ids: [0; PIPES],
+        ends: [0; PIPES],
         texts: [None; PIPES],
         pipes: PIPES as u32,
     };
@@ -267,7 +323,12 @@ extern "C" fn plan(_: u64) -> ! {
             if ANEW.swap(false, Relaxed) {
                 planner.ask_again();
             }
-            CORE.threads.block(NEVER);
+            planner.serve();
+            // Who asks for stages leaves a request in memory, and rings for nobody.
+            CORE.threads.block(match planner.server {
+                Some(_) => clock::now() + ticks(watch::PAUSE_NS),
+                None => NEVER,
+            });
         }
         let line = LINE.with(&CORE.threads, |line| (line.bytes, line.length));
         let (bytes, length) = line.unwrap_or(([0; MAX_LINE], 0));
@@ -280,6 +341,11 @@ extern "C" fn plan(_: u64) -> ! {
 impl Planner {
     fn obey(&mut self, line: &[u8]) {
         match command::parse(line) {
+            Ok(Command::Add(typed) | Command::Replace(typed)) if self.server.is_some() => say!(
+                "pipe {0} is not started: {1} types the flows that have stages here: type it there",
+                typed.name,
+                self.who()
+            ),
             Ok(Command::Add(typed)) => match table::find(typed.name) {
                 Some(_) => say!(
                     "there is a pipe {0} already; `pipe replace {0} FLOW` puts another in its place",
@@ -316,6 +382,10 @@ impl Planner {
             say!("there is no pipe {name}; `pipe list` tells all");
             return None;
         };
+        if serving::is_asked(number) {
+            say!("pipe {name} was typed in {0}: remove it there", self.who());
+            return None;
+        }
         let is_typed = self.texts.get(number).is_some_and(Option::is_some);
         let crosses = !is_typed && pipe.here().count() != pipe.stages().count();
         if crosses {

@@ -20,7 +20,7 @@ use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
 use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
 
-/// Pages of the stack of a stage: 8.3 KiB were used at most, the functions' own aside, which `pipe functions` tells.
+/// Pages of the stack of a stage: 10.2 KiB were used at most, the functions' own aside, which `pipe functions` tells.
 const STACK_PAGES: u64 = 4;
 
 /// A place for a stage.
@@ -98,13 +98,20 @@ pub(crate) fn free(replaced: Option<&Entry>) -> impl Iterator<Item = usize> + '_
         replaced.is_some_and(|entry| entry.numbers().any(|other| other == number))
     };
     // Its thread rests where another partition runs it.
-    let is_taken = |number: usize| {
-        let mut all = table::all();
-        all.any(|(_, entry)| entry.numbers().any(|other| other == number))
-    };
     (0..STAGES).filter(move |&number| {
         get(number).is_some() && (is_vacant(number) && !is_taken(number) || of_replaced(number))
     })
+}
+
+/// Numbers of stages that no thread runs and no pipe has: enough for stages elsewhere.
+pub(crate) fn without_thread() -> impl Iterator<Item = usize> {
+    (0..STAGES).filter(|&number| get(number).is_none() && !is_taken(number))
+}
+
+/// Whether a pipe has the stage of that number.
+fn is_taken(number: usize) -> bool {
+    let mut all = table::all();
+    all.any(|(_, entry)| entry.numbers().any(|other| other == number))
 }
 
 /// Most that a stage used of its stack, and what the stacks of typed ones have, bytes.

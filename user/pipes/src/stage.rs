@@ -7,13 +7,14 @@ mod shared;
 mod wiring;
 
 pub(crate) use shared::{
-    STAGES, Shared, begin, go, is_halted, is_stopped, is_vacant, of_thread, rests, retire,
-    set_vacant, shared, stop,
+    STAGES, Shared, begin, go, is_halted, is_retired, is_stopped, is_vacant, of_thread, rests,
+    retire, set_vacant, shared, stop,
 };
 pub(crate) use wiring::{Common, build, connected};
 
 use crate::device::{self, To};
-use crate::{CORE, Failure, LOAD, profile, share, through, watch};
+use crate::through::Whom;
+use crate::{CORE, Failure, LOAD, profile, serving, share, watch};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
@@ -27,7 +28,7 @@ use bulkhead_stages::overrun;
 use bulkhead_stages::pace::{Pace, next_look};
 use bulkhead_stages::work::{ENDS, Work};
 use core::sync::atomic::Ordering::Relaxed;
-use shared::{halt, is_retired, set_resting, start_of};
+use shared::{halt, set_resting, start_of};
 
 /// Where a first stage's messages come from.
 #[derive(Clone, Copy)]
@@ -79,8 +80,7 @@ enum Computed {
 #[derive(Clone, Copy)]
 struct Peer {
     link: Link,
-    /// Its number, where it was asked for its stages.
-    through: Option<usize>,
+    whom: Whom,
     /// What it writes is read here.
     reads: bool,
 }
@@ -88,10 +88,7 @@ struct Peer {
 impl Peer {
     /// Whether it runs its stages of the pipe.
     fn is_there(&self) -> bool {
-        match self.through {
-            Some(number) => through::is_as_asked(&self.link, number),
-            None => self.link.is_up(),
-        }
+        self.whom.is_there(&self.link)
     }
 }
 
@@ -160,12 +157,15 @@ struct Running {
     next: u64,
     /// Its last job was its fallback's.
     stale: bool,
+    /// By its clock, since its pipe began.
+    looked: bool,
 }
 
 impl Running {
     fn new(mut plan: Plan) -> Self {
         let inputs = core::mem::replace(&mut plan.inputs, [const { None }; ENDS]);
-        while start_of(plan.pipe) == 0 {
+        // A pipe that ended before this thread ran does not begin any more.
+        while start_of(plan.pipe) == 0 && !is_retired(plan.pipe) {
             CORE.threads.block(NEVER);
         }
         plan.await_others();
@@ -181,6 +181,7 @@ impl Running {
                 false => work,
             },
             stale: false,
+            looked: false,
             plan,
         }
     }
@@ -209,6 +210,7 @@ impl Running {
     /// Whether no message comes any more.
     fn is_over(&self) -> bool {
         match self.plan.source {
+            _ if is_dismissed(self.plan.pipe) => true,
             // From who is not there no end comes.
             Source::Stages => {
                 let misses = || self.stale || self.plan.misses(|peer| peer.reads);
@@ -220,7 +222,16 @@ impl Running {
 
     /// Passes the end on, and waits until the pipe is started again, which it answers, or is to be forgotten.
     fn rest(&mut self) -> bool {
-        self.pass_end();
+        if !is_dismissed(self.plan.pipe) {
+            self.pass_end();
+            self.shared.ended.fetch_add(1, Relaxed);
+        }
+        if !is_stopped(self.plan.pipe) {
+            // It is stopped and started elsewhere.
+            self.work.go_on(clock::now());
+            self.stale = false;
+            return true;
+        }
         set_resting(self.plan.number, true);
         while is_stopped(self.plan.pipe) {
             if is_retired(self.plan.pipe) {
@@ -240,9 +251,14 @@ impl Running {
     }
 
     /// Until the tick at which its pipe begins: by then what starting took of its budget is back. What a device brought before is
-    /// nobody's.
-    fn await_start(&self) {
+    /// nobody's, and what another partition sent meanwhile only while it is not late: who goes on there does not wait for who starts anew.
+    fn await_start(&mut self) {
         CORE.threads.sleep_until(start_of(self.plan.pipe));
+        if self.plan.across != 0 {
+            self.looked = false;
+            let before = clock::now().saturating_sub(self.plan.period);
+            self.work.pass_over_late(before, self.plan.stage.buffer);
+        }
         while matches!(self.plan.source, Source::Device(_))
             && device::read(self.plan.number).is_some()
         {}
@@ -250,10 +266,10 @@ impl Running {
 
     /// The end is never dropped: who reads makes room as long as there is something to read, and is there.
     fn pass_end(&mut self) {
-        let peers = self.plan.peers;
+        let (peers, pipe) = (self.plan.peers, self.plan.pipe);
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
             while !output.put(&Message::END) {
-                if misses(&peers, |peer| !peer.reads) {
+                if misses(&peers, |peer| !peer.reads) || is_dismissed(pipe) {
                     break;
                 }
                 CORE.threads
@@ -292,6 +308,10 @@ impl Running {
 
     /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
     fn wait_by_clock(&mut self) -> u64 {
+        if !core::mem::replace(&mut self.looked, true) {
+            CORE.threads.sleep_until(self.next);
+            return self.next;
+        }
         let waits = self.work.waiting().is_some();
         if waits && self.pace.release(self.next) == self.next {
             return self.next;
@@ -426,6 +446,12 @@ impl Running {
             halt(self.plan.pipe);
         }
     }
+}
+
+/// Whether who asked for a pipe has no use for it any more: what is under way in it is nobody's, and its stages here end each by
+/// itself.
+fn is_dismissed(pipe: usize) -> bool {
+    is_retired(pipe) && serving::is_asked(pipe)
 }
 
 fn misses(peers: &[Option<Peer>], which: impl Fn(&Peer) -> bool) -> bool {

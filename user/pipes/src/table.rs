@@ -79,6 +79,13 @@ impl Entry {
         self.stages().filter(|(_, stage)| stage.is_here())
     }
 
+    /// Whether another partition runs its last stage, or one of them, and says what leaves it.
+    pub(crate) fn ends_elsewhere(&self) -> bool {
+        let is_read = |to: u32| self.stages().any(|(_, stage)| stage.from == to);
+        let mut stages = self.stages();
+        stages.any(|(_, stage)| !stage.is_here() && !is_read(stage.to))
+    }
+
     /// Places of its first stages.
     pub(crate) fn heads(&self) -> impl Iterator<Item = usize> + '_ {
         let count = usize::from(self.head_count);

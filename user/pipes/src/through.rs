@@ -1,12 +1,12 @@
-//! Stages of typed flows that Linux partitions run
+//! Stages of typed flows that other partitions run
 //!
 //! The planner asks for them (`bulkhead_stages::request`), over a channel for each such partition in which the buffers lie as well. Which buffer is
-//! between which stages is kept here, in words that the planner alone writes. A Linux that starts anew knows of nothing: it is asked again.
+//! between which stages is kept here, in words that the planner alone writes. One that starts anew knows of nothing: it is asked again.
 
-use crate::CORE;
 use crate::table::PIPES;
+use crate::{CORE, serving};
 use bulkhead_abi::pipe::Crossing;
-use bulkhead_abi::repository::{MAX_THROUGH, Repository};
+use bulkhead_abi::repository::{MAX_THROUGH, Repository, Through, long_name_text};
 use bulkhead_abi::status::{LinkState, State};
 use bulkhead_component::Own;
 use bulkhead_component::clock::{self, ticks};
@@ -23,12 +23,12 @@ const PAUSE_NS: u64 = 5_000_000;
 /// The start of each such partition that knows what was asked for; 0: nothing was.
 static EPOCHS: [AtomicU64; MAX_THROUGH] = [const { AtomicU64::new(0) }; MAX_THROUGH];
 
-/// A partition that runs stages for this one.
+/// A partition that runs stages for this one, or for which this one does.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
-    region: bulkhead_buffers::Region<'static>,
+    pub(crate) region: bulkhead_buffers::Region<'static>,
     pub(crate) link: Link,
-    buffers: usize,
+    pub(crate) buffers: usize,
 }
 
 /// All of them, by their numbers in the repository.
@@ -38,17 +38,28 @@ pub(crate) type Places = [Option<Place>; MAX_THROUGH];
 pub(crate) fn places(own: &Own, repository: &Repository<'_>) -> Places {
     let mut places = [None; MAX_THROUGH];
     for (place, through) in places.iter_mut().zip(repository.through) {
-        let mut ends = own.channels().iter();
-        let end = ends.find(|end| end.name == through.channel);
-        *place = end.and_then(|end| {
-            Some(Place {
-                region: Home::memory(own, end).ok()?,
-                link: own.peer_link(end)?,
-                buffers: (through.buffers as usize).min(CROSSINGS),
-            })
-        });
+        *place = self::place(own, through);
     }
     places
+}
+
+/// One of them, if this component has its channel.
+pub(crate) fn place(own: &Own, through: &Through) -> Option<Place> {
+    let mut ends = own.channels().iter();
+    let end = ends.find(|end| end.name == through.channel)?;
+    Some(Place {
+        region: Home::memory(own, end).ok()?,
+        link: own.peer_link(end)?,
+        buffers: (through.buffers as usize).min(CROSSINGS),
+    })
+}
+
+/// What a partition with that address space is called: as its cores are.
+pub(crate) fn name_of<'b>(repository: &Repository<'b>, space: u32) -> &'b str {
+    let mut cores = repository.cores.iter();
+    let core = cores.find(|core| core.space == space);
+    let name = core.map_or("?", |core| long_name_text(&core.name));
+    name.split(':').next().unwrap_or(name)
 }
 
 /// Whether one of them, of which something was asked, has started anew since, and is up.
@@ -68,7 +79,7 @@ fn asked(number: usize) -> u64 {
 }
 
 /// Whether the partition of that number is there as it was when it was asked.
-pub(crate) fn is_as_asked(link: &Link, number: usize) -> bool {
+fn is_as_asked(link: &Link, number: usize) -> bool {
     let LinkState { state, epoch } = link.read();
     state == State::Up && u64::from(epoch) == asked(number)
 }
@@ -79,6 +90,8 @@ struct Owner {
     pipe: u8,
     from: u8,
     to: u8,
+    /// By which its stages are known to who was asked, once nobody but that one may have it.
+    id: u64,
 }
 
 /// An edge of a pipe of which an end is in such a partition.
@@ -88,8 +101,29 @@ pub(crate) struct Across {
     pub(crate) to: usize,
     pub(crate) region: bulkhead_buffers::Region<'static>,
     pub(crate) link: Link,
-    /// The partition, by its number.
-    pub(crate) through: usize,
+    pub(crate) whom: Whom,
+}
+
+/// Who has the other end of an edge.
+#[derive(Clone, Copy)]
+pub(crate) enum Whom {
+    /// Who has stages of the pipe by its own description.
+    Described,
+    /// Who was asked for its stages, by its number.
+    Asked(usize),
+    /// Who asked for the stages here.
+    Asks,
+}
+
+impl Whom {
+    /// Whether that one runs its stages.
+    pub(crate) fn is_there(self, link: &Link) -> bool {
+        match self {
+            Self::Described => link.is_up(),
+            Self::Asked(number) => is_as_asked(link, number),
+            Self::Asks => serving::is_as_it_asked(link),
+        }
+    }
 }
 
 /// What became of a request.
@@ -177,6 +211,7 @@ impl Others {
             pipe: pipe as u8,
             from: from as u8,
             to: to as u8,
+            id: 0,
         });
         true
     }
@@ -188,6 +223,32 @@ impl Others {
             if owner.is_some_and(|owner| usize::from(owner.pipe) == pipe) {
                 *owner = None;
             }
+        }
+    }
+
+    /// The buffers of a pipe that is not here any more are taken until who was asked says that it has ended its stages.
+    pub(crate) fn leave(&mut self, number: usize, pipe: usize, id: u64) {
+        let other = self.all.get_mut(number).and_then(Option::as_mut);
+        let owners = other.into_iter().flat_map(|other| &mut other.owners);
+        for owner in owners.flatten() {
+            if usize::from(owner.pipe) == pipe {
+                (owner.pipe, owner.id) = (LEFT as u8, id);
+            }
+        }
+    }
+
+    /// By which who was asked knows stages of which it did not say that they ended, if there are some.
+    pub(crate) fn left(&self, number: usize) -> Option<u64> {
+        let mut owned = self.owned(number, LEFT);
+        owned.next().map(|(_, owner)| owner.id)
+    }
+
+    /// They have ended.
+    pub(crate) fn release_left(&mut self, number: usize, id: u64) {
+        let other = self.all.get_mut(number).and_then(Option::as_mut);
+        for place in other.into_iter().flat_map(|other| &mut other.owners) {
+            let is_it = |owner: &Owner| usize::from(owner.pipe) == LEFT && owner.id == id;
+            *place = place.filter(|owner| !is_it(owner));
         }
     }
 
@@ -236,7 +297,7 @@ impl Others {
                     to: owner.to.into(),
                     region: request::buffer(place.region, buffer)?,
                     link: place.link,
-                    through,
+                    whom: Whom::Asked(through),
                 })
             })
         })
@@ -263,8 +324,9 @@ impl Others {
     }
 
     /// Asks one of them to end stages.
-    pub(crate) fn end(&mut self, number: usize, id: u64) -> Outcome {
-        self.ask(number, id, &Packed::end(id))
+    /// Into them the end of a task went so often.
+    pub(crate) fn end(&mut self, number: usize, id: u64, ends: u32) -> Outcome {
+        self.ask(number, id, &Packed::end(id, ends))
     }
 
     fn state(&self, number: usize) -> LinkState {
@@ -323,3 +385,5 @@ impl Others {
 
 /// A new pipe's place in the owners' table before its number is known to be free: one behind all pipes.
 pub(crate) const COMING: usize = PIPES;
+/// The place of those whose stages may still run elsewhere.
+const LEFT: usize = PIPES + 1;

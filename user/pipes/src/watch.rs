@@ -30,7 +30,7 @@ const RECORDER: [[u64; 2]; 3] = [
     [1_000_000, 200_000_000],
     [200_000, 200_000_000],
 ];
-/// Pages of the recorder's stack, of which 7.5 KiB were used at most.
+/// Pages of the recorder's stack, of which 8.1 KiB were used at most.
 const STACK_PAGES: u64 = 3;
 /// The recorder looks for notes so often, nanoseconds.
 pub(crate) const PAUSE_NS: u64 = repository::PAUSE_NS;

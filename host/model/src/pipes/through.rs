@@ -5,7 +5,7 @@
 
 use crate::draft::{Draft, PartitionDraft};
 use crate::resolve::spare;
-use crate::system::{Channel, ChannelId, End, Kind, PartitionId, Through};
+use crate::system::{Channel, ChannelId, End, PartitionId, Through};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_stages::request::{CROSSINGS, channel_bytes};
 
@@ -22,9 +22,8 @@ impl Draft {
             let names = partition.typed_through.given().into_iter();
             let names = names.flat_map(|names| &names.value);
             names.filter_map(move |name| {
-                let other = self.partitions.iter().position(|one| {
-                    one.name.value == name.value && one.kind.value() == Some(Kind::Linux)
-                })?;
+                let mut others = self.partitions.iter();
+                let other = others.position(|one| one.name.value == name.value)?;
                 Some((PartitionId(index), partition, PartitionId(other)))
             })
         })

@@ -70,9 +70,10 @@ impl Builder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Around, NOTES};
+    use super::super::Around;
     use super::*;
     use crate::budget::Halt;
+    use crate::leaving::NOTES;
     use crate::plan::{Plan, Source};
     use crate::stage::Left;
     use bulkhead_linux::{BytesWriter, ticks};

@@ -1,16 +1,18 @@
 //! Stages of a flow that other partitions run: asked for before anything here is touched, ended after everything here has
 
-use super::Planner;
+use super::{Planner, Told};
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::{COMING, Outcome};
-use crate::{say, stage};
+use crate::through::{self, COMING, Outcome};
+use crate::{CORE, say, stage};
 use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
 use bulkhead_abi::repository::MAX_THROUGH;
 use bulkhead_component::clock;
 use bulkhead_flows::ROOM;
-use bulkhead_flows::propose::Solved;
-use bulkhead_stages::request::{CROSSINGS, PLACES, Packed};
+use bulkhead_flows::propose::{Promise, Solved};
+use bulkhead_slite::Mutex;
+use bulkhead_stages::request::{CROSSINGS, PLACES, Packed, Promised};
 use bulkhead_tpipe::language::{Buffering, Pipeline};
+use core::sync::atomic::Ordering::Relaxed;
 
 /// Why stages are not to be had in another partition.
 pub(super) enum Missing {
@@ -24,6 +26,16 @@ pub(super) enum Missing {
     Refused(usize),
     /// It does not answer.
     Silent(usize),
+}
+
+/// What is promised of each pipe that was typed, for who is asked again.
+static KEPT: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+
+/// Times that the end of a task went into a pipe.
+fn ends(entry: &Pipe) -> u64 {
+    let mut heads = entry.stages().filter(|(_, stage)| stage.from == 0);
+    let head = heads.next();
+    head.map_or(0, |(number, _)| stage::shared(number).ended.load(Relaxed))
 }
 
 impl Planner {
@@ -108,7 +120,8 @@ impl Planner {
         for number in self.others.of_pipe(COMING) {
             let functions = solved.stages().iter().map(|stage| stage.function);
             let stages = self.stages(solved).zip(functions);
-            let request = self.request((number, COMING), id, described, stages);
+            let promised = Told::of(&solved.promise);
+            let request = self.request((number, COMING), id, described, stages, promised.paths());
             let missing = match self.others.run(number, id, &request) {
                 Outcome::Done => continue,
                 Outcome::Down => Missing::Down(number),
@@ -128,25 +141,60 @@ impl Planner {
         id: u64,
         described: &Described,
         stages: impl Iterator<Item = (Stage, usize)>,
+        promised: impl Iterator<Item = Promised>,
     ) -> Packed {
         let theirs = stages.map(|(stage, function)| Stage {
             core: self.core_for(Some(number), function),
             ..stage
         });
-        Packed::run(id, described, theirs, self.others.crossings(number, pipe))
+        let crossings = self.others.crossings(number, pipe);
+        Packed::run(id, described, theirs, crossings, promised)
     }
 
     /// Has other partitions end the stages of a pipe, and takes back the buffers of those who did, or are not there.
     pub(super) fn end_across(&mut self, pipe: usize, id: u64) {
+        let ends = self.ends_since_asked(pipe);
         for number in self.others.of_pipe(pipe) {
-            match self.others.end(number, id) {
+            match self.others.end(number, id, ends) {
                 Outcome::Done | Outcome::Down => self.others.release(number, pipe),
-                Outcome::Refused | Outcome::Silent => say!(
-                    "{} does not say that it ended its stages: their buffers stay taken",
-                    self.name_of(number)
-                ),
+                Outcome::Refused | Outcome::Silent => {
+                    self.others.leave(number, pipe, id);
+                    say!(
+                        "{} does not say that it ended its stages: their buffers stay taken until it does",
+                        self.name_of(number)
+                    );
+                }
             }
         }
+    }
+
+    /// Asks those again who did not say that they ended stages, and takes back the buffers of those who do.
+    pub(super) fn settle_left(&mut self) {
+        for number in 0..MAX_THROUGH {
+            while let Some(id) = self.others.left(number) {
+                match self.others.end(number, id, 0) {
+                    Outcome::Done | Outcome::Down => self.others.release_left(number, id),
+                    Outcome::Refused | Outcome::Silent => break,
+                }
+            }
+        }
+    }
+
+    /// The stages of a pipe elsewhere are known there by that number, with what is promised of it.
+    pub(super) fn asked_as(&mut self, pipe: usize, id: u64, promise: &Promise) {
+        if let (Some(own), Some(ends)) = (self.ids.get_mut(pipe), self.ends.get_mut(pipe)) {
+            (*own, *ends) = (id, 0);
+        }
+        if let Some(place) = KEPT.get(pipe) {
+            let _kept = place.with(&CORE.threads, |place| *place = Some(Told::of(promise)));
+        }
+    }
+
+    /// How often the end of a task went into a pipe since its stages elsewhere were asked for.
+    fn ends_since_asked(&self, pipe: usize) -> u32 {
+        let before = self.ends.get(pipe).copied().unwrap_or(0);
+        let now = table::get(pipe).map_or(0, |entry| ends(&entry));
+        u32::try_from(now.saturating_sub(before)).unwrap_or(u32::MAX)
     }
 
     fn forget(&mut self, pipe: usize) {
@@ -175,7 +223,13 @@ impl Planner {
         let stages = stages
             .filter_map(|(number, function)| Some((stage::shared(number).stage()?, function)));
         let id = clock::now();
-        let request = self.request((number, pipe), id, &entry.pipe, stages);
+        let promise = KEPT.get(pipe);
+        let promise = promise.and_then(|place| place.with(&CORE.threads, |kept| *kept).ok()?);
+        let promised = promise.iter().flat_map(Told::paths);
+        let request = self.request((number, pipe), id, &entry.pipe, stages, promised);
+        if let Some(place) = self.ends.get_mut(pipe) {
+            *place = ends(entry);
+        }
         if let Some(place) = self.ids.get_mut(pipe) {
             *place = id;
         }
@@ -210,13 +264,8 @@ impl Planner {
     /// What another partition is called: as its cores are.
     pub(super) fn name_of(&self, number: usize) -> &str {
         let packed = self.known.packed();
-        let space = packed.through.get(number).map(|through| through.space);
-        let mut cores = packed.cores.iter();
-        let core = cores.find(|core| Some(core.space) == space);
-        let name = core.map_or("?", |core| {
-            bulkhead_abi::repository::long_name_text(&core.name)
-        });
-        name.split(':').next().unwrap_or(name)
+        let through = packed.through.get(number);
+        through.map_or("?", |through| through::name_of(packed, through.space))
     }
 
     /// Says why other partitions do not run their stages.

@@ -1,7 +1,7 @@
 //! A flow takes its place, or is refused
 
 use super::across::Missing;
-use super::{ANNOUNCE, CHANGED, PROMISED, Planner, Text};
+use super::{ANNOUNCE, CHANGED, PROMISED, Planner, Text, Told};
 use crate::ends;
 use crate::memory::{self, Lines};
 use crate::seats::{self, Budgets};
@@ -9,7 +9,7 @@ use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::through::COMING;
 use crate::watch::{self, PAUSE_NS};
-use crate::{CORE, device, say, share};
+use crate::{CORE, device, say, serving, share};
 use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
 use bulkhead_abi::repository::MAX_FLOW;
 use bulkhead_abi::{name_field, name_text};
@@ -31,8 +31,8 @@ pub(super) struct Change<'l> {
 /// A pipe that ends in order does so long before this, beside the periods of its stages, of which it may have as many messages under way.
 const END_NS: u64 = 2_000_000_000;
 
-/// T and m of the stages of all pipes.
-struct Settings {
+/// T and m of the stages of all pipes that are judged by their flows.
+pub(super) struct Settings {
     settings: [[(u64, u64); STAGES]; PIPES],
     counts: [usize; PIPES],
     /// Their numbers.
@@ -41,15 +41,16 @@ struct Settings {
 }
 
 impl Settings {
-    /// Of all pipes but one.
-    fn but(old: Option<usize>) -> Self {
+    /// Of all pipes but one, and but those that another partition asked for.
+    pub(super) fn but(old: Option<usize>) -> Self {
         let mut all = Self {
             settings: [[(1, 1); STAGES]; PIPES],
             counts: [0; PIPES],
             pipes: [0; PIPES],
             count: 0,
         };
-        for (number, pipe) in table::all().filter(|(number, _)| Some(*number) != old) {
+        let counts = |number| Some(number) != old && !serving::is_asked(number);
+        for (number, pipe) in table::all().filter(|(number, _)| counts(*number)) {
             let stages = pipe.stages();
             all.push(
                 number,
@@ -57,6 +58,16 @@ impl Settings {
             );
         }
         all
+    }
+
+    /// The number of the pipe at that place.
+    pub(super) fn pipe(&self, index: usize) -> Option<usize> {
+        self.pipes.get(..self.count)?.get(index).copied()
+    }
+
+    /// The numbers of all.
+    pub(super) const fn numbers(&self) -> [usize; PIPES] {
+        self.pipes
     }
 
     fn push(&mut self, pipe: usize, stages: impl Iterator<Item = (u64, u64)>) {
@@ -119,6 +130,7 @@ struct Plan {
 impl Planner {
     pub(super) fn change(&mut self, change: &Change<'_>, line: &[u8]) {
         let name = change.typed.name;
+        self.settle_left();
         let began = clock::now();
         match self.plan(change) {
             Ok(plan) => {
@@ -195,7 +207,7 @@ impl Planner {
     }
 
     /// The pipes that stand, the last of them with this flow if that is a new one.
-    fn standing<R>(
+    pub(super) fn standing<R>(
         &self,
         settings: &Settings,
         new: Option<&str>,
@@ -214,7 +226,8 @@ impl Planner {
         for (index, (place, &pipe)) in numbered.enumerate() {
             let typed = self.texts.get(pipe).is_some_and(Option::is_some);
             let shared = !typed && self.known.packed().is_shared(pipe);
-            let entry = table::get(pipe).filter(|_| shared);
+            // What ends elsewhere is held there against what was promised at first.
+            let entry = table::get(pipe).filter(|entry| shared || typed && entry.ends_elsewhere());
             *place = Standing {
                 flow: self.flow(pipe),
                 setting: settings.of(index),
@@ -235,11 +248,10 @@ impl Planner {
         old: Option<usize>,
     ) -> Result<(), Refused> {
         let lines = Lines::now();
-        let mut lines = match old {
+        let lines = match old {
             Some(old) => lines.without(old),
             None => lines,
         };
-        let free = self.buffers.saturating_sub(lines.taken(|_| true));
         let sizes = || {
             let here = |stage: usize| {
                 let stage = solved.stages().get(stage)?;
@@ -260,12 +272,8 @@ impl Planner {
         let each = Kind::Each(GATHERED_PLACES).bytes();
         let each = each.unwrap_or(usize::MAX >> 8).next_multiple_of(64);
         let sizes = || sizes().chain(core::iter::repeat_n(each, gathered));
-        let wanted = sizes().fold(0, usize::saturating_add);
-        let room = wanted <= free && sizes().all(|bytes| lines.take(number, bytes).is_some());
-        match room {
-            true => Ok(()),
-            false => Err(Refused::Buffers { wanted, free }),
-        }
+        let room = memory::fits(lines, self.buffers, number, sizes);
+        room.map_err(|[wanted, free]| Refused::Buffers { wanted, free })
     }
 
     /// The stages as those who run them know them.
@@ -336,9 +344,7 @@ impl Planner {
             return self.end_across(COMING, id);
         }
         self.others.hand([COMING, plan.number]);
-        if let Some(place) = self.ids.get_mut(plan.number) {
-            *place = id;
-        }
+        self.asked_as(plan.number, id, &solved.promise);
         self.pipes += 1;
         let heads = solved.stages().iter().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
@@ -530,7 +536,7 @@ impl Planner {
     }
 
     /// Whose VCPU that is, by the number of the server.
-    fn vcpu(&self, server: usize) -> &str {
+    pub(super) fn vcpu(&self, server: usize) -> &str {
         let vcpu = self.timing.vcpus.get(server);
         vcpu.map_or("a stage that is typed, or the recorder,", |vcpu| {
             name_text(&vcpu.name)
@@ -548,7 +554,7 @@ fn tell_end(pipe: &Pipe) {
     );
     let out = pipe.stages().last().map(|(_, stage)| stage.to);
     let last_ones = pipe.stages().filter(|(_, stage)| Some(stage.to) == out);
-    let (Some(first), Some(last)) = (first, last) else {
+    let (Some(first), Some(last)) = (first, last.filter(|_| !pipe.ends_elsewhere())) else {
         return;
     };
     if pipe.pipe.fifo == 0 || other.is_some() || last_ones.count() != 1 {
@@ -562,24 +568,33 @@ fn tell_end(pipe: &Pipe) {
     );
 }
 
-fn nanoseconds(ticks: u64) -> u64 {
+pub(super) fn nanoseconds(ticks: u64) -> u64 {
     bulkhead_component::load::nanoseconds(ticks)
 }
 
 /// Says what is promised from now on.
-fn promise(promises: &[Option<Promise>; PIPES]) {
+pub(super) fn promise(promises: &[Option<Promise>; PIPES]) {
     for (number, promised) in promises.iter().enumerate() {
-        let Some(promised) = promised else { continue };
+        // Who runs its last stages was told when they were asked for.
+        let is_told = table::get(number).is_some_and(|entry| entry.ends_elsewhere());
+        let Some(promised) = promised.filter(|_| !is_told) else {
+            continue;
+        };
         table::promise(number, promised.bound);
-        if let Some(place) = PROMISED.get(number) {
-            let _kept = place.with(&CORE.threads, |place| *place = Some(*promised));
-            ANNOUNCE.fetch_or(1 << number, Release);
-        }
+        tell(number, &Told::of(&promised));
+    }
+}
+
+/// Has the recorder say what is promised of a pipe.
+pub(super) fn tell(number: usize, told: &Told) {
+    if let Some(place) = PROMISED.get(number) {
+        let _kept = place.with(&CORE.threads, |place| *place = Some(*told));
+        ANNOUNCE.fetch_or(1 << number, Release);
     }
 }
 
 /// Waits at most so long, looking as often as the recorder does; whether it came.
-fn until(limit_ns: u64, came: impl Fn() -> bool) -> bool {
+pub(super) fn until(limit_ns: u64, came: impl Fn() -> bool) -> bool {
     let end = clock::now().saturating_add(ticks(limit_ns));
     while !came() {
         if clock::now() > end {

@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
     pub(crate) fallbacks: AtomicU64,
     pub(crate) oldest: AtomicU64,
+    /// Times that it rested, having passed the end of a task on.
+    pub(crate) ended: AtomicU64,
 }
 
 impl Shared {
@@ -60,6 +62,7 @@ impl Shared {
             &self.dropped,
             &self.fallbacks,
             &self.oldest,
+            &self.ended,
         ] {
             count.store(0, Relaxed);
         }
@@ -90,6 +93,7 @@ static SHARED: [Shared; STAGES] = [const {
         dropped: AtomicU64::new(0),
         fallbacks: AtomicU64::new(0),
         oldest: AtomicU64::new(0),
+        ended: AtomicU64::new(0),
     }
 }; STAGES];
 /// What each stage's thread takes with it.
@@ -122,6 +126,11 @@ pub(super) fn number_of(thread: u64) -> Option<usize> {
 /// A stage by its number among all.
 pub(crate) fn shared(number: usize) -> &'static Shared {
     &SHARED[number % STAGES]
+}
+
+/// A pipe of that number is to begin: its stages are not those of one that ended.
+pub(super) fn renew(pipe: usize) {
+    RETIRED.fetch_and(!(1 << pipe), Relaxed);
 }
 
 /// Leaves a plan to a stage's thread.
@@ -165,7 +174,7 @@ pub(crate) fn is_halted(pipe: usize) -> bool {
 }
 
 /// Whether a pipe's stages are to forget it.
-pub(super) fn is_retired(pipe: usize) -> bool {
+pub(crate) fn is_retired(pipe: usize) -> bool {
     RETIRED.load(Relaxed) >> pipe & 1 != 0
 }
 

@@ -5,7 +5,7 @@ use super::{Computed, Fed, Kept, Peer, Plan, Sink, Source};
 use crate::crossing::{self, End};
 use crate::device::To;
 use crate::table::{self, Entry, PIPES};
-use crate::through::Across;
+use crate::through::{Across, Whom};
 use crate::{Failure, memory, share};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
@@ -141,6 +141,7 @@ pub(crate) fn connected(
         let kind = kind(&entry.pipe, &reader.ok_or(wrong)?);
         join(&mut plans, &edge, kind).ok_or(wrong)?;
     }
+    shared::renew(pipe);
     leave(&mut plans);
     Ok(())
 }
@@ -152,13 +153,9 @@ fn join(plans: &mut Plans, edge: &Across, kind: Kind) -> Option<()> {
         to,
         region,
         link,
-        through,
+        whom,
     } = *edge;
-    let peer = |reads| Peer {
-        link,
-        through: Some(through),
-        reads,
-    };
+    let peer = |reads| Peer { link, whom, reads };
     if let Some(plan) = plans.get_mut(to)? {
         plan.reads(Input::attach(kind, region)?)?;
         free(&mut plan.peers, peer(true))?;
@@ -311,7 +308,7 @@ fn cross(
         };
         let peer = link.map(|link| Peer {
             link,
-            through: None,
+            whom: Whom::Described,
             reads: reader.is_here(),
         });
         if let (Some(peer), Some(plan)) = (peer, plans[here].as_mut()) {

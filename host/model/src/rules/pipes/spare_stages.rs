@@ -8,7 +8,8 @@ use crate::quantity::size_text;
 use crate::resolve::spare;
 use crate::system::{Kind, PartitionId, Span, Spare};
 use bulkhead_abi::repository::{
-    MAX_BUFFERS, MAX_CORES, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_STAGES, MAX_VCPUS,
+    MAX_BUFFERS, MAX_CORES, MAX_COUNTED, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_STAGES,
+    MAX_VCPUS,
 };
 use bulkhead_stages::link::{GATHERED_PLACES, Kind as Buffer};
 use bulkhead_tpipe::language::Buffering;
@@ -18,7 +19,7 @@ crate::rules::rule! {
     "an rtos partition with pipe functions has room for the stages that may be typed, and for their buffers",
     "What runs the stages of a partition has threads for 24 of them and 64 KiB for the buffers between them, those of described pipes \
      included; who solves what is typed knows at most 16 cores, 64 functions (twice those whose names are unique), 64 VCPUs of the system, and \
-     of its own core 22 tasks and 8 doorbells.",
+     of each core on which flows can be typed, at most 4, 22 tasks and 8 doorbells.",
     check
 }
 
@@ -77,6 +78,11 @@ fn crowded(Offered { pipes, .. }: &Offered, run: &[Pipe]) -> Option<String> {
                 "doorbells on a core",
                 doorbells.max().unwrap_or(0),
                 MAX_DOORBELLS,
+            ),
+            (
+                "partitions with `spare_stages`",
+                all.decisions.len(),
+                MAX_COUNTED,
             ),
             ("cores", all.cores.len(), MAX_CORES),
             ("names of functions", all.functions.len(), MAX_FUNCTIONS),

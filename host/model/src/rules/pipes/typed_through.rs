@@ -1,23 +1,23 @@
-//! Linux partitions in which typed flows may have stages
+//! Partitions in which typed flows may have stages
 
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
+use crate::pipes::Pipe;
 use crate::pipes::described::Described;
 use crate::resolve::spare;
 use crate::system::{Kind, PartitionId};
 
 crate::rules::rule! {
     Error, "typed-through",
-    "flows that are typed in an rtos partition go through Linux partitions that have pipe functions, each of which runs stages for one such partition",
-    "Who solves a flow counts what it typed itself in Linux. Of what another one had there it would know nothing.",
+    "flows that are typed in an rtos partition go through others that have pipe functions, each of which runs stages for one such partition and types none",
+    "Who solves a flow counts what it typed itself elsewhere. Of what another one had there it would know nothing.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
     for partition in &draft.partitions {
-        let names = partition.typed_through.given().into_iter();
-        for name in names.flat_map(|names| &names.value) {
+        for name in names(partition) {
             if let Some((message, help)) = problem(draft, partition, name) {
                 report.add(RULE.at(&name.span, message).help(help));
             }
@@ -42,46 +42,81 @@ fn problem(
     let Some(known) = known else {
         return Some((
             format!("there is no partition `{other}`"),
-            "name Linux partitions of the description",
+            "name other partitions of the description",
         ));
     };
-    if known.kind.value().is_some_and(|kind| kind != Kind::Linux) || known.functions.is_empty() {
-        return Some((
-            format!("`{other}` is no Linux partition with pipe functions"),
-            "an rtos partition has its own flows; give a Linux partition functions: `[partition.NAME.function.NAME]`",
-        ));
+    if let Some(found) = unfit(own, known) {
+        return Some(found);
     }
     let all = draft.partitions.iter();
-    let all = all.flat_map(|one| {
-        one.typed_through
-            .given()
-            .into_iter()
-            .flat_map(|all| &all.value)
-    });
-    let mut others = all.filter(|one| one.value == *other && one.span != name.span);
-    if others.next().is_some() {
+    let mut others = all.flat_map(names).filter(|one| one.value == *other);
+    if others.any(|one| one.span != name.span) {
         return Some((
             format!("`{other}` is named twice"),
             "let flows be typed through it in one partition",
         ));
     }
-    let foreign = foreign(draft, own, other)?;
+    let foreign = foreign(draft, own, known)?;
     Some((
         format!("`{foreign}` has stages in `{other}`, and none in `{own}`"),
         "what is typed could take from it, and who judges there knows nothing of it: take it elsewhere",
     ))
 }
 
-/// A described pipe with stages in the second of two partitions and none in the first.
-fn foreign(draft: &Draft, own: &str, other: &str) -> Option<String> {
+/// The partitions that one names.
+fn names(partition: &PartitionDraft) -> impl Iterator<Item = &At<String>> {
+    let names = partition.typed_through.given().into_iter();
+    names.flat_map(|names| &names.value)
+}
+
+/// Why a partition runs no stages for others.
+fn unfit(own: &str, other: &PartitionDraft) -> Option<(String, &'static str)> {
+    let name = &other.name.value;
+    if name == own {
+        return Some((
+            format!("`{own}` names itself"),
+            "its own functions can be typed there in any case",
+        ));
+    }
+    if other.functions.is_empty() {
+        return Some((
+            format!("`{name}` has no pipe functions"),
+            "give it some: `[partition.NAME.function.NAME]`",
+        ));
+    }
+    // What is not said is missed by other rules.
+    if other.kind.value()? == Kind::Linux {
+        return None;
+    }
+    if spare(other).is_none_or(|spare| spare.stages == 0) {
+        return Some((
+            format!("no stages can be typed in `{name}`"),
+            "an rtos partition has threads, budgets and buffers for them with `spare_stages`",
+        ));
+    }
+    let through = names(other).next()?;
+    Some((
+        format!("`{name}` types flows itself, through `{}`", through.value),
+        "who runs stages for another partition types none: who judges has to know of all of them",
+    ))
+}
+
+/// A described pipe with stages in the second of two partitions and none in the first, who would have to judge it. What is wholly in an
+/// rtos partition is judged there.
+fn foreign(draft: &Draft, own: &str, other: &PartitionDraft) -> Option<String> {
     let described = Described::of(draft).filter(|_| !draft.pipes.is_empty())?;
     let pipes = described.solve()?.ok()?;
     let id = |name: &str| {
         let mut all = draft.partitions.iter();
         all.position(|one| one.name.value == name).map(PartitionId)
     };
-    let [own, other] = [id(own)?, id(other)?];
+    let linux = other.kind.value()? == Kind::Linux;
+    let [own, other] = [id(own)?, id(&other.name.value)?];
+    let is_judged = |pipe: &Pipe| {
+        let mut places = pipe.places.iter();
+        pipe.runs_in(own) || !linux && places.all(|place| place.partition == other)
+    };
     let mut pipes = pipes.into_iter();
-    let found = pipes.find(|pipe| pipe.runs_in(other) && !pipe.runs_in(own));
+    let found = pipes.find(|pipe| pipe.runs_in(other) && !is_judged(pipe));
     found.map(|pipe| pipe.name)
 }

@@ -1,0 +1,213 @@
+//! Flows with stages in another rtos partition, which judges what is wholly its own
+
+use super::*;
+use bulkhead_analysis::Reservation;
+
+const PLANT: PartitionId = PartitionId(2);
+/// It has a pipe of its own.
+const MORE: &str = r#"
+[partition.plant]
+kind = "rtos"
+criticality = "B"
+memory = "4 MiB"
+spare_stages = 6
+
+[partition.plant.component.boot]
+role = "boot"
+image = { crate = "bulkhead-boot" }
+
+[partition.plant.component.pipes]
+role = "scheduler"
+image = { crate = "bulkhead-scheduler" }
+owns = ["monitor"]
+
+[partition.plant.vcpu.watch]
+C = "1 ms"
+T = "100 ms"
+
+[partition.plant.function.heavy]
+wcet = "200 us"
+inputs = 2
+
+[partition.plant.function.swift]
+wcet = "100 us"
+inputs = 3
+outputs = 3
+
+[partition.plant.function.tick]
+wcet = "50 us"
+reads = "timer"
+
+[partition.plant.function.keep]
+wcet = "70 us"
+writes = "trace"
+
+[pipe.own]
+flow = "* tick | keep [20/s, 150 ms]"
+"#;
+
+/// A described pipe goes through it, too, which is judged where flows are typed.
+fn description() -> String {
+    let spare = "spare_stages = 4";
+    let through = format!("{spare}\ntyped_through = [\"plant\"]");
+    let description = DESCRIPTION.replacen(spare, &through, 1);
+    description.replacen("sample | slow | emit", "sample | heavy | emit", 1) + MORE
+}
+
+/// What is packed for the other partition.
+fn packed_there(system: &System) -> Vec<u64> {
+    aligned(&repository::pack(system, PLANT))
+}
+
+/// C and T of the stages of a pipe there.
+fn asked(pipe: &Pipe) -> Vec<Reservation> {
+    let stages = pipe.solved.stages.iter().zip(&pipe.places);
+    let there = stages.filter(|(_, place)| place.partition == PLANT);
+    let limits = there.map(|(stage, _)| Reservation::new(stage.capacity_ns, stage.period_ns));
+    limits.map(|limits| limits.expect("solved")).collect()
+}
+
+/// What the other partition promises of its own pipe beside stages that it is asked for.
+fn own_promise(
+    known: &Known<'_>,
+    system: &System,
+    more: &[Reservation],
+    most: Option<u64>,
+) -> Result<Promise, Refused> {
+    let there = system.pipes.iter().filter(|pipe| pipe.runs_in(PLANT));
+    let there: Vec<_> = there.map(|pipe| (pipe, setting(pipe).0)).collect();
+    let stand: Vec<_> = there
+        .iter()
+        .enumerate()
+        .map(|(number, (pipe, setting))| {
+            assert_eq!(known.packed().flow(number), Some(pipe.solved.flow.as_str()));
+            Standing {
+                flow: &pipe.solved.flow,
+                setting,
+                most,
+            }
+        })
+        .collect();
+    let is_own = |index: usize| there[index].0.name == "own";
+    let mut promised = None;
+    let more = more.iter().copied();
+    propose::judge_beside(known, &stand, is_own, more, |index, promise| {
+        assert!(is_own(index));
+        promised = Some(*promise);
+    })?;
+    Ok(promised.expect("judged"))
+}
+
+/// Decisions are counted on the cores of both, and who types sees the ones of the other as the host does.
+#[test]
+fn host_and_target_agree_on_what_goes_through_another_rtos() {
+    let description = description();
+    let base = load_of(&description, "").expect("correct");
+    let (words, there) = (packed(&base), packed_there(&base));
+    let (known, known_there) = (known(&words), known(&there));
+    let mut random = Random::new(11);
+    let [mut both, mut neither, mut ends_there] = [0; 3];
+    let mut grew = 0;
+    for _ in 0..250 {
+        let flow = random.flow_through();
+        let flow = flow.replace("linux.quick", "plant.swift");
+        let flow = flow.replace("quick", "swift").replace("slow", "heavy");
+        let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
+        match (load_of(&description, &extra), target(&known, &base, &flow)) {
+            (Ok(system), Ok((solved, promises))) => {
+                let extra = system.pipes.last().expect("the extra one");
+                same(extra, &solved);
+                let here = system.pipes.iter().filter(|pipe| pipe.runs_in(CONTROL));
+                for (pipe, promise) in here.zip(&promises) {
+                    same_bounds(pipe, promise);
+                }
+                fits_with_decisions(&system, CONTROL);
+                fits_with_decisions(&system, PLANT);
+                let own = |system: &System| {
+                    let mut pipes = system.pipes.iter();
+                    pipes
+                        .find(|pipe| pipe.name == "own")
+                        .cloned()
+                        .expect("there")
+                };
+                let more = asked(extra);
+                assert!(!more.is_empty(), "{flow}");
+                let promise = own_promise(&known_there, &base, &more, None).expect("kept");
+                same_bounds(&own(&system), &promise);
+                let before = setting(&own(&base)).1;
+                let refused = own_promise(&known_there, &base, &more, Some(before));
+                if promise.bound > before {
+                    assert!(matches!(refused, Err(Refused::Takes { pipe: 1, .. })));
+                    grew += 1;
+                }
+                both += 1;
+                ends_there += usize::from(flow.contains("| swift [") || flow.ends_with("| swift"));
+            }
+            (Err(_), Err(_)) => neither += 1,
+            (Ok(_), Err(Refused::Takes { .. })) => {}
+            (Ok(_), Err(refused)) => assert!(is_limit(&refused), "{flow}: {refused:?}"),
+            (Err(found), Ok(_)) => panic!("{flow}: only the host refuses: {found:?}"),
+        }
+    }
+    assert!(
+        both > 25 && neither > 20 && ends_there > 2 && grew > 20,
+        "{both} {neither} {ends_there} {grew}"
+    );
+}
+
+/// Who is asked knows who asks, and over which channel.
+#[test]
+fn each_is_told_of_the_other() {
+    let base = load_of(&description(), "").expect("correct");
+    let (words, there) = (packed(&base), packed_there(&base));
+    let (here, there) = (known(&words), known(&there));
+    let (here, there) = (here.packed(), there.packed());
+    assert_eq!((here.through.len(), here.serves.len()), (1, 0));
+    assert_eq!((there.through.len(), there.serves.len()), (0, 1));
+    let (through, serves) = (&here.through[0], &there.serves[0]);
+    assert_eq!(through.channel, serves.channel);
+    assert_eq!(through.buffers, serves.buffers);
+    assert_eq!(serves.space, here.cores[here.head.core as usize].space);
+    assert_eq!(through.space, there.cores[there.head.core as usize].space);
+    let counted: Vec<_> = here.counted.iter().map(|one| one.core).collect();
+    assert_eq!(counted, [here.head.core, there.head.core]);
+    assert!(here.counted.iter().all(|one| one.jobs >= 2));
+}
+
+/// Partitions that cannot be named, and why.
+#[test]
+fn who_cannot_be_asked_is_said() {
+    let description = description();
+    for (from, to, expected) in [
+        (
+            "typed_through = [\"plant\"]",
+            "typed_through = [\"control\"]",
+            "names itself",
+        ),
+        (
+            "spare_stages = 6",
+            "spare_stages = 0",
+            "no stages can be typed in `plant`",
+        ),
+        (
+            "spare_stages = 6",
+            "spare_stages = 6\ntyped_through = [\"linux\"]",
+            "`plant` types flows itself, through `linux`",
+        ),
+        (
+            "typed_through = [\"plant\"]",
+            "typed_through = [\"plant\", \"plant\"]",
+            "`plant` is named twice",
+        ),
+    ] {
+        let changed = description.replacen(from, to, 1);
+        assert_ne!(changed, description);
+        let found = load_of(&changed, "").expect_err(expected);
+        assert!(found.iter().any(|one| one.contains(expected)), "{found:?}");
+    }
+    // Judged by nobody: it is neither wholly there nor where flows are typed.
+    let foreign = "[pipe.foreign]\nflow = \"tick | slow | keep [5 %, 300 ms]\"";
+    let found = load_of(&description, foreign).expect_err("foreign");
+    let expected = "`foreign` has stages in `plant`, and none in `control`";
+    assert!(found.iter().any(|one| one.contains(expected)), "{found:?}");
+}

@@ -1,0 +1,390 @@
+//! What another partition asks to be run here, read before anything of it is used
+//!
+//! Whoever writes it may have written anything. What is found here has numbers that can be counted with, edges that are buffers of the
+//! channel or lie between stages here, and does not begin here. Whether there are such functions, threads and time, who
+//! runs stages knows.
+
+use crate::link::Kind;
+use crate::message::HEADS;
+use crate::pace::MESSAGES;
+use crate::request::{PLACES, buffer_of};
+use crate::work::ENDS;
+use bulkhead_abi::NAME_LEN;
+use bulkhead_abi::pipe::{Crossing, Pipe, Pipes, Stage};
+use bulkhead_abi::repository::MAX_STAGES;
+use core::fmt;
+
+/// The longest period, nanoseconds: a day, as of whatever is described.
+const LONGEST_NS: u64 = 86_400_000_000_000;
+
+/// A pipe of which stages are to run here.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'b> {
+    /// What it is called, and what is promised of it.
+    pub pipe: &'b Pipe,
+    stages: &'b [Stage],
+    crossings: &'b [Crossing],
+}
+
+/// Why it cannot be run. Stages are told by their functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It is no pipe, or more than one, or none of its stages is here.
+    NoPipe,
+    /// It would begin here, or leads nowhere.
+    End([u8; NAME_LEN]),
+    /// It is on a core on which no stage runs here.
+    Core([u8; NAME_LEN]),
+    /// Its budget, its period or its messages are none.
+    Numbers([u8; NAME_LEN]),
+    /// More stages feed it, or are fed by it, than there can be.
+    Ends([u8; NAME_LEN]),
+    /// What it reads from elsewhere, or what elsewhere reads from it, has no buffer of its own in the channel.
+    Buffer([u8; NAME_LEN]),
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (function, what) = match self {
+            Self::NoPipe => return out.write_str("it is no pipe"),
+            Self::End(function) => (function, "would begin it here, or leads nowhere"),
+            Self::Core(function) => (function, "is on a core on which no stage runs"),
+            Self::Numbers(function) => (function, "has no budget that can be counted with"),
+            Self::Ends(function) => (function, "feeds, or is fed by, more than 4 stages"),
+            Self::Buffer(function) => (function, "has no buffer"),
+        };
+        write!(out, "`{}` {what}", bulkhead_abi::name_text(function))
+    }
+}
+
+const _: () = assert!(ENDS == 4, "as is said");
+
+impl<'b> Wanted<'b> {
+    /// What stands in aligned `bytes`, where the channel has so many buffers.
+    ///
+    /// # Errors
+    /// Why it cannot be run.
+    pub fn read(bytes: &'b [u8], buffers: usize) -> Result<Self, Unfit> {
+        let packed = Pipes::read(bytes).ok_or(Unfit::NoPipe)?;
+        let [pipe] = packed.pipes else {
+            return Err(Unfit::NoPipe);
+        };
+        let wanted = Self {
+            pipe,
+            stages: packed.stages,
+            crossings: packed.crossings,
+        };
+        let heads = wanted.stages.iter().filter(|stage| stage.from == 0);
+        let sound = pipe.stages as usize == wanted.stages.len()
+            && wanted.stages.len() <= MAX_STAGES
+            && pipe.fifo <= 1
+            && heads.count() <= HEADS
+            && wanted.here().next().is_some();
+        if !sound {
+            return Err(Unfit::NoPipe);
+        }
+        for (place, stage) in wanted.here() {
+            wanted.check(place, stage, buffers)?;
+        }
+        Ok(wanted)
+    }
+
+    fn check(&self, place: usize, stage: &Stage, buffers: usize) -> Result<(), Unfit> {
+        let function = stage.function;
+        let (writers, readers) = (self.writers(place).count(), self.readers(place).count());
+        let last = self.stages.last().is_some_and(|last| last.to == stage.to);
+        let counted = 1..=MESSAGES as u32;
+        let budget = stage.wcet_ns.checked_mul(stage.messages.into());
+        let numbers = counted.contains(&stage.messages)
+            && (1..=LONGEST_NS).contains(&stage.period_ns)
+            && (1..=stage.period_ns).contains(&stage.capacity_ns)
+            && budget.is_some_and(|budget| budget <= stage.capacity_ns)
+            && stage.buffer != 0;
+        let edges = self.writers(place).map(|from| (from, place));
+        let mut edges = edges.chain(self.readers(place).map(|to| (place, to)));
+        let has_buffers = edges.all(|edge| self.is_between(edge) || self.has_own(edge, buffers));
+        let problems = [
+            (
+                stage.from == 0 || writers == 0 || (readers == 0) != last,
+                Unfit::End(function),
+            ),
+            (stage.core != 0, Unfit::Core(function)),
+            (!numbers, Unfit::Numbers(function)),
+            (writers.max(readers) > ENDS, Unfit::Ends(function)),
+            (!has_buffers, Unfit::Buffer(function)),
+        ];
+        let found = problems.into_iter().find(|(wrong, _)| *wrong);
+        found.map_or(Ok(()), |(_, unfit)| Err(unfit))
+    }
+
+    /// All stages, in an order in which data flow.
+    #[must_use]
+    pub const fn stages(&self) -> &'b [Stage] {
+        self.stages
+    }
+
+    /// Those that are to run here, with their places.
+    pub fn here(&self) -> impl Iterator<Item = (usize, &'b Stage)> + use<'b> {
+        let all = self.stages.iter().enumerate();
+        all.filter(|(_, stage)| stage.is_here())
+    }
+
+    /// Kinds of the buffers between stages here.
+    pub fn between(&self) -> impl Iterator<Item = Kind> {
+        self.here().flat_map(move |(to, reader)| {
+            let writers = self
+                .writers(to)
+                .filter(move |&from| self.is_between((from, to)));
+            writers.map(|_| self.kind(reader))
+        })
+    }
+
+    /// Last stages that are to run here, by their places.
+    pub fn tails(&self) -> impl Iterator<Item = usize> {
+        let here = self.here().map(|(place, _)| place);
+        here.filter(|&place| self.readers(place).next().is_none())
+    }
+
+    /// Edges between stages here and elsewhere: the buffer of the channel, who writes, who reads.
+    pub fn across(&self) -> impl Iterator<Item = (usize, [usize; 2])> {
+        let all =
+            (0..self.stages.len()).flat_map(|to| self.writers(to).map(move |from| (from, to)));
+        all.filter_map(|(from, to)| Some((self.buffer((from, to))?, [from, to])))
+            .filter(|(_, [from, to])| self.is_here(*from) != self.is_here(*to))
+    }
+
+    fn kind(&self, reader: &Stage) -> Kind {
+        match self.pipe.fifo {
+            0 => Kind::Newest,
+            _ => Kind::Each(reader.buffer),
+        }
+    }
+
+    fn writers(&self, to: usize) -> impl Iterator<Item = usize> + use<'b> {
+        let from = self.stages.get(to).map(|reader| reader.from);
+        let before = self.stages.iter().enumerate().take(to);
+        let writers = before.filter(move |(_, writer)| writer.to != 0 && Some(writer.to) == from);
+        writers.map(|(place, _)| place)
+    }
+
+    fn readers(&self, from: usize) -> impl Iterator<Item = usize> + use<'b> {
+        let to = self.stages.get(from).map(|writer| writer.to);
+        let behind = self.stages.iter().enumerate().skip(from + 1);
+        let readers = behind.filter(move |(_, reader)| reader.from != 0 && Some(reader.from) == to);
+        readers.map(|(place, _)| place)
+    }
+
+    fn is_here(&self, place: usize) -> bool {
+        self.stages.get(place).is_some_and(Stage::is_here)
+    }
+
+    fn is_between(&self, (from, to): (usize, usize)) -> bool {
+        self.is_here(from) && self.is_here(to)
+    }
+
+    /// The buffer of an edge, if there is one crossing for it.
+    fn buffer(&self, (from, to): (usize, usize)) -> Option<usize> {
+        let is_it = |one: &&Crossing| (one.from as usize, one.to as usize) == (from, to);
+        let mut crossings = self.crossings.iter().filter(is_it);
+        let (only, more) = (crossings.next()?, crossings.next());
+        buffer_of(only).filter(|_| more.is_none())
+    }
+
+    /// Whether an edge has a buffer that the channel has, that is no other edge's, and that has room for what may wait.
+    fn has_own(&self, edge: (usize, usize), buffers: usize) -> bool {
+        let Some(own) = self.buffer(edge).filter(|&own| own < buffers) else {
+            return false;
+        };
+        let reader = self.stages.get(edge.1);
+        let waits = reader.is_some_and(|one| self.pipe.fifo == 0 || one.buffer <= PLACES);
+        let mut all = self.crossings.iter().filter_map(buffer_of);
+        waits && all.by_ref().filter(|&other| other == own).count() == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{MESSAGE_BYTES, Packed, Request, buffer_name};
+    use bulkhead_abi::name_field;
+    use bulkhead_abi::pipe::NONE;
+    use zerocopy::IntoBytes;
+
+    const BUFFERS: usize = 8;
+
+    fn stage(function: &str, [from, to]: [u32; 2], core: u32) -> Stage {
+        Stage {
+            function: name_field(function),
+            from,
+            to,
+            core,
+            messages: 2,
+            buffer: 3,
+            wcet_ns: 100,
+            capacity_ns: 200,
+            period_ns: 10_000,
+            ..Stage::default()
+        }
+    }
+
+    fn crossing([from, to]: [u32; 2], buffer: usize) -> Crossing {
+        Crossing {
+            channel: buffer_name(buffer),
+            from,
+            to,
+        }
+    }
+
+    /// `sample | (filter | mix) | emit`, the middle here.
+    fn flow() -> (Pipe, Vec<Stage>, Vec<Crossing>) {
+        let stages = vec![
+            stage("sample", [0, 1], NONE),
+            stage("filter", [1, 2], 0),
+            stage("mix", [2, 3], 0),
+            stage("emit", [3, 4], NONE),
+        ];
+        let pipe = Pipe {
+            name: name_field("extra"),
+            stages: 4,
+            fifo: 1,
+            ..Pipe::default()
+        };
+        (pipe, stages, vec![crossing([0, 1], 4), crossing([2, 3], 7)])
+    }
+
+    /// Behind the head of its request, where it is aligned.
+    fn packed((pipe, stages, crossings): &(Pipe, Vec<Stage>, Vec<Crossing>)) -> Vec<u64> {
+        let stages = stages.iter().copied();
+        let crossings = crossings.iter().copied();
+        let packed = Packed::run(1, pipe, stages, crossings, core::iter::empty());
+        let bytes = &packed.message()[size_of::<Request>()..];
+        let words = bytes.chunks_exact(8);
+        words
+            .map(|word| u64::from_ne_bytes(word.try_into().expect("a word")))
+            .collect()
+    }
+
+    fn why(flow: &(Pipe, Vec<Stage>, Vec<Crossing>)) -> Unfit {
+        let words = packed(flow);
+        let read = Wanted::read(words.as_bytes(), BUFFERS);
+        read.map(|_| ()).expect_err("unfit")
+    }
+
+    #[test]
+    fn what_lies_between_stages_of_who_asks_is_run() {
+        let words = packed(&flow());
+        let wanted = Wanted::read(words.as_bytes(), BUFFERS).expect("fits");
+        let here: Vec<_> = wanted.here().map(|(place, _)| place).collect();
+        assert_eq!(here, [1, 2]);
+        assert_eq!(wanted.between().collect::<Vec<_>>(), [Kind::Each(3)]);
+        let across: Vec<_> = wanted.across().collect();
+        assert_eq!(across, [(4, [0, 1]), (7, [2, 3])]);
+    }
+
+    #[test]
+    fn what_ends_here_is_run() {
+        let (mut pipe, mut stages, mut crossings) = flow();
+        assert_eq!(wanted_tails(&(pipe, stages.clone(), crossings.clone())), []);
+        stages.pop();
+        crossings.pop();
+        pipe.stages = 3;
+        assert_eq!(wanted_tails(&(pipe, stages, crossings)), [2]);
+    }
+
+    fn wanted_tails(flow: &(Pipe, Vec<Stage>, Vec<Crossing>)) -> Vec<usize> {
+        let words = packed(flow);
+        let wanted = Wanted::read(words.as_bytes(), BUFFERS).expect("fits");
+        wanted.tails().collect()
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        let named = |wrong: fn([u8; NAME_LEN]) -> Unfit| wrong(name_field("filter"));
+        type Change = fn(&mut (Pipe, Vec<Stage>, Vec<Crossing>));
+        let cases: [(Change, Unfit); 16] = [
+            (|all| all.0.stages = 3, Unfit::NoPipe),
+            (|all| all.0.fifo = 2, Unfit::NoPipe),
+            (
+                |all| all.1.iter_mut().for_each(|one| one.core = NONE),
+                Unfit::NoPipe,
+            ),
+            (|all| all.1[1].from = 0, named(Unfit::End)),
+            (|all| all.1[1].to = 4, Unfit::End(name_field("mix"))),
+            (|all| all.1[1].to = 9, named(Unfit::End)),
+            (|all| all.1[1].core = 1, named(Unfit::Core)),
+            (|all| all.1[1].messages = 0, named(Unfit::Numbers)),
+            (|all| all.1[1].messages = 17, named(Unfit::Numbers)),
+            (|all| all.1[1].period_ns = u64::MAX, named(Unfit::Numbers)),
+            (|all| all.1[1].capacity_ns = 10_001, named(Unfit::Numbers)),
+            (|all| all.1[1].wcet_ns = 101, named(Unfit::Numbers)),
+            (
+                |all| all.2[0] = crossing([0, 1], BUFFERS),
+                named(Unfit::Buffer),
+            ),
+            (|all| all.2[0] = crossing([0, 1], 7), named(Unfit::Buffer)),
+            (|all| all.1[1].buffer = PLACES + 1, named(Unfit::Buffer)),
+            (|all| _ = all.2.remove(0), named(Unfit::Buffer)),
+        ];
+        for (index, (change, expected)) in cases.into_iter().enumerate() {
+            let mut flow = flow();
+            change(&mut flow);
+            let found = why(&flow);
+            assert_eq!(found, expected, "case {index}");
+            assert!(found.to_string().len() > 10);
+        }
+        let mut wide = flow();
+        for _ in 0..4 {
+            wide.1.insert(0, stage("sample", [5, 1], NONE));
+        }
+        wide.0.stages = 8;
+        assert_eq!(why(&wide), named(Unfit::Ends));
+        assert_eq!(Wanted::read(&[], BUFFERS).map(|_| ()), Err(Unfit::NoPipe));
+    }
+
+    /// Whatever words stand there, they are refused, or all that they say holds.
+    #[test]
+    fn no_words_are_too_odd() {
+        let mut seed = 1u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            seed >> 33
+        };
+        let (mut fit, whole) = (0, packed(&flow()));
+        for _ in 0..20_000 {
+            let mut words = whole.clone();
+            for _ in 0..=random() % 3 {
+                let at = random() as usize % words.len();
+                let byte = random() % 8 * 8;
+                words[at] = match random() % 3 {
+                    0 => words[at] ^ 1 << (random() % 64),
+                    1 => words[at] & !(0xff << byte) | (random() % 10) << byte,
+                    _ => [0, u64::MAX, u64::from(NONE), 1 << 63][random() as usize % 4],
+                };
+            }
+            words.truncate(words.len() - (random() % 20 / 19) as usize);
+            let Ok(wanted) = Wanted::read(words.as_bytes(), BUFFERS) else {
+                continue;
+            };
+            fit += 1;
+            assert!(wanted.stages().len() <= MAX_STAGES);
+            let mut buffers: Vec<_> = wanted.across().map(|(buffer, _)| buffer).collect();
+            assert!(buffers.iter().all(|&buffer| buffer < BUFFERS));
+            buffers.sort_unstable();
+            buffers.dedup();
+            assert_eq!(buffers.len(), wanted.across().count());
+            for (place, stage) in wanted.here() {
+                assert!(stage.capacity_ns <= stage.period_ns && stage.period_ns <= LONGEST_NS);
+                let ends = wanted.across().map(|(_, edge)| edge);
+                let ends = ends.filter(|edge| edge.contains(&place)).count();
+                let inside = usize::from(wanted.tails().any(|tail| tail == place))
+                    + wanted
+                        .readers(place)
+                        .filter(|&to| wanted.is_here(to))
+                        .count();
+                assert!(ends + inside > 0);
+            }
+        }
+        assert!((100..20_000).contains(&fit), "{fit}");
+        assert!(size_of_val(whole.as_slice()) < MESSAGE_BYTES);
+    }
+}

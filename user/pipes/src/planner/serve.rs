@@ -1,0 +1,489 @@
+//! Stages that another partition asks for: taken, refused, ended
+//!
+//! Who asks has solved them and counts what they take here; that it is right about that is not believed. Every word is looked at
+//! before it is used (`bulkhead_stages::wanted`); threads, memory, the core with every decision counted, and what is promised of pipes that are wholly here,
+//! are looked at as for a flow that is typed, before anything is touched. Who asked and starts anew has forgotten all of it, so all of
+//! it ends, and no buffer is used again before that.
+
+mod why;
+
+use super::change::{Settings, tell, until};
+use super::{Planner, Told, promise};
+use crate::memory::{self, Lines};
+use crate::seats::{self, Budgets};
+use crate::stage::{self, STAGES, is_vacant};
+use crate::table::{self, Entry, PIPES};
+use crate::through::{Across, Place, Whom};
+use crate::{CORE, ends, say, serving, watch};
+use bulkhead_abi::name_text;
+use bulkhead_abi::pipe::{NONE, Stage};
+use bulkhead_analysis::Reservation;
+use bulkhead_component::clock::{self, ticks};
+use bulkhead_flows::command::is_name;
+use bulkhead_flows::propose::{self, Promise};
+use bulkhead_slite::Mutex;
+use bulkhead_stages::request::{self, Answer, Answerer, CROSSINGS, MESSAGE_BYTES, Request, Verb};
+use bulkhead_stages::wanted::{Unfit, Wanted};
+use core::sync::atomic::Ordering::Relaxed;
+use why::{Text, Why};
+
+/// A thread that has no stage rests long before this: it may not have run at all since the partition began. Who asks waits for longer.
+const REST_NS: u64 = 500_000_000;
+/// What went into a pipe comes out of it within this, beside its periods; nobody is waited for longer than the other.
+const END_NS: u64 = 1_000_000_000;
+const LONGEST_NS: u64 = 60_000_000_000;
+
+/// Who asks, and what it has here.
+pub(super) struct Server {
+    place: Place,
+    answerer: Answerer,
+    /// Its start that is known.
+    epoch: u32,
+    /// What a former start left may lie in the buffers.
+    unclean: bool,
+    /// What is to be answered once its stages have ended.
+    due: Option<Due>,
+    /// The pipe of each buffer, counted from 1; 0: nobody's.
+    owners: [u8; CROSSINGS],
+}
+
+/// Stages that are to end.
+#[derive(Clone, Copy)]
+struct Due {
+    id: u64,
+    /// As often as the end of a task went into the pipe.
+    ends: u64,
+    /// By then all of it has come out.
+    until: u64,
+}
+
+/// What is promised of pipes that end here, until it can be said.
+static PENDING: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+
+/// A request, where it is aligned.
+#[repr(C, align(8))]
+struct Message([u8; MESSAGE_BYTES]);
+
+/// What is certain to fit.
+struct Plan {
+    number: usize,
+    /// Numbers of its stages.
+    seats: [usize; STAGES],
+    /// Of pipes that are wholly here.
+    promises: [Option<Promise>; PIPES],
+}
+
+impl Server {
+    pub(super) fn new(place: Place) -> Option<Self> {
+        let epoch = place.link.read().epoch;
+        serving::set_epoch(epoch);
+        Some(Self {
+            place,
+            answerer: Answerer::attach(place.region)?,
+            epoch,
+            unclean: false,
+            due: None,
+            owners: [0; CROSSINGS],
+        })
+    }
+
+    /// Nobody here has a buffer any more, and the other one has none before it is answered.
+    fn clean(&mut self) {
+        if core::mem::take(&mut self.unclean) {
+            let buffers =
+                (0..self.place.buffers).map(|one| request::buffer(self.place.region, one));
+            buffers.flatten().for_each(|region| region.clear());
+        }
+    }
+
+    fn answer(&mut self, id: u64, refused: Option<&str>) {
+        let answer = Answer {
+            id,
+            refused: refused.is_some().into(),
+            reserved: 0,
+        };
+        self.answerer.answer(&answer, refused.unwrap_or_default());
+    }
+
+    fn release(&mut self, pipe: usize) {
+        let own = |owner: &&mut u8| usize::from(**owner) == pipe + 1;
+        self.owners
+            .iter_mut()
+            .filter(own)
+            .for_each(|owner| *owner = 0);
+    }
+}
+
+/// Whether as many ends of tasks came to the last stages here.
+fn is_over(pipe: &Entry, ends: u64) -> bool {
+    let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
+    let mut tails = pipe.here().filter(|(_, stage)| !is_read(stage.to));
+    tails.all(|(number, _)| stage::shared(number).ended.load(Relaxed) >= ends)
+}
+
+/// Has the recorder say what is promised of pipes that end here, each once no former one of its name can say anything any more.
+fn announce() {
+    for (number, pipe) in table::all() {
+        let former = |(_, other): (usize, Entry)| {
+            other.generation < pipe.generation && other.pipe.name == pipe.pipe.name
+        };
+        let Some(place) = PENDING.get(number).filter(|_| !table::all().any(former)) else {
+            continue;
+        };
+        if let Ok(Some(told)) = place.with(&CORE.threads, Option::take) {
+            tell(number, &told);
+        }
+    }
+}
+
+impl Planner {
+    /// Looks after what the other partition asks for, once. Does not wait for stages to end: that is looked after again. Not inlined: the
+    /// stack that it takes is not there beside what solving takes.
+    #[inline(never)]
+    pub(super) fn serve(&mut self) {
+        self.notice_start();
+        self.end_what_is_over();
+        self.collect();
+        announce();
+        let ends =
+            table::all().any(|(number, _)| serving::is_asked(number) && stage::is_retired(number));
+        let Some(server) = self.server.as_mut().filter(|_| !ends) else {
+            return;
+        };
+        server.clean();
+        if let Some(due) = server.due {
+            let mut all = table::all().filter(|(number, _)| serving::is_asked(*number));
+            if all.any(|(number, _)| self.ids.get(number) == Some(&due.id)) {
+                return;
+            }
+            server.due = None;
+            server.answer(due.id, None);
+        }
+        let mut message = Message([0; MESSAGE_BYTES]);
+        let Some((request, length)) = server.answerer.take(&mut message.0) else {
+            return;
+        };
+        let bytes = message.0.get(size_of::<Request>()..length);
+        match Verb::of(request.verb) {
+            Some(Verb::Run) => self.run_asked(request.id, bytes.unwrap_or_default()),
+            Some(Verb::End) => {
+                let until = clock::now().saturating_add(self.patience(request.id));
+                if let Some(server) = &mut self.server {
+                    server.due = Some(Due {
+                        id: request.id,
+                        ends: request.ends.into(),
+                        until,
+                    });
+                }
+                self.end_what_is_over();
+            }
+            None => server.answer(request.id, Some("it asks for what is not known here")),
+        }
+    }
+
+    /// Who asked and starts anew knows of nothing that it asked for.
+    fn notice_start(&mut self) {
+        let Some(server) = &mut self.server else {
+            return;
+        };
+        let epoch = server.place.link.read().epoch;
+        if core::mem::replace(&mut server.epoch, epoch) == epoch {
+            return;
+        }
+        server.unclean = true;
+        serving::set_epoch(epoch);
+        let count = self.retire_asked(|_| true);
+        if count > 0 {
+            say!(
+                "{} started anew: {count} stages of flows that were typed there end",
+                self.who()
+            );
+        }
+    }
+
+    /// Ticks within which all that went into a pipe has come out: two of each stage's periods for each message that may wait there.
+    fn patience(&self, id: u64) -> u64 {
+        let asked = |number: usize| serving::is_asked(number) && self.ids.get(number) == Some(&id);
+        let pipes = table::all().filter(|(number, _)| asked(*number));
+        let periods = pipes.map(|(_, pipe)| {
+            let each = pipe.here().map(|(_, stage)| {
+                let messages = u64::from(stage.buffer).saturating_add(1);
+                stage.period_ns.saturating_mul(2).saturating_mul(messages)
+            });
+            each.fold(0, u64::saturating_add)
+        });
+        ticks(periods.fold(END_NS, u64::saturating_add).min(LONGEST_NS))
+    }
+
+    /// Has those stages end that are to, and through which nothing comes any more: as many ends of tasks came out as went in.
+    fn end_what_is_over(&self) {
+        let Some(Due { id, ends, until }) = self.server.as_ref().and_then(|server| server.due)
+        else {
+            return;
+        };
+        let late = clock::now() > until;
+        let of_pipe = |number| self.ids.get(number) == Some(&id);
+        for (number, pipe) in table::all().filter(|(number, _)| serving::is_asked(*number)) {
+            if of_pipe(number) && !stage::is_retired(number) && (late || is_over(&pipe, ends)) {
+                stage::stop(number, &pipe);
+                stage::retire(number, &pipe);
+            }
+        }
+    }
+
+    /// Has stages that were asked for by these numbers end; how many.
+    fn retire_asked(&self, which: impl Fn(u64) -> bool) -> usize {
+        let mut count = 0;
+        for (number, pipe) in table::all().filter(|(number, _)| serving::is_asked(*number)) {
+            if self.ids.get(number).is_some_and(|id| which(*id)) {
+                count += pipe.here().count();
+                stage::stop(number, &pipe);
+                stage::retire(number, &pipe);
+            }
+        }
+        count
+    }
+
+    /// Takes back what those had whose stages have ended.
+    fn collect(&mut self) {
+        for (number, pipe) in table::all() {
+            let ended = serving::is_asked(number) && stage::is_retired(number);
+            let rests = || pipe.here().all(|(stage, _)| is_vacant(stage));
+            if ended && rests() && watch::is_drained(&pipe) {
+                memory::release(number);
+                table::set(number, None);
+                serving::set_asked(number, false);
+                if let Some(server) = &mut self.server {
+                    server.release(number);
+                }
+            }
+        }
+    }
+
+    /// Who asks.
+    pub(super) fn who(&self) -> &str {
+        serving::who(self.known.packed()).unwrap_or("?")
+    }
+
+    fn run_asked(&mut self, id: u64, bytes: &[u8]) {
+        let buffers = self.server.as_ref().map_or(0, |one| one.place.buffers);
+        let done = Wanted::read(bytes, buffers).map_err(Why::Unfit);
+        let done = done.and_then(|wanted| {
+            let plan = self.plan_asked(&wanted)?;
+            self.start_asked(id, &wanted, &plan)?;
+            let ends = wanted.tails().next().is_some();
+            let told = ends.then(|| Told::new(request::promised(bytes)));
+            if let Some(place) = PENDING.get(plan.number) {
+                let _kept = place.with(&CORE.threads, |place| *place = told);
+            }
+            Ok(())
+        });
+        announce();
+        let who = serving::who(self.known.packed()).unwrap_or("?");
+        let refused = done.err().map(|why| self.text_of(&why));
+        match &refused {
+            None => say!("stages run that were typed in {who}"),
+            Some(text) => say!(
+                "stages that were typed in {who} are refused: {}",
+                text.text()
+            ),
+        }
+        if let Some(server) = &mut self.server {
+            server.answer(id, refused.as_ref().map(Text::text));
+        }
+    }
+
+    /// What it takes, if all of it fits.
+    fn plan_asked(&self, wanted: &Wanted<'_>) -> Result<Plan, Why> {
+        let name = name_text(&wanted.pipe.name);
+        if !is_name(name) {
+            return Err(Why::Name);
+        }
+        let mut others = table::all().filter(|(number, _)| !serving::is_asked(*number));
+        if others.any(|(_, pipe)| pipe.name() == name) {
+            return Err(Why::Named);
+        }
+        let number = (0..PIPES).find(|&number| table::get(number).is_none());
+        let number = number.ok_or(Why::Pipes)?;
+        for (_, stage) in wanted.here() {
+            self.become_own(stage)?;
+        }
+        let owners = |buffer: usize| self.server.as_ref()?.owners.get(buffer).copied();
+        if wanted.across().any(|(buffer, _)| owners(buffer) != Some(0)) {
+            return Err(Why::Taken);
+        }
+        let seats = Self::seats(wanted)?;
+        let sizes = || {
+            let bytes = wanted.between().map(|kind| kind.bytes());
+            bytes.map(|bytes| bytes.unwrap_or(usize::MAX >> 8).next_multiple_of(64))
+        };
+        memory::fits(Lines::now(), self.buffers, number, sizes)
+            .map_err(|[wanted, free]| Why::Buffers { wanted, free })?;
+        let promises = self.judge_own(wanted)?;
+        let mut budgets: Budgets = seats::budgets(None);
+        for (place, stage) in wanted.here() {
+            let seat = seats.get(place).copied().unwrap_or(STAGES);
+            seats::seat(&mut budgets, seat, &self.become_own(stage)?);
+        }
+        seats::admit(&self.timing, &budgets).map_err(Why::Core)?;
+        Ok(Plan {
+            number,
+            seats,
+            promises,
+        })
+    }
+
+    /// A thread for each stage here; to those that are elsewhere, first, numbers that have none.
+    fn seats(wanted: &Wanted<'_>) -> Result<[usize; STAGES], Why> {
+        let count = wanted.here().count();
+        let free = seats::free(None).count();
+        let (mut here, mut elsewhere) = (
+            seats::free(None),
+            seats::without_thread().chain(seats::free(None).skip(count)),
+        );
+        let mut seats = [0; STAGES];
+        for (place, stage) in seats.iter_mut().zip(wanted.stages()) {
+            let found = match stage.is_here() {
+                true => here.next(),
+                false => elsewhere.next(),
+            };
+            *place = found.ok_or(Why::Stages {
+                wanted: count,
+                free,
+            })?;
+        }
+        Ok(seats)
+    }
+
+    /// A stage as who runs it knows it: what the function needs is known here, and not believed.
+    fn become_own(&self, stage: &Stage) -> Result<Stage, Why> {
+        let elsewhere = Stage {
+            function: stage.function,
+            core: NONE,
+            vcpu: NONE,
+            io: NONE,
+            scatter: [NONE; 2],
+            from: stage.from,
+            to: stage.to,
+            messages: stage.messages,
+            buffer: stage.buffer,
+            ..Stage::default()
+        };
+        if !stage.is_here() {
+            return Ok(elsewhere);
+        }
+        let name = stage.function;
+        let packed = self.known.packed();
+        let own = ends::own(*packed);
+        let mut functions = packed.functions.iter();
+        let function = functions.find(|one| one.function == name && own(one));
+        let function = function.filter(|_| self.common.has(name_text(&name)));
+        let function = function.ok_or(Why::Function(name))?;
+        if function.endpoint != 0 {
+            return Err(Why::Endpoint(name));
+        }
+        let budget = function.wcet_ns.saturating_mul(stage.messages.into());
+        if budget > stage.capacity_ns {
+            return Err(Why::Unfit(Unfit::Numbers(name)));
+        }
+        Ok(Stage {
+            core: stage.core,
+            sink: function.sink,
+            on_overrun: function.on_overrun,
+            identifiers: function.identifiers,
+            wcet_ns: function.wcet_ns,
+            capacity_ns: stage.capacity_ns,
+            period_ns: stage.period_ns,
+            ..elsewhere
+        })
+    }
+
+    /// What is promised of pipes that are wholly here, beside all that was asked for and these: who asks judges all others.
+    fn judge_own(&self, wanted: &Wanted<'_>) -> Result<[Option<Promise>; PIPES], Why> {
+        let mut asked = [None; STAGES];
+        let there = table::all().filter(|(number, _)| serving::is_asked(*number));
+        let mut places = asked.iter_mut();
+        for (_, pipe) in there {
+            for ((_, stage), place) in pipe.here().zip(&mut places) {
+                *place = Reservation::new(stage.capacity_ns, stage.period_ns);
+            }
+        }
+        for ((_, stage), place) in wanted.here().zip(places) {
+            *place = Reservation::new(stage.capacity_ns, stage.period_ns);
+        }
+        let settings = Settings::but(None);
+        let is_own = |index: usize| {
+            let number = settings.pipe(index);
+            let pipe = number.and_then(table::get);
+            pipe.is_some_and(|pipe| pipe.here().count() == pipe.stages().count())
+        };
+        let mut promises = [const { None }; PIPES];
+        let judged = self.standing(&settings, None, |standing| {
+            let asked = asked.iter().flatten().copied();
+            propose::judge_beside(&self.known, standing, is_own, asked, |index, promise| {
+                let number = settings.pipe(index).unwrap_or(PIPES);
+                if let Some(place) = promises.get_mut(number) {
+                    *place = Some(*promise);
+                }
+            })
+        });
+        judged.map_err(Why::Refused)?;
+        Ok(promises)
+    }
+
+    fn start_asked(&mut self, id: u64, wanted: &Wanted<'_>, plan: &Plan) -> Result<(), Why> {
+        self.pipes += 1;
+        let stages = wanted.stages().iter();
+        let heads = stages.clone().enumerate();
+        let heads = heads.filter(|(_, stage)| stage.from == 0);
+        let heads = heads.map(|(place, _)| place);
+        let entry = Entry::new(*wanted.pipe, plan.seats, heads, self.pipes);
+        for (number, stage) in entry.numbers().zip(stages) {
+            let own = self.become_own(stage)?;
+            stage::shared(number).become_stage(own);
+            if own.is_here() && !until(REST_NS, || seats::give(number, &own)) {
+                return Err(Why::Restless);
+            }
+        }
+        serving::set_asked(plan.number, true);
+        table::set(plan.number, Some(entry));
+        if let Some(place) = self.ids.get_mut(plan.number) {
+            *place = id;
+        }
+        let across = self.take_buffers(wanted, plan.number);
+        let across = across.into_iter().flatten();
+        if stage::connected(&self.common, plan.number, &entry, across).is_err() {
+            table::set(plan.number, None);
+            serving::set_asked(plan.number, false);
+            memory::release(plan.number);
+            if let Some(server) = &mut self.server {
+                server.release(plan.number);
+            }
+            return Err(Why::Failed);
+        }
+        promise(&plan.promises);
+        stage::begin(plan.number, &entry);
+        Ok(())
+    }
+
+    /// The buffers of the channel become the pipe's.
+    fn take_buffers(&mut self, wanted: &Wanted<'_>, pipe: usize) -> [Option<Across>; CROSSINGS] {
+        let mut all = [None; CROSSINGS];
+        let Some(server) = &mut self.server else {
+            return all;
+        };
+        for ((buffer, [from, to]), place) in wanted.across().zip(&mut all) {
+            if let Some(owner) = server.owners.get_mut(buffer) {
+                *owner = pipe as u8 + 1;
+            }
+            *place = request::buffer(server.place.region, buffer).map(|region| Across {
+                from,
+                to,
+                region,
+                link: server.place.link,
+                whom: Whom::Asks,
+            });
+        }
+        all
+    }
+}

@@ -1,0 +1,52 @@
+//! Stages that another partition asks for: of flows that are typed there
+//!
+//! What of it the planner keeps for others to see: which pipes of the table are the other one's, and whether that one runs as it did when it
+//! asked for them. Such a pipe neither begins nor ends here, and lasts as long as its asker says.
+
+use crate::through::{self, Place};
+use bulkhead_abi::repository::Repository;
+use bulkhead_abi::status::{LinkState, State};
+use bulkhead_component::Own;
+use bulkhead_guest::Link;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Pipes of the table that were asked for, by bit.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+/// The start of the other partition that asked for them.
+static EPOCH: AtomicU64 = AtomicU64::new(0);
+
+/// The channel over which another partition asks, if one does and this component has it.
+pub(crate) fn place(own: &Own, repository: &Repository<'_>) -> Option<Place> {
+    through::place(own, repository.serves.first()?)
+}
+
+/// Whether a pipe was asked for.
+pub(crate) fn is_asked(pipe: usize) -> bool {
+    ASKED.load(Relaxed) >> pipe & 1 != 0
+}
+
+/// A pipe of that number was asked for, or is not there any more.
+pub(crate) fn set_asked(pipe: usize, asked: bool) {
+    match asked {
+        true => ASKED.fetch_or(1 << pipe, Relaxed),
+        false => ASKED.fetch_and(!(1 << pipe), Relaxed),
+    };
+}
+
+/// It is that start of the other one whose requests are obeyed.
+pub(crate) fn set_epoch(epoch: u32) {
+    EPOCH.store(epoch.into(), Relaxed);
+}
+
+/// Whether the other partition is there as it was when it asked.
+pub(crate) fn is_as_it_asked(link: &Link) -> bool {
+    let LinkState { state, epoch } = link.read();
+    state == State::Up && u64::from(epoch) == EPOCH.load(Relaxed)
+}
+
+/// The name of the partition whose flows may have stages here, if there is one.
+pub(crate) fn who<'b>(repository: &Repository<'b>) -> Option<&'b str> {
+    let asks = repository.serves.first()?;
+    Some(through::name_of(repository, asks.space))
+}
