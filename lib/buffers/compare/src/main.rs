@@ -45,11 +45,11 @@ fn size<const BYTES: usize>(bound: Option<f64>, rows: &mut Vec<Value>) {
     };
     rows.push(row(
         &format!("four-slot write + read, {BYTES} B"),
-        &[("cycles", *four_slot)],
+        &[("bulkhead", *four_slot)],
         bound,
     ));
     let fastest = others.iter().copied().fold(f64::INFINITY, f64::min);
-    let mut figures = vec![("cycles", *ring)];
+    let mut figures = vec![("bulkhead", *ring)];
     figures.extend(
         peers
             .iter()
