@@ -364,8 +364,18 @@ impl Answerer {
         request
     }
 
+    /// Answers a request: it is done, or refused, and why.
+    pub fn settle(&mut self, id: u64, refused: Option<&str>) {
+        let answer = Answer {
+            id,
+            refused: refused.is_some().into(),
+            reserved: 0,
+        };
+        self.answer(&answer, refused.unwrap_or_default());
+    }
+
     /// Answers; whether who asked waits for one.
-    pub fn answer(&mut self, answer: &Answer, text: &str) -> bool {
+    fn answer(&mut self, answer: &Answer, text: &str) -> bool {
         let mut bytes = [0; size_of::<Answer>() + TEXT_BYTES];
         let all = answer.as_bytes().iter().chain(text.as_bytes());
         let mut length = 0;

@@ -13,7 +13,7 @@ use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{Channel, Error, Kind, Partition, Peer, Trace, ticks};
 use bulkhead_stages::request::{
-    Answer, Answerer, MESSAGE_BYTES, Promised, Request, Verb, buffer, promised,
+    Answerer, MESSAGE_BYTES, Promised, Request, Verb, buffer, promised,
 };
 use std::sync::atomic::Ordering::Acquire;
 use std::sync::mpsc::SyncSender;
@@ -189,7 +189,7 @@ impl Asked {
         if self.ending.is_empty()
             && let Some(due) = self.due.take_if(is_over)
         {
-            self.answer(due.id, None);
+            self.answerer.settle(due.id, None);
         }
         if !self.ending.is_empty() {
             return None;
@@ -207,7 +207,7 @@ impl Asked {
                     _ => None,
                 };
                 self.announce(trace);
-                self.answer(request.id, why);
+                self.answerer.settle(request.id, why);
                 Some(told)
             }
             Some(Verb::End) => {
@@ -219,7 +219,8 @@ impl Asked {
                 None
             }
             None => {
-                self.answer(request.id, Some("it asks for what is not known here"));
+                self.answerer
+                    .settle(request.id, Some("it asks for what is not known here"));
                 None
             }
         }
@@ -239,15 +240,6 @@ impl Asked {
             let late = Instant::now() > until;
             self.end(|flow| flow.id == id && (late || flow.is_over(ends)));
         }
-    }
-
-    fn answer(&mut self, id: u64, refused: Option<&str>) {
-        let answer = Answer {
-            id,
-            refused: refused.is_some().into(),
-            reserved: 0,
-        };
-        self.answerer.answer(&answer, refused.unwrap_or_default());
     }
 
     fn end(&mut self, which: impl Fn(&Flow) -> bool) {

@@ -124,45 +124,38 @@ impl Described<'_> {
         latency: &At<u64>,
         first_core: usize,
     ) -> usize {
-        let name = At {
-            value: path.to_owned(),
-            span: endpoint.name.span.clone(),
-        };
-        for what in [What::Core, What::Io, What::Device] {
-            self.pipes.names[what as usize].push(name.clone());
-        }
-        self.pipes.cores.push(Policy::Edf);
-        self.pipes.spaces.push(first_core);
-        self.pipes.ios.push(Io {
-            core: self.pipes.cores.len() - 1,
-            wcet: latency.value,
-            percent: 100,
-            sharers: 1,
-        });
-        self.pipes.devices.push(Device {
-            io: self.pipes.ios.len() - 1,
-            main: None,
-            sharers: 1,
-            distance: endpoint.distance.given().map(|at| at.value),
-        });
-        self.pipes.devices.len() - 1
+        let distance = endpoint.distance.given().map(|at| at.value);
+        self.alone(path, &endpoint.name, first_core, (latency.value, distance))
     }
 
     /// What comes from beyond the machine, as a device pipe: who brings it is in an address space of its own, so that who reads it looks
     /// by the clock, as at what another partition writes. A message is there when it is put in, after nothing that counts.
     pub(super) fn beyond(&mut self, path: &str, import: &ImportDraft) -> usize {
+        let distance = import.distance.given().map(|at| at.value);
+        let space = self.pipes.cores.len();
+        self.alone(path, &import.name, space, (1, distance))
+    }
+
+    /// A device pipe with a core of its own in an address space, on which one I/O VCPU takes so long for a message.
+    fn alone(
+        &mut self,
+        path: &str,
+        name: &At<String>,
+        space: usize,
+        (wcet, distance): (u64, Option<u64>),
+    ) -> usize {
         let name = At {
             value: path.to_owned(),
-            span: import.name.span.clone(),
+            span: name.span.clone(),
         };
         for what in [What::Core, What::Io, What::Device] {
             self.pipes.names[what as usize].push(name.clone());
         }
-        self.pipes.spaces.push(self.pipes.cores.len());
         self.pipes.cores.push(Policy::Edf);
+        self.pipes.spaces.push(space);
         self.pipes.ios.push(Io {
             core: self.pipes.cores.len() - 1,
-            wcet: 1,
+            wcet,
             percent: 100,
             sharers: 1,
         });
@@ -170,7 +163,7 @@ impl Described<'_> {
             io: self.pipes.ios.len() - 1,
             main: None,
             sharers: 1,
-            distance: import.distance.given().map(|at| at.value),
+            distance,
         });
         self.pipes.devices.len() - 1
     }

@@ -22,7 +22,7 @@ use bulkhead_component::clock::{self, ticks};
 use bulkhead_flows::command::is_name;
 use bulkhead_flows::propose::{self, Promise};
 use bulkhead_slite::Mutex;
-use bulkhead_stages::request::{self, Answer, Answerer, CROSSINGS, MESSAGE_BYTES, Request, Verb};
+use bulkhead_stages::request::{self, Answerer, CROSSINGS, MESSAGE_BYTES, Request, Verb};
 use bulkhead_stages::wanted::{Unfit, Wanted};
 use core::sync::atomic::Ordering::Relaxed;
 use why::{Text, Why};
@@ -96,15 +96,6 @@ impl Server {
         }
     }
 
-    fn answer(&mut self, id: u64, refused: Option<&str>) {
-        let answer = Answer {
-            id,
-            refused: refused.is_some().into(),
-            reserved: 0,
-        };
-        self.answerer.answer(&answer, refused.unwrap_or_default());
-    }
-
     fn release(&mut self, pipe: usize) {
         let own = |owner: &&mut u8| usize::from(**owner) == pipe + 1;
         self.owners
@@ -157,7 +148,7 @@ impl Planner {
                 return;
             }
             server.due = None;
-            server.answer(due.id, None);
+            server.answerer.settle(due.id, None);
         }
         let mut message = Message([0; MESSAGE_BYTES]);
         let Some((request, length)) = server.answerer.take(&mut message.0) else {
@@ -177,7 +168,9 @@ impl Planner {
                 }
                 self.end_what_is_over();
             }
-            None => server.answer(request.id, Some("it asks for what is not known here")),
+            None => server
+                .answerer
+                .settle(request.id, Some("it asks for what is not known here")),
         }
     }
 
@@ -289,7 +282,7 @@ impl Planner {
             ),
         }
         if let Some(server) = &mut self.server {
-            server.answer(id, refused.as_ref().map(Text::text));
+            server.answerer.settle(id, refused.as_ref().map(Text::text));
         }
     }
 
