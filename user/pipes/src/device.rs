@@ -98,11 +98,12 @@ fn opened(first: &mut First, own: &Own, timing: &Timing) -> Result<(u32, u64), F
         "endpoints",
         "the component drives no device",
     ))?;
-    match card::station(timing) {
+    let station = card::station(timing);
+    match station {
         Some(station) => card::open(first, function, station)?,
         None => can::open(function)?,
     }
-    IS_CARD.store(card::station(timing).is_some(), Relaxed);
+    IS_CARD.store(station.is_some(), Relaxed);
     Ok((io, function.intid.into()))
 }
 

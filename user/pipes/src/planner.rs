@@ -10,6 +10,7 @@
 mod across;
 mod change;
 mod serve;
+mod stages;
 
 use crate::stage::Common;
 use crate::table::{self, Entry as Pipe, PIPES};

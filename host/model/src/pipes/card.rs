@@ -2,7 +2,7 @@
 //!
 //! Where an endpoint is written, those of the receiver; all others of a component say the card's own address, one for all of them.
 
-use super::described::local_name;
+use super::ends::is_written;
 use crate::document::At;
 use crate::draft::{ComponentDraft, EndpointDraft, PartitionDraft};
 use std::net::SocketAddrV4;
@@ -21,23 +21,6 @@ pub(crate) fn parse(text: &str) -> Option<SocketAddrV4> {
 /// The address of an endpoint, if it says one.
 pub(crate) fn address(endpoint: &EndpointDraft) -> Option<SocketAddrV4> {
     parse(&endpoint.address.given()?.value)
-}
-
-/// Whether a function of the partition writes the endpoint of that path.
-pub(crate) fn is_written(partition: &PartitionDraft, path: &str) -> bool {
-    is_named(partition, path, 1)
-}
-
-/// Whether one reads it.
-pub(crate) fn is_read(partition: &PartitionDraft, path: &str) -> bool {
-    is_named(partition, path, 0)
-}
-
-fn is_named(partition: &PartitionDraft, path: &str, end: usize) -> bool {
-    partition.functions.iter().any(|function| {
-        let named = function.ends()[end].given();
-        named.is_some_and(|named| local_name(&partition.name.value, &named.value) == path)
-    })
 }
 
 /// Endpoints of a component that say the address of its card.

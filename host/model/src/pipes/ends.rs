@@ -3,7 +3,7 @@
 //! In an rtos partition an endpoint stands at the component that drives the device, with the I/O VCPU that serves it. In Linux it stands
 //! at the partition, with a latency that is declared: what its kernel does between device and socket nobody analyses.
 
-use super::described::{Described, flows, parse};
+use super::described::{Described, flows, local_name, parse};
 use super::{Device, Io, What};
 use crate::bridge::AGENT;
 use crate::document::At;
@@ -216,6 +216,23 @@ pub(crate) fn endpoints(
     spaces.flat_map(|(space, ends)| {
         ends.iter()
             .map(move |end| (format!("{space}.{}", end.name.value), end))
+    })
+}
+
+/// Whether a function of the partition writes the endpoint of that path.
+pub(crate) fn is_written(partition: &PartitionDraft, path: &str) -> bool {
+    is_named(partition, path, 1)
+}
+
+/// Whether one reads it.
+pub(crate) fn is_read(partition: &PartitionDraft, path: &str) -> bool {
+    is_named(partition, path, 0)
+}
+
+fn is_named(partition: &PartitionDraft, path: &str, end: usize) -> bool {
+    partition.functions.iter().any(|function| {
+        let named = function.ends()[end].given();
+        named.is_some_and(|named| local_name(&partition.name.value, &named.value) == path)
     })
 }
 

@@ -2,7 +2,6 @@
 
 use super::across::Missing;
 use super::{ANNOUNCE, CHANGED, PROMISED, Planner, Text, Told};
-use crate::ends;
 use crate::memory::{self, Lines};
 use crate::seats::{self, Budgets};
 use crate::stage::{self, STAGES, is_vacant};
@@ -10,7 +9,7 @@ use crate::table::{self, Entry as Pipe, PIPES};
 use crate::through::COMING;
 use crate::watch::{self, PAUSE_NS};
 use crate::{CORE, device, say, serving, share};
-use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
+use bulkhead_abi::pipe::{NONE, Pipe as Described};
 use bulkhead_abi::repository::MAX_FLOW;
 use bulkhead_abi::{name_field, name_text};
 use bulkhead_analysis::admission;
@@ -274,51 +273,6 @@ impl Planner {
         let sizes = || sizes().chain(core::iter::repeat_n(each, gathered));
         let room = memory::fits(lines, self.buffers, number, sizes);
         room.map_err(|[wanted, free]| Refused::Buffers { wanted, free })
-    }
-
-    /// The stages as those who run them know them.
-    pub(super) fn stages<'s>(&'s self, solved: &'s Solved) -> impl Iterator<Item = Stage> + 's {
-        solved.stages().iter().filter_map(|stage| {
-            let packed = self.known.packed();
-            let function = packed.functions.get(stage.function)?;
-            let ends = ends::of(packed, function);
-            let mut served = ends.iter().flatten().map(|device| device.vcpu);
-            Some(Stage {
-                function: function.function,
-                source: function.source,
-                sink: function.sink,
-                fallback: Default::default(),
-                core: self.core_for(None, stage.function),
-                vcpu: NONE,
-                io: served.next().unwrap_or(NONE),
-                scatter: ends.map(|end| end.map_or(NONE, |device| device.scatter)),
-                from: stage.from.into(),
-                to: stage.to.into(),
-                messages: stage.messages as u32,
-                buffer: stage.buffer as u32,
-                on_overrun: function.on_overrun,
-                identifiers: function.identifiers,
-                addresses: function.addresses,
-                port: function.port,
-                distance_ns: match function.addresses {
-                    [0, _] => 0,
-                    _ => Self::distance(solved, ends[0]),
-                },
-                wcet_ns: function.wcet_ns,
-                capacity_ns: stage.capacity,
-                period_ns: stage.period,
-            })
-        })
-    }
-
-    /// The distance that is promised of what a stage reads over a network: its endpoint's, or as the pipe takes it.
-    fn distance(solved: &Solved, source: Option<&bulkhead_abi::repository::Device>) -> u64 {
-        let declared = source.map_or(0, |device| device.distance_ns);
-        match (solved.buffering, declared) {
-            (Buffering::FourSlot, _) => 0,
-            (Buffering::Fifo, 0) => solved.interval,
-            (Buffering::Fifo, declared) => declared,
-        }
     }
 
     fn start(&mut self, change: &Change<'_>, plan: &Plan) {

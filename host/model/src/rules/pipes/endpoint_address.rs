@@ -11,7 +11,7 @@ crate::rules::rule! {
     "an endpoint of a network card has an `address`, and the card has one",
     "What pipes send and receive over a network is a UDP datagram of 16 bytes, a message's two words. Where a stage writes, the address is the \
      receiver's; all other endpoints of the component say the card's own. Anybody on the wire may send to it: what comes closer together than the \
-     endpoint's `distance` is dropped, and the I/O VCPU's share is all that a flood takes.",
+     endpoint's `distance` to a lossless pipe is dropped, and the I/O VCPU's share is all that a flood takes.",
     check
 }
 

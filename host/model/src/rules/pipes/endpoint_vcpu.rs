@@ -3,8 +3,7 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, KindDraft, PartitionDraft};
-use crate::pipes::card;
-use crate::pipes::ends::{endpoints, is_io};
+use crate::pipes::ends::{endpoints, is_io, is_read};
 use crate::system::Span;
 use bulkhead_abi::pipe::MAX_SHARED;
 
@@ -31,7 +30,7 @@ pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'stati
     let mut servers = Vec::new();
     for (path, endpoint) in endpoints(partition) {
         if let Some(name) = endpoint.vcpu.given() {
-            if card::is_read(partition, &path) {
+            if is_read(partition, &path) {
                 found.extend(divided(&mut servers, &path, name));
             }
             let mut tasks = partition.tasks.iter();

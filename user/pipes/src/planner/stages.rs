@@ -1,0 +1,55 @@
+//! Stages of a flow that was solved, as those who run them know them
+
+use super::Planner;
+use crate::ends;
+use bulkhead_abi::pipe::{NONE, Stage};
+use bulkhead_abi::repository::Device;
+use bulkhead_flows::propose::Solved;
+use bulkhead_tpipe::language::Buffering;
+
+impl Planner {
+    /// All of them, in the order of the flow.
+    pub(super) fn stages<'s>(&'s self, solved: &'s Solved) -> impl Iterator<Item = Stage> + 's {
+        solved.stages().iter().filter_map(|stage| {
+            let packed = self.known.packed();
+            let function = packed.functions.get(stage.function)?;
+            let ends = ends::of(packed, function);
+            let mut served = ends.iter().flatten().map(|device| device.vcpu);
+            Some(Stage {
+                function: function.function,
+                source: function.source,
+                sink: function.sink,
+                fallback: Default::default(),
+                core: self.core_for(None, stage.function),
+                vcpu: NONE,
+                io: served.next().unwrap_or(NONE),
+                scatter: ends.map(|end| end.map_or(NONE, |device| device.scatter)),
+                from: stage.from.into(),
+                to: stage.to.into(),
+                messages: stage.messages as u32,
+                buffer: stage.buffer as u32,
+                on_overrun: function.on_overrun,
+                identifiers: function.identifiers,
+                addresses: function.addresses,
+                port: function.port,
+                distance_ns: match function.addresses {
+                    [0, _] => 0,
+                    _ => Self::distance(solved, ends[0]),
+                },
+                wcet_ns: function.wcet_ns,
+                capacity_ns: stage.capacity,
+                period_ns: stage.period,
+            })
+        })
+    }
+
+    /// The distance that is promised of what a stage reads over a network: its endpoint's, or as the pipe takes it.
+    fn distance(solved: &Solved, source: Option<&Device>) -> u64 {
+        let declared = source.map_or(0, |device| device.distance_ns);
+        match (solved.buffering, declared) {
+            (Buffering::FourSlot, _) => 0,
+            (Buffering::Fifo, 0) => solved.interval,
+            (Buffering::Fifo, declared) => declared,
+        }
+    }
+}
