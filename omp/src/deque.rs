@@ -120,6 +120,12 @@ impl<T: Sync> Deque<T> {
         self.private.set(private);
     }
 
+    /// Whether they are.
+    #[inline]
+    pub(crate) fn is_private(&self) -> bool {
+        self.private.get()
+    }
+
     fn ring(&self, order: Ordering) -> Option<&'static Ring<T>> {
         // SAFETY: a published ring is never unmapped.
         unsafe { self.ring.load(order).as_ref() }

@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "turns the thread pointer into a reference")]
 
 mod search;
+mod throttle;
 
 use crate::arch;
 use crate::backend::{Backend, System};
@@ -28,14 +29,6 @@ use core::cell::Cell;
 use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
-
-/// Tasks that a worker may have queued before their creator has to wait for some of them.
-pub const QUEUE_LIMIT: usize = 256;
-/// Length of the queue at which a waiting creator goes on.
-const QUEUE_LOW: usize = QUEUE_LIMIT / 2;
-
-/// Tasks that are enough for all thieves.
-const QUEUE_PLENTY: usize = QUEUE_LIMIT / 4;
 
 /// What a worker does next.
 #[derive(Clone, Copy, Debug)]
@@ -411,24 +404,6 @@ impl Worker {
         System::light_fence();
         if self.team.get().has_sleepers() {
             self.team.get().wake_one();
-        }
-    }
-
-    /// Whether the creator of so many tasks should let some of them run. One creator at a time
-    /// steps aside.
-    #[inline]
-    pub fn is_flooded(&self) -> bool {
-        self.deque.is_longer_than(QUEUE_LIMIT) && self.held.is_empty() && self.deferred.is_empty()
-    }
-
-    /// Whether the current task's next child may as well run at once, on top of it: thieves have
-    /// enough to take, nobody waits for a lock that this stack holds, the stack has room, and it
-    /// is no thread's own, so that it can move if the child blocks.
-    #[inline]
-    pub fn has_plenty(&self) -> bool {
-        self.deque.is_longer_than(QUEUE_PLENTY) && {
-            let fiber = self.fiber.get();
-            fiber.may_carry() && fiber.has_room()
         }
     }
 

@@ -1,6 +1,6 @@
 //! How a worker finds what to do next.
 
-use super::{QUEUE_LOW, Work, Worker};
+use super::{Work, Worker};
 use crate::arch;
 use crate::deque::{Deque, Steal};
 use crate::fiber::Fiber;
@@ -19,7 +19,7 @@ impl Worker {
         if let Some(fiber) = oldest(&self.ready) {
             return Some(fiber);
         }
-        if self.deque.len() <= QUEUE_LOW {
+        if self.deque.len() <= self.low() {
             return self.held.pop().or_else(|| oldest(&self.deferred));
         }
         None

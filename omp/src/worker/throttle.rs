@@ -1,0 +1,45 @@
+//! When a worker makes no more tasks for now
+
+use super::Worker;
+
+/// Tasks that a worker may have queued before their creator has to wait for some of them.
+const QUEUE_LIMIT: usize = 256;
+
+/// Tasks that are enough for all thieves. Without thieves a creator that runs none of them itself waits from here on: the
+/// nearest cache has them then.
+const QUEUE_PLENTY: usize = QUEUE_LIMIT / 4;
+
+impl Worker {
+    /// Whether the creator of so many tasks should let some of them run. One creator at a time
+    /// steps aside.
+    #[inline]
+    pub fn is_flooded(&self) -> bool {
+        self.deque.is_longer_than(QUEUE_PLENTY) && self.is_over_limit()
+    }
+
+    #[cold]
+    fn is_over_limit(&self) -> bool {
+        let few = self.deque.is_private() && !self.fiber.get().may_carry();
+        let limit = if few { QUEUE_PLENTY } else { QUEUE_LIMIT };
+        self.deque.is_longer_than(limit) && self.held.is_empty() && self.deferred.is_empty()
+    }
+
+    /// Length of the queue at which a waiting creator goes on.
+    pub(super) fn low(&self) -> usize {
+        match self.deque.is_private() {
+            true => QUEUE_PLENTY / 2,
+            false => QUEUE_LIMIT / 2,
+        }
+    }
+
+    /// Whether the current task's next child may as well run at once, on top of it: thieves have
+    /// enough to take, nobody waits for a lock that this stack holds, the stack has room, and it
+    /// is no thread's own, so that it can move if the child blocks.
+    #[inline]
+    pub fn has_plenty(&self) -> bool {
+        self.deque.is_longer_than(QUEUE_PLENTY) && {
+            let fiber = self.fiber.get();
+            fiber.may_carry() && fiber.has_room()
+        }
+    }
+}
