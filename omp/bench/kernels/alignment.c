@@ -1,5 +1,5 @@
 /* Global alignment of every pair of protein-like sequences: a loop that makes one task per pair. */
-#include "bench.h"
+#include "turns.h"
 
 enum { LENGTH = 200 };
 
@@ -20,7 +20,7 @@ static int score(const unsigned char *a, const unsigned char *b) {
   return row[LENGTH];
 }
 
-int main(int count, char **values) {
+static void kernel(int count, char **values) {
   int n = argument(count, values, 60);
   unsigned char(*sequences)[LENGTH] = malloc(n * sizeof *sequences);
   int *scores = calloc(n * n, sizeof *scores);
@@ -40,4 +40,6 @@ int main(int count, char **values) {
   for (int i = 0; i < n * n; i++)
     sum += scores[i] + 1000;
   stop_clock(sum);
+  free(sequences);
+  free(scores);
 }

@@ -1,5 +1,5 @@
 /* Recursive radix-2 fast Fourier transform. */
-#include "bench.h"
+#include "turns.h"
 #include <complex.h>
 #include <math.h>
 
@@ -42,7 +42,7 @@ static void transform(const number *from, number *to, long n, long step, const n
   combine(to, 0, half, half, roots, step);
 }
 
-int main(int count, char **values) {
+static void kernel(int count, char **values) {
   long n = 1l << argument(count, values, 19);
   number *in = malloc(n * sizeof *in), *out = malloc(n * sizeof *out), *roots = malloc(n * sizeof *in);
   uint64_t seed = 11;
@@ -61,4 +61,7 @@ int main(int count, char **values) {
   for (long i = 0; i < n; i++)
     sum += cabs(out[i]) / n;
   stop_clock((uint64_t)(sum * 1000));
+  free(in);
+  free(out);
+  free(roots);
 }

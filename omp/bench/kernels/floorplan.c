@@ -1,7 +1,7 @@
 /* Branch and bound: cells in several shapes placed on a grid, the smallest area wins. The bound is
    shared; the number of tasks depends on who finds a good plan first, so all solutions within the
    bound of the serial one are searched: the work is the same for every runtime. */
-#include "bench.h"
+#include "turns.h"
 
 enum { CELLS = 11, GRID = 24 };
 
@@ -65,7 +65,7 @@ static long search(const struct plan *plan, int cell) {
   return sum;
 }
 
-int main(int count, char **values) {
+static void kernel(int count, char **values) {
   bound = argument(count, values, 130);
   struct plan plan;
   memset(&plan, 0, sizeof plan);

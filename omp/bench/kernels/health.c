@@ -1,6 +1,6 @@
 /* Villages in a tree, each with a hospital; patients fall ill, wait, are treated or sent up. A task
    per village and step: short, with little work and pointer chasing. */
-#include "bench.h"
+#include "turns.h"
 
 enum { BRANCHES = 4, LEVELS = 5 };
 
@@ -95,7 +95,26 @@ static long sum(const struct village *village) {
   return total;
 }
 
-int main(int count, char **values) {
+static void forget(struct patient *patient) {
+  while (patient) {
+    struct patient *next = patient->next;
+    free(patient);
+    patient = next;
+  }
+}
+
+static void demolish(struct village *village) {
+  for (int i = 0; i < BRANCHES; i++)
+    if (village->children[i])
+      demolish(village->children[i]);
+  forget(village->people);
+  forget(village->waiting);
+  forget(village->inside);
+  forget(village->sent);
+  free(village);
+}
+
+static void kernel(int count, char **values) {
   int steps = argument(count, values, 4000);
   struct village *top = build(LEVELS - 1, 1);
 #pragma omp parallel
@@ -109,4 +128,5 @@ int main(int count, char **values) {
 #pragma omp taskwait
   }
   stop_clock(sum(top));
+  demolish(top);
 }

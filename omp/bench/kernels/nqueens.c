@@ -1,5 +1,5 @@
 /* All placements of n queens: a task per move, the board copied into each. */
-#include "bench.h"
+#include "turns.h"
 
 static int solutions_of(int n, int row, const char *board) {
   if (row == n)
@@ -27,7 +27,7 @@ static int solutions_of(int n, int row, const char *board) {
   return sum;
 }
 
-int main(int count, char **values) {
+static void kernel(int count, char **values) {
   int n = argument(count, values, 12), result = 0;
   char board[32] = {0};
 #pragma omp parallel

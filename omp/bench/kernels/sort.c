@@ -1,5 +1,5 @@
 /* Merge sort with parallel merges: coarse tasks over one large array. */
-#include "bench.h"
+#include "turns.h"
 
 enum { LEAF = 4096 };
 
@@ -87,7 +87,7 @@ static void sort(uint32_t *a, uint32_t *scratch, long n) {
   merge(scratch, 2 * quarter, scratch + 2 * quarter, quarter + last, a);
 }
 
-int main(int count, char **values) {
+static void kernel(int count, char **values) {
   long n = argument(count, values, 4 << 20);
   uint32_t *a = malloc(n * sizeof *a), *scratch = malloc(n * sizeof *a);
   uint64_t seed = 1, sum = 0;
@@ -106,4 +106,6 @@ int main(int count, char **values) {
     ordered &= i == 0 || a[i - 1] <= a[i];
   }
   stop_clock(ordered && sum == 0);
+  free(a);
+  free(scratch);
 }

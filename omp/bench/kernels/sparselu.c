@@ -1,5 +1,5 @@
 /* LU factorisation of a matrix of blocks, many of them empty. */
-#include "bench.h"
+#include "turns.h"
 #include <math.h>
 
 static int blocks = 40, size = 40;
@@ -65,7 +65,7 @@ static void decompose(float **matrix) {
   }
 }
 
-int main(int count, char **values) {
+static void kernel(int count, char **values) {
   blocks = argument(count, values, 40);
   float **matrix = calloc(blocks * blocks, sizeof *matrix);
   uint64_t seed = 3;
@@ -90,4 +90,7 @@ int main(int count, char **values) {
     for (int k = 0; matrix[i] && k < size * size; k++)
       sum += fabsf(matrix[i][k]);
   stop_clock((uint64_t)sum);
+  for (int i = 0; i < blocks * blocks; i++)
+    free(matrix[i]);
+  free(matrix);
 }

@@ -1,5 +1,5 @@
 /* Strassen's matrix multiplication: seven products per level, additions in between. */
-#include "bench.h"
+#include "turns.h"
 
 enum { LEAF = 64 };
 
@@ -71,7 +71,7 @@ static void multiply(int n, const double *a, int sa, const double *b, int sb, do
   free(m);
 }
 
-int main(int count, char **values) {
+static void kernel(int count, char **values) {
   int n = argument(count, values, 1024);
   double *a = malloc(n * (long)n * sizeof *a), *b = malloc(n * (long)n * sizeof *b);
   double *c = malloc(n * (long)n * sizeof *c);
@@ -91,4 +91,7 @@ int main(int count, char **values) {
   for (int i = 0; i < n; i++)
     trace += c[i * (long)n + i];
   stop_clock((uint64_t)trace);
+  free(a);
+  free(b);
+  free(c);
 }

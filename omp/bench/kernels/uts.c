@@ -1,5 +1,5 @@
 /* Unbalanced tree search: a tree whose shape only its random numbers know. */
-#include "bench.h"
+#include "turns.h"
 
 static uint64_t mix(uint64_t x) {
   x ^= x >> 30;
@@ -33,7 +33,7 @@ static uint64_t visit(uint64_t state, int depth) {
   return sum;
 }
 
-int main(int count, char **values) {
+static void kernel(int count, char **values) {
   uint64_t seed = argument(count, values, 42), nodes = 0;
 #pragma omp parallel
   ;

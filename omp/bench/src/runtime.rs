@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// What kept a measurement from being made.
 #[derive(Debug)]
@@ -141,6 +142,26 @@ impl Bench {
         arguments: &[&str],
         variables: &[(&str, &Path)],
     ) -> Result<Vec<Vec<f64>>, Trouble> {
+        let mut command = self.command(runtime, threads, kernel, arguments);
+        command.envs(variables.iter().copied());
+        let what = format!("{kernel} on {} with {threads} threads", runtime.name);
+        let output = command.output().map_err(|why| trouble(&what, why))?;
+        if !output.status.success() {
+            return Err(trouble(
+                what,
+                format!("{}: {}", output.status, lossy(&output.stderr)),
+            ));
+        }
+        Ok(lossy(&output.stdout).lines().map(numbers).collect())
+    }
+
+    fn command(
+        &self,
+        runtime: &Runtime,
+        threads: u32,
+        kernel: &str,
+        arguments: &[&str],
+    ) -> Command {
         let mut command = Command::new("timeout");
         command
             .arg("300")
@@ -153,7 +174,8 @@ impl Bench {
             .env_clear()
             .env("MALLOC_TRIM_THRESHOLD_", &keep)
             .env("MALLOC_MMAP_THRESHOLD_", &keep)
-            .env("OMP_NUM_THREADS", threads.to_string());
+            .env("OMP_NUM_THREADS", threads.to_string())
+            .env("PATH", "/usr/bin:/bin");
         if let Some(folder) = &runtime.folder {
             command.env("LD_LIBRARY_PATH", folder);
         }
@@ -161,22 +183,66 @@ impl Bench {
             command.env("OMP_WAIT_POLICY", policy);
         }
         command
-            .env("PATH", "/usr/bin:/bin")
-            .envs(variables.iter().copied());
-        let what = format!("{kernel} on {} with {threads} threads", runtime.name);
-        let output = command.output().map_err(|why| trouble(&what, why))?;
-        if !output.status.success() {
-            return Err(trouble(
+    }
+
+    /// A process that runs `kernel` on `runtime` with one thread whenever it is this one's turn.
+    pub(crate) fn player(
+        &self,
+        runtime: &Runtime,
+        kernel: &str,
+        argument: &str,
+    ) -> Result<Player, Trouble> {
+        let what = format!("{kernel} {argument} on {}", runtime.name);
+        let mut command = self.command(runtime, 1, kernel, &[argument]);
+        command
+            .env("BENCH_TURNS", "")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut process = command.spawn().map_err(|why| trouble(&what, why))?;
+        match (process.stdin.take(), process.stdout.take()) {
+            (Some(turns), Some(lines)) => Ok(Player {
                 what,
-                format!("{}: {}", output.status, lossy(&output.stderr)),
-            ));
+                process,
+                turns: Some(turns),
+                lines: BufReader::new(lines),
+            }),
+            _ => Err(trouble(what, "it has no pipes")),
         }
-        Ok(lossy(&output.stdout).lines().map(numbers).collect())
     }
 
     /// Place for a file of a run.
     pub(crate) fn scratch(&self, name: &str) -> PathBuf {
         self.out.join(name)
+    }
+}
+
+/// A process that runs a kernel turn by turn with others.
+#[derive(Debug)]
+pub(crate) struct Player {
+    what: String,
+    process: Child,
+    turns: Option<ChildStdin>,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Player {
+    /// The numbers of its next run.
+    pub(crate) fn play(&mut self) -> Result<Vec<f64>, Trouble> {
+        let mut line = String::new();
+        let told = self.turns.as_mut().map(|turns| turns.write_all(b"."));
+        let heard = told
+            .transpose()
+            .and_then(|_| self.lines.read_line(&mut line));
+        heard.map_err(|why| trouble(&self.what, why))?;
+        Ok(numbers(&line))
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        // It ends with its turns; a status says nothing that the lines did not.
+        self.turns = None;
+        let _status = self.process.wait();
     }
 }
 

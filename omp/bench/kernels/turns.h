@@ -1,0 +1,22 @@
+/* A kernel is run once or, where BENCH_TURNS is set, once for each byte that comes in: turn by turn with the processes of other
+   runtimes, so that what the machine is at the moment is the same for all. It gives back what it took from the heap; from
+   the second turn on its pages are there. */
+#ifndef TURNS_H
+#define TURNS_H
+#include "bench.h"
+#include <unistd.h>
+
+static void kernel(int count, char **values);
+
+int main(int count, char **values) {
+  char turn;
+  if (!getenv("BENCH_TURNS")) {
+    kernel(count, values);
+    return 0;
+  }
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  while (read(0, &turn, 1) == 1)
+    kernel(count, values);
+  return 0;
+}
+#endif
