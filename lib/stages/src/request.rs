@@ -46,8 +46,10 @@ pub struct Request {
     pub id: u64,
     /// A [`Verb`].
     pub verb: u32,
-    /// To end: how often the end of a task went into the pipe since it was asked for.
-    pub ends: u32,
+    /// 0.
+    pub reserved: u32,
+    /// To end: the tick at which the last end of a task went into the pipe; 0: none did since its stages run.
+    pub ended: u64,
 }
 
 /// What is promised of a path that ends where stages are asked for.
@@ -90,13 +92,15 @@ pub enum Verb {
     Run = 1,
     /// They end, last ones once all that went into the pipe has come to them; what they were is forgotten.
     End = 2,
+    /// The same of stages that run by the description, by the name of their pipe, for as long as who asks does not start anew.
+    Forget = 3,
 }
 
 impl Verb {
     /// That of a number.
     #[must_use]
     pub fn of(number: u32) -> Option<Self> {
-        let mut all = [Self::Run, Self::End].into_iter();
+        let mut all = [Self::Run, Self::End, Self::Forget].into_iter();
         all.find(|one| *one as u32 == number)
     }
 }
@@ -156,19 +160,31 @@ impl Packed {
         packed
     }
 
-    /// To end them, into which the end of a task went so often.
+    /// To end them, into which the last end of a task went at that tick.
     #[must_use]
-    pub fn end(id: u64, ends: u32) -> Self {
-        Self::of(id, Verb::End, ends)
+    pub fn end(id: u64, ended: u64) -> Self {
+        Self::of(id, Verb::End, ended)
     }
 
-    fn of(id: u64, verb: Verb, ends: u32) -> Self {
+    /// To forget what is described of the pipe of that name, likewise.
+    #[must_use]
+    pub fn forget(id: u64, name: &[u8; NAME_LEN], ended: u64) -> Self {
+        let mut packed = Self::of(id, Verb::Forget, ended);
+        packed.put(name);
+        packed
+    }
+
+    fn of(id: u64, verb: Verb, ended: u64) -> Self {
         let mut packed = Self {
             bytes: [0; MESSAGE_BYTES],
             length: 0,
         };
-        let verb = verb as u32;
-        let request = Request { id, verb, ends };
+        let request = Request {
+            id,
+            verb: verb as u32,
+            reserved: 0,
+            ended,
+        };
         packed.put(request.as_bytes());
         packed
     }
@@ -205,6 +221,12 @@ pub fn promised(pipe: &[u8]) -> impl Iterator<Item = Promised> + '_ {
         .chunks_exact(size_of::<Promised>());
     let all = all.take(PATHS);
     all.filter_map(|one| Promised::read_from_bytes(one).ok())
+}
+
+/// The name of the pipe that is to be forgotten, where nothing else stands there. It may be any bytes: only a pipe that has it is meant.
+#[must_use]
+pub fn forgotten(body: &[u8]) -> Option<[u8; NAME_LEN]> {
+    body.try_into().ok()
 }
 
 const WHOLE: Flags = Flags {
@@ -497,6 +519,24 @@ mod tests {
         );
         assert!(answerer.answer(&done(2), ""));
         assert_eq!(asker.answer(2, &mut text), Some(Answered::Done));
+    }
+
+    /// A described pipe is named whole, and with nothing behind it.
+    #[test]
+    fn a_pipe_is_forgotten_by_its_name() {
+        let (mut asker, mut answerer) = both(channel());
+        let mut message = [0; MESSAGE_BYTES];
+        let name = bulkhead_abi::name_field("steer");
+        assert!(asker.ask(&Packed::forget(3, &name, 77)));
+        let (taken, length) = answerer.take(&mut message).expect("a request");
+        assert_eq!((taken.id, taken.ended), (3, 77));
+        assert_eq!(Verb::of(taken.verb), Some(Verb::Forget));
+        let body = &message[size_of::<Request>()..length];
+        assert_eq!(forgotten(body), Some(name));
+        for cut in 0..body.len() {
+            assert_eq!(forgotten(&body[..cut]), None);
+        }
+        assert_eq!(forgotten(&message[size_of::<Request>()..=length]), None);
     }
 
     /// A text longer than an answer has room for is cut, and a message that is none does not stop who answers.

@@ -111,12 +111,14 @@ impl Ready {
             let used = used_ns();
             let taken = self.take(source);
             let stale = taken.as_ref().is_some_and(|one| one.fell_back().is_some());
-            let over = self.is_over(stale);
-            if over {
-                self.pass_end();
+            let mut ended = None;
+            if self.is_over(stale) {
+                let at = self.work.ended_at(ticks());
+                self.pass_end(at);
                 if self.halt.is_halted() {
                     return;
                 }
+                ended = Some(at);
             }
             if let Some(taken) = taken.filter(|_| !self.halt.is_halted()) {
                 pace.note(release);
@@ -128,8 +130,10 @@ impl Ready {
                 }
                 self.shared.jobs.fetch_add(1, Relaxed);
             }
-            // Who reads the count finds what left before it.
-            self.shared.ended.fetch_add(over.into(), Release);
+            if let Some(at) = ended {
+                // Who reads it finds what left before it.
+                self.shared.ended.store(at, Release);
+            }
         }
     }
 
@@ -249,9 +253,9 @@ impl Ready {
     }
 
     /// The end of a task goes on, and is never dropped: who reads makes room as long as there is something to read.
-    fn pass_end(&mut self) {
+    fn pass_end(&mut self, at: u64) {
         for (output, next) in &mut self.outputs {
-            while !output.put(&Message::END) && !self.halt.is_retired() {
+            while !output.put(&Message::end(at)) && !self.halt.is_retired() {
                 thread::sleep(Duration::from_nanos(self.stage.period_ns / 8));
             }
             feed(next.as_deref(), ticks());

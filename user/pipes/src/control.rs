@@ -161,7 +161,7 @@ fn typed() -> Option<impl Iterator<Item = u8>> {
 fn named(name: &str) -> Option<(usize, Entry)> {
     let found = table::find(name);
     match found {
-        Some((number, _)) if planner::changes(number) => {
+        Some((number, _)) if planner::changes(number) || stage::is_retired(number) => {
             say!("pipe {name} is being replaced or removed");
             None
         }

@@ -223,8 +223,9 @@ impl Running {
     /// Passes the end on, and waits until the pipe is started again, which it answers, or is to be forgotten.
     fn rest(&mut self) -> bool {
         if !is_dismissed(self.plan.pipe) {
-            self.pass_end();
-            self.shared.ended.fetch_add(1, Relaxed);
+            let at = self.work.ended_at(clock::now());
+            self.pass_end(at);
+            self.shared.ended.store(at, Relaxed);
         }
         if !is_stopped(self.plan.pipe) {
             // It is stopped and started elsewhere.
@@ -265,10 +266,10 @@ impl Running {
     }
 
     /// The end is never dropped: who reads makes room as long as there is something to read, and is there.
-    fn pass_end(&mut self) {
+    fn pass_end(&mut self, at: u64) {
         let (peers, pipe) = (self.plan.peers, self.plan.pipe);
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
-            while !output.put(&Message::END) {
+            while !output.put(&Message::end(at)) {
                 if misses(&peers, |peer| !peer.reads) || is_dismissed(pipe) {
                     break;
                 }
@@ -448,10 +449,10 @@ impl Running {
     }
 }
 
-/// Whether who asked for a pipe has no use for it any more: what is under way in it is nobody's, and its stages here end each by
-/// itself.
+/// Whether who asked for a pipe, or had it forgotten, has no use for it any more: what is under way in it is nobody's, and its stages
+/// here end each by itself.
 fn is_dismissed(pipe: usize) -> bool {
-    is_retired(pipe) && serving::is_asked(pipe)
+    is_retired(pipe) && serving::is_others(pipe)
 }
 
 fn misses(peers: &[Option<Peer>], which: impl Fn(&Peer) -> bool) -> bool {

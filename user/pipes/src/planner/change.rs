@@ -360,6 +360,7 @@ impl Planner {
         }
         let id = self.ids.get(number).copied().unwrap_or(0);
         self.end_across(number, id);
+        self.forget_elsewhere(number, pipe);
         tell_end(pipe);
         pipe.numbers().for_each(device::detach);
         memory::release(number);

@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
     pub(crate) fallbacks: AtomicU64,
     pub(crate) oldest: AtomicU64,
-    /// Times that it rested, having passed the end of a task on.
+    /// The tick at which the end of a task was put in that it passed on last; 0: it did not yet.
     pub(crate) ended: AtomicU64,
 }
 
