@@ -7,14 +7,14 @@ mod shared;
 mod wiring;
 
 pub(crate) use shared::{
-    STAGES, Shared, begin, go, is_halted, is_retired, is_stopped, is_vacant, of_thread, rests,
-    retire, set_vacant, shared, stop,
+    STAGES, Shared, begin, dismiss, go, is_halted, is_retired, is_stopped, is_vacant, of_thread,
+    rests, retire, set_vacant, shared, stop,
 };
 pub(crate) use wiring::{Common, build, connected};
 
 use crate::device::{self, To};
 use crate::through::Whom;
-use crate::{CORE, Failure, LOAD, profile, serving, share, watch};
+use crate::{CORE, Failure, LOAD, profile, share, watch};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
@@ -28,7 +28,7 @@ use bulkhead_stages::overrun;
 use bulkhead_stages::pace::{Pace, next_look};
 use bulkhead_stages::work::{ENDS, Work};
 use core::sync::atomic::Ordering::Relaxed;
-use shared::{halt, set_resting, start_of};
+use shared::{halt, is_dismissed, set_resting, start_of};
 
 /// Where a first stage's messages come from.
 #[derive(Clone, Copy)]
@@ -447,12 +447,6 @@ impl Running {
             halt(self.plan.pipe);
         }
     }
-}
-
-/// Whether who asked for a pipe, or had it forgotten, has no use for it any more: what is under way in it is nobody's, and its stages
-/// here end each by itself.
-fn is_dismissed(pipe: usize) -> bool {
-    is_retired(pipe) && serving::is_others(pipe)
 }
 
 fn misses(peers: &[Option<Peer>], which: impl Fn(&Peer) -> bool) -> bool {

@@ -348,7 +348,8 @@ impl Planner {
             here.all(|(number, stage)| is_vacant(number) && share::is_over(number, &stage))
         };
         let name = pipe.name();
-        if !until(longest.saturating_add(END_NS), rest) {
+        let limit = longest.saturating_add(END_NS);
+        if !until(limit, rest) && !self.end_anyhow(number, pipe, limit) {
             say!("pipe {name} does not come to an end: it stays, stopped");
             return false;
         }
@@ -370,6 +371,21 @@ impl Planner {
             *text = None;
         }
         true
+    }
+
+    /// Has a pipe end whose end was lost where others run its stages: one that started anew took out of its buffers what waited there. Whether it did.
+    fn end_anyhow(&self, number: usize, pipe: &Pipe, limit_ns: u64) -> bool {
+        let crosses = pipe.here().count() != pipe.stages().count();
+        let vacant = || pipe.here().all(|(stage, _)| is_vacant(stage));
+        if !crosses {
+            return false;
+        }
+        say!(
+            "the end of pipe {} was lost elsewhere: what was under way is dropped",
+            pipe.name()
+        );
+        stage::dismiss(number, pipe);
+        until(limit_ns, vacant)
     }
 
     /// Keeps the flow of a pipe.

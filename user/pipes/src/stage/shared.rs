@@ -1,8 +1,8 @@
 //! What of stages others see: who feeds them, who schedules them, who stops them, who says what they did
 
 use super::Plan;
-use crate::CORE;
 use crate::table::{self, Entry, PIPES};
+use crate::{CORE, serving};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_abi::repository::MAX_STAGES;
@@ -104,6 +104,8 @@ static STOPPED: AtomicU64 = AtomicU64::new(0);
 static HALTED: AtomicU64 = AtomicU64::new(0);
 /// Those of them whose stages are to forget their pipe once they rest.
 static RETIRED: AtomicU64 = AtomicU64::new(0);
+/// Those of them whose end will not come any more: their stages end each by itself.
+static DISMISSED: AtomicU64 = AtomicU64::new(0);
 /// Stages that rest, by bit of their number.
 static RESTING: AtomicU64 = AtomicU64::new(0);
 /// Stages whose threads have no pipe.
@@ -128,9 +130,17 @@ pub(crate) fn shared(number: usize) -> &'static Shared {
     &SHARED[number % STAGES]
 }
 
+/// Whether nobody has a use for a pipe any more, neither here nor where others asked for it, or had it forgotten: what is under way in
+/// it is nobody's, and its stages here end each by itself.
+pub(super) fn is_dismissed(pipe: usize) -> bool {
+    is_retired(pipe) && (serving::is_others(pipe) || DISMISSED.load(Relaxed) >> pipe & 1 != 0)
+}
+
 /// A pipe of that number is to begin: its stages are not those of one that ended.
 pub(super) fn renew(pipe: usize) {
-    RETIRED.fetch_and(!(1 << pipe), Relaxed);
+    for bits in [&RETIRED, &DISMISSED] {
+        bits.fetch_and(!(1 << pipe), Relaxed);
+    }
 }
 
 /// Leaves a plan to a stage's thread.
@@ -211,6 +221,12 @@ pub(crate) fn retire(pipe: usize, entry: &Entry) {
         start.store(0, Relaxed);
     }
     RETIRED.fetch_or(1 << pipe, Relaxed);
+    wake(entry);
+}
+
+/// Has the stages of a pipe that forget it wait no longer for its end, which was lost elsewhere.
+pub(crate) fn dismiss(pipe: usize, entry: &Entry) {
+    DISMISSED.fetch_or(1 << pipe, Relaxed);
     wake(entry);
 }
 
