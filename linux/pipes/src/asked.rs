@@ -3,12 +3,12 @@
 //! The other one solved them, counts what they take here, and gives them buffers (`bulkhead_stages::request`). Linux has the last word: a
 //! reservation that it refuses is a request that is refused. Who asked and starts anew has forgotten all of them, so all of them end.
 
-use crate::begin::Running;
+use crate::begin::{Running, Words};
 use crate::described::Stages;
 use crate::leaving::Leaving;
 use crate::part::{End, Part};
 use crate::plan::{Pipe, Place, Plan, Source, Stage};
-use crate::stage::Left;
+use crate::stage::{Left, ticks_of};
 use crate::start::{Around, Count, Kept, reserve};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
@@ -50,8 +50,44 @@ struct Flow {
     /// Functions, in their order.
     functions: Vec<String>,
     part: Part,
+    /// Where first stages are here: the word for all, until who asked has them begin.
+    words: Option<Words>,
+    begins: bool,
     /// What is promised, until it is recorded.
     promised: Vec<Promised>,
+}
+
+/// Nobody begins later than this because somebody says so.
+const LATEST_NS: u64 = 60_000_000_000;
+
+impl Flow {
+    /// Has first stages here begin, not before a tick, or end a task.
+    fn have(&mut self, verb: Verb, at: u64) -> Result<(), &'static str> {
+        let Some(one) = self.part.stages.first().filter(|_| self.begins) else {
+            return Err("it does not begin in Linux");
+        };
+        match verb {
+            Verb::Stop => one.halt.stop(),
+            _ => one
+                .halt
+                .start(at.min(ticks().saturating_add(ticks_of(LATEST_NS)))),
+        }
+        self.part.stages.iter().for_each(Running::wake);
+        // Stopped before it began, it ends no task that it did not begin.
+        if let Some(words) = self.words.take_if(|_| verb == Verb::Start) {
+            words.begin();
+        }
+        Ok(())
+    }
+}
+
+/// Whether a first stage of a pipe is here.
+fn begins(pipe: &Pipe) -> bool {
+    let mut here = pipe
+        .stages
+        .iter()
+        .filter(|one| one.place != Place::Elsewhere);
+    here.any(|stage| stage.source != Source::Stages)
 }
 
 /// What is to end, and is answered then.
@@ -257,6 +293,14 @@ impl Asked {
                     Err(why) => self.answerer.settle(request.id, Some(why)),
                 }
             }
+            Some(verb @ (Verb::Start | Verb::Stop)) => {
+                let mut flows = self.flows.iter_mut();
+                let done = match flows.find(|flow| flow.id == request.id) {
+                    Some(flow) => flow.have(verb, request.ended),
+                    None => Err("there is no such pipe in Linux"),
+                };
+                self.answerer.settle(request.id, done.err());
+            }
             None => self
                 .answerer
                 .settle(request.id, Some("it asks for what is not known here")),
@@ -309,12 +353,21 @@ impl Asked {
                 let _refused = self.leaving.keep(pipe, &around);
                 let promised = packed.into_iter().flat_map(promised);
                 let functions = pipe.stages.iter().map(|stage| stage.function.clone());
+                let (stages, words) = match begins(pipe) {
+                    true => {
+                        let (stages, words) = reserved.held();
+                        (stages, Some(words))
+                    }
+                    false => (reserved.begin(), None),
+                };
                 self.flows.push(Flow {
                     id,
                     name: pipe.name.clone(),
                     functions: functions.collect(),
                     promised: promised.collect(),
-                    part: Part::new(pipe, reserved.begin()),
+                    part: Part::new(pipe, stages),
+                    words,
+                    begins: begins(pipe),
                 });
                 Told::Runs(pipe.name.clone())
             }
@@ -354,18 +407,25 @@ fn promise(flow: &Flow, promised: &Promised, trace: &Trace) {
     }
 }
 
+/// The longest interval, nanoseconds: a day, as of whatever is described.
+const LONGEST_NS: u64 = 86_400_000_000_000;
+
 /// Why a pipe is none that can be asked for.
 fn unfit(pipe: &Pipe) -> Option<String> {
     let here = || {
         let stages = pipe.stages.iter().enumerate();
         stages.filter(|(_, stage)| stage.place != Place::Elsewhere)
     };
-    let is_outside =
-        |stage: &Stage| stage.source != Source::Stages || stage.writes.is_some() || stage.bridged;
+    let is_made = |stage: &Stage| match stage.source {
+        Source::Stages => true,
+        Source::Timer(interval_ns) => (1..=LONGEST_NS).contains(&interval_ns),
+        _ => false,
+    };
+    let is_outside = |stage: &Stage| !is_made(stage) || stage.writes.is_some() || stage.bridged;
     let mut ends = here().filter(|(_, stage)| is_outside(stage));
     if let Some((_, stage)) = ends.next() {
         return Some(format!(
-            "pipe `{}` would begin here, or write a device or to others, with `{}`",
+            "pipe `{}` would begin or end here at a device or with others, or without an interval, with `{}`",
             pipe.name, stage.function
         ));
     }
@@ -373,7 +433,9 @@ fn unfit(pipe: &Pipe) -> Option<String> {
         let mut writers = pipe.stages.iter().enumerate();
         let mut crossings = pipe.crossings.iter();
         writers.any(|(from, writer)| {
-            writer.to == stage.from && !crossings.any(|one| (one.from, one.to) == (from, *place))
+            stage.from != 0
+                && writer.to == stage.from
+                && !crossings.any(|one| (one.from, one.to) == (from, *place))
         })
     });
     let lonely = lonely.map(|(_, stage)| &stage.function);
@@ -403,12 +465,17 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lies_between_stages_of_who_asks_is_run() {
+    fn what_begins_and_ends_at_no_device_is_run() {
         assert_eq!(unfit(&pipe()), None);
         let mut first = pipe();
         first.stages[0].place = Place::Core(0);
-        let why = unfit(&first).expect("a first stage here");
-        assert!(why.contains("begin here, or write a device"), "{why}");
+        let why = unfit(&first).expect("a first stage at a device");
+        assert!(why.contains("begin or end here at a device"), "{why}");
+        for (interval, fits) in [(0, false), (LONGEST_NS + 1, false), (1, true)] {
+            first.stages[0].source = Source::Timer(interval);
+            assert_eq!(unfit(&first).is_none(), fits, "{interval}");
+        }
+        assert!(begins(&first) && !begins(&pipe()));
         let mut last = pipe();
         last.stages[2].place = Place::Core(0);
         last.stages[2].traced = true;

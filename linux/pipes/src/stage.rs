@@ -97,11 +97,18 @@ impl Ready {
         while !self.others_are_up() {
             thread::sleep(Duration::from_nanos(self.stage.period_ns));
         }
-        let mut clock = ticks();
+        let mut clock = ticks().max(self.halt.starts());
         self.work.begin_anew(clock, self.stage.places);
         // What a device brought before is nobody's.
         while self.frame().is_some() {}
         loop {
+            if self.is_first() && self.halt.is_stopped() {
+                match self.rest() {
+                    Some(start) => clock = start,
+                    None => return,
+                }
+                pace = Pace::new(ticks_of(self.stage.period_ns), self.stage.messages);
+            }
             let (source, arrival) = self.wait(&mut clock, &pace);
             if self.halt.is_retired() {
                 return;
@@ -135,6 +142,22 @@ impl Ready {
                 self.shared.ended.store(at, Release);
             }
         }
+    }
+
+    /// Whether it makes messages by itself.
+    fn is_first(&self) -> bool {
+        matches!(self.stage.source, Source::Timer(_))
+    }
+
+    /// Passes the end of the task on, and waits until the pipe is started again: when. Nothing where it is not any more.
+    fn rest(&mut self) -> Option<u64> {
+        let at = ticks();
+        self.pass_end(at);
+        self.shared.ended.store(at, Release);
+        while self.halt.is_stopped() && !self.halt.is_retired() {
+            thread::park();
+        }
+        (!self.halt.is_retired()).then(|| ticks().max(self.halt.starts()))
     }
 
     /// What the next job works on, if there is any.

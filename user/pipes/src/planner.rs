@@ -10,6 +10,7 @@
 mod across;
 mod change;
 mod gone;
+mod heads;
 mod serve;
 mod stages;
 
@@ -58,6 +59,8 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 static ANEW: AtomicBool = AtomicBool::new(false);
 /// The pipe that is being changed, counted from 1; 0: none.
 static CHANGED: AtomicU64 = AtomicU64::new(0);
+/// Pipes that were typed here and begin in another partition, by bit.
+static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
 static THREAD: AtomicU64 = AtomicU64::new(0);
 /// What it knows.
 static KNOWN: Mutex<Option<Means>> = Mutex::new(None);
@@ -154,6 +157,11 @@ pub(crate) fn look_after_others() {
 /// Whether it changes that pipe.
 pub(crate) fn changes(pipe: usize) -> bool {
     CHANGED.load(Relaxed) == pipe as u64 + 1
+}
+
+/// Whether it is the planner that starts and stops a pipe, since another partition has its first stages.
+pub(crate) fn begins_elsewhere(pipe: usize) -> bool {
+    ELSEWHERE.load(Relaxed) >> pipe & 1 != 0
 }
 
 /// Whether something is promised that was not announced yet.
@@ -298,6 +306,8 @@ struct Planner {
     server: Option<Server>,
     /// By which they know those of each pipe.
     ids: [u64; PIPES],
+    /// When those were stopped last that begin in other partitions; 0: they run.
+    stops: [u64; PIPES],
     /// Described pipes that were removed, which others are not to run either.
     gone: [Gone; PIPES],
     /// Of each pipe that was typed.
@@ -321,6 +331,7 @@ extern "C" fn plan(_: u64) -> ! {
         others: Others::new(&means.places),
         server: means.asks.and_then(Server::new),
         ids: [0; PIPES],
+        stops: [0; PIPES],
         gone: [Gone::NOT; PIPES],
         texts: [None; PIPES],
         pipes: PIPES as u32,
@@ -380,6 +391,8 @@ impl Planner {
                     say!("pipe {name} is no more");
                 }
             }
+            Ok(Command::Stop(name)) => self.stop_elsewhere(name),
+            Ok(Command::Start(name)) => self.start_elsewhere(name),
             // The recorder has read it.
             _ => {}
         }

@@ -7,8 +7,8 @@ mod shared;
 mod wiring;
 
 pub(crate) use shared::{
-    STAGES, Shared, begin, dismiss, go, is_halted, is_retired, is_stopped, is_vacant, of_thread,
-    rests, retire, set_vacant, shared, stop,
+    STAGES, Shared, begin, begin_at, dismiss, go, has_begun, is_halted, is_retired, is_stopped,
+    is_vacant, of_thread, rests, retire, set_vacant, shared, stop,
 };
 pub(crate) use wiring::{Common, build, connected};
 

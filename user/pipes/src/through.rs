@@ -331,6 +331,16 @@ impl Others {
         self.ask(number, id, &Packed::end(id, ended))
     }
 
+    /// Has one of them begin a pipe of which it has the first stages, not before that tick.
+    pub(crate) fn start(&mut self, number: usize, id: u64, at: u64) -> Outcome {
+        self.ask(number, id, &Packed::start(id, at))
+    }
+
+    /// Has one of them send the end of a task into such a pipe.
+    pub(crate) fn stop(&mut self, number: usize, id: u64) -> Outcome {
+        self.ask(number, id, &Packed::stop(id))
+    }
+
     /// Asks one of them to forget what is described of a pipe, likewise. One that starts anew has to be told again, whatever it answers.
     pub(crate) fn forget(&mut self, number: usize, name: &[u8; NAME_LEN], ended: u64) -> Outcome {
         let (id, state) = (clock::now(), self.state(number));

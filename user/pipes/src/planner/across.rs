@@ -40,7 +40,7 @@ pub(super) fn ended(entry: &Pipe) -> u64 {
 
 impl Planner {
     /// Which other partition runs a function, if one does.
-    fn through(&self, function: usize) -> Option<usize> {
+    pub(super) fn through(&self, function: usize) -> Option<usize> {
         let function = self.known.packed().functions.get(function)?;
         self.known.through(function.core as usize)
     }
@@ -154,7 +154,11 @@ impl Planner {
     /// Has other partitions end the stages of a pipe, and takes back the buffers of those who did, or are not there.
     pub(super) fn end_across(&mut self, pipe: usize, id: u64) {
         // Ids are ticks: what went in before is nothing that they had to bring out.
-        let ended = table::get(pipe).map_or(0, |entry| ended(&entry));
+        let went_in = |entry: Pipe| match self.stopped_at(pipe, &entry) {
+            Some(stop) => stop,
+            None => ended(&entry),
+        };
+        let ended = table::get(pipe).map_or(0, went_in);
         let ended = if ended < id { 0 } else { ended };
         for number in self.others.of_pipe(pipe) {
             match self.others.end(number, id, ended) {
@@ -230,7 +234,10 @@ impl Planner {
         let outcome = self.others.run(number, id, &request);
         let (name, other) = (entry.name(), self.name_of(number));
         match outcome {
-            Outcome::Done => say!("pipe {name}: {other} started anew and runs its stages again"),
+            Outcome::Done => {
+                say!("pipe {name}: {other} started anew and runs its stages again");
+                self.start_again(number, pipe, entry);
+            }
             Outcome::Refused => say!(
                 "pipe {name}: {other} started anew and refuses: {}",
                 self.others.said()

@@ -6,6 +6,7 @@
 //! it ends, and no buffer is used again before that.
 
 mod forget;
+mod moves;
 mod why;
 
 use super::change::{Settings, tell, until};
@@ -184,9 +185,7 @@ impl Planner {
         match Verb::of(request.verb) {
             Some(Verb::Run) => self.run_asked(request.id, bytes.unwrap_or_default()),
             Some(Verb::End) => {
-                let own = |number: usize| self.ids.get(number) == Some(&request.id);
-                let asked = table::all().filter(|(number, _)| serving::is_asked(*number));
-                let pipes = asked.filter(|(number, _)| own(*number));
+                let pipes = self.asked(request.id);
                 let pipes = pipes.fold(0, |bits, (number, _)| bits | 1 << number);
                 self.have_end(request, pipes);
             }
@@ -194,6 +193,12 @@ impl Planner {
                 Ok(pipes) => self.have_end(request, pipes),
                 Err(why) => self.refuse(request, why),
             },
+            Some(verb @ (Verb::Start | Verb::Stop)) => {
+                let why = self.move_asked(&request, verb).err();
+                if let Some(server) = &mut self.server {
+                    server.answerer.settle(request.id, why);
+                }
+            }
             None => self.refuse(request, "it asks for what is not known here"),
         }
     }
@@ -493,7 +498,10 @@ impl Planner {
             return Err(Why::Failed);
         }
         promise(&plan.promises);
-        stage::begin(plan.number, &entry);
+        // Who asked says when it begins what has its first stages here.
+        if !wanted.begins_here() {
+            stage::begin(plan.number, &entry);
+        }
         Ok(())
     }
 

@@ -168,6 +168,11 @@ pub(crate) fn is_vacant(number: usize) -> bool {
     VACANT.load(Relaxed) >> number & 1 != 0
 }
 
+/// Whether a pipe has begun, since it was planned.
+pub(crate) fn has_begun(pipe: usize) -> bool {
+    start_of(pipe) != 0
+}
+
 /// When stages of a pipe are released first; 0: not yet.
 pub(super) fn start_of(pipe: usize) -> u64 {
     START.get(pipe).map_or(0, |start| start.load(Relaxed))
@@ -232,7 +237,13 @@ pub(crate) fn dismiss(pipe: usize, entry: &Entry) {
 
 /// Has a pipe begin, whose stages rest or were just planned; when.
 pub(crate) fn begin(pipe: usize, entry: &Entry) -> u64 {
+    begin_at(pipe, entry, 0)
+}
+
+/// The same, not before a tick.
+pub(crate) fn begin_at(pipe: usize, entry: &Entry, at: u64) -> u64 {
     let first = first_release(entry.here().map(|(_, stage)| stage.period_ns));
+    let first = first.max(at);
     if let Some(start) = START.get(pipe) {
         start.store(first, Relaxed);
     }
