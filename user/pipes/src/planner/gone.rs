@@ -85,13 +85,14 @@ impl Planner {
             return Some(Stays::Asks(self.who()));
         }
         let packed = self.known.packed();
-        for (function, stage) in self.elsewhere(number, pipe) {
-            let function = packed.functions.get(function)?;
-            let whose = self.partition(function.core);
-            if self.known.through(function.core as usize).is_none() {
+        for (function, is_first) in self.elsewhere(number, pipe) {
+            let function = packed.functions.get(function);
+            let reached = function.filter(|one| self.known.through(one.core as usize).is_some());
+            let whose = function.map_or("?", |one| self.partition(one.core));
+            let Some(function) = reached else {
                 return Some(Stays::Unnamed(whose, self.partition(packed.head.core)));
-            }
-            if stage {
+            };
+            if is_first {
                 return Some(Stays::Begins(name_text(&function.function), whose));
             }
         }
