@@ -31,7 +31,8 @@ pub enum EventKind {
     /// A stage of a pipe fell back, `sequence` times so far: `a` the age of what it reads, ticks; `b` the stage's place in its pipe.
     FellBack = 8,
     /// From here on `a` nanoseconds are the bound of a path of the pipe of that name: `b` the path's number as above, `sequence` the
-    /// largest part of its messages that is lost, millionths. A pipe was typed, or another one beside it.
+    /// largest part of its messages that is lost, millionths. A pipe was typed, or another one beside it. With 0 nanoseconds, and no ends behind
+    /// it: what is described counts again for all paths of the pipe.
     Promised = 9,
     /// An end of the path that was promised last: the name of its function; `sequence` 0: the first, 1: the last; `a` messages per
     /// second that are required of it, millionths, or 0.

@@ -165,6 +165,7 @@ fn is_limit(refused: &Refused) -> bool {
             | Refused::Endpoint(_)
             | Refused::Sharers { .. }
             | Refused::Heads(_)
+            | Refused::Begins(_)
             | Refused::Ends(_)
             | Refused::Stages { .. }
             | Refused::Messages { .. }

@@ -211,6 +211,11 @@ impl<'b> Known<'b> {
     }
 }
 
+/// Whether a flow may begin with a function elsewhere: at its timer, or at nothing.
+pub(crate) fn may_begin(function: &abi::Function) -> bool {
+    ["", "timer"].contains(&name_text(&function.source)) && function.endpoint == 0
+}
+
 /// Whether a flow may end with a function elsewhere, where what leaves it is recorded: not at a device, nor beyond the machine.
 pub(crate) fn may_end(function: &abi::Function) -> bool {
     let plain = ["", "null", "trace"].contains(&name_text(&function.sink));

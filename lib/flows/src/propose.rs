@@ -5,7 +5,7 @@
 //! another partition take, too, keeps the bound that it has: who judges there knows nothing of this newcomer.
 
 use crate::ROOM;
-use crate::known::{Known, may_end};
+use crate::known::{Known, may_begin, may_end};
 use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES, NONE};
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_analysis::{Reservation, Time};
@@ -103,8 +103,10 @@ pub enum Refused {
     Cycle(Span),
     /// A function is another partition's, in which this one has no stages.
     Elsewhere(Span),
-    /// A first function is another partition's, or a last one that is at a device there or leads beyond the machine.
+    /// A first or a last function is another partition's and at a device there, or beyond the machine.
     Outside(Span),
+    /// Functions of two partitions would begin it, or none is of this one.
+    Begins(Span),
     /// Functions of two other partitions would feed each other.
     Between(Span),
     /// A function is on a core on which no stage runs.
@@ -392,7 +394,8 @@ fn check(
         let feeding = written.iter().filter(|other| other.to == stage.from);
         let fed = written.iter().filter(|other| other.from == stage.to);
         let elsewhere = space(core) != own;
-        let ends = bound.is_head(index) || bound.is_tail(index) && !function.is_some_and(may_end);
+        let ends = bound.is_head(index) && !function.is_some_and(may_begin)
+            || bound.is_tail(index) && !function.is_some_and(may_end);
         let problems = [
             (
                 elsewhere && known.through(core).is_none(),
@@ -419,9 +422,24 @@ fn check(
         let found = problems.into_iter().find(|(wrong, _)| *wrong);
         found.map_or(Ok(()), |(_, refused)| Err(refused))?;
     }
-    let mut heads = (0..bound.len()).filter(|&stage| bound.is_head(stage));
-    match heads.nth(HEADS) {
-        Some(stage) => Err(Refused::Heads(written[stage].span)),
+    beginning(&bound, own, of_stage)
+}
+
+/// Whether one partition begins a flow, and this one has a part of it.
+fn beginning(
+    bound: &Bound<'_, ROOM>,
+    own: Option<usize>,
+    of_stage: impl Fn(usize) -> Option<usize>,
+) -> Result<(), Refused> {
+    let span = |stage: usize| bound.pipeline.stages()[stage].span;
+    let heads = || (0..bound.len()).filter(|&stage| bound.is_head(stage));
+    let begins = heads().next().and_then(&of_stage);
+    let is_here = (0..bound.len()).any(|stage| of_stage(stage) == own);
+    if let Some(stage) = heads().find(|&stage| of_stage(stage) != begins || !is_here) {
+        return Err(Refused::Begins(span(stage)));
+    }
+    match heads().nth(HEADS) {
+        Some(stage) => Err(Refused::Heads(span(stage))),
         None => Ok(()),
     }
 }

@@ -221,7 +221,14 @@ impl Said<'_> {
                 span,
                 [
                     "",
-                    "is a function of another partition: what is typed begins where it is typed, and ends elsewhere at no device",
+                    "is a function of another partition: what is typed begins and ends elsewhere at no device, and not beyond the machine",
+                ],
+            ),
+            Refused::Begins(span) => (
+                span,
+                [
+                    "",
+                    "would begin it elsewhere: first functions of what is typed are all of one partition, and one of all functions is of this one",
                 ],
             ),
             Refused::Between(span) => (

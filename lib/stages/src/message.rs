@@ -38,6 +38,20 @@ impl Message {
         data: [0; 2],
     };
 
+    /// The same, put in by a first stage at a tick: what is told of a pipe that ended then is certain once this came out of it.
+    #[must_use]
+    pub const fn end(at: u64) -> Self {
+        let mut end = Self::END;
+        end.data[0] = at;
+        end
+    }
+
+    /// The tick at which a first stage put in this end of a task.
+    #[must_use]
+    pub const fn ended_at(&self) -> u64 {
+        self.data[0]
+    }
+
     /// What a stage sends that has fallen back at a tick: it comes from no first stage's message either.
     #[must_use]
     pub fn instead(at: u64) -> Self {

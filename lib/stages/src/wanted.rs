@@ -1,7 +1,7 @@
 //! What another partition asks to be run here, read before anything of it is used
 //!
 //! Whoever writes it may have written anything. What is found here has numbers that can be counted with, edges that are buffers of the
-//! channel or lie between stages here, and does not begin here. Whether there are such functions, threads and time, who
+//! channel or lie between stages here, and begins here at its interval alone. Whether there are such functions, threads and time, who
 //! runs stages knows.
 
 use crate::link::Kind;
@@ -31,7 +31,7 @@ pub struct Wanted<'b> {
 pub enum Unfit {
     /// It is no pipe, or more than one, or none of its stages is here.
     NoPipe,
-    /// It would begin here, or leads nowhere.
+    /// Nothing leads to it, or it leads nowhere.
     End([u8; NAME_LEN]),
     /// It is on a core on which no stage runs here.
     Core([u8; NAME_LEN]),
@@ -47,7 +47,7 @@ impl fmt::Display for Unfit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (function, what) = match self {
             Self::NoPipe => return out.write_str("it is no pipe"),
-            Self::End(function) => (function, "would begin it here, or leads nowhere"),
+            Self::End(function) => (function, "is fed by nothing, or leads nowhere"),
             Self::Core(function) => (function, "is on a core on which no stage runs"),
             Self::Numbers(function) => (function, "has no budget that can be counted with"),
             Self::Ends(function) => (function, "feeds, or is fed by, more than 4 stages"),
@@ -99,13 +99,16 @@ impl<'b> Wanted<'b> {
             && (1..=LONGEST_NS).contains(&stage.period_ns)
             && (1..=stage.period_ns).contains(&stage.capacity_ns)
             && budget.is_some_and(|budget| budget <= stage.capacity_ns)
-            && stage.buffer != 0;
+            && stage.buffer != 0
+            && (stage.from != 0
+                || self.pipe.fifo == 0
+                || (1..=LONGEST_NS).contains(&self.pipe.interval_ns));
         let edges = self.writers(place).map(|from| (from, place));
         let mut edges = edges.chain(self.readers(place).map(|to| (place, to)));
         let has_buffers = edges.all(|edge| self.is_between(edge) || self.has_own(edge, buffers));
         let problems = [
             (
-                stage.from == 0 || writers == 0 || (readers == 0) != last,
+                stage.from != 0 && writers == 0 || (readers == 0) != last,
                 Unfit::End(function),
             ),
             (stage.core != 0, Unfit::Core(function)),
@@ -127,6 +130,12 @@ impl<'b> Wanted<'b> {
     pub fn here(&self) -> impl Iterator<Item = (usize, &'b Stage)> + use<'b> {
         let all = self.stages.iter().enumerate();
         all.filter(|(_, stage)| stage.is_here())
+    }
+
+    /// Whether a first stage is to run here.
+    #[must_use]
+    pub fn begins_here(&self) -> bool {
+        self.here().any(|(_, stage)| stage.from == 0)
     }
 
     /// Kinds of the buffers between stages here.
@@ -281,6 +290,23 @@ mod tests {
         assert_eq!(across, [(4, [0, 1]), (7, [2, 3])]);
     }
 
+    /// With an interval that can be waited for, or of four slots.
+    #[test]
+    fn what_begins_here_is_run() {
+        for (fifo, interval_ns, runs) in [(1, 10_000, true), (1, u64::MAX, false), (0, 0, true)] {
+            let (mut pipe, mut stages, mut crossings) = flow();
+            (pipe.fifo, pipe.interval_ns) = (fifo, interval_ns);
+            (stages[0].core, stages[1].core) = (0, NONE);
+            crossings.push(crossing([1, 2], 1));
+            let words = packed(&(pipe, stages, crossings));
+            let read = Wanted::read(words.as_bytes(), BUFFERS);
+            assert_eq!(
+                read.map(|wanted| wanted.begins_here()).ok(),
+                runs.then_some(true)
+            );
+        }
+    }
+
     #[test]
     fn what_ends_here_is_run() {
         let (mut pipe, mut stages, mut crossings) = flow();
@@ -308,7 +334,7 @@ mod tests {
                 |all| all.1.iter_mut().for_each(|one| one.core = NONE),
                 Unfit::NoPipe,
             ),
-            (|all| all.1[1].from = 0, named(Unfit::End)),
+            (|all| all.1[1].from = 0, named(Unfit::Numbers)),
             (|all| all.1[1].to = 4, Unfit::End(name_field("mix"))),
             (|all| all.1[1].to = 9, named(Unfit::End)),
             (|all| all.1[1].core = 1, named(Unfit::Core)),

@@ -88,7 +88,7 @@ impl Pipes {
                     "agent: what leaves a pipe is in no file any more: {error}"
                 ));
             }
-            match asked.look(&around, &self.trace) {
+            match asked.look(&around, &self.trace, &mut self.stages) {
                 Some(Told::Runs(pipe)) => say(format_args!("pipe {pipe}: runs, as it was typed")),
                 Some(Told::Refused(why)) => {
                     self.trace.mark("pipe-refused", 0, 0);
@@ -96,6 +96,12 @@ impl Pipes {
                 }
                 Some(Told::Forgotten(count)) => say(format_args!(
                     "agent: who typed flows through here started anew, {count} stages of them end"
+                )),
+                Some(Told::Gone(pipe)) => {
+                    say(format_args!("pipe {pipe}: removed where flows are typed"));
+                }
+                Some(Told::Again(pipe)) => say(format_args!(
+                    "pipe {pipe}: runs again, as it is described: who removed it started anew"
                 )),
                 None => {}
             }

@@ -3,11 +3,13 @@
 //! The other one solved them, counts what they take here, and gives them buffers (`bulkhead_stages::request`). Linux has the last word: a
 //! reservation that it refuses is a request that is refused. Who asked and starts anew has forgotten all of them, so all of them end.
 
-use crate::begin::Running;
+use crate::begin::{Running, Words};
+use crate::described::Stages;
 use crate::leaving::Leaving;
+use crate::part::{End, Part};
 use crate::plan::{Pipe, Place, Plan, Source, Stage};
-use crate::stage::Left;
-use crate::start::{Around, Count, reserve};
+use crate::stage::{Left, ticks_of};
+use crate::start::{Around, Count, Kept, reserve};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
@@ -15,9 +17,7 @@ use bulkhead_linux::{Channel, Error, Kind, Partition, Peer, Trace, ticks};
 use bulkhead_stages::request::{
     Answerer, MESSAGE_BYTES, Promised, Request, Verb, buffer, promised,
 };
-use std::sync::atomic::Ordering::Acquire;
 use std::sync::mpsc::SyncSender;
-use std::time::{Duration, Instant};
 
 /// How names of channels begin over which stages are asked for.
 const PREFIX: &str = "typed.";
@@ -30,7 +30,8 @@ pub struct Asked {
     /// Its start that asked for what runs.
     epoch: u32,
     flows: Vec<Flow>,
-    /// What stages that a former start asked for left may lie in the buffers; who starts has none before it is answered.
+    /// What stages that a former start asked for left may lie in the buffers; who starts has none before it is answered. What that one had
+    /// forgotten is described.
     unclean: bool,
     /// What was told to end, and what is to be answered once it has.
     ending: Vec<Running>,
@@ -48,38 +49,61 @@ struct Flow {
     name: String,
     /// Functions, in their order.
     functions: Vec<String>,
-    stages: Vec<Running>,
-    /// Places of those that are last ones of the pipe.
-    tails: Vec<usize>,
+    part: Part,
+    /// Where first stages are here: the word for all, until who asked has them begin.
+    words: Option<Words>,
+    begins: bool,
     /// What is promised, until it is recorded.
     promised: Vec<Promised>,
 }
 
-/// A flow that is to end.
+/// Nobody begins later than this because somebody says so.
+const LATEST_NS: u64 = 60_000_000_000;
+
+impl Flow {
+    /// Has first stages here begin, not before a tick, or end a task.
+    fn have(&mut self, verb: Verb, at: u64) -> Result<(), &'static str> {
+        let Some(one) = self.part.stages.first().filter(|_| self.begins) else {
+            return Err("it does not begin in Linux");
+        };
+        match verb {
+            Verb::Stop => one.halt.stop(),
+            _ => one
+                .halt
+                .start(at.min(ticks().saturating_add(ticks_of(LATEST_NS)))),
+        }
+        self.part.stages.iter().for_each(Running::wake);
+        // Stopped before it began, it ends no task that it did not begin.
+        if let Some(words) = self.words.take_if(|_| verb == Verb::Start) {
+            words.begin();
+        }
+        Ok(())
+    }
+}
+
+/// Whether a first stage of a pipe is here.
+fn begins(pipe: &Pipe) -> bool {
+    let mut here = pipe
+        .stages
+        .iter()
+        .filter(|one| one.place != Place::Elsewhere);
+    here.any(|stage| stage.source != Source::Stages)
+}
+
+/// What is to end, and is answered then.
 #[derive(Clone, Copy)]
 struct Due {
     id: u64,
-    /// As often as the end of a task went into it.
-    ends: u64,
-    /// By then all of it has come out.
-    until: Instant,
+    what: What,
+    end: End,
 }
 
-/// What goes into a pipe before its end comes out of it within this and two of each stage's periods for each message that may wait there.
-const END: Duration = Duration::from_secs(1);
-
-/// Nobody is waited for longer, whatever periods were asked for.
-const LONGEST: Duration = Duration::from_secs(60);
-
-impl Flow {
-    /// Whether all that went into it has left it.
-    fn is_over(&self, ends: u64) -> bool {
-        let mut tails = self.stages.iter();
-        tails.all(|one| {
-            let ended = one.shared.ended.load(Acquire);
-            !self.tails.contains(&one.place) || ended >= ends || one.has_ended()
-        })
-    }
+#[derive(Clone, Copy)]
+enum What {
+    /// The flow of that number, if there is one.
+    Flow(u64),
+    /// The described pipe at that place.
+    Described(usize),
 }
 
 /// What is told of a request.
@@ -91,6 +115,10 @@ pub enum Told {
     Refused(String),
     /// Who asked started anew: so many stages end.
     Forgotten(usize),
+    /// A described pipe was removed where flows are typed: its stages here have ended.
+    Gone(String),
+    /// Who removed it starts anew: its stages run again.
+    Again(String),
 }
 
 impl Asked {
@@ -141,8 +169,8 @@ impl Asked {
         self.leaving.record(trace)
     }
 
-    /// Says what is promised from now on, where no former flow of that name can say anything any more.
-    fn announce(&mut self, trace: &Trace) {
+    /// Says what is promised from now on, where no former pipe of that name can say anything any more.
+    fn announce(&mut self, trace: &Trace, described: &Stages) {
         for index in 0..self.flows.len() {
             let (former, rest) = self.flows.split_at_mut(index);
             let Some(flow) = rest.first_mut() else {
@@ -151,6 +179,7 @@ impl Asked {
             let mut ending = self.ending.iter();
             if former.iter().any(|one| one.name == flow.name)
                 || ending.any(|one| one.pipe == flow.name)
+                || described.runs(&flow.name)
             {
                 continue;
             }
@@ -161,22 +190,20 @@ impl Asked {
     }
 
     fn running(&self) -> impl Iterator<Item = &Running> {
-        self.flows.iter().flat_map(|flow| &flow.stages)
+        self.flows.iter().flat_map(|flow| &flow.part.stages)
     }
 
-    /// Looks after what is asked, once; what became of a request, if there was one. Never waits.
-    pub fn look(&mut self, around: &Around<'_>, trace: &Trace) -> Option<Told> {
-        let epoch = self.peer.state().epoch;
-        if epoch != self.epoch {
-            self.epoch = epoch;
-            self.unclean = true;
-            let count = self.running().count();
-            self.end(|_| true);
-            if count > 0 {
-                return Some(Told::Forgotten(count));
-            }
+    /// Looks after what is asked, once, beside the pipes of the description; what became of a request, if there was one. Never waits.
+    pub fn look(
+        &mut self,
+        around: &Around<'_>,
+        trace: &Trace,
+        described: &mut Stages,
+    ) -> Option<Told> {
+        if let Some(count) = self.notice_start(described) {
+            return Some(Told::Forgotten(count));
         }
-        self.end_what_is_over();
+        self.end_what_is_over(described);
         self.ending.retain(|running| !running.has_ended());
         if self.ending.is_empty() {
             // What left a former flow of a name, before what is promised of the next.
@@ -184,21 +211,66 @@ impl Asked {
                 return Some(Told::Refused(error.to_string()));
             }
         }
-        self.announce(trace);
-        let is_over = |due: &mut Due| self.flows.iter().all(|flow| flow.id != due.id);
-        if self.ending.is_empty()
-            && let Some(due) = self.due.take_if(is_over)
+        let gone = described.collect(trace);
+        self.announce(trace, described);
+        if !self.ending.is_empty() || described.is_ending() {
+            return gone.map(Told::Gone);
+        }
+        if let Some(due) = self
+            .due
+            .take_if(|due| !is_there(due.what, &self.flows, described))
         {
             self.answerer.settle(due.id, None);
         }
-        if !self.ending.is_empty() {
+        gone.map(Told::Gone)
+            .or_else(|| self.begin_anew(around, trace, described))
+            .or_else(|| self.take(around, trace, described))
+    }
+
+    /// Who asked and starts anew knows of nothing that it asked for: how many stages end, if some do.
+    fn notice_start(&mut self, described: &Stages) -> Option<usize> {
+        let epoch = self.peer.state().epoch;
+        if std::mem::replace(&mut self.epoch, epoch) == epoch {
             return None;
         }
-        if std::mem::take(&mut self.unclean) {
+        self.unclean = true;
+        // A described pipe that did not end yet goes on.
+        let goes_on = |due: &mut Due| matches!(due.what, What::Described(place) if !described.has_gone(place));
+        if let Some(due) = self.due.take_if(goes_on) {
+            self.answerer.settle(due.id, None);
+        }
+        let count = self.running().count();
+        self.end(|_| true);
+        (count > 0).then_some(count)
+    }
+
+    /// Once nothing runs that a former start asked for: buffers are as before it, and what it had forgotten runs again, one pipe after the other.
+    fn begin_anew(
+        &mut self,
+        around: &Around<'_>,
+        trace: &Trace,
+        described: &mut Stages,
+    ) -> Option<Told> {
+        if !self.unclean {
+            return None;
+        }
+        let told = described.begin_again(around, trace);
+        if told.is_none() {
+            self.unclean = false;
             let buffers = (0..).map_while(|number| buffer(self.region, number));
             buffers.for_each(|buffer| buffer.clear());
         }
+        told
+    }
+
+    /// Takes a request.
+    fn take(&mut self, around: &Around<'_>, trace: &Trace, described: &mut Stages) -> Option<Told> {
         let (request, length) = self.answerer.take(&mut self.message)?;
+        let due = |what, part: Option<&Part>| Due {
+            id: request.id,
+            what,
+            end: part.unwrap_or(&Part::default()).end(request.ended),
+        };
         match Verb::of(request.verb) {
             Some(Verb::Run) => {
                 let told = self.run(request.id, length, around);
@@ -206,46 +278,59 @@ impl Asked {
                     Told::Refused(why) => Some(why.as_str()),
                     _ => None,
                 };
-                self.announce(trace);
+                self.announce(trace, described);
                 self.answerer.settle(request.id, why);
-                Some(told)
+                return Some(told);
             }
             Some(Verb::End) => {
-                self.due = Some(Due {
-                    id: request.id,
-                    ends: request.ends.into(),
-                    until: Instant::now() + self.patience(request.id),
-                });
-                None
+                let flow = self.flows.iter().find(|flow| flow.id == request.id);
+                self.due = Some(due(What::Flow(request.id), flow.map(|flow| &flow.part)));
             }
-            None => {
-                self.answerer
-                    .settle(request.id, Some("it asks for what is not known here"));
-                None
+            Some(Verb::Forget) => {
+                let body = self.message.get(size_of::<Request>()..length);
+                match described.forgettable(body.unwrap_or_default()) {
+                    Ok((place, part)) => self.due = Some(due(What::Described(place), Some(part))),
+                    Err(why) => self.answerer.settle(request.id, Some(why)),
+                }
             }
+            Some(verb @ (Verb::Start | Verb::Stop)) => {
+                let mut flows = self.flows.iter_mut();
+                let done = match flows.find(|flow| flow.id == request.id) {
+                    Some(flow) => flow.have(verb, request.ended),
+                    None => Err("there is no such pipe in Linux"),
+                };
+                self.answerer.settle(request.id, done.err());
+            }
+            None => self
+                .answerer
+                .settle(request.id, Some("it asks for what is not known here")),
         }
-    }
-
-    /// Within which all that went into a flow has come out.
-    fn patience(&self, id: u64) -> Duration {
-        let flows = self.flows.iter().filter(|flow| flow.id == id);
-        let periods = flows.flat_map(|flow| &flow.stages).map(Running::longest);
-        let all = periods.fold(END, Duration::saturating_add);
-        all.min(LONGEST)
+        None
     }
 
     /// Has those end that are to and that nothing comes out of any more.
-    fn end_what_is_over(&mut self) {
-        if let Some(Due { id, ends, until }) = self.due {
-            let late = Instant::now() > until;
-            self.end(|flow| flow.id == id && (late || flow.is_over(ends)));
+    fn end_what_is_over(&mut self, described: &mut Stages) {
+        match self.due {
+            Some(Due {
+                what: What::Flow(id),
+                end,
+                ..
+            }) => {
+                self.end(|flow| flow.id == id && flow.part.is_over(&end));
+            }
+            Some(Due {
+                what: What::Described(place),
+                end,
+                ..
+            }) => described.end(place, &end),
+            None => {}
         }
     }
 
     fn end(&mut self, which: impl Fn(&Flow) -> bool) {
         for flow in self.flows.extract_if(.., |flow| which(flow)) {
-            flow.stages.iter().for_each(Running::retire);
-            self.ending.extend(flow.stages);
+            flow.part.retire();
+            self.ending.extend(flow.part.stages);
         }
     }
 
@@ -262,26 +347,40 @@ impl Asked {
             asked: Some(self.region),
             ..*around
         };
-        match reserve(pipe, &around, &self.left) {
+        match reserve(pipe, &around, &self.left, Kept::default()) {
             Ok((reserved, _)) => {
                 // A pipe runs without a file that cannot be had.
                 let _refused = self.leaving.keep(pipe, &around);
-                let tails = pipe.stages.iter().enumerate();
-                let tails = tails.filter(|(_, stage)| stage.traced);
                 let promised = packed.into_iter().flat_map(promised);
                 let functions = pipe.stages.iter().map(|stage| stage.function.clone());
+                let (stages, words) = match begins(pipe) {
+                    true => {
+                        let (stages, words) = reserved.held();
+                        (stages, Some(words))
+                    }
+                    false => (reserved.begin(), None),
+                };
                 self.flows.push(Flow {
                     id,
                     name: pipe.name.clone(),
                     functions: functions.collect(),
-                    tails: tails.map(|(place, _)| place).collect(),
                     promised: promised.collect(),
-                    stages: reserved.begin(),
+                    part: Part::new(pipe, stages),
+                    words,
+                    begins: begins(pipe),
                 });
                 Told::Runs(pipe.name.clone())
             }
             Err(why) => Told::Refused(why.to_string()),
         }
+    }
+}
+
+/// Whether what is to end is there still.
+fn is_there(what: What, flows: &[Flow], described: &Stages) -> bool {
+    match what {
+        What::Flow(id) => flows.iter().any(|flow| flow.id == id),
+        What::Described(place) => !described.has_gone(place),
     }
 }
 
@@ -308,18 +407,25 @@ fn promise(flow: &Flow, promised: &Promised, trace: &Trace) {
     }
 }
 
+/// The longest interval, nanoseconds: a day, as of whatever is described.
+const LONGEST_NS: u64 = 86_400_000_000_000;
+
 /// Why a pipe is none that can be asked for.
 fn unfit(pipe: &Pipe) -> Option<String> {
     let here = || {
         let stages = pipe.stages.iter().enumerate();
         stages.filter(|(_, stage)| stage.place != Place::Elsewhere)
     };
-    let is_outside =
-        |stage: &Stage| stage.source != Source::Stages || stage.writes.is_some() || stage.bridged;
+    let is_made = |stage: &Stage| match stage.source {
+        Source::Stages => true,
+        Source::Timer(interval_ns) => (1..=LONGEST_NS).contains(&interval_ns),
+        _ => false,
+    };
+    let is_outside = |stage: &Stage| !is_made(stage) || stage.writes.is_some() || stage.bridged;
     let mut ends = here().filter(|(_, stage)| is_outside(stage));
     if let Some((_, stage)) = ends.next() {
         return Some(format!(
-            "pipe `{}` would begin here, or write a device or to others, with `{}`",
+            "pipe `{}` would begin or end here at a device or with others, or without an interval, with `{}`",
             pipe.name, stage.function
         ));
     }
@@ -327,7 +433,9 @@ fn unfit(pipe: &Pipe) -> Option<String> {
         let mut writers = pipe.stages.iter().enumerate();
         let mut crossings = pipe.crossings.iter();
         writers.any(|(from, writer)| {
-            writer.to == stage.from && !crossings.any(|one| (one.from, one.to) == (from, *place))
+            stage.from != 0
+                && writer.to == stage.from
+                && !crossings.any(|one| (one.from, one.to) == (from, *place))
         })
     });
     let lonely = lonely.map(|(_, stage)| &stage.function);
@@ -357,12 +465,17 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lies_between_stages_of_who_asks_is_run() {
+    fn what_begins_and_ends_at_no_device_is_run() {
         assert_eq!(unfit(&pipe()), None);
         let mut first = pipe();
         first.stages[0].place = Place::Core(0);
-        let why = unfit(&first).expect("a first stage here");
-        assert!(why.contains("begin here, or write a device"), "{why}");
+        let why = unfit(&first).expect("a first stage at a device");
+        assert!(why.contains("begin or end here at a device"), "{why}");
+        for (interval, fits) in [(0, false), (LONGEST_NS + 1, false), (1, true)] {
+            first.stages[0].source = Source::Timer(interval);
+            assert_eq!(unfit(&first).is_none(), fits, "{interval}");
+        }
+        assert!(begins(&first) && !begins(&pipe()));
         let mut last = pipe();
         last.stages[2].place = Place::Core(0);
         last.stages[2].traced = true;
@@ -382,7 +495,7 @@ mod tests {
         let mut pipe = pipe();
         pipe.crossings[1].channel = "#900".into();
         let (left, _) = sync_channel(1);
-        let refused = reserve(&pipe, &Around::default(), &left);
+        let refused = reserve(&pipe, &Around::default(), &left, Kept::default());
         let why = refused.map(|_| ()).expect_err("no such buffer").to_string();
         assert!(why.contains("sample | filter"), "{why}");
     }

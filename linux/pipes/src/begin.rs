@@ -36,6 +36,11 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Has it begin, if its pipe was stopped.
+    pub(crate) fn wake(&self) {
+        self.thread.thread().unpark();
+    }
+
     /// Has its thread end.
     pub(crate) fn retire(&self) {
         self.halt.retire();
@@ -210,11 +215,26 @@ impl Reserved {
 
     /// The word: all of them begin.
     pub(crate) fn begin(self) -> Vec<Running> {
-        for word in &self.words {
+        let (stages, words) = self.held();
+        words.begin();
+        stages
+    }
+
+    /// Those that begin once the word is given, and the word.
+    pub(crate) fn held(self) -> (Vec<Running>, Words) {
+        (self.stages, Words(self.words))
+    }
+}
+
+/// The word for which threads wait. Without it they end.
+pub(crate) struct Words(Vec<Sender<()>>);
+
+impl Words {
+    pub(crate) fn begin(self) {
+        for word in self.0 {
             // None of them has ended.
             let _ = word.send(());
         }
-        self.stages
     }
 }
 

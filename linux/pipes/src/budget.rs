@@ -9,8 +9,8 @@ use crate::stage::{compute, ticks_of};
 use bulkhead_linux::{ticks, used_ns};
 use bulkhead_stages::overrun::{self, Spent};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Looks at the thread's clock while a job overruns on purpose: few, since the kernel cuts at each, and it is to do so by itself.
 const LOOKS: u64 = 8;
@@ -25,6 +25,9 @@ pub(crate) struct Halt(Arc<Ends>);
 struct Ends {
     halted: AtomicBool,
     retired: AtomicBool,
+    stopped: AtomicBool,
+    /// The tick before which it does not begin.
+    start: AtomicU64,
 }
 
 impl Halt {
@@ -35,6 +38,25 @@ impl Halt {
 
     pub(crate) fn is_halted(&self) -> bool {
         self.0.halted.load(Relaxed)
+    }
+
+    /// First stages here send the end of a task and rest.
+    pub(crate) fn stop(&self) {
+        self.0.stopped.store(true, Relaxed);
+    }
+
+    /// They begin, not before a tick.
+    pub(crate) fn start(&self, at: u64) {
+        self.0.start.store(at, Relaxed);
+        self.0.stopped.store(false, Release);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.0.stopped.load(Acquire)
+    }
+
+    pub(crate) fn starts(&self) -> u64 {
+        self.0.start.load(Relaxed)
     }
 
     /// Its threads end, whatever comes.

@@ -8,14 +8,17 @@
 mod asked;
 mod begin;
 mod budget;
+mod described;
 mod device;
 mod leaving;
 mod packed;
+mod part;
 mod plan;
 mod stage;
 mod start;
 mod trace_file;
 
 pub use asked::{Asked, Told};
+pub use described::{Stages, start};
 pub use plan::{Crossing, End, Pipe, Place, Plan, PlanError, Source, Stage};
-pub use start::{Around, AtDevice, Count, Stages, StartError, start};
+pub use start::{Around, AtDevice, Count, StartError};

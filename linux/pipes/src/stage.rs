@@ -97,11 +97,18 @@ impl Ready {
         while !self.others_are_up() {
             thread::sleep(Duration::from_nanos(self.stage.period_ns));
         }
-        let mut clock = ticks();
+        let mut clock = ticks().max(self.halt.starts());
         self.work.begin_anew(clock, self.stage.places);
         // What a device brought before is nobody's.
         while self.frame().is_some() {}
         loop {
+            if self.is_first() && self.halt.is_stopped() {
+                match self.rest() {
+                    Some(start) => clock = start,
+                    None => return,
+                }
+                pace = Pace::new(ticks_of(self.stage.period_ns), self.stage.messages);
+            }
             let (source, arrival) = self.wait(&mut clock, &pace);
             if self.halt.is_retired() {
                 return;
@@ -111,12 +118,14 @@ impl Ready {
             let used = used_ns();
             let taken = self.take(source);
             let stale = taken.as_ref().is_some_and(|one| one.fell_back().is_some());
-            let over = self.is_over(stale);
-            if over {
-                self.pass_end();
+            let mut ended = None;
+            if self.is_over(stale) {
+                let at = self.work.ended_at(ticks());
+                self.pass_end(at);
                 if self.halt.is_halted() {
                     return;
                 }
+                ended = Some(at);
             }
             if let Some(taken) = taken.filter(|_| !self.halt.is_halted()) {
                 pace.note(release);
@@ -128,9 +137,27 @@ impl Ready {
                 }
                 self.shared.jobs.fetch_add(1, Relaxed);
             }
-            // Who reads the count finds what left before it.
-            self.shared.ended.fetch_add(over.into(), Release);
+            if let Some(at) = ended {
+                // Who reads it finds what left before it.
+                self.shared.ended.store(at, Release);
+            }
         }
+    }
+
+    /// Whether it makes messages by itself.
+    fn is_first(&self) -> bool {
+        matches!(self.stage.source, Source::Timer(_))
+    }
+
+    /// Passes the end of the task on, and waits until the pipe is started again: when. Nothing where it is not any more.
+    fn rest(&mut self) -> Option<u64> {
+        let at = ticks();
+        self.pass_end(at);
+        self.shared.ended.store(at, Release);
+        while self.halt.is_stopped() && !self.halt.is_retired() {
+            thread::park();
+        }
+        (!self.halt.is_retired()).then(|| ticks().max(self.halt.starts()))
     }
 
     /// What the next job works on, if there is any.
@@ -249,9 +276,9 @@ impl Ready {
     }
 
     /// The end of a task goes on, and is never dropped: who reads makes room as long as there is something to read.
-    fn pass_end(&mut self) {
+    fn pass_end(&mut self, at: u64) {
         for (output, next) in &mut self.outputs {
-            while !output.put(&Message::END) && !self.halt.is_retired() {
+            while !output.put(&Message::end(at)) && !self.halt.is_retired() {
                 thread::sleep(Duration::from_nanos(self.stage.period_ns / 8));
             }
             feed(next.as_deref(), ticks());

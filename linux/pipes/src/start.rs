@@ -1,19 +1,19 @@
-//! Builds all stages of a plan, and starts each pipe as a whole
+//! Builds the stages of a pipe, and starts it as a whole
 
 mod beyond;
 
-use crate::begin::{Reserved, Running};
+use crate::begin::Reserved;
 use crate::budget::{Budget, Halt};
 use crate::device::Ends;
-use crate::leaving::Leaving;
-use crate::plan::{Crossing, Pipe, Place, Plan, Source};
+use crate::plan::{Crossing, Pipe, Place, Source};
 use crate::stage::{Left, Places, Ready, Shared, ticks_of};
 use bulkhead_buffers::Region;
-use bulkhead_linux::{Channel, Error, Partition, Peer, Trace, lock_memory, ticks};
+use bulkhead_linux::{Channel, Error, Partition, Peer, ticks};
 use bulkhead_stages::functions::{self, Function};
 use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::request::{buffer, buffer_number};
 use bulkhead_stages::work::{ENDS, Work};
+use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -131,60 +131,13 @@ pub struct AtDevice {
     pub passed_over: u64,
 }
 
-/// Pipes that run.
-pub struct Stages {
-    stages: Vec<Running>,
-    leaving: Leaving,
+/// What a pipe keeps when its stages end, for those that run in their place: memory of the program is not given back.
+#[derive(Default)]
+pub(crate) struct Kept {
     /// Kept open: others cannot have them meanwhile.
     channels: Vec<Channel>,
-}
-
-impl Stages {
-    /// What each did so far.
-    pub fn counts(&self) -> impl Iterator<Item = Count<'_>> {
-        self.stages.iter().map(Running::count)
-    }
-
-    /// Records what left since the last call, and which stages fell back or overran.
-    ///
-    /// # Errors
-    /// A file of what left cannot be written; it is not tried again.
-    pub fn record(&mut self, trace: &Trace) -> Result<(), Error> {
-        for running in &self.stages {
-            running.record(trace);
-        }
-        self.leaving.record(trace)
-    }
-}
-
-/// Starts all pipes of a plan, or none of a pipe's stages here where one is refused; the refusals come beside what runs.
-/// No stage begins before all have what they need: making it holds the address space, for which a stage would wait.
-///
-/// # Errors
-/// The memory of the program cannot be kept where it is.
-pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError>), Error> {
-    lock_memory()?;
-    let (sender, leaving) = Leaving::new();
-    let mut stages = Stages {
-        stages: Vec::new(),
-        leaving,
-        channels: Vec::new(),
-    };
-    let (mut reserved, mut refused) = (Vec::new(), Vec::new());
-    for pipe in &plan.pipes {
-        match reserve(pipe, around, &sender) {
-            Ok((stages_of, channels)) => {
-                stages.channels.extend(channels);
-                reserved.push((pipe, stages_of));
-            }
-            Err(error) => refused.push(error),
-        }
-    }
-    for (pipe, reserved) in reserved {
-        refused.extend(stages.leaving.keep(pipe, around));
-        stages.stages.extend(reserved.begin());
-    }
-    Ok((stages, refused))
+    /// Buffers between stages here, in the order of their edges.
+    buffers: VecDeque<Region<'static>>,
 }
 
 /// Makes the stages of one pipe, each with its reservation, that wait for the word.
@@ -192,9 +145,10 @@ pub(crate) fn reserve(
     pipe: &Pipe,
     around: &Around<'_>,
     left: &SyncSender<Left>,
-) -> Result<(Reserved, Vec<Channel>), StartError> {
-    let (ready, channels) = Builder::new(pipe, around).build(left)?;
-    Ok((Reserved::of(pipe, ready)?, channels))
+    kept: Kept,
+) -> Result<(Reserved, Kept), StartError> {
+    let (ready, kept) = Builder::new(pipe, around, kept).build(left)?;
+    Ok((Reserved::of(pipe, ready)?, kept))
 }
 
 /// Makes the stages of a pipe that run here, with their buffers.
@@ -208,11 +162,13 @@ struct Builder<'b> {
     /// Inputs from other partitions, by bit.
     across: Vec<u64>,
     awaits: Vec<Peer>,
-    channels: Vec<Channel>,
+    /// Of stages that ended, as far as it is not used again yet.
+    before: Kept,
+    kept: Kept,
 }
 
 impl<'b> Builder<'b> {
-    fn new(pipe: &'b Pipe, around: &'b Around<'b>) -> Self {
+    fn new(pipe: &'b Pipe, around: &'b Around<'b>, before: Kept) -> Self {
         let count = pipe.stages.len();
         Self {
             pipe,
@@ -223,11 +179,12 @@ impl<'b> Builder<'b> {
             halt: Halt::default(),
             across: vec![0; count],
             awaits: Vec::new(),
-            channels: Vec::new(),
+            before,
+            kept: Kept::default(),
         }
     }
 
-    fn build(mut self, left: &SyncSender<Left>) -> Result<(Vec<Ready>, Vec<Channel>), StartError> {
+    fn build(mut self, left: &SyncSender<Left>) -> Result<(Vec<Ready>, Kept), StartError> {
         for (from, to) in self.edges() {
             self.connect(from, to)?;
         }
@@ -247,7 +204,14 @@ impl<'b> Builder<'b> {
         let here = self.here().collect::<Vec<_>>().into_iter();
         let ready = here.map(|number| self.ready(number, &awaits, left));
         let ready = ready.collect::<Result<_, _>>()?;
-        Ok((ready, self.channels))
+        Ok((ready, self.kept))
+    }
+
+    /// A channel of that name that was kept.
+    fn kept(&mut self, name: &str) -> Option<Channel> {
+        let mut all = self.before.channels.iter();
+        let place = all.position(|one| one.description().name == name)?;
+        Some(self.before.channels.swap_remove(place))
     }
 
     /// Pairs of stages here, the one that feeds the other first.
@@ -281,8 +245,15 @@ impl<'b> Builder<'b> {
     }
 
     fn connect(&mut self, from: usize, to: usize) -> Result<(), StartError> {
-        let made = link::make(self.kind(to), memory);
+        let before = self.before.buffers.pop_front();
+        let mut taken = None;
+        let made = link::make(self.kind(to), |bytes| {
+            before.iter().for_each(|region| region.clear());
+            taken = before.or_else(|| memory(bytes));
+            taken
+        });
         let (input, output) = made.ok_or_else(|| self.no_buffer(from, to))?;
+        self.kept.buffers.extend(taken);
         self.reads(from, to, input)?;
         self.outputs[from].push((output, Some(Arc::clone(&self.shared[to]))));
         Ok(())
@@ -329,12 +300,20 @@ impl<'b> Builder<'b> {
         if let Some(number) = buffer_number(channel) {
             return self.join(number, [from, to]);
         }
+        let before = self.kept(channel);
         let device = |source| self.device(source);
         let none = || device(Error::NoChannel(channel.clone()));
-        let partition = self.around.partition.ok_or_else(none)?;
-        let channel = partition.channel(channel).map_err(device)?;
+        let (channel, peer) = match (before, self.around.partition) {
+            // Nobody waits for others that are there.
+            (Some(channel), _) => (channel, None),
+            (None, partition) => {
+                let partition = partition.ok_or_else(none)?;
+                let channel = partition.channel(channel).map_err(device)?;
+                let peer = partition.peer(channel.description()).map_err(device)?;
+                (channel, peer)
+            }
+        };
         let region = channel.region().map_err(device)?;
-        let peer = partition.peer(channel.description()).map_err(device)?;
         let kind = self.kind(to);
         if self.pipe.stages[to].place == Place::Elsewhere {
             let output = Output::attach(kind, region);
@@ -347,7 +326,7 @@ impl<'b> Builder<'b> {
             self.across[to] |= 1 << place;
         }
         self.awaits.extend(peer);
-        self.channels.push(channel);
+        self.kept.channels.push(channel);
         Ok(())
     }
 
@@ -434,6 +413,7 @@ fn memory(bytes: usize) -> Option<Region<'static>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Plan;
     use bulkhead_abi::pipe::OnOverrun;
     use std::sync::atomic::Ordering::Relaxed;
     use std::sync::mpsc::sync_channel;
@@ -456,7 +436,8 @@ mod tests {
             overrun: Some("sample"),
             ..Around::default()
         };
-        let (ready, _) = Builder::new(pipe, &around).build(&sender).expect("built");
+        let builder = Builder::new(pipe, &around, Kept::default());
+        let (ready, _) = builder.build(&sender).expect("built");
         let (shared, halt) = (Arc::clone(&ready[0].shared), ready[0].halt.clone());
         let woken: Vec<_> = ready.iter().map(|one| Arc::clone(&one.shared)).collect();
         let threads = ready.into_iter().map(|one| thread::spawn(|| one.run()));

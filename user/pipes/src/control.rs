@@ -124,6 +124,9 @@ impl Shell {
             Command::Nothing => {}
             Command::List => table::all().for_each(|(number, pipe)| show(number, &pipe)),
             Command::Functions => show_functions(timing),
+            Command::Stop(name) | Command::Start(name) if begins_elsewhere(name) => {
+                leave(line, timing);
+            }
             Command::Stop(name) => self.stop(name),
             Command::Start(name) => start(name),
             Command::Add(_) | Command::Replace(_) | Command::Remove(_) => leave(line, timing),
@@ -161,7 +164,7 @@ fn typed() -> Option<impl Iterator<Item = u8>> {
 fn named(name: &str) -> Option<(usize, Entry)> {
     let found = table::find(name);
     match found {
-        Some((number, _)) if planner::changes(number) => {
+        Some((number, _)) if planner::changes(number) || stage::is_retired(number) => {
             say!("pipe {name} is being replaced or removed");
             None
         }
@@ -171,6 +174,11 @@ fn named(name: &str) -> Option<(usize, Entry)> {
             None
         }
     }
+}
+
+/// Whether another partition has the first stages of a pipe that was typed here.
+fn begins_elsewhere(name: &str) -> bool {
+    table::find(name).is_some_and(|(number, _)| planner::begins_elsewhere(number))
 }
 
 fn start(name: &str) {

@@ -1,40 +1,63 @@
-//! Buffers to and from stages of other partitions
+//! Buffers to and from stages of other partitions that are described
 //!
-//! They are channels, which the tool derived. Nobody rings for a message: who reads looks at each of its periods.
+//! They are channels, which the tool derived, and are kept for as long as the program runs: a pipe that was forgotten may run again.
 
-use crate::Failure;
+use crate::stage::STAGES;
+use crate::through::{Across, Whom};
+use crate::{CORE, Failure};
 use bulkhead_abi::pipe::Crossing;
 use bulkhead_component::Own;
-use bulkhead_guest::{Home, Link};
-use bulkhead_stages::link::{Input, Kind, Output};
+use bulkhead_guest::Home;
+use bulkhead_slite::Mutex;
+use bulkhead_stages::work::ENDS;
 
-/// The end that is here.
-pub(crate) enum End {
-    /// A stage here reads.
-    Reads(Input),
-    /// A stage here writes.
-    Writes(Output),
+/// Those that there may be.
+const MOST: usize = ENDS * STAGES;
+
+/// The pipe of each, and between which of its stages.
+static ALL: [Mutex<Option<(usize, Across)>>; MOST] = [const { Mutex::new(None) }; MOST];
+
+/// Opens the channel of a crossing of a pipe, between the stages at these places, and keeps it.
+pub(crate) fn open(
+    own: &Own,
+    crossing: &Crossing,
+    pipe: usize,
+    [from, to]: [usize; 2],
+) -> Result<(), Failure> {
+    let wrong = |why| Failure::Pipe(crossing.channel, why);
+    let missing = || wrong("the component does not hold this channel");
+    let mut ends = own.channels().iter();
+    let end = ends.find(|end| end.name == crossing.channel);
+    let end = end.ok_or_else(missing)?;
+    let across = Across {
+        from,
+        to,
+        region: Home::memory(own, end).map_err(|_| missing())?,
+        link: own
+            .peer_link(end)
+            .ok_or(wrong("nobody has its other end"))?,
+        whom: Whom::Described,
+    };
+    let is_kept = |place: &Mutex<Option<_>>| {
+        let kept = place.with(&CORE.threads, |place: &mut Option<_>| {
+            let free = place.is_none();
+            if free {
+                *place = Some((pipe, across));
+            }
+            free
+        });
+        kept.unwrap_or(false)
+    };
+    match ALL.iter().any(is_kept) {
+        true => Ok(()),
+        false => Err(wrong("there is no room for it")),
+    }
 }
 
-/// Joins the buffer of a crossing, where whoever holds its other end is up once the link says so.
-pub(crate) fn join(
-    own: &Own,
-    crossing: &'static Crossing,
-    kind: Kind,
-    reads: bool,
-) -> Result<(End, Option<Link>), Failure> {
-    let name = crossing.channel;
-    let missing = || Failure::Pipe(name, "the component does not hold this channel");
-    let end = own
-        .channels()
+/// Those of a pipe.
+pub(crate) fn of_pipe(pipe: usize) -> impl Iterator<Item = Across> {
+    let all = ALL
         .iter()
-        .find(|end| end.name == crossing.channel);
-    let end = end.ok_or_else(missing)?;
-    let region = Home::memory(own, end).map_err(|_| missing())?;
-    let joined = match reads {
-        true => Input::attach(kind, region).map(End::Reads),
-        false => Output::attach(kind, region).map(End::Writes),
-    };
-    let joined = joined.ok_or(Failure::Pipe(name, "the channel is too small"))?;
-    Ok((joined, own.peer_link(end)))
+        .filter_map(|place| place.with(&CORE.threads, |kept| *kept).ok().flatten());
+    all.filter_map(move |(whose, across)| (whose == pipe).then_some(across))
 }

@@ -9,6 +9,8 @@
 
 mod across;
 mod change;
+mod gone;
+mod heads;
 mod serve;
 mod stages;
 
@@ -35,6 +37,7 @@ use bulkhead_tpipe::language::{Flow, MILLION};
 use change::{Change, promise};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
+use gone::Gone;
 use serve::Server;
 
 /// Pages of its stack, of which 200 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
@@ -56,6 +59,8 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 static ANEW: AtomicBool = AtomicBool::new(false);
 /// The pipe that is being changed, counted from 1; 0: none.
 static CHANGED: AtomicU64 = AtomicU64::new(0);
+/// Pipes that were typed here and begin in another partition, by bit.
+static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
 static THREAD: AtomicU64 = AtomicU64::new(0);
 /// What it knows.
 static KNOWN: Mutex<Option<Means>> = Mutex::new(None);
@@ -154,6 +159,11 @@ pub(crate) fn changes(pipe: usize) -> bool {
     CHANGED.load(Relaxed) == pipe as u64 + 1
 }
 
+/// Whether it is the planner that starts and stops a pipe, since another partition has its first stages.
+pub(crate) fn begins_elsewhere(pipe: usize) -> bool {
+    ELSEWHERE.load(Relaxed) >> pipe & 1 != 0
+}
+
 /// Whether something is promised that was not announced yet.
 pub(crate) fn promises() -> bool {
     ANNOUNCE.load(Relaxed) != 0
@@ -236,6 +246,10 @@ fn record(pipe: &Pipe, told: &Told) {
             name: pipe.pipe.name,
         };
         Own::record(&event);
+        // As it is described.
+        if path.bound_ns == 0 {
+            continue;
+        }
         for (sequence, place) in (0..).zip([path.head, path.tail]) {
             let stage = pipe.stages().nth(place as usize);
             Own::record(&Event {
@@ -292,8 +306,10 @@ struct Planner {
     server: Option<Server>,
     /// By which they know those of each pipe.
     ids: [u64; PIPES],
-    /// How often the end of a task had gone into each when they were asked for it.
-    ends: [u64; PIPES],
+    /// When those were stopped last that begin in other partitions; 0: they run.
+    stops: [u64; PIPES],
+    /// Described pipes that were removed, which others are not to run either.
+    gone: [Gone; PIPES],
     /// Of each pipe that was typed.
     texts: [Option<Text>; PIPES],
     /// Pipes that there were.
@@ -315,7 +331,8 @@ extern "C" fn plan(_: u64) -> ! {
         others: Others::new(&means.places),
         server: means.asks.and_then(Server::new),
         ids: [0; PIPES],
-        ends: [0; PIPES],
+        stops: [0; PIPES],
+        gone: [Gone::NOT; PIPES],
         texts: [None; PIPES],
         pipes: PIPES as u32,
     };
@@ -333,6 +350,8 @@ extern "C" fn plan(_: u64) -> ! {
         }
         let line = LINE.with(&CORE.threads, |line| (line.bytes, line.length));
         let (bytes, length) = line.unwrap_or(([0; MAX_LINE], 0));
+        // Whoever is asked next is asked as it was before, or not at all.
+        planner.ask_again();
         planner.obey(bytes.get(..length).unwrap_or_default());
         CHANGED.store(0, Relaxed);
         BUSY.store(false, Release);
@@ -372,6 +391,8 @@ impl Planner {
                     say!("pipe {name} is no more");
                 }
             }
+            Ok(Command::Stop(name)) => self.stop_elsewhere(name),
+            Ok(Command::Start(name)) => self.start_elsewhere(name),
             // The recorder has read it.
             _ => {}
         }
@@ -387,12 +408,8 @@ impl Planner {
             say!("pipe {name} was typed in {0}: remove it there", self.who());
             return None;
         }
-        let is_typed = self.texts.get(number).is_some_and(Option::is_some);
-        let crosses = !is_typed && pipe.here().count() != pipe.stages().count();
-        if crosses {
-            say!(
-                "pipe {name} stays: it crosses partitions, whose channels were made when the system was built; `pipe stop {name}` has it rest"
-            );
+        if let Some(stays) = self.stays(number, &pipe) {
+            say!("pipe {name} stays: {stays}");
             return None;
         }
         CHANGED.store(number as u64 + 1, Relaxed);

@@ -1,7 +1,8 @@
 //! Stages that another partition asks for: of flows that are typed there
 //!
 //! What of it the planner keeps for others to see: which pipes of the table are the other one's, and whether that one runs as it did when it
-//! asked for them. Such a pipe neither begins nor ends here, and lasts as long as its asker says.
+//! asked for them. Such a pipe does not begin here, and lasts as long as its asker says. A described pipe that crosses to the other one is forgotten as
+//! that one says, until it starts anew.
 
 use crate::through::{self, Place};
 use bulkhead_abi::repository::Repository;
@@ -13,6 +14,8 @@ use core::sync::atomic::Ordering::Relaxed;
 
 /// Pipes of the table that were asked for, by bit.
 static ASKED: AtomicU64 = AtomicU64::new(0);
+/// Described pipes that the other one had forgotten, or is having forgotten, by bit.
+static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 /// The start of the other partition that asked for them.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
@@ -32,6 +35,24 @@ pub(crate) fn set_asked(pipe: usize, asked: bool) {
         true => ASKED.fetch_or(1 << pipe, Relaxed),
         false => ASKED.fetch_and(!(1 << pipe), Relaxed),
     };
+}
+
+/// Whether the described pipe of that number is to be forgotten, or is.
+pub(crate) fn is_forgotten(pipe: usize) -> bool {
+    FORGOTTEN.load(Relaxed) >> pipe & 1 != 0
+}
+
+/// The described pipe of that number is to be forgotten, or runs again.
+pub(crate) fn set_forgotten(pipe: usize, forgotten: bool) {
+    match forgotten {
+        true => FORGOTTEN.fetch_or(1 << pipe, Relaxed),
+        false => FORGOTTEN.fetch_and(!(1 << pipe), Relaxed),
+    };
+}
+
+/// Whether it is the other one that says how long the stages of a pipe run here.
+pub(crate) fn is_others(pipe: usize) -> bool {
+    is_asked(pipe) || is_forgotten(pipe)
 }
 
 /// It is that start of the other one whose requests are obeyed.

@@ -7,14 +7,14 @@ mod shared;
 mod wiring;
 
 pub(crate) use shared::{
-    STAGES, Shared, begin, go, is_halted, is_retired, is_stopped, is_vacant, of_thread, rests,
-    retire, set_vacant, shared, stop,
+    STAGES, Shared, begin, begin_at, dismiss, go, has_begun, is_halted, is_retired, is_stopped,
+    is_vacant, of_thread, rests, retire, set_vacant, shared, stop,
 };
 pub(crate) use wiring::{Common, build, connected};
 
 use crate::device::{self, To};
 use crate::through::Whom;
-use crate::{CORE, Failure, LOAD, profile, serving, share, watch};
+use crate::{CORE, Failure, LOAD, profile, share, watch};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
@@ -28,7 +28,7 @@ use bulkhead_stages::overrun;
 use bulkhead_stages::pace::{Pace, next_look};
 use bulkhead_stages::work::{ENDS, Work};
 use core::sync::atomic::Ordering::Relaxed;
-use shared::{halt, set_resting, start_of};
+use shared::{halt, is_dismissed, set_resting, start_of};
 
 /// Where a first stage's messages come from.
 #[derive(Clone, Copy)]
@@ -223,8 +223,9 @@ impl Running {
     /// Passes the end on, and waits until the pipe is started again, which it answers, or is to be forgotten.
     fn rest(&mut self) -> bool {
         if !is_dismissed(self.plan.pipe) {
-            self.pass_end();
-            self.shared.ended.fetch_add(1, Relaxed);
+            let at = self.work.ended_at(clock::now());
+            self.pass_end(at);
+            self.shared.ended.store(at, Relaxed);
         }
         if !is_stopped(self.plan.pipe) {
             // It is stopped and started elsewhere.
@@ -265,10 +266,10 @@ impl Running {
     }
 
     /// The end is never dropped: who reads makes room as long as there is something to read, and is there.
-    fn pass_end(&mut self) {
+    fn pass_end(&mut self, at: u64) {
         let (peers, pipe) = (self.plan.peers, self.plan.pipe);
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
-            while !output.put(&Message::END) {
+            while !output.put(&Message::end(at)) {
                 if misses(&peers, |peer| !peer.reads) || is_dismissed(pipe) {
                     break;
                 }
@@ -446,12 +447,6 @@ impl Running {
             halt(self.plan.pipe);
         }
     }
-}
-
-/// Whether who asked for a pipe has no use for it any more: what is under way in it is nobody's, and its stages here end each by
-/// itself.
-fn is_dismissed(pipe: usize) -> bool {
-    is_retired(pipe) && serving::is_asked(pipe)
 }
 
 fn misses(peers: &[Option<Peer>], which: impl Fn(&Peer) -> bool) -> bool {

@@ -5,6 +5,7 @@
 
 use crate::table::PIPES;
 use crate::{CORE, serving};
+use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Crossing;
 use bulkhead_abi::repository::{MAX_THROUGH, Repository, Through, long_name_text};
 use bulkhead_abi::status::{LinkState, State};
@@ -20,6 +21,8 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 /// How often it is looked for, nanoseconds.
 const PAUSE_NS: u64 = 5_000_000;
 
+/// Of which start it is the next that has to be told, whichever that is.
+const NONE_YET: u64 = u64::MAX;
 /// The start of each such partition that knows what was asked for; 0: nothing was.
 static EPOCHS: [AtomicU64; MAX_THROUGH] = [const { AtomicU64::new(0) }; MAX_THROUGH];
 
@@ -323,10 +326,36 @@ impl Others {
         outcome
     }
 
-    /// Asks one of them to end stages.
-    /// Into them the end of a task went so often.
-    pub(crate) fn end(&mut self, number: usize, id: u64, ends: u32) -> Outcome {
-        self.ask(number, id, &Packed::end(id, ends))
+    /// Asks one of them to end stages, into which the last end of a task went at that tick.
+    pub(crate) fn end(&mut self, number: usize, id: u64, ended: u64) -> Outcome {
+        self.ask(number, id, &Packed::end(id, ended))
+    }
+
+    /// Has one of them begin a pipe of which it has the first stages, not before that tick.
+    pub(crate) fn start(&mut self, number: usize, id: u64, at: u64) -> Outcome {
+        self.ask(number, id, &Packed::start(id, at))
+    }
+
+    /// Has one of them send the end of a task into such a pipe.
+    pub(crate) fn stop(&mut self, number: usize, id: u64) -> Outcome {
+        self.ask(number, id, &Packed::stop(id))
+    }
+
+    /// Asks one of them to forget what is described of a pipe, likewise. One that starts anew has to be told again, whatever it answers.
+    pub(crate) fn forget(&mut self, number: usize, name: &[u8; NAME_LEN], ended: u64) -> Outcome {
+        let (id, state) = (clock::now(), self.state(number));
+        let outcome = self.ask(number, id, &Packed::forget(id, name, ended));
+        let known = match outcome {
+            Outcome::Down => NONE_YET,
+            _ => state.epoch.into(),
+        };
+        if let Some(asked) = EPOCHS
+            .get(number)
+            .filter(|_| [0, NONE_YET].contains(&asked(number)))
+        {
+            asked.store(known, Relaxed);
+        }
+        outcome
     }
 
     fn state(&self, number: usize) -> LinkState {

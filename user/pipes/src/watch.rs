@@ -296,7 +296,11 @@ impl Recorder {
         }
     }
 
-    fn tell(&self) {
+    fn tell(&mut self) {
+        // Nothing of a pipe that went is told as its successor's.
+        for (index, pipe) in table::all() {
+            self.renew(index, &pipe);
+        }
         for path in self.paths.iter().filter(|path| path.count > 0) {
             if let Some(pipe) = table::get(path.pipe) {
                 tell_path(&pipe, path);

@@ -144,10 +144,11 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.typed_through",
         shape: Shape::Texts,
         presence: Default("none"),
-        meaning: "Of an rtos partition with `spare_stages`: the other partitions in which flows that are typed here may have stages behind \
-                  their first one, Linux ones and rtos ones that have `spare_stages`, too, where they may also end. Each is named by one partition at \
+        meaning: "Of an rtos partition with `spare_stages`: the other partitions in which flows that are typed here may have stages, \
+                  Linux ones and rtos ones that have `spare_stages`, too, where they may also begin, at a timer, and end. Each is named by one partition at \
                   most, with which it has a channel for requests and for twice as many buffers as there are spare stages, of 32 messages each. In \
-                  an rtos partition that is named no flow is typed.",
+                  an rtos partition that is named no flow is typed. Described pipes that begin here and have stages in these alone can be removed and \
+                  replaced here.",
         example: "typed_through = [\"linux\"]",
     },
     Key {

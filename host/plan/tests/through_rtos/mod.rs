@@ -106,10 +106,14 @@ fn host_and_target_agree_on_what_goes_through_another_rtos() {
     let (words, there) = (packed(&base), packed_there(&base));
     let (known, known_there) = (known(&words), known(&there));
     let mut random = Random::new(11);
-    let [mut both, mut neither, mut ends_there] = [0; 3];
+    let [mut both, mut neither, mut ends_there, mut begins_there] = [0; 4];
     let mut grew = 0;
-    for _ in 0..250 {
+    for round in 0..250 {
         let flow = random.flow_through();
+        let flow = match round % 4 {
+            0 => flow.replace("sample", "tick"),
+            _ => flow,
+        };
         let flow = flow.replace("linux.quick", "plant.swift");
         let flow = flow.replace("quick", "swift").replace("slow", "heavy");
         let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
@@ -141,6 +145,7 @@ fn host_and_target_agree_on_what_goes_through_another_rtos() {
                     grew += 1;
                 }
                 both += 1;
+                begins_there += usize::from(flow.contains("tick"));
                 ends_there += usize::from(flow.contains("| swift [") || flow.ends_with("| swift"));
             }
             (Err(_), Err(_)) => neither += 1,
@@ -150,8 +155,8 @@ fn host_and_target_agree_on_what_goes_through_another_rtos() {
         }
     }
     assert!(
-        both > 25 && neither > 20 && ends_there > 2 && grew > 20,
-        "{both} {neither} {ends_there} {grew}"
+        both > 25 && neither > 20 && ends_there > 2 && begins_there > 2 && grew > 20,
+        "{both} {neither} {ends_there} {begins_there} {grew}"
     );
 }
 

@@ -123,6 +123,7 @@ impl Events {
     /// Partition `partition` was stopped.
     pub(super) fn stop(&mut self, partition: usize) {
         self.messages.stop(partition);
+        self.paths.stop(partition);
     }
 
     /// The host received a message of the channel `name`.

@@ -106,8 +106,14 @@ impl Paths {
         promised.or_else(|| self.described(by, name, number))
     }
 
-    /// Partition `by` promises a path from now on.
+    /// Partition `by` promises a path from now on; with a bound of nothing, what is described of the pipe again.
     pub(super) fn promised(&mut self, by: usize, name: String, event: &Event) {
+        if event.a == 0 {
+            let own =
+                |(partition, pipe, _): &(usize, String, u64)| *partition == by && *pipe == name;
+            self.promised.retain(|key, _| !own(key));
+            return;
+        }
         let key = (by, name.clone(), event.b);
         let of_partition = self
             .promised
@@ -128,6 +134,14 @@ impl Paths {
         };
         self.promised.insert(key.clone(), path);
         self.newest.insert(by, key);
+    }
+
+    /// Partition `by` was stopped: what it runs when it starts anew is described.
+    pub(super) fn stop(&mut self, by: usize) {
+        for (partition, path) in self.described.iter().filter(|(one, _)| *one == by) {
+            let key = (*partition, path.pipe.clone(), path.number);
+            self.promised.remove(&key);
+        }
     }
 
     /// An end of the path that partition `by` promised last.
@@ -328,6 +342,19 @@ mod tests {
         assert_eq!((report.bound_ns, report.loss_bound), (Some(500), Some(0.1)));
         assert_eq!(report.ends, ["first", "last"]);
         assert_eq!(report.required_rate, Some(50.0));
+        // It runs by its description again.
+        let event = promise(EventKind::Promised, 0, 0, "steering");
+        paths.promised(0, "steering".into(), &event);
+        leave(&mut paths, 0x200, 4, [3000, 3900]);
+        let [report] = paths.reports(&["control".into()]).try_into().expect("one");
+        assert_eq!((report.late, report.bound_ns), (1, Some(1000)));
+        paths.promised(
+            0,
+            "steering".into(),
+            &promise(EventKind::Promised, 0, 500, ""),
+        );
+        paths.stop(0);
+        assert_eq!(paths.reports(&[])[0].bound_ns, Some(1000));
     }
 
     #[test]

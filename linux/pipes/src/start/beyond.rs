@@ -60,17 +60,24 @@ impl Builder<'_> {
             messages,
             read_only: false,
         };
+        let before = self.kept(&description.name);
         let device = |error| self.device(error);
-        let channel = Channel::create_file(&path, bytes, description).map_err(device)?;
+        let channel = match before {
+            Some(channel) => {
+                channel.region().map_err(device)?.clear();
+                channel
+            }
+            None => Channel::create_file(&path, bytes, description).map_err(device)?,
+        };
         let region = channel.region().map_err(device)?;
-        self.channels.push(channel);
+        self.kept.channels.push(channel);
         Ok(region)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Around;
+    use super::super::{Around, Kept};
     use super::*;
     use crate::budget::Halt;
     use crate::leaving::NOTES;
@@ -95,7 +102,7 @@ mod tests {
         left: Receiver<Left>,
         halt: Halt,
         threads: Vec<JoinHandle<()>>,
-        _channels: Vec<Channel>,
+        _kept: Kept,
     }
 
     impl Runs {
@@ -116,7 +123,8 @@ mod tests {
                 outward: Some(&folder),
                 ..Around::default()
             };
-            let (ready, channels) = Builder::new(pipe, &around).build(&sender).expect("built");
+            let builder = Builder::new(pipe, &around, Kept::default());
+            let (ready, kept) = builder.build(&sender).expect("built");
             let (halt, second) = (ready[0].halt.clone(), Arc::clone(&ready[1].shared));
             let threads = ready.into_iter().map(|one| thread::spawn(|| one.run()));
             let threads: Vec<_> = threads.collect();
@@ -129,7 +137,7 @@ mod tests {
                 left,
                 halt,
                 threads,
-                _channels: channels,
+                _kept: kept,
             }
         }
 
@@ -212,7 +220,7 @@ mod tests {
         plan.pipes[0].stages[0].source = Source::Bridge;
         let (sender, _left) = sync_channel(NOTES);
         let around = Around::default();
-        let built = Builder::new(&plan.pipes[0], &around).build(&sender);
+        let built = Builder::new(&plan.pipes[0], &around, Kept::default()).build(&sender);
         let refused = built.map(|_| ()).expect_err("nowhere");
         assert!(refused.to_string().contains("no buffer"), "{refused}");
     }

@@ -31,16 +31,16 @@ pub(super) enum Missing {
 /// What is promised of each pipe that was typed, for who is asked again.
 static KEPT: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 
-/// Times that the end of a task went into a pipe.
-fn ends(entry: &Pipe) -> u64 {
-    let mut heads = entry.stages().filter(|(_, stage)| stage.from == 0);
-    let head = heads.next();
-    head.map_or(0, |(number, _)| stage::shared(number).ended.load(Relaxed))
+/// The tick at which the last end of a task went into a pipe, the first of those of its first stages; 0: none did.
+pub(super) fn ended(entry: &Pipe) -> u64 {
+    let heads = entry.stages().filter(|(_, stage)| stage.from == 0);
+    let ends = heads.map(|(number, _)| stage::shared(number).ended.load(Relaxed));
+    ends.min().unwrap_or(0)
 }
 
 impl Planner {
     /// Which other partition runs a function, if one does.
-    fn through(&self, function: usize) -> Option<usize> {
+    pub(super) fn through(&self, function: usize) -> Option<usize> {
         let function = self.known.packed().functions.get(function)?;
         self.known.through(function.core as usize)
     }
@@ -153,9 +153,15 @@ impl Planner {
 
     /// Has other partitions end the stages of a pipe, and takes back the buffers of those who did, or are not there.
     pub(super) fn end_across(&mut self, pipe: usize, id: u64) {
-        let ends = self.ends_since_asked(pipe);
+        // Ids are ticks: what went in before is nothing that they had to bring out.
+        let went_in = |entry: Pipe| match self.stopped_at(pipe, &entry) {
+            Some(stop) => stop,
+            None => ended(&entry),
+        };
+        let ended = table::get(pipe).map_or(0, went_in);
+        let ended = if ended < id { 0 } else { ended };
         for number in self.others.of_pipe(pipe) {
-            match self.others.end(number, id, ends) {
+            match self.others.end(number, id, ended) {
                 Outcome::Done | Outcome::Down => self.others.release(number, pipe),
                 Outcome::Refused | Outcome::Silent => {
                     self.others.leave(number, pipe, id);
@@ -178,23 +184,17 @@ impl Planner {
                 }
             }
         }
+        self.settle_gone();
     }
 
     /// The stages of a pipe elsewhere are known there by that number, with what is promised of it.
     pub(super) fn asked_as(&mut self, pipe: usize, id: u64, promise: &Promise) {
-        if let (Some(own), Some(ends)) = (self.ids.get_mut(pipe), self.ends.get_mut(pipe)) {
-            (*own, *ends) = (id, 0);
+        if let Some(own) = self.ids.get_mut(pipe) {
+            *own = id;
         }
         if let Some(place) = KEPT.get(pipe) {
             let _kept = place.with(&CORE.threads, |place| *place = Some(Told::of(promise)));
         }
-    }
-
-    /// How often the end of a task went into a pipe since its stages elsewhere were asked for.
-    fn ends_since_asked(&self, pipe: usize) -> u32 {
-        let before = self.ends.get(pipe).copied().unwrap_or(0);
-        let now = table::get(pipe).map_or(0, |entry| ends(&entry));
-        u32::try_from(now.saturating_sub(before)).unwrap_or(u32::MAX)
     }
 
     fn forget(&mut self, pipe: usize) {
@@ -203,9 +203,10 @@ impl Planner {
         }
     }
 
-    /// Partitions that started anew run again what was typed through them.
+    /// Partitions that started anew forget again what was removed, and run again what was typed through them, which may need that room.
     pub(super) fn ask_again(&mut self) {
         for number in self.others.anew() {
+            self.forget_again(number);
             for pipe in 0..PIPES {
                 let concerned = self.others.of_pipe(pipe).any(|other| other == number);
                 if let (true, Some(entry)) = (concerned, table::get(pipe)) {
@@ -227,16 +228,16 @@ impl Planner {
         let promise = promise.and_then(|place| place.with(&CORE.threads, |kept| *kept).ok()?);
         let promised = promise.iter().flat_map(Told::paths);
         let request = self.request((number, pipe), id, &entry.pipe, stages, promised);
-        if let Some(place) = self.ends.get_mut(pipe) {
-            *place = ends(entry);
-        }
         if let Some(place) = self.ids.get_mut(pipe) {
             *place = id;
         }
         let outcome = self.others.run(number, id, &request);
         let (name, other) = (entry.name(), self.name_of(number));
         match outcome {
-            Outcome::Done => say!("pipe {name}: {other} started anew and runs its stages again"),
+            Outcome::Done => {
+                say!("pipe {name}: {other} started anew and runs its stages again");
+                self.start_again(number, pipe, entry);
+            }
             Outcome::Refused => say!(
                 "pipe {name}: {other} started anew and refuses: {}",
                 self.others.said()
@@ -247,8 +248,8 @@ impl Planner {
         }
     }
 
-    /// Numbers of the functions of a pipe that was typed.
-    fn functions(&self, pipe: usize, numbers: &mut [usize]) {
+    /// Numbers of the functions of a pipe.
+    pub(super) fn functions(&self, pipe: usize, numbers: &mut [usize]) {
         let Ok(pipeline) = Pipeline::<ROOM>::parse(self.flow(pipe)) else {
             return;
         };

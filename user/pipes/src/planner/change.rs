@@ -1,7 +1,7 @@
 //! A flow takes its place, or is refused
 
 use super::across::Missing;
-use super::{ANNOUNCE, CHANGED, PROMISED, Planner, Text, Told};
+use super::{ANNOUNCE, CHANGED, ELSEWHERE, PROMISED, Planner, Text, Told};
 use crate::memory::{self, Lines};
 use crate::seats::{self, Budgets};
 use crate::stage::{self, STAGES, is_vacant};
@@ -327,7 +327,7 @@ impl Planner {
         device::work_for_most_important(&self.timing);
         self.keep(plan.number, change.typed.flow);
         promise(&plan.promises);
-        let first = stage::begin(plan.number, &entry);
+        let first = self.begin(plan.number, &entry);
         let gap = clock::micros(first.saturating_sub(ended));
         match change.old {
             Some(_) => say!("pipe {name} is replaced: {gap} us from its stop to the first release"),
@@ -337,18 +337,16 @@ impl Planner {
 
     /// Has a pipe end in order, and forgets it; whether it did.
     pub(super) fn end(&mut self, number: usize, pipe: &Pipe) -> bool {
-        let periods = pipe
-            .here()
-            .map(|(_, stage)| stage.period_ns * u64::from(stage.buffer.max(1)));
-        let longest = periods.sum::<u64>().saturating_mul(2);
         stage::stop(number, pipe);
+        self.stop_head(number, pipe);
         stage::retire(number, pipe);
         let rest = || {
             let mut here = pipe.here();
             here.all(|(number, stage)| is_vacant(number) && share::is_over(number, &stage))
         };
         let name = pipe.name();
-        if !until(longest.saturating_add(END_NS), rest) {
+        let limit = end_limit(pipe);
+        if !until(limit, rest) && !self.end_anyhow(number, pipe, limit) {
             say!("pipe {name} does not come to an end: it stays, stopped");
             return false;
         }
@@ -360,15 +358,32 @@ impl Planner {
         }
         let id = self.ids.get(number).copied().unwrap_or(0);
         self.end_across(number, id);
+        self.forget_elsewhere(number, pipe);
         tell_end(pipe);
         pipe.numbers().for_each(device::detach);
         memory::release(number);
         table::set(number, None);
         device::work_for_most_important(&self.timing);
-        if let Some(text) = self.texts.get_mut(number) {
-            *text = None;
+        if let (Some(text), Some(stop)) = (self.texts.get_mut(number), self.stops.get_mut(number)) {
+            (*text, *stop) = (None, 0);
         }
+        ELSEWHERE.fetch_and(!(1 << number), Relaxed);
         true
+    }
+
+    /// Has a pipe end whose end was lost where others run its stages: one that started anew took out of its buffers what waited there. Whether it did.
+    fn end_anyhow(&self, number: usize, pipe: &Pipe, limit_ns: u64) -> bool {
+        let crosses = pipe.here().count() != pipe.stages().count();
+        let vacant = || pipe.here().all(|(stage, _)| is_vacant(stage));
+        if !crosses {
+            return false;
+        }
+        say!(
+            "the end of pipe {} was lost elsewhere: what was under way is dropped",
+            pipe.name()
+        );
+        stage::dismiss(number, pipe);
+        until(limit_ns, vacant)
     }
 
     /// Keeps the flow of a pipe.
@@ -498,6 +513,17 @@ impl Planner {
     }
 }
 
+/// Within which a pipe that was stopped has come to its end, nanoseconds: wherever they are, its stages take what may wait.
+pub(super) fn end_limit(pipe: &Pipe) -> u64 {
+    let periods = pipe.stages().map(|(_, stage)| {
+        stage
+            .period_ns
+            .saturating_mul(u64::from(stage.buffer.max(1)))
+    });
+    let longest = periods.fold(0, u64::saturating_add).saturating_mul(2);
+    longest.saturating_add(END_NS)
+}
+
 /// What went through a pipe that loses nothing, between one first stage and one last.
 fn tell_end(pipe: &Pipe) {
     let mut heads = pipe.heads();
@@ -511,7 +537,10 @@ fn tell_end(pipe: &Pipe) {
     let (Some(first), Some(last)) = (first, last.filter(|_| !pipe.ends_elsewhere())) else {
         return;
     };
-    if pipe.pipe.fifo == 0 || other.is_some() || last_ones.count() != 1 {
+    let begins_here = stage::shared(first)
+        .stage()
+        .is_some_and(|stage| stage.is_here());
+    if pipe.pipe.fifo == 0 || other.is_some() || last_ones.count() != 1 || !begins_here {
         return;
     }
     let [entered, left] = [first, last].map(|stage| stage::shared(stage).jobs.load(Relaxed));

@@ -5,6 +5,8 @@
 //! are looked at as for a flow that is typed, before anything is touched. Who asked and starts anew has forgotten all of it, so all of
 //! it ends, and no buffer is used again before that.
 
+mod forget;
+mod moves;
 mod why;
 
 use super::change::{Settings, tell, until};
@@ -14,7 +16,7 @@ use crate::seats::{self, Budgets};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry, PIPES};
 use crate::through::{Across, Place, Whom};
-use crate::{CORE, ends, say, serving, watch};
+use crate::{CORE, device, ends, say, serving, share, watch};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_analysis::Reservation;
@@ -39,7 +41,7 @@ pub(super) struct Server {
     answerer: Answerer,
     /// Its start that is known.
     epoch: u32,
-    /// What a former start left may lie in the buffers.
+    /// What a former start left may lie in the buffers, and what it had forgotten is described.
     unclean: bool,
     /// What is to be answered once its stages have ended.
     due: Option<Due>,
@@ -51,8 +53,10 @@ pub(super) struct Server {
 #[derive(Clone, Copy)]
 struct Due {
     id: u64,
-    /// As often as the end of a task went into the pipe.
-    ends: u64,
+    /// Those of these pipes, by bit.
+    pipes: u64,
+    /// The tick at which the last end of a task went into them.
+    ended: u64,
     /// By then all of it has come out.
     until: u64,
 }
@@ -88,12 +92,9 @@ impl Server {
     }
 
     /// Nobody here has a buffer any more, and the other one has none before it is answered.
-    fn clean(&mut self) {
-        if core::mem::take(&mut self.unclean) {
-            let buffers =
-                (0..self.place.buffers).map(|one| request::buffer(self.place.region, one));
-            buffers.flatten().for_each(|region| region.clear());
-        }
+    fn clean(&self) {
+        let buffers = (0..self.place.buffers).map(|one| request::buffer(self.place.region, one));
+        buffers.flatten().for_each(|region| region.clear());
     }
 
     fn release(&mut self, pipe: usize) {
@@ -105,11 +106,32 @@ impl Server {
     }
 }
 
-/// Whether as many ends of tasks came to the last stages here.
-fn is_over(pipe: &Entry, ends: u64) -> bool {
+/// Whether the end of a task that went in at that tick came to the last stages here, and out of them.
+fn is_over(pipe: &Entry, ended: u64) -> bool {
     let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
     let mut tails = pipe.here().filter(|(_, stage)| !is_read(stage.to));
-    tails.all(|(number, _)| stage::shared(number).ended.load(Relaxed) >= ends)
+    tails.all(|(number, stage)| {
+        let came = stage::shared(number).ended.load(Relaxed) >= ended;
+        came && (ended == 0 || share::is_over(number, &stage))
+    })
+}
+
+/// Ticks within which all that went into pipes has come out of them: two of each stage's periods for each message that may wait there.
+fn patience(pipes: u64) -> u64 {
+    let all = table::all().filter(|(number, _)| pipes >> number & 1 != 0);
+    let periods = all.map(|(_, pipe)| {
+        let each = pipe.here().map(|(_, stage)| {
+            let messages = u64::from(stage.buffer).saturating_add(1);
+            stage.period_ns.saturating_mul(2).saturating_mul(messages)
+        });
+        each.fold(0, u64::saturating_add)
+    });
+    ticks(periods.fold(END_NS, u64::saturating_add).min(LONGEST_NS))
+}
+
+/// Whether a pipe is wholly here, and nobody else's.
+fn is_own(number: usize, pipe: &Entry) -> bool {
+    !serving::is_asked(number) && pipe.here().count() == pipe.stages().count()
 }
 
 /// Has the recorder say what is promised of pipes that end here, each once no former one of its name can say anything any more.
@@ -137,14 +159,19 @@ impl Planner {
         self.collect();
         announce();
         let ends =
-            table::all().any(|(number, _)| serving::is_asked(number) && stage::is_retired(number));
+            table::all().any(|(number, _)| serving::is_others(number) && stage::is_retired(number));
         let Some(server) = self.server.as_mut().filter(|_| !ends) else {
             return;
         };
-        server.clean();
+        if core::mem::take(&mut server.unclean) {
+            server.clean();
+            self.take_up_again();
+        }
+        let Some(server) = self.server.as_mut() else {
+            return;
+        };
         if let Some(due) = server.due {
-            let mut all = table::all().filter(|(number, _)| serving::is_asked(*number));
-            if all.any(|(number, _)| self.ids.get(number) == Some(&due.id)) {
+            if table::all().any(|(number, _)| due.pipes >> number & 1 != 0) {
                 return;
             }
             server.due = None;
@@ -158,19 +185,27 @@ impl Planner {
         match Verb::of(request.verb) {
             Some(Verb::Run) => self.run_asked(request.id, bytes.unwrap_or_default()),
             Some(Verb::End) => {
-                let until = clock::now().saturating_add(self.patience(request.id));
-                if let Some(server) = &mut self.server {
-                    server.due = Some(Due {
-                        id: request.id,
-                        ends: request.ends.into(),
-                        until,
-                    });
-                }
-                self.end_what_is_over();
+                let pipes = self.asked(request.id);
+                let pipes = pipes.fold(0, |bits, (number, _)| bits | 1 << number);
+                self.have_end(request, pipes);
             }
-            None => server
-                .answerer
-                .settle(request.id, Some("it asks for what is not known here")),
+            Some(Verb::Forget) => match self.forgettable(bytes.unwrap_or_default()) {
+                Ok(pipes) => self.have_end(request, pipes),
+                Err(why) => self.refuse(request, why),
+            },
+            Some(verb @ (Verb::Start | Verb::Stop)) => {
+                let why = self.move_asked(&request, verb).err();
+                if let Some(server) = &mut self.server {
+                    server.answerer.settle(request.id, why);
+                }
+            }
+            None => self.refuse(request, "it asks for what is not known here"),
+        }
+    }
+
+    fn refuse(&mut self, request: Request, why: &str) {
+        if let Some(server) = &mut self.server {
+            server.answerer.settle(request.id, Some(why));
         }
     }
 
@@ -185,6 +220,7 @@ impl Planner {
         }
         server.unclean = true;
         serving::set_epoch(epoch);
+        self.keep_described();
         let count = self.retire_asked(|_| true);
         if count > 0 {
             say!(
@@ -194,30 +230,28 @@ impl Planner {
         }
     }
 
-    /// Ticks within which all that went into a pipe has come out: two of each stage's periods for each message that may wait there.
-    fn patience(&self, id: u64) -> u64 {
-        let asked = |number: usize| serving::is_asked(number) && self.ids.get(number) == Some(&id);
-        let pipes = table::all().filter(|(number, _)| asked(*number));
-        let periods = pipes.map(|(_, pipe)| {
-            let each = pipe.here().map(|(_, stage)| {
-                let messages = u64::from(stage.buffer).saturating_add(1);
-                stage.period_ns.saturating_mul(2).saturating_mul(messages)
+    /// Stages of these pipes are to end, and who asked is answered once they have.
+    fn have_end(&mut self, request: Request, pipes: u64) {
+        let until = clock::now().saturating_add(patience(pipes));
+        if let Some(server) = &mut self.server {
+            server.due = Some(Due {
+                id: request.id,
+                pipes,
+                ended: request.ended,
+                until,
             });
-            each.fold(0, u64::saturating_add)
-        });
-        ticks(periods.fold(END_NS, u64::saturating_add).min(LONGEST_NS))
+        }
+        self.end_what_is_over();
     }
 
-    /// Has those stages end that are to, and through which nothing comes any more: as many ends of tasks came out as went in.
+    /// Has those stages end that are to, and through which nothing comes any more: the end came out that went in last.
     fn end_what_is_over(&self) {
-        let Some(Due { id, ends, until }) = self.server.as_ref().and_then(|server| server.due)
-        else {
+        let Some(due) = self.server.as_ref().and_then(|server| server.due) else {
             return;
         };
-        let late = clock::now() > until;
-        let of_pipe = |number| self.ids.get(number) == Some(&id);
-        for (number, pipe) in table::all().filter(|(number, _)| serving::is_asked(*number)) {
-            if of_pipe(number) && !stage::is_retired(number) && (late || is_over(&pipe, ends)) {
+        let late = clock::now() > due.until;
+        for (number, pipe) in table::all().filter(|(number, _)| due.pipes >> number & 1 != 0) {
+            if !stage::is_retired(number) && (late || is_over(&pipe, due.ended)) {
                 stage::stop(number, &pipe);
                 stage::retire(number, &pipe);
             }
@@ -240,11 +274,16 @@ impl Planner {
     /// Takes back what those had whose stages have ended.
     fn collect(&mut self) {
         for (number, pipe) in table::all() {
-            let ended = serving::is_asked(number) && stage::is_retired(number);
+            let ended = serving::is_others(number) && stage::is_retired(number);
             let rests = || pipe.here().all(|(stage, _)| is_vacant(stage));
             if ended && rests() && watch::is_drained(&pipe) {
+                pipe.numbers().for_each(device::detach);
                 memory::release(number);
                 table::set(number, None);
+                device::work_for_most_important(&self.timing);
+                if !serving::is_asked(number) {
+                    say!("pipe {} was removed in {}", pipe.name(), self.who());
+                }
                 serving::set_asked(number, false);
                 if let Some(server) = &mut self.server {
                     server.release(number);
@@ -292,8 +331,9 @@ impl Planner {
         if !is_name(name) {
             return Err(Why::Name);
         }
-        let mut others = table::all().filter(|(number, _)| !serving::is_asked(*number));
-        if others.any(|(_, pipe)| pipe.name() == name) {
+        // One that crosses to who asks is that one's to replace: it is forgotten next.
+        let mut own = table::all().filter(|(number, pipe)| is_own(*number, pipe));
+        if own.any(|(_, pipe)| pipe.name() == name) {
             return Err(Why::Named);
         }
         let number = (0..PIPES).find(|&number| table::get(number).is_none());
@@ -312,7 +352,7 @@ impl Planner {
         };
         memory::fits(Lines::now(), self.buffers, number, sizes)
             .map_err(|[wanted, free]| Why::Buffers { wanted, free })?;
-        let promises = self.judge_own(wanted)?;
+        let promises = self.judge_own(wanted.here().map(|(_, stage)| stage))?;
         let mut budgets: Budgets = seats::budgets(None);
         for (place, stage) in wanted.here() {
             let seat = seats.get(place).copied().unwrap_or(STAGES);
@@ -392,7 +432,10 @@ impl Planner {
     }
 
     /// What is promised of pipes that are wholly here, beside all that was asked for and these: who asks judges all others.
-    fn judge_own(&self, wanted: &Wanted<'_>) -> Result<[Option<Promise>; PIPES], Why> {
+    fn judge_own<'s>(
+        &self,
+        wanted: impl Iterator<Item = &'s Stage>,
+    ) -> Result<[Option<Promise>; PIPES], Why> {
         let mut asked = [None; STAGES];
         let there = table::all().filter(|(number, _)| serving::is_asked(*number));
         let mut places = asked.iter_mut();
@@ -401,19 +444,19 @@ impl Planner {
                 *place = Reservation::new(stage.capacity_ns, stage.period_ns);
             }
         }
-        for ((_, stage), place) in wanted.here().zip(places) {
+        for (stage, place) in wanted.zip(places) {
             *place = Reservation::new(stage.capacity_ns, stage.period_ns);
         }
         let settings = Settings::but(None);
-        let is_own = |index: usize| {
+        let is_judged = |index: usize| {
             let number = settings.pipe(index);
-            let pipe = number.and_then(table::get);
-            pipe.is_some_and(|pipe| pipe.here().count() == pipe.stages().count())
+            let own = number.and_then(|number| Some(is_own(number, &table::get(number)?)));
+            own.unwrap_or(false)
         };
         let mut promises = [const { None }; PIPES];
         let judged = self.standing(&settings, None, |standing| {
             let asked = asked.iter().flatten().copied();
-            propose::judge_beside(&self.known, standing, is_own, asked, |index, promise| {
+            propose::judge_beside(&self.known, standing, is_judged, asked, |index, promise| {
                 let number = settings.pipe(index).unwrap_or(PIPES);
                 if let Some(place) = promises.get_mut(number) {
                     *place = Some(*promise);
@@ -455,7 +498,10 @@ impl Planner {
             return Err(Why::Failed);
         }
         promise(&plan.promises);
-        stage::begin(plan.number, &entry);
+        // Who asked says when it begins what has its first stages here.
+        if !wanted.begins_here() {
+            stage::begin(plan.number, &entry);
+        }
         Ok(())
     }
 

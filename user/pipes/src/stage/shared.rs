@@ -1,8 +1,8 @@
 //! What of stages others see: who feeds them, who schedules them, who stops them, who says what they did
 
 use super::Plan;
-use crate::CORE;
 use crate::table::{self, Entry, PIPES};
+use crate::{CORE, serving};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_abi::repository::MAX_STAGES;
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
     pub(crate) fallbacks: AtomicU64,
     pub(crate) oldest: AtomicU64,
-    /// Times that it rested, having passed the end of a task on.
+    /// The tick at which the end of a task was put in that it passed on last; 0: it did not yet.
     pub(crate) ended: AtomicU64,
 }
 
@@ -104,6 +104,8 @@ static STOPPED: AtomicU64 = AtomicU64::new(0);
 static HALTED: AtomicU64 = AtomicU64::new(0);
 /// Those of them whose stages are to forget their pipe once they rest.
 static RETIRED: AtomicU64 = AtomicU64::new(0);
+/// Those of them whose end will not come any more: their stages end each by itself.
+static DISMISSED: AtomicU64 = AtomicU64::new(0);
 /// Stages that rest, by bit of their number.
 static RESTING: AtomicU64 = AtomicU64::new(0);
 /// Stages whose threads have no pipe.
@@ -128,9 +130,17 @@ pub(crate) fn shared(number: usize) -> &'static Shared {
     &SHARED[number % STAGES]
 }
 
+/// Whether nobody has a use for a pipe any more, neither here nor where others asked for it, or had it forgotten: what is under way in
+/// it is nobody's, and its stages here end each by itself.
+pub(super) fn is_dismissed(pipe: usize) -> bool {
+    is_retired(pipe) && (serving::is_others(pipe) || DISMISSED.load(Relaxed) >> pipe & 1 != 0)
+}
+
 /// A pipe of that number is to begin: its stages are not those of one that ended.
 pub(super) fn renew(pipe: usize) {
-    RETIRED.fetch_and(!(1 << pipe), Relaxed);
+    for bits in [&RETIRED, &DISMISSED] {
+        bits.fetch_and(!(1 << pipe), Relaxed);
+    }
 }
 
 /// Leaves a plan to a stage's thread.
@@ -156,6 +166,11 @@ pub(crate) fn set_vacant(number: usize) {
 /// Whether a stage's thread waits for a plan, or is about to.
 pub(crate) fn is_vacant(number: usize) -> bool {
     VACANT.load(Relaxed) >> number & 1 != 0
+}
+
+/// Whether a pipe has begun, since it was planned.
+pub(crate) fn has_begun(pipe: usize) -> bool {
+    start_of(pipe) != 0
 }
 
 /// When stages of a pipe are released first; 0: not yet.
@@ -214,9 +229,21 @@ pub(crate) fn retire(pipe: usize, entry: &Entry) {
     wake(entry);
 }
 
+/// Has the stages of a pipe that forget it wait no longer for its end, which was lost elsewhere.
+pub(crate) fn dismiss(pipe: usize, entry: &Entry) {
+    DISMISSED.fetch_or(1 << pipe, Relaxed);
+    wake(entry);
+}
+
 /// Has a pipe begin, whose stages rest or were just planned; when.
 pub(crate) fn begin(pipe: usize, entry: &Entry) -> u64 {
+    begin_at(pipe, entry, 0)
+}
+
+/// The same, not before a tick.
+pub(crate) fn begin_at(pipe: usize, entry: &Entry, at: u64) -> u64 {
     let first = first_release(entry.here().map(|(_, stage)| stage.period_ns));
+    let first = first.max(at);
     if let Some(start) = START.get(pipe) {
         start.store(first, Relaxed);
     }

@@ -2,10 +2,10 @@
 
 use super::shared::{self, STAGES};
 use super::{Computed, Fed, Kept, Peer, Plan, Sink, Source};
-use crate::crossing::{self, End};
+use crate::crossing;
 use crate::device::To;
 use crate::table::{self, Entry, PIPES};
-use crate::through::{Across, Whom};
+use crate::through::Across;
 use crate::{Failure, memory, share};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
@@ -135,15 +135,24 @@ pub(crate) fn connected(
 ) -> Result<(), Failure> {
     let mut plans: Plans = [const { None }; STAGES];
     common.plans(pipe, entry, &mut plans)?;
-    let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
-    for edge in across {
-        let reader = entry.stages().nth(edge.to).map(|(_, stage)| stage);
-        let kind = kind(&entry.pipe, &reader.ok_or(wrong)?);
-        join(&mut plans, &edge, kind).ok_or(wrong)?;
-    }
+    join_all(&mut plans, entry, across)?;
     shared::renew(pipe);
     leave(&mut plans);
     Ok(())
+}
+
+/// Gives the ends of edges to other partitions to their stages.
+fn join_all(
+    plans: &mut Plans,
+    entry: &Entry,
+    mut across: impl Iterator<Item = Across>,
+) -> Result<(), Failure> {
+    let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
+    across.try_for_each(|edge| {
+        let reader = entry.stages().nth(edge.to).map(|(_, stage)| stage);
+        let kind = kind(&entry.pipe, &reader.ok_or(wrong)?);
+        join(plans, &edge, kind).ok_or(wrong)
+    })
 }
 
 /// Gives the end of an edge that is here, if one is, to its stage.
@@ -196,7 +205,7 @@ pub(crate) fn build(common: &Common, own: &Own, timing: &Timing) -> Result<(), F
         let entry = Entry::new(*described, numbers, heads, pipe as u32 + 1);
         table::set(pipe, Some(entry));
         common.plans(pipe, &entry, &mut plans)?;
-        cross(own, described, timing, first, &mut plans)?;
+        cross(own, (pipe, first), &entry, timing, &mut plans)?;
         leave(&mut plans);
         first += described.stages as usize;
     }
@@ -282,54 +291,30 @@ fn kind(pipe: &Pipe, reader: &Stage) -> Kind {
     }
 }
 
-/// The buffers between stages here and in other partitions; `first` is the number of the pipe's first stage.
+/// The buffers between stages here and in other partitions, of a pipe with that number of its first stage. What its own first stages
+/// would fill is awaited: nobody else keeps it from running over.
 fn cross(
     own: &Own,
-    pipe: &Pipe,
+    (pipe, first): (usize, usize),
+    entry: &Entry,
     timing: &Timing,
-    first: usize,
     plans: &mut Plans,
 ) -> Result<(), Failure> {
-    let wrong = Failure::Pipe(pipe.name, "its edges do not fit its stages");
     let place = |number: u32| (number as usize).checked_sub(first);
     for crossing in timing.crossings {
         let [Some(from), Some(to)] = [crossing.from, crossing.to].map(place) else {
             continue;
         };
-        if from.max(to) >= pipe.stages as usize {
-            continue;
+        if from.max(to) < entry.pipe.stages as usize {
+            crossing::open(own, crossing, pipe, [from, to])?;
         }
-        let reader = timing.stages.get(first + to).ok_or(wrong)?;
-        let kind = kind(pipe, reader);
-        let (end, link) = crossing::join(own, crossing, kind, reader.is_here())?;
-        let here = match reader.is_here() {
-            true => to,
-            false => from,
-        };
-        let peer = link.map(|link| Peer {
-            link,
-            whom: Whom::Described,
-            reads: reader.is_here(),
-        });
-        if let (Some(peer), Some(plan)) = (peer, plans[here].as_mut()) {
-            free(&mut plan.peers, peer).ok_or(wrong)?;
-        }
-        let fits = match end {
-            End::Reads(input) => plans[to].as_mut().and_then(|plan| plan.reads(input)),
-            End::Writes(output) => {
-                let writer = plans[from].as_mut();
-                writer.and_then(|plan| free(&mut plan.outputs, (output, Fed::Nobody)))
-            }
-        };
-        fits.ok_or(wrong)?;
-        for head in plans
-            .iter_mut()
-            .flatten()
-            .filter(|plan| pipe.fifo != 0 && plan.stage.from == 0)
-        {
-            if let Some(link) = link {
-                free(&mut head.awaits, link).ok_or(wrong)?;
-            }
+    }
+    join_all(plans, entry, crossing::of_pipe(pipe))?;
+    let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
+    let heads = plans.iter_mut().flatten();
+    for head in heads.filter(|plan| entry.pipe.fifo != 0 && plan.stage.from == 0) {
+        for edge in crossing::of_pipe(pipe) {
+            free(&mut head.awaits, edge.link).ok_or(wrong)?;
         }
     }
     Ok(())

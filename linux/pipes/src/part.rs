@@ -1,0 +1,65 @@
+//! The stages of a pipe that run here: when all that went in has come out of them, and their end
+
+use crate::begin::Running;
+use crate::plan::Pipe;
+use std::sync::atomic::Ordering::Acquire;
+use std::time::{Duration, Instant};
+
+/// What goes into a pipe before its end comes out of it within this and two of each stage's periods for each message that may wait there.
+const END: Duration = Duration::from_secs(1);
+
+/// Nobody is waited for longer, whatever periods were asked for.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// They begin and end together.
+#[derive(Default)]
+pub(crate) struct Part {
+    pub(crate) stages: Vec<Running>,
+    /// Places of those that are last ones of the pipe.
+    tails: Vec<usize>,
+}
+
+/// By when a part that is to end does.
+#[derive(Clone, Copy)]
+pub(crate) struct End {
+    /// The tick at which the last end of a task went into the pipe.
+    at: u64,
+    /// By then all of it has come out.
+    until: Instant,
+}
+
+impl Part {
+    pub(crate) fn new(pipe: &Pipe, stages: Vec<Running>) -> Self {
+        let tails = pipe.stages.iter().enumerate();
+        let tails = tails.filter(|(_, stage)| stage.traced);
+        Self {
+            tails: tails.map(|(place, _)| place).collect(),
+            stages,
+        }
+    }
+
+    /// It is to end, once what went into the pipe before that tick has come out, or will not any more.
+    pub(crate) fn end(&self, at: u64) -> End {
+        let periods = self.stages.iter().map(Running::longest);
+        let all = periods.fold(END, Duration::saturating_add);
+        End {
+            at,
+            until: Instant::now() + all.min(LONGEST),
+        }
+    }
+
+    /// Whether it may.
+    pub(crate) fn is_over(&self, end: &End) -> bool {
+        let tails = self
+            .stages
+            .iter()
+            .filter(|one| self.tails.contains(&one.place));
+        let mut open = tails.filter(|one| one.shared.ended.load(Acquire) < end.at);
+        Instant::now() > end.until || open.all(Running::has_ended)
+    }
+
+    /// Has all threads end.
+    pub(crate) fn retire(&self) {
+        self.stages.iter().for_each(Running::retire);
+    }
+}

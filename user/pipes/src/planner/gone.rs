@@ -1,0 +1,199 @@
+//! Described pipes that cross partitions and were removed here: those who run the rest of their stages forget them, too
+//!
+//! What is described comes back wherever a partition starts anew. One of the others that does is told again, before it is asked for anything that
+//! may need the room; where this one does, nothing is removed any more, and the others take their stages up again by
+//! themselves.
+
+use super::Planner;
+use super::across::ended;
+use crate::say;
+use crate::table::Entry as Pipe;
+use crate::through::{self, Outcome};
+use bulkhead_abi::NAME_LEN;
+use bulkhead_abi::name_text;
+use bulkhead_abi::repository::MAX_THROUGH;
+use core::fmt;
+
+/// Who is not to run a described pipe any more.
+#[derive(Clone, Copy)]
+pub(super) struct Gone {
+    /// Partitions with stages of it, by bit of their numbers.
+    others: u8,
+    /// Those of them that did not say yet that they forgot it.
+    owed: u8,
+}
+
+const _: () = assert!(MAX_THROUGH <= u8::BITS as usize);
+
+impl Gone {
+    /// It was not removed.
+    pub(super) const NOT: Self = Self { others: 0, owed: 0 };
+}
+
+/// Why a described pipe is not removed here.
+pub(super) enum Stays<'p> {
+    /// It is removed where flows are typed that have stages here.
+    Asks(&'p str),
+    /// Its first stage of that function is in that partition, and whoever has the first stages has a pipe end.
+    Begins(&'p str, &'p str),
+    /// That partition runs stages of it, and is not asked for any from this one.
+    Unnamed(&'p str, &'p str),
+}
+
+impl fmt::Display for Stays<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asks(who) => write!(
+                out,
+                "it crosses to {who}, which types the flows that have stages here: remove it there"
+            ),
+            Self::Begins(function, whose) => write!(
+                out,
+                "it begins with `{function}` in {whose}, and a pipe is ended where it begins"
+            ),
+            Self::Unnamed(other, own) => write!(
+                out,
+                "it has stages in {other}, which `typed_through` of {own} would have to name"
+            ),
+        }
+    }
+}
+
+impl Planner {
+    /// Whether a pipe is described, and has stages elsewhere.
+    fn crosses(&self, number: usize, pipe: &Pipe) -> bool {
+        let is_typed = self.texts.get(number).is_some_and(Option::is_some);
+        !is_typed && pipe.here().count() != pipe.stages().count()
+    }
+
+    /// What a partition is called, by one of its cores.
+    fn partition(&self, core: u32) -> &str {
+        let packed = self.known.packed();
+        let space = packed
+            .cores
+            .get(core as usize)
+            .map_or(core, |core| core.space);
+        through::name_of(packed, space)
+    }
+
+    /// Why a pipe is not removed here, if it is not.
+    pub(super) fn stays(&self, number: usize, pipe: &Pipe) -> Option<Stays<'_>> {
+        if !self.crosses(number, pipe) {
+            return None;
+        }
+        if self.server.is_some() {
+            return Some(Stays::Asks(self.who()));
+        }
+        let packed = self.known.packed();
+        for (function, is_first) in self.elsewhere(number, pipe) {
+            let function = packed.functions.get(function);
+            let reached = function.filter(|one| self.known.through(one.core as usize).is_some());
+            let whose = function.map_or("?", |one| self.partition(one.core));
+            let Some(function) = reached else {
+                return Some(Stays::Unnamed(whose, self.partition(packed.head.core)));
+            };
+            if is_first {
+                return Some(Stays::Begins(name_text(&function.function), whose));
+            }
+        }
+        None
+    }
+
+    /// Functions of a pipe's stages elsewhere, and whether each is a first stage's.
+    fn elsewhere(&self, number: usize, pipe: &Pipe) -> impl Iterator<Item = (usize, bool)> {
+        let mut functions = [usize::MAX; crate::stage::STAGES];
+        self.functions(number, &mut functions);
+        let stages = pipe.stages().map(|(_, stage)| stage);
+        let mut firsts = [None; crate::stage::STAGES];
+        for (place, stage) in firsts.iter_mut().zip(stages) {
+            *place = (!stage.is_here()).then_some(stage.from == 0);
+        }
+        let all = functions.into_iter().zip(firsts);
+        all.filter_map(|(function, first)| Some((function, first?)))
+    }
+
+    /// Has others forget a described pipe whose stages here have come to rest.
+    pub(super) fn forget_elsewhere(&mut self, number: usize, pipe: &Pipe) {
+        if !self.crosses(number, pipe) {
+            return;
+        }
+        let functions = self.elsewhere(number, pipe);
+        let packed = self.known.packed().functions;
+        let cores = functions.filter_map(|(function, _)| Some(packed.get(function)?.core));
+        let others = cores.filter_map(|core| self.known.through(core as usize));
+        let others = others.fold(0, |bits, other| bits | 1 << other);
+        if let Some(gone) = self.gone.get_mut(number) {
+            *gone = Gone {
+                others,
+                owed: others,
+            };
+        }
+        let _said = self.have_forgotten(number, others, ended(pipe));
+    }
+
+    /// Has those forget it; whether all of them did.
+    fn have_forgotten(&mut self, pipe: usize, others: u8, ended: u64) -> bool {
+        let Some(name) = self.timing.pipes.get(pipe).map(|described| described.name) else {
+            return false;
+        };
+        let mut done = true;
+        for number in (0..MAX_THROUGH).filter(|number| others >> number & 1 != 0) {
+            let outcome = self.others.forget(number, &name, ended);
+            self.explain_forgotten(number, &name, &outcome);
+            done &= matches!(outcome, Outcome::Done);
+            if let Some(gone) = self.gone.get_mut(pipe) {
+                // One that is not there is told when it is.
+                gone.owed &= !(1 << number);
+                gone.owed |= u8::from(matches!(outcome, Outcome::Silent)) << number;
+            }
+        }
+        done
+    }
+
+    fn explain_forgotten(&self, number: usize, name: &[u8; NAME_LEN], outcome: &Outcome) {
+        let (name, other) = (name_text(name), self.name_of(number));
+        match outcome {
+            Outcome::Done => {}
+            Outcome::Down => say!("pipe {name}: {other} is not up, and is told when it is"),
+            Outcome::Refused => {
+                say!(
+                    "pipe {name}: {other} goes on with its stages: {}",
+                    self.others.said()
+                );
+            }
+            Outcome::Silent => {
+                say!("pipe {name}: {other} does not say yet that its stages there have ended");
+            }
+        }
+    }
+
+    /// Asks those again who did not say that they forgot a pipe.
+    pub(super) fn settle_gone(&mut self) {
+        for pipe in 0..self.gone.len() {
+            let owed = self.gone.get(pipe).map_or(0, |gone| gone.owed);
+            let _said = self.have_forgotten(pipe, owed, 0);
+        }
+    }
+
+    /// Has one that started anew forget all that was removed before.
+    pub(super) fn forget_again(&mut self, number: usize) {
+        for pipe in 0..self.gone.len() {
+            let Some(gone) = self
+                .gone
+                .get(pipe)
+                .filter(|gone| gone.others >> number & 1 != 0)
+            else {
+                continue;
+            };
+            let told = gone.others & 1 << number;
+            if self.have_forgotten(pipe, told, 0) {
+                let name = self.timing.pipes.get(pipe).map(|one| one.name);
+                say!(
+                    "pipe {}: {} started anew and forgets it again",
+                    name_text(&name.unwrap_or_default()),
+                    self.name_of(number)
+                );
+            }
+        }
+    }
+}

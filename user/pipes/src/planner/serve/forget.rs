@@ -1,0 +1,121 @@
+//! Described pipes that cross to who asks: forgotten once they were removed there, taken up again where that one starts anew
+//!
+//! Seats, buffers and room on the core are those that the description gave them. Who asks, and starts anew, has nothing else here any more, so all of it is free
+//! again, and what was admitted at first is admitted now.
+
+use super::super::change::{tell, until};
+use super::super::{Planner, Told, promise};
+use super::REST_NS;
+use crate::stage;
+use crate::table::{self, Entry, PIPES};
+use crate::{crossing, device, memory, say, seats, serving};
+use bulkhead_stages::request::{self, Promised};
+
+/// Whether a described pipe lies in both partitions, and begins in the other one, which has it end.
+fn crosses(pipe: &Entry) -> bool {
+    let mut here = pipe.here();
+    here.all(|(_, stage)| stage.from != 0) && pipe.here().count() != pipe.stages().count()
+}
+
+/// Whether what leaves a pipe, or some of it, is said here.
+fn ends_here(pipe: &Entry) -> bool {
+    let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
+    let mut here = pipe.here();
+    here.any(|(_, stage)| !is_read(stage.to))
+}
+
+impl Planner {
+    /// The described pipe that a request names, by bit, from now on to be forgotten; none if it is already.
+    pub(super) fn forgettable(&self, body: &[u8]) -> Result<u64, &'static str> {
+        let name = request::forgotten(body).ok_or("it names no pipe")?;
+        let mut described = self.timing.pipes.iter();
+        let number = described.position(|one| one.name == name);
+        let number = number.ok_or("no pipe of that name is described there")?;
+        if serving::is_forgotten(number) {
+            let goes = table::get(number).filter(|_| !serving::is_asked(number));
+            return Ok(goes.map_or(0, |_| 1 << number));
+        }
+        match table::get(number).filter(|pipe| !serving::is_asked(number) && pipe.pipe.name == name)
+        {
+            // It went here, by who types into this console.
+            None => Ok(0),
+            Some(pipe) if crosses(&pipe) => {
+                serving::set_forgotten(number, true);
+                Ok(1 << number)
+            }
+            Some(_) => Err("that pipe begins there, or is wholly there"),
+        }
+    }
+
+    /// Who was to have pipes forgotten starts anew: those that did not end yet go on.
+    pub(super) fn keep_described(&mut self) {
+        let goes_on = |number: usize| serving::is_forgotten(number) && !serving::is_asked(number);
+        for (number, _) in table::all().filter(|(number, _)| goes_on(*number)) {
+            if stage::is_retired(number) {
+                continue;
+            }
+            serving::set_forgotten(number, false);
+            if let Some(due) = self.server.as_mut().and_then(|server| server.due.as_mut()) {
+                due.pipes &= !(1 << number);
+            }
+        }
+    }
+
+    /// What was forgotten runs again, by the description.
+    pub(super) fn take_up_again(&mut self) {
+        for number in (0..PIPES).filter(|number| serving::is_forgotten(*number)) {
+            serving::set_forgotten(number, false);
+            let Some(entry) = self.prepare_again(number) else {
+                continue;
+            };
+            // What it was to keep before, beside this pipe as well.
+            if let Ok(promises) = self.judge_own(core::iter::empty()) {
+                promise(&promises);
+            }
+            if ends_here(&entry) {
+                tell(number, &Told::new(core::iter::once(Promised::NOTHING)));
+            }
+            stage::begin(number, &entry);
+            say!(
+                "{} started anew: pipe {} runs again",
+                self.who(),
+                entry.name()
+            );
+        }
+    }
+
+    fn prepare_again(&mut self, number: usize) -> Option<Entry> {
+        let described = *self.timing.pipes.get(number)?;
+        let before = self.timing.pipes.iter().take(number);
+        let first: usize = before.map(|pipe| pipe.stages as usize).sum();
+        let last = first.checked_add(described.stages as usize)?;
+        let stages = self.timing.stages.get(first..last)?.iter();
+        self.pipes += 1;
+        let heads = stages.clone().enumerate();
+        let heads = heads.filter(|(_, stage)| stage.from == 0);
+        let heads = heads.map(|(place, _)| place);
+        let entry = Entry::new(described, first..last, heads, self.pipes);
+        for (number, stage) in entry.numbers().zip(stages) {
+            stage::shared(number).become_stage(*stage);
+            if stage.is_here() && !until(REST_NS, || seats::give(number, stage)) {
+                return None;
+            }
+        }
+        table::set(number, Some(entry));
+        let across = crossing::of_pipe(number);
+        if stage::connected(&self.common, number, &entry, across).is_err() {
+            table::set(number, None);
+            memory::release(number);
+            say!(
+                "pipe {} does not run again: there is no room for it",
+                entry.name()
+            );
+            return None;
+        }
+        entry
+            .here()
+            .for_each(|(number, stage)| device::attach(number, &stage));
+        device::work_for_most_important(&self.timing);
+        Some(entry)
+    }
+}

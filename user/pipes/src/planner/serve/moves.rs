@@ -1,0 +1,46 @@
+//! Stages that were asked for and have the first ones of their pipe among them: begun and stopped by who asked
+//!
+//! They end in the order of their pipe like described ones. Who asked has it begin here a moment after its own stages are ready.
+
+use super::super::Planner;
+use crate::serving;
+use crate::stage;
+use crate::table::{self, Entry};
+use bulkhead_component::clock::{self, ticks};
+use bulkhead_stages::request::{Request, Verb};
+
+/// Nobody begins later than this because somebody says so: until then stages do not come to rest either.
+const LATEST_NS: u64 = 60_000_000_000;
+
+impl Planner {
+    /// Pipes that were asked for by a number.
+    pub(super) fn asked(&self, id: u64) -> impl Iterator<Item = (usize, Entry)> {
+        let asked = table::all().filter(|(number, _)| serving::is_asked(*number));
+        asked.filter(move |(number, _)| self.ids.get(*number) == Some(&id))
+    }
+
+    /// Has those begin, or end a task, that were asked for by the number of a request.
+    pub(super) fn move_asked(&self, request: &Request, verb: Verb) -> Result<(), &'static str> {
+        let latest = clock::now().saturating_add(ticks(LATEST_NS));
+        for (number, pipe) in self.asked(request.id) {
+            if !pipe.here().any(|(_, stage)| stage.from == 0) {
+                return Err("it does not begin there");
+            }
+            let is_stopped = stage::is_stopped(number);
+            match verb {
+                Verb::Stop => stage::stop(number, &pipe),
+                _ if is_stopped && stage::has_begun(number) && !stage::rests(&pipe) => {
+                    return Err("it is ending there still");
+                }
+                _ if is_stopped || !stage::has_begun(number) => {
+                    stage::begin_at(number, &pipe, request.ended.min(latest));
+                }
+                _ => {}
+            }
+        }
+        match self.asked(request.id).next() {
+            Some(_) => Ok(()),
+            None => Err("there is no such pipe there"),
+        }
+    }
+}
