@@ -326,7 +326,9 @@ const REFUSED: &[(&str, usize, &[&str])] = &[
     (
         "sample | far | emit",
         9,
-        &["`far` is on a core on which no stage runs"],
+        &[
+            "`far` is on another core than the first of its partition: stages there are in the description",
+        ],
     ),
     (
         "bare | emit",

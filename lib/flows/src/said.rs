@@ -239,7 +239,13 @@ impl Said<'_> {
                      description has channels between them made when the system is built",
                 ],
             ),
-            Refused::Core(span) => (span, ["", "is on a core on which no stage runs"]),
+            Refused::Core(span) => (
+                span,
+                [
+                    "",
+                    "is on another core than the first of its partition: stages there are in the description",
+                ],
+            ),
             Refused::Endpoint(span) => (
                 span,
                 [

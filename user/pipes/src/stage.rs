@@ -1,7 +1,7 @@
 //! A stage: a thread on its VCPU, released by data
 //!
 //! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the bound stands on. Who reads what a
-//! stage of another partition writes is released by the clock instead, every period.
+//! stage of another partition, or of another core, writes is released by the clock instead, every period.
 
 mod shared;
 mod wiring;
@@ -10,11 +10,11 @@ pub(crate) use shared::{
     STAGES, Shared, begin, go, is_halted, is_retired, is_stopped, is_vacant, of_thread, rests,
     retire, set_vacant, shared, stop,
 };
-pub(crate) use wiring::{Common, build, connected};
+pub(crate) use wiring::{Common, build, connected, kind};
 
 use crate::device::{self, To};
 use crate::through::Whom;
-use crate::{CORE, Failure, LOAD, profile, serving, share, watch};
+use crate::{CORE, Failure, LOAD, notes, profile, serving, share, together};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
@@ -63,7 +63,7 @@ enum Fed {
     Stage(usize),
     /// Who gathers, on that VCPU.
     Gatherer(u32),
-    /// Nobody: who is in another partition looks by itself.
+    /// Nobody: who is in another partition, or on another core, looks by itself.
     Nobody,
 }
 
@@ -109,7 +109,7 @@ struct Plan {
     inputs: [Option<Input>; ENDS],
     /// With who is fed.
     outputs: [Option<(Output, Fed)>; ENDS],
-    /// Inputs that another partition writes, by bit: it reads by the clock.
+    /// Inputs that another partition or core writes, by bit: it reads by the clock.
     across: u64,
     /// What takes its place where nothing comes there for so many ticks.
     fallback: Option<(u64, Function)>,
@@ -166,7 +166,7 @@ impl Running {
         let inputs = core::mem::replace(&mut plan.inputs, [const { None }; ENDS]);
         // A pipe that ended before this thread ran does not begin any more.
         while start_of(plan.pipe) == 0 && !is_retired(plan.pipe) {
-            CORE.threads.block(NEVER);
+            together::wait(plan.period);
         }
         plan.await_others();
         let start = start_of(plan.pipe);
@@ -237,7 +237,7 @@ impl Running {
             if is_retired(self.plan.pipe) {
                 return false;
             }
-            CORE.threads.block(NEVER);
+            together::wait(self.plan.period);
         }
         set_resting(self.plan.number, false);
         self.shared.arrived.store(0, Relaxed);
@@ -405,7 +405,7 @@ impl Running {
             }
             sink => {
                 let mark = (sink == Sink::Trace).then_some(message.data);
-                watch::left(&self.plan.place(), message, mark);
+                notes::left(&self.plan.place(), message, mark);
             }
         }
     }
@@ -482,8 +482,8 @@ impl Plan {
         misses(&self.peers, which)
     }
 
-    fn place(&self) -> watch::Place {
-        watch::Place {
+    fn place(&self) -> notes::Place {
+        notes::Place {
             pipe: self.pipe,
             stage: self.number,
             place: self.place,

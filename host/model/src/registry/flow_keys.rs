@@ -100,7 +100,10 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.function.*.core",
         shape: Shape::Number(0, 63),
         presence: Default("0"),
-        meaning: "On which of the partition's cores it runs, counted from 0.",
+        meaning: "On which of the partition's cores it runs, counted from 0. On another core of an rtos partition than the first it is run by the program \
+                  that schedules the first, in a component that the tool adds there: with its memory and stack, and what it needs of components with \
+                  `every_core`. A stage that another core's feeds looks by the clock, once in each of its periods, which the bound counts. Functions at \
+                  endpoints of a device are on the core of the component that drives it. In Linux all are on one core, the last where nothing is said.",
         example: "core = 0",
     },
     Key {

@@ -2,17 +2,18 @@
 
 use super::shared::{self, STAGES};
 use super::{Computed, Fed, Kept, Peer, Plan, Sink, Source};
-use crate::crossing::{self, End};
+use crate::crossing;
 use crate::device::To;
 use crate::table::{self, Entry, PIPES};
 use crate::through::{Across, Whom};
-use crate::{Failure, memory, share};
+use crate::{Failure, memory, share, together};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_buffers::Region;
 use bulkhead_component::Own;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
+use bulkhead_guest::Link;
 use bulkhead_stages::functions::{self, Function, Functions};
 use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::message::HEADS;
@@ -96,7 +97,7 @@ impl Common {
         })
     }
 
-    /// Plans of the stages of a pipe that are here, in places that are empty: they are too large to be moved about.
+    /// Plans of the stages of a pipe that run here, in places that are empty: they are too large to be moved about.
     fn plans(&self, pipe: usize, entry: &Entry, plans: &mut Plans) -> Result<(), Failure> {
         let mut heads = 0;
         let own_heads = entry
@@ -104,7 +105,7 @@ impl Common {
             .all(|(_, stage)| stage.from != 0 || stage.is_here());
         let last = entry.stages().last().map(|(_, stage)| stage.to);
         for ((place, (number, stage)), plan) in entry.stages().enumerate().zip(plans.iter_mut()) {
-            if stage.is_here() {
+            if together::is_here(&stage) {
                 let ends = (heads, last == Some(stage.to));
                 let whose = (pipe, &entry.pipe);
                 let made = self.plan(whose, (place, number), stage, ends)?;
@@ -155,15 +156,11 @@ fn join(plans: &mut Plans, edge: &Across, kind: Kind) -> Option<()> {
         link,
         whom,
     } = *edge;
-    let peer = |reads| Peer { link, whom, reads };
-    if let Some(plan) = plans.get_mut(to)? {
-        plan.reads(Input::attach(kind, region)?)?;
-        free(&mut plan.peers, peer(true))?;
-    }
-    if let Some(plan) = plans.get_mut(from)? {
-        let output = Output::attach(kind, region)?;
-        free(&mut plan.outputs, (output, Fed::Nobody))?;
-        free(&mut plan.peers, peer(false))?;
+    for (place, reads) in [(to, true), (from, false)] {
+        if let Some(plan) = plans.get_mut(place)? {
+            plan.join(kind, region, reads)?;
+            free(&mut plan.peers, Peer { link, whom, reads })?;
+        }
     }
     Some(())
 }
@@ -275,14 +272,14 @@ fn fallback(pipe: &Pipe, stage: &Stage, functions: Functions) -> Option<(u64, Fu
 }
 
 /// How messages wait before a stage.
-fn kind(pipe: &Pipe, reader: &Stage) -> Kind {
+pub(crate) fn kind(pipe: &Pipe, reader: &Stage) -> Kind {
     match pipe.fifo {
         0 => Kind::Newest,
         _ => Kind::Each(reader.buffer),
     }
 }
 
-/// The buffers between stages here and in other partitions; `first` is the number of the pipe's first stage.
+/// The buffers between stages here and in other partitions or on other cores; `first` is the number of the pipe's first stage.
 fn cross(
     own: &Own,
     pipe: &Pipe,
@@ -292,47 +289,64 @@ fn cross(
 ) -> Result<(), Failure> {
     let wrong = Failure::Pipe(pipe.name, "its edges do not fit its stages");
     let place = |number: u32| (number as usize).checked_sub(first);
-    for crossing in timing.crossings {
+    for (number, crossing) in timing.crossings.iter().enumerate() {
         let [Some(from), Some(to)] = [crossing.from, crossing.to].map(place) else {
             continue;
         };
         if from.max(to) >= pipe.stages as usize {
             continue;
         }
-        let reader = timing.stages.get(first + to).ok_or(wrong)?;
-        let kind = kind(pipe, reader);
-        let (end, link) = crossing::join(own, crossing, kind, reader.is_here())?;
-        let here = match reader.is_here() {
-            true => to,
-            false => from,
-        };
-        let peer = link.map(|link| Peer {
-            link,
-            whom: Whom::Described,
-            reads: reader.is_here(),
-        });
-        if let (Some(peer), Some(plan)) = (peer, plans[here].as_mut()) {
-            free(&mut plan.peers, peer).ok_or(wrong)?;
+        let kind = kind(pipe, timing.stages.get(first + to).ok_or(wrong)?);
+        if crossing.is_within() {
+            let region = together::buffer(timing, number).ok_or(wrong)?;
+            attach(plans, (from, to), kind, region).ok_or(wrong)?;
+            continue;
         }
-        let fits = match end {
-            End::Reads(input) => plans[to].as_mut().and_then(|plan| plan.reads(input)),
-            End::Writes(output) => {
-                let writer = plans[from].as_mut();
-                writer.and_then(|plan| free(&mut plan.outputs, (output, Fed::Nobody)))
-            }
-        };
-        fits.ok_or(wrong)?;
-        for head in plans
-            .iter_mut()
-            .flatten()
-            .filter(|plan| pipe.fifo != 0 && plan.stage.from == 0)
-        {
-            if let Some(link) = link {
-                free(&mut head.awaits, link).ok_or(wrong)?;
+        let end = crossing::end(own, crossing);
+        let link = end.and_then(|end| own.peer_link(end));
+        for (place, reads) in [(from, false), (to, true)] {
+            let Some(plan) = plans[place].as_mut() else {
+                continue;
+            };
+            let region = crossing::region(own, crossing, end)?;
+            plan.join(kind, region, reads).ok_or(wrong)?;
+            let peer = link.map(|link| Peer {
+                link,
+                whom: Whom::Described,
+                reads,
+            });
+            if let Some(peer) = peer {
+                free(&mut plan.peers, peer).ok_or(wrong)?;
             }
         }
+        await_other(plans, pipe, link).ok_or(wrong)?;
     }
     Ok(())
+}
+
+/// What of an edge is here: its reader, its writer, or neither.
+fn attach(
+    plans: &mut Plans,
+    (from, to): (usize, usize),
+    kind: Kind,
+    region: Region<'static>,
+) -> Option<()> {
+    for (place, reads) in [(from, false), (to, true)] {
+        if let Some(plan) = plans.get_mut(place)? {
+            plan.join(kind, region, reads)?;
+        }
+    }
+    Some(())
+}
+
+/// A pipe that loses nothing does not begin before who has the other end of one of its edges is up.
+fn await_other(plans: &mut Plans, pipe: &Pipe, link: Option<Link>) -> Option<()> {
+    let heads = plans.iter_mut().flatten();
+    let heads = heads.filter(|plan| pipe.fifo != 0 && plan.stage.from == 0);
+    for (head, link) in heads.filter_map(|head| Some((head, link?))) {
+        free(&mut head.awaits, link)?;
+    }
+    Some(())
 }
 
 /// Puts something into the first free place; nothing where there is none.
@@ -347,7 +361,18 @@ impl Plan {
         self.stage.scatter[1]
     }
 
-    /// What comes from another partition.
+    /// An end of a buffer of which another partition or core has the other one.
+    fn join(&mut self, kind: Kind, region: Region<'static>, reads: bool) -> Option<()> {
+        match reads {
+            true => self.reads(Input::attach(kind, region)?),
+            false => {
+                let output = Output::attach(kind, region)?;
+                free(&mut self.outputs, (output, Fed::Nobody))
+            }
+        }
+    }
+
+    /// What comes from another partition or core.
     fn reads(&mut self, input: Input) -> Option<()> {
         let place = self.inputs.iter().position(Option::is_none)?;
         self.across |= 1 << place;
