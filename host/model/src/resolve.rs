@@ -60,25 +60,7 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
     let mut partitions = all(&draft.partitions, |partition| {
         resolve_partition(&draft, &board, partition)
     })?;
-    for (index, partition) in partitions.iter_mut().enumerate() {
-        scheduled::extend(&mut partition.timing, &pipes, PartitionId(index));
-    }
-    let mut channels = all(&draft.channels, |channel| resolve_channel(&draft, channel))?;
-    channels.extend(crossing::channels(&pipes));
-    let first_typed = channels.len();
-    channels.extend(draft.typed_channels());
-    let through = |index| draft.typed_through(PartitionId(index), first_typed);
-    let through: Vec<_> = (0..partitions.len()).map(through).collect();
-    for (index, partition) in partitions.iter_mut().enumerate() {
-        if let Some(together) = Together::of(&pipes, PartitionId(index)) {
-            together.arrange(partition);
-        }
-        hold_crossings(partition, PartitionId(index), &pipes);
-        hold_typed(partition, PartitionId(index), &through);
-    }
-    for (partition, through) in partitions.iter_mut().zip(through) {
-        partition.typed_through = through;
-    }
+    let channels = arrange(&draft, &mut partitions, &pipes)?;
     let around = bridge::Around {
         partitions: &partitions,
         channels: &channels,
@@ -110,6 +92,29 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
         sources: draft.sources,
         board,
     })
+}
+
+/// All channels; and what partitions have for their pipes and for flows that are typed.
+fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Option<Vec<Channel>> {
+    let mut channels = all(&draft.channels, |channel| resolve_channel(draft, channel))?;
+    channels.extend(crossing::channels(pipes));
+    let first_typed = channels.len();
+    channels.extend(draft.typed_channels());
+    let through = |index| draft.typed_through(PartitionId(index), first_typed);
+    let through: Vec<_> = (0..partitions.len()).map(through).collect();
+    for (index, partition) in partitions.iter_mut().enumerate() {
+        let id = PartitionId(index);
+        scheduled::extend(&mut partition.timing, pipes, id);
+        if let Some(together) = Together::of(pipes, id) {
+            together.arrange(partition);
+        }
+        hold_crossings(partition, id, pipes);
+        hold_typed(partition, id, &through);
+    }
+    for (partition, through) in partitions.iter_mut().zip(through) {
+        partition.typed_through = through;
+    }
+    Some(channels)
 }
 
 /// Who schedules a core runs its stages, and holds their ends of channels. Who has the first stages of a pipe that loses nothing holds them, too:

@@ -557,7 +557,7 @@ fn what_is_torn_is_refused() {
         let found = Repository::read(bytes).map(Known::of);
         match found {
             Some(Ok(known)) => {
-                assert!((0..4).filter_map(|pipe| known.packed().flow(pipe)).count() <= 3);
+                assert!((0..5).filter_map(|pipe| known.packed().flow(pipe)).count() <= 4);
             }
             Some(Err(Unfit::Room | Unfit::Number)) | None => refused += 1,
         }

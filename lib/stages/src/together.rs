@@ -6,6 +6,7 @@
 
 use crate::link::Kind;
 use crate::message::HEADS;
+use bulkhead_abi::pipe::Pipes;
 use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES};
 use core::ops::Range;
 
@@ -78,6 +79,17 @@ pub const fn count(stage: usize, what: Count) -> usize {
 pub const fn notes(stage: usize) -> (usize, usize, Range<usize>) {
     let at = LEFT + stage % MAX_STAGES * OF_STAGE;
     (at, at + LINE, at + NOTED..at + OF_STAGE)
+}
+
+/// The edges between cores of a partition, by their places among all crossings of its pipes, with how messages wait there.
+pub fn within<'b>(pipes: Pipes<'b>) -> impl Iterator<Item = (usize, Kind)> + use<'b> {
+    let within = pipes.crossings.iter().enumerate();
+    let within = within.filter(|(_, crossing)| crossing.is_within());
+    within.filter_map(move |(number, crossing)| {
+        let to = crossing.to as usize;
+        let (pipe, _) = pipes.each().find(|(_, stages)| stages.contains(&to))?;
+        Some((number, Kind::before(pipe, pipes.stages.get(to)?)))
+    })
 }
 
 /// Where buffers lie one behind the other: the first line and the bytes of each; nothing from one on that is larger than can be.

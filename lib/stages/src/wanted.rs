@@ -157,10 +157,7 @@ impl<'b> Wanted<'b> {
     }
 
     fn kind(&self, reader: &Stage) -> Kind {
-        match self.pipe.fifo {
-            0 => Kind::Newest,
-            _ => Kind::Each(reader.buffer),
-        }
+        Kind::before(self.pipe, reader)
     }
 
     fn writers(&self, to: usize) -> impl Iterator<Item = usize> + use<'b> {

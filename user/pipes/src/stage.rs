@@ -10,7 +10,7 @@ pub(crate) use shared::{
     STAGES, Shared, begin, go, is_halted, is_retired, is_stopped, is_vacant, of_thread, rests,
     retire, set_vacant, shared, stop,
 };
-pub(crate) use wiring::{Common, build, connected, kind};
+pub(crate) use wiring::{Common, build, connected};
 
 use crate::device::{self, To};
 use crate::through::Whom;

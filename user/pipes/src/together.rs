@@ -5,14 +5,13 @@
 //! core's component types, records and tells for all of them. Nobody rings across: who waits for a word looks at each of its periods. A component
 //! that runs all stages has these words to itself.
 
-use crate::{CORE, Failure, stage};
-use bulkhead_abi::pipe::{Crossing, Pipe, Stage, TOGETHER};
+use crate::{CORE, Failure};
+use bulkhead_abi::pipe::{Pipes, Stage, TOGETHER};
 use bulkhead_buffers::Region;
 use bulkhead_component::first::Timing;
 use bulkhead_component::own::shared_words;
 use bulkhead_component::{Own, clock, cores};
 use bulkhead_sched::NEVER;
-use bulkhead_stages::link::Kind;
 use bulkhead_stages::together::{self, Count, READY, WORDS};
 use core::ops::Deref;
 use core::sync::atomic::AtomicU64;
@@ -67,8 +66,8 @@ pub(crate) fn open(own: &Own, timing: &Timing) -> Result<(), Failure> {
     }
     let missing = Failure::named("stages", "nothing is shared with those of other cores");
     let (number, words) = own.shared(TOGETHER).ok_or(missing)?;
-    let end = kinds(timing).map(|(_, kind)| kind);
-    let end = together::buffers(end).last();
+    let kinds = together::within(pipes(timing)).map(|(_, kind)| kind);
+    let end = together::buffers(kinds).last();
     let needed = end.map_or(WORDS, |(line, bytes)| line * 8 + bytes.div_ceil(8));
     if words.len() < needed {
         return Err(Failure::named(
@@ -115,36 +114,20 @@ pub(crate) fn wait(period: u64) {
     CORE.threads.block(until);
 }
 
-/// The edges between cores, by their places among all, with how messages wait there.
-fn kinds(timing: &Timing) -> impl Iterator<Item = (usize, Kind)> + use<> {
-    let Timing {
-        pipes,
-        stages,
-        crossings,
-        ..
-    } = *timing;
-    let within = crossings.iter().enumerate();
-    let within = within.filter(|(_, crossing)| crossing.is_within());
-    within.filter_map(move |(number, crossing)| {
-        let pipe = pipe_of(pipes, crossing)?;
-        let reader = stages.get(crossing.to as usize)?;
-        Some((number, stage::kind(pipe, reader)))
-    })
-}
-
-/// The pipe of which that is an edge.
-fn pipe_of(pipes: &'static [Pipe], crossing: &Crossing) -> Option<&'static Pipe> {
-    let mut end = 0;
-    pipes.iter().find(|pipe| {
-        end += pipe.stages;
-        crossing.to < end
-    })
+/// The pipes of the partition.
+const fn pipes(timing: &Timing) -> Pipes<'static> {
+    Pipes {
+        pipes: timing.pipes,
+        stages: timing.stages,
+        crossings: timing.crossings,
+    }
 }
 
 /// The buffer of the edge at that place among all, if it is one between cores.
 pub(crate) fn buffer(timing: &Timing, number: usize) -> Option<Region<'static>> {
-    let placed = together::buffers(kinds(timing).map(|(_, kind)| kind));
-    let mut placed = kinds(timing).map(|(number, _)| number).zip(placed);
+    let within = || together::within(pipes(timing));
+    let placed = together::buffers(within().map(|(_, kind)| kind));
+    let mut placed = within().map(|(number, _)| number).zip(placed);
     let (_, (line, bytes)) = placed.find(|(place, _)| *place == number)?;
     let words = shared_words(SHARED.load(Relaxed).checked_sub(1)?);
     Region::from_words(words).part(line, bytes)

@@ -139,7 +139,7 @@ pub(crate) fn connected(
     let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
     for edge in across {
         let reader = entry.stages().nth(edge.to).map(|(_, stage)| stage);
-        let kind = kind(&entry.pipe, &reader.ok_or(wrong)?);
+        let kind = Kind::before(&entry.pipe, &reader.ok_or(wrong)?);
         join(&mut plans, &edge, kind).ok_or(wrong)?;
     }
     shared::renew(pipe);
@@ -238,7 +238,7 @@ fn connect(
                 continue;
             }
             let reader = plans[to].as_ref()?;
-            let (kind, fed) = (kind(pipe, &reader.stage), reader.number);
+            let (kind, fed) = (Kind::before(pipe, &reader.stage), reader.number);
             let (input, output) = link::make(kind, &take)?;
             free(&mut plans[to].as_mut()?.inputs, input)?;
             let output = (output, Fed::Stage(fed));
@@ -271,14 +271,6 @@ fn fallback(pipe: &Pipe, stage: &Stage, functions: Functions) -> Option<(u64, Fu
     (pipe.max_age_ns != 0).then(|| (ticks(pipe.max_age_ns), function))
 }
 
-/// How messages wait before a stage.
-pub(crate) fn kind(pipe: &Pipe, reader: &Stage) -> Kind {
-    match pipe.fifo {
-        0 => Kind::Newest,
-        _ => Kind::Each(reader.buffer),
-    }
-}
-
 /// The buffers between stages here and in other partitions or on other cores; `first` is the number of the pipe's first stage.
 fn cross(
     own: &Own,
@@ -296,7 +288,7 @@ fn cross(
         if from.max(to) >= pipe.stages as usize {
             continue;
         }
-        let kind = kind(pipe, timing.stages.get(first + to).ok_or(wrong)?);
+        let kind = Kind::before(pipe, timing.stages.get(first + to).ok_or(wrong)?);
         if crossing.is_within() {
             let region = together::buffer(timing, number).ok_or(wrong)?;
             attach(plans, (from, to), kind, region).ok_or(wrong)?;
