@@ -63,8 +63,10 @@ enum Fed {
     Stage(usize),
     /// Who gathers, on that VCPU.
     Gatherer(u32),
-    /// Nobody: who is in another partition, or on another core, looks by itself.
+    /// Nobody: who is in another partition looks by itself, while that one is up.
     Nobody,
+    /// Nobody either: who is on another core looks by itself, and is there.
+    Core,
 }
 
 /// What a job computes besides its function.
@@ -269,7 +271,8 @@ impl Running {
         let (peers, pipe) = (self.plan.peers, self.plan.pipe);
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
             while !output.put(&Message::END) {
-                if misses(&peers, |peer| !peer.reads) || is_dismissed(pipe) {
+                let is_gone = next.is_elsewhere() && misses(&peers, |peer| !peer.reads);
+                if is_gone || is_dismissed(pipe) {
                     break;
                 }
                 CORE.threads
@@ -423,7 +426,7 @@ impl Running {
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
             message.put = clock::now();
             let mut room = output.put(message);
-            let is_there = || !matches!(next, Fed::Nobody) || !misses(&peers, |peer| !peer.reads);
+            let is_there = || !next.is_elsewhere() || !misses(&peers, |peer| !peer.reads);
             while !room && clock::now() < until && is_there() {
                 waited = true;
                 CORE.threads
@@ -460,11 +463,16 @@ fn misses(peers: &[Option<Peer>], which: impl Fn(&Peer) -> bool) -> bool {
 }
 
 impl Fed {
+    /// Whether it is in another partition.
+    const fn is_elsewhere(self) -> bool {
+        matches!(self, Self::Nobody)
+    }
+
     fn feed(self, tick: u64) {
         match self {
             Self::Stage(number) => shared(number).feed(tick),
             Self::Gatherer(vcpu) => share::wake(vcpu),
-            Self::Nobody => {}
+            Self::Nobody | Self::Core => {}
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "pipe.*.max_age",
         shape: Shape::Time,
         presence: Default("however long it takes"),
-        meaning: "Longest time for which a stage hears nothing from another partition, or a first one from the bridge, by its own clock, before its \
+        meaning: "Longest time for which a stage hears nothing from another partition or core, or a first one from the bridge, by its own clock, before its \
                   function's `fallback` takes its place; from the start of the pipe on, until something comes.",
         example: "max_age = \"100 ms\"",
     },
@@ -120,7 +120,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.function.*.fallback",
         shape: Shape::Text,
         presence: Default("it waits"),
-        meaning: "The function of the partition that takes its place in a stage that reads what another partition writes, or what the bridge brings, \
+        meaning: "The function of the partition that takes its place in a stage that reads what another partition or core writes, or what the bridge brings, \
                   and hears nothing for longer than the pipe's `max_age`: it finds there what came last, and how old that \
                   is. Each such job is counted, and an event. `neutral` is there in any case, and sends zeros.",
         example: "fallback = \"neutral\"",

@@ -158,7 +158,7 @@ fn join(plans: &mut Plans, edge: &Across, kind: Kind) -> Option<()> {
     } = *edge;
     for (place, reads) in [(to, true), (from, false)] {
         if let Some(plan) = plans.get_mut(place)? {
-            plan.join(kind, region, reads)?;
+            plan.join(kind, region, (reads, Fed::Nobody))?;
             free(&mut plan.peers, Peer { link, whom, reads })?;
         }
     }
@@ -301,7 +301,8 @@ fn cross(
                 continue;
             };
             let region = crossing::region(own, crossing, end)?;
-            plan.join(kind, region, reads).ok_or(wrong)?;
+            let joined = plan.join(kind, region, (reads, Fed::Nobody));
+            joined.ok_or(wrong)?;
             let peer = link.map(|link| Peer {
                 link,
                 whom: Whom::Described,
@@ -316,7 +317,7 @@ fn cross(
     Ok(())
 }
 
-/// What of an edge is here: its reader, its writer, or neither.
+/// What of an edge between cores is here: its reader, its writer, or neither.
 fn attach(
     plans: &mut Plans,
     (from, to): (usize, usize),
@@ -325,7 +326,7 @@ fn attach(
 ) -> Option<()> {
     for (place, reads) in [(from, false), (to, true)] {
         if let Some(plan) = plans.get_mut(place)? {
-            plan.join(kind, region, reads)?;
+            plan.join(kind, region, (reads, Fed::Core))?;
         }
     }
     Some(())
@@ -354,12 +355,17 @@ impl Plan {
     }
 
     /// An end of a buffer of which another partition or core has the other one.
-    fn join(&mut self, kind: Kind, region: Region<'static>, reads: bool) -> Option<()> {
+    fn join(
+        &mut self,
+        kind: Kind,
+        region: Region<'static>,
+        (reads, fed): (bool, Fed),
+    ) -> Option<()> {
         match reads {
             true => self.reads(Input::attach(kind, region)?),
             false => {
                 let output = Output::attach(kind, region)?;
-                free(&mut self.outputs, (output, Fed::Nobody))
+                free(&mut self.outputs, (output, fed))
             }
         }
     }
