@@ -1,7 +1,7 @@
 //! Tuned pipes of a partition, as who runs its stages finds them
 //!
 //! [`Head`], then all [`Pipe`]s of which the partition runs a stage, then all their [`Stage`]s, those of other partitions among
-//! them, those of a pipe together and in an order in which data flow, then the [`Crossing`]s. Behind VCPUs, tasks and schedule in
+//! them, those of a pipe together and in an order in which data flow, then the [`Crossing`]s. Each core of an rtos partition finds all of it. Behind VCPUs, tasks and schedule in
 //! the same pages ([`crate::timing`]); in Linux the property `bulkhead,pipes` of the device tree. Absent where the partition runs
 //! no stage. Only pipes that were solved and admitted as a whole stand here.
 
@@ -15,6 +15,8 @@ pub const PIPES_MAGIC: u64 = u64::from_le_bytes(*b"TUNEPIPE");
 pub const NONE: u32 = u32::MAX;
 /// No identifier in particular.
 pub const ANY: u16 = u16::MAX;
+/// What those components of a partition share who run stages on several of its cores. A name that is written does not begin so.
+pub const TOGETHER: &str = ".pipes";
 
 /// Endpoints of a partition, at most, that Main VCPUs scatter or gather for.
 pub const MAX_SHARED: usize = 8;
@@ -54,7 +56,7 @@ pub struct Head {
     pub pipes: u32,
     /// Stages of all of them.
     pub stages: u32,
-    /// Their edges between this partition and others.
+    /// Their edges between this partition and others, and between its cores.
     pub crossings: u32,
     /// 0.
     pub reserved: u32,
@@ -125,11 +127,11 @@ pub struct Stage {
     pub period_ns: u64,
 }
 
-/// An edge from a stage of one partition to a stage of another.
+/// An edge from a stage of one partition to a stage of another, or between cores of an rtos partition.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Crossing {
-    /// The channel that is the buffer.
+    /// The channel that is the buffer; zeros between cores of the partition, whose components have the buffer in common ([`TOGETHER`]).
     pub channel: [u8; NAME_LEN],
     /// The stage that writes, by its number among all that stand here.
     pub from: u32,
@@ -144,7 +146,7 @@ pub struct Pipes<'b> {
     pub pipes: &'b [Pipe],
     /// Their stages, those of a pipe together.
     pub stages: &'b [Stage],
-    /// Their edges between partitions.
+    /// Their edges between partitions, and between cores of this one.
     pub crossings: &'b [Crossing],
 }
 
@@ -190,6 +192,14 @@ impl<'b> Pipes<'b> {
             next += pipe.stages as usize;
             (pipe, first..next)
         })
+    }
+}
+
+impl Crossing {
+    /// Whether it is between cores of the partition.
+    #[must_use]
+    pub const fn is_within(&self) -> bool {
+        self.channel[0] == 0
     }
 }
 

@@ -96,12 +96,12 @@ pub struct Core {
     pub name: [u8; LONG_NAME],
     /// A [`Policy`].
     pub policy: u32,
-    /// Its address space.
+    /// Its address space: of an rtos partition each core is one by itself, Linux is one.
     pub space: u32,
     /// Its number in its partition.
     pub number: u32,
-    /// 0.
-    pub reserved: u32,
+    /// The first core of its partition.
+    pub first: u32,
 }
 
 /// How a core orders VCPUs.
@@ -270,7 +270,7 @@ pub struct Flow {
 pub struct Through {
     /// The channel between both.
     pub channel: [u8; NAME_LEN],
-    /// The address space of its cores.
+    /// The address space of its first core, which is the number of that.
     pub space: u32,
     /// Buffers in the channel.
     pub buffers: u32,

@@ -23,6 +23,7 @@ pub(crate) use time::{KindDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft}
 
 use crate::board::{Board, Device, FunctionKind};
 use crate::document::{At, Table, Value};
+use crate::pipes::Pipe;
 use crate::profile::Named;
 use crate::source::Sources;
 use crate::system::{Channel, Clock, Span};
@@ -68,6 +69,8 @@ pub(crate) struct Draft {
     pub(crate) clock: Field<Clock>,
     /// Channels that pipes need between partitions, once somebody asked.
     pub(crate) crossings: OnceCell<Vec<Channel>>,
+    /// The pipes, solved, likewise.
+    pub(crate) solved: OnceCell<Vec<Pipe>>,
 }
 
 impl<T> Field<T> {
@@ -147,6 +150,7 @@ impl Draft {
             run_for: run.number("for"),
             clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
             crossings: OnceCell::new(),
+            solved: OnceCell::new(),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::pipes::Pipe;
 use crate::pipes::crossing;
 use crate::pipes::described::Described;
 use crate::pipes::scheduled;
+use crate::pipes::together::Together;
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
     Image, Initrd, Kernel, Kind, Partition, PartitionId, Rate, Restart, Run, SharedMemory, Spare,
@@ -19,6 +20,7 @@ use crate::system::{
 use bulkhead_abi::component::{ANY_CORE, OnFault, Role};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::{Action, CAUSES, Cause};
+use bulkhead_tpipe::language::{Buffering, SOURCE};
 
 /// Kernels that the set-up fetches.
 pub(crate) const PACKAGED_KERNELS: &[&str] = &["debian", "debian-rt"];
@@ -58,22 +60,7 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
     let mut partitions = all(&draft.partitions, |partition| {
         resolve_partition(&draft, &board, partition)
     })?;
-    for (index, partition) in partitions.iter_mut().enumerate() {
-        scheduled::extend(&mut partition.timing, &pipes, PartitionId(index));
-    }
-    let mut channels = all(&draft.channels, |channel| resolve_channel(&draft, channel))?;
-    channels.extend(crossing::channels(&pipes));
-    let first_typed = channels.len();
-    channels.extend(draft.typed_channels());
-    let through = |index| draft.typed_through(PartitionId(index), first_typed);
-    let through: Vec<_> = (0..partitions.len()).map(through).collect();
-    for (index, partition) in partitions.iter_mut().enumerate() {
-        hold_crossings(partition, PartitionId(index), &pipes);
-        hold_typed(partition, PartitionId(index), &through);
-    }
-    for (partition, through) in partitions.iter_mut().zip(through) {
-        partition.typed_through = through;
-    }
+    let channels = arrange(&draft, &mut partitions, &pipes)?;
     let around = bridge::Around {
         partitions: &partitions,
         channels: &channels,
@@ -107,22 +94,63 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
     })
 }
 
-/// Who schedules a partition runs its stages, and holds their ends of channels.
+/// All channels; and what partitions have for their pipes and for flows that are typed.
+fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Option<Vec<Channel>> {
+    let mut channels = all(&draft.channels, |channel| resolve_channel(draft, channel))?;
+    channels.extend(crossing::channels(pipes));
+    let first_typed = channels.len();
+    channels.extend(draft.typed_channels());
+    let through = |index| draft.typed_through(PartitionId(index), first_typed);
+    let through: Vec<_> = (0..partitions.len()).map(through).collect();
+    for (index, partition) in partitions.iter_mut().enumerate() {
+        let id = PartitionId(index);
+        scheduled::extend(&mut partition.timing, pipes, id);
+        if let Some(together) = Together::of(pipes, id) {
+            together.arrange(partition);
+        }
+        hold_crossings(partition, id, pipes);
+        hold_typed(partition, id, &through);
+    }
+    for (partition, through) in partitions.iter_mut().zip(through) {
+        partition.typed_through = through;
+    }
+    Some(channels)
+}
+
+/// Who schedules a core runs its stages, and holds their ends of channels. Who has the first stages of a pipe that loses nothing holds them, too:
+/// it begins once those are up who have the other ends.
 fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
-    let Some(scheduler) = scheduler(partition) else {
+    let Image::Components(components) = &mut partition.image else {
         return;
     };
-    for pipe in pipes {
-        let is_here = |stage: usize| pipe.places[stage].partition == id;
-        let ends = pipe.crossings.iter();
-        let held = ends.filter(|one| is_here(one.from) || is_here(one.to));
-        scheduler.channels.extend(held.map(|one| one.channel));
+    let schedulers = components.iter_mut();
+    for scheduler in schedulers.filter(|one| one.role == Role::Scheduler) {
+        for pipe in pipes {
+            let is_in = |stage: usize| pipe.places[stage].partition == id;
+            let is_here =
+                |stage: usize| is_in(stage) && pipe.places[stage].core == scheduler.core as usize;
+            let begins = pipe.solved.buffering == Buffering::Fifo
+                && (0..pipe.places.len())
+                    .any(|stage| pipe.solved.stages[stage].from == SOURCE && is_here(stage));
+            let held = pipe.crossings.iter().filter(|one| {
+                let concerned = is_in(one.from) || is_in(one.to);
+                is_here(one.from) || is_here(one.to) || begins && concerned
+            });
+            scheduler
+                .channels
+                .extend(held.filter_map(|one| one.channel));
+        }
     }
 }
 
-/// It also holds the channels to those of which it asks for stages, or who asks for stages of it; `through`: by who asks.
+/// Who schedules the first core also holds the channels to those of which it asks for stages, or who asks for stages of it; `through`: by who asks.
 fn hold_typed(partition: &mut Partition, id: PartitionId, through: &[Vec<Through>]) {
-    let Some(scheduler) = scheduler(partition) else {
+    let Image::Components(components) = &mut partition.image else {
+        return;
+    };
+    let mut schedulers = components.iter_mut();
+    let first = schedulers.find(|one| one.role == Role::Scheduler && one.core == 0);
+    let Some(scheduler) = first else {
         return;
     };
     for (asks, through) in through.iter().enumerate() {
@@ -130,14 +158,6 @@ fn hold_typed(partition: &mut Partition, id: PartitionId, through: &[Vec<Through
         let held = through.iter().filter(concerned);
         scheduler.channels.extend(held.map(|one| one.channel));
     }
-}
-
-fn scheduler(partition: &mut Partition) -> Option<&mut Component> {
-    let Image::Components(components) = &mut partition.image else {
-        return None;
-    };
-    let mut schedulers = components.iter_mut();
-    schedulers.find(|one| one.role == Role::Scheduler)
 }
 
 fn all<T, U>(items: &[T], resolve: impl Fn(&T) -> Option<U>) -> Option<Vec<U>> {

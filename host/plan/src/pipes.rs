@@ -135,7 +135,9 @@ fn end(system: &System, place: &Place, which: usize, buses: &[Bus]) -> [u8; NAME
 /// Its stages counted from the first of its pipe.
 fn crossing(system: &System, crossing: &Crossing, first: usize) -> abi::Crossing {
     abi::Crossing {
-        channel: name_field(&system.channels[crossing.channel.0].name),
+        channel: crossing.channel.map_or([0; NAME_LEN], |channel| {
+            name_field(&system.channels[channel.0].name)
+        }),
         from: (first + crossing.from) as u32,
         to: (first + crossing.to) as u32,
     }

@@ -183,11 +183,11 @@ fn between(
 
 fn cores(all: &tpipe::Repository<'_>, offered: &Offered) -> Vec<abi::Core> {
     let cores = all.cores.iter().enumerate();
-    let cores = cores.map(|(number, core)| core_of(core, offered.number_of(number)));
+    let cores = cores.map(|(number, core)| core_of(core, number, offered.first_of(number)));
     cores.collect()
 }
 
-fn core_of(core: &tpipe::Core<'_>, number: usize) -> abi::Core {
+fn core_of(core: &tpipe::Core<'_>, number: usize, first: usize) -> abi::Core {
     let policy = match core.policy {
         tpipe::Policy::RateMonotonic => abi::Policy::RateMonotonic,
         tpipe::Policy::Edf => abi::Policy::Edf,
@@ -197,8 +197,8 @@ fn core_of(core: &tpipe::Core<'_>, number: usize) -> abi::Core {
         name: abi::long_name_field(core.name),
         policy: policy as u32,
         space: core.space as u32,
-        number: number as u32,
-        reserved: 0,
+        number: (number - first) as u32,
+        first: first as u32,
     }
 }
 

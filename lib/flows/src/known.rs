@@ -168,16 +168,23 @@ impl<'b> Known<'b> {
     pub fn runs_stages(&self, core: usize) -> bool {
         let known = self.packed.cores.get(core);
         known.is_some_and(|one| {
-            one.space as usize == core || one.policy == PackedPolicy::Deadline as u32
+            one.first as usize == core || one.policy == PackedPolicy::Deadline as u32
         })
     }
 
     /// Which of the partitions that run stages for this one has a core, if one has.
     #[must_use]
     pub fn through(&self, core: usize) -> Option<usize> {
-        let space = self.packed.cores.get(core)?.space;
+        let first = self.packed.cores.get(core)?.first;
         let mut all = self.packed.through.iter();
-        all.position(|through| through.space == space)
+        all.position(|through| through.space == first)
+    }
+
+    /// The first core of the partition that has a core.
+    #[must_use]
+    pub fn first(&self, core: usize) -> Option<usize> {
+        let known = self.packed.cores.get(core);
+        known.map(|one| one.first as usize)
     }
 
     /// The solver's repository with `more` beside what was packed; nothing where that is more than there is room for.

@@ -109,7 +109,7 @@ pub enum Refused {
     Begins(Span),
     /// Functions of two other partitions would feed each other.
     Between(Span),
-    /// A function is on a core on which no stage runs.
+    /// A function is on another core than the first of its partition.
     Core(Span),
     /// A function reads an endpoint without an I/O VCPU: nobody serves its interrupts.
     Endpoint(Span),
@@ -373,9 +373,8 @@ fn check(
     if let Some(stage) = pipeline.fed_by_itself() {
         return Err(Refused::Cycle(stage.span));
     }
-    let space = |core: usize| all.cores.get(core).map(|core| core.space);
-    let own = space(known.core());
-    let of_stage = |stage: usize| space(bound.function(stage).core);
+    let own = known.first(known.core());
+    let of_stage = |stage: usize| known.first(bound.function(stage).core);
     let feeds_from_third = |from: usize, to: usize| {
         let stages = pipeline.stages();
         let feeds = stages[from].to == stages[to].from;
@@ -393,7 +392,7 @@ fn check(
             function.is_none_or(|packed| packed.endpoint & 1 != 0 && packed.reads == NONE);
         let feeding = written.iter().filter(|other| other.to == stage.from);
         let fed = written.iter().filter(|other| other.from == stage.to);
-        let elsewhere = space(core) != own;
+        let elsewhere = known.first(core) != own;
         let ends = bound.is_head(index) && !function.is_some_and(may_begin)
             || bound.is_tail(index) && !function.is_some_and(may_end);
         let problems = [

@@ -209,61 +209,46 @@ impl Said<'_> {
 
     /// What of a place is wrong, where it is one, before the words in question and behind them.
     const fn place(&self) -> Option<(Span, [&'static str; 2])> {
-        Some(match self.refused {
+        let (span, behind) = match self.refused {
             Refused::Cycle(span) => (
                 span,
-                [
-                    "",
-                    "would feed itself: a pipe goes one way; what comes back goes through a device, as another pipe",
-                ],
+                "would feed itself: a pipe goes one way; what comes back goes through a device, as another pipe",
             ),
             Refused::Outside(span) => (
                 span,
-                [
-                    "",
-                    "is a function of another partition: what is typed begins and ends elsewhere at no device, and not beyond the machine",
-                ],
+                "is a function of another partition: what is typed begins and ends elsewhere at no device, and not beyond the machine",
             ),
             Refused::Begins(span) => (
                 span,
-                [
-                    "",
-                    "would begin it elsewhere: first functions of what is typed are all of one partition, and one of all functions is of this one",
-                ],
+                "would begin it elsewhere: first functions of what is typed are all of one partition, and one of all functions is of this one",
             ),
             Refused::Between(span) => (
                 span,
-                [
-                    "",
-                    "reads what a third partition writes: both have a channel with the one where this is typed, and none with each other",
-                ],
+                "reads what a third partition writes: both have a channel with the one where this is typed, and none with each other",
             ),
             Refused::Elsewhere(span) => (
                 span,
-                [
-                    "",
-                    "is a function of another partition, through which no flow is typed here: only `typed_through` in the \
+                "is a function of another partition, through which no flow is typed here: only `typed_through` in the \
                      description has channels between them made when the system is built",
-                ],
             ),
-            Refused::Core(span) => (span, ["", "is on a core on which no stage runs"]),
+            Refused::Core(span) => (
+                span,
+                "is on another core than the first of its partition: stages there are in the description",
+            ),
             Refused::Endpoint(span) => (
                 span,
-                [
-                    "",
-                    "reads an endpoint without an I/O VCPU: nobody serves its interrupts; give that a `vcpu` in the description",
-                ],
+                "reads an endpoint without an I/O VCPU: nobody serves its interrupts; give that a `vcpu` in the description",
             ),
             Refused::Heads(span) => (
                 span,
-                [
-                    "",
-                    "is one first stage too many: a message says of 4 where it entered",
-                ],
+                "is one first stage too many: a message says of 4 where it entered",
             ),
-            Refused::Ends(span) => (span, ["more than 4 stages would feed", ", or be fed by it"]),
+            Refused::Ends(span) => {
+                return Some((span, ["more than 4 stages would feed", ", or be fed by it"]));
+            }
             _ => return None,
-        })
+        };
+        Some((span, ["", behind]))
     }
 }
 

@@ -12,5 +12,6 @@ pub mod message;
 pub mod overrun;
 pub mod pace;
 pub mod request;
+pub mod together;
 pub mod wanted;
 pub mod work;

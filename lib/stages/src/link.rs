@@ -1,6 +1,7 @@
 //! A buffer between two stages: four-slot or ring, one writer and one reader
 
 use crate::message::{BYTES, Message};
+use bulkhead_abi::pipe::{Pipe, Stage};
 use bulkhead_buffers::{Error, Region, four_slot, ring};
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -36,6 +37,15 @@ pub enum Output {
 }
 
 impl Kind {
+    /// Of the buffers before a stage of a pipe.
+    #[must_use]
+    pub const fn before(pipe: &Pipe, reader: &Stage) -> Self {
+        match pipe.fifo {
+            0 => Self::Newest,
+            _ => Self::Each(reader.buffer),
+        }
+    }
+
     /// Bytes of such a buffer; nothing where there is none of so many places.
     #[must_use]
     pub fn bytes(self) -> Option<usize> {

@@ -33,7 +33,7 @@ pub enum Unfit {
     NoPipe,
     /// Nothing leads to it, or it leads nowhere.
     End([u8; NAME_LEN]),
-    /// It is on a core on which no stage runs here.
+    /// It is on another core than the first of its partition here.
     Core([u8; NAME_LEN]),
     /// Its budget, its period or its messages are none.
     Numbers([u8; NAME_LEN]),
@@ -48,7 +48,10 @@ impl fmt::Display for Unfit {
         let (function, what) = match self {
             Self::NoPipe => return out.write_str("it is no pipe"),
             Self::End(function) => (function, "is fed by nothing, or leads nowhere"),
-            Self::Core(function) => (function, "is on a core on which no stage runs"),
+            Self::Core(function) => (
+                function,
+                "is on another core than the first of its partition",
+            ),
             Self::Numbers(function) => (function, "has no budget that can be counted with"),
             Self::Ends(function) => (function, "feeds, or is fed by, more than 4 stages"),
             Self::Buffer(function) => (function, "has no buffer"),
@@ -163,10 +166,7 @@ impl<'b> Wanted<'b> {
     }
 
     fn kind(&self, reader: &Stage) -> Kind {
-        match self.pipe.fifo {
-            0 => Kind::Newest,
-            _ => Kind::Each(reader.buffer),
-        }
+        Kind::before(self.pipe, reader)
     }
 
     fn writers(&self, to: usize) -> impl Iterator<Item = usize> + use<'b> {

@@ -4,7 +4,7 @@
 //! until then frames go to everybody on the wire, so that no message waits for a question to be answered.
 
 use crate::device::Came;
-use crate::{CORE, Failure};
+use crate::{CORE, Failure, together};
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::pipe::{MAX_SHARED, Stage};
 use bulkhead_component::first::Timing;
@@ -32,7 +32,8 @@ static UNSENT: AtomicU64 = AtomicU64::new(0);
 
 /// The address and the port of the card that stages use, or may, if it is one.
 pub(crate) fn station(timing: &Timing) -> Option<(u32, u16)> {
-    let described = timing.stages.iter().filter(|stage| stage.is_here());
+    let described = timing.stages.iter();
+    let described = described.filter(|stage| together::is_here(stage));
     let described = described.map(|stage| (stage.addresses[0], stage.port as u16));
     let typed = timing.repository.into_iter().flat_map(|all| all.functions);
     let typed = typed.map(|function| (function.addresses[0], function.port as u16));

@@ -5,6 +5,7 @@
 use crate::stage::STAGES;
 use crate::through::{Across, Whom};
 use crate::{CORE, Failure};
+use bulkhead_abi::guest::ChannelEnd;
 use bulkhead_abi::pipe::Crossing;
 use bulkhead_component::Own;
 use bulkhead_guest::Home;
@@ -17,6 +18,12 @@ const MOST: usize = ENDS * STAGES;
 /// The pipe of each, and between which of its stages.
 static ALL: [Mutex<Option<(usize, Across)>>; MOST] = [const { Mutex::new(None) }; MOST];
 
+/// The end of a crossing's channel that this component holds, if it holds it.
+pub(crate) fn end<'o>(own: &'o Own, crossing: &Crossing) -> Option<&'o ChannelEnd> {
+    let mut ends = own.channels().iter();
+    ends.find(|end| end.name == crossing.channel && end.ipa != 0)
+}
+
 /// Opens the channel of a crossing of a pipe, between the stages at these places, and keeps it.
 pub(crate) fn open(
     own: &Own,
@@ -26,9 +33,7 @@ pub(crate) fn open(
 ) -> Result<(), Failure> {
     let wrong = |why| Failure::Pipe(crossing.channel, why);
     let missing = || wrong("the component does not hold this channel");
-    let mut ends = own.channels().iter();
-    let end = ends.find(|end| end.name == crossing.channel);
-    let end = end.ok_or_else(missing)?;
+    let end = end(own, crossing).ok_or_else(missing)?;
     let across = Across {
         from,
         to,

@@ -9,7 +9,7 @@
 //! queue; whoever has that next drains it before its pipe begins.
 
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, can, card, ends, planner, seats, share, table};
+use crate::{CORE, Failure, can, card, ends, planner, seats, share, table, together};
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{ANY, NONE, Stage};
@@ -54,7 +54,7 @@ pub(crate) fn start(
     first: &mut First,
     own: &Own,
     timing: &Timing,
-    servers: &[ServerId],
+    servers: &[Option<ServerId>],
 ) -> Result<(), Failure> {
     let described = timing.stages.iter().any(uses);
     let typed = timing
@@ -79,7 +79,8 @@ pub(crate) fn start(
     }
     SERVED[0].store(u64::from(io) + 1, Relaxed);
     let missing = Failure::named("endpoints", "they have no I/O VCPU");
-    let vcpu = servers.get(io as usize).copied().ok_or(missing)?;
+    let vcpu = servers.get(io as usize).copied().flatten();
+    let vcpu = vcpu.ok_or(missing)?;
     let cause = most_important(timing).ok_or(missing)?;
     let index = CORE.threads.spawn(first, serve, Binding { vcpu, cause })?;
     SERVED[1].store(index, Relaxed);
@@ -175,8 +176,7 @@ fn most_important(timing: &Timing) -> Option<ServerId> {
             for (_, scatter) in ends.filter(|(at, _)| *at) {
                 let known = timing.vcpus.get(scatter as usize);
                 let cause = match known {
-                    // VCPUs are created in the order of the description, and first.
-                    Some(main) => Some((main.period_ns, ServerId(scatter as u16))),
+                    Some(main) => Some((main.period_ns, seats::server_of(timing, scatter))),
                     None => seats::get(number).map(|seat| (stage.period_ns, seat.server)),
                 };
                 found = cause.into_iter().chain(found).min();
@@ -190,17 +190,17 @@ fn most_important(timing: &Timing) -> Option<ServerId> {
 pub(crate) fn work_for_most_important(timing: &Timing) {
     let [io, thread] = SERVED.each_ref().map(|word| word.load(Relaxed));
     if let (Some(io), Some(cause), true) = (io.checked_sub(1), most_important(timing), is_open()) {
-        let vcpu = ServerId(io as u16);
+        let vcpu = seats::server_of(timing, io as u32);
         let _always = CORE.threads.set_parameters(thread, Binding { vcpu, cause });
     }
 }
 
 fn reads(stage: &Stage) -> bool {
-    stage.is_here() && stage.from == 0 && !matches!(name_text(&stage.source), "" | "timer")
+    together::is_here(stage) && stage.from == 0 && !matches!(name_text(&stage.source), "" | "timer")
 }
 
 fn writes(stage: &Stage) -> bool {
-    stage.is_here() && !matches!(name_text(&stage.sink), "" | "trace" | "null")
+    together::is_here(stage) && !matches!(name_text(&stage.sink), "" | "trace" | "null")
 }
 
 /// Whether what came is for those who asked for this identifier.

@@ -7,6 +7,9 @@
 //! there by the kernel; it is counted, and dealt with as its function says. The least important VCPU records what left the pipes, says
 //! so once a second, and beats the heart.
 //!
+//! Where stages are on several cores of the partition, each core has such a component of its own, in an address space of its own, and they share
+//! memory (`together`, `doc/design/0043`). That of the first core has the console, the trace, the devices and the recorder.
+//!
 //! A program names its functions ([`functions!`]); those of `lib/stages` are there in any case.
 //!
 //! Argument words: `profile=JOBS`: functions and stages are measured (`profile`); `load=PERCENT` of its WCET that each job computes (default 50); `rounds=COUNT` of a loop
@@ -22,6 +25,7 @@ mod crossing;
 mod device;
 mod ends;
 mod memory;
+mod notes;
 mod planner;
 mod profile;
 mod seats;
@@ -30,6 +34,7 @@ mod share;
 mod stage;
 mod table;
 mod through;
+mod together;
 mod watch;
 
 use bulkhead_abi::component::SCHEDULER_FREE;
@@ -41,11 +46,13 @@ use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::Load;
-use bulkhead_component::{Own, console, own, println};
+use bulkhead_component::{Own, clock, console, cores, own, println};
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
 use bulkhead_slite::{Mutex, Refused, VcpuThreads, jobs_on};
 use core::fmt;
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
 
 /// Names the functions of a program that runs pipes: a constant list of names and functions, each a
 /// `fn(&mut Job<'_>) -> Option<[u64; 2]>` (`bulkhead_stages::functions`).
@@ -71,6 +78,8 @@ const VCPUS: usize = 48;
 
 static CORE: VcpuThreads<THREADS, VCPUS, MAX_CHUNKS> = VcpuThreads::new(false);
 static LOAD: Load = Load::new();
+/// The stages were let begin.
+static BEGUN: AtomicBool = AtomicBool::new(false);
 /// Who prints: recorder and planner have one line between them.
 static SAYS: Mutex<()> = Mutex::new(());
 
@@ -131,8 +140,7 @@ impl fmt::Display for Failure {
 pub fn run(first: First, functions: Functions) -> ! {
     let own = Own::open();
     if let Err(failure) = start(first.with_slots_from(SCHEDULER_FREE), &own, functions) {
-        println!("pipes are not started: {failure}");
-        let _does_not_return = own::fail(first::MONITOR, 1);
+        give_up(&failure);
     }
     CORE.threads
         .run_telling(|index, _, how| match (how, stage::of_thread(index)) {
@@ -146,35 +154,80 @@ pub fn run(first: First, functions: Functions) -> ! {
         })
 }
 
+/// No pipe runs, and so the partition has failed.
+pub(crate) fn give_up(failure: &Failure) -> ! {
+    println!("pipes are not started: {failure}");
+    let _does_not_return = own::fail(first::MONITOR, 1);
+    loop {
+        clock::wait_for_interrupt();
+    }
+}
+
 fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failure> {
     let timing = own.timing();
     CORE.threads.prepare(&mut first)?;
+    together::open(own, &timing)?;
     // Pipes are solved by budgets, and admitted as they were solved.
     let by_budgets = Timing {
         costs: None,
         ..timing
     };
-    let configured = CORE.configure(&by_budgets, 0);
+    let configured = CORE.configure(&by_budgets, cores::rank() as u32);
     configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     LOAD.calibrate();
-    profile::functions(own, functions);
-    let mut servers = [ServerId(0); VCPUS];
+    if together::is_first() {
+        profile::functions(own, functions);
+    }
+    let mut servers = [None; VCPUS];
     for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
-        let created = create(&mut first, number, vcpu, &timing);
-        *place = created.map_err(|refused| Failure::Vcpu(name_text(&vcpu.name), refused))?;
+        if u64::from(vcpu.core) == cores::rank() {
+            let created = create(&mut first, number, vcpu, &timing);
+            let created = created.map_err(|refused| Failure::Vcpu(name_text(&vcpu.name), refused));
+            *place = Some(created?);
+        }
     }
     let common = stage::Common::new(own, functions);
     stage::build(&common, own, &timing)?;
     seats::open(&mut first, &servers)?;
-    planner::make_vcpu(&mut first, &timing)?;
-    device::start(&mut first, own, &timing, &servers)?;
-    watch::start(&mut first, own, &timing)?;
-    // Before the spare stages: who serves the console serves the first threads of a component.
-    planner::start(&mut first, own, &timing, common)?;
-    seats::open_spare(&mut first, &timing)?;
-    call(first::MONITOR, Operation::Up, [])?;
-    stage::go();
+    match together::is_first() {
+        true => start_first(&mut first, own, &timing, &servers, common)?,
+        false => watch::start_heart(&mut first, own)?,
+    }
+    together::is_built();
+    if together::is_first() {
+        begin()?;
+    }
     Ok(())
+}
+
+/// What the first core has besides stages.
+fn start_first(
+    first: &mut First,
+    own: &Own,
+    timing: &Timing,
+    servers: &[Option<ServerId>],
+    common: stage::Common,
+) -> Result<(), Failure> {
+    planner::make_vcpu(first, timing)?;
+    device::start(first, own, timing, servers)?;
+    watch::start(first, own, timing)?;
+    // Before the spare stages: who serves the console serves the first threads of a component.
+    planner::start(first, own, timing, common)?;
+    seats::open_spare(first, timing)
+}
+
+/// Lets all stages begin where every core has built its own; whether they did.
+pub(crate) fn begin() -> Result<bool, Failure> {
+    if BEGUN.load(Relaxed) {
+        return Ok(true);
+    }
+    let begins = together::are_built();
+    if begins {
+        call(first::MONITOR, Operation::Up, [])?;
+        stage::go();
+        BEGUN.store(true, Relaxed);
+    }
+    Ok(begins)
 }
 
 /// A VCPU as the description or the solver made it.

@@ -6,6 +6,7 @@
 //! Argument word: `profile=JOBS`.
 
 use crate::stage::STAGES;
+use crate::together;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::figure::{Counter, Figure};
 use bulkhead_component::{Own, clock, println};
@@ -116,7 +117,7 @@ pub(crate) fn ended(stage: usize, released: u64, began: u64) {
 pub(crate) fn tell(stages: &[Stage]) {
     let left = LEFT.load(Relaxed);
     let numbered = CHARGED.iter().zip(stages).enumerate();
-    let counted = numbered.filter(|(_, (_, stage))| stage.is_here());
+    let counted = numbered.filter(|(_, (_, stage))| together::is_here(stage));
     let counted = counted.map(|(number, (charged, _))| (number, charged));
     let whole = |(_, charged): (usize, &Charged)| charged.jobs.load(Relaxed) >= left;
     if left == 0 || !counted.clone().all(whole) {

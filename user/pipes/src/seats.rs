@@ -14,6 +14,7 @@ use bulkhead_analysis::admission::{self, Admission};
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_component::First;
 use bulkhead_component::clock::{ticks, ticks_up};
+use bulkhead_component::cores;
 use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
 use bulkhead_sched::budget::Capacity;
@@ -22,6 +23,9 @@ use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
 
 /// Pages of the stack of a stage: 10.2 KiB were used at most, the functions' own aside, which `pipe functions` tells.
 const STACK_PAGES: u64 = 4;
+
+/// In admission a VCPU is known by its number in the description, and by one from here on where the runtime made it.
+const RUNTIMES: usize = 1 << 12;
 
 /// A place for a stage.
 #[derive(Clone, Copy)]
@@ -38,11 +42,11 @@ static SEATS: [Mutex<Option<Seat>>; STAGES] = [const { Mutex::new(None) }; STAGE
 pub(crate) type Budgets = [Option<Stage>; STAGES];
 
 /// Makes the threads of all stages of the description that are here.
-pub(crate) fn open(first: &mut First, servers: &[ServerId]) -> Result<(), Failure> {
+pub(crate) fn open(first: &mut First, servers: &[Option<ServerId>]) -> Result<(), Failure> {
     first.set_stack_pages(Some(STACK_PAGES));
     for (_, entry) in table::all() {
         for (number, stage) in entry.here() {
-            let server = servers.get(stage.vcpu as usize).copied();
+            let server = servers.get(stage.vcpu as usize).copied().flatten();
             let server = server.ok_or(bulkhead_abi::kernel::Status::BadArgument)?;
             add(first, number, server, Some(stage.vcpu))?;
         }
@@ -168,12 +172,15 @@ pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
         for (number, vcpu) in (0..).zip(timing.vcpus) {
             match of_vcpu(number) {
                 Some(stage) => admit_stage(all, stage, budgets)?,
+                // What is on another core takes nothing here.
+                None if u64::from(vcpu.core) != cores::rank() => {}
                 None => admit_described(all, number, vcpu, timing, budgets)?,
             }
         }
         let Some((recorder, limits)) = watch::recorder() else {
             return Ok(());
         };
+        let recorder = RUNTIMES + usize::from(recorder.0);
         admit_main(all, recorder, limits, [Jobs::each(ticks(watch::PAUSE_NS))])?;
         // The planner looks as often, and has what is left.
         let least = Capacity {
@@ -182,7 +189,7 @@ pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
         };
         admit_main(
             all,
-            ServerId(u16::MAX),
+            usize::from(u16::MAX),
             least,
             [Jobs::each(ticks(watch::PAUSE_NS))],
         )?;
@@ -207,7 +214,9 @@ fn admit_stage(
     let stage = budgets.get(number).and_then(Option::as_ref);
     match (get(number), stage.map(limits)) {
         (Some(seat), Some(limits)) => {
-            admit_main(all, seat.server, limits, [Jobs::each(limits.period)])
+            let typed = RUNTIMES + usize::from(seat.server.0);
+            let identity = seat.vcpu.map_or(typed, |vcpu| vcpu as usize);
+            admit_main(all, identity, limits, [Jobs::each(limits.period)])
         }
         _ => Ok(()),
     }
@@ -215,12 +224,12 @@ fn admit_stage(
 
 fn admit_main(
     all: &mut Admission<VCPUS>,
-    server: ServerId,
+    identity: usize,
     Capacity { capacity, period }: Capacity,
     jobs: impl IntoIterator<Item = Jobs>,
 ) -> Result<(), admission::Refused> {
     let limits = Reservation { capacity, period };
-    all.main(server.0.into(), limits, jobs)
+    all.main(identity, limits, jobs)
 }
 
 fn admit_described(
@@ -248,12 +257,18 @@ fn admit_described(
     }
     let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
     let limits = Capacity { capacity, period };
-    // VCPUs are created in the order of the description, and first.
-    let server = ServerId(number as u16);
+    let identity = number as usize;
     match ends::scatters(timing, number) {
-        true => admit_main(all, server, limits, [Jobs::each(period)]),
-        false => admit_main(all, server, limits, jobs_on(timing, number)),
+        true => admit_main(all, identity, limits, [Jobs::each(period)]),
+        false => admit_main(all, identity, limits, jobs_on(timing, number)),
     }
+}
+
+/// The server of a VCPU of this core: those of the description are created in its order, and first.
+pub(crate) fn server_of(timing: &Timing, vcpu: u32) -> ServerId {
+    let before = timing.vcpus.iter().take(vcpu as usize);
+    let here = before.filter(|one| u64::from(one.core) == cores::rank());
+    ServerId(here.count() as u16)
 }
 
 /// The bottom halves on an I/O VCPU that work for stages with these budgets, each with the period of whom it works for, ticks.

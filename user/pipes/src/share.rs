@@ -5,9 +5,9 @@
 //! its own, whose budget is for one message: what comes too often costs nobody else.
 
 use crate::device::{self, Came, To};
+use crate::notes::{self, Place};
 use crate::stage::{self, STAGES};
-use crate::watch::{self, Place};
-use crate::{CORE, Failure, ends};
+use crate::{CORE, Failure, ends, together};
 use bulkhead_abi::pipe::{ANY, MAX_SHARED, NONE, Stage};
 use bulkhead_can_port::Queue;
 use bulkhead_component::First;
@@ -69,10 +69,11 @@ pub(crate) fn leave(number: usize, outgoing: Outgoing) {
 /// Makes the threads of those who scatter or gather for stages of the description, and at endpoints where stages may be typed.
 pub(crate) fn open(
     first: &mut First,
-    servers: &[ServerId],
+    servers: &[Option<ServerId>],
     timing: &Timing,
 ) -> Result<(), Failure> {
-    let stages = timing.stages.iter().filter(|stage| stage.is_here());
+    let stages = timing.stages.iter();
+    let stages = stages.filter(|stage| together::is_here(stage));
     for stage in stages {
         make(first, servers, stage.scatter, stage.identifiers)?;
     }
@@ -89,7 +90,7 @@ pub(crate) fn open(
 /// Those that there are not yet, at what a stage reads and at what it writes.
 fn make(
     first: &mut First,
-    servers: &[ServerId],
+    servers: &[Option<ServerId>],
     vcpus: [u32; 2],
     identifiers: [u16; 2],
 ) -> Result<(), Failure> {
@@ -110,7 +111,7 @@ fn make(
         if shared.vcpu.swap(name, Relaxed) != 0 {
             continue;
         }
-        let server = servers.get(vcpu as usize).copied();
+        let server = servers.get(vcpu as usize).copied().flatten();
         let server = server.ok_or(Failure::named("can", "who scatters has no VCPU"))?;
         let index = CORE
             .threads
@@ -227,7 +228,7 @@ fn send_next(number: usize) -> bool {
     }
     OVER.fetch_and(!(1 << number), Relaxed);
     if device::write(message.data, to, patience) {
-        watch::left(&place, &message, None);
+        notes::left(&place, &message, None);
     } else {
         lost(number);
     }

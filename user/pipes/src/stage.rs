@@ -1,7 +1,7 @@
 //! A stage: a thread on its VCPU, released by data
 //!
 //! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the bound stands on. Who reads what a
-//! stage of another partition writes is released by the clock instead, every period.
+//! stage of another partition, or of another core, writes is released by the clock instead, every period.
 
 mod shared;
 mod wiring;
@@ -14,7 +14,7 @@ pub(crate) use wiring::{Common, build, connected};
 
 use crate::device::{self, To};
 use crate::through::Whom;
-use crate::{CORE, Failure, LOAD, profile, share, watch};
+use crate::{CORE, Failure, LOAD, notes, profile, share, together};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
@@ -63,8 +63,10 @@ enum Fed {
     Stage(usize),
     /// Who gathers, on that VCPU.
     Gatherer(u32),
-    /// Nobody: who is in another partition looks by itself.
+    /// Nobody: who is in another partition looks by itself, while that one is up.
     Nobody,
+    /// Nobody either: who is on another core looks by itself, and is there.
+    Core,
 }
 
 /// What a job computes besides its function.
@@ -109,7 +111,7 @@ struct Plan {
     inputs: [Option<Input>; ENDS],
     /// With who is fed.
     outputs: [Option<(Output, Fed)>; ENDS],
-    /// Inputs that another partition writes, by bit: it reads by the clock.
+    /// Inputs that another partition or core writes, by bit: it reads by the clock.
     across: u64,
     /// What takes its place where nothing comes there for so many ticks.
     fallback: Option<(u64, Function)>,
@@ -166,7 +168,7 @@ impl Running {
         let inputs = core::mem::replace(&mut plan.inputs, [const { None }; ENDS]);
         // A pipe that ended before this thread ran does not begin any more.
         while start_of(plan.pipe) == 0 && !is_retired(plan.pipe) {
-            CORE.threads.block(NEVER);
+            together::wait(plan.period);
         }
         plan.await_others();
         let start = start_of(plan.pipe);
@@ -238,7 +240,7 @@ impl Running {
             if is_retired(self.plan.pipe) {
                 return false;
             }
-            CORE.threads.block(NEVER);
+            together::wait(self.plan.period);
         }
         set_resting(self.plan.number, false);
         self.shared.arrived.store(0, Relaxed);
@@ -270,7 +272,8 @@ impl Running {
         let (peers, pipe) = (self.plan.peers, self.plan.pipe);
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
             while !output.put(&Message::end(at)) {
-                if misses(&peers, |peer| !peer.reads) || is_dismissed(pipe) {
+                let is_gone = next.is_elsewhere() && misses(&peers, |peer| !peer.reads);
+                if is_gone || is_dismissed(pipe) {
                     break;
                 }
                 CORE.threads
@@ -406,7 +409,7 @@ impl Running {
             }
             sink => {
                 let mark = (sink == Sink::Trace).then_some(message.data);
-                watch::left(&self.plan.place(), message, mark);
+                notes::left(&self.plan.place(), message, mark);
             }
         }
     }
@@ -424,7 +427,7 @@ impl Running {
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
             message.put = clock::now();
             let mut room = output.put(message);
-            let is_there = || !matches!(next, Fed::Nobody) || !misses(&peers, |peer| !peer.reads);
+            let is_there = || !next.is_elsewhere() || !misses(&peers, |peer| !peer.reads);
             while !room && clock::now() < until && is_there() {
                 waited = true;
                 CORE.threads
@@ -455,11 +458,16 @@ fn misses(peers: &[Option<Peer>], which: impl Fn(&Peer) -> bool) -> bool {
 }
 
 impl Fed {
+    /// Whether it is in another partition.
+    const fn is_elsewhere(self) -> bool {
+        matches!(self, Self::Nobody)
+    }
+
     fn feed(self, tick: u64) {
         match self {
             Self::Stage(number) => shared(number).feed(tick),
             Self::Gatherer(vcpu) => share::wake(vcpu),
-            Self::Nobody => {}
+            Self::Nobody | Self::Core => {}
         }
     }
 }
@@ -477,8 +485,8 @@ impl Plan {
         misses(&self.peers, which)
     }
 
-    fn place(&self) -> watch::Place {
-        watch::Place {
+    fn place(&self) -> notes::Place {
+        notes::Place {
             pipe: self.pipe,
             stage: self.number,
             place: self.place,

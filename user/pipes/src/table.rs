@@ -2,8 +2,8 @@
 //!
 //! Written before the stages run and by the planner; read by the recorder, too.
 
-use crate::CORE;
 use crate::stage::{self, STAGES};
+use crate::{CORE, together};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{Pipe, Stage};
 use bulkhead_abi::repository::MAX_PIPES;
@@ -74,9 +74,19 @@ impl Entry {
         all.filter_map(|number| Some((number, stage::shared(number).stage()?)))
     }
 
-    /// Those of them that are in this partition.
+    /// Those of them that this component runs.
     pub(crate) fn here(&self) -> impl Iterator<Item = (usize, Stage)> + '_ {
+        self.stages().filter(|(_, stage)| together::is_here(stage))
+    }
+
+    /// Those of them that are in this partition, on whichever of its cores.
+    pub(crate) fn within(&self) -> impl Iterator<Item = (usize, Stage)> + '_ {
         self.stages().filter(|(_, stage)| stage.is_here())
+    }
+
+    /// Whether some of those are on another core.
+    pub(crate) fn is_spread(&self) -> bool {
+        self.within().count() != self.here().count()
     }
 
     /// Whether another partition runs its last stage, or one of them, and says what leaves it.

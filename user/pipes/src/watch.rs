@@ -1,12 +1,15 @@
 //! What left the pipes: recorded, said once a second, held against the bound
 //!
-//! A last stage leaves a note in a queue of its own; the recorder's thread, on the least important VCPU, takes the
-//! notes out, so that no stage waits for another's note. A delay above the bound is an event of its own.
+//! A last stage leaves a note in a queue of its own ([`crate::notes`]); the recorder's thread, on the least important VCPU of the first core, takes the
+//! notes out, so that no stage waits for another's note. A delay above the bound is an event of its own. On other cores nobody
+//! records; there a thread with the time that stages leave beats that core's heart.
 
 use crate::control::{self, Shell};
+use crate::notes::{self, Left};
 use crate::stage::{self, STAGES};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::{CORE, Failure, device, planner, profile, say};
+use bulkhead_abi::component::COMPONENT_CORES;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_abi::{name_text, repository};
 use bulkhead_component::clock::{self, ticks};
@@ -18,12 +21,10 @@ use bulkhead_guest::Home;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::{Jobs, Mutex};
-use bulkhead_stages::message::{Entry, HEADS, Message};
+use bulkhead_stages::message::Entry;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Notes of a stage that wait.
-const NOTES: usize = 32;
 /// Budgets and periods of the recorder, nanoseconds: the first that is admitted.
 const RECORDER: [[u64; 2]; 3] = [
     repository::RECORDER_NS,
@@ -37,41 +38,18 @@ pub(crate) const PAUSE_NS: u64 = repository::PAUSE_NS;
 /// Paths of all pipes of which something is said.
 const PATHS: usize = 16;
 
-/// Which stage of which pipe.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    pub(crate) pipe: usize,
-    /// Among all stages.
-    pub(crate) stage: usize,
-    /// Among those of its pipe.
-    pub(crate) place: usize,
-}
-
-/// A message left by a stage: entries, tick, data, and pipe, place, and whether data are to be traced.
-struct Note([AtomicU64; 2 * HEADS + 4]);
-
-struct Notes {
-    put: AtomicU64,
-    taken: AtomicU64,
-    notes: [Note; NOTES],
-}
-
-static NOTES_OF: [Notes; STAGES] = [const {
-    Notes {
-        put: AtomicU64::new(0),
-        taken: AtomicU64::new(0),
-        notes: [const { Note([const { AtomicU64::new(0) }; 2 * HEADS + 4]) }; NOTES],
-    }
-}; STAGES];
-/// Notes for which there was no room.
-static UNNOTED: AtomicU64 = AtomicU64::new(0);
 static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
 /// The recorder's VCPU and its budget.
 static OWN: Mutex<Option<(ServerId, Capacity)>> = Mutex::new(None);
 /// The recorder's stack.
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
-/// The heartbeat's word, if it is watched.
+/// The heartbeat's word, if it is watched, and those of other cores.
 static HEART: Mutex<Option<&'static AtomicU64>> = Mutex::new(None);
+static PULSES: Mutex<Pulses> = Mutex::new([None; COMPONENT_CORES]);
+
+type Pulses = [Option<&'static AtomicU64>; COMPONENT_CORES];
+
+pub(crate) use crate::notes::is_drained;
 
 /// A path of a pipe.
 #[derive(Clone, Copy, Default)]
@@ -99,14 +77,43 @@ pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(),
     let _kept = OWN.with(&CORE.threads, |own| *own = Some((vcpu, limits)));
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
     control::open(own);
-    let word = own.heartbeat();
-    let _kept = HEART.with(&CORE.threads, |place| *place = word);
+    find_heart(own);
     first.set_stack_pages(Some(STACK_PAGES));
     CORE.threads.spawn(first, record, Binding::main(vcpu))?;
     first.set_stack_pages(None);
     let stack = first.last_stack();
     let _kept = STACK.with(&CORE.threads, |place| *place = Some(stack));
     Ok(())
+}
+
+/// On another core than the recorder's: starts who beats its heart, where that is watched.
+pub(crate) fn start_heart(first: &mut First, own: &Own) -> Result<(), Failure> {
+    if !find_heart(own) {
+        return Ok(());
+    }
+    let vcpu = CORE.create_least(first);
+    let vcpu = vcpu.map_err(|refused| Failure::Vcpu("heart", refused))?;
+    CORE.threads.spawn(first, pulse, Binding::main(vcpu))?;
+    Ok(())
+}
+
+extern "C" fn pulse(_: u64) -> ! {
+    loop {
+        beat();
+        CORE.threads.sleep_until(clock::now() + ticks(PAUSE_NS));
+    }
+}
+
+/// Whether there is one.
+fn find_heart(own: &Own) -> bool {
+    let word = own.heartbeat();
+    let _kept = HEART.with(&CORE.threads, |place| *place = word);
+    let _kept = PULSES.with(&CORE.threads, |pulses| {
+        for (place, pulse) in pulses.iter_mut().zip(own.pulses()) {
+            *place = Some(pulse);
+        }
+    });
+    word.is_some()
 }
 
 /// The recorder's VCPU and its budget.
@@ -117,71 +124,6 @@ pub(crate) fn recorder() -> Option<(ServerId, Capacity)> {
 /// The recorder's stack.
 pub(crate) fn stack() -> Option<Stack> {
     STACK.with(&CORE.threads, |stack| *stack).ok().flatten()
-}
-
-/// Whether nothing waits to be recorded of what left a pipe.
-pub(crate) fn is_drained(pipe: &Pipe) -> bool {
-    let mut notes = pipe.numbers().filter_map(|number| NOTES_OF.get(number));
-    notes.all(|notes| notes.put.load(Acquire) == notes.taken.load(Relaxed))
-}
-
-/// A message left a pipe.
-pub(crate) fn left(place: &Place, message: &Message, mark: Option<[u64; 2]>) {
-    let Some(notes) = NOTES_OF.get(place.stage) else {
-        return;
-    };
-    let put = notes.put.load(Relaxed);
-    if put - notes.taken.load(Acquire) == NOTES as u64 {
-        UNNOTED.fetch_add(1, Relaxed);
-        return;
-    }
-    let whither = (place.pipe as u64) << 16 | (place.place as u64) << 8 | u64::from(mark.is_some());
-    let entries = message
-        .entries
-        .iter()
-        .flat_map(|entry| [entry.number, entry.at]);
-    let rest = [clock::now(), whither];
-    let words = entries.chain(rest).chain(message.data);
-    for (word, value) in notes.notes[put as usize % NOTES].0.iter().zip(words) {
-        word.store(value, Relaxed);
-    }
-    notes.put.store(put + 1, Release);
-}
-
-/// What a note says.
-struct Left {
-    entries: [Entry; HEADS],
-    at: u64,
-    pipe: usize,
-    /// Place of the last stage in its pipe.
-    tail: usize,
-    /// Data to be traced.
-    data: Option<[u64; 2]>,
-}
-
-/// Takes the oldest note of a stage out.
-fn take(notes: &Notes) -> Option<Left> {
-    let taken = notes.taken.load(Relaxed);
-    if notes.put.load(Acquire) == taken {
-        return None;
-    }
-    let words = notes.notes[taken as usize % NOTES]
-        .0
-        .each_ref()
-        .map(|word| word.load(Relaxed));
-    notes.taken.store(taken + 1, Release);
-    let entry = |head: usize| Entry {
-        number: words[2 * head],
-        at: words[2 * head + 1],
-    };
-    let [at, whither, first, second] = [0, 1, 2, 3].map(|word: usize| words[2 * HEADS + word]);
-    Some(Left {
-        entries: core::array::from_fn(entry),
-        at,
-        pipe: (whither >> 16) as usize,
-        tail: (whither >> 8 & 0xff) as usize,
-        data: (whither & 1 != 0).then_some([first, second]),
-    })
 }
 
 /// What the recorder knows of pipes.
@@ -202,6 +144,10 @@ extern "C" fn record(_: u64) -> ! {
         noted: [[0; 2]; STAGES],
     };
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
+    while !crate::begin().unwrap_or_else(|failure| crate::give_up(&failure)) {
+        beat();
+        CORE.threads.sleep_until(clock::now() + pause);
+    }
     let mut shell = Shell::new();
     let mut told = clock::now();
     loop {
@@ -221,8 +167,8 @@ extern "C" fn record(_: u64) -> ! {
 impl Recorder {
     fn look(&mut self) {
         self.announce();
-        for notes in &NOTES_OF {
-            while let Some(left) = take(notes) {
+        for stage in 0..STAGES {
+            while let Some(left) = notes::take(stage) {
                 self.enter(&left);
             }
         }
@@ -312,7 +258,7 @@ impl Recorder {
             }
         }
         device::tell();
-        let unnoted = UNNOTED.load(Relaxed);
+        let unnoted = notes::missing();
         if unnoted > 0 {
             say!("{unnoted} messages left unrecorded");
         }
@@ -365,9 +311,19 @@ fn trace(pipe: &Pipe, left: &Left, entry: &Entry, number: u64) {
     }
 }
 
+/// Notes the time; in the partition's word the oldest of all cores that have begun.
 fn beat() {
+    let pulses = PULSES.with(&CORE.threads, |pulses| *pulses);
+    let others = pulses.unwrap_or([None; COMPONENT_CORES]);
+    let others = others
+        .into_iter()
+        .flatten()
+        .map(|pulse| pulse.load(Acquire));
+    let oldest = others
+        .filter(|beat| *beat != 0)
+        .fold(clock::now(), u64::min);
     if let Ok(Some(word)) = HEART.with(&CORE.threads, |word| *word) {
-        word.store(clock::now(), Release);
+        word.store(oldest, Release);
     }
 }
 

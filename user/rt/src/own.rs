@@ -287,6 +287,13 @@ fn region([address, bytes]: [u64; 2]) -> Result<Region<'static>, AttachError> {
     unsafe { Region::from_raw(base, bytes as usize) }
 }
 
+/// The memory of that number that the component shares with others ([`Own::shared`]); nothing in it where there is none.
+#[must_use]
+pub fn shared_words(number: u64) -> &'static [AtomicU64] {
+    let found = info().shared.get(number as usize);
+    found.map_or(&[], |one| words([one.address, one.bytes]))
+}
+
 /// Memory that the boot component mapped, as words.
 fn words([address, bytes]: [u64; 2]) -> &'static [AtomicU64] {
     let count = bytes as usize / size_of::<AtomicU64>();

@@ -128,6 +128,12 @@ impl ComponentDraft {
         })
     }
 
+    /// Whether it is the same program as another one.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        let program = |one: &Self| [&one.built, &one.file, &one.folder].map(Field::value);
+        program(self) == program(other)
+    }
+
     /// Whether threads of all cores may be in it.
     pub(crate) fn everywhere(&self) -> bool {
         self.every_core.value() == Some(true)

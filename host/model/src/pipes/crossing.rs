@@ -1,7 +1,8 @@
 //! Edges of pipes between partitions: channels that nobody wrote
 //!
 //! Where a stage of one partition feeds one of another, the buffer between them is a channel: four slots or a ring of the
-//! solver's size, as within a partition. It has no doorbell; its reader looks by the clock (`doc/design/0032`).
+//! solver's size, as within a partition. It has no doorbell; its reader looks by the clock (`doc/design/0032`). Between cores of an rtos partition it
+//! is the same in memory that their components share (`super::together`).
 
 use super::Pipe;
 use super::described::Described;
@@ -12,41 +13,44 @@ use bulkhead_abi::guest::ChannelKind;
 use bulkhead_stages::message::BYTES;
 use bulkhead_tpipe::language::{Buffering, SOURCE};
 
-/// An edge between partitions.
+/// An edge between partitions, or between cores of an rtos partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossing {
     /// The stage that writes, by its place in the pipe.
     pub from: usize,
     /// The stage that reads.
     pub to: usize,
-    /// The buffer between them.
-    pub channel: ChannelId,
+    /// The buffer between them; nothing between cores.
+    pub channel: Option<ChannelId>,
 }
 
 /// Finds those of pipes that are run; their channels stand behind the `described` ones.
 pub(super) fn find(pipes: &mut [Pipe], described: usize) {
     let mut next = described;
     for pipe in pipes.iter_mut().filter(|pipe| pipe.is_run()) {
-        let edges = edges(pipe).collect::<Vec<_>>();
-        pipe.crossings = (next..)
-            .zip(edges)
-            .map(|(channel, (from, to))| Crossing {
-                from,
-                to,
-                channel: ChannelId(channel),
-            })
-            .collect();
-        next += pipe.crossings.len();
+        let mut channel = || {
+            next += 1;
+            ChannelId(next - 1)
+        };
+        let crossing = |(from, to)| Crossing {
+            from,
+            to,
+            channel: (!pipe.is_within(from, to)).then(&mut channel),
+        };
+        pipe.crossings = edges(pipe).map(crossing).collect();
     }
 }
 
-/// Pairs of stages in different partitions, the one that feeds the other first.
+/// Pairs of stages in different partitions or on different cores of one, the one that feeds the other first.
 fn edges(pipe: &Pipe) -> impl Iterator<Item = (usize, usize)> {
     let stages = &pipe.solved.stages;
     let both = move |to: usize| (0..to).map(move |from| (from, to));
     let feeds =
         |from: usize, to: usize| stages[to].from != SOURCE && stages[from].to == stages[to].from;
-    let apart = |from: usize, to: usize| pipe.places[from].partition != pipe.places[to].partition;
+    let apart = |from: usize, to: usize| {
+        let [one, other] = [from, to].map(|stage| pipe.places[stage].partition);
+        one != other || pipe.is_within(from, to)
+    };
     let all = (0..stages.len()).flat_map(both);
     all.filter(move |&(from, to)| feeds(from, to) && apart(from, to))
 }
@@ -56,6 +60,7 @@ pub(crate) fn channels(pipes: &[Pipe]) -> impl Iterator<Item = Channel> {
     let numbered = pipes.iter().enumerate();
     numbered.flat_map(|(number, pipe)| {
         let all = pipe.crossings.iter();
+        let all = all.filter(|crossing| crossing.channel.is_some());
         all.map(move |crossing| channel(pipe, number, crossing))
     })
 }
@@ -64,10 +69,18 @@ impl Draft {
     /// Channels that pipes need between partitions, those that are typed among them; none where pipes cannot be had, which other rules say.
     pub(crate) fn crossings(&self) -> &[Channel] {
         self.crossings.get_or_init(|| {
+            channels(self.solved())
+                .chain(self.typed_channels())
+                .collect()
+        })
+    }
+
+    /// All pipes, solved; none where they cannot be had, which other rules say.
+    pub(crate) fn solved(&self) -> &[Pipe] {
+        self.solved.get_or_init(|| {
             let described = Described::of(self).filter(|_| !self.pipes.is_empty());
             let solved = described.and_then(|described| described.solve());
-            let pipes = solved.and_then(Result::ok).unwrap_or_default();
-            channels(&pipes).chain(self.typed_channels()).collect()
+            solved.and_then(Result::ok).unwrap_or_default()
         })
     }
 

@@ -3,17 +3,15 @@
 //! Each pipe is solved beside all VCPUs of the cores involved, those of the other pipes among them. A later
 //! pipe can take from an earlier one: then that is solved anew, until all hold beside each other.
 
-use super::card::{self, AtCard};
-use super::crossing::{self, Crossing};
-use super::ends::{End, Half, LinuxEnd, Served, endpoints, half_of, linux_end};
-use super::{Decisions, Function, Pipes, Said, USUAL_PERIOD_NS, solved, unmet};
-use crate::bridge::{self, SINK};
+use super::ends::{End, Served, endpoints, half_of, linux_end};
+use super::pipe::{Pipe, Place};
+use super::{Decisions, Function, Pipes, Said, USUAL_PERIOD_NS, card, crossing, solved, unmet};
+use crate::bridge::SINK;
 use crate::document::At;
 use crate::draft::{Draft, EndpointDraft, Field, PartitionDraft, PipeFunctionDraft};
-use crate::quantity::time_text;
 use crate::resolve::spare;
 use crate::rules;
-use crate::system::{Kind, PartitionId, Span};
+use crate::system::{Kind, PartitionId};
 use crate::timing::{Order, Timing};
 use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_abi::repository::{PAUSE_NS, RECORDER_NS};
@@ -31,126 +29,6 @@ const ROOM: usize = 64;
 const ROUNDS: usize = 8;
 /// What a function reads and writes that is no device's.
 pub(crate) const BUILT_IN: [&[&str]; 2] = [&["timer"], &["trace", "null", SINK]];
-
-/// A pipe whose requirement is kept.
-#[derive(Clone, Debug)]
-pub struct Pipe {
-    /// Its name.
-    pub name: String,
-    /// Where it is described.
-    pub span: Span,
-    /// Budgets, periods, buffers and bounds.
-    pub solved: solved::Solved,
-    /// Where its stages run.
-    pub places: Vec<Place>,
-    /// Its edges between partitions.
-    pub crossings: Vec<Crossing>,
-    /// From what age on of what crosses a stage falls back, nanoseconds.
-    pub max_age_ns: Option<u64>,
-}
-
-/// Where a stage runs, and what it reads and writes there.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// Its partition.
-    pub partition: PartitionId,
-    /// Core of the partition, from 0.
-    pub core: usize,
-    /// Its function, by the name in the partition.
-    pub function: String,
-    /// The endpoint it reads, `timer`, `bridge.NAME` or nothing.
-    pub source: Option<String>,
-    /// The I/O VCPU of what it reads or writes, by its name.
-    pub io: Option<String>,
-    /// The endpoint it writes, `trace`, `null` or nothing.
-    pub sink: Option<String>,
-    /// CAN identifiers, or ports, of what it reads and writes.
-    pub identifiers: [Option<u16>; 2],
-    /// At a network card: what it needs there.
-    pub at_card: Option<AtCard>,
-    /// What is done when a job uses up its budget.
-    pub on_overrun: OnOverrun,
-    /// What takes its place where nothing comes from another partition.
-    pub fallback: Option<String>,
-    /// Longest time of its function that was measured, nanoseconds.
-    pub wcmt_ns: Option<u64>,
-    /// Bottom halves that work for it.
-    pub(super) halves: Vec<Half>,
-    /// In Linux: under SCHED_DEADLINE.
-    pub linux: bool,
-    /// The Main VCPUs that scatter what it reads and gather what it writes, by their names.
-    pub scatter: [Option<String>; 2],
-    /// It reads, and it writes, an endpoint of a device.
-    pub at_endpoint: [bool; 2],
-    /// In Linux: the endpoints of devices that it reads and writes.
-    pub ends: [Option<LinuxEnd>; 2],
-    /// The closest that messages of another machine enter, nanoseconds.
-    pub distance_ns: Option<u64>,
-}
-
-impl Pipe {
-    /// Whether its partitions run it: those of the rtos on their first core.
-    #[must_use]
-    pub fn is_run(&self) -> bool {
-        let mut places = self.places.iter();
-        places.all(|place| place.linux || place.core == 0)
-    }
-
-    /// What its bounds stand on that nobody proves, a line each.
-    pub fn assumptions(&self) -> impl Iterator<Item = String> {
-        self.places.iter().flat_map(|place| {
-            let names = [&place.source, &place.sink];
-            let ends = place.ends.iter().zip(names);
-            ends.filter_map(|(end, name)| {
-                let (end, name) = (end.as_ref()?, name.as_ref()?);
-                Some(format!(
-                    "assumed: Linux takes at most {} at {name}, the controller {}",
-                    time_text(end.latency_ns),
-                    end.device
-                ))
-            })
-        })
-    }
-
-    /// Where it begins beyond what any bound covers, a line each.
-    pub fn beginnings(&self) -> impl Iterator<Item = String> {
-        let heads = self
-            .places
-            .iter()
-            .filter_map(|place| Some((place, place.import()?)));
-        heads.map(|(place, import)| {
-            let distance = time_text(place.distance_ns.unwrap_or(0));
-            format!(
-                "begins where the bridge puts {import} in, before {}: what is before has no bound; messages enter {distance} apart, \
-                 and a flood is dropped",
-                place.function
-            )
-        })
-    }
-
-    /// Whether a partition runs a stage of it.
-    #[must_use]
-    pub fn runs_in(&self, partition: PartitionId) -> bool {
-        self.is_run() && self.places.iter().any(|place| place.partition == partition)
-    }
-
-    /// Name of a stage's VCPU.
-    #[must_use]
-    pub fn vcpu(&self, stage: usize) -> String {
-        let number = (stage + 1).to_string();
-        let room = bulkhead_abi::NAME_LEN - 2 - number.len();
-        let name = self.name.get(..room).unwrap_or(&self.name);
-        format!("{name}.{number}")
-    }
-}
-
-impl Place {
-    /// What comes from another machine that it takes in as a first stage.
-    #[must_use]
-    pub fn import(&self) -> Option<&str> {
-        bridge::read(self.source.as_deref()?).filter(|_| self.linux)
-    }
-}
 
 /// Pipes and functions in the solver's terms.
 pub(crate) struct Described<'d> {
@@ -304,7 +182,12 @@ impl<'d> Described<'d> {
             let span = name.span.clone();
             self.pipes.names[super::What::Core as usize].push(At { value, span });
             self.pipes.cores.push(policy);
-            self.pipes.spaces.push(first);
+            self.pipes.firsts.push(first);
+            // Linux's stages are threads of one program; others are run by a component on each core.
+            self.pipes.spaces.push(match policy {
+                Policy::Deadline => first,
+                _ => first + core,
+            });
         }
         first
     }
@@ -389,6 +272,7 @@ impl<'d> Described<'d> {
                 .map(|measured| measured.wcmt_ns),
             halves,
             linux: owner.linux,
+            is_run: owner.linux || owner.draft.runs_stages(core as u64),
             at_endpoint: [source.is_some() || import.is_some(), sink.is_some()],
             ends: [source, sink].map(|end| linux_end(end?)),
             scatter: [source, sink].map(|end| end?.1.scatter.value()),

@@ -151,6 +151,7 @@ impl Described<'_> {
         for what in [What::Core, What::Io, What::Device] {
             self.pipes.names[what as usize].push(name.clone());
         }
+        self.pipes.firsts.push(self.pipes.cores.len());
         self.pipes.cores.push(Policy::Edf);
         self.pipes.spaces.push(space);
         self.pipes.ios.push(Io {

@@ -8,16 +8,18 @@ pub(crate) mod crossing;
 pub(crate) mod described;
 pub(crate) mod ends;
 mod offered;
+mod pipe;
 mod said;
 pub(crate) mod scheduled;
 pub mod solved;
 mod through;
+pub(crate) mod together;
 
 pub use apart::Apart;
 pub use crossing::Crossing;
-pub use described::{Pipe, Place};
 pub use ends::{LinuxEnd, Served};
 pub use offered::Offered;
+pub use pipe::{Pipe, Place};
 pub use said::{Said, rule_of, syntax_error, unmet};
 
 use crate::diagnostic::{Diagnostic, Report, Severity};
@@ -50,8 +52,10 @@ pub struct Pipes {
     /// Names of cores, I/O VCPUs, devices and functions, in the order of the file.
     names: [Vec<At<String>>; 4],
     cores: Vec<Policy>,
-    /// Address space of each core; those of a file of functions are in one.
+    /// Address space of each core: its own, but of Linux one for all; those of a file of functions are in one.
     spaces: Vec<usize>,
+    /// The first core of each one's partition.
+    firsts: Vec<usize>,
     loads: Vec<tpipe::Load>,
     ios: Vec<Io>,
     devices: Vec<Device>,

@@ -20,18 +20,15 @@ impl Offered {
     /// The number among all of the first core of a partition that has functions.
     #[must_use]
     pub fn first_core(&self, partition: PartitionId) -> Option<usize> {
-        let mut places = self.places.iter();
-        let own = places.position(|place| place.partition == partition)?;
-        let core = self.pipes.functions.get(own)?.core;
-        self.pipes.spaces.get(core).copied()
+        let both = self.pipes.functions.iter().zip(&self.places);
+        let mut own = both.filter(|(_, place)| place.partition == partition);
+        own.next().map(|(function, _)| self.first_of(function.core))
     }
 
-    /// The number in its partition of a core on which a function runs; 0 of others.
+    /// The number of the first core of the partition whose core that is.
     #[must_use]
-    pub fn number_of(&self, core: usize) -> usize {
-        let functions = self.pipes.functions.iter().zip(&self.places);
-        let mut here = functions.filter(|(function, _)| function.core == core);
-        here.next().map_or(0, |(_, place)| place.core)
+    pub fn first_of(&self, core: usize) -> usize {
+        self.pipes.firsts.get(core).copied().unwrap_or(core)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What pipes add to what a partition schedules
 
-use super::described::{Pipe, Place};
+use super::pipe::{Pipe, Place};
 use super::solved::Stage;
 use crate::system::PartitionId;
 use crate::timing::{Place as Rank, Task, Timing, Vcpu, VcpuKind};

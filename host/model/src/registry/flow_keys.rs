@@ -29,7 +29,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "pipe.*.max_age",
         shape: Shape::Time,
         presence: Default("however long it takes"),
-        meaning: "Longest time for which a stage hears nothing from another partition, or a first one from the bridge, by its own clock, before its \
+        meaning: "Longest time for which a stage hears nothing from another partition or core, or a first one from the bridge, by its own clock, before its \
                   function's `fallback` takes its place; from the start of the pipe on, until something comes.",
         example: "max_age = \"100 ms\"",
     },
@@ -100,7 +100,10 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.function.*.core",
         shape: Shape::Number(0, 63),
         presence: Default("0"),
-        meaning: "On which of the partition's cores it runs, counted from 0.",
+        meaning: "On which of the partition's cores it runs, counted from 0. On another core of an rtos partition than the first it is run by the program \
+                  that schedules the first, in a component that the tool adds there: with its memory and stack, and what it needs of components with \
+                  `every_core`. A stage that another core's feeds looks by the clock, once in each of its periods, which the bound counts. Functions at \
+                  endpoints of a device are on the core of the component that drives it. In Linux all are on one core, the last where nothing is said.",
         example: "core = 0",
     },
     Key {
@@ -117,7 +120,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.function.*.fallback",
         shape: Shape::Text,
         presence: Default("it waits"),
-        meaning: "The function of the partition that takes its place in a stage that reads what another partition writes, or what the bridge brings, \
+        meaning: "The function of the partition that takes its place in a stage that reads what another partition or core writes, or what the bridge brings, \
                   and hears nothing for longer than the pipe's `max_age`: it finds there what came last, and how old that \
                   is. Each such job is counted, and an event. `neutral` is there in any case, and sends zeros.",
         example: "fallback = \"neutral\"",

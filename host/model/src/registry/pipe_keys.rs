@@ -14,7 +14,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "core",
         shape: Shape::Named,
         presence: Required,
-        meaning: "Cores on which pipelines run, `[core.NAME]` each.",
+        meaning: "Cores on which pipelines run, `[core.NAME]` each. Those of a file are taken for one address space; in a description an edge between \
+                  cores of an rtos partition, or between partitions, costs its reader a look by the clock, a period more.",
         example: "[core.rtos]",
     },
     Key {

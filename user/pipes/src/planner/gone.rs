@@ -38,6 +38,8 @@ pub(super) enum Stays<'p> {
     Begins(&'p str, &'p str),
     /// That partition runs stages of it, and is not asked for any from this one.
     Unnamed(&'p str, &'p str),
+    /// Its stage of that function is on another core than the first of that partition.
+    Core(&'p str, &'p str),
 }
 
 impl fmt::Display for Stays<'_> {
@@ -50,6 +52,10 @@ impl fmt::Display for Stays<'_> {
             Self::Begins(function, whose) => write!(
                 out,
                 "it begins with `{function}` in {whose}, and a pipe is ended where it begins"
+            ),
+            Self::Core(function, whose) => write!(
+                out,
+                "its function `{function}` is on another core of {whose} than the first, where what is described stays"
             ),
             Self::Unnamed(other, own) => write!(
                 out,
@@ -92,8 +98,12 @@ impl Planner {
             let Some(function) = reached else {
                 return Some(Stays::Unnamed(whose, self.partition(packed.head.core)));
             };
+            let name = name_text(&function.function);
             if is_first {
-                return Some(Stays::Begins(name_text(&function.function), whose));
+                return Some(Stays::Begins(name, whose));
+            }
+            if !self.known.runs_stages(function.core as usize) {
+                return Some(Stays::Core(name, whose));
             }
         }
         None

@@ -1,14 +1,16 @@
 //! What of stages others see: who feeds them, who schedules them, who stops them, who says what they did
 
 use super::Plan;
-use crate::table::{self, Entry, PIPES};
+use crate::table::{self, Entry};
+use crate::together::{self as common, Word};
 use crate::{CORE, serving};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_abi::repository::MAX_STAGES;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_slite::Mutex;
-use core::sync::atomic::Ordering::Relaxed;
+use bulkhead_stages::together::{self, Count};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Stages of all pipes.
@@ -27,19 +29,35 @@ pub(crate) struct Shared {
     /// The job that runs has used up its budget.
     pub(super) expired: AtomicBool,
     /// Times at which one had.
-    pub(crate) expiries: AtomicU64,
-    pub(crate) jobs: AtomicU64,
-    pub(crate) overruns: AtomicU64,
+    pub(crate) expiries: Word,
+    pub(crate) jobs: Word,
+    pub(crate) overruns: Word,
     /// Messages that found no room in time.
-    pub(crate) dropped: AtomicU64,
+    pub(crate) dropped: Word,
     /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
-    pub(crate) fallbacks: AtomicU64,
-    pub(crate) oldest: AtomicU64,
+    pub(crate) fallbacks: Word,
+    pub(crate) oldest: Word,
     /// The tick at which the end of a task was put in that it passed on last; 0: it did not yet.
-    pub(crate) ended: AtomicU64,
+    pub(crate) ended: Word,
 }
 
 impl Shared {
+    const fn of_stage(number: usize) -> Self {
+        Self {
+            stage: Mutex::new(None),
+            thread: AtomicU64::new(0),
+            arrived: AtomicU64::new(0),
+            expired: AtomicBool::new(false),
+            expiries: Word::of_stage(number, Count::Expiries),
+            jobs: Word::of_stage(number, Count::Jobs),
+            overruns: Word::of_stage(number, Count::Overruns),
+            dropped: Word::of_stage(number, Count::Dropped),
+            fallbacks: Word::of_stage(number, Count::Fallbacks),
+            oldest: Word::of_stage(number, Count::Oldest),
+            ended: Word::of_stage(number, Count::Ended),
+        }
+    }
+
     /// What it is, if it is one.
     pub(crate) fn stage(&self) -> Option<Stage> {
         let stage = self.stage.with(&CORE.threads, |stage| *stage);
@@ -54,8 +72,12 @@ impl Shared {
     /// Makes it another stage, which did nothing yet.
     pub(crate) fn become_stage(&self, stage: Stage) {
         let _kept = self.stage.with(&CORE.threads, |place| *place = Some(stage));
+        self.arrived.store(0, Relaxed);
+        // What another core counts begins there.
+        if stage.is_here() && !common::is_here(&stage) {
+            return;
+        }
         for count in [
-            &self.arrived,
             &self.expiries,
             &self.jobs,
             &self.overruns,
@@ -81,37 +103,34 @@ impl Shared {
     }
 }
 
-static SHARED: [Shared; STAGES] = [const {
-    Shared {
-        stage: Mutex::new(None),
-        thread: AtomicU64::new(0),
-        arrived: AtomicU64::new(0),
-        expired: AtomicBool::new(false),
-        expiries: AtomicU64::new(0),
-        jobs: AtomicU64::new(0),
-        overruns: AtomicU64::new(0),
-        dropped: AtomicU64::new(0),
-        fallbacks: AtomicU64::new(0),
-        oldest: AtomicU64::new(0),
-        ended: AtomicU64::new(0),
+static SHARED: [Shared; STAGES] = {
+    let mut all = [const { Shared::of_stage(0) }; STAGES];
+    let mut number = 0;
+    while number < STAGES {
+        all[number] = Shared::of_stage(number);
+        number += 1;
     }
-}; STAGES];
+    all
+};
 /// What each stage's thread takes with it.
 static PLANS: [Mutex<Option<Plan>>; STAGES] = [const { Mutex::new(None) }; STAGES];
 /// Pipes that were stopped, by bit of their number.
-static STOPPED: AtomicU64 = AtomicU64::new(0);
+const STOPPED: Word = Word::at(together::STOPPED);
 /// Those of them that stopped themselves: what is under way in them is dropped.
-static HALTED: AtomicU64 = AtomicU64::new(0);
+const HALTED: Word = Word::at(together::HALTED);
 /// Those of them whose stages are to forget their pipe once they rest.
-static RETIRED: AtomicU64 = AtomicU64::new(0);
+const RETIRED: Word = Word::at(together::RETIRED);
 /// Those of them whose end will not come any more: their stages end each by itself.
 static DISMISSED: AtomicU64 = AtomicU64::new(0);
 /// Stages that rest, by bit of their number.
-static RESTING: AtomicU64 = AtomicU64::new(0);
+const RESTING: Word = Word::at(together::RESTING);
 /// Stages whose threads have no pipe.
 static VACANT: AtomicU64 = AtomicU64::new(0);
-/// First release of each pipe's stages; 0 until everything is built.
-static START: [AtomicU64; PIPES] = [const { AtomicU64::new(0) }; PIPES];
+
+/// First release of a pipe's stages; 0 until everything is built.
+const fn start_word(pipe: usize) -> Word {
+    Word::at(together::start(pipe))
+}
 
 /// What a stage of a running system is, by its thread.
 pub(crate) fn of_thread(index: u64) -> Option<&'static Shared> {
@@ -175,12 +194,12 @@ pub(crate) fn has_begun(pipe: usize) -> bool {
 
 /// When stages of a pipe are released first; 0: not yet.
 pub(super) fn start_of(pipe: usize) -> u64 {
-    START.get(pipe).map_or(0, |start| start.load(Relaxed))
+    start_word(pipe).load(Acquire)
 }
 
-/// Whether a pipe was stopped.
+/// Whether a pipe was stopped. Who finds that it goes on finds the tick at which it begins.
 pub(crate) fn is_stopped(pipe: usize) -> bool {
-    STOPPED.load(Relaxed) >> pipe & 1 != 0
+    STOPPED.load(Acquire) >> pipe & 1 != 0
 }
 
 /// Whether a pipe stopped itself.
@@ -196,36 +215,34 @@ pub(crate) fn is_retired(pipe: usize) -> bool {
 /// A pipe ends here, and what is under way in it is dropped.
 pub(super) fn halt(pipe: usize) {
     HALTED.fetch_or(1 << pipe, Relaxed);
-    STOPPED.fetch_or(1 << pipe, Relaxed);
+    STOPPED.fetch_or(1 << pipe, Release);
 }
 
 /// A stage rests, or does not any more.
 pub(super) fn set_resting(number: usize, rests: bool) {
     let bit = 1 << number;
     match rests {
-        true => RESTING.fetch_or(bit, Relaxed),
+        true => RESTING.fetch_or(bit, Release),
         false => RESTING.fetch_and(!bit, Relaxed),
     };
 }
 
-/// Whether all stages of a pipe rest.
+/// Whether all stages of a pipe rest, on whichever core.
 pub(crate) fn rests(entry: &Entry) -> bool {
-    let resting = RESTING.load(Relaxed);
-    entry.here().all(|(number, _)| resting >> number & 1 != 0)
+    let resting = RESTING.load(Acquire);
+    entry.within().all(|(number, _)| resting >> number & 1 != 0)
 }
 
 /// Has a pipe end: its first stages send no more.
 pub(crate) fn stop(pipe: usize, entry: &Entry) {
-    STOPPED.fetch_or(1 << pipe, Relaxed);
+    STOPPED.fetch_or(1 << pipe, Release);
     wake(entry);
 }
 
 /// Has the stages of a pipe that was stopped forget it.
 pub(crate) fn retire(pipe: usize, entry: &Entry) {
-    if let Some(start) = START.get(pipe) {
-        start.store(0, Relaxed);
-    }
-    RETIRED.fetch_or(1 << pipe, Relaxed);
+    start_word(pipe).store(0, Relaxed);
+    RETIRED.fetch_or(1 << pipe, Release);
     wake(entry);
 }
 
@@ -242,13 +259,10 @@ pub(crate) fn begin(pipe: usize, entry: &Entry) -> u64 {
 
 /// The same, not before a tick.
 pub(crate) fn begin_at(pipe: usize, entry: &Entry, at: u64) -> u64 {
-    let first = first_release(entry.here().map(|(_, stage)| stage.period_ns));
-    let first = first.max(at);
-    if let Some(start) = START.get(pipe) {
-        start.store(first, Relaxed);
-    }
-    for bits in [&RETIRED, &HALTED, &STOPPED] {
-        bits.fetch_and(!(1 << pipe), Relaxed);
+    let first = first_release(entry.within(), entry.is_spread()).max(at);
+    start_word(pipe).store(first, Relaxed);
+    for bits in [RETIRED, HALTED, STOPPED] {
+        bits.fetch_and(!(1 << pipe), Release);
     }
     wake(entry);
     first
@@ -265,18 +279,25 @@ fn wake(entry: &Entry) {
 
 /// Everything is built: lets the stages begin, all at one tick.
 pub(crate) fn go() {
-    let periods =
-        table::all().flat_map(|(_, entry)| entry.here().map(|(_, stage)| stage.period_ns).max());
-    let first = first_release(periods);
+    let all = || table::all().map(|(_, entry)| entry);
+    let is_spread = all().any(|entry| entry.is_spread());
+    let stages = all().flat_map(|entry| longest(&entry));
+    let first = first_release(stages, is_spread);
     for (pipe, entry) in table::all() {
-        if let Some(start) = START.get(pipe) {
-            start.store(first, Relaxed);
-        }
+        start_word(pipe).store(first, Release);
         wake(&entry);
     }
 }
 
-/// When stages of these periods that are started now are released first.
-fn first_release(periods_ns: impl Iterator<Item = u64>) -> u64 {
-    clock::now() + ticks(periods_ns.max().unwrap_or(0)) + ticks(HEAD_START_NS)
+/// The stage of a pipe with the longest period.
+fn longest(entry: &Entry) -> Option<(usize, Stage)> {
+    entry.within().max_by_key(|(_, stage)| stage.period_ns)
+}
+
+/// When such stages that are started now are released first. One on another core looks whether it is once in each of its periods, and
+/// within the next at the latest.
+fn first_release(stages: impl Iterator<Item = (usize, Stage)>, is_spread: bool) -> u64 {
+    let longest = stages.map(|(_, stage)| ticks(stage.period_ns)).max();
+    let looks = 1 + u64::from(is_spread);
+    clock::now() + looks * longest.unwrap_or(0) + ticks(HEAD_START_NS)
 }

@@ -6,7 +6,7 @@ use crate::crossing;
 use crate::device::To;
 use crate::table::{self, Entry, PIPES};
 use crate::through::Across;
-use crate::{Failure, memory, share};
+use crate::{Failure, memory, share, together};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_buffers::Region;
@@ -96,7 +96,7 @@ impl Common {
         })
     }
 
-    /// Plans of the stages of a pipe that are here, in places that are empty: they are too large to be moved about.
+    /// Plans of the stages of a pipe that run here, in places that are empty: they are too large to be moved about.
     fn plans(&self, pipe: usize, entry: &Entry, plans: &mut Plans) -> Result<(), Failure> {
         let mut heads = 0;
         let own_heads = entry
@@ -104,7 +104,7 @@ impl Common {
             .all(|(_, stage)| stage.from != 0 || stage.is_here());
         let last = entry.stages().last().map(|(_, stage)| stage.to);
         for ((place, (number, stage)), plan) in entry.stages().enumerate().zip(plans.iter_mut()) {
-            if stage.is_here() {
+            if together::is_here(&stage) {
                 let ends = (heads, last == Some(stage.to));
                 let whose = (pipe, &entry.pipe);
                 let made = self.plan(whose, (place, number), stage, ends)?;
@@ -150,7 +150,7 @@ fn join_all(
     let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
     across.try_for_each(|edge| {
         let reader = entry.stages().nth(edge.to).map(|(_, stage)| stage);
-        let kind = kind(&entry.pipe, &reader.ok_or(wrong)?);
+        let kind = Kind::before(&entry.pipe, &reader.ok_or(wrong)?);
         join(plans, &edge, kind).ok_or(wrong)
     })
 }
@@ -164,15 +164,11 @@ fn join(plans: &mut Plans, edge: &Across, kind: Kind) -> Option<()> {
         link,
         whom,
     } = *edge;
-    let peer = |reads| Peer { link, whom, reads };
-    if let Some(plan) = plans.get_mut(to)? {
-        plan.reads(Input::attach(kind, region)?)?;
-        free(&mut plan.peers, peer(true))?;
-    }
-    if let Some(plan) = plans.get_mut(from)? {
-        let output = Output::attach(kind, region)?;
-        free(&mut plan.outputs, (output, Fed::Nobody))?;
-        free(&mut plan.peers, peer(false))?;
+    for (place, reads) in [(to, true), (from, false)] {
+        if let Some(plan) = plans.get_mut(place)? {
+            plan.join(kind, region, (reads, Fed::Nobody))?;
+            free(&mut plan.peers, Peer { link, whom, reads })?;
+        }
     }
     Some(())
 }
@@ -250,7 +246,7 @@ fn connect(
                 continue;
             }
             let reader = plans[to].as_ref()?;
-            let (kind, fed) = (kind(pipe, &reader.stage), reader.number);
+            let (kind, fed) = (Kind::before(pipe, &reader.stage), reader.number);
             let (input, output) = link::make(kind, &take)?;
             free(&mut plans[to].as_mut()?.inputs, input)?;
             let output = (output, Fed::Stage(fed));
@@ -283,16 +279,8 @@ fn fallback(pipe: &Pipe, stage: &Stage, functions: Functions) -> Option<(u64, Fu
     (pipe.max_age_ns != 0).then(|| (ticks(pipe.max_age_ns), function))
 }
 
-/// How messages wait before a stage.
-fn kind(pipe: &Pipe, reader: &Stage) -> Kind {
-    match pipe.fifo {
-        0 => Kind::Newest,
-        _ => Kind::Each(reader.buffer),
-    }
-}
-
-/// The buffers between stages here and in other partitions, of a pipe with that number of its first stage. What its own first stages
-/// would fill is awaited: nobody else keeps it from running over.
+/// The buffers between stages here and in other partitions or on other cores, of a pipe with that number of its first stage. What its own
+/// first stages would fill is awaited: nobody else keeps it from running over.
 fn cross(
     own: &Own,
     (pipe, first): (usize, usize),
@@ -300,17 +288,28 @@ fn cross(
     timing: &Timing,
     plans: &mut Plans,
 ) -> Result<(), Failure> {
+    let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
     let place = |number: u32| (number as usize).checked_sub(first);
-    for crossing in timing.crossings {
+    for (number, crossing) in timing.crossings.iter().enumerate() {
         let [Some(from), Some(to)] = [crossing.from, crossing.to].map(place) else {
             continue;
         };
-        if from.max(to) < entry.pipe.stages as usize {
+        if from.max(to) >= entry.pipe.stages as usize {
+            continue;
+        }
+        if crossing.is_within() {
+            let reader = timing.stages.get(first + to).ok_or(wrong)?;
+            let region = together::buffer(timing, number).ok_or(wrong)?;
+            let kind = Kind::before(&entry.pipe, reader);
+            attach(plans, (from, to), kind, region).ok_or(wrong)?;
+        } else if plans[from].is_some()
+            || plans[to].is_some()
+            || crossing::end(own, crossing).is_some()
+        {
             crossing::open(own, crossing, pipe, [from, to])?;
         }
     }
     join_all(plans, entry, crossing::of_pipe(pipe))?;
-    let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
     let heads = plans.iter_mut().flatten();
     for head in heads.filter(|plan| entry.pipe.fifo != 0 && plan.stage.from == 0) {
         for edge in crossing::of_pipe(pipe) {
@@ -318,6 +317,21 @@ fn cross(
         }
     }
     Ok(())
+}
+
+/// What of an edge between cores is here: its reader, its writer, or neither.
+fn attach(
+    plans: &mut Plans,
+    (from, to): (usize, usize),
+    kind: Kind,
+    region: Region<'static>,
+) -> Option<()> {
+    for (place, reads) in [(from, false), (to, true)] {
+        if let Some(plan) = plans.get_mut(place)? {
+            plan.join(kind, region, (reads, Fed::Core))?;
+        }
+    }
+    Some(())
 }
 
 /// Puts something into the first free place; nothing where there is none.
@@ -332,7 +346,23 @@ impl Plan {
         self.stage.scatter[1]
     }
 
-    /// What comes from another partition.
+    /// An end of a buffer of which another partition or core has the other one.
+    fn join(
+        &mut self,
+        kind: Kind,
+        region: Region<'static>,
+        (reads, fed): (bool, Fed),
+    ) -> Option<()> {
+        match reads {
+            true => self.reads(Input::attach(kind, region)?),
+            false => {
+                let output = Output::attach(kind, region)?;
+                free(&mut self.outputs, (output, fed))
+            }
+        }
+    }
+
+    /// What comes from another partition or core.
     fn reads(&mut self, input: Input) -> Option<()> {
         let place = self.inputs.iter().position(Option::is_none)?;
         self.across |= 1 << place;

@@ -1,7 +1,7 @@
 //! What components ask for is there
 
 use crate::diagnostic::Report;
-use crate::draft::{Draft, STACK_DEFAULT};
+use crate::draft::{ComponentDraft, Draft, STACK_DEFAULT};
 use crate::quantity::size_text;
 use bulkhead_abi::PAGE_SIZE;
 
@@ -34,20 +34,20 @@ fn check(draft: &Draft, report: &mut Report) {
             }
         }
     }
-    for partition in draft
-        .partitions
-        .iter()
-        .filter(|one| !one.components.is_empty())
-    {
+    let numbered = draft.partitions.iter().enumerate();
+    for (number, partition) in numbered.filter(|(_, one)| !one.components.is_empty()) {
         let Some(memory) = partition.memory.given() else {
             continue;
         };
-        let wanted = partition.components.iter().flat_map(|component| {
-            let stack = component.stack.or(STACK_DEFAULT);
-            [stack, component.memory.or(0)].into_iter().flatten()
-        });
+        let wanted = partition.components.iter().map(size);
         let shared = partition.shared.iter().filter_map(|one| one.size.value());
-        let wanted = wanted.chain(shared).fold(0, u64::saturating_add);
+        let added = draft.together(number).map(|together| {
+            let each = partition.scheduler(Some(0)).map_or(0, size);
+            let count = together.added(partition).count() as u64;
+            each.saturating_mul(count).saturating_add(together.bytes)
+        });
+        let wanted = wanted.chain(shared).chain(added);
+        let wanted = wanted.fold(0, u64::saturating_add);
         if wanted > memory.value {
             let message = format!(
                 "the components of `{}` need {}, images and tables aside",
@@ -61,4 +61,10 @@ fn check(draft: &Draft, report: &mut Report) {
             );
         }
     }
+}
+
+/// Bytes of its stack and its memory, as far as they are known.
+fn size(component: &ComponentDraft) -> u64 {
+    let known = [component.stack.or(STACK_DEFAULT), component.memory.or(0)];
+    known.into_iter().flatten().fold(0, u64::saturating_add)
 }

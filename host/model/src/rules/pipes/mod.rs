@@ -1,6 +1,7 @@
 //! Rules about pipes, their functions and endpoints
 
 pub(crate) mod endpoint_address;
+pub(crate) mod endpoint_core;
 pub(crate) mod endpoint_device;
 pub(crate) mod endpoint_sharers;
 pub(crate) mod endpoint_vcpu;
@@ -14,6 +15,7 @@ pub(crate) mod function_times;
 pub(crate) mod function_wcet;
 pub(crate) mod pipe_age;
 pub(crate) mod pipe_buffering;
+pub(crate) mod pipe_component;
 pub(crate) mod pipe_cycle;
 pub(crate) mod pipe_function;
 pub(crate) mod pipe_idle;
@@ -44,6 +46,7 @@ pub(super) const RULES: &[&Rule] = &[
     &function_endpoint::RULE,
     &function_fallback::RULE,
     &endpoint_vcpu::RULE,
+    &endpoint_core::RULE,
     &endpoint_device::RULE,
     &endpoint_sharers::RULE,
     &endpoint_address::RULE,
@@ -54,6 +57,7 @@ pub(super) const RULES: &[&Rule] = &[
     &pipe_cycle::RULE,
     &pipe_unmet::RULE,
     &pipe_idle::RULE,
+    &pipe_component::RULE,
     &pipe_age::RULE,
     &stage_core::RULE,
     &spare_stages::RULE,
@@ -71,6 +75,7 @@ pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
             .all(|function| !function.wcet.is_absent())
         && function_endpoint::unknown(partition).next().is_none()
         && endpoint_vcpu::problems(partition).is_empty()
+        && endpoint_core::problems(partition).next().is_none()
         && endpoint_device::is_sound(partition)
         && endpoint_address::is_sound(partition)
         && bridge_stage::is_sound(partition)

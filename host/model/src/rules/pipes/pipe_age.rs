@@ -3,13 +3,12 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::pipes::Pipe;
-use crate::pipes::described::Described;
 use crate::quantity::time_text;
 
 crate::rules::rule! {
     Warning, "pipe-age",
     "the `max_age` of a pipe is longer than its messages are apart, and a stage has a `fallback` for it",
-    "Who reads what another partition writes hears of the next message within the first stage's period and the bound. Where no stage \
+    "Who reads what another partition or core writes hears of the next message within the first stage's period and the bound. Where no stage \
      that reads so, or begins at the bridge, has a fallback, nothing is raised.",
     check
 }
@@ -18,9 +17,7 @@ fn check(draft: &Draft, report: &mut Report) {
     if draft.pipes.iter().all(|pipe| pipe.max_age.is_absent()) {
         return;
     }
-    let solved = Described::of(draft).and_then(|described| described.solve());
-    let pipes = solved.and_then(Result::ok).unwrap_or_default();
-    for (pipe, written) in pipes.iter().zip(&draft.pipes) {
+    for (pipe, written) in draft.solved().iter().zip(&draft.pipes) {
         let Some(age) = written.max_age.given() else {
             continue;
         };
@@ -34,7 +31,8 @@ fn check(draft: &Draft, report: &mut Report) {
                     "nothing is raised by the age of what `{}` carries",
                     pipe.name
                 ),
-                "no stage that reads another partition's, or the bridge, has a fallback".into(),
+                "no stage that reads another partition's or core's, or the bridge, has a fallback"
+                    .into(),
                 "give its function one, `fallback = \"neutral\"`, and describe that",
             ));
         } else if age.value <= apart {

@@ -2,29 +2,46 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::pipes::described::Described;
+use crate::pipes::Pipe;
 
 crate::rules::rule! {
     Warning, "pipe-idle",
-    "stages of a pipe are on the first core of their rtos partition, or in Linux",
-    "Such stages are run by the component that schedules the partition, and by Linux's agent. A pipe with others is solved and \
-     admitted, and shown, and nobody starts it: a pipe starts as a whole or not at all.",
+    "stages of a pipe are on cores of their rtos partition that its scheduler runs, or in Linux",
+    "Stages are run by the component that schedules the first core, by the same program on other cores, and by Linux's agent. A pipe with others \
+     is solved and admitted, and shown, and nobody starts it: a pipe starts as a whole or not at all.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    if draft.pipes.is_empty() {
-        return;
+    for pipe in draft.solved().iter().filter(|pipe| !pipe.is_run()) {
+        let message = format!("pipe `{}` is solved, and not run", pipe.name);
+        let (here, help) = reason(draft, pipe);
+        report.add(RULE.at(&pipe.span, message).here(here).help(help));
     }
-    let solved = Described::of(draft).and_then(|described| described.solve());
-    for pipe in solved.and_then(Result::ok).unwrap_or_default() {
-        if !pipe.is_run() {
-            let message = format!("pipe `{}` is solved, and not run", pipe.name);
-            report.add(
-                RULE.at(&pipe.span, message)
-                    .here("a stage is on another core of an rtos partition than the first")
-                    .help("leave the `core` of its function out"),
-            );
-        }
+}
+
+/// Who does not run it, and what to do.
+fn reason(draft: &Draft, pipe: &Pipe) -> (String, String) {
+    let Some(idle) = pipe.idle() else {
+        return (String::new(), String::new());
+    };
+    let partition = &draft.partitions[idle.partition.0];
+    let (function, core) = (&idle.function, idle.core);
+    let help = format!("leave the `core` of `{function}` out");
+    match partition.scheduler(Some(core as u64)) {
+        None => (
+            format!(
+                "`{function}` is on core {core} of `{}`, and no component schedules its first core",
+                partition.name.value
+            ),
+            help,
+        ),
+        Some(other) => (
+            format!(
+                "`{function}` is on core {core}, which `{}` schedules: another program than that of the first core",
+                other.path(partition)
+            ),
+            format!("{help}, or leave that scheduler out: the tool adds one that runs stages"),
+        ),
     }
 }

@@ -39,6 +39,7 @@ impl Planner {
         {
             // It went here, by who types into this console.
             None => Ok(0),
+            Some(pipe) if pipe.is_spread() => Err("that pipe has stages on other cores there"),
             Some(pipe) if crosses(&pipe) => {
                 serving::set_forgotten(number, true);
                 Ok(1 << number)

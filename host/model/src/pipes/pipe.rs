@@ -1,0 +1,155 @@
+//! Pipes that are solved, and where their stages run
+
+use super::card::AtCard;
+use super::crossing::Crossing;
+use super::ends::{Half, LinuxEnd};
+use super::solved;
+use crate::bridge;
+use crate::quantity::time_text;
+use crate::system::{PartitionId, Span};
+use bulkhead_abi::pipe::OnOverrun;
+use bulkhead_stages::link::Kind;
+use bulkhead_tpipe::language::Buffering;
+
+/// A pipe whose requirement is kept.
+#[derive(Clone, Debug)]
+pub struct Pipe {
+    /// Its name.
+    pub name: String,
+    /// Where it is described.
+    pub span: Span,
+    /// Budgets, periods, buffers and bounds.
+    pub solved: solved::Solved,
+    /// Where its stages run.
+    pub places: Vec<Place>,
+    /// Its edges between partitions, and between cores of one.
+    pub crossings: Vec<Crossing>,
+    /// From what age on of what crosses a stage falls back, nanoseconds.
+    pub max_age_ns: Option<u64>,
+}
+
+/// Where a stage runs, and what it reads and writes there.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Its partition.
+    pub partition: PartitionId,
+    /// Core of the partition, from 0.
+    pub core: usize,
+    /// Its function, by the name in the partition.
+    pub function: String,
+    /// The endpoint it reads, `timer`, `bridge.NAME` or nothing.
+    pub source: Option<String>,
+    /// The I/O VCPU of what it reads or writes, by its name.
+    pub io: Option<String>,
+    /// The endpoint it writes, `trace`, `null` or nothing.
+    pub sink: Option<String>,
+    /// CAN identifiers, or ports, of what it reads and writes.
+    pub identifiers: [Option<u16>; 2],
+    /// At a network card: what it needs there.
+    pub at_card: Option<AtCard>,
+    /// What is done when a job uses up its budget.
+    pub on_overrun: OnOverrun,
+    /// What takes its place where nothing comes from another partition.
+    pub fallback: Option<String>,
+    /// Longest time of its function that was measured, nanoseconds.
+    pub wcmt_ns: Option<u64>,
+    /// Bottom halves that work for it.
+    pub(super) halves: Vec<Half>,
+    /// In Linux: under SCHED_DEADLINE.
+    pub linux: bool,
+    /// Whether somebody on its core runs stages.
+    pub(super) is_run: bool,
+    /// The Main VCPUs that scatter what it reads and gather what it writes, by their names.
+    pub scatter: [Option<String>; 2],
+    /// It reads, and it writes, an endpoint of a device.
+    pub at_endpoint: [bool; 2],
+    /// In Linux: the endpoints of devices that it reads and writes.
+    pub ends: [Option<LinuxEnd>; 2],
+    /// The closest that messages of another machine enter, nanoseconds.
+    pub distance_ns: Option<u64>,
+}
+
+impl Pipe {
+    /// Whether its partitions run it.
+    #[must_use]
+    pub fn is_run(&self) -> bool {
+        self.places.iter().all(|place| place.is_run)
+    }
+
+    /// The place of a stage that nobody runs, if there is one.
+    pub(crate) fn idle(&self) -> Option<&Place> {
+        self.places.iter().find(|place| !place.is_run)
+    }
+
+    /// Whether what a stage writes for another is in memory that both cores' components share.
+    pub(super) fn is_within(&self, from: usize, to: usize) -> bool {
+        let [from, to] = [from, to].map(|stage| &self.places[stage]);
+        from.partition == to.partition && !from.linux && from.core != to.core
+    }
+
+    /// How messages wait before a stage.
+    pub(super) fn kind(&self, stage: usize) -> Kind {
+        match self.solved.buffering {
+            Buffering::FourSlot => Kind::Newest,
+            Buffering::Fifo => {
+                let places = u32::try_from(self.solved.stages[stage].buffer);
+                Kind::Each(places.unwrap_or(u32::MAX))
+            }
+        }
+    }
+
+    /// What its bounds stand on that nobody proves, a line each.
+    pub fn assumptions(&self) -> impl Iterator<Item = String> {
+        self.places.iter().flat_map(|place| {
+            let names = [&place.source, &place.sink];
+            let ends = place.ends.iter().zip(names);
+            ends.filter_map(|(end, name)| {
+                let (end, name) = (end.as_ref()?, name.as_ref()?);
+                Some(format!(
+                    "assumed: Linux takes at most {} at {name}, the controller {}",
+                    time_text(end.latency_ns),
+                    end.device
+                ))
+            })
+        })
+    }
+
+    /// Where it begins beyond what any bound covers, a line each.
+    pub fn beginnings(&self) -> impl Iterator<Item = String> {
+        let heads = self
+            .places
+            .iter()
+            .filter_map(|place| Some((place, place.import()?)));
+        heads.map(|(place, import)| {
+            let distance = time_text(place.distance_ns.unwrap_or(0));
+            format!(
+                "begins where the bridge puts {import} in, before {}: what is before has no bound; messages enter {distance} apart, \
+                 and a flood is dropped",
+                place.function
+            )
+        })
+    }
+
+    /// Whether a partition runs a stage of it.
+    #[must_use]
+    pub fn runs_in(&self, partition: PartitionId) -> bool {
+        self.is_run() && self.places.iter().any(|place| place.partition == partition)
+    }
+
+    /// Name of a stage's VCPU.
+    #[must_use]
+    pub fn vcpu(&self, stage: usize) -> String {
+        let number = (stage + 1).to_string();
+        let room = bulkhead_abi::NAME_LEN - 2 - number.len();
+        let name = self.name.get(..room).unwrap_or(&self.name);
+        format!("{name}.{number}")
+    }
+}
+
+impl Place {
+    /// What comes from another machine that it takes in as a first stage.
+    #[must_use]
+    pub fn import(&self) -> Option<&str> {
+        bridge::read(self.source.as_deref()?).filter(|_| self.linux)
+    }
+}

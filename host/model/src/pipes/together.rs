@@ -1,0 +1,121 @@
+//! Stages on several cores of an rtos partition: a component on each, and what these share
+//!
+//! Who schedules the first core runs its stages. On every other core with stages the same program does, in an address space of its own; where
+//! the description has no scheduler there the tool adds one (`doc/design/0043`).
+
+use super::pipe::Pipe;
+use crate::draft::{Draft, PartitionDraft};
+use crate::system::{Component, Image, Partition, PartitionId, SharedMemory};
+use bulkhead_abi::component::{ANY_CORE, COMPONENT_CORES, Part, Role};
+use bulkhead_abi::pipe::TOGETHER;
+use bulkhead_abi::{NAME_LEN, PAGE_SIZE};
+use bulkhead_stages::together;
+use std::collections::BTreeSet;
+
+/// What stages on several cores of a partition need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Together {
+    /// The first core and all others with stages.
+    pub(crate) cores: Vec<usize>,
+    /// Bytes that their components share.
+    pub(crate) bytes: u64,
+}
+
+impl Together {
+    /// Of a partition with stages on several cores.
+    pub(crate) fn of(pipes: &[Pipe], partition: PartitionId) -> Option<Self> {
+        let pipes = || pipes.iter().filter(|pipe| pipe.runs_in(partition));
+        let places = pipes().flat_map(|pipe| &pipe.places);
+        let here = places.filter(|place| place.partition == partition && !place.linux);
+        let cores: BTreeSet<usize> = here.map(|place| place.core).chain([0]).collect();
+        if cores.len() == 1 {
+            return None;
+        }
+        let kinds = pipes().flat_map(|pipe| {
+            let within = pipe.crossings.iter().filter(move |one| {
+                one.channel.is_none() && pipe.places[one.from].partition == partition
+            });
+            within.map(|one| pipe.kind(one.to))
+        });
+        let bytes = together::bytes(&kinds.collect::<Vec<_>>()).unwrap_or(u64::MAX / 2);
+        Some(Self {
+            cores: cores.into_iter().collect(),
+            bytes: bytes.next_multiple_of(PAGE_SIZE),
+        })
+    }
+
+    /// Cores for which the tool adds a component.
+    pub(crate) fn added<'t>(
+        &'t self,
+        partition: &'t PartitionDraft,
+    ) -> impl Iterator<Item = usize> + 't {
+        let cores = self.cores.iter().copied();
+        cores.filter(|&core| partition.scheduler(Some(core as u64)).is_none())
+    }
+
+    /// Adds the components that the description has not, and what all of them share.
+    pub(crate) fn arrange(&self, partition: &mut Partition) {
+        let Image::Components(components) = &mut partition.image else {
+            return;
+        };
+        let schedules = |one: &&Component, core: usize| {
+            one.role == Role::Scheduler && one.core as usize == core
+        };
+        let Some(first) = components.iter().find(|one| schedules(one, 0)).cloned() else {
+            return;
+        };
+        for &core in &self.cores {
+            if !components.iter().any(|one| schedules(&one, core)) {
+                let everywhere = |need: &&String| {
+                    let mut providers = components.iter().filter(|one| one.provides.contains(need));
+                    providers.any(|one| one.core == ANY_CORE)
+                };
+                let added = added(&first, core, first.needs.iter().filter(everywhere));
+                components.push(added);
+            }
+        }
+        let shares = |core: &usize| components.iter().find(|one| schedules(one, *core));
+        let sharing = self.cores.iter().filter_map(shares);
+        partition.shared.push(SharedMemory {
+            name: TOGETHER.to_owned(),
+            size: self.bytes,
+            components: sharing.map(|one| one.name.clone()).collect(),
+        });
+    }
+}
+
+/// The same program on another core. A dot is in no name that is written.
+fn added<'n>(first: &Component, core: usize, needs: impl Iterator<Item = &'n String>) -> Component {
+    let number = format!(".{core}");
+    let room = NAME_LEN - 1 - number.len();
+    let name = first.name.get(..room).unwrap_or(&first.name);
+    Component {
+        name: format!("{name}{number}"),
+        core: core as u32,
+        provides: Vec::new(),
+        needs: needs.cloned().collect(),
+        channels: Vec::new(),
+        doorbells: Vec::new(),
+        owns: vec![Part::Monitor],
+        function: None,
+        ..first.clone()
+    }
+}
+
+impl Draft {
+    /// What stages on several cores of a partition need, where it has such.
+    pub(crate) fn together(&self, partition: usize) -> Option<Together> {
+        Together::of(self.solved(), PartitionId(partition))
+    }
+}
+
+impl PartitionDraft {
+    /// Whether somebody runs stages on a core: on the first, who schedules it; on another one the same program, unless something else does.
+    pub(crate) fn runs_stages(&self, core: u64) -> bool {
+        let Some(first) = self.scheduler(Some(0)).filter(|_| core != 0) else {
+            return core == 0;
+        };
+        let other = self.scheduler(Some(core));
+        core < COMPONENT_CORES as u64 && other.is_none_or(|other| other.is_alike(first))
+    }
+}

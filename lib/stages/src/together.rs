@@ -1,0 +1,167 @@
+//! What those have in common who run stages on several cores of a partition
+//!
+//! Each core has a component of its own for them, and all of these have this memory: what pipes are told, what stages say of themselves, what left
+//! the pipes, and behind that the buffers of edges between cores (`doc/design/0043`). Zeros at first. Who runs all stages of a partition has it to
+//! itself, without buffers.
+
+use crate::link::Kind;
+use crate::message::HEADS;
+use bulkhead_abi::pipe::Pipes;
+use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES};
+use core::ops::Range;
+
+/// Words and bytes of a cache line.
+const LINE: usize = 8;
+const LINE_BYTES: usize = 64;
+
+/// Cores whose component has built all that it runs, by bit.
+pub const READY: usize = 0;
+/// Pipes that were stopped, by bit.
+pub const STOPPED: usize = 1;
+/// Those of them that stopped themselves: what is under way in them is dropped.
+pub const HALTED: usize = 2;
+/// Those of them whose stages are to forget their pipe once they rest.
+pub const RETIRED: usize = 3;
+/// Stages that rest, by bit.
+pub const RESTING: usize = 4;
+/// Messages that left and found no room to be noted.
+pub const UNNOTED: usize = 5;
+const STARTS: usize = LINE;
+const COUNTS: usize = STARTS + MAX_PIPES.next_multiple_of(LINE);
+const LEFT: usize = COUNTS + MAX_STAGES * LINE;
+
+/// What is counted of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// Jobs.
+    Jobs,
+    /// Times at which one had used up its budget.
+    Expiries,
+    /// Those of them that overran.
+    Overruns,
+    /// Messages that found no room in time.
+    Dropped,
+    /// Jobs in which its fallback took its place.
+    Fallbacks,
+    /// The greatest age of what it read then, ticks.
+    Oldest,
+    /// The tick at which the end of a task was put in that it passed on last; 0: it did not yet.
+    Ended,
+}
+
+/// Messages that left a stage and that nobody recorded yet, at most.
+pub const NOTES: usize = 32;
+/// Words of such a note: entries, tick, whose it is, data.
+pub const NOTE: usize = 2 * HEADS + 4;
+/// How many were put, and how many taken, in front of them: on lines of their own, since different cores write them.
+const NOTED: usize = 2 * LINE;
+const OF_STAGE: usize = NOTED + NOTES * NOTE;
+
+/// All of it, without buffers.
+pub const WORDS: usize = (LEFT + MAX_STAGES * OF_STAGE).next_multiple_of(LINE);
+
+const _: () = assert!(MAX_STAGES <= 64 && MAX_PIPES <= 64 && Count::Ended as usize + 1 < LINE);
+
+/// The tick at which the stages of a pipe are released first; 0: not yet.
+#[must_use]
+pub const fn start(pipe: usize) -> usize {
+    STARTS + pipe % MAX_PIPES
+}
+
+/// What is counted of a stage.
+#[must_use]
+pub const fn count(stage: usize, what: Count) -> usize {
+    COUNTS + stage % MAX_STAGES * LINE + what as usize
+}
+
+/// How many notes were put at a stage, how many were taken, and the notes.
+#[must_use]
+pub const fn notes(stage: usize) -> (usize, usize, Range<usize>) {
+    let at = LEFT + stage % MAX_STAGES * OF_STAGE;
+    (at, at + LINE, at + NOTED..at + OF_STAGE)
+}
+
+/// The edges between cores of a partition, by their places among all crossings of its pipes, with how messages wait there.
+pub fn within<'b>(pipes: Pipes<'b>) -> impl Iterator<Item = (usize, Kind)> + use<'b> {
+    let within = pipes.crossings.iter().enumerate();
+    let within = within.filter(|(_, crossing)| crossing.is_within());
+    within.filter_map(move |(number, crossing)| {
+        let to = crossing.to as usize;
+        let (pipe, _) = pipes.each().find(|(_, stages)| stages.contains(&to))?;
+        Some((number, Kind::before(pipe, pipes.stages.get(to)?)))
+    })
+}
+
+/// Where buffers lie one behind the other: the first line and the bytes of each; nothing from one on that is larger than can be.
+pub fn buffers(kinds: impl IntoIterator<Item = Kind>) -> impl Iterator<Item = (usize, usize)> {
+    let mut line = WORDS / LINE;
+    let sized = kinds.into_iter().map_while(Kind::bytes);
+    sized.map(move |bytes| {
+        let at = line;
+        line += bytes.div_ceil(LINE_BYTES);
+        (at, bytes)
+    })
+}
+
+/// Bytes of all of it with such buffers; nothing where one is larger than can be.
+#[must_use]
+pub fn bytes(kinds: &[Kind]) -> Option<u64> {
+    let placed = buffers(kinds.iter().copied());
+    let (count, end) = placed.fold((0, WORDS / LINE), |(count, _), (line, bytes)| {
+        (count + 1, line + bytes.div_ceil(LINE_BYTES))
+    });
+    (count == kinds.len()).then_some((end * LINE_BYTES) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const COUNTED: [Count; 7] = [
+        Count::Jobs,
+        Count::Expiries,
+        Count::Overruns,
+        Count::Dropped,
+        Count::Fallbacks,
+        Count::Oldest,
+        Count::Ended,
+    ];
+
+    #[test]
+    fn every_word_is_one_thing() {
+        let mut seen = HashSet::new();
+        let mut once = |word: usize| assert!(word < WORDS && seen.insert(word), "word {word}");
+        (READY..=UNNOTED).for_each(&mut once);
+        (0..MAX_PIPES).map(start).for_each(&mut once);
+        for stage in 0..MAX_STAGES {
+            COUNTED.iter().for_each(|&what| once(count(stage, what)));
+            let (put, taken, notes) = notes(stage);
+            assert_ne!(put / LINE, taken / LINE, "stage {stage}");
+            assert_eq!(notes.len(), NOTES * NOTE);
+            [put, taken].into_iter().chain(notes).for_each(&mut once);
+        }
+    }
+
+    #[test]
+    fn buffers_lie_behind_the_words_and_beside_each_other() {
+        let kinds = [
+            Kind::Newest,
+            Kind::Each(1),
+            Kind::Each(100),
+            Kind::Newest,
+            Kind::Each(7),
+        ];
+        let placed: Vec<_> = buffers(kinds).collect();
+        assert_eq!(placed.len(), kinds.len());
+        let mut end = WORDS * 8;
+        for ((line, bytes), kind) in placed.into_iter().zip(kinds) {
+            assert!(line * LINE_BYTES >= end, "{kind:?}");
+            assert_eq!(Some(bytes), kind.bytes());
+            end = line * LINE_BYTES + bytes;
+        }
+        let all = bytes(&kinds).expect("a size");
+        assert!((end as u64..end as u64 + LINE_BYTES as u64).contains(&all));
+        assert_eq!(bytes(&[]), Some(WORDS as u64 * 8));
+    }
+}
