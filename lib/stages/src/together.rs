@@ -26,6 +26,10 @@ pub const RETIRED: usize = 3;
 pub const RESTING: usize = 4;
 /// Messages that left and found no room to be noted.
 pub const UNNOTED: usize = 5;
+/// Stages whose threads have no pipe, by bit.
+pub const VACANT: usize = 6;
+/// Pipes whose end will not come any more, by bit: their stages end each by itself.
+pub const DISMISSED: usize = 7;
 const STARTS: usize = LINE;
 const COUNTS: usize = STARTS + MAX_PIPES.next_multiple_of(LINE);
 const LEFT: usize = COUNTS + MAX_STAGES * LINE;
@@ -132,7 +136,7 @@ mod tests {
     fn every_word_is_one_thing() {
         let mut seen = HashSet::new();
         let mut once = |word: usize| assert!(word < WORDS && seen.insert(word), "word {word}");
-        (READY..=UNNOTED).for_each(&mut once);
+        (READY..=DISMISSED).for_each(&mut once);
         (0..MAX_PIPES).map(start).for_each(&mut once);
         for stage in 0..MAX_STAGES {
             COUNTED.iter().for_each(|&what| once(count(stage, what)));

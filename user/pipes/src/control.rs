@@ -16,7 +16,7 @@ use bulkhead_abi::repository::{Function, MAX_LINE, Repository, long_name_field, 
 use bulkhead_component::first::Timing;
 use bulkhead_component::invocation::invoke_keeping_fp;
 use bulkhead_component::{Own, clock};
-use bulkhead_flows::command::{self, Command, Typed};
+use bulkhead_flows::command::{self, Command};
 use bulkhead_slite::Mutex;
 use core::fmt;
 use core::sync::atomic::AtomicU64;
@@ -129,11 +129,6 @@ impl Shell {
             }
             Command::Stop(name) => self.stop(name),
             Command::Start(name) => start(name),
-            Command::Replace(Typed { name, .. }) | Command::Remove(name) if is_spread(name) => {
-                say!(
-                    "pipe {name} stays: it has stages on other cores, where none is typed; `pipe stop {name}` has it rest"
-                )
-            }
             Command::Add(_) | Command::Replace(_) | Command::Remove(_) => leave(line, timing),
         }
     }
@@ -163,11 +158,6 @@ fn typed() -> Option<impl Iterator<Item = u8>> {
     let [count, bytes @ ..] = reply.value.to_le_bytes();
     let some = reply.status == 0 && count != 0;
     some.then(|| bytes.into_iter().take(count.into()))
-}
-
-/// Whether a pipe of that name has stages on other cores than this one.
-fn is_spread(name: &str) -> bool {
-    table::find(name).is_some_and(|(_, entry)| entry.is_spread())
 }
 
 /// A pipe that nobody changes.

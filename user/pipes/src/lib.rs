@@ -216,16 +216,12 @@ fn start_first(
     seats::open_spare(first, timing)
 }
 
-/// Lets all stages begin where every core has built its own; whether they did.
+/// Lets all stages begin where every core has built its own; whether they did. Who is woken may ask before this has returned.
 pub(crate) fn begin() -> Result<bool, Failure> {
-    if BEGUN.load(Relaxed) {
-        return Ok(true);
-    }
     let begins = together::are_built();
-    if begins {
+    if begins && !BEGUN.swap(true, Relaxed) {
         call(first::MONITOR, Operation::Up, [])?;
         stage::go();
-        BEGUN.store(true, Relaxed);
     }
     Ok(begins)
 }

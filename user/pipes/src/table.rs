@@ -84,7 +84,12 @@ impl Entry {
         self.stages().filter(|(_, stage)| stage.is_here())
     }
 
-    /// Whether some of those are on another core.
+    /// Whether other partitions have some of its stages.
+    pub(crate) fn crosses(&self) -> bool {
+        self.within().count() != self.stages().count()
+    }
+
+    /// Whether some of those here are on another core.
     pub(crate) fn is_spread(&self) -> bool {
         self.within().count() != self.here().count()
     }
@@ -129,11 +134,15 @@ pub(crate) fn promise(number: usize, bound_ns: u64) {
     }
 }
 
+/// Numbers of the pipes that there are.
+pub(crate) fn there() -> impl Iterator<Item = usize> {
+    let there = THERE.load(Relaxed);
+    (0..PIPES).filter(move |number| there >> number & 1 != 0)
+}
+
 /// All pipes, with their numbers.
 pub(crate) fn all() -> impl Iterator<Item = (usize, Entry)> {
-    let there = THERE.load(Relaxed);
-    let there = (0..PIPES).filter(move |number| there >> number & 1 != 0);
-    there.filter_map(|number| Some((number, get(number)?)))
+    there().filter_map(|number| Some((number, get(number)?)))
 }
 
 /// The pipe of that name.

@@ -341,8 +341,8 @@ impl Planner {
         self.stop_head(number, pipe);
         stage::retire(number, pipe);
         let rest = || {
-            let mut here = pipe.here();
-            here.all(|(number, stage)| is_vacant(number) && share::is_over(number, &stage))
+            let mut all = pipe.within();
+            all.all(|(number, stage)| is_vacant(number) && share::is_over(number, &stage))
         };
         let name = pipe.name();
         let limit = end_limit(pipe);
@@ -373,9 +373,8 @@ impl Planner {
 
     /// Has a pipe end whose end was lost where others run its stages: one that started anew took out of its buffers what waited there. Whether it did.
     fn end_anyhow(&self, number: usize, pipe: &Pipe, limit_ns: u64) -> bool {
-        let crosses = pipe.here().count() != pipe.stages().count();
-        let vacant = || pipe.here().all(|(stage, _)| is_vacant(stage));
-        if !crosses {
+        let vacant = || pipe.within().all(|(stage, _)| is_vacant(stage));
+        if !pipe.crosses() {
             return false;
         }
         say!(

@@ -69,7 +69,7 @@ impl Planner {
     /// Whether a pipe is described, and has stages elsewhere.
     fn crosses(&self, number: usize, pipe: &Pipe) -> bool {
         let is_typed = self.texts.get(number).is_some_and(Option::is_some);
-        !is_typed && pipe.here().count() != pipe.stages().count()
+        !is_typed && pipe.crosses()
     }
 
     /// What a partition is called, by one of its cores.

@@ -131,7 +131,7 @@ fn patience(pipes: u64) -> u64 {
 
 /// Whether a pipe is wholly here, and nobody else's.
 fn is_own(number: usize, pipe: &Entry) -> bool {
-    !serving::is_asked(number) && pipe.here().count() == pipe.stages().count()
+    !serving::is_asked(number) && !pipe.crosses()
 }
 
 /// Has the recorder say what is promised of pipes that end here, each once no former one of its name can say anything any more.

@@ -6,7 +6,7 @@ use crate::together::{self as common, Word};
 use crate::{CORE, serving};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Stage;
-use bulkhead_abi::repository::MAX_STAGES;
+use bulkhead_abi::repository::{MAX_STAGES, RECORDER_NS};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::together::{self, Count};
@@ -121,11 +121,11 @@ const HALTED: Word = Word::at(together::HALTED);
 /// Those of them whose stages are to forget their pipe once they rest.
 const RETIRED: Word = Word::at(together::RETIRED);
 /// Those of them whose end will not come any more: their stages end each by itself.
-static DISMISSED: AtomicU64 = AtomicU64::new(0);
+const DISMISSED: Word = Word::at(together::DISMISSED);
 /// Stages that rest, by bit of their number.
 const RESTING: Word = Word::at(together::RESTING);
 /// Stages whose threads have no pipe.
-static VACANT: AtomicU64 = AtomicU64::new(0);
+const VACANT: Word = Word::at(together::VACANT);
 
 /// First release of a pipe's stages; 0 until everything is built.
 const fn start_word(pipe: usize) -> Word {
@@ -157,7 +157,7 @@ pub(super) fn is_dismissed(pipe: usize) -> bool {
 
 /// A pipe of that number is to begin: its stages are not those of one that ended.
 pub(super) fn renew(pipe: usize) {
-    for bits in [&RETIRED, &DISMISSED] {
+    for bits in [RETIRED, DISMISSED] {
         bits.fetch_and(!(1 << pipe), Relaxed);
     }
 }
@@ -179,12 +179,12 @@ pub(super) fn take(number: usize) -> Option<Plan> {
 
 /// A stage's thread has no pipe, or none any more.
 pub(crate) fn set_vacant(number: usize) {
-    VACANT.fetch_or(1 << number, Relaxed);
+    VACANT.fetch_or(1 << number, Release);
 }
 
 /// Whether a stage's thread waits for a plan, or is about to.
 pub(crate) fn is_vacant(number: usize) -> bool {
-    VACANT.load(Relaxed) >> number & 1 != 0
+    VACANT.load(Acquire) >> number & 1 != 0
 }
 
 /// Whether a pipe has begun, since it was planned.
@@ -283,10 +283,8 @@ pub(crate) fn go() {
     let is_spread = all().any(|entry| entry.is_spread());
     let stages = all().flat_map(|entry| longest(&entry));
     let first = first_release(stages, is_spread);
-    for (pipe, entry) in table::all() {
-        start_word(pipe).store(first, Release);
-        wake(&entry);
-    }
+    table::there().for_each(|pipe| start_word(pipe).store(first, Release));
+    all().for_each(|entry| wake(&entry));
 }
 
 /// The stage of a pipe with the longest period.
@@ -295,9 +293,13 @@ fn longest(entry: &Entry) -> Option<(usize, Stage)> {
 }
 
 /// When such stages that are started now are released first. One on another core looks whether it is once in each of its periods, and
-/// within the next at the latest.
+/// is there within the next at the latest; on this one it is there once it was woken, before which the recorder may have to wait for its next budget.
 fn first_release(stages: impl Iterator<Item = (usize, Stage)>, is_spread: bool) -> u64 {
     let longest = stages.map(|(_, stage)| ticks(stage.period_ns)).max();
-    let looks = 1 + u64::from(is_spread);
-    clock::now() + looks * longest.unwrap_or(0) + ticks(HEAD_START_NS)
+    let longest = longest.unwrap_or(0);
+    let spread = match is_spread {
+        true => longest + ticks(RECORDER_NS[1]),
+        false => 0,
+    };
+    clock::now() + longest + spread + ticks(HEAD_START_NS)
 }

@@ -13,8 +13,7 @@ use bulkhead_stages::request::{self, Promised};
 
 /// Whether a described pipe lies in both partitions, and begins in the other one, which has it end.
 fn crosses(pipe: &Entry) -> bool {
-    let mut here = pipe.here();
-    here.all(|(_, stage)| stage.from != 0) && pipe.here().count() != pipe.stages().count()
+    pipe.here().all(|(_, stage)| stage.from != 0) && pipe.crosses()
 }
 
 /// Whether what leaves a pipe, or some of it, is said here.
