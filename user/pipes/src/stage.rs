@@ -14,7 +14,7 @@ pub(crate) use wiring::{Common, build, connected};
 
 use crate::device::{self, To};
 use crate::through::Whom;
-use crate::{CORE, Failure, LOAD, notes, profile, share, together};
+use crate::{CORE, Failure, LOAD, crossing, notes, profile, share, together};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
@@ -115,8 +115,8 @@ struct Plan {
     across: u64,
     /// What takes its place where nothing comes there for so many ticks.
     fallback: Option<(u64, Function)>,
-    /// Of a first stage that loses nothing: who has to be up before it begins.
-    awaits: [Option<Link>; ENDS],
+    /// A first stage that loses nothing: all who have other ends of its pipe's edges have to be up before it begins.
+    awaits: bool,
     /// Who has the other ends of its buffers that are not here.
     peers: [Option<Peer>; 2 * ENDS],
     period: u64,
@@ -475,7 +475,8 @@ impl Fed {
 impl Plan {
     /// Waits until those are up without whom nothing is taken out behind it.
     fn await_others(&self) {
-        while !self.awaits.iter().flatten().all(Link::is_up) {
+        let are_up = || crossing::of_pipe(self.pipe).all(|edge| edge.link.is_up());
+        while self.awaits && !are_up() {
             CORE.threads.sleep_until(clock::now() + self.period);
         }
     }

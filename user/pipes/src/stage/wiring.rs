@@ -86,7 +86,7 @@ impl Common {
             outputs: [const { None }; ENDS],
             across: 0,
             fallback: fallback(described, &stage, self.functions),
-            awaits: [None; ENDS],
+            awaits: false,
             peers: [None; 2 * ENDS],
             period: ticks(stage.period_ns),
             load: self.load(stage.wcet_ns),
@@ -312,9 +312,7 @@ fn cross(
     join_all(plans, entry, crossing::of_pipe(pipe))?;
     let heads = plans.iter_mut().flatten();
     for head in heads.filter(|plan| entry.pipe.fifo != 0 && plan.stage.from == 0) {
-        for edge in crossing::of_pipe(pipe) {
-            free(&mut head.awaits, edge.link).ok_or(wrong)?;
-        }
+        head.awaits = true;
     }
     Ok(())
 }
