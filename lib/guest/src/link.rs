@@ -42,6 +42,12 @@ pub struct Link {
 }
 
 impl Link {
+    /// Whether both are of one partition.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        core::ptr::eq(self.page.magic, other.page.magic)
+    }
+
     /// What it says now; state and epoch belong together.
     #[must_use]
     pub fn read(&self) -> LinkState {

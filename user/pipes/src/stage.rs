@@ -14,8 +14,9 @@ pub(crate) use wiring::{Common, build, connected};
 
 use crate::device::{self, To};
 use crate::through::Whom;
-use crate::{CORE, Failure, LOAD, crossing, notes, profile, share, together};
+use crate::{CORE, Failure, LOAD, notes, profile, share, together};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
+use bulkhead_abi::status::MAX_CORES;
 use bulkhead_component::clock;
 use bulkhead_component::{First, load};
 use bulkhead_guest::Link;
@@ -29,6 +30,9 @@ use bulkhead_stages::pace::{Pace, next_look};
 use bulkhead_stages::work::{ENDS, Work};
 use core::sync::atomic::Ordering::Relaxed;
 use shared::{halt, is_dismissed, set_resting, start_of};
+
+/// Other partitions in which a pipe may have stages: each has a core of its own.
+const AWAITED: usize = MAX_CORES - 1;
 
 /// Where a first stage's messages come from.
 #[derive(Clone, Copy)]
@@ -115,8 +119,8 @@ struct Plan {
     across: u64,
     /// What takes its place where nothing comes there for so many ticks.
     fallback: Option<(u64, Function)>,
-    /// A first stage that loses nothing: all who have other ends of its pipe's edges have to be up before it begins.
-    awaits: bool,
+    /// Of a first stage that loses nothing: who has to be up before it begins.
+    awaits: [Option<Link>; AWAITED],
     /// Who has the other ends of its buffers that are not here.
     peers: [Option<Peer>; 2 * ENDS],
     period: u64,
@@ -475,8 +479,7 @@ impl Fed {
 impl Plan {
     /// Waits until those are up without whom nothing is taken out behind it.
     fn await_others(&self) {
-        let are_up = || crossing::of_pipe(self.pipe).all(|edge| edge.link.is_up());
-        while self.awaits && !are_up() {
+        while !self.awaits.iter().flatten().all(Link::is_up) {
             CORE.threads.sleep_until(clock::now() + self.period);
         }
     }

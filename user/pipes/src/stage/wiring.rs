@@ -1,7 +1,7 @@
 //! Plans of stages: what each reads and writes, and the buffers between them
 
 use super::shared::{self, STAGES};
-use super::{Computed, Fed, Kept, Peer, Plan, Sink, Source};
+use super::{AWAITED, Computed, Fed, Kept, Peer, Plan, Sink, Source};
 use crate::crossing;
 use crate::device::To;
 use crate::table::{self, Entry, PIPES};
@@ -13,6 +13,7 @@ use bulkhead_buffers::Region;
 use bulkhead_component::Own;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
+use bulkhead_guest::Link;
 use bulkhead_stages::functions::{self, Function, Functions};
 use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::message::HEADS;
@@ -86,7 +87,7 @@ impl Common {
             outputs: [const { None }; ENDS],
             across: 0,
             fallback: fallback(described, &stage, self.functions),
-            awaits: false,
+            awaits: [None; AWAITED],
             peers: [None; 2 * ENDS],
             period: ticks(stage.period_ns),
             load: self.load(stage.wcet_ns),
@@ -312,7 +313,12 @@ fn cross(
     join_all(plans, entry, crossing::of_pipe(pipe))?;
     let heads = plans.iter_mut().flatten();
     for head in heads.filter(|plan| entry.pipe.fifo != 0 && plan.stage.from == 0) {
-        head.awaits = true;
+        for edge in crossing::of_pipe(pipe) {
+            let is_same = |link: &Link| link.is_same(&edge.link);
+            if !head.awaits.iter().flatten().any(is_same) {
+                free(&mut head.awaits, edge.link).ok_or(wrong)?;
+            }
+        }
     }
     Ok(())
 }
