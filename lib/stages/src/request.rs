@@ -42,7 +42,7 @@ const _: () = assert!(
     Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, PartialEq, Eq,
 )]
 pub struct Request {
-    /// Of the stages; another one for each pipe that is ever asked for, not 0.
+    /// Of the stages; another one for each pipe that is ever asked for, not 0. Of a request about what is described, its own.
     pub id: u64,
     /// A [`Verb`].
     pub verb: u32,
@@ -95,9 +95,10 @@ pub enum Verb {
     End = 2,
     /// The same of stages that run by the description, by the name of their pipe, for as long as who asks does not start anew.
     Forget = 3,
-    /// They begin, first ones among them: not before the tick that stands for the last end.
+    /// They begin, first ones among them: not before the tick that stands for the last end. With a name: those of that described pipe.
     Start = 4,
-    /// First ones among them send the end of a task behind their last message, and rest.
+    /// First ones among them send the end of a task behind their last message, and rest. With a name: those of that described pipe, for as long
+    /// as who asks does not start anew.
     Stop = 5,
 }
 
@@ -174,9 +175,7 @@ impl Packed {
     /// To forget what is described of the pipe of that name, likewise.
     #[must_use]
     pub fn forget(id: u64, name: &[u8; NAME_LEN], ended: u64) -> Self {
-        let mut packed = Self::of(id, Verb::Forget, ended);
-        packed.put(name);
-        packed
+        Self::of(id, Verb::Forget, ended).named(name)
     }
 
     /// To start them, not before a tick.
@@ -189,6 +188,13 @@ impl Packed {
     #[must_use]
     pub fn stop(id: u64) -> Self {
         Self::of(id, Verb::Stop, 0)
+    }
+
+    /// The same about the described pipe of that name.
+    #[must_use]
+    pub fn named(mut self, name: &[u8; NAME_LEN]) -> Self {
+        self.put(name);
+        self
     }
 
     fn of(id: u64, verb: Verb, ended: u64) -> Self {
@@ -240,10 +246,28 @@ pub fn promised(pipe: &[u8]) -> impl Iterator<Item = Promised> + '_ {
     all.filter_map(|one| Promised::read_from_bytes(one).ok())
 }
 
-/// The name of the pipe that is to be forgotten, where nothing else stands there. It may be any bytes: only a pipe that has it is meant.
+/// The name of the described pipe that a request is about, where nothing else stands there. It may be any bytes: only a pipe that has it is meant.
 #[must_use]
-pub fn forgotten(body: &[u8]) -> Option<[u8; NAME_LEN]> {
+pub fn described(body: &[u8]) -> Option<[u8; NAME_LEN]> {
     body.try_into().ok()
+}
+
+/// Which pipe is to begin, or to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meant {
+    /// The one that was asked for by the number of the request.
+    Asked,
+    /// The described one of that name.
+    Described([u8; NAME_LEN]),
+}
+
+/// Which one a request to begin or to stop means, if it says that.
+#[must_use]
+pub fn meant(body: &[u8]) -> Option<Meant> {
+    match body {
+        [] => Some(Meant::Asked),
+        name => described(name).map(Meant::Described),
+    }
 }
 
 const WHOLE: Flags = Flags {

@@ -8,14 +8,14 @@ use crate::described::Stages;
 use crate::leaving::Leaving;
 use crate::part::{End, Part};
 use crate::plan::{Pipe, Place, Plan, Source, Stage};
-use crate::stage::{Left, ticks_of};
+use crate::stage::Left;
 use crate::start::{Around, Count, Kept, reserve};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{Channel, Error, Kind, Partition, Peer, Trace, ticks};
 use bulkhead_stages::request::{
-    Answerer, MESSAGE_BYTES, Promised, Request, Verb, buffer, promised,
+    Answerer, MESSAGE_BYTES, Meant, Promised, Request, Verb, buffer, meant, promised,
 };
 use std::sync::mpsc::SyncSender;
 
@@ -57,22 +57,13 @@ struct Flow {
     promised: Vec<Promised>,
 }
 
-/// Nobody begins later than this because somebody says so.
-const LATEST_NS: u64 = 60_000_000_000;
-
 impl Flow {
     /// Has first stages here begin, not before a tick, or end a task.
     fn have(&mut self, verb: Verb, at: u64) -> Result<(), &'static str> {
-        let Some(one) = self.part.stages.first().filter(|_| self.begins) else {
+        if !self.begins {
             return Err("it does not begin in Linux");
-        };
-        match verb {
-            Verb::Stop => one.halt.stop(),
-            _ => one
-                .halt
-                .start(at.min(ticks().saturating_add(ticks_of(LATEST_NS)))),
         }
-        self.part.stages.iter().for_each(Running::wake);
+        self.part.have(verb, at);
         // Stopped before it began, it ends no task that it did not begin.
         if let Some(words) = self.words.take_if(|_| verb == Verb::Start) {
             words.begin();
@@ -117,7 +108,7 @@ pub enum Told {
     Forgotten(usize),
     /// A described pipe was removed where flows are typed: its stages here have ended.
     Gone(String),
-    /// Who removed it starts anew: its stages run again.
+    /// Who removed or stopped it starts anew: its stages run again.
     Again(String),
 }
 
@@ -244,7 +235,8 @@ impl Asked {
         (count > 0).then_some(count)
     }
 
-    /// Once nothing runs that a former start asked for: buffers are as before it, and what it had forgotten runs again, one pipe after the other.
+    /// Once nothing runs that a former start asked for: buffers are as before it, and what it had forgotten or stopped runs again, one pipe after
+    /// the other.
     fn begin_anew(
         &mut self,
         around: &Around<'_>,
@@ -294,10 +286,15 @@ impl Asked {
                 }
             }
             Some(verb @ (Verb::Start | Verb::Stop)) => {
+                let body = self.message.get(size_of::<Request>()..length);
                 let mut flows = self.flows.iter_mut();
-                let done = match flows.find(|flow| flow.id == request.id) {
-                    Some(flow) => flow.have(verb, request.ended),
-                    None => Err("there is no such pipe in Linux"),
+                let done = match meant(body.unwrap_or_default()) {
+                    Some(Meant::Asked) => flows
+                        .find(|flow| flow.id == request.id)
+                        .ok_or("there is no such pipe in Linux")
+                        .and_then(|flow| flow.have(verb, request.ended)),
+                    Some(Meant::Described(name)) => described.have(&name, verb, request.ended),
+                    None => Err("it names no pipe"),
                 };
                 self.answerer.settle(request.id, done.err());
             }

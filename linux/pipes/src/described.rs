@@ -1,7 +1,7 @@
 //! Pipes of the description: they begin with the program, and one of them may be forgotten
 //!
 //! Where flows are typed that have stages here, a described pipe that crosses to there can be removed. Its stages here end then, and their
-//! reservations with them, until whoever removed it starts anew and runs its own part again.
+//! reservations with them, until whoever removed it starts anew and runs its own part again. One that begins here is stopped and started from there.
 
 use crate::asked::Told;
 use crate::leaving::Leaving;
@@ -10,9 +10,9 @@ use crate::plan::{Pipe, Place, Plan, Source};
 use crate::stage::Left;
 use crate::start::{Around, Count, Kept, StartError, reserve};
 use bulkhead_abi::trace::{Event, EventKind};
-use bulkhead_abi::{name_field, name_text};
+use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_linux::{Error, Trace, lock_memory, ticks};
-use bulkhead_stages::request::forgotten;
+use bulkhead_stages::request::{self, Verb};
 use std::sync::mpsc::SyncSender;
 
 /// Pipes that run.
@@ -28,6 +28,8 @@ struct Described {
     part: Part,
     kept: Kept,
     state: State,
+    /// Who may remove it stopped it.
+    held: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,14 +43,26 @@ enum State {
 }
 
 impl Described {
-    /// Whether it begins in another partition, and lies in both.
-    fn crosses(&self) -> bool {
+    /// Whether it begins here; why nobody elsewhere stops or removes it, if so.
+    fn begins(&self) -> Result<bool, &'static str> {
         let stages = &self.pipe.stages;
         let (here, elsewhere): (Vec<_>, Vec<_>) = stages
             .iter()
             .partition(|stage| stage.place != Place::Elsewhere);
-        let begins = here.iter().any(|stage| stage.source != Source::Stages);
-        !begins && !elsewhere.is_empty()
+        let mut heads = here.iter().filter(|stage| stage.from == 0).peekable();
+        if elsewhere.is_empty() {
+            return Err("that pipe is wholly in Linux");
+        }
+        if heads.peek().is_none() {
+            return Ok(false);
+        }
+        if elsewhere.iter().any(|stage| stage.from == 0) {
+            return Err("that pipe begins in Linux and elsewhere");
+        }
+        match heads.all(|stage| matches!(stage.source, Source::Timer(_))) {
+            true => Ok(true),
+            false => Err("that pipe begins in Linux at a device or beyond the machine"),
+        }
     }
 }
 
@@ -81,6 +95,7 @@ pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError
             part: Part::default(),
             kept,
             state: State::Described,
+            held: false,
         });
     }
     for (one, reserved) in stages.pipes.iter_mut().zip(reserved) {
@@ -119,14 +134,34 @@ impl Stages {
 
     /// The pipe that a request to forget names.
     pub(crate) fn forgettable(&self, body: &[u8]) -> Result<(usize, &Part), &'static str> {
-        let name = forgotten(body).ok_or("it names no pipe")?;
+        let name = request::described(body).ok_or("it names no pipe")?;
+        let (place, one) = self.named(&name)?;
+        one.begins().map(|_| (place, &one.part))
+    }
+
+    fn named(&self, name: &[u8; NAME_LEN]) -> Result<(usize, &Described), &'static str> {
         let mut pipes = self.pipes.iter().enumerate();
-        let found = pipes.find(|(_, one)| one.pipe.name == name_text(&name));
-        match found {
-            Some((place, one)) if one.crosses() => Ok((place, &one.part)),
-            Some(_) => Err("that pipe begins in Linux, or is wholly there"),
-            None => Err("no pipe of that name is described in Linux"),
+        let found = pipes.find(|(_, one)| one.pipe.name == name_text(name));
+        found.ok_or("no pipe of that name is described in Linux")
+    }
+
+    /// Has the pipe of that name, which begins here, end a task, or begin, not before a tick.
+    pub(crate) fn have(
+        &mut self,
+        name: &[u8; NAME_LEN],
+        verb: Verb,
+        at: u64,
+    ) -> Result<(), &'static str> {
+        let (place, one) = self.named(name)?;
+        if !one.begins()? {
+            return Err("that pipe does not begin in Linux");
         }
+        let there = self.pipes.get_mut(place);
+        let there = there.filter(|one| one.state == State::Described);
+        let one = there.ok_or("that pipe is not in Linux any more")?;
+        one.held = verb == Verb::Stop;
+        one.part.have(verb, at);
+        Ok(())
     }
 
     /// Has the stages of the pipe at that place end, if nothing comes out of them any more.
@@ -169,10 +204,14 @@ impl Stages {
         Some(name)
     }
 
-    /// Runs one of those again that were forgotten; what became of it.
+    /// Runs one of those again that were forgotten, or stopped by who may remove them; what became of it.
     pub(crate) fn begin_again(&mut self, around: &Around<'_>, trace: &Trace) -> Option<Told> {
         let mut pipes = self.pipes.iter_mut();
-        let one = pipes.find(|one| one.state == State::Gone)?;
+        let one = pipes.find(|one| one.state == State::Gone || one.held)?;
+        if std::mem::take(&mut one.held) && one.state == State::Described {
+            one.part.have(Verb::Start, 0);
+            return Some(Told::Again(one.pipe.name.clone()));
+        }
         one.state = State::Described;
         let kept = std::mem::take(&mut one.kept);
         let (reserved, kept) = match reserve(&one.pipe, around, &self.left, kept) {
@@ -199,16 +238,18 @@ impl Stages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bulkhead_abi::NAME_LEN;
 
-    /// One that comes back here, one that begins here, and one that is wholly here; nothing of them runs.
+    /// One that comes back here, one that begins here, one that does so at a device, and one that is wholly here; nothing of them runs.
     fn stages() -> Stages {
         let text = "each/sample,1,2,0,1,1,1/filter,1,2,1,2,1,1/emit,1,2,2,3,1,1";
-        let here: [&[usize]; 3] = [&[1], &[0, 1], &[0, 1, 2]];
+        let here: [&[usize]; 4] = [&[1], &[0, 1], &[0, 1], &[0, 1, 2]];
         let described = |(name, here): (&str, &[usize])| {
             let plan: Plan = text.parse().expect("a plan");
             let mut pipe = plan.pipes.into_iter().next().expect("a pipe");
             pipe.name = name.into();
+            if name == "begins" {
+                pipe.stages[0].source = Source::Timer(1);
+            }
             for (place, stage) in pipe.stages.iter_mut().enumerate() {
                 if !here.contains(&place) {
                     stage.place = Place::Elsewhere;
@@ -219,10 +260,11 @@ mod tests {
                 part: Part::default(),
                 kept: Kept::default(),
                 state: State::Described,
+                held: false,
             }
         };
         let (left, leaving) = Leaving::new();
-        let names = ["there", "begins", "own"].into_iter().zip(here);
+        let names = ["there", "begins", "device", "own"].into_iter().zip(here);
         Stages {
             pipes: names.map(described).collect(),
             leaving,
@@ -239,16 +281,18 @@ mod tests {
                 .map(|(place, _)| place)
         };
         assert_eq!(why("there"), Ok(0));
-        for name in ["begins", "own"] {
-            assert_eq!(
-                why(name),
-                Err("that pipe begins in Linux, or is wholly there")
-            );
+        assert_eq!(why("begins"), Ok(1));
+        let refused = [
+            (
+                "device",
+                "that pipe begins in Linux at a device or beyond the machine",
+            ),
+            ("own", "that pipe is wholly in Linux"),
+            ("other", "no pipe of that name is described in Linux"),
+        ];
+        for (name, text) in refused {
+            assert_eq!(why(name), Err(text));
         }
-        assert_eq!(
-            why("other"),
-            Err("no pipe of that name is described in Linux")
-        );
         assert_eq!(
             stages.forgettable(b"there").map(|_| ()),
             Err("it names no pipe")
@@ -276,6 +320,29 @@ mod tests {
             found += usize::from(meant);
         }
         assert!((100..4900).contains(&found), "{found}");
+    }
+
+    /// Only what begins here and is there still; what was stopped so goes on where whoever did starts anew.
+    #[test]
+    fn what_begins_here_is_stopped_and_started_by_its_name() {
+        let mut stages = stages();
+        let mut have = |name: &str, verb| stages.have(&name_field(name), verb, u64::MAX);
+        assert_eq!(
+            have("there", Verb::Stop),
+            Err("that pipe does not begin in Linux")
+        );
+        assert!(have("device", Verb::Stop).is_err() && have("own", Verb::Stop).is_err());
+        assert!(have("other", Verb::Stop).is_err());
+        assert_eq!(have("begins", Verb::Stop), Ok(()));
+        assert!(stages.pipes[1].held && !stages.pipes[0].held);
+        assert_eq!(stages.have(&name_field("begins"), Verb::Start, 0), Ok(()));
+        assert!(!stages.pipes[1].held);
+        let end = stages.pipes[1].part.end(0);
+        stages.end(1, &end);
+        assert_eq!(
+            stages.have(&name_field("begins"), Verb::Stop, 0),
+            Err("that pipe is not in Linux any more")
+        );
     }
 
     /// Each is told of once, and nothing of a pipe that runs by the description is taken for one that went.

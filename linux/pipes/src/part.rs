@@ -2,6 +2,9 @@
 
 use crate::begin::Running;
 use crate::plan::Pipe;
+use crate::stage::ticks_of;
+use bulkhead_linux::ticks;
+use bulkhead_stages::request::Verb;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
@@ -10,6 +13,9 @@ const END: Duration = Duration::from_secs(1);
 
 /// Nobody is waited for longer, whatever periods were asked for.
 const LONGEST: Duration = Duration::from_secs(60);
+
+/// Nobody begins later than this because somebody says so.
+const LATEST_NS: u64 = 60_000_000_000;
 
 /// They begin and end together.
 #[derive(Default)]
@@ -56,6 +62,20 @@ impl Part {
             .filter(|one| self.tails.contains(&one.place));
         let mut open = tails.filter(|one| one.shared.ended.load(Acquire) < end.at);
         Instant::now() > end.until || open.all(Running::has_ended)
+    }
+
+    /// Has first stages here begin, not before a tick, or end a task.
+    pub(crate) fn have(&self, verb: Verb, at: u64) {
+        let Some(one) = self.stages.first() else {
+            return;
+        };
+        match verb {
+            Verb::Stop => one.halt.stop(),
+            _ => one
+                .halt
+                .start(at.min(ticks().saturating_add(ticks_of(LATEST_NS)))),
+        }
+        self.stages.iter().for_each(Running::wake);
     }
 
     /// Has all threads end.

@@ -176,7 +176,7 @@ fn named(name: &str) -> Option<(usize, Entry)> {
     }
 }
 
-/// Whether another partition has the first stages of a pipe that was typed here.
+/// Whether another partition has the first stages of a pipe that is stopped and started here.
 fn begins_elsewhere(name: &str) -> bool {
     table::find(name).is_some_and(|(number, _)| planner::begins_elsewhere(number))
 }

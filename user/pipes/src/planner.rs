@@ -59,7 +59,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 static ANEW: AtomicBool = AtomicBool::new(false);
 /// The pipe that is being changed, counted from 1; 0: none.
 static CHANGED: AtomicU64 = AtomicU64::new(0);
-/// Pipes that were typed here and begin in another partition, by bit.
+/// Pipes that are started and stopped here and begin in another partition, by bit.
 static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
 static THREAD: AtomicU64 = AtomicU64::new(0);
 /// What it knows.
@@ -336,6 +336,7 @@ extern "C" fn plan(_: u64) -> ! {
         texts: [None; PIPES],
         pipes: PIPES as u32,
     };
+    planner.find_heads();
     loop {
         while !BUSY.load(Acquire) {
             if ANEW.swap(false, Relaxed) {

@@ -1,7 +1,7 @@
 //! Stages that another partition asks for: of flows that are typed there
 //!
 //! What of it the planner keeps for others to see: which pipes of the table are the other one's, and whether that one runs as it did when it
-//! asked for them. Such a pipe does not begin here, and lasts as long as its asker says. A described pipe that crosses to the other one is forgotten as
+//! asked for them. Such a pipe begins and lasts as its asker says. A described pipe that crosses to the other one is stopped and forgotten as
 //! that one says, until it starts anew.
 
 use crate::through::{self, Place};
@@ -16,6 +16,8 @@ use core::sync::atomic::Ordering::Relaxed;
 static ASKED: AtomicU64 = AtomicU64::new(0);
 /// Described pipes that the other one had forgotten, or is having forgotten, by bit.
 static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
+/// Described pipes that the other one stopped, by bit.
+static HELD: AtomicU64 = AtomicU64::new(0);
 /// The start of the other partition that asked for them.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
@@ -47,6 +49,19 @@ pub(crate) fn set_forgotten(pipe: usize, forgotten: bool) {
     match forgotten {
         true => FORGOTTEN.fetch_or(1 << pipe, Relaxed),
         false => FORGOTTEN.fetch_and(!(1 << pipe), Relaxed),
+    };
+}
+
+/// Whether it was the other one that stopped the described pipe of that number.
+pub(crate) fn is_held(pipe: usize) -> bool {
+    HELD.load(Relaxed) >> pipe & 1 != 0
+}
+
+/// It did, or that pipe goes on.
+pub(crate) fn set_held(pipe: usize, held: bool) {
+    match held {
+        true => HELD.fetch_or(1 << pipe, Relaxed),
+        false => HELD.fetch_and(!(1 << pipe), Relaxed),
     };
 }
 

@@ -237,6 +237,10 @@ impl Running {
             // It is stopped and started elsewhere.
             self.work.go_on(clock::now());
             self.stale = false;
+            // What a first one did not make while it waited to pass the end on is not made up for.
+            if let Source::Timer(_) = self.plan.source {
+                self.next = self.next.max(clock::now());
+            }
             return true;
         }
         set_resting(self.plan.number, true);

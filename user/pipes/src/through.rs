@@ -129,6 +129,15 @@ impl Whom {
     }
 }
 
+/// How who is asked knows a pipe.
+#[derive(Clone, Copy)]
+pub(crate) enum By<'n> {
+    /// As what was asked for.
+    Id(u64),
+    /// By its description.
+    Name(&'n [u8; NAME_LEN]),
+}
+
 /// What became of a request.
 pub(crate) enum Outcome {
     Done,
@@ -332,19 +341,30 @@ impl Others {
     }
 
     /// Has one of them begin a pipe of which it has the first stages, not before that tick.
-    pub(crate) fn start(&mut self, number: usize, id: u64, at: u64) -> Outcome {
-        self.ask(number, id, &Packed::start(id, at))
+    pub(crate) fn start(&mut self, number: usize, by: By<'_>, at: u64) -> Outcome {
+        match by {
+            By::Id(id) => self.ask(number, id, &Packed::start(id, at)),
+            By::Name(name) => self.ask_described(number, |id| Packed::start(id, at).named(name)),
+        }
     }
 
     /// Has one of them send the end of a task into such a pipe.
-    pub(crate) fn stop(&mut self, number: usize, id: u64) -> Outcome {
-        self.ask(number, id, &Packed::stop(id))
+    pub(crate) fn stop(&mut self, number: usize, by: By<'_>) -> Outcome {
+        match by {
+            By::Id(id) => self.ask(number, id, &Packed::stop(id)),
+            By::Name(name) => self.ask_described(number, |id| Packed::stop(id).named(name)),
+        }
     }
 
-    /// Asks one of them to forget what is described of a pipe, likewise. One that starts anew has to be told again, whatever it answers.
+    /// Asks one of them to forget what is described of a pipe, likewise.
     pub(crate) fn forget(&mut self, number: usize, name: &[u8; NAME_LEN], ended: u64) -> Outcome {
+        self.ask_described(number, |id| Packed::forget(id, name, ended))
+    }
+
+    /// Asks something of what is described. One that starts anew has to be told again, whatever it answers.
+    fn ask_described(&mut self, number: usize, request: impl FnOnce(u64) -> Packed) -> Outcome {
         let (id, state) = (clock::now(), self.state(number));
-        let outcome = self.ask(number, id, &Packed::forget(id, name, ended));
+        let outcome = self.ask(number, id, &request(id));
         let known = match outcome {
             Outcome::Down => NONE_YET,
             _ => state.epoch.into(),

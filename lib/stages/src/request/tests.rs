@@ -117,11 +117,11 @@ fn a_pipe_is_forgotten_by_its_name() {
     assert_eq!((taken.id, taken.ended), (3, 77));
     assert_eq!(Verb::of(taken.verb), Some(Verb::Forget));
     let body = &message[size_of::<Request>()..length];
-    assert_eq!(forgotten(body), Some(name));
+    assert_eq!(described(body), Some(name));
     for cut in 0..body.len() {
-        assert_eq!(forgotten(&body[..cut]), None);
+        assert_eq!(described(&body[..cut]), None);
     }
-    assert_eq!(forgotten(&message[size_of::<Request>()..=length]), None);
+    assert_eq!(described(&message[size_of::<Request>()..=length]), None);
 }
 
 #[test]
@@ -141,6 +141,31 @@ fn who_has_first_stages_is_told_when_they_begin_and_to_stop() {
         assert_eq!(asker.answer(4, &mut text), Some(Answered::Done));
     }
     assert_eq!([0, 6, u32::MAX].map(Verb::of), [None; 3]);
+}
+
+/// With a name they mean a described pipe, with nothing the one that was asked for, and with anything else none.
+#[test]
+fn a_described_pipe_is_begun_and_stopped_by_its_name() {
+    let (mut asker, mut answerer) = both(channel());
+    let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
+    let name = bulkhead_abi::name_field("in");
+    for (request, verb, at) in [
+        (Packed::start(6, 99).named(&name), Verb::Start, 99),
+        (Packed::stop(6).named(&name), Verb::Stop, 0),
+    ] {
+        assert!(asker.ask(&request));
+        let (taken, length) = answerer.take(&mut message).expect("a request");
+        assert_eq!((Verb::of(taken.verb), taken.ended), (Some(verb), at));
+        let body = &message[size_of::<Request>()..length];
+        assert_eq!(meant(body), Some(Meant::Described(name)));
+        assert_eq!(meant(&body[..0]), Some(Meant::Asked));
+        for cut in 1..body.len() {
+            assert_eq!(meant(&body[..cut]), None);
+        }
+        assert_eq!(meant(&message[size_of::<Request>()..=length]), None);
+        answerer.settle(6, None);
+        assert_eq!(asker.answer(6, &mut text), Some(Answered::Done));
+    }
 }
 
 /// A text longer than an answer has room for is cut, and a message that is none does not stop who answers.

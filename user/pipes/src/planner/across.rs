@@ -31,8 +31,8 @@ pub(super) enum Missing {
 /// What is promised of each pipe that was typed, for who is asked again.
 static KEPT: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 
-/// The tick at which the last end of a task went into a pipe, the first of those of its first stages; 0: none did.
-pub(super) fn ended(entry: &Pipe) -> u64 {
+/// The tick at which the last end of a task went into a pipe here, the first of those of its first stages; 0: none did.
+fn ended(entry: &Pipe) -> u64 {
     let heads = entry.stages().filter(|(_, stage)| stage.from == 0);
     let ends = heads.map(|(number, _)| stage::shared(number).ended.load(Relaxed));
     ends.min().unwrap_or(0)
@@ -151,14 +151,16 @@ impl Planner {
         Packed::run(id, described, theirs, crossings, promised)
     }
 
+    /// The tick at which the last end of a task went into a pipe, or after which it did elsewhere; 0: none did.
+    pub(super) fn last_end(&self, number: usize, pipe: &Pipe) -> u64 {
+        let elsewhere = self.stopped_at(number, pipe);
+        elsewhere.unwrap_or_else(|| ended(pipe))
+    }
+
     /// Has other partitions end the stages of a pipe, and takes back the buffers of those who did, or are not there.
     pub(super) fn end_across(&mut self, pipe: usize, id: u64) {
         // Ids are ticks: what went in before is nothing that they had to bring out.
-        let went_in = |entry: Pipe| match self.stopped_at(pipe, &entry) {
-            Some(stop) => stop,
-            None => ended(&entry),
-        };
-        let ended = table::get(pipe).map_or(0, went_in);
+        let ended = table::get(pipe).map_or(0, |entry| self.last_end(pipe, &entry));
         let ended = if ended < id { 0 } else { ended };
         for number in self.others.of_pipe(pipe) {
             match self.others.end(number, id, ended) {
@@ -207,6 +209,7 @@ impl Planner {
     pub(super) fn ask_again(&mut self) {
         for number in self.others.anew() {
             self.forget_again(number);
+            self.stop_again(number);
             for pipe in 0..PIPES {
                 let concerned = self.others.of_pipe(pipe).any(|other| other == number);
                 if let (true, Some(entry)) = (concerned, table::get(pipe)) {

@@ -338,7 +338,9 @@ impl Planner {
     /// Has a pipe end in order, and forgets it; whether it did.
     pub(super) fn end(&mut self, number: usize, pipe: &Pipe) -> bool {
         stage::stop(number, pipe);
-        self.stop_head(number, pipe);
+        if !self.stop_head(number, pipe) {
+            return false;
+        }
         stage::retire(number, pipe);
         let rest = || {
             let mut all = pipe.within();

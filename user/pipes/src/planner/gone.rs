@@ -5,7 +5,6 @@
 //! themselves.
 
 use super::Planner;
-use super::across::ended;
 use crate::say;
 use crate::table::Entry as Pipe;
 use crate::through::{self, Outcome};
@@ -34,7 +33,7 @@ impl Gone {
 pub(super) enum Stays<'p> {
     /// It is removed where flows are typed that have stages here.
     Asks(&'p str),
-    /// Its first stage of that function is in that partition, and whoever has the first stages has a pipe end.
+    /// Its first stage of that function is in that partition, and another one is not: nobody has all of them end at once.
     Begins(&'p str, &'p str),
     /// That partition runs stages of it, and is not asked for any from this one.
     Unnamed(&'p str, &'p str),
@@ -51,7 +50,7 @@ impl fmt::Display for Stays<'_> {
             ),
             Self::Begins(function, whose) => write!(
                 out,
-                "it begins with `{function}` in {whose}, and a pipe is ended where it begins"
+                "it begins with `{function}` in {whose} and with others elsewhere, and who ends a pipe has all its first stages"
             ),
             Self::Core(function, whose) => write!(
                 out,
@@ -66,10 +65,14 @@ impl fmt::Display for Stays<'_> {
 }
 
 impl Planner {
+    /// Whether the pipe of that number is not one that was typed.
+    pub(super) fn is_described(&self, number: usize) -> bool {
+        self.texts.get(number).is_none_or(Option::is_none)
+    }
+
     /// Whether a pipe is described, and has stages elsewhere.
     fn crosses(&self, number: usize, pipe: &Pipe) -> bool {
-        let is_typed = self.texts.get(number).is_some_and(Option::is_some);
-        !is_typed && pipe.crosses()
+        self.is_described(number) && pipe.crosses()
     }
 
     /// What a partition is called, by one of its cores.
@@ -91,6 +94,10 @@ impl Planner {
             return Some(Stays::Asks(self.who()));
         }
         let packed = self.known.packed();
+        let mut begins = pipe
+            .within()
+            .any(|(_, stage)| stage.from == 0)
+            .then_some(None);
         for (function, is_first) in self.elsewhere(number, pipe) {
             let function = packed.functions.get(function);
             let reached = function.filter(|one| self.known.through(one.core as usize).is_some());
@@ -99,7 +106,8 @@ impl Planner {
                 return Some(Stays::Unnamed(whose, self.partition(packed.head.core)));
             };
             let name = name_text(&function.function);
-            if is_first {
+            let through = self.known.through(function.core as usize);
+            if is_first && *begins.get_or_insert(through) != through {
                 return Some(Stays::Begins(name, whose));
             }
             if !self.known.runs_stages(function.core as usize) {
@@ -110,7 +118,11 @@ impl Planner {
     }
 
     /// Functions of a pipe's stages elsewhere, and whether each is a first stage's.
-    fn elsewhere(&self, number: usize, pipe: &Pipe) -> impl Iterator<Item = (usize, bool)> {
+    pub(super) fn elsewhere(
+        &self,
+        number: usize,
+        pipe: &Pipe,
+    ) -> impl Iterator<Item = (usize, bool)> {
         let mut functions = [usize::MAX; crate::stage::STAGES];
         self.functions(number, &mut functions);
         let stages = pipe.stages().map(|(_, stage)| stage);
@@ -138,7 +150,7 @@ impl Planner {
                 owed: others,
             };
         }
-        let _said = self.have_forgotten(number, others, ended(pipe));
+        let _said = self.have_forgotten(number, others, self.last_end(number, pipe));
     }
 
     /// Has those forget it; whether all of them did.

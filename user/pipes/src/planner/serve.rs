@@ -194,7 +194,8 @@ impl Planner {
                 Err(why) => self.refuse(request, why),
             },
             Some(verb @ (Verb::Start | Verb::Stop)) => {
-                let why = self.move_asked(&request, verb).err();
+                let body = bytes.unwrap_or_default();
+                let why = self.move_asked(&request, verb, body).err();
                 if let Some(server) = &mut self.server {
                     server.answerer.settle(request.id, why);
                 }
@@ -221,6 +222,7 @@ impl Planner {
         server.unclean = true;
         serving::set_epoch(epoch);
         self.keep_described();
+        self.go_on_held();
         let count = self.retire_asked(|_| true);
         if count > 0 {
             say!(
@@ -274,6 +276,10 @@ impl Planner {
     /// Takes back what those had whose stages have ended.
     fn collect(&mut self) {
         for (number, pipe) in table::all() {
+            // Whoever started it since.
+            if !stage::is_stopped(number) {
+                serving::set_held(number, false);
+            }
             let ended = serving::is_others(number) && stage::is_retired(number);
             let rests = || pipe.here().all(|(stage, _)| is_vacant(stage));
             if ended && rests() && watch::is_drained(&pipe) {
@@ -285,6 +291,7 @@ impl Planner {
                     say!("pipe {} was removed in {}", pipe.name(), self.who());
                 }
                 serving::set_asked(number, false);
+                serving::set_held(number, false);
                 if let Some(server) = &mut self.server {
                     server.release(number);
                 }

@@ -1,4 +1,5 @@
-//! Described pipes that cross to who asks: forgotten once they were removed there, taken up again where that one starts anew
+//! Described pipes that cross to who asks: forgotten once they were removed there, stopped and started as it says where they begin here; taken up again
+//! where that one starts anew
 //!
 //! Seats, buffers and room on the core are those that the description gave them. Who asks, and starts anew, has nothing else here any more, so all of it is free
 //! again, and what was admitted at first is admitted now.
@@ -9,11 +10,18 @@ use super::REST_NS;
 use crate::stage;
 use crate::table::{self, Entry, PIPES};
 use crate::{crossing, device, memory, say, seats, serving};
-use bulkhead_stages::request::{self, Promised};
+use bulkhead_abi::NAME_LEN;
+use bulkhead_stages::request::{self, Promised, Verb};
 
-/// Whether a described pipe lies in both partitions, and begins in the other one, which has it end.
-fn crosses(pipe: &Entry) -> bool {
-    pipe.here().all(|(_, stage)| stage.from != 0) && pipe.crosses()
+/// Why nothing is done with a described pipe.
+const NOT_BOTH: &str = "that pipe is not in both partitions";
+const NOT_ALONE: &str = "that pipe begins there and elsewhere";
+
+/// How many first stages a pipe has, and how many of them are here.
+fn heads(pipe: &Entry) -> [usize; 2] {
+    let firsts = pipe.stages().filter(|(_, stage)| stage.from == 0);
+    let here = pipe.here().filter(|(_, stage)| stage.from == 0);
+    [firsts.count(), here.count()]
 }
 
 /// Whether what leaves a pipe, or some of it, is said here.
@@ -24,12 +32,28 @@ fn ends_here(pipe: &Entry) -> bool {
 }
 
 impl Planner {
-    /// The described pipe that a request names, by bit, from now on to be forgotten; none if it is already.
-    pub(super) fn forgettable(&self, body: &[u8]) -> Result<u64, &'static str> {
-        let name = request::forgotten(body).ok_or("it names no pipe")?;
+    /// The number of the described pipe of that name.
+    fn described(&self, name: &[u8; NAME_LEN]) -> Result<usize, &'static str> {
         let mut described = self.timing.pipes.iter();
-        let number = described.position(|one| one.name == name);
-        let number = number.ok_or("no pipe of that name is described there")?;
+        let number = described.position(|one| one.name == *name);
+        number.ok_or("no pipe of that name is described there")
+    }
+
+    /// Whether who asks has stages of a described pipe.
+    fn is_askers(&self, number: usize, pipe: &Entry) -> bool {
+        let packed = self.known.packed();
+        let asks = packed.serves.first().map(|asks| asks.space as usize);
+        let mut elsewhere = self.elsewhere(number, pipe);
+        elsewhere.any(|(function, _)| {
+            let core = packed.functions.get(function).map(|one| one.core as usize);
+            asks.is_some() && core.and_then(|core| self.known.first(core)) == asks
+        })
+    }
+
+    /// The described pipe that a request names, by bit, from now on to be forgotten; none if it is already. All its first stages are here, or none is.
+    pub(super) fn forgettable(&self, body: &[u8]) -> Result<u64, &'static str> {
+        let name = request::described(body).ok_or("it names no pipe")?;
+        let number = self.described(&name)?;
         if serving::is_forgotten(number) {
             let goes = table::get(number).filter(|_| !serving::is_asked(number));
             return Ok(goes.map_or(0, |_| 1 << number));
@@ -39,11 +63,65 @@ impl Planner {
             // It went here, by who types into this console.
             None => Ok(0),
             Some(pipe) if pipe.is_spread() => Err("that pipe has stages on other cores there"),
-            Some(pipe) if crosses(&pipe) => {
-                serving::set_forgotten(number, true);
-                Ok(1 << number)
+            Some(pipe) if !self.is_askers(number, &pipe) => Err(NOT_BOTH),
+            Some(pipe) => match heads(&pipe) {
+                [all, here] if here != 0 && here != all => Err(NOT_ALONE),
+                _ => {
+                    serving::set_forgotten(number, true);
+                    Ok(1 << number)
+                }
+            },
+        }
+    }
+
+    /// Has the described pipe of that name, which begins here, end a task, or begin, not before a tick. What was stopped here already stays so.
+    pub(super) fn move_described(
+        &self,
+        name: &[u8; NAME_LEN],
+        verb: Verb,
+        at: u64,
+    ) -> Result<(), &'static str> {
+        let number = self.described(name)?;
+        let is_there = !serving::is_asked(number) && !serving::is_forgotten(number);
+        let pipe = table::get(number).filter(|_| is_there);
+        let pipe = pipe.ok_or("that pipe is not there any more")?;
+        if pipe.is_spread() {
+            return Err("that pipe has stages on other cores there");
+        }
+        if !self.is_askers(number, &pipe) {
+            return Err(NOT_BOTH);
+        }
+        match heads(&pipe) {
+            [_, 0] => return Err("that pipe does not begin there"),
+            [all, here] if all != here => return Err(NOT_ALONE),
+            _ => {}
+        }
+        match (verb, stage::is_stopped(number)) {
+            (Verb::Stop, false) => {
+                serving::set_held(number, true);
+                stage::stop(number, &pipe);
             }
-            Some(_) => Err("that pipe begins there, or is wholly there"),
+            (Verb::Start, true) => {
+                serving::set_held(number, false);
+                stage::begin_at(number, &pipe, at);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Who stopped described pipes starts anew, and knows nothing of it: they go on.
+    pub(super) fn go_on_held(&self) {
+        for (number, pipe) in table::all().filter(|(number, _)| serving::is_held(*number)) {
+            serving::set_held(number, false);
+            if stage::is_stopped(number) && !stage::is_retired(number) {
+                stage::begin(number, &pipe);
+                say!(
+                    "{} started anew: pipe {} goes on, which was stopped there",
+                    self.who(),
+                    pipe.name()
+                );
+            }
         }
     }
 

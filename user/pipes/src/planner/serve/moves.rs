@@ -1,4 +1,4 @@
-//! Stages that were asked for and have the first ones of their pipe among them: begun and stopped by who asked
+//! Stages that have the first ones of their pipe among them: begun and stopped by who asked for them, or may remove what is described of them
 //!
 //! They end in the order of their pipe like described ones. Who asked has it begin here a moment after its own stages are ready.
 
@@ -7,7 +7,7 @@ use crate::serving;
 use crate::stage;
 use crate::table::{self, Entry};
 use bulkhead_component::clock::{self, ticks};
-use bulkhead_stages::request::{Request, Verb};
+use bulkhead_stages::request::{Meant, Request, Verb, meant};
 
 /// Nobody begins later than this because somebody says so: until then stages do not come to rest either.
 const LATEST_NS: u64 = 60_000_000_000;
@@ -19,10 +19,24 @@ impl Planner {
         asked.filter(move |(number, _)| self.ids.get(*number) == Some(&id))
     }
 
-    /// Has those begin, or end a task, that were asked for by the number of a request.
-    pub(super) fn move_asked(&self, request: &Request, verb: Verb) -> Result<(), &'static str> {
+    /// Has those begin, or end a task, that a request means.
+    pub(super) fn move_asked(
+        &self,
+        request: &Request,
+        verb: Verb,
+        body: &[u8],
+    ) -> Result<(), &'static str> {
         let latest = clock::now().saturating_add(ticks(LATEST_NS));
-        for (number, pipe) in self.asked(request.id) {
+        let at = request.ended.min(latest);
+        match meant(body) {
+            Some(Meant::Asked) => self.move_typed(request.id, verb, at),
+            Some(Meant::Described(name)) => self.move_described(&name, verb, at),
+            None => Err("it names no pipe"),
+        }
+    }
+
+    fn move_typed(&self, id: u64, verb: Verb, at: u64) -> Result<(), &'static str> {
+        for (number, pipe) in self.asked(id) {
             if !pipe.here().any(|(_, stage)| stage.from == 0) {
                 return Err("it does not begin there");
             }
@@ -33,12 +47,12 @@ impl Planner {
                     return Err("it is ending there still");
                 }
                 _ if is_stopped || !stage::has_begun(number) => {
-                    stage::begin_at(number, &pipe, request.ended.min(latest));
+                    stage::begin_at(number, &pipe, at);
                 }
                 _ => {}
             }
         }
-        match self.asked(request.id).next() {
+        match self.asked(id).next() {
             Some(_) => Ok(()),
             None => Err("there is no such pipe there"),
         }
