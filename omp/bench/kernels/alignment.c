@@ -20,7 +20,7 @@ static int score(const unsigned char *a, const unsigned char *b) {
   return row[LENGTH];
 }
 
-static void kernel(int count, char **values) {
+int main(int count, char **values) {
   int n = argument(count, values, 60);
   unsigned char(*sequences)[LENGTH] = malloc(n * sizeof *sequences);
   int *scores = calloc(n * n, sizeof *scores);

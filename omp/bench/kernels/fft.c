@@ -42,7 +42,7 @@ static void transform(const number *from, number *to, long n, long step, const n
   combine(to, 0, half, half, roots, step);
 }
 
-static void kernel(int count, char **values) {
+int main(int count, char **values) {
   long n = 1l << argument(count, values, 19);
   number *in = malloc(n * sizeof *in), *out = malloc(n * sizeof *out), *roots = malloc(n * sizeof *in);
   uint64_t seed = 11;

@@ -13,7 +13,7 @@ static int fib(int n) {
   return x + y;
 }
 
-static void kernel(int count, char **values) {
+int main(int count, char **values) {
   int n = argument(count, values, 31), result = 0;
 #pragma omp parallel
   ; /* the team exists before the clock starts */

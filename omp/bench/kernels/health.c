@@ -114,7 +114,7 @@ static void demolish(struct village *village) {
   free(village);
 }
 
-static void kernel(int count, char **values) {
+int main(int count, char **values) {
   int steps = argument(count, values, 4000);
   struct village *top = build(LEVELS - 1, 1);
 #pragma omp parallel

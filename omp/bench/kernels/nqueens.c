@@ -27,7 +27,7 @@ static int solutions_of(int n, int row, const char *board) {
   return sum;
 }
 
-static void kernel(int count, char **values) {
+int main(int count, char **values) {
   int n = argument(count, values, 12), result = 0;
   char board[32] = {0};
 #pragma omp parallel

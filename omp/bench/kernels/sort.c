@@ -87,7 +87,7 @@ static void sort(uint32_t *a, uint32_t *scratch, long n) {
   merge(scratch, 2 * quarter, scratch + 2 * quarter, quarter + last, a);
 }
 
-static void kernel(int count, char **values) {
+int main(int count, char **values) {
   long n = argument(count, values, 4 << 20);
   uint32_t *a = malloc(n * sizeof *a), *scratch = malloc(n * sizeof *a);
   uint64_t seed = 1, sum = 0;

@@ -65,7 +65,7 @@ static void decompose(float **matrix) {
   }
 }
 
-static void kernel(int count, char **values) {
+int main(int count, char **values) {
   blocks = argument(count, values, 40);
   float **matrix = calloc(blocks * blocks, sizeof *matrix);
   uint64_t seed = 3;

@@ -71,7 +71,7 @@ static void multiply(int n, const double *a, int sa, const double *b, int sb, do
   free(m);
 }
 
-static void kernel(int count, char **values) {
+int main(int count, char **values) {
   int n = argument(count, values, 1024);
   double *a = malloc(n * (long)n * sizeof *a), *b = malloc(n * (long)n * sizeof *b);
   double *c = malloc(n * (long)n * sizeof *c);

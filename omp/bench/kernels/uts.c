@@ -33,7 +33,7 @@ static uint64_t visit(uint64_t state, int depth) {
   return sum;
 }
 
-static void kernel(int count, char **values) {
+int main(int count, char **values) {
   uint64_t seed = argument(count, values, 42), nodes = 0;
 #pragma omp parallel
   ;
