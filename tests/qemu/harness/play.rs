@@ -9,6 +9,7 @@ use bulkhead_run::report::Live;
 use bulkhead_run::watch::type_line;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 /// What was said, by console.
 pub(crate) type Lines = BTreeMap<String, Vec<String>>;
@@ -23,6 +24,8 @@ pub(crate) struct Player<'m> {
     pub(crate) lines: Lines,
     /// What could not be typed.
     pub(crate) failures: Vec<String>,
+    /// Lines on their way through the emulated UART, which may take its time while the machine goes on.
+    typing: Vec<JoinHandle<Option<String>>>,
     outside: Option<&'m mut Box<dyn Outside>>,
     /// Ends the run.
     over: &'m AtomicBool,
@@ -43,13 +46,17 @@ impl<'m> Player<'m> {
             due: Vec::new(),
             lines: Lines::new(),
             failures: Vec::new(),
+            typing: Vec::new(),
             outside,
             over,
         }
     }
 
     /// What was said, and what was to be typed but was not.
-    pub(crate) fn finish(self) -> (Lines, Vec<String>) {
+    pub(crate) fn finish(mut self) -> (Lines, Vec<String>) {
+        let typing = self.typing.drain(..);
+        let failed = typing.filter_map(|line| line.join().ok().flatten());
+        self.failures.extend(failed);
         let waiting = self.pending.iter().map(|typed| {
             let after = &typed.after;
             format!("`{}` was not typed: `{after}` never came", typed.text)
@@ -62,17 +69,24 @@ impl<'m> Player<'m> {
 
     fn type_due(&mut self) {
         for typed in self.due.drain(..) {
-            let found = self
-                .manifest
-                .partitions
-                .iter()
-                .find(|p| p.name == typed.partition);
-            let result = match found {
-                Some(partition) => type_line(self.manifest, partition, &self.folder, &typed.text)
-                    .map_err(|error| error.to_string()),
-                None => Err(format!("there is no partition `{}`", typed.partition)),
+            let mut all = self.manifest.partitions.iter();
+            let Some(partition) = all.find(|p| p.name == typed.partition) else {
+                let failure = format!("there is no partition `{}`", typed.partition);
+                self.failures.push(failure);
+                continue;
             };
-            self.failures.extend(result.err());
+            if partition.console.is_some() {
+                let result = type_line(self.manifest, partition, &self.folder, &typed.text);
+                self.failures
+                    .extend(result.err().map(|error| error.to_string()));
+                continue;
+            }
+            let (manifest, partition) = (self.manifest.clone(), partition.clone());
+            let (folder, text) = (self.folder.clone(), typed.text.clone());
+            self.typing.push(std::thread::spawn(move || {
+                let result = type_line(&manifest, &partition, &folder, &text);
+                result.err().map(|error| error.to_string())
+            }));
         }
     }
 }
