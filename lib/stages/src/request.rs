@@ -24,6 +24,8 @@ pub const CROSSINGS: usize = 2 * MAX_STAGES;
 pub const PATHS: usize = 16;
 /// Bytes of the text of an answer, at most.
 pub const TEXT_BYTES: usize = 240;
+/// Nobody is waited for longer, and nobody begins later, whatever somebody writes, nanoseconds.
+pub const LONGEST_WAIT_NS: u64 = 60_000_000_000;
 
 const LINE_BYTES: usize = 64;
 const _: () = assert!(

@@ -4,18 +4,12 @@ use crate::begin::Running;
 use crate::plan::Pipe;
 use crate::stage::ticks_of;
 use bulkhead_linux::ticks;
-use bulkhead_stages::request::Verb;
+use bulkhead_stages::request::{LONGEST_WAIT_NS, Verb};
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
 /// What goes into a pipe before its end comes out of it within this and two of each stage's periods for each message that may wait there.
 const END: Duration = Duration::from_secs(1);
-
-/// Nobody is waited for longer, whatever periods were asked for.
-const LONGEST: Duration = Duration::from_secs(60);
-
-/// Nobody begins later than this because somebody says so.
-const LATEST_NS: u64 = 60_000_000_000;
 
 /// They begin and end together.
 #[derive(Default)]
@@ -50,7 +44,7 @@ impl Part {
         let all = periods.fold(END, Duration::saturating_add);
         End {
             at,
-            until: Instant::now() + all.min(LONGEST),
+            until: Instant::now() + all.min(Duration::from_nanos(LONGEST_WAIT_NS)),
         }
     }
 
@@ -73,7 +67,7 @@ impl Part {
             Verb::Stop => one.halt.stop(),
             _ => one
                 .halt
-                .start(at.min(ticks().saturating_add(ticks_of(LATEST_NS)))),
+                .start(at.min(ticks().saturating_add(ticks_of(LONGEST_WAIT_NS)))),
         }
         self.stages.iter().for_each(Running::wake);
     }

@@ -12,14 +12,34 @@ use bulkhead_guest::Link;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Pipes of the table that were asked for, by bit.
-static ASKED: AtomicU64 = AtomicU64::new(0);
-/// Described pipes that the other one had forgotten, or is having forgotten, by bit.
-static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
-/// Described pipes that the other one stopped, by bit.
-static HELD: AtomicU64 = AtomicU64::new(0);
+/// Pipes of the table that were asked for.
+static ASKED: Pipes = Pipes::none();
+/// Described pipes that the other one had forgotten, or is having forgotten.
+static FORGOTTEN: Pipes = Pipes::none();
+/// Described pipes that the other one stopped.
+static HELD: Pipes = Pipes::none();
 /// The start of the other partition that asked for them.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
+
+/// Some of the pipes of the table, by bit of their numbers.
+struct Pipes(AtomicU64);
+
+impl Pipes {
+    const fn none() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    fn has(&self, pipe: usize) -> bool {
+        self.0.load(Relaxed) >> pipe & 1 != 0
+    }
+
+    fn set(&self, pipe: usize, is_there: bool) {
+        match is_there {
+            true => self.0.fetch_or(1 << pipe, Relaxed),
+            false => self.0.fetch_and(!(1 << pipe), Relaxed),
+        };
+    }
+}
 
 /// The channel over which another partition asks, if one does and this component has it.
 pub(crate) fn place(own: &Own, repository: &Repository<'_>) -> Option<Place> {
@@ -28,41 +48,32 @@ pub(crate) fn place(own: &Own, repository: &Repository<'_>) -> Option<Place> {
 
 /// Whether a pipe was asked for.
 pub(crate) fn is_asked(pipe: usize) -> bool {
-    ASKED.load(Relaxed) >> pipe & 1 != 0
+    ASKED.has(pipe)
 }
 
 /// A pipe of that number was asked for, or is not there any more.
 pub(crate) fn set_asked(pipe: usize, asked: bool) {
-    match asked {
-        true => ASKED.fetch_or(1 << pipe, Relaxed),
-        false => ASKED.fetch_and(!(1 << pipe), Relaxed),
-    };
+    ASKED.set(pipe, asked);
 }
 
 /// Whether the described pipe of that number is to be forgotten, or is.
 pub(crate) fn is_forgotten(pipe: usize) -> bool {
-    FORGOTTEN.load(Relaxed) >> pipe & 1 != 0
+    FORGOTTEN.has(pipe)
 }
 
 /// The described pipe of that number is to be forgotten, or runs again.
 pub(crate) fn set_forgotten(pipe: usize, forgotten: bool) {
-    match forgotten {
-        true => FORGOTTEN.fetch_or(1 << pipe, Relaxed),
-        false => FORGOTTEN.fetch_and(!(1 << pipe), Relaxed),
-    };
+    FORGOTTEN.set(pipe, forgotten);
 }
 
 /// Whether it was the other one that stopped the described pipe of that number.
 pub(crate) fn is_held(pipe: usize) -> bool {
-    HELD.load(Relaxed) >> pipe & 1 != 0
+    HELD.has(pipe)
 }
 
 /// It did, or that pipe goes on.
 pub(crate) fn set_held(pipe: usize, held: bool) {
-    match held {
-        true => HELD.fetch_or(1 << pipe, Relaxed),
-        false => HELD.fetch_and(!(1 << pipe), Relaxed),
-    };
+    HELD.set(pipe, held);
 }
 
 /// Whether it is the other one that says how long the stages of a pipe run here.

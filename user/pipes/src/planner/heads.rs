@@ -64,8 +64,10 @@ impl Planner {
         if let Some(stop) = self.stops.get_mut(number) {
             *stop = 0;
         }
-        let periods = pipe.here().map(|(_, stage)| stage.period_ns);
-        let ahead = AHEAD_NS.saturating_add(periods.max().unwrap_or(0));
+        let periods = pipe.within().map(|(_, stage)| stage.period_ns);
+        let looks = 1 + u64::from(pipe.is_spread());
+        let longest = periods.max().unwrap_or(0).saturating_mul(looks);
+        let ahead = AHEAD_NS.saturating_add(longest);
         let at = clock::now().saturating_add(ticks(ahead));
         let by = self.by(number, pipe);
         let (name, outcome) = (pipe.name(), self.others.start(other, by, at));

@@ -24,16 +24,17 @@ use bulkhead_component::clock::{self, ticks};
 use bulkhead_flows::command::is_name;
 use bulkhead_flows::propose::{self, Promise};
 use bulkhead_slite::Mutex;
-use bulkhead_stages::request::{self, Answerer, CROSSINGS, MESSAGE_BYTES, Request, Verb};
+use bulkhead_stages::request::{
+    self, Answerer, CROSSINGS, LONGEST_WAIT_NS, MESSAGE_BYTES, Request, Verb,
+};
 use bulkhead_stages::wanted::{Unfit, Wanted};
 use core::sync::atomic::Ordering::Relaxed;
 use why::{Text, Why};
 
 /// A thread that has no stage rests long before this: it may not have run at all since the partition began. Who asks waits for longer.
 const REST_NS: u64 = 500_000_000;
-/// What went into a pipe comes out of it within this, beside its periods; nobody is waited for longer than the other.
+/// What went into a pipe comes out of it within this, beside its periods.
 const END_NS: u64 = 1_000_000_000;
-const LONGEST_NS: u64 = 60_000_000_000;
 
 /// Who asks, and what it has here.
 pub(super) struct Server {
@@ -126,7 +127,11 @@ fn patience(pipes: u64) -> u64 {
         });
         each.fold(0, u64::saturating_add)
     });
-    ticks(periods.fold(END_NS, u64::saturating_add).min(LONGEST_NS))
+    ticks(
+        periods
+            .fold(END_NS, u64::saturating_add)
+            .min(LONGEST_WAIT_NS),
+    )
 }
 
 /// Whether a pipe is wholly here, and nobody else's.

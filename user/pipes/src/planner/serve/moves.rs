@@ -7,10 +7,7 @@ use crate::serving;
 use crate::stage;
 use crate::table::{self, Entry};
 use bulkhead_component::clock::{self, ticks};
-use bulkhead_stages::request::{Meant, Request, Verb, meant};
-
-/// Nobody begins later than this because somebody says so: until then stages do not come to rest either.
-const LATEST_NS: u64 = 60_000_000_000;
+use bulkhead_stages::request::{LONGEST_WAIT_NS, Meant, Request, Verb, meant};
 
 impl Planner {
     /// Pipes that were asked for by a number.
@@ -26,7 +23,7 @@ impl Planner {
         verb: Verb,
         body: &[u8],
     ) -> Result<(), &'static str> {
-        let latest = clock::now().saturating_add(ticks(LATEST_NS));
+        let latest = clock::now().saturating_add(ticks(LONGEST_WAIT_NS));
         let at = request.ended.min(latest);
         match meant(body) {
             Some(Meant::Asked) => self.move_typed(request.id, verb, at),
