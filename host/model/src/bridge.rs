@@ -1,15 +1,19 @@
 //! Endpoints beyond the machine
 //!
 //! An endpoint has a name of four parts, `HOST:PARTITION:SPACE:ENDPOINT` (003 §3.1.1), which says where its values come from, and
-//! not who carries them: a channel's is its writer's. What is derived here and what Linux's agent and bridge do agree by
+//! not who carries them: a channel's is its writer's. Nodes of ROS 2 know topics instead ([`Topic`]). What is derived here and what Linux's agent and bridge do agree by
 //! [`bulkhead_stages::link::OUTWARD_PLACES`] and the text of `doc/interfaces/bridge.md`.
 
 use crate::channel_size;
 use crate::document::At;
-use crate::draft::{BridgeDraft, ChannelDraft, Draft, Field, ImportDraft, PartitionDraft, items};
+use crate::draft::{
+    BridgeDraft, ChannelDraft, Draft, Field, ImportDraft, PartitionDraft, TopicDraft, items,
+};
 use crate::pipes::described::local_name;
 use crate::pipes::{Pipe, Place};
+use crate::ros::{Topic, Type};
 use crate::system::{Channel, ChannelId, End, Image, Partition, PartitionId};
+use std::fmt;
 
 /// What a last stage of a pipe writes to where its values leave the machine.
 pub(crate) const SINK: &str = "bridge";
@@ -23,6 +27,8 @@ const MAIN: &str = "main";
 /// The bridge of a Linux partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bridge {
+    /// What the node is called in ROS 2.
+    pub node: String,
     /// Where others reach it.
     pub listen: Vec<String>,
     /// Where it reaches others.
@@ -33,13 +39,62 @@ pub struct Bridge {
     pub imports: Vec<Import>,
 }
 
+impl Bridge {
+    /// Whether nodes of ROS 2 hear or are heard.
+    #[must_use]
+    pub fn has_topics(&self) -> bool {
+        let exports = self.exports.iter().map(|one| &one.address);
+        let imports = self.imports.iter().map(|one| &one.address);
+        let mut all = exports.chain(imports);
+        all.any(|address| matches!(address, Address::Topic(_)))
+    }
+}
+
 /// A source of values, and what it is called elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// Where they come from.
     pub source: Inside,
+    /// What others know it by.
+    pub address: Address,
+}
+
+/// What is known beyond the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
     /// `HOST:PARTITION:SPACE:ENDPOINT`.
-    pub endpoint: String,
+    Endpoint(String),
+    /// A topic of ROS 2.
+    Topic(Topic),
+}
+
+impl Address {
+    /// Its key expression on Zenoh.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self {
+            Self::Endpoint(name) => name.replace(':', "/"),
+            Self::Topic(topic) => topic.key.clone(),
+        }
+    }
+
+    /// As it stands in the bridge's text.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match self {
+            Self::Endpoint(name) => name.clone(),
+            Self::Topic(topic) => topic.address(),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Endpoint(name) => f.write_str(name),
+            Self::Topic(topic) => write!(f, "the topic {}, {}", topic.name, topic.kind),
+        }
+    }
 }
 
 /// Where values come from that go out, and go to that come in.
@@ -63,8 +118,8 @@ pub struct Import {
     pub target: Inside,
     /// To a stage: the closest that they may be, nanoseconds.
     pub distance_ns: Option<u64>,
-    /// `HOST:PARTITION:SPACE:ENDPOINT`.
-    pub endpoint: String,
+    /// What it is over there.
+    pub address: Address,
     /// From what age on they are not to be gone by, nanoseconds.
     pub max_age_ns: Option<u64>,
     /// What is written then.
@@ -92,13 +147,19 @@ pub(crate) fn resolve(
     let channels = items(&bridge.export).map(|at| exported(&host, &at.value, around));
     let mut exports: Vec<_> = channels.collect::<Option<_>>()?;
     exports.extend(stages(&host, id, around));
+    let domain = bridge.domain.or(0)?;
+    for publish in &bridge.publish {
+        let address = Address::Topic(publish.topic.topic(domain)?);
+        exports = published(&publish.name.value, address, exports, around);
+    }
     let mut imports = Vec::new();
     for import in &bridge.imports {
         for target in targets(import, id, around) {
-            imports.push(imported(import, target)?);
+            imports.push(imported(import, domain, target)?);
         }
     }
     Some(Some(Bridge {
+        node: host.replace(['-', '.'], "_"),
         listen: named(&bridge.listen),
         connect: named(&bridge.connect),
         exports,
@@ -130,8 +191,36 @@ fn exported(host: &str, name: &str, around: &Around<'_>) -> Option<Export> {
     };
     Some(Export {
         source: Inside::Channel(id),
-        endpoint: format!("{host}:{}:{space}:{name}", writer.name),
+        address: Address::Endpoint(format!("{host}:{}:{space}:{name}", writer.name)),
     })
+}
+
+/// What goes out, with what comes by a channel or a pipe of that name as that topic.
+fn published(
+    name: &str,
+    address: Address,
+    exports: Vec<Export>,
+    around: &Around<'_>,
+) -> Vec<Export> {
+    let source = channel(name, around).map(Inside::Channel);
+    let channel = source.map(|source| Export {
+        source,
+        address: address.clone(),
+    });
+    let is_meant = |source| match source {
+        Inside::Channel(_) => false,
+        Inside::Stage { pipe, .. } => channel.is_none() && around.pipes[pipe].name == name,
+    };
+    let exports = exports
+        .into_iter()
+        .map(|export| match is_meant(export.source) {
+            true => Export {
+                address: address.clone(),
+                ..export
+            },
+            false => export,
+        });
+    exports.chain(channel.clone()).collect()
 }
 
 fn channel(name: &str, around: &Around<'_>) -> Option<ChannelId> {
@@ -150,7 +239,7 @@ fn stages(host: &str, id: PartitionId, around: &Around<'_>) -> Vec<Export> {
         let pipe = &around.pipes[pipe].name;
         Some(Export {
             source,
-            endpoint: format!("{host}:{partition}:{AGENT}:{pipe}.{}", stage + 1),
+            address: Address::Endpoint(format!("{host}:{partition}:{AGENT}:{pipe}.{}", stage + 1)),
         })
     });
     out.collect()
@@ -175,11 +264,15 @@ fn here<'a>(
     })
 }
 
-fn imported(import: &ImportDraft, target: Inside) -> Option<Import> {
+fn imported(import: &ImportDraft, domain: u64, target: Inside) -> Option<Import> {
+    let address = match import.from.given() {
+        Some(from) => Address::Endpoint(from.value.clone()),
+        None => Address::Topic(import.topic.topic(domain)?),
+    };
     Some(Import {
+        address,
         target,
         distance_ns: import.distance.value(),
-        endpoint: import.from.value()?,
         max_age_ns: import.max_age.value(),
         fallback: match import.fallback.given() {
             Some(text) => Some(bytes(&text.value)?),
@@ -205,6 +298,21 @@ pub(crate) fn is_part(word: &str) -> bool {
 /// The import that a name of what a function reads stands for, if it does.
 pub(crate) fn read(name: &str) -> Option<&str> {
     name.strip_prefix(READ)
+}
+
+impl TopicDraft {
+    /// Its type, if it is one.
+    pub(crate) fn type_of(&self) -> Option<Type> {
+        let kind = self.kind.value()?;
+        match self.fields.given() {
+            Some(fields) => Type::of(&kind, fields.value.iter().map(|at| at.value.as_str())).ok(),
+            None => Type::known(&kind),
+        }
+    }
+
+    fn topic(&self, domain: u64) -> Option<Topic> {
+        Some(self.type_of()?.topic(domain, &self.name.value()?))
+    }
 }
 
 impl PartitionDraft {

@@ -12,7 +12,7 @@ mod pipe;
 mod section;
 mod time;
 
-pub(crate) use bridge::{BridgeDraft, ImportDraft};
+pub(crate) use bridge::{BridgeDraft, ImportDraft, TopicDraft};
 pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
 pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, SharedDraft, items, part};
 pub(crate) use function::FunctionDraft;

@@ -24,6 +24,7 @@ mod reference;
 mod registry;
 pub mod render;
 mod resolve;
+pub mod ros;
 mod rules;
 mod shape;
 pub mod source;

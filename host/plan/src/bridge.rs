@@ -21,12 +21,13 @@ pub fn text(system: &System, bridge: &Bridge) -> String {
     });
     let exports = bridge.exports.iter().map(|one| export(system, one));
     let imports = bridge.imports.iter().map(|one| import(system, one));
-    let lines: Vec<_> = places.chain(exports).chain(imports).collect();
+    let node = bridge.has_topics().then(|| format!("node {}", bridge.node));
+    let lines: Vec<_> = places.chain(node).chain(exports).chain(imports).collect();
     lines.join("\n")
 }
 
 fn export(system: &System, export: &Export) -> String {
-    let endpoint = &export.endpoint;
+    let endpoint = export.address.word();
     match export.source {
         Inside::Channel(id) => format!("export {} {endpoint}", system.channels[id.0].name),
         Inside::Stage { pipe, stage } => {
@@ -48,17 +49,15 @@ fn file(pipe: &Pipe, name: &str, places: u64) -> String {
 }
 
 fn import(system: &System, import: &Import) -> String {
+    let address = import.address.word();
     let mut line = match import.target {
-        Inside::Channel(id) => format!("import {} {}", system.channels[id.0].name, import.endpoint),
+        Inside::Channel(id) => format!("import {} {address}", system.channels[id.0].name),
         Inside::Stage { pipe, stage } => {
             let pipe = &system.pipes[pipe];
             let name = format!("{}.{}.in", pipe.name, stage + 1);
             let channel = file(pipe, &name, pipe.solved.stages[stage].buffer);
             let distance = import.distance_ns.unwrap_or(0);
-            format!(
-                "{channel}\nimport {name} {} stage {distance}",
-                import.endpoint
-            )
+            format!("{channel}\nimport {name} {address} stage {distance}")
         }
     };
     if let Some(ns) = import.max_age_ns {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use zenoh::Session;
+use zenoh::liveliness::LivelinessToken;
 
 /// A peer that is not there yet is worth a word after so long.
 const ALONE: Duration = Duration::from_secs(2);
@@ -23,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Endpoints that are bridged.
 pub struct Bridge {
     session: Session,
+    /// By which nodes of ROS 2 know of it.
+    _tokens: Vec<LivelinessToken>,
     connect: Vec<String>,
     /// What is said of each, and what was said last.
     told: Vec<(Teller, String)>,
@@ -75,11 +78,13 @@ impl Bridge {
                 String::new(),
             ));
         }
+        let tokens = session::declare(&session, config)?;
         for run in runs {
             thread::spawn(run);
         }
         Ok(Self {
             session,
+            _tokens: tokens,
             connect: config.connect.clone(),
             told,
         })

@@ -6,11 +6,13 @@
 //! | line | meaning |
 //! |---|---|
 //! | `listen LOCATOR`, `connect LOCATOR` | where others reach this one, and where it reaches others |
+//! | `node NAME` | what it is called among nodes of ROS 2 |
 //! | `channel NAME KIND BYTES MESSAGES FILE` | a channel in an ordinary file |
 //! | `export CHANNEL ENDPOINT` | what comes by the channel is published as that endpoint |
+//! | ENDPOINT | `HOST:PARTITION:SPACE:ENDPOINT`, or of ROS 2 `ros2:BYTES:DOMAIN/TOPIC/TYPE/HASH` |
 //! | `import CHANNEL ENDPOINT [stage NS] [max-age NS] [fallback HEX]` | what is published as that endpoint goes into the channel; a stage's, at least so far apart |
 
-use crate::{Error, Name};
+use crate::{Address, Error};
 use bulkhead_linux::{Kind, Partition};
 use std::path::{Path, PathBuf};
 use std::str::{FromStr, SplitAsciiWhitespace};
@@ -26,6 +28,8 @@ pub struct Config {
     pub listen: Vec<String>,
     /// Where it reaches others.
     pub connect: Vec<String>,
+    /// What it is called among nodes of ROS 2.
+    pub node: Option<String>,
     /// Channels in ordinary files; others are the partition's.
     pub channels: Vec<FileChannel>,
     /// What is published.
@@ -55,7 +59,7 @@ pub struct Export {
     /// The channel, of which the reading end is here.
     pub channel: String,
     /// The name of what comes by it.
-    pub endpoint: Name,
+    pub endpoint: Address,
 }
 
 /// A channel that is written from elsewhere.
@@ -64,7 +68,7 @@ pub struct Import {
     /// The channel, of which the writing end is here.
     pub channel: String,
     /// Whose values go there.
-    pub endpoint: Name,
+    pub endpoint: Address,
     /// Of a channel that a first stage of a pipe reads: the closest that its messages may be.
     pub stage: Option<Duration>,
     /// From what age on they are not to be gone by.
@@ -80,17 +84,21 @@ struct Line<'t> {
     words: SplitAsciiWhitespace<'t>,
 }
 
-const FORMS: [(&str, &str); 5] = [
+const FORMS: [(&str, &str); 6] = [
     ("listen", "`listen tcp/ADDRESS:PORT`"),
     ("connect", "`connect tcp/ADDRESS:PORT`"),
+    ("node", "`node NAME`, of letters, digits and `_`"),
     (
         "channel",
         "`channel NAME four-slot|ring BYTES MESSAGES FILE`",
     ),
-    ("export", "`export CHANNEL HOST:PARTITION:SPACE:ENDPOINT`"),
+    (
+        "export",
+        "`export CHANNEL ENDPOINT`, HOST:PARTITION:SPACE:ENDPOINT or ros2:BYTES:DOMAIN/TOPIC/TYPE/HASH",
+    ),
     (
         "import",
-        "`import CHANNEL HOST:PARTITION:SPACE:ENDPOINT [stage NANOSECONDS] [max-age NANOSECONDS] [fallback HEX]`",
+        "`import CHANNEL ENDPOINT [stage NANOSECONDS] [max-age NANOSECONDS] [fallback HEX]`",
     ),
 ];
 
@@ -102,7 +110,7 @@ impl Line<'_> {
             what,
             text: self.text.to_owned(),
             help: forms.map_or(
-                "a line begins with listen, connect, channel, export or import",
+                "a line begins with listen, connect, node, channel, export or import",
                 |(_, help)| help,
             ),
         }
@@ -119,7 +127,7 @@ impl Line<'_> {
             .map_err(|_| self.wrong("a whole number is expected", form))
     }
 
-    fn endpoint(&mut self, form: &str) -> Result<Name, Error> {
+    fn endpoint(&mut self, form: &str) -> Result<Address, Error> {
         self.word(form)?.parse()
     }
 }
@@ -170,6 +178,7 @@ impl Config {
         match form.as_str() {
             "listen" => self.listen.push(line.word(&form)?),
             "connect" => self.connect.push(line.word(&form)?),
+            "node" => self.node = Some(node(&mut line)?),
             "channel" => self.channels.push(channel(&mut line)?),
             "export" => self.export(&mut line)?,
             "import" => self.import(&mut line)?,
@@ -194,11 +203,9 @@ impl Config {
                 "what comes by a channel can be taken out once",
             ));
         }
-        if self
-            .exports
-            .iter()
-            .any(|one| one.endpoint == export.endpoint)
-        {
+        let is_endpoint = export.endpoint.topic().is_none();
+        let endpoint = |one: &Export| one.endpoint == export.endpoint;
+        if is_endpoint && self.exports.iter().any(endpoint) {
             return Err(twice(
                 line,
                 &export.endpoint.to_string(),
@@ -241,6 +248,15 @@ impl Config {
         }
         self.imports.push(import);
         Ok(())
+    }
+}
+
+fn node(line: &mut Line<'_>) -> Result<String, Error> {
+    let node = line.word("node")?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    match node.bytes().all(plain) {
+        true => Ok(node),
+        false => Err(line.wrong("that is no name of a node", "node")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can keep a bridge from starting
 
-use crate::Name;
+use crate::Address;
 use std::io;
 use std::path::PathBuf;
 
@@ -37,6 +37,11 @@ pub enum Error {
         "`{0}` is no endpoint: host:partition:address-space:endpoint, each of letters, digits, `-`, `.` and `_`"
     )]
     Name(String),
+    /// No topic of ROS 2.
+    #[error(
+        "`{0}` is no topic: ros2:BYTES:DOMAIN/TOPIC/TYPE/HASH, the bytes of a message and the key expression that `rmw_zenoh` gives it"
+    )]
+    Topic(String),
     /// Something is named twice.
     #[error("line {line}: `{name}` was named before; {help}")]
     Twice {
@@ -72,7 +77,7 @@ pub enum Error {
     #[error("endpoint {name} cannot be declared: {why}")]
     Declare {
         /// The endpoint.
-        name: Name,
+        name: Address,
         /// What Zenoh says.
         why: String,
     },
@@ -97,6 +102,18 @@ pub enum Error {
         given: usize,
         /// Bytes of a pipe's message.
         needed: usize,
+    },
+    /// A topic whose messages no channel of that length carries.
+    #[error(
+        "messages of `{topic}` do not fit `{channel}`, whose messages have {given} bytes; a pipe's carry 8 or 16"
+    )]
+    Unfit {
+        /// The channel.
+        channel: String,
+        /// The topic.
+        topic: Address,
+        /// Bytes of its messages.
+        given: usize,
     },
     /// A channel cannot be used.
     #[error(transparent)]

@@ -2,11 +2,14 @@
 //!
 //! A ring loses nothing on this side: a message is taken out of it only while somebody subscribes, and Zenoh waits for room
 //! where the network is slow; so the channel fills, and its writer learns of it as of any slow reader. Of four slots the newest
-//! counts: it is sent when it is new, and again every [`REPEAT`], older each time, for whoever came late or heard nothing.
+//! counts: it is sent when it is new, and again every [`REPEAT`], older each time, for whoever came late or heard nothing. To nodes of ROS 2 each
+//! message would be a new one: they hear it once.
 
 use crate::count::{Exported, count, say};
-use crate::{Attachment, Error, Export};
+use crate::{Address, Attachment, Error, Export, topic};
 use bulkhead_linux::{BytesReader, Channel, Kind};
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use zenoh::pubsub::Publisher;
@@ -23,7 +26,10 @@ pub(crate) struct Exporter {
     channel: Channel,
     reader: BytesReader,
     publisher: Publisher<'static>,
+    address: Address,
     start: u64,
+    /// Tells it from others of the same start.
+    own: u64,
     counts: Arc<Exported>,
     /// The last look that found nothing new, so that what is found later was written later.
     empty: Option<Instant>,
@@ -43,6 +49,7 @@ impl Exporter {
         counts: Arc<Exported>,
     ) -> Result<Self, Error> {
         let reader = channel.bytes_reader()?;
+        export.endpoint.check(&channel)?;
         let control = match channel.description().kind {
             Kind::Ring => CongestionControl::Block,
             _ => CongestionControl::Drop,
@@ -56,6 +63,8 @@ impl Exporter {
         Ok(Self {
             reader,
             publisher: publisher.map_err(declare)?,
+            own: own_number(&export.channel),
+            address: export.endpoint.clone(),
             channel,
             start,
             counts,
@@ -111,7 +120,7 @@ impl Exporter {
     /// Only what is the newest can be said again.
     fn repeat(&mut self) {
         let newest = self.channel.description().kind == Kind::FourSlot && self.last.is_some();
-        if newest && self.sent.elapsed() >= REPEAT {
+        if newest && self.address.topic().is_none() && self.sent.elapsed() >= REPEAT {
             self.send();
             count(&self.counts.repeated);
         }
@@ -122,17 +131,31 @@ impl Exporter {
             return;
         };
         self.sent = Instant::now();
-        let attachment = Attachment {
-            start: self.start,
-            number,
-            age: written.map(|at| self.sent.saturating_duration_since(at)),
+        let age = written.map(|at| self.sent.saturating_duration_since(at));
+        let message = self.reader.last();
+        let (payload, attachment) = match &self.address {
+            Address::Endpoint(_) => {
+                let start = self.start;
+                let attachment = Attachment { start, number, age };
+                (Cow::Borrowed(message), attachment.bytes().to_vec())
+            }
+            Address::Topic(topic) => match topic.published(message) {
+                Some(payload) => {
+                    let who = [self.start, self.own];
+                    (Cow::Owned(payload), topic::beside(number, age, who))
+                }
+                None => return,
+            },
         };
-        let put = self
-            .publisher
-            .put(self.reader.last())
-            .attachment(attachment.bytes().as_slice());
+        let put = self.publisher.put(payload.as_ref()).attachment(attachment);
         if put.wait().is_err() {
             count(&self.counts.refused);
         }
     }
+}
+
+fn own_number(channel: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    channel.hash(&mut hasher);
+    hasher.finish()
 }

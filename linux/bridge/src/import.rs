@@ -58,6 +58,7 @@ impl Importer {
         counts: Arc<Imported>,
     ) -> Result<Self, Error> {
         let writer = channel.bytes_writer()?;
+        import.endpoint.check(&channel)?;
         let needed = channel.description().message_bytes;
         if import.stage.is_some() && needed != BYTES {
             return Err(Error::Stage {
@@ -119,7 +120,15 @@ impl Importer {
 
     /// What came, if it is a message.
     fn take(&mut self, sample: &Sample) {
-        let taken = value::of(sample).and_then(|value| match self.spaced {
+        let room = match self.spaced {
+            Some(_) => 0,
+            None => self.channel.description().message_bytes,
+        };
+        let value = match self.import.endpoint.topic() {
+            Some(topic) => value::of_topic(sample, topic, room),
+            None => value::of(sample),
+        };
+        let taken = value.and_then(|value| match self.spaced {
             Some(_) => self.take_for_stage(&value),
             None => self.take_for_channel(&value),
         });
@@ -186,6 +195,7 @@ impl Importer {
         if self.counts.refused.fetch_add(1, Relaxed) == 0 {
             let name = &self.import.endpoint;
             let needed = match self.spaced {
+                _ if self.import.endpoint.topic().is_some() => "a message is of the topic's type, in little-endian CDR, and says its number and who publishes it".to_owned(),
                 Some(_) if self.import.max_age.is_some() => {
                     format!("a pipe takes {BYTES}, 16 or 8 that say their number and age")
                 }

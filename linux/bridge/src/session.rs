@@ -3,13 +3,18 @@
 //! Neither multicast nor gossip: the description says who talks to whom. A peer that is not there is tried again and again; a
 //! port that cannot be had ends the program, for nobody would ever come.
 
+use crate::topic::Part;
 use crate::{Config, Error};
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use zenoh::config::EndPoint;
+use zenoh::liveliness::LivelinessToken;
 use zenoh::{Session, Wait};
 
 /// Longest silence of a link that is believed to be there, ms; a quarter of it is between two signs of life.
 const LEASE_MS: u32 = 4000;
+/// What it is called in ROS 2 where nobody says it.
+const NODE: &str = "bulkhead";
 /// Between tries to reach a peer, ms.
 const RETRY_MS: [u32; 2] = [250, 1000];
 
@@ -69,6 +74,35 @@ fn described(config: &Config) -> Result<zenoh::Config, Error> {
         set.map_err(|error| Error::Session(format!("{key}: {error}")))?;
     }
     Ok(described)
+}
+
+/// Says to nodes of ROS 2 what is here of theirs, for as long as the tokens are.
+pub(crate) fn declare(session: &Session, config: &Config) -> Result<Vec<LivelinessToken>, Error> {
+    let exports = config
+        .exports
+        .iter()
+        .map(|one| (&one.endpoint, Part::Publisher));
+    let imports = config
+        .imports
+        .iter()
+        .map(|one| (&one.endpoint, Part::Subscription));
+    let topics = exports
+        .chain(imports)
+        .filter_map(|(address, part)| Some((address.topic()?, part)));
+    let topics: Vec<_> = topics.collect();
+    let id = session.zid().to_string();
+    let node = config.node.as_deref().unwrap_or(NODE);
+    let ends = topics.iter().enumerate();
+    let ends = ends.filter_map(|(index, (topic, part))| topic.token(&id, node, index + 1, *part));
+    let nodes: BTreeSet<_> = topics
+        .iter()
+        .filter_map(|(topic, _)| topic.node_token(&id, node))
+        .collect();
+    let declared = nodes.into_iter().chain(ends).map(|key| {
+        let token = session.liveliness().declare_token(&key).wait();
+        token.map_err(|error| Error::Session(format!("{key}: {error}")))
+    });
+    declared.collect()
 }
 
 /// How many others it is connected to.

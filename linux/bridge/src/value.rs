@@ -4,6 +4,7 @@
 //! the message of another machine's pipe, of which only the data mean something here, and the bare data of any program.
 
 use crate::Attachment;
+use crate::topic::{self, Topic};
 use bulkhead_stages::message::{BYTES, Message};
 use std::borrow::Cow;
 use zenoh::sample::{Sample, SampleKind};
@@ -27,6 +28,16 @@ pub(crate) fn of(sample: &Sample) -> Option<Value<'_>> {
     (sample.kind() == SampleKind::Put).then(|| Value {
         payload: sample.payload().to_bytes(),
         attachment,
+    })
+}
+
+/// What came of a topic, likewise; filled up to so many bytes.
+pub(crate) fn of_topic<'s>(sample: &'s Sample, topic: &Topic, room: usize) -> Option<Value<'s>> {
+    let attachment = topic::said(&sample.attachment()?.to_bytes())?;
+    let message = topic.heard(&sample.payload().to_bytes(), room)?;
+    (sample.kind() == SampleKind::Put).then_some(Value {
+        payload: Cow::Owned(message),
+        attachment: Some(attachment),
     })
 }
 

@@ -68,16 +68,16 @@ fn beyond(system: &System) {
             println!(
                 "{}: takes in {}, by {}, into {target}",
                 partition.name,
-                import.endpoint,
-                import.endpoint.replace(':', "/")
+                import.address,
+                import.address.key()
             );
         }
         for export in partition.bridge.iter().flat_map(|bridge| &bridge.exports) {
             println!(
                 "{}: others reach {} by {}",
                 partition.name,
-                export.endpoint,
-                export.endpoint.replace(':', "/")
+                export.address,
+                export.address.key()
             );
         }
     }

@@ -2,6 +2,14 @@
 
 use super::{Key, Presence::Default, Presence::Required, Presence::RequiredByRule, Shape};
 
+const TYPE: &str = "Its type, `PACKAGE/msg/NAME`: one of those of `std_msgs`, `geometry_msgs` and `builtin_interfaces` that have neither texts nor \
+                    sequences, or any other with its `fields`. The channel's messages are the type's CDR, that is, what C lays out for the same \
+                    numbers in the same order; of a pipe's message it is the data, of a type of 8 bytes the word on which functions compute, of \
+                    one of 16 both.";
+const FIELDS: &str = "Fields of a type of your own, as in its `.msg`, without comments and constants: numbers, arrays of a fixed length of them, and the \
+                      known types. Nodes hear each other only if the type has the same fields of the same names on both sides.";
+const FIELDS_DEFAULT: &str = "those of the known type";
+
 pub(super) const KEYS: &[Key] = &[
     Key {
         path: "partition.*.bridge",
@@ -42,6 +50,43 @@ pub(super) const KEYS: &[Key] = &[
         example: "export = [\"speed\"]",
     },
     Key {
+        path: "partition.*.bridge.domain",
+        shape: Shape::Number(0, 232),
+        presence: Default("0"),
+        meaning: "Domain of the ROS 2 nodes that hear and are heard, their `ROS_DOMAIN_ID`.",
+        example: "domain = 7",
+    },
+    Key {
+        path: "partition.*.bridge.publish",
+        shape: Shape::Named,
+        presence: Default("none"),
+        meaning: "What goes out as a topic of ROS 2, to nodes with `rmw_zenoh`, `[partition.NAME.bridge.publish.NAME]` each: NAME is a channel, \
+                  four-slot or ring, that comes to this partition, or a pipe of which a last stage here has `writes = \"bridge\"`. It goes out as \
+                  that, and under no other name.",
+        example: "[partition.linux.bridge.publish.speed]",
+    },
+    Key {
+        path: "partition.*.bridge.publish.*.topic",
+        shape: Shape::Text,
+        presence: Required,
+        meaning: "The topic, its full name.",
+        example: "topic = \"/car/speed\"",
+    },
+    Key {
+        path: "partition.*.bridge.publish.*.type",
+        shape: Shape::Text,
+        presence: Required,
+        meaning: TYPE,
+        example: "type = \"std_msgs/msg/Float64\"",
+    },
+    Key {
+        path: "partition.*.bridge.publish.*.fields",
+        shape: Shape::Texts,
+        presence: Default(FIELDS_DEFAULT),
+        meaning: FIELDS,
+        example: "fields = [\"float64[4] speed\", \"uint8 mode\"]",
+    },
+    Key {
         path: "partition.*.bridge.import",
         shape: Shape::Named,
         presence: Default("none"),
@@ -54,9 +99,30 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         path: "partition.*.bridge.import.*.from",
         shape: Shape::Text,
-        presence: Required,
-        meaning: "The endpoint on the other machine, `HOST:PARTITION:SPACE:ENDPOINT`.",
+        presence: RequiredByRule,
+        meaning: "The endpoint on the other machine, `HOST:PARTITION:SPACE:ENDPOINT`; or say a `topic`.",
         example: "from = \"dock:planner:main:goal\"",
+    },
+    Key {
+        path: "partition.*.bridge.import.*.topic",
+        shape: Shape::Text,
+        presence: Default("it is the endpoint `from`"),
+        meaning: "The topic of ROS 2 that it comes from, its full name; whoever publishes it with `rmw_zenoh`. Each message counts, and is of no age when it comes.",
+        example: "topic = \"/goal\"",
+    },
+    Key {
+        path: "partition.*.bridge.import.*.type",
+        shape: Shape::Text,
+        presence: Default("of a `topic` it has to be said"),
+        meaning: TYPE,
+        example: "type = \"std_msgs/msg/UInt64\"",
+    },
+    Key {
+        path: "partition.*.bridge.import.*.fields",
+        shape: Shape::Texts,
+        presence: Default(FIELDS_DEFAULT),
+        meaning: FIELDS,
+        example: "fields = [\"float64[4] speed\", \"uint8 mode\"]",
     },
     Key {
         path: "partition.*.bridge.import.*.distance",

@@ -28,6 +28,9 @@ pub struct PathReport {
     pub delivered: u64,
     /// Messages that entered between those and did not.
     pub lost: u64,
+    /// Messages that entered before the first of those: lost, or sent before anybody was there.
+    #[serde(default)]
+    pub before: u64,
     /// Messages per second.
     pub rate: f64,
     /// From entry to exit.
@@ -81,6 +84,7 @@ pub(super) struct Paths {
 struct Path {
     delivered: u64,
     lost: u64,
+    before: u64,
     late: u64,
     newest: u32,
     first_ns: u64,
@@ -176,6 +180,7 @@ impl Paths {
         let at = clock.ns(event.ticks);
         if path.delivered == 0 {
             path.first_ns = at;
+            path.before = u64::from(event.sequence.saturating_sub(1));
         } else {
             // A smaller number is a new start's.
             let missing = event.sequence.checked_sub(path.newest.saturating_add(1));
@@ -231,6 +236,7 @@ impl Paths {
             let report = PathReport {
                 delivered: path.delivered,
                 lost: path.lost,
+                before: path.before,
                 late: path.late,
                 rate: match path.delivered {
                     0 | 1 => 0.0,
@@ -301,6 +307,7 @@ mod tests {
         }
         let [report] = paths.reports(&["control".into()]).try_into().expect("one");
         assert_eq!((report.delivered, report.lost, report.late), (3, 1, 1));
+        assert_eq!(report.before, 6, "the first that came was the seventh");
         assert_eq!((report.delay.min_ns, report.delay.max_ns), (900, 1001));
         assert_eq!(report.ends, ["read", "write"]);
         assert!(

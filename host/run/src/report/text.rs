@@ -213,8 +213,9 @@ fn paths_text(paths: &[PathReport], kind: Kind) -> String {
     table(&head, rows)
 }
 
-/// What of the pipe's stages did not go as it should.
+/// What of the pipe and its stages did not go as it should.
 fn said_of_stages(path: &PathReport) -> String {
+    let before = (path.before > 0).then(|| format!(", {} before the first that came", path.before));
     let fell_back = (path.fell_back > 0).then(|| {
         format!(
             ", fell back {} times, up to {} us old",
@@ -233,8 +234,9 @@ fn said_of_stages(path: &PathReport) -> String {
         format!(", {stage} of {partition} overran {jobs} times{stopped}")
     });
     let devices = path.devices.iter().map(said_of_device);
-    fell_back
+    before
         .into_iter()
+        .chain(fell_back)
         .chain(overran)
         .chain(devices)
         .collect()

@@ -46,16 +46,23 @@ pub(crate) fn number(message: &[u8]) -> u64 {
 pub(crate) struct Buffer {
     name: String,
     kind: Kind,
+    bytes: usize,
     path: PathBuf,
 }
 
 impl Buffer {
     pub(crate) fn new(folder: &Path, name: &str, kind: Kind) -> Self {
+        Self::of(folder, name, kind, BYTES)
+    }
+
+    /// Of messages of another length.
+    pub(crate) fn of(folder: &Path, name: &str, kind: Kind, bytes: usize) -> Self {
         let path = folder.join(name);
         std::fs::write(&path, vec![0; 8192]).expect("a file");
         Self {
             name: name.into(),
             kind,
+            bytes,
             path,
         }
     }
@@ -68,8 +75,9 @@ impl Buffer {
             "four-slot"
         };
         format!(
-            "channel {} {kind} {BYTES} {MESSAGES} {}",
+            "channel {} {kind} {} {MESSAGES} {}",
             self.name,
+            self.bytes,
             self.path.display()
         )
     }
@@ -81,7 +89,7 @@ impl Buffer {
             standby: None,
             kind: self.kind,
             role,
-            message_bytes: BYTES,
+            message_bytes: self.bytes,
             messages: MESSAGES,
             read_only: false,
         };

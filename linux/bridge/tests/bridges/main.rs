@@ -6,6 +6,7 @@
 mod failures;
 mod garbage;
 mod machine;
+mod ros;
 mod session;
 mod stages;
 mod values;

@@ -14,6 +14,24 @@ crate::rules::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     for (_, bridge) in draft.bridges() {
+        for import in &bridge.imports {
+            let name = &import.name;
+            if let (Some(from), Some(topic)) = (import.from.given(), import.topic.name.given()) {
+                let message = format!("`{}` comes from two places", name.value);
+                let found = RULE.at(&topic.span, message).here("a topic");
+                let found = found.label(&from.span, "an endpoint");
+                report.add(found.help("leave one of them out"));
+            }
+            if import.from.is_absent() && import.topic.name.is_absent() {
+                let message = format!("nobody says where `{}` comes from", name.value);
+                let found = RULE
+                    .at(&name.span, message)
+                    .here("neither `from` nor `topic`");
+                report.add(found.help(
+                    "add `from = \"HOST:PARTITION:SPACE:ENDPOINT\"`, or `topic` and `type` of what ROS 2 nodes publish",
+                ));
+            }
+        }
         for from in bridge
             .imports
             .iter()

@@ -12,7 +12,8 @@ crate::rules::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     for (_, bridge) in draft.bridges() {
-        let names: Vec<_> = items(&bridge.export).collect();
+        let topics = bridge.publish.iter().map(|publish| &publish.name);
+        let names: Vec<_> = items(&bridge.export).chain(topics).collect();
         for (index, name) in names.iter().enumerate() {
             let before = names[..index].iter().find(|one| one.value == name.value);
             if let Some(first) = before {

@@ -8,6 +8,7 @@ pub(crate) mod bridge_host;
 pub(crate) mod bridge_partition;
 pub(crate) mod bridge_place;
 pub(crate) mod bridge_stage;
+pub(crate) mod bridge_topic;
 pub(crate) mod bridge_twice;
 
 use crate::document::At;
@@ -25,6 +26,7 @@ pub(super) const RULES: &[&Rule] = &[
     &bridge_from::RULE,
     &bridge_fallback::RULE,
     &bridge_stage::RULE,
+    &bridge_topic::RULE,
 ];
 
 /// Channels that a bridge names, exported ones first, with whether they are.
@@ -33,10 +35,12 @@ fn named(bridge: &BridgeDraft) -> impl Iterator<Item = (&At<String>, bool)> {
     exported.chain(bridge.imports.iter().map(|import| (&import.name, false)))
 }
 
-/// The same of those that there are.
+/// The same of those that there are, and of those that go out as topics.
 fn known<'d>(
     draft: &'d Draft,
     bridge: &'d BridgeDraft,
 ) -> impl Iterator<Item = (&'d At<String>, bool, &'d ChannelDraft)> {
-    named(bridge).filter_map(|(name, goes_out)| Some((name, goes_out, draft.channel(&name.value)?)))
+    let topics = bridge.publish.iter().map(|publish| (&publish.name, true));
+    let all = named(bridge).chain(topics);
+    all.filter_map(|(name, goes_out)| Some((name, goes_out, draft.channel(&name.value)?)))
 }

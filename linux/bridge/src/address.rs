@@ -1,0 +1,71 @@
+//! What an endpoint is known by beyond the machine
+//!
+//! A name of four parts, by which bridges and other programs on Zenoh know it, or a topic, by which nodes of ROS 2 do.
+
+use crate::topic::{self, Topic};
+use crate::{Error, Name};
+use bulkhead_linux::Channel;
+use std::fmt;
+use std::str::FromStr;
+
+/// Either of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// `HOST:PARTITION:SPACE:ENDPOINT`.
+    Endpoint(Name),
+    /// `ros2:BYTES:DOMAIN/TOPIC/TYPE/HASH`.
+    Topic(Topic),
+}
+
+impl Address {
+    /// Its key expression.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self {
+            Self::Endpoint(name) => name.key(),
+            Self::Topic(topic) => topic.key().to_owned(),
+        }
+    }
+
+    /// Whether messages of a channel can be its, and its a channel's.
+    pub(crate) fn check(&self, channel: &Channel) -> Result<(), Error> {
+        let described = channel.description();
+        match self.topic() {
+            Some(topic) if !topic.fits(described.message_bytes) => Err(Error::Unfit {
+                channel: described.name.clone(),
+                topic: self.clone(),
+                given: described.message_bytes,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The topic, if it is one.
+    #[must_use]
+    pub fn topic(&self) -> Option<&Topic> {
+        match self {
+            Self::Endpoint(_) => None,
+            Self::Topic(topic) => Some(topic),
+        }
+    }
+}
+
+impl FromStr for Address {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match topic::is_meant(text) {
+            true => text.parse().map(Self::Topic),
+            false => text.parse().map(Self::Endpoint),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Endpoint(name) => name.fmt(f),
+            Self::Topic(topic) => topic.fmt(f),
+        }
+    }
+}
