@@ -33,7 +33,7 @@ impl Address {
         match self.topic() {
             Some(topic) if !topic.fits(described.message_bytes) => Err(Error::Unfit {
                 channel: described.name.clone(),
-                topic: self.clone(),
+                topic: self.to_string(),
                 given: described.message_bytes,
             }),
             _ => Ok(()),

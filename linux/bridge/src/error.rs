@@ -1,6 +1,5 @@
 //! What can keep a bridge from starting
 
-use crate::Address;
 use std::io;
 use std::path::PathBuf;
 
@@ -77,7 +76,7 @@ pub enum Error {
     #[error("endpoint {name} cannot be declared: {why}")]
     Declare {
         /// The endpoint.
-        name: Address,
+        name: String,
         /// What Zenoh says.
         why: String,
     },
@@ -111,7 +110,7 @@ pub enum Error {
         /// The channel.
         channel: String,
         /// The topic.
-        topic: Address,
+        topic: String,
         /// Bytes of its messages.
         given: usize,
     },

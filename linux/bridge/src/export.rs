@@ -57,7 +57,7 @@ impl Exporter {
         let declared = session.declare_publisher(export.endpoint.key());
         let publisher = declared.congestion_control(control).express(true).wait();
         let declare = |why: zenoh::Error| Error::Declare {
-            name: export.endpoint.clone(),
+            name: export.endpoint.to_string(),
             why: why.to_string(),
         };
         Ok(Self {

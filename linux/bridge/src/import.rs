@@ -81,7 +81,7 @@ impl Importer {
         let kind = channel.description().kind;
         let next = subscribe(session, import, kind);
         let declare = |why: zenoh::Error| Error::Declare {
-            name: import.endpoint.clone(),
+            name: import.endpoint.to_string(),
             why: why.to_string(),
         };
         Ok(Self {
