@@ -105,7 +105,7 @@ fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Optio
     for (index, partition) in partitions.iter_mut().enumerate() {
         let id = PartitionId(index);
         scheduled::extend(&mut partition.timing, pipes, id);
-        if let Some(together) = Together::of(pipes, id) {
+        if let Some(together) = Together::of(pipes, id, &draft.partitions[index]) {
             together.arrange(partition);
         }
         hold_crossings(partition, id, pipes);

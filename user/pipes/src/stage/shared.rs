@@ -268,7 +268,7 @@ pub(crate) fn begin_at(pipe: usize, entry: &Entry, at: u64) -> u64 {
     first
 }
 
-fn wake(entry: &Entry) {
+pub(super) fn wake(entry: &Entry) {
     for (number, _) in entry.here() {
         let thread = shared(number).thread.load(Relaxed);
         if thread != 0 {
