@@ -113,8 +113,6 @@ pub enum Refused {
     Core(Span),
     /// A function is on a core of this partition on which nobody runs stages.
     Idle(Span),
-    /// A function on another core than the first here would feed one of another partition, or be fed by it.
-    Apart(Span),
     /// A function reads an endpoint without an I/O VCPU: nobody serves its interrupts.
     Endpoint(Span),
     /// As many stages use an endpoint as may.
@@ -416,7 +414,6 @@ fn check(
                     false => Refused::Idle(stage.span),
                 },
             ),
-            (is_apart(known, &bound, index), Refused::Apart(stage.span)),
             (
                 unserved || elsewhere && at_endpoint,
                 Refused::Endpoint(stage.span),
@@ -430,19 +427,6 @@ fn check(
         found.map_or(Ok(()), |(_, refused)| Err(refused))?;
     }
     beginning(&bound, own, of_stage)
-}
-
-/// Whether a stage on another core than the first here has a neighbour in another partition, to which the channel is the first core's.
-fn is_apart(known: &Known<'_>, bound: &Bound<'_, ROOM>, stage: usize) -> bool {
-    let stages = bound.pipeline.stages();
-    let core = bound.function(stage).core;
-    let own = known.first(known.core());
-    let mut others = stages.iter().enumerate();
-    let is_beside = others.any(|(other, written)| {
-        let feeds = stages[stage].to == written.from || written.to == stages[stage].from;
-        feeds && known.first(bound.function(other).core) != own
-    });
-    core != known.core() && known.first(core) == own && is_beside
 }
 
 /// Whether one partition begins a flow, and this one has a part of it.

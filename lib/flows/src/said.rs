@@ -240,11 +240,6 @@ impl Said<'_> {
                 span,
                 "is on a core on which nobody runs stages: another program schedules it",
             ),
-            Refused::Apart(span) => (
-                span,
-                "is on another core than the first, and beside it in the flow stands a function of another partition, to which the first core has the \
-                     channel: put one of the first core between them",
-            ),
             Refused::Endpoint(span) => (
                 span,
                 "reads an endpoint without an I/O VCPU: nobody serves its interrupts; give that a `vcpu` in the description",

@@ -24,15 +24,17 @@ pub(crate) const WORDS: usize = OF_EDGES + EDGES;
 
 const _: () = assert!(size_of::<Pipe>().is_multiple_of(8) && size_of::<Stage>().is_multiple_of(8));
 
-/// An edge between two stages of a partition of which one at least is on another core than the first, with where its buffer lies.
+/// An edge of which one end at least is on another core than the first, with where its buffer lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Edge {
     /// Place of the stage that writes.
     pub from: u8,
     /// Place of the one that reads.
     pub to: u8,
-    /// Cache line behind those of the words.
+    /// Cache line behind those of the words; to another partition: the number of the buffer in the channel.
     pub line: u16,
+    /// Number of the partition that has the other end, counted from 1; 0: both are here.
+    pub through: u8,
 }
 
 /// What is told of a pipe.
@@ -65,9 +67,10 @@ pub fn run(
         words(&stage, at + 1, &mut put);
         order.stages += 1;
     }
-    for Edge { from, to, line } in edges.iter().take(EDGES) {
-        let edge = u64::from(*from) | u64::from(*to) << 8 | u64::from(*line) << 16;
-        put(ORDER + OF_EDGES + order.edges, edge);
+    for edge in edges.iter().take(EDGES) {
+        let [low, high] = edge.line.to_le_bytes();
+        let bytes = [edge.from, edge.to, low, high, edge.through, 0, 0, 0];
+        put(ORDER + OF_EDGES + order.edges, u64::from_le_bytes(bytes));
         order.edges += 1;
     }
     put(ORDER, order.word());
@@ -116,11 +119,12 @@ impl Order {
     /// Its edges.
     pub fn edges(&self, word: impl Fn(usize) -> u64) -> impl Iterator<Item = Edge> {
         (0..self.edges).map(move |index| {
-            let [from, to, low, high, ..] = word(ORDER + OF_EDGES + index).to_le_bytes();
+            let [from, to, low, high, through, ..] = word(ORDER + OF_EDGES + index).to_le_bytes();
             Edge {
                 from,
                 to,
                 line: u16::from_le_bytes([low, high]),
+                through,
             }
         })
     }
@@ -188,6 +192,7 @@ mod tests {
             from: index as u8 % 24,
             to: 23,
             line: u16::MAX - index as u16,
+            through: index as u8 % 5,
         };
         for count in [1, 7, MAX_STAGES] {
             let edges: Vec<_> = (0..EDGES.min(4 * count)).map(edge).collect();
@@ -218,6 +223,7 @@ mod tests {
             from: 1,
             to: 2,
             line: 3,
+            through: 4,
         }; EDGES + 5];
         let pipe = Pipe::default();
         run(1, &pipe, (0..MAX_STAGES + 3).map(|_| stage(5)), &edges, put);

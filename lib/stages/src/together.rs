@@ -8,7 +8,7 @@ use crate::link::Kind;
 use crate::message::HEADS;
 use crate::order;
 use bulkhead_abi::pipe::Pipes;
-use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES};
+use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES, MAX_THROUGH};
 use core::ops::Range;
 
 /// Words and bytes of a cache line.
@@ -39,7 +39,8 @@ pub const DONE: usize = 2 * LINE;
 pub const FAILED: usize = 2 * LINE + 1;
 /// Most that one of them used of the stack of who does, bytes.
 pub const STACK: usize = 2 * LINE + 2;
-const STARTS: usize = 3 * LINE;
+const EPOCHS: usize = 3 * LINE;
+const STARTS: usize = EPOCHS + MAX_THROUGH.next_multiple_of(LINE);
 const COUNTS: usize = STARTS + MAX_PIPES.next_multiple_of(LINE);
 const LEFT: usize = COUNTS + MAX_STAGES * LINE;
 
@@ -84,6 +85,12 @@ const _: () = assert!(MAX_STAGES <= 64 && MAX_PIPES <= 64 && Count::Ended as usi
 #[must_use]
 pub const fn start(pipe: usize) -> usize {
     STARTS + pipe % MAX_PIPES
+}
+
+/// The start of a partition that knows what it was asked for, by its number in the repository; 0: nothing was.
+#[must_use]
+pub const fn epoch(through: usize) -> usize {
+    EPOCHS + through % MAX_THROUGH
 }
 
 /// What is counted of a stage.
@@ -155,6 +162,7 @@ mod tests {
         [TOLD, DONE, FAILED, STACK].into_iter().for_each(&mut once);
         (ORDER..ORDER + order::WORDS).for_each(&mut once);
         (0..MAX_PIPES).map(start).for_each(&mut once);
+        (0..MAX_THROUGH).map(epoch).for_each(&mut once);
         for stage in 0..MAX_STAGES {
             COUNTED.iter().for_each(|&what| once(count(stage, what)));
             let (put, taken, notes) = notes(stage);

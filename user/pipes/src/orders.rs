@@ -6,6 +6,7 @@
 
 use crate::stage::{self, Common};
 use crate::table::{self, Entry};
+use crate::through::{self, Places};
 use crate::together::{self, Word};
 use crate::{CORE, Failure, memory, seats, watch};
 use bulkhead_abi::pipe::Stage;
@@ -19,13 +20,21 @@ use bulkhead_stages::order::{self, Edge, Order};
 use bulkhead_stages::together::{DONE, FAILED, STACK, TOLD};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Pages of its stack: plans of all stages of a pipe lie there.
+/// Pages of its stack, of which 47 KiB were used at most: plans of all stages of a pipe lie there.
 const STACK_PAGES: u64 = 20;
 /// A thread that has no stage rests long before this.
 const REST_NS: u64 = 500_000_000;
 
 /// What plans are made with.
-static MEANS: Mutex<Option<(Common, Stack)>> = Mutex::new(None);
+static MEANS: Mutex<Option<Means>> = Mutex::new(None);
+
+#[derive(Clone, Copy)]
+struct Means {
+    common: Common,
+    stack: Stack,
+    /// Partitions that run stages for this one.
+    places: Places,
+}
 
 const fn word(number: usize) -> Word {
     Word::at(number)
@@ -55,8 +64,14 @@ pub(crate) fn start(
     first.set_stack_pages(types.then_some(STACK_PAGES));
     CORE.threads.spawn(first, obey, Binding::main(vcpu))?;
     first.set_stack_pages(None);
-    let stack = first.last_stack();
-    let _kept = MEANS.with(&CORE.threads, |place| *place = Some((common, stack)));
+    let means = Means {
+        common,
+        stack: first.last_stack(),
+        places: timing
+            .repository
+            .map_or(Default::default(), |all| through::places(own, &all)),
+    };
+    let _kept = MEANS.with(&CORE.threads, |place| *place = Some(means));
     Ok(())
 }
 
@@ -66,13 +81,13 @@ extern "C" fn obey(_: u64) -> ! {
     loop {
         watch::beat();
         let told = word(TOLD).load(Acquire);
-        if let (true, Some((common, stack))) = (told != done, means) {
+        if let (true, Some(means)) = (told != done, &means) {
             done = told;
             let own = 1 << cores::rank();
-            if !follow(&common) {
+            if !follow(means) {
                 word(FAILED).fetch_or(own, Relaxed);
             }
-            word(STACK).fetch_max(stack.used(), Relaxed);
+            word(STACK).fetch_max(means.stack.used(), Relaxed);
             word(DONE).fetch_or(own, Release);
         }
         CORE.threads
@@ -82,7 +97,7 @@ extern "C" fn obey(_: u64) -> ! {
 
 /// Does what is said; whether it could be done.
 #[inline(never)]
-fn follow(common: &Common) -> bool {
+fn follow(means: &Means) -> bool {
     let order = Order::read(read);
     if order.stages == 0 {
         table::set(order.pipe, None);
@@ -103,7 +118,7 @@ fn follow(common: &Common) -> bool {
     let entry = Entry::new(order.pipe(read), numbers, heads, 0);
     table::set(order.pipe, Some(entry));
     let edges = || order.edges(read);
-    stage::take_up(common, order.pipe, &entry, edges).is_ok()
+    stage::take_up(&means.common, (order.pipe, &entry), &means.places, edges).is_ok()
 }
 
 /// Gives a stage its budget once its thread has no other; whether it could be.
@@ -113,6 +128,7 @@ fn rests(number: usize, stage: &Stage) -> bool {
         if clock::now() > until {
             return false;
         }
+        watch::beat();
         CORE.threads
             .sleep_until(clock::now() + ticks(watch::PAUSE_NS));
     }

@@ -41,7 +41,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 use gone::Gone;
 use serve::Server;
 
-/// Pages of its stack, of which 200 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
+/// Pages of its stack, of which 201 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
 const STACK_PAGES: u64 = 60;
 
 /// The line to be obeyed.
@@ -303,7 +303,8 @@ struct Planner {
     common: Common,
     buffers: usize,
     known: Known<'static>,
-    /// Who runs stages for this partition.
+    /// Partitions that run stages for this one, and what is known of them.
+    places: Places,
     others: Others,
     /// Who asks for stages here.
     server: Option<Server>,
@@ -331,6 +332,7 @@ extern "C" fn plan(_: u64) -> ! {
         common: means.common,
         buffers: means.buffers,
         known,
+        places: means.places,
         others: Others::new(&means.places),
         server: means.asks.and_then(Server::new),
         ids: [0; PIPES],

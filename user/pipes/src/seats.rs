@@ -7,7 +7,7 @@
 
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, VCPUS, ends, io_periods, watch};
+use crate::{CORE, Failure, VCPUS, ends, io_periods, together, watch};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
 use bulkhead_analysis::Reservation;
@@ -61,7 +61,10 @@ pub(crate) fn open_spare(first: &mut First, timing: &Timing) -> Result<(), Failu
     for number in spare(timing) {
         let server = CORE.create_least(first);
         let server = server.map_err(|refused| Failure::Vcpu("spare", refused))?;
-        stage::set_vacant(number);
+        // The first core may have taken one up before another is built.
+        if together::is_first() {
+            stage::set_vacant(number);
+        }
         add(first, number, server)?;
     }
     first.set_stack_pages(None);

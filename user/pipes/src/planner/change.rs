@@ -7,7 +7,7 @@ use crate::memory;
 use crate::seats::{self, Budgets};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::COMING;
+use crate::through::{self, COMING};
 use crate::watch::{self, PAUSE_NS};
 use crate::{CORE, Failure, device, say, serving, share, together};
 use bulkhead_abi::pipe::{NONE, Pipe as Described};
@@ -317,7 +317,8 @@ impl Planner {
     fn connect(&self, number: usize, entry: &Pipe) -> Result<Edges, Failure> {
         let room = Failure::Pipe(entry.pipe.name, "there is no room for its buffers");
         let edges = self.edges(number, entry).ok_or(room)?;
-        let across = self.others.across(number);
+        let across = edges.all().iter();
+        let across = across.filter_map(|edge| through::across(&self.places, *edge));
         stage::connected_over(&self.common, (number, entry), across, edges.all())?;
         Ok(edges)
     }

@@ -20,7 +20,7 @@ use bulkhead_tpipe::language::Buffering;
 /// Who has the time that is left takes up all stages of a pipe long before this, nanoseconds.
 const DONE_NS: u64 = 2_000_000_000;
 
-/// Edges of a pipe of which an end is on another core than the first.
+/// Edges of a pipe of which an end is on another core than the first, or in another partition.
 pub(super) struct Edges {
     all: [Edge; EDGES],
     count: usize,
@@ -29,6 +29,12 @@ pub(super) struct Edges {
 impl Edges {
     pub(super) fn all(&self) -> &[Edge] {
         self.all.get(..self.count).unwrap_or_default()
+    }
+
+    fn push(&mut self, edge: Edge) -> Option<()> {
+        *self.all.get_mut(self.count)? = edge;
+        self.count += 1;
+        Some(())
     }
 }
 
@@ -111,7 +117,7 @@ impl Planner {
         room.map_err(Stopped::Common)
     }
 
-    /// Takes the buffers of edges to and on other cores, which have room.
+    /// Takes the buffers of edges to and on other cores, which have room; those to other partitions have theirs.
     pub(super) fn edges(&self, number: usize, pipe: &Pipe) -> Option<Edges> {
         let mut edges = Edges {
             all: [Edge::default(); EDGES],
@@ -125,14 +131,16 @@ impl Planner {
                     continue;
                 }
                 let bytes = rounded(Kind::before(&pipe.pipe, &reader));
-                *edges.all.get_mut(edges.count)? = Edge {
+                edges.push(Edge {
                     from: from as u8,
                     to: to as u8,
                     line: memory::take_common(number, bytes)?,
-                };
-                edges.count += 1;
+                    through: 0,
+                })?;
             }
         }
+        let mut across = self.others.edges(number);
+        across.try_for_each(|edge| edges.push(edge))?;
         Some(edges)
     }
 
@@ -171,7 +179,7 @@ impl Planner {
         let done = until(DONE_NS, orders::are_done);
         if !done {
             say!(
-                "pipe {}: another core leaves no time to do what was typed",
+                "pipe {}: another core has no time left, and does not do what was typed",
                 pipe.name()
             );
         }

@@ -5,7 +5,7 @@ use super::{AWAITED, Computed, Fed, Kept, Peer, Plan, Sink, Source};
 use crate::crossing;
 use crate::device::To;
 use crate::table::{self, Entry, PIPES};
-use crate::through::Across;
+use crate::through::{self, Across, Places};
 use crate::{Failure, memory, share, together};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
@@ -123,7 +123,8 @@ impl Common {
         let take = |bytes| memory::take(pipe, bytes);
         let connected = connect(&entry.pipe, plans, |ends, bytes| {
             let mut edges = edges();
-            let edge = edges.find(|edge| ends == [edge.from.into(), edge.to.into()]);
+            let edge =
+                edges.find(|edge| edge.through == 0 && ends == [edge.from.into(), edge.to.into()]);
             edge.map_or_else(
                 || take(bytes),
                 |edge| together::region(edge.first_line(), bytes),
@@ -171,12 +172,14 @@ pub(crate) fn connected_over(
 /// Leaves the plans of what is on this core of a pipe that was typed on another one.
 pub(crate) fn take_up<I: Iterator<Item = Edge>>(
     common: &Common,
-    pipe: usize,
-    entry: &Entry,
+    (pipe, entry): (usize, &Entry),
+    places: &Places,
     edges: impl Fn() -> I,
 ) -> Result<(), Failure> {
     let mut plans: Plans = [const { None }; STAGES];
-    common.plans((pipe, entry), edges, &mut plans)?;
+    common.plans((pipe, entry), &edges, &mut plans)?;
+    let across = edges().filter_map(|edge| through::across(places, edge));
+    join_all(&mut plans, entry, across)?;
     leave(&mut plans);
     shared::wake(entry);
     Ok(())
@@ -186,7 +189,7 @@ pub(crate) fn take_up<I: Iterator<Item = Edge>>(
 fn over_cores(entry: &Entry, plans: &mut Plans, edge: Edge) -> Option<()> {
     let ends = [edge.from, edge.to].map(usize::from);
     let [from, to] = ends.map(|place| plans.get(place).is_some_and(Option::is_some));
-    if from == to {
+    if from == to || edge.through != 0 {
         return Some(());
     }
     let (_, reader) = entry.stages().nth(ends[1])?;
