@@ -500,7 +500,7 @@ fn another_core_feeds_another_partition() {
     for flow in [
         "sample | far | quick | emit [20 %, 400 ms]",
         "* sample | quick | far | emit [5/s, 900 ms]",
-        "sample | mix | far | quick | filter | emit",
+        "* sample | mix | far | quick | filter | emit [2/s, 1500 ms]",
     ] {
         let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
         let system = load_of(&description, &extra).expect(flow);
