@@ -28,7 +28,7 @@ pub const MAX_FUNCTIONS: usize = 64;
 pub const MAX_VCPUS: usize = 64;
 /// Partitions in which flows that are typed in one may have stages.
 pub const MAX_THROUGH: usize = 4;
-/// Cores on which decisions are counted: those on which stages can be typed.
+/// Cores of all partitions on which decisions are counted: those on which stages can be typed.
 pub const MAX_COUNTED: usize = 4;
 /// Tasks of a core that are no stages', those of who records and who solves among them.
 pub const MAX_JOBS: usize = 24;
@@ -98,7 +98,7 @@ pub struct Core {
     pub policy: u32,
     /// Its address space: of an rtos partition each core is one by itself, Linux is one.
     pub space: u32,
-    /// Its number in its partition.
+    /// Its number in its partition, or [`NONE`]: nobody runs stages there.
     pub number: u32,
     /// The first core of its partition.
     pub first: u32,

@@ -21,6 +21,7 @@ use bulkhead_abi::component::{ANY_CORE, OnFault, Role};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::{Action, CAUSES, Cause};
 use bulkhead_tpipe::language::{Buffering, SOURCE};
+use std::collections::BTreeSet;
 
 /// Kernels that the set-up fetches.
 pub(crate) const PACKAGED_KERNELS: &[&str] = &["debian", "debian-rt"];
@@ -105,11 +106,12 @@ fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Optio
     for (index, partition) in partitions.iter_mut().enumerate() {
         let id = PartitionId(index);
         scheduled::extend(&mut partition.timing, pipes, id);
-        if let Some(together) = Together::of(pipes, id) {
+        if let Some(together) = Together::of(pipes, id, &draft.partitions[index]) {
             together.arrange(partition);
         }
         hold_crossings(partition, id, pipes);
-        hold_typed(partition, id, &through);
+        let cores = draft.partitions[index].typed_cores();
+        hold_typed(partition, id, &through, &cores);
     }
     for (partition, through) in partitions.iter_mut().zip(through) {
         partition.typed_through = through;
@@ -143,20 +145,27 @@ fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
     }
 }
 
-/// Who schedules the first core also holds the channels to those of which it asks for stages, or who asks for stages of it; `through`: by who asks.
-fn hold_typed(partition: &mut Partition, id: PartitionId, through: &[Vec<Through>]) {
+/// Who schedules the first core also holds the channels to those of which it asks for stages, or who asks for stages of it; `through`: by who asks. The
+/// buffers of the former are for stages on every one of these cores.
+fn hold_typed(
+    partition: &mut Partition,
+    id: PartitionId,
+    through: &[Vec<Through>],
+    cores: &BTreeSet<usize>,
+) {
     let Image::Components(components) = &mut partition.image else {
         return;
     };
-    let mut schedulers = components.iter_mut();
-    let first = schedulers.find(|one| one.role == Role::Scheduler && one.core == 0);
-    let Some(scheduler) = first else {
-        return;
-    };
-    for (asks, through) in through.iter().enumerate() {
-        let concerned = |one: &&Through| PartitionId(asks) == id || one.partition == id;
-        let held = through.iter().filter(concerned);
-        scheduler.channels.extend(held.map(|one| one.channel));
+    let schedulers = components.iter_mut();
+    for scheduler in schedulers.filter(|one| one.role == Role::Scheduler) {
+        let is_first = scheduler.core == 0;
+        let runs = is_first || cores.contains(&(scheduler.core as usize));
+        for (asks, through) in through.iter().enumerate() {
+            let asks_itself = PartitionId(asks) == id && runs;
+            let concerned = |one: &&Through| asks_itself || one.partition == id && is_first;
+            let held = through.iter().filter(concerned);
+            scheduler.channels.extend(held.map(|one| one.channel));
+        }
     }
 }
 

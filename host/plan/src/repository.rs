@@ -183,11 +183,16 @@ fn between(
 
 fn cores(all: &tpipe::Repository<'_>, offered: &Offered) -> Vec<abi::Core> {
     let cores = all.cores.iter().enumerate();
-    let cores = cores.map(|(number, core)| core_of(core, number, offered.first_of(number)));
+    let cores = cores.map(|(number, core)| {
+        let first = offered.first_of(number);
+        let runs = number == first || offered.runs_stages(number);
+        core_of(core, runs.then_some(number - first), first)
+    });
     cores.collect()
 }
 
-fn core_of(core: &tpipe::Core<'_>, number: usize, first: usize) -> abi::Core {
+/// A core of that number in its partition, where somebody runs stages.
+fn core_of(core: &tpipe::Core<'_>, number: Option<usize>, first: usize) -> abi::Core {
     let policy = match core.policy {
         tpipe::Policy::RateMonotonic => abi::Policy::RateMonotonic,
         tpipe::Policy::Edf => abi::Policy::Edf,
@@ -197,7 +202,7 @@ fn core_of(core: &tpipe::Core<'_>, number: usize, first: usize) -> abi::Core {
         name: abi::long_name_field(core.name),
         policy: policy as u32,
         space: core.space as u32,
-        number: (number - first) as u32,
+        number: self::number(number),
         first: first as u32,
     }
 }
@@ -226,9 +231,9 @@ fn jobs(jobs: &Jobs) -> abi::Jobs {
     }
 }
 
-/// A device by its number, if there is one.
-fn number(device: Option<usize>) -> u32 {
-    device.map_or(abi::NONE, |device| device as u32)
+/// Something by its number, if there is one.
+fn number(one: Option<usize>) -> u32 {
+    one.map_or(abi::NONE, |one| one as u32)
 }
 
 /// The stages of a pipe that runs elsewhere, or nowhere, are loads as well: they were counted when all were solved.

@@ -85,7 +85,7 @@ fn each_core_has_what_its_stages_need() {
         };
         assert_eq!(shared.name, TOGETHER);
         assert_eq!(shared.components, names);
-        let needed = together::bytes(&kinds).expect("a size");
+        let needed = together::bytes(&kinds, 0).expect("a size");
         assert!((needed..needed + 4096).contains(&shared.size));
     }
     // The first stage of `log` is on the first core, and waits for who has the other ends of what the second one's stages write.
@@ -109,6 +109,36 @@ fn what_is_added_is_the_same_program() {
     assert_eq!(second.memory, first.memory);
     assert_eq!(second.owns, [Part::Monitor]);
     assert!(second.function.is_none() && second.provides.is_empty());
+}
+
+/// Where flows can be typed each core with functions has its component, stages or none, and room for buffers beside those that are described.
+#[test]
+fn what_may_be_typed_has_its_core() {
+    let file = "tests/qemu/pipes-cores/typed.toml";
+    let described = system(file, &[]);
+    let shared = |system: &System| {
+        let all = &system.partitions[0].shared;
+        all.iter().map(|one| one.size).sum::<u64>()
+    };
+    let flows = ["log", "there", "back", "first", "second"];
+    let flows = flows.map(|name| format!("pipe.{name}.flow=* sample | emit [5/s, 900 ms]"));
+    let mut set: Vec<_> = flows.iter().map(String::as_str).collect();
+    let first = system(file, &set);
+    assert!(first.pipes.iter().all(|pipe| pipe.crossings.is_empty()));
+    assert_eq!(schedulers(&first.partitions[0]).len(), 2);
+    let spare = first.partitions[0].spare.expect("it has").buffer_bytes;
+    for (system, some) in [(&described, true), (&first, false)] {
+        let words = packed(system, 0);
+        let pipes = Pipes::read(zerocopy::IntoBytes::as_bytes(&words[..])).expect("packed");
+        let kinds: Vec<_> = together::within(pipes).map(|(_, kind)| kind).collect();
+        assert_eq!(!kinds.is_empty(), some);
+        let least = together::bytes(&kinds, spare as usize).expect("a size");
+        assert!((least..least + 4096).contains(&shared(system)));
+    }
+    let functions = ["can-read", "filter", "rt-control"];
+    let cores = functions.map(|name| format!("partition.control.function.{name}.core=0"));
+    set.extend(cores.iter().map(String::as_str));
+    assert_eq!(schedulers(&system(file, &set).partitions[0]).len(), 1);
 }
 
 /// Without a stage on another core nothing is added.

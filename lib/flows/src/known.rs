@@ -157,18 +157,20 @@ impl<'b> Known<'b> {
         &self.packed
     }
 
-    /// The core on which stages run here.
+    /// The first core here.
     #[must_use]
     pub const fn core(&self) -> usize {
         self.packed.head.core as usize
     }
 
-    /// Whether a core is the one of its partition on which stages run; in Linux each can be.
+    /// Whether stages that are typed here run on a core: here on each that somebody runs stages on, and in Linux; elsewhere on the first of its
+    /// partition.
     #[must_use]
     pub fn runs_stages(&self, core: usize) -> bool {
         let known = self.packed.cores.get(core);
-        known.is_some_and(|one| {
-            one.first as usize == core || one.policy == PackedPolicy::Deadline as u32
+        known.is_some_and(|one| match self.first(self.core()) {
+            Some(own) if one.first as usize == own => one.number != NONE,
+            _ => one.first as usize == core || one.policy == PackedPolicy::Deadline as u32,
         })
     }
 

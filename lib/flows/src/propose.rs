@@ -109,8 +109,10 @@ pub enum Refused {
     Begins(Span),
     /// Functions of two other partitions would feed each other.
     Between(Span),
-    /// A function is on another core than the first of its partition.
+    /// A function is on another core than the first of another partition.
     Core(Span),
+    /// A function is on a core of this partition on which nobody runs stages.
+    Idle(Span),
     /// A function reads an endpoint without an I/O VCPU: nobody serves its interrupts.
     Endpoint(Span),
     /// As many stages use an endpoint as may.
@@ -406,8 +408,11 @@ fn check(
                 Refused::Between(stage.span),
             ),
             (
-                !known.runs_stages(core) || !elsewhere && core != known.core(),
-                Refused::Core(stage.span),
+                !known.runs_stages(core),
+                match elsewhere {
+                    true => Refused::Core(stage.span),
+                    false => Refused::Idle(stage.span),
+                },
             ),
             (
                 unserved || elsewhere && at_endpoint,

@@ -233,7 +233,12 @@ impl Said<'_> {
             ),
             Refused::Core(span) => (
                 span,
-                "is on another core than the first of its partition: stages there are in the description",
+                "is on another core of another partition than the first, on which alone that one is asked for stages: stages there are in the \
+                     description",
+            ),
+            Refused::Idle(span) => (
+                span,
+                "is on a core on which nobody runs stages: another program schedules it",
             ),
             Refused::Endpoint(span) => (
                 span,

@@ -9,6 +9,7 @@
 pub mod functions;
 pub mod link;
 pub mod message;
+pub mod order;
 pub mod overrun;
 pub mod pace;
 pub mod request;

@@ -1,13 +1,14 @@
 //! What those have in common who run stages on several cores of a partition
 //!
 //! Each core has a component of its own for them, and all of these have this memory: what pipes are told, what stages say of themselves, what left
-//! the pipes, and behind that the buffers of edges between cores (`doc/design/0043`). Zeros at first. Who runs all stages of a partition has it to
-//! itself, without buffers.
+//! the pipes, what the first core tells others ([`crate::order`]), and behind that the buffers of edges between cores (`doc/design/0043`), where flows can
+//! be typed with room for more (`doc/design/0044`). Zeros at first. Who runs all stages of a partition has it to itself, without buffers.
 
 use crate::link::Kind;
 use crate::message::HEADS;
+use crate::order;
 use bulkhead_abi::pipe::Pipes;
-use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES};
+use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES, MAX_THROUGH};
 use core::ops::Range;
 
 /// Words and bytes of a cache line.
@@ -30,7 +31,16 @@ pub const UNNOTED: usize = 5;
 pub const VACANT: usize = 6;
 /// Pipes whose end will not come any more, by bit: their stages end each by itself.
 pub const DISMISSED: usize = 7;
-const STARTS: usize = LINE;
+/// How often others than the first core were told something: words of its own lines, which they look at again and again.
+pub const TOLD: usize = LINE;
+/// Cores that have done what they were told last, by bit.
+pub const DONE: usize = 2 * LINE;
+/// Those of them that could not.
+pub const FAILED: usize = 2 * LINE + 1;
+/// Most that one of them used of the stack of who does, bytes.
+pub const STACK: usize = 2 * LINE + 2;
+const EPOCHS: usize = 3 * LINE;
+const STARTS: usize = EPOCHS + MAX_THROUGH.next_multiple_of(LINE);
 const COUNTS: usize = STARTS + MAX_PIPES.next_multiple_of(LINE);
 const LEFT: usize = COUNTS + MAX_STAGES * LINE;
 
@@ -61,8 +71,13 @@ pub const NOTE: usize = 2 * HEADS + 4;
 const NOTED: usize = 2 * LINE;
 const OF_STAGE: usize = NOTED + NOTES * NOTE;
 
+/// What others than the first core are told.
+pub(crate) const ORDER: usize = LEFT + MAX_STAGES * OF_STAGE;
+
 /// All of it, without buffers.
-pub const WORDS: usize = (LEFT + MAX_STAGES * OF_STAGE).next_multiple_of(LINE);
+pub const WORDS: usize = (ORDER + order::WORDS).next_multiple_of(LINE);
+/// The same in cache lines: where buffers begin.
+pub const BUFFERS: usize = WORDS / LINE;
 
 const _: () = assert!(MAX_STAGES <= 64 && MAX_PIPES <= 64 && Count::Ended as usize + 1 < LINE);
 
@@ -70,6 +85,12 @@ const _: () = assert!(MAX_STAGES <= 64 && MAX_PIPES <= 64 && Count::Ended as usi
 #[must_use]
 pub const fn start(pipe: usize) -> usize {
     STARTS + pipe % MAX_PIPES
+}
+
+/// The start of a partition that knows what it was asked for, by its number in the repository; 0: nothing was.
+#[must_use]
+pub const fn epoch(through: usize) -> usize {
+    EPOCHS + through % MAX_THROUGH
 }
 
 /// What is counted of a stage.
@@ -107,14 +128,15 @@ pub fn buffers(kinds: impl IntoIterator<Item = Kind>) -> impl Iterator<Item = (u
     })
 }
 
-/// Bytes of all of it with such buffers; nothing where one is larger than can be.
+/// Bytes of all of it with such buffers, and so many for those that are typed; nothing where one is larger than can be.
 #[must_use]
-pub fn bytes(kinds: &[Kind]) -> Option<u64> {
+pub fn bytes(kinds: &[Kind], spare: usize) -> Option<u64> {
     let placed = buffers(kinds.iter().copied());
     let (count, end) = placed.fold((0, WORDS / LINE), |(count, _), (line, bytes)| {
         (count + 1, line + bytes.div_ceil(LINE_BYTES))
     });
-    (count == kinds.len()).then_some((end * LINE_BYTES) as u64)
+    let spare = spare.next_multiple_of(LINE_BYTES);
+    (count == kinds.len()).then_some((end * LINE_BYTES + spare) as u64)
 }
 
 #[cfg(test)]
@@ -137,7 +159,10 @@ mod tests {
         let mut seen = HashSet::new();
         let mut once = |word: usize| assert!(word < WORDS && seen.insert(word), "word {word}");
         (READY..=DISMISSED).for_each(&mut once);
+        [TOLD, DONE, FAILED, STACK].into_iter().for_each(&mut once);
+        (ORDER..ORDER + order::WORDS).for_each(&mut once);
         (0..MAX_PIPES).map(start).for_each(&mut once);
+        (0..MAX_THROUGH).map(epoch).for_each(&mut once);
         for stage in 0..MAX_STAGES {
             COUNTED.iter().for_each(|&what| once(count(stage, what)));
             let (put, taken, notes) = notes(stage);
@@ -164,8 +189,9 @@ mod tests {
             assert_eq!(Some(bytes), kind.bytes());
             end = line * LINE_BYTES + bytes;
         }
-        let all = bytes(&kinds).expect("a size");
+        let all = bytes(&kinds, 0).expect("a size");
         assert!((end as u64..end as u64 + LINE_BYTES as u64).contains(&all));
-        assert_eq!(bytes(&[]), Some(WORDS as u64 * 8));
+        assert_eq!(bytes(&kinds, 65), Some(all + 128));
+        assert_eq!(bytes(&[], 0), Some(WORDS as u64 * 8));
     }
 }

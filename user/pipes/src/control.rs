@@ -297,5 +297,5 @@ fn show_functions(timing: &Timing) {
             device.sharers
         );
     }
-    planner::show_room(head);
+    planner::show_room(timing, head);
 }

@@ -8,7 +8,8 @@
 //! so once a second, and beats the heart.
 //!
 //! Where stages are on several cores of the partition, each core has such a component of its own, in an address space of its own, and they share
-//! memory (`together`, `doc/design/0043`). That of the first core has the console, the trace, the devices and the recorder.
+//! memory (`together`, `doc/design/0043`). That of the first core has the console, the trace, the devices and the recorder, and tells the others
+//! what is typed (`orders`, `doc/design/0044`).
 //!
 //! A program names its functions ([`functions!`]); those of `lib/stages` are there in any case.
 //!
@@ -26,6 +27,7 @@ mod device;
 mod ends;
 mod memory;
 mod notes;
+mod orders;
 mod planner;
 mod profile;
 mod seats;
@@ -191,7 +193,7 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
     seats::open(&mut first, &servers)?;
     match together::is_first() {
         true => start_first(&mut first, own, &timing, &servers, common)?,
-        false => watch::start_heart(&mut first, own)?,
+        false => start_other(&mut first, own, &timing, common)?,
     }
     together::is_built();
     if together::is_first() {
@@ -213,6 +215,17 @@ fn start_first(
     watch::start(first, own, timing)?;
     // Before the spare stages: who serves the console serves the first threads of a component.
     planner::start(first, own, timing, common)?;
+    seats::open_spare(first, timing)
+}
+
+/// What other cores have besides stages.
+fn start_other(
+    first: &mut First,
+    own: &Own,
+    timing: &Timing,
+    common: stage::Common,
+) -> Result<(), Failure> {
+    orders::start(first, own, timing, common)?;
     seats::open_spare(first, timing)
 }
 

@@ -1,11 +1,15 @@
 //! Memory of the buffers between stages
 //!
-//! Whole cache lines, each of which belongs to one pipe at most. What a pipe leaves behind is zero again before another one has it.
+//! Whole cache lines, each of which belongs to one pipe at most. What a pipe leaves behind is zero again before another one has it. Buffers between
+//! stages of a component are in its own memory; those between cores, and all of what is typed on others than the first, in what all cores' components
+//! share, where the first core's says who has what.
 
-use crate::CORE;
+use crate::{CORE, together};
 use bulkhead_abi::repository::MAX_BUFFERS;
 use bulkhead_buffers::Region;
+use bulkhead_component::first::Timing;
 use bulkhead_slite::Mutex;
+use bulkhead_stages::together::BUFFERS;
 use core::ops::Range;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -28,11 +32,38 @@ static ARENA: Arena = Arena([const { AtomicU64::new(0) }; WORDS]);
 pub(crate) struct Lines([u8; LINES]);
 
 static OWNERS: Mutex<Lines> = Mutex::new(Lines([0; LINES]));
+/// The same of what all cores' components share; nothing is there before it is opened.
+static COMMON: Mutex<Lines> = Mutex::new(Lines([u8::MAX; LINES]));
+/// Bytes there, and what nobody can have: as much as anybody may want of it.
+pub(crate) const MOST: usize = LINES * LINE_BYTES;
+
+/// Finds out what is free of what all cores' components share; by that of the first core.
+pub(crate) fn open_common(timing: &Timing) {
+    let _opened = COMMON.with(&CORE.threads, |all| {
+        all.0
+            .iter_mut()
+            .take(together::lines())
+            .for_each(|line| *line = 0);
+        for (pipe, first, count) in together::described(timing) {
+            let own = all.0.iter_mut().skip(first).take(count);
+            own.for_each(|line| *line = pipe as u8 + 1);
+        }
+    });
+}
 
 impl Lines {
     /// As they are now.
     pub(crate) fn now() -> Self {
-        let lines = OWNERS.with(&CORE.threads, |lines| *lines);
+        Self::of(&OWNERS)
+    }
+
+    /// The same of what all cores' components share.
+    pub(crate) fn common() -> Self {
+        Self::of(&COMMON)
+    }
+
+    fn of(owners: &Mutex<Self>) -> Self {
+        let lines = owners.with(&CORE.threads, |lines| *lines);
         lines.unwrap_or(Self([u8::MAX; LINES]))
     }
 
@@ -98,7 +129,17 @@ pub(crate) fn take(pipe: usize, bytes: usize) -> Option<Region<'static>> {
     Some(Region::from_words(words))
 }
 
+/// The same of what all cores' components share: the first line.
+pub(crate) fn take_common(pipe: usize, bytes: usize) -> Option<u16> {
+    let lines = COMMON.with(&CORE.threads, |lines| lines.take(pipe, bytes));
+    let line = lines.ok().flatten()?.start;
+    together::region(BUFFERS + line, bytes.next_multiple_of(LINE_BYTES))?.clear();
+    u16::try_from(line).ok()
+}
+
 /// What a pipe had is nobody's: none of its stages has an end of a buffer any more.
 pub(crate) fn release(pipe: usize) {
-    let _released = OWNERS.with(&CORE.threads, |lines| lines.release(pipe));
+    for owners in [&OWNERS, &COMMON] {
+        let _released = owners.with(&CORE.threads, |lines| lines.release(pipe));
+    }
 }

@@ -9,6 +9,7 @@
 
 mod across;
 mod change;
+mod cores;
 mod gone;
 mod heads;
 mod serve;
@@ -40,7 +41,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 use gone::Gone;
 use serve::Server;
 
-/// Pages of its stack, of which 200 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
+/// Pages of its stack, of which 201 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
 const STACK_PAGES: u64 = 60;
 
 /// The line to be obeyed.
@@ -109,6 +110,7 @@ pub(crate) fn start(
     let Some(repository) = timing.repository else {
         return Ok(());
     };
+    memory::open_common(timing);
     let described = memory::Lines::now().taken(|_| true);
     let means = Means {
         timing: *timing,
@@ -264,18 +266,19 @@ fn record(pipe: &Pipe, told: &Told) {
 }
 
 /// Says what room there is.
-pub(crate) fn show_room(head: &Head) {
+pub(crate) fn show_room(timing: &Timing, head: &Head) {
     let buffers = KNOWN.with(&CORE.threads, |known| {
         known.map_or(0, |known| known.buffers)
     });
     let taken = memory::Lines::now().taken(|_| true);
     say!(
         "free: {} stages, {} bytes of buffers; {} stages and {} bytes were spare",
-        seats::free(None).count(),
+        seats::free_anywhere(timing, None).count(),
         buffers.unwrap_or(0).saturating_sub(taken),
         head.spare_stages,
         head.spare_bytes
     );
+    cores::show_room(timing);
     let stack = STACK.with(&CORE.threads, |stack| *stack).ok().flatten();
     let [used, given] = stack.map_or([0; 2], |stack| [stack.used(), stack.bytes()]);
     let [most, each] = seats::stacks();
@@ -300,7 +303,8 @@ struct Planner {
     common: Common,
     buffers: usize,
     known: Known<'static>,
-    /// Who runs stages for this partition.
+    /// Partitions that run stages for this one, and what is known of them.
+    places: Places,
     others: Others,
     /// Who asks for stages here.
     server: Option<Server>,
@@ -328,6 +332,7 @@ extern "C" fn plan(_: u64) -> ! {
         common: means.common,
         buffers: means.buffers,
         known,
+        places: means.places,
         others: Others::new(&means.places),
         server: means.asks.and_then(Server::new),
         ids: [0; PIPES],

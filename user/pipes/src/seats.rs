@@ -1,13 +1,14 @@
 //! The VCPUs on which stages run, and whether others would fit
 //!
-//! Each stage that is here, and each that may be typed, has a thread on a VCPU from the start. That of a stage which nobody typed yet is less
-//! important than all others. It is given C and T while the planner runs, who is less important than all: then everybody else has no work, or no
-//! budget, and no busy period has both what the VCPU had before and what it has from then on.
+//! Each stage that is here, and each that may be typed, has a thread on a VCPU from the start; one that may be typed on each core, since nobody knows
+//! yet on which it will be. That of a stage which nobody typed yet is less important than all others. It is given C and T while the planner runs, or who
+//! does on another core what that says, who is less important than all: then everybody else has no work, or no
+//! budget, and no busy period has both what the VCPU had before and what it has from then on. Whether all of it fits the planner asks for all cores.
 
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, VCPUS, ends, io_periods, watch};
-use bulkhead_abi::pipe::Stage;
+use crate::{CORE, Failure, VCPUS, ends, io_periods, together, watch};
+use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::admission::{self, Admission};
@@ -20,6 +21,7 @@ use bulkhead_component::stack::Stack;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
 use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
+use core::ops::Range;
 
 /// Pages of the stack of a stage: 10.2 KiB were used at most, the functions' own aside, which `pipe functions` tells.
 const STACK_PAGES: u64 = 4;
@@ -31,8 +33,6 @@ const RUNTIMES: usize = 1 << 12;
 #[derive(Clone, Copy)]
 pub(crate) struct Seat {
     pub(crate) server: ServerId,
-    /// Number of the VCPU, where the description has one for it.
-    vcpu: Option<u32>,
     stack: Stack,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn open(first: &mut First, servers: &[Option<ServerId>]) -> Result<()
         for (number, stage) in entry.here() {
             let server = servers.get(stage.vcpu as usize).copied().flatten();
             let server = server.ok_or(bulkhead_abi::kernel::Status::BadArgument)?;
-            add(first, number, server, Some(stage.vcpu))?;
+            add(first, number, server)?;
         }
     }
     first.set_stack_pages(None);
@@ -58,30 +58,30 @@ pub(crate) fn open(first: &mut First, servers: &[Option<ServerId>]) -> Result<()
 /// Makes the threads of stages that may be typed.
 pub(crate) fn open_spare(first: &mut First, timing: &Timing) -> Result<(), Failure> {
     first.set_stack_pages(Some(STACK_PAGES));
-    let described = timing.stages.len();
-    let spare = timing
-        .repository
-        .map_or(0, |repository| repository.head.spare_stages);
-    for number in (described..STAGES).take(spare as usize) {
+    for number in spare(timing) {
         let server = CORE.create_least(first);
         let server = server.map_err(|refused| Failure::Vcpu("spare", refused))?;
-        stage::set_vacant(number);
-        add(first, number, server, None)?;
+        // The first core may have taken one up before another is built.
+        if together::is_first() {
+            stage::set_vacant(number);
+        }
+        add(first, number, server)?;
     }
     first.set_stack_pages(None);
     Ok(())
 }
 
-fn add(
-    first: &mut First,
-    number: usize,
-    server: ServerId,
-    vcpu: Option<u32>,
-) -> Result<(), Failure> {
+/// Numbers of stages that may be typed, whichever core they will be on: behind those of the description.
+fn spare(timing: &Timing) -> Range<usize> {
+    let described = timing.stages.len().min(STAGES);
+    let count = timing.repository.map_or(0, |all| all.head.spare_stages);
+    described..(described + count as usize).min(STAGES)
+}
+
+fn add(first: &mut First, number: usize, server: ServerId) -> Result<(), Failure> {
     stage::spawn(first, number, server)?;
     let seat = Seat {
         server,
-        vcpu,
         stack: first.last_stack(),
     };
     if let Some(place) = SEATS.get(number) {
@@ -105,6 +105,72 @@ pub(crate) fn free(replaced: Option<&Entry>) -> impl Iterator<Item = usize> + '_
     (0..STAGES).filter(move |&number| {
         get(number).is_some() && (is_vacant(number) && !is_taken(number) || of_replaced(number))
     })
+}
+
+/// The same on any core of the partition.
+pub(crate) fn free_anywhere<'t>(
+    timing: &'t Timing,
+    replaced: Option<&'t Entry>,
+) -> impl Iterator<Item = usize> + 't {
+    let of_replaced = move |number: usize| {
+        replaced.is_some_and(|entry| entry.numbers().any(|other| other == number))
+    };
+    (0..STAGES).filter(move |&number| {
+        let there = spare(timing).contains(&number) || described_on(timing, number).is_some();
+        there && (is_vacant(number) && !is_taken(number) || of_replaced(number))
+    })
+}
+
+/// Those of them that may be on that core.
+pub(crate) fn free_on<'t>(
+    timing: &'t Timing,
+    replaced: Option<&'t Entry>,
+    core: u32,
+) -> impl Iterator<Item = usize> + 't {
+    let free = free_anywhere(timing, replaced);
+    free.filter(move |&number| described_on(timing, number).is_none_or(|own| own == core))
+}
+
+/// The core of a stage of the description that is in this partition: that of its thread.
+fn described_on(timing: &Timing, number: usize) -> Option<u32> {
+    let stage = timing.stages.get(number)?;
+    stage.is_here().then_some(stage.core)
+}
+
+/// More stages on a core than are free there.
+pub(crate) struct Missing {
+    pub(crate) core: u32,
+    pub(crate) wanted: usize,
+    pub(crate) free: usize,
+}
+
+/// Numbers for stages on these cores, [`NONE`] where another partition runs them. Those that only one core has are its own first, and what is
+/// elsewhere takes what is left.
+pub(crate) fn choose(
+    timing: &Timing,
+    replaced: Option<&Entry>,
+    cores: &[u32],
+) -> Result<[usize; STAGES], Missing> {
+    let (mut seats, mut taken) = ([0; STAGES], 0u64);
+    for elsewhere in [false, true] {
+        let places = cores.iter().zip(&mut seats);
+        for (&core, seat) in places.filter(|(core, _)| (**core == NONE) == elsewhere) {
+            let free = || {
+                let all = free_anywhere(timing, replaced);
+                all.filter(|number| taken >> number & 1 == 0)
+            };
+            let own = |number: &usize| described_on(timing, *number) == Some(core);
+            let any = |number: &usize| elsewhere || described_on(timing, *number).is_none();
+            let found = free().find(own).or_else(|| free().find(any));
+            *seat = found.ok_or(Missing {
+                core,
+                wanted: cores.iter().filter(|other| **other == core).count(),
+                free: free_on(timing, replaced, core).count(),
+            })?;
+            taken |= 1 << *seat;
+        }
+    }
+    Ok(seats)
 }
 
 /// Numbers of stages that no thread runs and no pipe has: enough for stages elsewhere.
@@ -134,11 +200,11 @@ fn limits(stage: &Stage) -> Capacity {
     }
 }
 
-/// Budgets of all stages that are here, but those of a pipe.
+/// Budgets of all stages that are in this partition, but those of a pipe.
 pub(crate) fn budgets(but: Option<usize>) -> Budgets {
     let mut budgets = [None; STAGES];
     for (_, entry) in table::all().filter(|(pipe, _)| Some(*pipe) != but) {
-        for (number, stage) in entry.here() {
+        for (number, stage) in entry.within() {
             if let Some(place) = budgets.get_mut(number) {
                 *place = Some(stage);
             }
@@ -165,60 +231,60 @@ pub(crate) fn give(number: usize, stage: &Stage) -> bool {
     set.is_ok()
 }
 
-/// Whether all that is described, the recorder, and stages with these budgets fit on the core, decisions counted.
+/// Whether all that is described on the first core, the recorder, and stages there with these budgets fit, decisions counted.
 pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
+    admit_on(timing, budgets, 0)
+}
+
+/// The same on one of the cores; who does on others what the planner says has there what the planner has on the first.
+pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<(), Refused> {
     type Core = VcpuThreads<{ crate::THREADS }, VCPUS, MAX_CHUNKS>;
+    let looks = || [Jobs::each(ticks(watch::PAUSE_NS))];
     Core::would_admit(timing, |all| {
-        for (number, vcpu) in (0..).zip(timing.vcpus) {
-            match of_vcpu(number) {
-                Some(stage) => admit_stage(all, stage, budgets)?,
-                // What is on another core takes nothing here.
-                None if u64::from(vcpu.core) != cores::rank() => {}
+        let vcpus = (0..).zip(timing.vcpus);
+        for (number, vcpu) in vcpus.filter(|(_, vcpu)| vcpu.core == core) {
+            match of_vcpu(timing, number) {
+                Some(stage) => admit_stage(all, number as usize, budgets, stage)?,
                 None => admit_described(all, number, vcpu, timing, budgets)?,
             }
         }
-        let Some((recorder, limits)) = watch::recorder() else {
-            return Ok(());
-        };
-        let recorder = RUNTIMES + usize::from(recorder.0);
-        admit_main(all, recorder, limits, [Jobs::each(ticks(watch::PAUSE_NS))])?;
-        // The planner looks as often, and has what is left.
+        if core == 0 {
+            let Some((_, limits)) = watch::recorder() else {
+                return Ok(());
+            };
+            admit_main(all, RUNTIMES, limits, looks())?;
+        }
+        // Who solves, or does what was solved, looks as often, and has what is left.
         let least = Capacity {
             capacity: 1,
             period: u64::MAX >> 3,
         };
-        admit_main(
-            all,
-            usize::from(u16::MAX),
-            least,
-            [Jobs::each(ticks(watch::PAUSE_NS))],
-        )?;
-        let typed =
-            (0..STAGES).filter(|&number| get(number).is_some_and(|seat| seat.vcpu.is_none()));
-        typed
-            .into_iter()
-            .try_for_each(|number| admit_stage(all, number, budgets))
+        admit_main(all, usize::from(u16::MAX), least, looks())?;
+        let on_core = |number: &usize| {
+            let stage = budgets.get(*number).and_then(Option::as_ref);
+            stage.is_some_and(|stage| stage.core == core)
+        };
+        let mut typed = spare(timing).filter(on_core);
+        typed.try_for_each(|number| admit_stage(all, RUNTIMES + 1 + number, budgets, number))
     })
 }
 
 /// The stage on a VCPU of the description.
-fn of_vcpu(vcpu: u32) -> Option<usize> {
-    (0..STAGES).find(|&number| get(number).is_some_and(|seat| seat.vcpu == Some(vcpu)))
+fn of_vcpu(timing: &Timing, vcpu: u32) -> Option<usize> {
+    let mut stages = timing.stages.iter().take(STAGES);
+    stages.position(|stage| stage.is_here() && stage.vcpu == vcpu)
 }
 
 fn admit_stage(
     all: &mut Admission<VCPUS>,
-    number: usize,
+    identity: usize,
     budgets: &Budgets,
+    number: usize,
 ) -> Result<(), admission::Refused> {
     let stage = budgets.get(number).and_then(Option::as_ref);
-    match (get(number), stage.map(limits)) {
-        (Some(seat), Some(limits)) => {
-            let typed = RUNTIMES + usize::from(seat.server.0);
-            let identity = seat.vcpu.map_or(typed, |vcpu| vcpu as usize);
-            admit_main(all, identity, limits, [Jobs::each(limits.period)])
-        }
-        _ => Ok(()),
+    match stage.map(limits) {
+        Some(limits) => admit_main(all, identity, limits, [Jobs::each(limits.period)]),
+        None => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) use shared::{
     STAGES, Shared, begin, begin_at, dismiss, go, has_begun, is_halted, is_retired, is_stopped,
     is_vacant, of_thread, rests, retire, set_vacant, shared, stop,
 };
-pub(crate) use wiring::{Common, build, connected};
+pub(crate) use wiring::{Common, build, connected, connected_over, take_up};
 
 use crate::device::{self, To};
 use crate::through::Whom;

@@ -4,6 +4,7 @@
 //! between which stages is kept here, in words that the planner alone writes. One that starts anew knows of nothing: it is asked again.
 
 use crate::table::PIPES;
+use crate::together::Word;
 use crate::{CORE, serving};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Crossing;
@@ -12,8 +13,9 @@ use bulkhead_abi::status::{LinkState, State};
 use bulkhead_component::Own;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_guest::{Home, Link};
+use bulkhead_stages::order::Edge;
 use bulkhead_stages::request::{self, Answered, Asker, CROSSINGS, Packed, TEXT_BYTES};
-use core::sync::atomic::AtomicU64;
+use bulkhead_stages::together;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// How long an answer may take, nanoseconds: who answers looks 50 times a second.
@@ -23,8 +25,10 @@ const PAUSE_NS: u64 = 5_000_000;
 
 /// Of which start it is the next that has to be told, whichever that is.
 const NONE_YET: u64 = u64::MAX;
-/// The start of each such partition that knows what was asked for; 0: nothing was.
-static EPOCHS: [AtomicU64; MAX_THROUGH] = [const { AtomicU64::new(0) }; MAX_THROUGH];
+/// The start of such a partition that knows what was asked for; 0: nothing was.
+const fn epoch(number: usize) -> Word {
+    Word::at(together::epoch(number))
+}
 
 /// A partition that runs stages for this one, or for which this one does.
 #[derive(Clone, Copy)]
@@ -78,7 +82,7 @@ fn is_anew(link: &Link, number: usize) -> bool {
 }
 
 fn asked(number: usize) -> u64 {
-    EPOCHS.get(number).map_or(0, |asked| asked.load(Relaxed))
+    epoch(number).load(Relaxed)
 }
 
 /// Whether the partition of that number is there as it was when it was asked.
@@ -105,6 +109,19 @@ pub(crate) struct Across {
     pub(crate) region: bulkhead_buffers::Region<'static>,
     pub(crate) link: Link,
     pub(crate) whom: Whom,
+}
+
+/// The buffer of an edge to one of these, if it is to one.
+pub(crate) fn across(places: &Places, edge: Edge) -> Option<Across> {
+    let through = usize::from(edge.through).checked_sub(1)?;
+    let place = (*places.get(through)?)?;
+    Some(Across {
+        from: edge.from.into(),
+        to: edge.to.into(),
+        region: request::buffer(place.region, edge.line.into())?,
+        link: place.link,
+        whom: Whom::Asked(through),
+    })
 }
 
 /// Who has the other end of an edge.
@@ -298,19 +315,14 @@ impl Others {
     }
 
     /// All edges of a pipe over any of them.
-    pub(crate) fn across(&self, pipe: usize) -> impl Iterator<Item = Across> {
-        let numbered = self.all.iter().enumerate();
-        numbered.flat_map(move |(through, other)| {
+    pub(crate) fn edges(&self, pipe: usize) -> impl Iterator<Item = Edge> {
+        (0..MAX_THROUGH).flat_map(move |through| {
             let owned = self.owned(through, pipe);
-            owned.filter_map(move |(buffer, owner)| {
-                let place = other.as_ref()?.place;
-                Some(Across {
-                    from: owner.from.into(),
-                    to: owner.to.into(),
-                    region: request::buffer(place.region, buffer)?,
-                    link: place.link,
-                    whom: Whom::Asked(through),
-                })
+            owned.map(move |(buffer, owner)| Edge {
+                from: owner.from,
+                to: owner.to,
+                line: buffer as u16,
+                through: through as u8 + 1,
             })
         })
     }
@@ -329,8 +341,8 @@ impl Others {
     pub(crate) fn run(&mut self, number: usize, id: u64, request: &Packed) -> Outcome {
         let state = self.state(number);
         let outcome = self.ask(number, id, request);
-        if let (Outcome::Done, Some(asked)) = (&outcome, EPOCHS.get(number)) {
-            asked.store(state.epoch.into(), Relaxed);
+        if let Outcome::Done = outcome {
+            epoch(number).store(state.epoch.into(), Relaxed);
         }
         outcome
     }
@@ -369,11 +381,8 @@ impl Others {
             Outcome::Down => NONE_YET,
             _ => state.epoch.into(),
         };
-        if let Some(asked) = EPOCHS
-            .get(number)
-            .filter(|_| [0, NONE_YET].contains(&asked(number)))
-        {
-            asked.store(known, Relaxed);
+        if [0, NONE_YET].contains(&asked(number)) {
+            epoch(number).store(known, Relaxed);
         }
         outcome
     }
@@ -416,9 +425,7 @@ impl Others {
 
     /// One of them was asked again for all that it had run.
     pub(crate) fn is_asked_again(&self, number: usize) {
-        if let Some(asked) = EPOCHS.get(number) {
-            asked.store(self.state(number).epoch.into(), Relaxed);
-        }
+        epoch(number).store(self.state(number).epoch.into(), Relaxed);
     }
 
     /// Those that were asked and started anew since, and are up.

@@ -2,7 +2,7 @@
 //!
 //! A last stage leaves a note in a queue of its own ([`crate::notes`]); the recorder's thread, on the least important VCPU of the first core, takes the
 //! notes out, so that no stage waits for another's note. A delay above the bound is an event of its own. On other cores nobody
-//! records; there a thread with the time that stages leave beats that core's heart.
+//! records; there a thread with the time that stages leave beats that core's heart ([`crate::orders`]).
 
 use crate::control::{self, Shell};
 use crate::notes::{self, Left};
@@ -86,26 +86,8 @@ pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(),
     Ok(())
 }
 
-/// On another core than the recorder's: starts who beats its heart, where that is watched.
-pub(crate) fn start_heart(first: &mut First, own: &Own) -> Result<(), Failure> {
-    if !find_heart(own) {
-        return Ok(());
-    }
-    let vcpu = CORE.create_least(first);
-    let vcpu = vcpu.map_err(|refused| Failure::Vcpu("heart", refused))?;
-    CORE.threads.spawn(first, pulse, Binding::main(vcpu))?;
-    Ok(())
-}
-
-extern "C" fn pulse(_: u64) -> ! {
-    loop {
-        beat();
-        CORE.threads.sleep_until(clock::now() + ticks(PAUSE_NS));
-    }
-}
-
 /// Whether there is one.
-fn find_heart(own: &Own) -> bool {
+pub(crate) fn find_heart(own: &Own) -> bool {
     let word = own.heartbeat();
     let _kept = HEART.with(&CORE.threads, |place| *place = word);
     let _kept = PULSES.with(&CORE.threads, |pulses| {
@@ -312,7 +294,7 @@ fn trace(pipe: &Pipe, left: &Left, entry: &Entry, number: u64) {
 }
 
 /// Notes the time; in the partition's word the oldest of all cores that have begun.
-fn beat() {
+pub(crate) fn beat() {
     let pulses = PULSES.with(&CORE.threads, |pulses| *pulses);
     let others = pulses.unwrap_or([None; COMPONENT_CORES]);
     let others = others

@@ -9,7 +9,6 @@ use super::{Decisions, Function, Pipes, Said, USUAL_PERIOD_NS, card, crossing, s
 use crate::bridge::SINK;
 use crate::document::At;
 use crate::draft::{Draft, EndpointDraft, Field, PartitionDraft, PipeFunctionDraft};
-use crate::resolve::spare;
 use crate::rules;
 use crate::system::{Kind, PartitionId};
 use crate::timing::{Order, Timing};
@@ -129,8 +128,8 @@ impl<'d> Described<'d> {
         };
         let first_core = self.cores(partition, policy);
         self.loads(partition, &timing, first_core);
-        if !linux && spare(partition).is_some() {
-            self.decisions(&timing, first_core);
+        for core in partition.typed_cores() {
+            self.decisions(&timing, first_core, core);
         }
         let mut ends = Vec::new();
         for (path, endpoint) in endpoints(partition) {
@@ -210,21 +209,27 @@ impl<'d> Described<'d> {
         }
     }
 
-    /// Where flows can be typed, decisions are counted on the core on which they run, so that what is described leaves them the room that
-    /// run-time admission looks for. Who records and who solves are counted there, too.
-    fn decisions(&mut self, timing: &Timing, core: usize) {
+    /// Where flows can be typed, decisions are counted on the cores on which they run, so that what is described leaves them the room that
+    /// run-time admission looks for. Who records and who solves are counted on the first of them, too, and on others who does what it is told.
+    fn decisions(&mut self, timing: &Timing, first: usize, number: usize) {
         let [capacity, period] = RECORDER_NS;
         let looks = Jobs::each(PAUSE_NS);
-        if let Some(server) = Reservation::new(capacity, period) {
+        let core = first + number;
+        if let (0, Some(server)) = (number, Reservation::new(capacity, period)) {
             let jobs = looks.within(period);
             let runs = Runs::Tasks { jobs };
             self.pipes.loads.push(Load { core, server, runs });
         }
+        let lookers = match number {
+            0 => 2,
+            _ => 1,
+        };
+        let lookers = std::iter::repeat_n(looks, lookers);
         self.pipes.decisions.push(Decisions {
             core,
             overhead: timing.overhead,
             keeping: timing.keeping(),
-            jobs: timing.jobs_on(0).chain([looks; 2]).collect(),
+            jobs: timing.jobs_on(number).chain(lookers).collect(),
             doorbells: timing.doorbells.clone(),
         });
     }

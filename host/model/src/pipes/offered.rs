@@ -25,6 +25,13 @@ impl Offered {
         own.next().map(|(function, _)| self.first_of(function.core))
     }
 
+    /// Whether somebody runs stages on the core of that number: on one with functions, who would run those.
+    #[must_use]
+    pub fn runs_stages(&self, core: usize) -> bool {
+        let mut both = self.pipes.functions.iter().zip(&self.places);
+        both.any(|(function, place)| function.core == core && place.is_run)
+    }
+
     /// The number of the first core of the partition whose core that is.
     #[must_use]
     pub fn first_of(&self, core: usize) -> usize {

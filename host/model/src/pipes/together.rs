@@ -1,11 +1,13 @@
 //! Stages on several cores of an rtos partition: a component on each, and what these share
 //!
 //! Who schedules the first core runs its stages. On every other core with stages the same program does, in an address space of its own; where
-//! the description has no scheduler there the tool adds one (`doc/design/0043`).
+//! the description has no scheduler there the tool adds one (`doc/design/0043`). Where flows can be typed, every core with functions has one
+//! (`doc/design/0044`).
 
 use super::pipe::Pipe;
 use crate::draft::{Draft, PartitionDraft};
-use crate::system::{Component, Image, Partition, PartitionId, SharedMemory};
+use crate::resolve::spare;
+use crate::system::{Component, Image, Kind, Partition, PartitionId, SharedMemory};
 use bulkhead_abi::component::{ANY_CORE, COMPONENT_CORES, Part, Role};
 use bulkhead_abi::pipe::TOGETHER;
 use bulkhead_abi::{NAME_LEN, PAGE_SIZE};
@@ -15,19 +17,24 @@ use std::collections::BTreeSet;
 /// What stages on several cores of a partition need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Together {
-    /// The first core and all others with stages.
+    /// The first core and all others with stages, or with functions of which stages can be typed.
     pub(crate) cores: Vec<usize>,
     /// Bytes that their components share.
     pub(crate) bytes: u64,
 }
 
 impl Together {
-    /// Of a partition with stages on several cores.
-    pub(crate) fn of(pipes: &[Pipe], partition: PartitionId) -> Option<Self> {
+    /// Of a partition that has, or may have, stages on several cores.
+    pub(crate) fn of(
+        pipes: &[Pipe],
+        partition: PartitionId,
+        draft: &PartitionDraft,
+    ) -> Option<Self> {
         let pipes = || pipes.iter().filter(|pipe| pipe.runs_in(partition));
         let places = pipes().flat_map(|pipe| &pipe.places);
         let here = places.filter(|place| place.partition == partition && !place.linux);
-        let cores: BTreeSet<usize> = here.map(|place| place.core).chain([0]).collect();
+        let here = here.map(|place| place.core).chain([0]);
+        let cores: BTreeSet<usize> = here.chain(draft.typed_cores()).collect();
         if cores.len() == 1 {
             return None;
         }
@@ -37,7 +44,8 @@ impl Together {
             });
             within.map(|one| pipe.kind(one.to))
         });
-        let bytes = together::bytes(&kinds.collect::<Vec<_>>()).unwrap_or(u64::MAX / 2);
+        let spare = spare(draft).map_or(0, |spare| spare.buffer_bytes as usize);
+        let bytes = together::bytes(&kinds.collect::<Vec<_>>(), spare).unwrap_or(u64::MAX / 2);
         Some(Self {
             cores: cores.into_iter().collect(),
             bytes: bytes.next_multiple_of(PAGE_SIZE),
@@ -105,11 +113,23 @@ fn added<'n>(first: &Component, core: usize, needs: impl Iterator<Item = &'n Str
 impl Draft {
     /// What stages on several cores of a partition need, where it has such.
     pub(crate) fn together(&self, partition: usize) -> Option<Together> {
-        Together::of(self.solved(), PartitionId(partition))
+        let draft = self.partitions.get(partition)?;
+        Together::of(self.solved(), PartitionId(partition), draft)
     }
 }
 
 impl PartitionDraft {
+    /// Cores on which stages can be typed: the first, and each that has functions which somebody would run.
+    pub(crate) fn typed_cores(&self) -> BTreeSet<usize> {
+        if self.kind.value() != Some(Kind::Rtos) || spare(self).is_none() {
+            return BTreeSet::new();
+        }
+        let functions = self.functions.iter();
+        let cores = functions.filter_map(|one| one.core.or(0));
+        let others = cores.filter(|&core| core != 0 && self.runs_stages(core));
+        others.map(|core| core as usize).chain([0]).collect()
+    }
+
     /// Whether somebody runs stages on a core: on the first, who schedules it; on another one the same program, unless something else does.
     pub(crate) fn runs_stages(&self, core: u64) -> bool {
         let Some(first) = self.scheduler(Some(0)).filter(|_| core != 0) else {

@@ -130,16 +130,17 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Number(0, bulkhead_abi::repository::MAX_STAGES as u64),
         presence: Default("no flow can be typed there"),
         meaning: "Of an rtos partition: how many stages there may be of pipes that are typed while it runs (`pipe add`, `pipe \
-                  replace`), beside those of pipes that were removed. Each has a thread with 16 KiB of stack from the start, and whoever solves has \
-                  240 KiB, all of the scheduler's `memory`. With 0, described pipes can be replaced and removed. The described pipes of such a \
-                  partition are solved with the scheduler's decisions counted, so that room is left.",
+                  replace`), on whichever of its cores, beside those of pipes that were removed. Each has a thread with 16 KiB of stack from the start \
+                  on every core with functions, whose component the tool adds then, and whoever solves has 240 KiB, all of the scheduler's \
+                  `memory`. With 0, described pipes can be replaced and removed. The described pipes of such a partition are solved with the scheduler's decisions counted, so that room is left.",
         example: "spare_stages = 6",
     },
     Key {
         path: "partition.*.spare_buffers",
         shape: Shape::Size,
         presence: Default("2 KiB for each of its `spare_stages`"),
-        meaning: "Memory of the buffers between stages that are typed, beside that of pipes that were removed. \
+        meaning: "Memory of the buffers between stages that are typed, beside that of pipes that were removed. Where the partition has functions on \
+                  other cores than the first, as much again for edges to, from and on those. \
                   A buffer of four slots takes 512 bytes, one of n messages some 130 and 96 n.",
         example: "spare_buffers = \"12 KiB\"",
     },
@@ -148,7 +149,7 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Texts,
         presence: Default("none"),
         meaning: "Of an rtos partition with `spare_stages`: the other partitions in which flows that are typed here may have stages, \
-                  Linux ones and rtos ones that have `spare_stages`, too, where they may also begin, at a timer, and end. Each is named by one partition at \
+                  Linux ones and, on their first cores, rtos ones that have `spare_stages`, too, where they may also begin, at a timer, and end. Each is named by one partition at \
                   most, with which it has a channel for requests and for twice as many buffers as there are spare stages, of 32 messages each. In \
                   an rtos partition that is named no flow is typed. Described pipes that begin here and have stages in these alone can be removed and \
                   replaced here.",

@@ -1,23 +1,23 @@
 //! A flow takes its place, or is refused
 
 use super::across::Missing;
+use super::cores::{Edges, explain_common};
 use super::{ANNOUNCE, CHANGED, ELSEWHERE, PROMISED, Planner, Text, Told};
-use crate::memory::{self, Lines};
+use crate::memory;
 use crate::seats::{self, Budgets};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::COMING;
+use crate::through::{self, COMING};
 use crate::watch::{self, PAUSE_NS};
-use crate::{CORE, device, say, serving, share};
+use crate::{CORE, Failure, device, say, serving, share, together};
 use bulkhead_abi::pipe::{NONE, Pipe as Described};
 use bulkhead_abi::repository::MAX_FLOW;
 use bulkhead_abi::{name_field, name_text};
-use bulkhead_analysis::admission;
+use bulkhead_analysis::admission::{self, Misfit};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_flows::command::Typed;
 use bulkhead_flows::propose::{self, Promise, Refused, Solved, Standing};
 use bulkhead_flows::said::{Percent, Said, Shown};
-use bulkhead_stages::link::{GATHERED_PLACES, Kind};
 use bulkhead_tpipe::language::Buffering;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -25,6 +25,17 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 pub(super) struct Change<'l> {
     pub(super) typed: Typed<'l>,
     pub(super) old: Option<(usize, Pipe)>,
+}
+
+impl Change<'_> {
+    /// Says when it begins, microseconds from when the old one was stopped.
+    fn tell_start(&self, gap: u64) {
+        let name = self.typed.name;
+        match self.old {
+            Some(_) => say!("pipe {name} is replaced: {gap} us from its stop to the first release"),
+            None => say!("pipe {name} starts in {gap} us"),
+        }
+    }
 }
 
 /// A pipe that ends in order does so long before this, beside the periods of its stages, of which it may have as many messages under way.
@@ -96,7 +107,7 @@ impl Settings {
 }
 
 /// Why a flow that was solved is not started.
-enum Stopped {
+pub(super) enum Stopped {
     Refused(Refused),
     /// There are as many pipes as there can be.
     Pipes,
@@ -106,8 +117,12 @@ enum Stopped {
     Missing(Missing),
     /// A stage reads or writes a device, and there is none.
     Device(usize),
-    /// A VCPU would not get its budget, decisions counted; the numbers of stages, by those of the pipe.
-    Core(bulkhead_slite::Refused),
+    /// A core has fewer free than it would have of its stages.
+    Stages(seats::Missing),
+    /// The memory that all cores' components share has not what its buffers take there: wanted, free.
+    Common([usize; 2]),
+    /// A VCPU of that core would not get its budget, decisions counted.
+    Core(u32, bulkhead_slite::Refused),
 }
 
 impl From<Refused> for Stopped {
@@ -145,18 +160,15 @@ impl Planner {
     /// What it would be, if all of it fits.
     fn plan(&self, change: &Change<'_>) -> Result<Plan, Stopped> {
         let old = change.old.map(|(number, _)| number);
-        let free = seats::free(change.old.as_ref().map(|(_, pipe)| pipe));
-        let (mut seats, mut count) = ([0; STAGES], 0);
-        for (place, number) in seats.iter_mut().zip(free) {
-            *place = number;
-            count += 1;
-        }
+        let replaced = change.old.as_ref().map(|(_, pipe)| pipe);
+        let count = seats::free_anywhere(&self.timing, replaced).count();
         let number = old.or_else(|| (0..PIPES).find(|&number| table::get(number).is_none()));
         let number = number.ok_or(Stopped::Pipes)?;
         let mut settings = Settings::but(old);
         let solved = self.standing(&settings, None, |standing| {
             propose::solve(&self.known, change.typed.flow, standing, count)
         })?;
+        let seats = self.choose(&solved, replaced).map_err(Stopped::Stages)?;
         let missing = solved.stages().iter().position(|stage| {
             if self.core_for(None, stage.function) == NONE {
                 return false;
@@ -196,7 +208,7 @@ impl Planner {
                 seats::seat(&mut budgets, place, &stage);
             }
         }
-        seats::admit(&self.timing, &budgets).map_err(Stopped::Core)?;
+        self.admit(&solved, &budgets)?;
         Ok(Plan {
             number,
             solved,
@@ -239,42 +251,6 @@ impl Planner {
         use_it(standing.get(..settings.count).unwrap_or_default())
     }
 
-    /// Whether its buffers have room once the old pipe's are free.
-    fn fits_memory(
-        &self,
-        solved: &Solved,
-        number: usize,
-        old: Option<usize>,
-    ) -> Result<(), Refused> {
-        let lines = Lines::now();
-        let lines = match old {
-            Some(old) => lines.without(old),
-            None => lines,
-        };
-        let sizes = || {
-            let here = |stage: usize| {
-                let stage = solved.stages().get(stage)?;
-                (self.core_for(None, stage.function) != NONE).then_some(stage)
-            };
-            let edges = solved.edges();
-            let readers = edges.filter_map(move |(from, to)| here(from).and_then(|_| here(to)));
-            readers.map(|reader| {
-                let kind = match solved.buffering {
-                    Buffering::FourSlot => Kind::Newest,
-                    Buffering::Fifo => Kind::Each(u32::try_from(reader.buffer).unwrap_or(u32::MAX)),
-                };
-                kind.bytes().unwrap_or(usize::MAX >> 8).next_multiple_of(64)
-            })
-        };
-        let gathered = self.stages(solved).filter(|stage| stage.scatter[1] != NONE);
-        let gathered = gathered.count();
-        let each = Kind::Each(GATHERED_PLACES).bytes();
-        let each = each.unwrap_or(usize::MAX >> 8).next_multiple_of(64);
-        let sizes = || sizes().chain(core::iter::repeat_n(each, gathered));
-        let room = memory::fits(lines, self.buffers, number, sizes);
-        room.map_err(|[wanted, free]| Refused::Buffers { wanted, free })
-    }
-
     fn start(&mut self, change: &Change<'_>, plan: &Plan) {
         let name = change.typed.name;
         let solved = &plan.solved;
@@ -306,7 +282,7 @@ impl Planner {
         let entry = Pipe::new(described, plan.seats, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(self.stages(solved)) {
             stage::shared(number).become_stage(stage);
-            if stage.is_here() && !until(END_NS, || seats::give(number, &stage)) {
+            if together::is_here(&stage) && !until(END_NS, || seats::give(number, &stage)) {
                 return say!(
                     "pipe {name} is not started: a thread of its stages does not come to rest"
                 );
@@ -314,25 +290,37 @@ impl Planner {
         }
         CHANGED.store(plan.number as u64 + 1, Relaxed);
         table::set(plan.number, Some(entry));
-        let across = self.others.across(plan.number);
-        if let Err(failure) = stage::connected(&self.common, plan.number, &entry, across) {
-            table::set(plan.number, None);
-            memory::release(plan.number);
-            self.end_across(plan.number, id);
-            return say!("pipe {name} is not started: {failure}");
-        }
+        let edges = match self.connect(plan.number, &entry) {
+            Ok(edges) => edges,
+            Err(failure) => {
+                table::set(plan.number, None);
+                memory::release(plan.number);
+                self.end_across(plan.number, id);
+                return say!("pipe {name} is not started: {failure}");
+            }
+        };
         entry
             .here()
             .for_each(|(number, stage)| device::attach(number, &stage));
         device::work_for_most_important(&self.timing);
         self.keep(plan.number, change.typed.flow);
+        if !self.run_there(plan.number, &entry, &edges) {
+            let _said = self.end(plan.number, &entry);
+            return say!("pipe {name} is not started");
+        }
         promise(&plan.promises);
         let first = self.begin(plan.number, &entry);
-        let gap = clock::micros(first.saturating_sub(ended));
-        match change.old {
-            Some(_) => say!("pipe {name} is replaced: {gap} us from its stop to the first release"),
-            None => say!("pipe {name} starts in {gap} us"),
-        }
+        change.tell_start(clock::micros(first.saturating_sub(ended)));
+    }
+
+    /// Leaves the stages here their plans, with all buffers of their edges; those to and on other cores are answered.
+    fn connect(&self, number: usize, entry: &Pipe) -> Result<Edges, Failure> {
+        let room = Failure::Pipe(entry.pipe.name, "there is no room for its buffers");
+        let edges = self.edges(number, entry).ok_or(room)?;
+        let across = edges.all().iter();
+        let across = across.filter_map(|edge| through::across(&self.places, *edge));
+        stage::connected_over(&self.common, (number, entry), across, edges.all())?;
+        Ok(edges)
     }
 
     /// Has a pipe end in order, and forgets it; whether it did.
@@ -357,6 +345,10 @@ impl Planner {
             say!(
                 "what left pipe {name} last is not recorded yet, and is taken for its successor's"
             );
+        }
+        if !self.forget_there(number, pipe) {
+            say!("pipe {name} stays, stopped: `pipe remove {name}` tries again");
+            return false;
         }
         let id = self.ids.get(number).copied().unwrap_or(0);
         self.end_across(number, id);
@@ -467,6 +459,8 @@ impl Planner {
                 say!("pipe {name} is not started: {said}");
             }
             Stopped::Missing(missing) => self.explain_missing(name, &missing),
+            Stopped::Stages(missing) => self.explain_stages(name, &missing),
+            Stopped::Common(bytes) => explain_common(name, bytes),
             Stopped::Pipes => {
                 say!("pipe {name} is not started: there are {PIPES} pipes, remove one")
             }
@@ -478,25 +472,31 @@ impl Planner {
                 "pipe {name} is not started: stage {} reads or writes a controller, and none answered when the partition began",
                 stage + 1
             ),
-            Stopped::Core(bulkhead_slite::Refused::Admission(admission::Refused::Misfit(
-                misfit,
-            ))) => say!(
-                "pipe {name} is not started: with what deciding takes, {} would lack {} of its budget{}: remove a pipe, or ask for a longer delay",
-                self.vcpu(misfit.vcpu),
-                Shown(nanoseconds(misfit.lacks)),
-                match seats::admit(
-                    &self.timing,
-                    &seats::budgets(change.old.map(|(number, _)| number))
-                ) {
-                    Ok(()) => "",
-                    Err(_) => ", and something would without it",
-                }
-            ),
-            Stopped::Core(_) => say!(
+            Stopped::Core(
+                core,
+                bulkhead_slite::Refused::Admission(admission::Refused::Misfit(misfit)),
+            ) => self.explain_misfit(change, core, misfit),
+            Stopped::Core(..) => say!(
                 "pipe {name} is not started: there is no room to count its VCPUs and decisions"
             ),
         }
         self.goes_on(change);
+    }
+
+    /// Says whose budget a core would lack.
+    fn explain_misfit(&self, change: &Change<'_>, core: u32, misfit: Misfit) {
+        let old = change.old.map(|(number, _)| number);
+        let lacks = match seats::admit_on(&self.timing, &seats::budgets(old), core) {
+            Ok(()) => "",
+            Err(_) => ", and something would without it",
+        };
+        say!(
+            "pipe {} is not started: with what deciding takes, {} would lack {} of its budget on {}{lacks}: remove a pipe, or ask for a longer delay",
+            change.typed.name,
+            self.vcpu(misfit.vcpu),
+            Shown(nanoseconds(misfit.lacks)),
+            self.core(core),
+        );
     }
 
     fn goes_on(&self, change: &Change<'_>) {

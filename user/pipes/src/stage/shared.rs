@@ -73,8 +73,8 @@ impl Shared {
     pub(crate) fn become_stage(&self, stage: Stage) {
         let _kept = self.stage.with(&CORE.threads, |place| *place = Some(stage));
         self.arrived.store(0, Relaxed);
-        // What another core counts begins there.
-        if stage.is_here() && !common::is_here(&stage) {
+        // On whichever core it will be, it does not run yet, and is not told of it: nobody else writes these.
+        if !common::is_first() {
             return;
         }
         for count in [
@@ -268,7 +268,7 @@ pub(crate) fn begin_at(pipe: usize, entry: &Entry, at: u64) -> u64 {
     first
 }
 
-fn wake(entry: &Entry) {
+pub(super) fn wake(entry: &Entry) {
     for (number, _) in entry.here() {
         let thread = shared(number).thread.load(Relaxed);
         if thread != 0 {

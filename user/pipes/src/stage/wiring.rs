@@ -5,7 +5,7 @@ use super::{AWAITED, Computed, Fed, Kept, Peer, Plan, Sink, Source};
 use crate::crossing;
 use crate::device::To;
 use crate::table::{self, Entry, PIPES};
-use crate::through::Across;
+use crate::through::{self, Across, Places};
 use crate::{Failure, memory, share, together};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
@@ -17,6 +17,7 @@ use bulkhead_guest::Link;
 use bulkhead_stages::functions::{self, Function, Functions};
 use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::message::HEADS;
+use bulkhead_stages::order::Edge;
 use bulkhead_stages::pace::MESSAGES;
 use bulkhead_stages::work::ENDS;
 
@@ -97,8 +98,14 @@ impl Common {
         })
     }
 
-    /// Plans of the stages of a pipe that run here, in places that are empty: they are too large to be moved about.
-    fn plans(&self, pipe: usize, entry: &Entry, plans: &mut Plans) -> Result<(), Failure> {
+    /// Plans of the stages of a pipe that run here, in places that are empty: they are too large to be moved about. Where a buffer is not this
+    /// component's own, `edges` say so.
+    fn plans<I: Iterator<Item = Edge>>(
+        &self,
+        (pipe, entry): (usize, &Entry),
+        edges: impl Fn() -> I,
+        plans: &mut Plans,
+    ) -> Result<(), Failure> {
         let mut heads = 0;
         let own_heads = entry
             .stages()
@@ -114,7 +121,17 @@ impl Common {
             heads += usize::from(stage.from == 0);
         }
         let take = |bytes| memory::take(pipe, bytes);
-        let connected = connect(&entry.pipe, plans, take);
+        let connected = connect(&entry.pipe, plans, |ends, bytes| {
+            let mut edges = edges();
+            let edge =
+                edges.find(|edge| edge.through == 0 && ends == [edge.from.into(), edge.to.into()]);
+            edge.map_or_else(
+                || take(bytes),
+                |edge| together::region(edge.first_line(), bytes),
+            )
+        });
+        let over = edges().try_for_each(|edge| over_cores(entry, plans, edge));
+        let connected = connected.and(over);
         let gathered = plans.iter_mut().flatten();
         let gathered = gathered.filter(|plan| plan.gatherer() != NONE);
         let all =
@@ -134,12 +151,51 @@ pub(crate) fn connected(
     entry: &Entry,
     across: impl Iterator<Item = Across>,
 ) -> Result<(), Failure> {
+    connected_over(common, (pipe, entry), across, &[])
+}
+
+/// The same of a pipe with stages on other cores, whose edges have their buffers, too. It is another one from then on: those take it up next.
+pub(crate) fn connected_over(
+    common: &Common,
+    (pipe, entry): (usize, &Entry),
+    across: impl Iterator<Item = Across>,
+    edges: &[Edge],
+) -> Result<(), Failure> {
     let mut plans: Plans = [const { None }; STAGES];
-    common.plans(pipe, entry, &mut plans)?;
+    common.plans((pipe, entry), || edges.iter().copied(), &mut plans)?;
     join_all(&mut plans, entry, across)?;
     shared::renew(pipe);
     leave(&mut plans);
     Ok(())
+}
+
+/// Leaves the plans of what is on this core of a pipe that was typed on another one.
+pub(crate) fn take_up<I: Iterator<Item = Edge>>(
+    common: &Common,
+    (pipe, entry): (usize, &Entry),
+    places: &Places,
+    edges: impl Fn() -> I,
+) -> Result<(), Failure> {
+    let mut plans: Plans = [const { None }; STAGES];
+    common.plans((pipe, entry), &edges, &mut plans)?;
+    let across = edges().filter_map(|edge| through::across(places, edge));
+    join_all(&mut plans, entry, across)?;
+    leave(&mut plans);
+    shared::wake(entry);
+    Ok(())
+}
+
+/// The end of an edge that is here, where the other one is on another core.
+fn over_cores(entry: &Entry, plans: &mut Plans, edge: Edge) -> Option<()> {
+    let ends = [edge.from, edge.to].map(usize::from);
+    let [from, to] = ends.map(|place| plans.get(place).is_some_and(Option::is_some));
+    if from == to || edge.through != 0 {
+        return Some(());
+    }
+    let (_, reader) = entry.stages().nth(ends[1])?;
+    let kind = Kind::before(&entry.pipe, &reader);
+    let region = together::region(edge.first_line(), kind.bytes()?)?;
+    attach(plans, ends.into(), kind, region)
 }
 
 /// Gives the ends of edges to other partitions to their stages.
@@ -201,7 +257,7 @@ pub(crate) fn build(common: &Common, own: &Own, timing: &Timing) -> Result<(), F
         let heads = heads.map(|(place, _)| place);
         let entry = Entry::new(*described, numbers, heads, pipe as u32 + 1);
         table::set(pipe, Some(entry));
-        common.plans(pipe, &entry, &mut plans)?;
+        common.plans((pipe, &entry), core::iter::empty, &mut plans)?;
         cross(own, (pipe, first), &entry, timing, &mut plans)?;
         leave(&mut plans);
         first += described.stages as usize;
@@ -232,7 +288,7 @@ fn sink(stage: &Stage, last: bool) -> Sink {
 fn connect(
     pipe: &Pipe,
     plans: &mut Plans,
-    take: impl Fn(usize) -> Option<Region<'static>>,
+    take: impl Fn([usize; 2], usize) -> Option<Region<'static>>,
 ) -> Option<()> {
     for from in 0..STAGES {
         for to in from + 1..STAGES {
@@ -248,7 +304,7 @@ fn connect(
             }
             let reader = plans[to].as_ref()?;
             let (kind, fed) = (Kind::before(pipe, &reader.stage), reader.number);
-            let (input, output) = link::make(kind, &take)?;
+            let (input, output) = link::make(kind, |bytes| take([from, to], bytes))?;
             free(&mut plans[to].as_mut()?.inputs, input)?;
             let output = (output, Fed::Stage(fed));
             free(&mut plans[from].as_mut()?.outputs, output)?;

@@ -9,7 +9,7 @@ use bulkhead_abi::kernel::MAX_COMPONENTS;
 
 crate::rules::rule! {
     Error, "pipe-component",
-    "where stages are on several cores of an rtos partition, there is room for a component on each, and what it needs is there",
+    "where stages are on several cores of an rtos partition, or can be typed there, there is room for a component on each, and what it needs is there",
     "The tool adds to each further core the program that schedules the first. It needs what that one needs, of components that serve every core; \
      all of them share a piece of memory, with the buffers between cores.",
     check
@@ -39,7 +39,7 @@ fn here(partition: &PartitionDraft, together: &Together, message: String) -> Dia
     });
     let span = other.map_or(&partition.name.span, |one| &one.name.span);
     RULE.at(span, message)
-        .here("its stages are on another core than the first")
+        .here("its stages are, or may be typed, on another core than the first")
 }
 
 /// What an added component needs and would not have on its core.

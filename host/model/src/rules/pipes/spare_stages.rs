@@ -19,7 +19,7 @@ crate::rules::rule! {
     "an rtos partition with pipe functions has room for the stages that may be typed, and for their buffers",
     "What runs the stages of a partition has threads for 24 of them and 64 KiB for the buffers between them, those of described pipes \
      included; who solves what is typed knows at most 16 cores, 64 functions (twice those whose names are unique), 64 VCPUs of the system, and \
-     of each core on which flows can be typed, at most 4, 22 tasks and 8 doorbells.",
+     of each core on which flows can be typed, those with functions, at most 4 in the system, 22 tasks and 8 doorbells.",
     check
 }
 
@@ -80,7 +80,7 @@ fn crowded(Offered { pipes, .. }: &Offered, run: &[Pipe]) -> Option<String> {
                 MAX_DOORBELLS,
             ),
             (
-                "partitions with `spare_stages`",
+                "cores on which flows can be typed",
                 all.decisions.len(),
                 MAX_COUNTED,
             ),

@@ -1,0 +1,237 @@
+//! What the first core's component tells those of other cores: of a pipe that is typed, or is to be forgotten
+//!
+//! Words that all of them share ([`crate::together`]). One pipe at a time: they are written while nobody reads them, are counted then
+//! ([`TOLD`](crate::together::TOLD)), and stay as they are until every other core has said that it is done ([`DONE`](crate::together::DONE)).
+//! So who reads them takes as long as it likes, and has no copy.
+
+use crate::together::{BUFFERS, ORDER};
+use crate::work::ENDS;
+use bulkhead_abi::pipe::{Pipe, Stage};
+use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// Edges between stages of a pipe, at most.
+pub const EDGES: usize = MAX_STAGES * ENDS;
+
+const PIPE_WORDS: usize = size_of::<Pipe>() / 8;
+const STAGE_WORDS: usize = 1 + size_of::<Stage>() / 8;
+/// The numbers of all, then the pipe, its stages, its edges.
+const PIPE: usize = 1;
+const STAGES: usize = PIPE + PIPE_WORDS;
+const OF_EDGES: usize = STAGES + MAX_STAGES * STAGE_WORDS;
+/// Words of all that is told.
+pub(crate) const WORDS: usize = OF_EDGES + EDGES;
+
+const _: () = assert!(size_of::<Pipe>().is_multiple_of(8) && size_of::<Stage>().is_multiple_of(8));
+
+/// An edge of which one end at least is on another core than the first, with where its buffer lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Edge {
+    /// Place of the stage that writes.
+    pub from: u8,
+    /// Place of the one that reads.
+    pub to: u8,
+    /// Cache line behind those of the words; to another partition: the number of the buffer in the channel.
+    pub line: u16,
+    /// Number of the partition that has the other end, counted from 1; 0: both are here.
+    pub through: u8,
+}
+
+/// What is told of a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Its number.
+    pub pipe: usize,
+    /// Its stages, those of other partitions among them; none: it is to be forgotten.
+    pub stages: usize,
+    edges: usize,
+}
+
+/// Writes that a pipe of that number is to run: its stages with their numbers, its edges.
+pub fn run(
+    number: usize,
+    pipe: &Pipe,
+    stages: impl Iterator<Item = (usize, Stage)>,
+    edges: &[Edge],
+    mut put: impl FnMut(usize, u64),
+) {
+    let mut order = Order {
+        pipe: number,
+        stages: 0,
+        edges: 0,
+    };
+    words(pipe, PIPE, &mut put);
+    for (number, stage) in stages.take(MAX_STAGES) {
+        let at = STAGES + order.stages * STAGE_WORDS;
+        put(ORDER + at, number as u64);
+        words(&stage, at + 1, &mut put);
+        order.stages += 1;
+    }
+    for edge in edges.iter().take(EDGES) {
+        let [low, high] = edge.line.to_le_bytes();
+        let bytes = [edge.from, edge.to, low, high, edge.through, 0, 0, 0];
+        put(ORDER + OF_EDGES + order.edges, u64::from_le_bytes(bytes));
+        order.edges += 1;
+    }
+    put(ORDER, order.word());
+}
+
+/// Writes that the pipe of that number is to be forgotten.
+pub fn forget(number: usize, mut put: impl FnMut(usize, u64)) {
+    let order = Order {
+        pipe: number,
+        stages: 0,
+        edges: 0,
+    };
+    put(ORDER, order.word());
+}
+
+impl Order {
+    /// What stands there.
+    #[must_use]
+    pub fn read(word: impl Fn(usize) -> u64) -> Self {
+        let [pipe, stages, edges, ..] = word(ORDER).to_le_bytes().map(usize::from);
+        Self {
+            pipe: pipe % MAX_PIPES,
+            stages: stages.min(MAX_STAGES),
+            edges: edges.min(EDGES),
+        }
+    }
+
+    const fn word(self) -> u64 {
+        (self.pipe | self.stages << 8 | self.edges << 16) as u64
+    }
+
+    /// Its pipe.
+    #[must_use]
+    pub fn pipe(&self, word: impl Fn(usize) -> u64) -> Pipe {
+        of_words(PIPE, word)
+    }
+
+    /// The stage at a place, with its number among all.
+    #[must_use]
+    pub fn stage(&self, place: usize, word: impl Fn(usize) -> u64) -> (usize, Stage) {
+        let at = STAGES + place % MAX_STAGES * STAGE_WORDS;
+        let number = word(ORDER + at) as usize % MAX_STAGES;
+        (number, of_words(at + 1, word))
+    }
+
+    /// Its edges.
+    pub fn edges(&self, word: impl Fn(usize) -> u64) -> impl Iterator<Item = Edge> {
+        (0..self.edges).map(move |index| {
+            let [from, to, low, high, through, ..] = word(ORDER + OF_EDGES + index).to_le_bytes();
+            Edge {
+                from,
+                to,
+                line: u16::from_le_bytes([low, high]),
+                through,
+            }
+        })
+    }
+}
+
+impl Edge {
+    /// The first line of its buffer in the memory that is shared.
+    #[must_use]
+    pub const fn first_line(&self) -> usize {
+        BUFFERS + self.line as usize
+    }
+}
+
+/// Puts a value there, word by word.
+fn words<T: IntoBytes + Immutable>(value: &T, at: usize, put: &mut impl FnMut(usize, u64)) {
+    for (index, word) in value.as_bytes().chunks_exact(8).enumerate() {
+        let word = word.try_into().map_or(0, u64::from_le_bytes);
+        put(ORDER + at + index, word);
+    }
+}
+
+/// The value that stands there.
+fn of_words<T: FromBytes + IntoBytes>(at: usize, word: impl Fn(usize) -> u64) -> T {
+    let mut value = T::new_zeroed();
+    for (index, place) in value.as_mut_bytes().chunks_exact_mut(8).enumerate() {
+        place.copy_from_slice(&word(ORDER + at + index).to_le_bytes());
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::together;
+    use bulkhead_abi::name_field;
+    use std::cell::RefCell;
+
+    fn stage(number: usize) -> (usize, Stage) {
+        let stage = Stage {
+            function: name_field("filter"),
+            core: number as u32 % 3,
+            from: number as u32,
+            to: number as u32 + 1,
+            identifiers: [number as u16, 7],
+            period_ns: u64::MAX - number as u64,
+            ..Stage::default()
+        };
+        (MAX_STAGES - 1 - number, stage)
+    }
+
+    #[test]
+    fn what_is_told_is_what_is_read() {
+        let memory = RefCell::new(vec![u64::MAX; together::WORDS]);
+        let put = |at: usize, value| memory.borrow_mut()[at] = value;
+        let word = |at: usize| memory.borrow()[at];
+        let pipe = Pipe {
+            name: name_field("a-name-of-sixtee"),
+            stages: MAX_STAGES as u32,
+            fifo: 1,
+            interval_ns: 3,
+            bound_ns: u64::MAX,
+            max_age_ns: 5,
+        };
+        let edge = |index: usize| Edge {
+            from: index as u8 % 24,
+            to: 23,
+            line: u16::MAX - index as u16,
+            through: index as u8 % 5,
+        };
+        for count in [1, 7, MAX_STAGES] {
+            let edges: Vec<_> = (0..EDGES.min(4 * count)).map(edge).collect();
+            run(15, &pipe, (0..count).map(stage), &edges, put);
+            let order = Order::read(word);
+            assert_eq!((order.pipe, order.stages), (15, count));
+            assert_eq!(order.pipe(word).as_bytes(), pipe.as_bytes());
+            for place in 0..count {
+                let (number, told) = order.stage(place, word);
+                let (expected, stage) = stage(place);
+                assert_eq!(number, expected);
+                assert_eq!(told.as_bytes(), stage.as_bytes());
+            }
+            assert_eq!(order.edges(word).collect::<Vec<_>>(), edges);
+        }
+        forget(3, put);
+        let order = Order::read(word);
+        assert_eq!((order.pipe, order.stages), (3, 0));
+        assert_eq!(order.edges(word).count(), 0);
+    }
+
+    /// More than there can be is not written beside its place.
+    #[test]
+    fn nothing_else_is_written() {
+        let memory = RefCell::new(vec![0; together::WORDS]);
+        let put = |at: usize, value| memory.borrow_mut()[at] = value;
+        let edges = [Edge {
+            from: 1,
+            to: 2,
+            line: 3,
+            through: 4,
+        }; EDGES + 5];
+        let pipe = Pipe::default();
+        run(1, &pipe, (0..MAX_STAGES + 3).map(|_| stage(5)), &edges, put);
+        let mut all = memory.borrow().clone();
+        all.drain(ORDER..ORDER + WORDS);
+        assert!(all.iter().all(|word| *word == 0));
+        let odd = Order::read(|_| u64::MAX);
+        assert!(odd.pipe < MAX_PIPES && odd.stages <= MAX_STAGES);
+        assert_eq!(odd.edges(|_| 0).count(), EDGES);
+    }
+}
