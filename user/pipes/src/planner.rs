@@ -341,6 +341,8 @@ extern "C" fn plan(_: u64) -> ! {
         while !BUSY.load(Acquire) {
             if ANEW.swap(false, Relaxed) {
                 planner.ask_again();
+                // A line that was left meanwhile woke it from its waits there, and does not again.
+                continue;
             }
             planner.serve();
             // Who asks for stages leaves a request in memory, and rings for nobody.
