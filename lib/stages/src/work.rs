@@ -20,7 +20,7 @@ pub struct Work {
     entered: u64,
     /// Inputs on which the end of the task came, by bit.
     ended: u64,
-    /// The earliest tick at which one of these ends was put in.
+    /// The latest tick at which one of these ends was put in.
     ended_at: u64,
     /// What becomes of it without messages from another partition.
     across: Option<Across>,
@@ -92,7 +92,7 @@ impl Work {
             head,
             entered: 0,
             ended: 0,
-            ended_at: u64::MAX,
+            ended_at: 0,
             across: None,
             empty: None,
         }
@@ -223,16 +223,19 @@ impl Work {
         inputs.all(|(number, _)| self.ended >> number & 1 != 0)
     }
 
-    /// When first stages put in the end that came, or now where none did. Whoever writes a tick that is still to come has it put in now.
+    /// When the last of the first stages put in the end that came, or now where none did. Whoever writes a tick that is still to come has it put in now.
     #[must_use]
     pub fn ended_at(&self, now: u64) -> u64 {
-        self.ended_at.min(now)
+        match self.ended {
+            0 => now,
+            _ => self.ended_at.min(now),
+        }
     }
 
     /// A new task begins at a tick: what waits over there was sent to a former one, or to who was not there yet. At most so many
     /// messages are taken out of each input: a writer that never stops is not waited for.
     pub fn begin_anew(&mut self, now: u64, most: u32) {
-        (self.ended, self.ended_at) = (0, u64::MAX);
+        (self.ended, self.ended_at) = (0, 0);
         let Some(across) = &mut self.across else {
             return;
         };
@@ -250,7 +253,7 @@ impl Work {
 
     /// The end of a task went on, and the next task is begun by whoever begins the pipe: what waits over there came behind the end, and is its.
     pub fn go_on(&mut self, now: u64) {
-        (self.ended, self.ended_at) = (0, u64::MAX);
+        (self.ended, self.ended_at) = (0, 0);
         if let Some(across) = &mut self.across {
             across
                 .came
@@ -329,7 +332,10 @@ impl Work {
         for (number, place) in inputs.iter_mut().enumerate() {
             if let Some(end) = place.take_if(|read| read.is_end()) {
                 self.ended |= 1 << number;
-                self.ended_at = self.ended_at.min(end.ended_at());
+                self.ended_at = self.ended_at.max(end.ended_at());
+            } else if place.is_some() {
+                // Its task goes on: who was to end it was told to begin again before all did.
+                self.ended &= !(1 << number);
             }
         }
         if let Some((_, at)) = source {

@@ -9,12 +9,14 @@
 //! What carries messages on without knowing them takes them as bytes ([`BytesReader`], [`BytesWriter`]), also between programs
 //! of one Linux ([`Channel::over_file`]).
 //!
-//! A CAN controller that the partition owns is a [`Can`]; a thread gets time of its own by [`reserve`].
+//! A CAN controller that the partition owns is a [`Can`]; who waits for its frames is woken for something else by a [`Bell`]; a thread gets
+//! time of its own by [`reserve`].
 //!
 //! No call here enters the monitor but [`Partition::announce`], [`Channel::ring`], opening or dropping
 //! a channel that is mapped on demand, and [`Partition::control`].
 
 mod attributes;
+mod bell;
 mod bytes;
 mod can;
 mod channel;
@@ -32,6 +34,7 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
+pub use bell::Bell;
 pub use bulkhead_abi::can::Frame;
 pub use bulkhead_abi::status::LinkState;
 pub use bytes::{BytesReader, BytesWriter};

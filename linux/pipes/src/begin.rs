@@ -1,13 +1,13 @@
 //! Stages as threads: each has its reservation before any of its pipe begins
 
 use crate::budget::Halt;
-use crate::device::Watched;
+use crate::device::{Reader, Watched};
 use crate::plan::{Pipe, Place, Stage};
 use crate::stage::{Ready, Shared};
 use crate::start::{AtDevice, Count, StartError};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
-use bulkhead_linux::{Error, Trace, keep_to_core, reserve, ticks};
+use bulkhead_linux::{Bell, Error, Trace, keep_to_core, reserve, ticks};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -30,21 +30,24 @@ pub(crate) struct Running {
     /// Messages that may wait before it.
     places: u32,
     thread: JoinHandle<()>,
+    /// Wakes it where it waits for a device.
+    bell: Option<Arc<Bell>>,
     watched: Vec<Watched>,
     /// Of its fallbacks, its overruns and the times without a device, those that were recorded, and the slowest frame.
     recorded: [AtomicU64; 4],
 }
 
 impl Running {
-    /// Has it begin, if its pipe was stopped.
+    /// Has it find that its pipe was stopped, or started.
     pub(crate) fn wake(&self) {
         self.thread.thread().unpark();
+        self.bell.iter().for_each(|bell| bell.ring());
     }
 
     /// Has its thread end.
     pub(crate) fn retire(&self) {
         self.halt.retire();
-        self.thread.thread().unpark();
+        self.wake();
     }
 
     /// Whether its thread has ended.
@@ -177,6 +180,7 @@ impl Reserved {
         let (period_ns, places) = (ready.stage.period_ns, ready.stage.places);
         let (word, awaited) = channel();
         let watched = std::mem::take(&mut ready.ends.watched);
+        let bell = ready.ends.reader.as_ref().map(Reader::bell);
         let body = move || {
             let stage = &ready.stage;
             let placed = match stage.place {
@@ -207,6 +211,7 @@ impl Reserved {
             shared,
             halt,
             thread,
+            bell,
             watched,
             recorded: Default::default(),
         });

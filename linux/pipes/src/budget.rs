@@ -64,6 +64,11 @@ impl Halt {
         self.0.retired.store(true, Relaxed);
     }
 
+    /// Whether first stages here wait for what comes.
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.is_halted() && !self.is_stopped() && !self.is_retired()
+    }
+
     pub(crate) fn is_retired(&self) -> bool {
         self.0.retired.load(Relaxed)
     }

@@ -5,13 +5,14 @@
 
 use crate::plan::{End, Place, Source, Stage};
 use bulkhead_abi::can::{BITS_PER_S, Frame};
-use bulkhead_linux::{Can, CanReader, Error, can_at, can_is_on_bus, can_serve_on, ticks};
+use bulkhead_linux::{Bell, Can, CanReader, Error, can_at, can_is_on_bus, can_serve_on, ticks};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a first stage waits for a frame at once.
+/// How long a first stage waits for a frame at once: nobody rings when its pipe stops itself.
 const PATIENCE_MS: u16 = 1000;
 
 /// What others see of a stage's controllers.
@@ -107,6 +108,7 @@ fn open(end: &End, core: Place, usual: Option<&str>) -> Result<Can, Error> {
 /// Frames that come to a first stage.
 pub(crate) struct Reader {
     can: CanReader,
+    bell: Arc<Bell>,
 }
 
 impl Reader {
@@ -115,8 +117,13 @@ impl Reader {
         if let Some(identifier) = end.identifier {
             can.hear(Some(identifier))?;
         }
-        let can = CanReader::new(can)?;
-        Ok(Self { can })
+        let (can, bell) = (CanReader::new(can)?, Arc::new(Bell::new()?));
+        Ok(Self { can, bell })
+    }
+
+    /// Wakes who waits for a frame.
+    pub(crate) fn bell(&self) -> Arc<Bell> {
+        Arc::clone(&self.bell)
     }
 
     /// What waits, and when it came. From an interface that is down nothing comes.
@@ -127,12 +134,12 @@ impl Reader {
         taken.map(|one| (one.frame.words(), one.at))
     }
 
-    /// The same, waited for.
+    /// The same, waited for until somebody rings.
     pub(crate) fn wait(&mut self, seen: &Seen) -> Option<([u64; 2], u64)> {
         if let Some(taken) = self.take(seen) {
             return Some(taken);
         }
-        self.can.wait(PATIENCE_MS);
+        self.can.wait(&self.bell, PATIENCE_MS);
         let taken = self.take(seen)?;
         let took = ticks().saturating_sub(taken.1);
         seen.slowest.fetch_max(took, Relaxed);

@@ -94,19 +94,16 @@ impl Ready {
     /// Until its pipe has stopped itself, and nobody starts it again before the partition, or is retired.
     pub(crate) fn run(mut self) {
         let mut pace = Pace::new(ticks_of(self.stage.period_ns), self.stage.messages);
-        while !self.others_are_up() {
+        while !self.others_are_up() && !self.halt.is_retired() {
             thread::sleep(Duration::from_nanos(self.stage.period_ns));
         }
-        let mut clock = ticks().max(self.halt.starts());
-        self.work.begin_anew(clock, self.stage.places);
-        // What a device brought before is nobody's.
-        while self.frame().is_some() {}
+        let mut clock = self.begin();
         loop {
             if self.is_first() && self.halt.is_stopped() {
-                match self.rest() {
-                    Some(start) => clock = start,
-                    None => return,
+                if !self.rest() {
+                    return;
                 }
+                clock = self.begin();
                 pace = Pace::new(ticks_of(self.stage.period_ns), self.stage.messages);
             }
             let (source, arrival) = self.wait(&mut clock, &pace);
@@ -144,20 +141,47 @@ impl Ready {
         }
     }
 
-    /// Whether it makes messages by itself.
+    /// Whether messages enter the pipe here: it ends them by itself.
     fn is_first(&self) -> bool {
-        matches!(self.stage.source, Source::Timer(_))
+        self.stage.source != Source::Stages
     }
 
-    /// Passes the end of the task on, and waits until the pipe is started again: when. Nothing where it is not any more.
-    fn rest(&mut self) -> Option<u64> {
+    /// A task begins here, when it is to. What a device or the bridge brought before is nobody's: most of it is taken out while there is time, and does
+    /// not take it from what comes then.
+    fn begin(&mut self) -> u64 {
+        let start = ticks().max(self.halt.starts());
+        if self.is_first() {
+            self.drain();
+            self.await_tick(start);
+        }
+        self.work.begin_anew(start, self.stage.places);
+        self.drain();
+        start
+    }
+
+    fn drain(&mut self) {
+        while self.frame().is_some() {}
+    }
+
+    /// Until a tick, or the pipe is not to begin then any more.
+    fn await_tick(&self, tick: u64) {
+        while let early @ 1.. = tick.saturating_sub(ticks()) {
+            if self.halt.is_stopped() || self.halt.is_retired() {
+                return;
+            }
+            thread::park_timeout(duration_of(early));
+        }
+    }
+
+    /// Passes the end of the task on, and waits until the pipe is started again; whether it was, and is not to end.
+    fn rest(&mut self) -> bool {
         let at = ticks();
         self.pass_end(at);
         self.shared.ended.store(at, Release);
         while self.halt.is_stopped() && !self.halt.is_retired() {
             thread::park();
         }
-        (!self.halt.is_retired()).then(|| ticks().max(self.halt.starts()))
+        !self.halt.is_retired()
     }
 
     /// What the next job works on, if there is any.
@@ -216,12 +240,12 @@ impl Ready {
         reader.take(&self.shared.seen)
     }
 
-    /// What a device brings next, and when it came; nothing once the pipe has stopped itself.
+    /// What a device brings next, and when it came; nothing once the pipe was stopped, or has stopped itself.
     fn wait_for_frame(&mut self) -> Option<([u64; 2], u64)> {
         let reader = self.ends.reader.as_mut()?;
         loop {
             match reader.wait(&self.shared.seen) {
-                None if !self.halt.is_halted() => {}
+                None if self.halt.goes_on() => {}
                 taken => return taken,
             }
         }
@@ -358,9 +382,13 @@ pub(crate) fn ticks_of(ns: u64) -> u64 {
 
 fn sleep_until(tick: u64) {
     while let early @ 1.. = tick.saturating_sub(ticks()) {
-        let ns = u128::from(early) * 1_000_000_000 / u128::from(frequency_hz());
-        thread::sleep(Duration::from_nanos(ns as u64));
+        thread::sleep(duration_of(early));
     }
+}
+
+fn duration_of(ticks: u64) -> Duration {
+    let ns = u128::from(ticks) * 1_000_000_000 / u128::from(frequency_hz());
+    Duration::from_nanos(ns as u64)
 }
 
 /// As a job of an rtos partition does (`bulkhead_component::load`): the same instructions.

@@ -76,7 +76,13 @@ impl Shell {
             }
         }
         self.follow_script(timing);
+        if let (stopped @ 1.., since) = planner::stopping() {
+            (self.ending, self.since) = (self.ending | stopped, since);
+        }
         for (number, pipe) in table::all() {
+            if !stage::is_stopped(number) {
+                self.ending &= !(1 << number);
+            }
             if self.ending >> number & 1 != 0 && stage::rests(&pipe) {
                 self.ending &= !(1 << number);
                 let took = clock::micros(clock::now() - self.since);

@@ -60,8 +60,11 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 static ANEW: AtomicBool = AtomicBool::new(false);
 /// The pipe that is being changed, counted from 1; 0: none.
 static CHANGED: AtomicU64 = AtomicU64::new(0);
-/// Pipes that are started and stopped here and begin in another partition, by bit.
+/// Pipes that are started and stopped here and begin in another partition, or there as well, by bit.
 static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
+/// Those of them that were stopped and of which nobody looks yet whether they rest, and since when.
+static STOPPING: AtomicU64 = AtomicU64::new(0);
+static STOPPED_SINCE: AtomicU64 = AtomicU64::new(0);
 static THREAD: AtomicU64 = AtomicU64::new(0);
 /// What it knows.
 static KNOWN: Mutex<Option<Means>> = Mutex::new(None);
@@ -164,6 +167,12 @@ pub(crate) fn changes(pipe: usize) -> bool {
 /// Whether it is the planner that starts and stops a pipe, since another partition has its first stages.
 pub(crate) fn begins_elsewhere(pipe: usize) -> bool {
     ELSEWHERE.load(Relaxed) >> pipe & 1 != 0
+}
+
+/// Pipes that it stopped, by bit, and since when: from now on who asks looks after them.
+pub(crate) fn stopping() -> (u64, u64) {
+    let pipes = STOPPING.swap(0, Acquire);
+    (pipes, STOPPED_SINCE.load(Relaxed))
 }
 
 /// Whether something is promised that was not announced yet.
@@ -346,6 +355,8 @@ extern "C" fn plan(_: u64) -> ! {
         while !BUSY.load(Acquire) {
             if ANEW.swap(false, Relaxed) {
                 planner.ask_again();
+                // A line that was left meanwhile woke it from its waits there, and does not again.
+                continue;
             }
             planner.serve();
             // Who asks for stages leaves a request in memory, and rings for nobody.

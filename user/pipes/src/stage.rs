@@ -234,11 +234,12 @@ impl Running {
             self.shared.ended.store(at, Relaxed);
         }
         if !is_stopped(self.plan.pipe) {
-            // It is stopped and started elsewhere.
+            // It is stopped and started elsewhere, or was started again before it could pass the end on.
             self.work.go_on(clock::now());
             self.stale = false;
-            // What a first one did not make while it waited to pass the end on is not made up for.
-            if let Source::Timer(_) = self.plan.source {
+            if !matches!(self.plan.source, Source::Stages) {
+                // Who reads it begins then. What it did not make meanwhile is not made up for.
+                self.await_start();
                 self.next = self.next.max(clock::now());
             }
             return true;

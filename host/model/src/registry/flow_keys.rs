@@ -151,8 +151,8 @@ pub(super) const KEYS: &[Key] = &[
         meaning: "Of an rtos partition with `spare_stages`: the other partitions in which flows that are typed here may have stages, \
                   Linux ones and, on their first cores, rtos ones that have `spare_stages`, too, where they may also begin, at a timer, and end. Each is named by one partition at \
                   most, with which it has a channel for requests and for twice as many buffers as there are spare stages, of 32 messages each. In \
-                  an rtos partition that is named no flow is typed. Described pipes that begin here and have stages in these alone can be removed and \
-                  replaced here.",
+                  an rtos partition that is named no flow is typed. Described pipes that have stages in these alone can be stopped, removed and \
+                  replaced here, wherever they begin.",
         example: "typed_through = [\"linux\"]",
     },
     Key {

@@ -4,10 +4,9 @@
 //! machine's counter when the frame is read, so only what passed between counts, and a clock that was set long ago does no harm.
 
 use super::{Can, FRAME_BYTES, decode};
-use crate::{Error, clock};
+use crate::{Bell, Error, clock};
 use bulkhead_abi::can::Frame;
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::sockopt::{ReceiveTimestampns, RxqOvfl};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
 use nix::sys::time::TimeSpec;
@@ -71,11 +70,9 @@ impl CanReader {
         }
     }
 
-    /// Waits for a frame, or until the interface goes down, for so many milliseconds at most.
-    pub fn wait(&self, milliseconds: u16) {
-        let mut ready = [PollFd::new(self.can.socket.as_fd(), PollFlags::POLLIN)];
-        // Whatever it answers: who takes next finds out.
-        let _ = poll(&mut ready, PollTimeout::from(milliseconds));
+    /// Waits for a frame, or until the interface goes down or somebody rings, for so many milliseconds at most.
+    pub fn wait(&self, bell: &Bell, milliseconds: u16) {
+        bell.wait_beside(self.can.socket.as_fd(), milliseconds);
     }
 
     /// Frames so far that came while the socket was full.

@@ -63,6 +63,8 @@ impl Builder<'_> {
         let before = self.kept(&description.name);
         let device = |error| self.device(error);
         let channel = match before {
+            // Into what is read here the bridge writes still, and knows its place there: who begins takes out what waits.
+            Some(channel) if role == Role::Reader => channel,
             Some(channel) => {
                 channel.region().map_err(device)?.clear();
                 channel
@@ -82,11 +84,12 @@ mod tests {
     use crate::budget::Halt;
     use crate::leaving::NOTES;
     use crate::plan::{Plan, Source};
-    use crate::stage::Left;
+    use crate::stage::{Left, Shared};
     use bulkhead_linux::{BytesWriter, ticks};
     use bulkhead_stages::message::Message;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
+    use std::sync::atomic::Ordering::Acquire;
     use std::sync::mpsc::{Receiver, sync_channel};
     use std::thread::{self, JoinHandle};
     use std::time::{Duration, Instant};
@@ -101,13 +104,15 @@ mod tests {
         ring: bool,
         left: Receiver<Left>,
         halt: Halt,
+        second: Arc<Shared>,
         threads: Vec<JoinHandle<()>>,
         _kept: Kept,
     }
 
     impl Runs {
-        fn start(buffering: &str) -> Self {
-            let name = format!("bulkhead-beyond-{}-{buffering}", std::process::id());
+        fn start(name: &str) -> Self {
+            let buffering = name.split('-').next().unwrap_or(name);
+            let name = format!("bulkhead-beyond-{}-{name}", std::process::id());
             let folder = std::env::temp_dir().join(name);
             let text = format!(
                 "{buffering}/emit,60000000,2000000,0,1,1,4/emit,60000000,2000000,1,2,1,200"
@@ -136,6 +141,7 @@ mod tests {
                 ring: buffering == "each",
                 left,
                 halt,
+                second,
                 threads,
                 _kept: kept,
             }
@@ -161,12 +167,42 @@ mod tests {
             channel.bytes_writer().expect("as it is described")
         }
 
-        /// The next message that leaves and entered, or fell back.
+        fn put(&self, bridge: &mut BytesWriter, data: [u64; 2]) {
+            let message = Message {
+                put: ticks(),
+                data,
+                ..Message::default()
+            };
+            bridge.put(message.as_bytes()).expect("room");
+        }
+
+        /// Until the end of a task has come through, and nothing follows it.
+        fn stop(&self) {
+            self.halt.stop();
+            let end = Instant::now() + DEADLINE;
+            while self.second.ended.load(Acquire) == 0 {
+                assert!(Instant::now() < end, "an end");
+                thread::yield_now();
+            }
+            self.left.try_iter().for_each(drop);
+        }
+
+        fn begin(&self) {
+            self.halt.start(0);
+            self.threads[0].thread().unpark();
+        }
+
+        /// The next message that leaves.
+        fn any(&self) -> Left {
+            self.left.recv_timeout(DEADLINE).expect("a message")
+        }
+
+        /// The next one that entered, or fell back.
         fn next(&self, entered: bool) -> Left {
             let end = Instant::now() + DEADLINE;
             loop {
-                let patience = end.saturating_duration_since(Instant::now());
-                let left = self.left.recv_timeout(patience).expect("a message");
+                assert!(Instant::now() < end, "one in time");
+                let left = self.any();
                 if (left.message.entries[0].number != 0) == entered {
                     return left;
                 }
@@ -211,6 +247,25 @@ mod tests {
                 let silent = runs.next(false);
                 assert_eq!(silent.message.data, [0; 2], "neutral, {buffering}");
             }
+        }
+    }
+
+    /// What came while it was stopped is nobody's; that nothing comes is said once it runs.
+    #[test]
+    fn what_begins_at_the_bridge_is_stopped_and_started() {
+        for buffering in ["newest", "each"] {
+            let runs = Runs::start(&format!("{buffering}-stopped"));
+            let mut bridge = runs.bridge();
+            runs.next(false);
+            runs.put(&mut bridge, [1, 1]);
+            assert_eq!(runs.next(true).message.data, [1, 1]);
+            runs.stop();
+            runs.put(&mut bridge, [2, 2]);
+            assert!(runs.left.try_recv().is_err(), "{buffering}");
+            runs.begin();
+            assert_eq!(runs.any().message.data, [0; 2], "neutral, {buffering}");
+            runs.put(&mut bridge, [3, 3]);
+            assert_eq!(runs.next(true).message.data, [3, 3]);
         }
     }
 

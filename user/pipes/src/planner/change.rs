@@ -325,8 +325,7 @@ impl Planner {
 
     /// Has a pipe end in order, and forgets it; whether it did.
     pub(super) fn end(&mut self, number: usize, pipe: &Pipe) -> bool {
-        stage::stop(number, pipe);
-        if !self.stop_head(number, pipe) {
+        if !self.stop_all(number, pipe) {
             return false;
         }
         stage::retire(number, pipe);
@@ -336,9 +335,15 @@ impl Planner {
         };
         let name = pipe.name();
         let limit = end_limit(pipe);
-        if !until(limit, rest) && !self.end_anyhow(number, pipe, limit) {
-            say!("pipe {name} does not come to an end: it stays, stopped");
-            return false;
+        if !until(limit, rest) {
+            if !self.end_anyhow(number, pipe, limit) {
+                say!("pipe {name} does not come to an end: it stays, stopped");
+                return false;
+            }
+            // Nobody is to wait for that end.
+            if let Some(stop) = self.stops.get_mut(number) {
+                *stop = 0;
+            }
         }
         // What left it is recorded as its own.
         if !until(END_NS, || watch::is_drained(pipe)) {

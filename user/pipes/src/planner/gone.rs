@@ -4,7 +4,7 @@
 //! may need the room; where this one does, nothing is removed any more, and the others take their stages up again by
 //! themselves.
 
-use super::Planner;
+use super::{Planner, heads};
 use crate::say;
 use crate::table::Entry as Pipe;
 use crate::through::{self, Outcome};
@@ -33,8 +33,6 @@ impl Gone {
 pub(super) enum Stays<'p> {
     /// It is removed where flows are typed that have stages here.
     Asks(&'p str),
-    /// Its first stage of that function is in that partition, and another one is not: nobody has all of them end at once.
-    Begins(&'p str, &'p str),
     /// That partition runs stages of it, and is not asked for any from this one.
     Unnamed(&'p str, &'p str),
     /// Its stage of that function is on another core than the first of that partition.
@@ -47,10 +45,6 @@ impl fmt::Display for Stays<'_> {
             Self::Asks(who) => write!(
                 out,
                 "it crosses to {who}, which types the flows that have stages here: remove it there"
-            ),
-            Self::Begins(function, whose) => write!(
-                out,
-                "it begins with `{function}` in {whose} and with others elsewhere, and who ends a pipe has all its first stages"
             ),
             Self::Core(function, whose) => write!(
                 out,
@@ -94,11 +88,7 @@ impl Planner {
             return Some(Stays::Asks(self.who()));
         }
         let packed = self.known.packed();
-        let mut begins = pipe
-            .within()
-            .any(|(_, stage)| stage.from == 0)
-            .then_some(None);
-        for (function, is_first) in self.elsewhere(number, pipe) {
+        for (function, _) in self.elsewhere(number, pipe) {
             let function = packed.functions.get(function);
             let reached = function.filter(|one| self.known.through(one.core as usize).is_some());
             let whose = function.map_or("?", |one| self.partition(one.core));
@@ -106,10 +96,6 @@ impl Planner {
                 return Some(Stays::Unnamed(whose, self.partition(packed.head.core)));
             };
             let name = name_text(&function.function);
-            let through = self.known.through(function.core as usize);
-            if is_first && *begins.get_or_insert(through) != through {
-                return Some(Stays::Begins(name, whose));
-            }
             if !self.known.runs_stages(function.core as usize) {
                 return Some(Stays::Core(name, whose));
             }
@@ -159,7 +145,7 @@ impl Planner {
             return false;
         };
         let mut done = true;
-        for number in (0..MAX_THROUGH).filter(|number| others >> number & 1 != 0) {
+        for number in heads::each(others) {
             let outcome = self.others.forget(number, &name, ended);
             self.explain_forgotten(number, &name, &outcome);
             done &= matches!(outcome, Outcome::Done);

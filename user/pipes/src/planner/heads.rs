@@ -1,45 +1,51 @@
-//! Pipes that were typed here, or can be removed here, and begin in another partition: who has their first stages starts and stops them as it is told
+//! Pipes that were typed here, or can be removed here, and begin in other partitions, or there as well: who has first stages starts and stops them as it is told
 //!
-//! A pipe ends where it begins (`doc/design/0026`): its end comes from there, through all stages, like that of any other. It begins once the stages here
-//! wait for what comes: the first ones elsewhere are told a tick before which they do not. What is described is named, and begins there by itself.
+//! A pipe ends where it begins (`doc/design/0026`): its end comes from all first stages, through all others, and who is fed by several passes it on
+//! once it came from each. It begins at one tick, which those elsewhere are told before; the stages here wait for what comes by then. What is
+//! described is named, and begins there by itself.
 
-use super::change::{end_limit, until};
-use super::{ELSEWHERE, Planner, begins_elsewhere};
+use super::{ELSEWHERE, Planner, STOPPED_SINCE, STOPPING, begins_elsewhere};
 use crate::table::{self, Entry as Pipe};
 use crate::through::{By, Outcome};
 use crate::{say, stage};
+use bulkhead_abi::repository::MAX_THROUGH;
 use bulkhead_component::clock::{self, ticks};
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, Release};
 
-/// From what is told to the first release elsewhere, beside the longest period here: an answer comes before it, and the stages here look by then.
+/// From what is told to the first release, for each that is told, beside the longest period: answers come before it, and all stages wait for it by then.
 const AHEAD_NS: u64 = 100_000_000;
 
+/// Some of the other partitions, by their numbers: of those bits that are set.
+pub(super) fn each(bits: u8) -> impl Iterator<Item = usize> {
+    (0..MAX_THROUGH).filter(move |number| bits >> number & 1 != 0)
+}
+
 impl Planner {
-    /// Finds the described pipes that are stopped and started here, and begin in another partition that is asked.
+    /// Finds the described pipes that are stopped and started here, and begin in other partitions that are asked, too.
     pub(super) fn find_heads(&self) {
         for (number, pipe) in table::all() {
-            if self.stays(number, &pipe).is_none() && self.first_head(number, &pipe).is_some() {
+            if self.stays(number, &pipe).is_none() && self.first_elsewhere(number, &pipe) != 0 {
                 ELSEWHERE.fetch_or(1 << number, Relaxed);
             }
         }
     }
 
-    /// Who has the first stages of a pipe that was typed here or can be removed here, if another partition has.
-    fn head_of(&self, number: usize, pipe: &Pipe) -> Option<usize> {
-        let has = !self.is_described(number) || begins_elsewhere(number);
-        self.first_head(number, pipe).filter(|_| has)
+    /// Who has first stages of a pipe that was typed here or can be removed here, by bit of their numbers.
+    fn heads_of(&self, number: usize, pipe: &Pipe) -> u8 {
+        match !self.is_described(number) || begins_elsewhere(number) {
+            true => self.first_elsewhere(number, pipe),
+            false => 0,
+        }
     }
 
-    fn first_head(&self, number: usize, pipe: &Pipe) -> Option<usize> {
-        let mut functions = [usize::MAX; stage::STAGES];
-        self.functions(number, &mut functions);
-        let stages = pipe.stages().zip(functions);
-        let mut heads = stages.filter(|((_, stage), _)| stage.from == 0 && !stage.is_here());
-        let (_, function) = heads.next()?;
-        self.through(function)
+    fn first_elsewhere(&self, number: usize, pipe: &Pipe) -> u8 {
+        let elsewhere = self.elsewhere(number, pipe);
+        let heads = elsewhere.filter(|(_, is_first)| *is_first);
+        let others = heads.filter_map(|(function, _)| self.through(function));
+        others.fold(0, |bits, other| bits | 1 << other)
     }
 
-    /// How who has the first stages of a pipe knows it.
+    /// How who has first stages of a pipe knows it.
     fn by<'p>(&self, number: usize, pipe: &'p Pipe) -> By<'p> {
         match self.is_described(number) {
             true => By::Name(&pipe.pipe.name),
@@ -47,85 +53,86 @@ impl Planner {
         }
     }
 
-    /// A pipe that was typed begins, and its first stages where they are; when, here.
+    /// A pipe that was typed begins, and its first stages where they are; when.
     pub(super) fn begin(&mut self, number: usize, pipe: &Pipe) -> u64 {
-        if self.head_of(number, pipe).is_some() {
+        let heads = self.first_elsewhere(number, pipe);
+        if heads != 0 {
             ELSEWHERE.fetch_or(1 << number, Relaxed);
         }
-        self.start_head(number, pipe);
-        stage::begin(number, pipe)
+        let at = self.start_heads(number, pipe, heads);
+        stage::begin_at(number, pipe, at.unwrap_or(0))
     }
 
-    /// Whether the first stages of a pipe begin where they are, if they are elsewhere.
-    fn start_head(&mut self, number: usize, pipe: &Pipe) -> bool {
-        let Some(other) = self.head_of(number, pipe) else {
-            return true;
-        };
+    /// Has those begin a pipe that have first stages of it: the tick before which nobody does, if somebody does at all. It goes without who does not, as
+    /// without who is not up.
+    fn start_heads(&mut self, number: usize, pipe: &Pipe, heads: u8) -> Option<u64> {
         if let Some(stop) = self.stops.get_mut(number) {
             *stop = 0;
         }
-        let periods = pipe.within().map(|(_, stage)| stage.period_ns);
-        let looks = 1 + u64::from(pipe.is_spread());
-        let longest = periods.max().unwrap_or(0).saturating_mul(looks);
-        let ahead = AHEAD_NS.saturating_add(longest);
-        let at = clock::now().saturating_add(ticks(ahead));
-        let by = self.by(number, pipe);
-        let (name, outcome) = (pipe.name(), self.others.start(other, by, at));
-        match outcome {
-            Outcome::Done => return true,
-            // By its description.
-            Outcome::Down if matches!(by, By::Name(_)) => {
-                say!("pipe {name} begins once {} is up", self.name_of(other));
-                return true;
+        let at = match heads {
+            0 => 0,
+            _ => clock::now().saturating_add(ticks(ahead(pipe, heads))),
+        };
+        let mut begins = pipe.within().any(|(_, stage)| stage.from == 0) || heads == 0;
+        let (name, by) = (pipe.name(), self.by(number, pipe));
+        for other in each(heads) {
+            match self.others.start(other, by, at) {
+                Outcome::Done => begins = true,
+                Outcome::Down => {
+                    say!("pipe {name} begins once {} is up", self.name_of(other));
+                    begins = true;
+                }
+                Outcome::Refused => say!(
+                    "pipe {name} is not begun by {}: {}",
+                    self.name_of(other),
+                    self.others.said()
+                ),
+                Outcome::Silent => say!("pipe {name}: {} does not answer", self.name_of(other)),
             }
-            Outcome::Refused => say!(
-                "pipe {name} is not begun by {}: {}",
-                self.name_of(other),
-                self.others.said()
-            ),
-            Outcome::Down => say!("pipe {name} begins once {} is up", self.name_of(other)),
-            Outcome::Silent => say!("pipe {name}: {} does not answer", self.name_of(other)),
         }
-        false
+        begins.then_some(at)
     }
 
     /// One that was asked again has its first stages begin, unless they are stopped.
     pub(super) fn start_again(&mut self, other: usize, number: usize, pipe: &Pipe) {
-        if self.head_of(number, pipe) == Some(other) && !stage::is_stopped(number) {
-            self.start_head(number, pipe);
+        let own = self.heads_of(number, pipe) & 1 << other;
+        if own != 0 && !stage::is_stopped(number) {
+            let _said = self.start_heads(number, pipe, own);
         }
     }
 
-    /// A pipe that ends here has first stages elsewhere send its end. Whether it ends: a described one of which that is refused goes on.
-    pub(super) fn stop_head(&mut self, number: usize, pipe: &Pipe) -> bool {
-        let Some(other) = self.head_of(number, pipe) else {
-            return true;
-        };
-        let by = self.by(number, pipe);
-        let Some(stop) = self.stops.get_mut(number).filter(|stop| **stop == 0) else {
-            return true;
-        };
-        *stop = clock::now();
-        match (self.others.stop(other, by), by) {
-            (Outcome::Done | Outcome::Down, _) => {}
-            (Outcome::Refused, By::Name(_)) => {
-                say!(
-                    "pipe {} goes on: {} does not stop it: {}",
-                    pipe.name(),
-                    self.name_of(other),
-                    self.others.said()
-                );
-                if let Some(stop) = self.stops.get_mut(number) {
-                    *stop = 0;
+    /// Has a pipe end, all first stages of it. Whether it does: a described one of which that is refused goes on.
+    pub(super) fn stop_all(&mut self, number: usize, pipe: &Pipe) -> bool {
+        let heads = self.heads_of(number, pipe);
+        // Before any of its ends goes in, and only once: who is told again sends no other one.
+        let stop = self.stops.get_mut(number);
+        let stop = stop.filter(|stop| heads != 0 && **stop == 0);
+        let tells = stop.map(|stop| *stop = clock::now()).is_some();
+        stage::stop(number, pipe);
+        !tells || self.tell_to_stop(heads, number, pipe)
+    }
+
+    fn tell_to_stop(&mut self, others: u8, number: usize, pipe: &Pipe) -> bool {
+        let (name, by) = (pipe.name(), self.by(number, pipe));
+        for other in each(others) {
+            match (self.others.stop(other, by), by) {
+                (Outcome::Done | Outcome::Down, _) => {}
+                (Outcome::Refused, By::Name(_)) => {
+                    say!(
+                        "pipe {name} goes on: {} does not stop it: {}",
+                        self.name_of(other),
+                        self.others.said()
+                    );
+                    let stopped = self.heads_of(number, pipe) & !(1 << other);
+                    let at = self.start_heads(number, pipe, stopped);
+                    stage::begin_at(number, pipe, at.unwrap_or(0));
+                    return false;
                 }
-                stage::begin(number, pipe);
-                return false;
+                _ => say!(
+                    "pipe {name}: {} does not say that it stops it",
+                    self.name_of(other)
+                ),
             }
-            _ => say!(
-                "pipe {}: {} does not say that it stops it",
-                pipe.name(),
-                self.name_of(other)
-            ),
         }
         true
     }
@@ -134,22 +141,20 @@ impl Planner {
     pub(super) fn stop_again(&mut self, other: usize) {
         for (number, pipe) in table::all() {
             let stopped = self.stopped_at(number, &pipe).is_some_and(|at| at != 0);
-            let is_described = self.is_described(number);
-            if is_described && stopped && self.head_of(number, &pipe) == Some(other) {
-                if let Some(stop) = self.stops.get_mut(number) {
-                    *stop = 0;
-                }
-                let _told = self.stop_head(number, &pipe);
+            let own = self.heads_of(number, &pipe) & 1 << other;
+            if self.is_described(number) && stopped && own != 0 {
+                let _told = self.tell_to_stop(own, number, &pipe);
             }
         }
     }
 
-    /// When a pipe was stopped that begins elsewhere, before all ends that it was to send.
+    /// When a pipe was stopped that begins elsewhere, or there as well, before all ends that it was to send.
     pub(super) fn stopped_at(&self, number: usize, pipe: &Pipe) -> Option<u64> {
-        self.head_of(number, pipe)?;
-        self.stops.get(number).copied()
+        let begins_there = self.heads_of(number, pipe) != 0;
+        self.stops.get(number).copied().filter(|_| begins_there)
     }
 
+    /// The recorder says when it has come to its end.
     pub(super) fn stop_elsewhere(&mut self, name: &str) {
         let Some((number, pipe)) = table::find(name) else {
             return;
@@ -158,16 +163,9 @@ impl Planner {
             return say!("it is stopped");
         }
         let began = clock::now();
-        stage::stop(number, &pipe);
-        if !self.stop_head(number, &pipe) {
-            return;
-        }
-        match until(end_limit(&pipe), || stage::rests(&pipe)) {
-            true => {
-                let took = clock::micros(clock::now() - began);
-                say!("pipe {name} rests after {took} us");
-            }
-            false => say!("pipe {name} is ending still"),
+        if self.stop_all(number, &pipe) {
+            STOPPED_SINCE.store(began, Relaxed);
+            STOPPING.fetch_or(1 << number, Release);
         }
     }
 
@@ -175,14 +173,24 @@ impl Planner {
         let Some((number, pipe)) = table::find(name) else {
             return;
         };
+        let heads = self.heads_of(number, &pipe);
         if !stage::is_stopped(number) {
             say!("it runs");
         } else if !stage::rests(&pipe) && !self.is_described(number) {
             // What is described and was stopped there as well comes to no end: it goes on, as does what ends still.
             say!("it is ending still");
-        } else if self.start_head(number, &pipe) {
-            stage::begin(number, &pipe);
+        } else if let Some(at) = self.start_heads(number, &pipe, heads) {
+            stage::begin_at(number, &pipe, at);
             say!("starts");
         }
     }
+}
+
+/// Until all stages of a pipe wait for its beginning, wherever they are, if so many are told, nanoseconds.
+fn ahead(pipe: &Pipe, told: u8) -> u64 {
+    let periods = pipe.stages().map(|(_, stage)| stage.period_ns);
+    let looks = 1 + u64::from(pipe.is_spread());
+    let longest = periods.max().unwrap_or(0).saturating_mul(looks);
+    let answers = AHEAD_NS.saturating_mul(told.count_ones().into());
+    answers.saturating_add(longest)
 }

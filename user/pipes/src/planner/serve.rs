@@ -107,11 +107,15 @@ impl Server {
     }
 }
 
-/// Whether the end of a task that went in at that tick came to the last stages here, and out of them.
+/// Whether the end of a task that went in at that tick came to the last stages here, and out of them. Of a pipe that begins here, out of all stages: who asks
+/// does not see it where it has none behind them.
 fn is_over(pipe: &Entry, ended: u64) -> bool {
     let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
-    let mut tails = pipe.here().filter(|(_, stage)| !is_read(stage.to));
-    tails.all(|(number, stage)| {
+    let begins = forget::begins_here(pipe);
+    let mut awaited = pipe
+        .here()
+        .filter(|(_, stage)| begins || !is_read(stage.to));
+    awaited.all(|(number, stage)| {
         let came = stage::shared(number).ended.load(Relaxed) >= ended;
         came && (ended == 0 || share::is_over(number, &stage))
     })

@@ -15,13 +15,10 @@ use bulkhead_stages::request::{self, Promised, Verb};
 
 /// Why nothing is done with a described pipe.
 const NOT_BOTH: &str = "that pipe is not in both partitions";
-const NOT_ALONE: &str = "that pipe begins there and elsewhere";
 
-/// How many first stages a pipe has, and how many of them are here.
-fn heads(pipe: &Entry) -> [usize; 2] {
-    let firsts = pipe.stages().filter(|(_, stage)| stage.from == 0);
-    let here = pipe.here().filter(|(_, stage)| stage.from == 0);
-    [firsts.count(), here.count()]
+/// Whether a first stage of a pipe is here.
+pub(super) fn begins_here(pipe: &Entry) -> bool {
+    pipe.here().any(|(_, stage)| stage.from == 0)
 }
 
 /// Whether what leaves a pipe, or some of it, is said here.
@@ -50,7 +47,7 @@ impl Planner {
         })
     }
 
-    /// The described pipe that a request names, by bit, from now on to be forgotten; none if it is already. All its first stages are here, or none is.
+    /// The described pipe that a request names, by bit, from now on to be forgotten; none if it is already.
     pub(super) fn forgettable(&self, body: &[u8]) -> Result<u64, &'static str> {
         let name = request::described(body).ok_or("it names no pipe")?;
         let number = self.described(&name)?;
@@ -64,17 +61,14 @@ impl Planner {
             None => Ok(0),
             Some(pipe) if pipe.is_spread() => Err("that pipe has stages on other cores there"),
             Some(pipe) if !self.is_askers(number, &pipe) => Err(NOT_BOTH),
-            Some(pipe) => match heads(&pipe) {
-                [all, here] if here != 0 && here != all => Err(NOT_ALONE),
-                _ => {
-                    serving::set_forgotten(number, true);
-                    Ok(1 << number)
-                }
-            },
+            Some(_) => {
+                serving::set_forgotten(number, true);
+                Ok(1 << number)
+            }
         }
     }
 
-    /// Has the described pipe of that name, which begins here, end a task, or begin, not before a tick. What was stopped here already stays so.
+    /// Has the described pipe of that name, of which a first stage is here, end a task, or begin, not before a tick. What was stopped here already stays so.
     pub(super) fn move_described(
         &self,
         name: &[u8; NAME_LEN],
@@ -91,10 +85,8 @@ impl Planner {
         if !self.is_askers(number, &pipe) {
             return Err(NOT_BOTH);
         }
-        match heads(&pipe) {
-            [_, 0] => return Err("that pipe does not begin there"),
-            [all, here] if all != here => return Err(NOT_ALONE),
-            _ => {}
+        if !begins_here(&pipe) {
+            return Err("that pipe does not begin there");
         }
         match (verb, stage::is_stopped(number)) {
             (Verb::Stop, false) => {

@@ -3,6 +3,7 @@
 //! They end in the order of their pipe like described ones. Who asked has it begin here a moment after its own stages are ready.
 
 use super::super::Planner;
+use super::forget::begins_here;
 use crate::serving;
 use crate::stage;
 use crate::table::{self, Entry};
@@ -34,7 +35,7 @@ impl Planner {
 
     fn move_typed(&self, id: u64, verb: Verb, at: u64) -> Result<(), &'static str> {
         for (number, pipe) in self.asked(id) {
-            if !pipe.here().any(|(_, stage)| stage.from == 0) {
+            if !begins_here(&pipe) {
                 return Err("it does not begin there");
             }
             let is_stopped = stage::is_stopped(number);

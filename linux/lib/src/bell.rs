@@ -1,0 +1,81 @@
+//! Wakes a thread that waits for a device (`eventfd(2)`)
+//!
+//! Who rings has said before what for; who waits takes the ring away, and looks then. So none is missed, and none is heard twice.
+
+use crate::Error;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// One thread waits for it, others ring.
+#[derive(Debug)]
+pub struct Bell(EventFd);
+
+impl Bell {
+    /// One that did not ring.
+    ///
+    /// # Errors
+    /// The program has too many files open.
+    pub fn new() -> Result<Self, Error> {
+        let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
+        EventFd::from_value_and_flags(0, flags)
+            .map(Self)
+            .map_err(Error::errno("a bell"))
+    }
+
+    /// Whoever waits for it, now or next, does so no longer.
+    pub fn ring(&self) {
+        // Refused, it has rung more often than can be counted, and is heard for that.
+        let _ = self.0.write(1);
+    }
+
+    /// Waits until it rings or something else can be read, for so many milliseconds at most.
+    pub(crate) fn wait_beside(&self, other: BorrowedFd<'_>, milliseconds: u16) {
+        let mut ready = [other, self.0.as_fd()].map(|one| PollFd::new(one, PollFlags::POLLIN));
+        // Whatever it answers: who looks next finds out.
+        let _ = poll(&mut ready, PollTimeout::from(milliseconds));
+        let rang = ready[1].any().unwrap_or(false);
+        if rang {
+            // It did, and nobody else takes that away.
+            let _ = self.0.read();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    /// Longer than anything takes that happens at all.
+    const LONG_MS: u16 = 60_000;
+
+    fn waits(bell: &Bell, other: &EventFd, milliseconds: u16) -> Duration {
+        let began = Instant::now();
+        bell.wait_beside(other.as_fd(), milliseconds);
+        began.elapsed()
+    }
+
+    #[test]
+    fn a_ring_is_heard_once_by_who_waits_then_or_next() {
+        let (bell, other) = (Bell::new().unwrap(), EventFd::new().unwrap());
+        let long = Duration::from_millis(LONG_MS.into());
+        bell.ring();
+        bell.ring();
+        assert!(waits(&bell, &other, LONG_MS) < long);
+        assert!(waits(&bell, &other, 20) >= Duration::from_millis(20));
+        std::thread::scope(|scope| {
+            scope.spawn(|| bell.ring());
+            assert!(waits(&bell, &other, LONG_MS) < long);
+        });
+    }
+
+    /// What comes is left to who reads it.
+    #[test]
+    fn what_can_be_read_ends_a_wait_and_is_there_still() {
+        let (bell, other) = (Bell::new().unwrap(), EventFd::new().unwrap());
+        other.write(7).unwrap();
+        assert!(waits(&bell, &other, LONG_MS) < Duration::from_millis(LONG_MS.into()));
+        assert_eq!(other.read(), Ok(7));
+    }
+}
