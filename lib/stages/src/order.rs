@@ -44,20 +44,23 @@ pub struct Order {
     pub pipe: usize,
     /// Its stages, those of other partitions among them; none: it is to be forgotten.
     pub stages: usize,
+    /// It runs again by its description: edges to other partitions are those that each core has had.
+    pub described: bool,
     edges: usize,
 }
 
-/// Writes that a pipe of that number is to run: its stages with their numbers, its edges.
+/// Writes that a pipe of that number is to run: its stages with their numbers, its edges, and whether it has those of its description besides.
 pub fn run(
     number: usize,
     pipe: &Pipe,
     stages: impl Iterator<Item = (usize, Stage)>,
-    edges: &[Edge],
+    (edges, described): (&[Edge], bool),
     mut put: impl FnMut(usize, u64),
 ) {
     let mut order = Order {
         pipe: number,
         stages: 0,
+        described,
         edges: 0,
     };
     words(pipe, PIPE, &mut put);
@@ -81,6 +84,7 @@ pub fn forget(number: usize, mut put: impl FnMut(usize, u64)) {
     let order = Order {
         pipe: number,
         stages: 0,
+        described: false,
         edges: 0,
     };
     put(ORDER, order.word());
@@ -90,16 +94,17 @@ impl Order {
     /// What stands there.
     #[must_use]
     pub fn read(word: impl Fn(usize) -> u64) -> Self {
-        let [pipe, stages, edges, ..] = word(ORDER).to_le_bytes().map(usize::from);
+        let [pipe, stages, edges, described, ..] = word(ORDER).to_le_bytes().map(usize::from);
         Self {
             pipe: pipe % MAX_PIPES,
             stages: stages.min(MAX_STAGES),
+            described: described != 0,
             edges: edges.min(EDGES),
         }
     }
 
     const fn word(self) -> u64 {
-        (self.pipe | self.stages << 8 | self.edges << 16) as u64
+        (self.pipe | self.stages << 8 | self.edges << 16 | (self.described as usize) << 24) as u64
     }
 
     /// Its pipe.
@@ -196,9 +201,11 @@ mod tests {
         };
         for count in [1, 7, MAX_STAGES] {
             let edges: Vec<_> = (0..EDGES.min(4 * count)).map(edge).collect();
-            run(15, &pipe, (0..count).map(stage), &edges, put);
+            let described = count == 7;
+            run(15, &pipe, (0..count).map(stage), (&edges, described), put);
             let order = Order::read(word);
             assert_eq!((order.pipe, order.stages), (15, count));
+            assert_eq!(order.described, described);
             assert_eq!(order.pipe(word).as_bytes(), pipe.as_bytes());
             for place in 0..count {
                 let (number, told) = order.stage(place, word);
@@ -210,7 +217,7 @@ mod tests {
         }
         forget(3, put);
         let order = Order::read(word);
-        assert_eq!((order.pipe, order.stages), (3, 0));
+        assert_eq!((order.pipe, order.stages, order.described), (3, 0, false));
         assert_eq!(order.edges(word).count(), 0);
     }
 
@@ -226,7 +233,8 @@ mod tests {
             through: 4,
         }; EDGES + 5];
         let pipe = Pipe::default();
-        run(1, &pipe, (0..MAX_STAGES + 3).map(|_| stage(5)), &edges, put);
+        let stages = (0..MAX_STAGES + 3).map(|_| stage(5));
+        run(1, &pipe, stages, (&edges, true), put);
         let mut all = memory.borrow().clone();
         all.drain(ORDER..ORDER + WORDS);
         assert!(all.iter().all(|word| *word == 0));

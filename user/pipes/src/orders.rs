@@ -8,7 +8,7 @@ use crate::stage::{self, Common};
 use crate::table::{self, Entry};
 use crate::through::{self, Places};
 use crate::together::{self, Word};
-use crate::{CORE, Failure, memory, seats, watch};
+use crate::{CORE, Failure, crossing, memory, seats, watch};
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
@@ -118,7 +118,10 @@ fn follow(means: &Means) -> bool {
     let entry = Entry::new(order.pipe(read), numbers, heads, 0);
     table::set(order.pipe, Some(entry));
     let edges = || order.edges(read);
-    stage::take_up(&means.common, (order.pipe, &entry), &means.places, edges).is_ok()
+    let typed = edges().filter_map(|edge| through::across(&means.places, edge));
+    let described = order.described.then(|| crossing::of_pipe(order.pipe));
+    let across = typed.chain(described.into_iter().flatten());
+    stage::take_up(&means.common, (order.pipe, &entry), across, edges).is_ok()
 }
 
 /// Gives a stage its budget once its thread has no other; whether it could be.
@@ -151,8 +154,9 @@ pub(crate) fn stacks() -> [u64; 2] {
     [read(STACK), STACK_PAGES * bulkhead_abi::PAGE_SIZE]
 }
 
-/// Has other cores take up their stages of a pipe; once all have done what they were told before.
-pub(crate) fn run(number: usize, entry: &Entry, edges: &[Edge]) {
+/// Has other cores take up their stages of a pipe, with these edges, and those of its description if it runs again by that; once all have done what
+/// they were told before.
+pub(crate) fn run(number: usize, entry: &Entry, edges: (&[Edge], bool)) {
     order::run(number, &entry.pipe, entry.stages(), edges, write);
     tell();
 }

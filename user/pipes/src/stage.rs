@@ -228,9 +228,9 @@ impl Running {
 
     /// Passes the end on, and waits until the pipe is started again, which it answers, or is to be forgotten.
     fn rest(&mut self) -> bool {
+        let at = self.work.ended_at(clock::now());
+        self.pass_end(at);
         if !is_dismissed(self.plan.pipe) {
-            let at = self.work.ended_at(clock::now());
-            self.pass_end(at);
             self.shared.ended.store(at, Relaxed);
         }
         if !is_stopped(self.plan.pipe) {
@@ -276,13 +276,13 @@ impl Running {
         {}
     }
 
-    /// The end is never dropped: who reads makes room as long as there is something to read, and is there.
+    /// The end is never dropped: who reads makes room as long as there is something to read, and is there. Where no end comes any more, who is
+    /// behind on this core is woken all the same: on another one than the first nobody else does.
     fn pass_end(&mut self, at: u64) {
         let (peers, pipe) = (self.plan.peers, self.plan.pipe);
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
-            while !output.put(&Message::end(at)) {
-                let is_gone = next.is_elsewhere() && misses(&peers, |peer| !peer.reads);
-                if is_gone || is_dismissed(pipe) {
+            while !is_dismissed(pipe) && !output.put(&Message::end(at)) {
+                if next.is_elsewhere() && misses(&peers, |peer| !peer.reads) {
                     break;
                 }
                 CORE.threads

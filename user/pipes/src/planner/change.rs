@@ -316,7 +316,7 @@ impl Planner {
     /// Leaves the stages here their plans, with all buffers of their edges; those to and on other cores are answered.
     fn connect(&self, number: usize, entry: &Pipe) -> Result<Edges, Failure> {
         let room = Failure::Pipe(entry.pipe.name, "there is no room for its buffers");
-        let edges = self.edges(number, entry).ok_or(room)?;
+        let edges = self.edges(number, entry, false).ok_or(room)?;
         let across = edges.all().iter();
         let across = across.filter_map(|edge| through::across(&self.places, *edge));
         stage::connected_over(&self.common, (number, entry), across, edges.all())?;

@@ -24,6 +24,8 @@ const DONE_NS: u64 = 2_000_000_000;
 pub(super) struct Edges {
     all: [Edge; EDGES],
     count: usize,
+    /// Of a pipe that runs again by its description.
+    described: bool,
 }
 
 impl Edges {
@@ -41,6 +43,11 @@ impl Edges {
 /// Whether an edge between stages on these cores of the partition lies in the memory that all share; nothing where another partition has an end.
 fn is_common(cores: [u32; 2]) -> Option<bool> {
     (!cores.contains(&NONE)).then_some(cores != [0; 2])
+}
+
+/// The same of what is described: each component has the buffers between its own stages to itself.
+fn is_between(cores: [u32; 2]) -> Option<bool> {
+    is_common(cores).map(|_| cores[0] != cores[1])
 }
 
 /// Bytes of the buffer before a stage.
@@ -117,17 +124,20 @@ impl Planner {
         room.map_err(Stopped::Common)
     }
 
-    /// Takes the buffers of edges to and on other cores, which have room; those to other partitions have theirs.
-    pub(super) fn edges(&self, number: usize, pipe: &Pipe) -> Option<Edges> {
+    /// Takes the buffers of edges to and on other cores, which have room; those to other partitions have theirs. What is described
+    /// has room again where nothing was typed on other cores: each finds, one after the other, at least the lines that the description gave it.
+    pub(super) fn edges(&self, number: usize, pipe: &Pipe, described: bool) -> Option<Edges> {
         let mut edges = Edges {
             all: [Edge::default(); EDGES],
             count: 0,
+            described,
         };
+        let lies = if described { is_between } else { is_common };
         let stages = || pipe.stages().map(|(_, stage)| stage).enumerate();
         for (to, reader) in stages() {
             let feeds = |writer: &Stage| writer.to == reader.from;
             for (from, writer) in stages().take(to).filter(|(_, writer)| feeds(writer)) {
-                if is_common([writer.core, reader.core]) != Some(true) {
+                if lies([writer.core, reader.core]) != Some(true) {
                     continue;
                 }
                 let bytes = rounded(Kind::before(&pipe.pipe, &reader));
@@ -152,7 +162,7 @@ impl Planner {
         if !self.are_done(pipe) {
             return false;
         }
-        orders::run(number, pipe, edges.all());
+        orders::run(number, pipe, (edges.all(), edges.described));
         if self.are_done(pipe) && orders::is_failed() {
             say!(
                 "pipe {}: a thread on another core does not come to rest",

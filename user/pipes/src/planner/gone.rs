@@ -35,8 +35,6 @@ pub(super) enum Stays<'p> {
     Asks(&'p str),
     /// That partition runs stages of it, and is not asked for any from this one.
     Unnamed(&'p str, &'p str),
-    /// Its stage of that function is on another core than the first of that partition.
-    Core(&'p str, &'p str),
 }
 
 impl fmt::Display for Stays<'_> {
@@ -45,10 +43,6 @@ impl fmt::Display for Stays<'_> {
             Self::Asks(who) => write!(
                 out,
                 "it crosses to {who}, which types the flows that have stages here: remove it there"
-            ),
-            Self::Core(function, whose) => write!(
-                out,
-                "its function `{function}` is on another core of {whose} than the first, where what is described stays"
             ),
             Self::Unnamed(other, own) => write!(
                 out,
@@ -91,13 +85,9 @@ impl Planner {
         for (function, _) in self.elsewhere(number, pipe) {
             let function = packed.functions.get(function);
             let reached = function.filter(|one| self.known.through(one.core as usize).is_some());
-            let whose = function.map_or("?", |one| self.partition(one.core));
-            let Some(function) = reached else {
+            if reached.is_none() {
+                let whose = function.map_or("?", |one| self.partition(one.core));
                 return Some(Stays::Unnamed(whose, self.partition(packed.head.core)));
-            };
-            let name = name_text(&function.function);
-            if !self.known.runs_stages(function.core as usize) {
-                return Some(Stays::Core(name, whose));
             }
         }
         None

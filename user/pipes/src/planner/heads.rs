@@ -71,7 +71,7 @@ impl Planner {
         }
         let at = match heads {
             0 => 0,
-            _ => clock::now().saturating_add(ticks(ahead(pipe, heads))),
+            _ => clock::now().saturating_add(ticks(self.ahead(number, pipe, heads))),
         };
         let mut begins = pipe.within().any(|(_, stage)| stage.from == 0) || heads == 0;
         let (name, by) = (pipe.name(), self.by(number, pipe));
@@ -184,13 +184,21 @@ impl Planner {
             say!("starts");
         }
     }
-}
 
-/// Until all stages of a pipe wait for its beginning, wherever they are, if so many are told, nanoseconds.
-fn ahead(pipe: &Pipe, told: u8) -> u64 {
-    let periods = pipe.stages().map(|(_, stage)| stage.period_ns);
-    let looks = 1 + u64::from(pipe.is_spread());
-    let longest = periods.max().unwrap_or(0).saturating_mul(looks);
-    let answers = AHEAD_NS.saturating_mul(told.count_ones().into());
-    answers.saturating_add(longest)
+    /// Until all stages of a pipe wait for its beginning, wherever they are, if so many are told, nanoseconds. On another core than the first of their
+    /// partition, here or there, they may look once more.
+    fn ahead(&self, number: usize, pipe: &Pipe, told: u8) -> u64 {
+        let functions = self.known.packed().functions;
+        let is_first = |function: usize| {
+            let core = functions.get(function).map(|one| one.core as usize);
+            core.is_none_or(|core| self.known.runs_stages(core))
+        };
+        let mut elsewhere = self.elsewhere(number, pipe);
+        let is_spread = pipe.is_spread() || elsewhere.any(|(function, _)| !is_first(function));
+        let periods = pipe.stages().map(|(_, stage)| stage.period_ns);
+        let looks = 1 + u64::from(is_spread);
+        let longest = periods.max().unwrap_or(0).saturating_mul(looks);
+        let answers = AHEAD_NS.saturating_mul(told.count_ones().into());
+        answers.saturating_add(longest)
+    }
 }

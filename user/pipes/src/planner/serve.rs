@@ -48,6 +48,8 @@ pub(super) struct Server {
     due: Option<Due>,
     /// The pipe of each buffer, counted from 1; 0: nobody's.
     owners: [u8; CROSSINGS],
+    /// The pipe that other cores were told to forget, until it is not there any more.
+    leaves: Option<usize>,
 }
 
 /// Stages that are to end.
@@ -89,6 +91,7 @@ impl Server {
             unclean: false,
             due: None,
             owners: [0; CROSSINGS],
+            leaves: None,
         })
     }
 
@@ -107,13 +110,13 @@ impl Server {
     }
 }
 
-/// Whether the end of a task that went in at that tick came to the last stages here, and out of them. Of a pipe that begins here, out of all stages: who asks
+/// Whether the end of a task that went in at that tick came to the last stages here, on whichever core, and out of them. Of a pipe that begins here, out of all stages: who asks
 /// does not see it where it has none behind them.
 fn is_over(pipe: &Entry, ended: u64) -> bool {
     let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
     let begins = forget::begins_here(pipe);
     let mut awaited = pipe
-        .here()
+        .within()
         .filter(|(_, stage)| begins || !is_read(stage.to));
     awaited.all(|(number, stage)| {
         let came = stage::shared(number).ended.load(Relaxed) >= ended;
@@ -125,7 +128,7 @@ fn is_over(pipe: &Entry, ended: u64) -> bool {
 fn patience(pipes: u64) -> u64 {
     let all = table::all().filter(|(number, _)| pipes >> number & 1 != 0);
     let periods = all.map(|(_, pipe)| {
-        let each = pipe.here().map(|(_, stage)| {
+        let each = pipe.within().map(|(_, stage)| {
             let messages = u64::from(stage.buffer).saturating_add(1);
             stage.period_ns.saturating_mul(2).saturating_mul(messages)
         });
@@ -136,6 +139,13 @@ fn patience(pipes: u64) -> u64 {
             .fold(END_NS, u64::saturating_add)
             .min(LONGEST_WAIT_NS),
     )
+}
+
+/// Has stages end each by itself, and forget their pipe: nobody has a use for what is under way in it.
+fn give_up(number: usize, pipe: &Entry) {
+    stage::stop(number, pipe);
+    stage::dismiss(number, pipe);
+    stage::retire(number, pipe);
 }
 
 /// Whether a pipe is wholly here, and nobody else's.
@@ -263,8 +273,7 @@ impl Planner {
         let late = clock::now() > due.until;
         for (number, pipe) in table::all().filter(|(number, _)| due.pipes >> number & 1 != 0) {
             if !stage::is_retired(number) && (late || is_over(&pipe, due.ended)) {
-                stage::stop(number, &pipe);
-                stage::retire(number, &pipe);
+                give_up(number, &pipe);
             }
         }
     }
@@ -275,8 +284,7 @@ impl Planner {
         for (number, pipe) in table::all().filter(|(number, _)| serving::is_asked(*number)) {
             if self.ids.get(number).is_some_and(|id| which(*id)) {
                 count += pipe.here().count();
-                stage::stop(number, &pipe);
-                stage::retire(number, &pipe);
+                give_up(number, &pipe);
             }
         }
         count
@@ -290,13 +298,14 @@ impl Planner {
                 serving::set_held(number, false);
             }
             let ended = serving::is_others(number) && stage::is_retired(number);
-            let rests = || pipe.here().all(|(stage, _)| is_vacant(stage));
-            if ended && rests() && watch::is_drained(&pipe) {
+            let rests = || pipe.within().all(|(stage, _)| is_vacant(stage));
+            let over = ended && rests() && watch::is_drained(&pipe);
+            if over && self.is_forgotten_there(number, &pipe) {
                 pipe.numbers().for_each(device::detach);
                 memory::release(number);
                 table::set(number, None);
                 device::work_for_most_important(&self.timing);
-                if !serving::is_asked(number) {
+                if self.is_due(number) && !serving::is_asked(number) {
                     say!("pipe {} was removed in {}", pipe.name(), self.who());
                 }
                 serving::set_asked(number, false);

@@ -1,9 +1,9 @@
 //! What of stages others see: who feeds them, who schedules them, who stops them, who says what they did
 
 use super::Plan;
+use crate::CORE;
 use crate::table::{self, Entry};
 use crate::together::{self as common, Word};
-use crate::{CORE, serving};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_abi::repository::{MAX_STAGES, RECORDER_NS};
@@ -152,7 +152,7 @@ pub(crate) fn shared(number: usize) -> &'static Shared {
 /// Whether nobody has a use for a pipe any more, neither here nor where others asked for it, or had it forgotten: what is under way in
 /// it is nobody's, and its stages here end each by itself.
 pub(super) fn is_dismissed(pipe: usize) -> bool {
-    is_retired(pipe) && (serving::is_others(pipe) || DISMISSED.load(Relaxed) >> pipe & 1 != 0)
+    is_retired(pipe) && DISMISSED.load(Relaxed) >> pipe & 1 != 0
 }
 
 /// A pipe of that number is to begin: its stages are not those of one that ended.
@@ -246,7 +246,7 @@ pub(crate) fn retire(pipe: usize, entry: &Entry) {
     wake(entry);
 }
 
-/// Has the stages of a pipe that forget it wait no longer for its end, which was lost elsewhere.
+/// Has the stages of a pipe that forget it wait no longer for its end, which was lost elsewhere, or came where somebody waited for it.
 pub(crate) fn dismiss(pipe: usize, entry: &Entry) {
     DISMISSED.fetch_or(1 << pipe, Relaxed);
     wake(entry);

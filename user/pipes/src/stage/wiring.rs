@@ -5,7 +5,7 @@ use super::{AWAITED, Computed, Fed, Kept, Peer, Plan, Sink, Source};
 use crate::crossing;
 use crate::device::To;
 use crate::table::{self, Entry, PIPES};
-use crate::through::{self, Across, Places};
+use crate::through::Across;
 use crate::{Failure, memory, share, together};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
@@ -169,16 +169,15 @@ pub(crate) fn connected_over(
     Ok(())
 }
 
-/// Leaves the plans of what is on this core of a pipe that was typed on another one.
+/// Leaves the plans of what is on this core of a pipe that was typed on another one, or runs again.
 pub(crate) fn take_up<I: Iterator<Item = Edge>>(
     common: &Common,
     (pipe, entry): (usize, &Entry),
-    places: &Places,
+    across: impl Iterator<Item = Across>,
     edges: impl Fn() -> I,
 ) -> Result<(), Failure> {
     let mut plans: Plans = [const { None }; STAGES];
     common.plans((pipe, entry), &edges, &mut plans)?;
-    let across = edges().filter_map(|edge| through::across(places, edge));
     join_all(&mut plans, entry, across)?;
     leave(&mut plans);
     shared::wake(entry);

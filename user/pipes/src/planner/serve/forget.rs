@@ -6,10 +6,11 @@
 
 use super::super::change::{tell, until};
 use super::super::{Planner, Told, promise};
-use super::REST_NS;
+use super::{REST_NS, give_up};
+use crate::planner::cores::Edges;
 use crate::stage;
 use crate::table::{self, Entry, PIPES};
-use crate::{crossing, device, memory, say, seats, serving};
+use crate::{crossing, device, memory, orders, say, seats, serving, together};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_stages::request::{self, Promised, Verb};
 
@@ -18,14 +19,14 @@ const NOT_BOTH: &str = "that pipe is not in both partitions";
 
 /// Whether a first stage of a pipe is here.
 pub(super) fn begins_here(pipe: &Entry) -> bool {
-    pipe.here().any(|(_, stage)| stage.from == 0)
+    pipe.within().any(|(_, stage)| stage.from == 0)
 }
 
 /// Whether what leaves a pipe, or some of it, is said here.
 fn ends_here(pipe: &Entry) -> bool {
     let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
-    let mut here = pipe.here();
-    here.any(|(_, stage)| !is_read(stage.to))
+    let mut within = pipe.within();
+    within.any(|(_, stage)| !is_read(stage.to))
 }
 
 impl Planner {
@@ -59,7 +60,6 @@ impl Planner {
         {
             // It went here, by who types into this console.
             None => Ok(0),
-            Some(pipe) if pipe.is_spread() => Err("that pipe has stages on other cores there"),
             Some(pipe) if !self.is_askers(number, &pipe) => Err(NOT_BOTH),
             Some(_) => {
                 serving::set_forgotten(number, true);
@@ -79,9 +79,6 @@ impl Planner {
         let is_there = !serving::is_asked(number) && !serving::is_forgotten(number);
         let pipe = table::get(number).filter(|_| is_there);
         let pipe = pipe.ok_or("that pipe is not there any more")?;
-        if pipe.is_spread() {
-            return Err("that pipe has stages on other cores there");
-        }
         if !self.is_askers(number, &pipe) {
             return Err(NOT_BOTH);
         }
@@ -100,6 +97,35 @@ impl Planner {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether who asks is answered once that pipe has gone.
+    pub(super) fn is_due(&self, number: usize) -> bool {
+        let due = self.server.as_ref().and_then(|server| server.due);
+        due.is_some_and(|due| due.pipes >> number & 1 != 0)
+    }
+
+    /// Whether other cores have forgotten a pipe whose stages have ended on all of them. They are told of one after the other, and nobody waits for
+    /// them here: that is looked after again.
+    pub(super) fn is_forgotten_there(&mut self, number: usize, pipe: &Entry) -> bool {
+        let Some(server) = self.server.as_mut().filter(|_| pipe.is_spread()) else {
+            return true;
+        };
+        if !orders::are_done() {
+            return false;
+        }
+        match server.leaves {
+            None => {
+                orders::forget(number);
+                server.leaves = Some(number);
+                false
+            }
+            Some(leaves) if leaves == number => {
+                server.leaves = None;
+                true
+            }
+            Some(_) => false,
+        }
     }
 
     /// Who stopped described pipes starts anew, and knows nothing of it: they go on.
@@ -167,13 +193,12 @@ impl Planner {
         let entry = Entry::new(described, first..last, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(stages) {
             stage::shared(number).become_stage(*stage);
-            if stage.is_here() && !until(REST_NS, || seats::give(number, stage)) {
+            if together::is_here(stage) && !until(REST_NS, || seats::give(number, stage)) {
                 return None;
             }
         }
         table::set(number, Some(entry));
-        let across = crossing::of_pipe(number);
-        if stage::connected(&self.common, number, &entry, across).is_err() {
+        let Some(edges) = self.connect_again(number, &entry) else {
             table::set(number, None);
             memory::release(number);
             say!(
@@ -181,11 +206,26 @@ impl Planner {
                 entry.name()
             );
             return None;
-        }
+        };
         entry
             .here()
             .for_each(|(number, stage)| device::attach(number, &stage));
         device::work_for_most_important(&self.timing);
+        if !self.run_there(number, &entry, &edges) {
+            // As if it had been forgotten again: what is here of it ends, and other cores forget what they took up.
+            serving::set_forgotten(number, true);
+            give_up(number, &entry);
+            say!("pipe {} does not run again", entry.name());
+            return None;
+        }
         Some(entry)
+    }
+
+    /// Leaves the stages on this core their plans, with the buffers that the description gave them; those to and on other cores are answered.
+    fn connect_again(&self, number: usize, entry: &Entry) -> Option<Edges> {
+        let edges = self.edges(number, entry, true)?;
+        let across = crossing::of_pipe(number);
+        let connected = stage::connected_over(&self.common, (number, entry), across, edges.all());
+        connected.is_ok().then_some(edges)
     }
 }
