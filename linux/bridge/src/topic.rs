@@ -20,6 +20,8 @@ const HEADER: [u8; 4] = [0, 1, 0, 0];
 const FILL: usize = 3;
 /// Bytes of a word of a pipe's data.
 const WORD: usize = 8;
+/// Bytes of all of them.
+const DATA: usize = 2 * WORD;
 /// Bytes of a publisher's identity.
 const IDENTITY: usize = 16;
 /// Number, time, length of the identity, identity.
@@ -108,9 +110,6 @@ impl Topic {
         in_pipe || (self.bytes..self.bytes + WORD).contains(&message)
     }
 }
-
-/// Bytes of all data of a pipe's message.
-const DATA: usize = 2 * WORD;
 
 impl FromStr for Topic {
     type Err = Error;
