@@ -5,15 +5,15 @@
 
 mod at_random;
 mod through_rtos;
+mod two_cores;
 
 use at_random::Random;
-use bulkhead_abi::component::Role;
 use bulkhead_abi::repository::{MAX_STAGES, PAUSE_NS, RECORDER_NS, Repository};
 use bulkhead_flows::known::{Known, Unfit};
 use bulkhead_flows::propose::{self, Promise, Refused, Solved, Standing};
 use bulkhead_flows::said::Said;
 use bulkhead_model::pipes::Pipe;
-use bulkhead_model::system::{Image, PartitionId, System};
+use bulkhead_model::system::{PartitionId, System};
 use bulkhead_model::timing::{Place, Task, Vcpu, VcpuKind};
 use bulkhead_model::{Overrides, check};
 use bulkhead_plan::repository;
@@ -257,12 +257,15 @@ fn host_and_target_agree() {
     );
 }
 
+/// Stages may be in Linux.
+fn through_linux() -> String {
+    let through = "spare_stages = 4\ntyped_through = [\"linux\"]";
+    DESCRIPTION.replace("spare_stages = 4", through)
+}
+
 #[test]
 fn host_and_target_agree_on_what_goes_through_linux() {
-    let description = DESCRIPTION.replace(
-        "spare_stages = 4",
-        "spare_stages = 4\ntyped_through = [\"linux\"]",
-    );
+    let description = through_linux();
     let base = load_of(&description, "").expect("correct");
     let words = packed(&base);
     let known = known(&words);
@@ -388,159 +391,6 @@ fn what_is_refused_says_where_and_why() {
             assert!(said.contains(words), "{flow}: {words}: {said}");
         }
     }
-}
-
-/// More functions of the second core.
-const SECOND: &str = r#"
-[partition.control.function.heavy]
-wcet = "200 us"
-inputs = 2
-core = 1
-
-[partition.control.function.swift]
-wcet = "100 us"
-inputs = 3
-outputs = 3
-core = 1
-
-[partition.control.function.tick]
-wcet = "50 us"
-reads = "timer"
-outputs = 3
-core = 1
-
-[partition.control.function.keep]
-wcet = "70 us"
-inputs = 2
-writes = "trace"
-core = 1
-
-[pipe.own]
-flow = "* tick | keep [20/s, 150 ms]"
-"#;
-
-/// Decisions are counted on both cores, and an edge between them costs its reader a period, on the target as on the host.
-#[test]
-fn host_and_target_agree_on_two_cores() {
-    let description = DESCRIPTION.replace("spare_stages = 4", "spare_stages = 1") + SECOND;
-    let base = load_of(&description, "").expect("correct");
-    let words = packed(&base);
-    let known = known(&words);
-    let mut random = Random::new(23);
-    let [
-        mut both,
-        mut neither,
-        mut taken,
-        mut begins_there,
-        mut ends_there,
-    ] = [0; 5];
-    for round in 0..250 {
-        let flow = random.flow_through();
-        let flow = match round % 4 {
-            0 => flow.replace("sample", "tick"),
-            _ => flow,
-        };
-        let flow = match round % 5 {
-            0 => flow.replace("emit", "keep"),
-            _ => flow,
-        };
-        let flow = flow.replace("linux.quick", "control.swift");
-        let flow = flow.replace("quick", "swift").replace("slow", "heavy");
-        let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
-        match (load_of(&description, &extra), target(&known, &base, &flow)) {
-            (Ok(system), Ok((solved, promises))) => {
-                same(system.pipes.last().expect("the extra one"), &solved);
-                assert_eq!(system.pipes.len(), promises.len());
-                for (pipe, promise) in system.pipes.iter().zip(&promises) {
-                    same_bounds(pipe, promise);
-                }
-                fits_with_decisions(&system, CONTROL);
-                both += 1;
-                begins_there += usize::from(flow.contains("tick"));
-                ends_there += usize::from(flow.contains("keep"));
-            }
-            (Err(_), Err(_)) => neither += 1,
-            (Ok(_), Err(Refused::Takes { .. })) => taken += 1,
-            (Ok(_), Err(refused)) => assert!(is_limit(&refused), "{flow}: {refused:?}"),
-            (Err(found), Ok(_)) => panic!("{flow}: only the host refuses: {found:?}"),
-        }
-    }
-    assert!(
-        both > 60 && neither > 20 && begins_there > 10 && ends_there > 10,
-        "{both} {neither} {taken} {begins_there} {ends_there}"
-    );
-}
-
-/// What is said of a flow.
-fn said_of(base: &System, flow: &str) -> Result<Solved, String> {
-    let words = packed(base);
-    let known = known(&words);
-    propose::solve(&known, flow, &[], 9).map_err(|refused| {
-        let said = Said {
-            flow,
-            before: 0,
-            known: &known,
-            standing: &|_| ["", ""],
-            refused,
-        };
-        said.to_string()
-    })
-}
-
-/// Beside a stage of another core may stand one of another partition.
-#[test]
-fn another_core_feeds_another_partition() {
-    let description = DESCRIPTION.replace(
-        "spare_stages = 4",
-        "spare_stages = 4\ntyped_through = [\"linux\"]",
-    );
-    let base = load_of(&description, "").expect("correct");
-    let words = packed(&base);
-    let known = known(&words);
-    for flow in [
-        "sample | far | quick | emit [20 %, 400 ms]",
-        "* sample | quick | far | emit [5/s, 900 ms]",
-        "* sample | mix | far | quick | filter | emit [2/s, 1500 ms]",
-    ] {
-        let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
-        let system = load_of(&description, &extra).expect(flow);
-        let (solved, promises) = target(&known, &base, flow).expect(flow);
-        same(system.pipes.last().expect("the extra one"), &solved);
-        for (pipe, promise) in system.pipes.iter().zip(&promises) {
-            same_bounds(pipe, promise);
-        }
-    }
-    let channels = |core: u32| {
-        let Image::Components(all) = &base.partitions[0].image else {
-            panic!("no components")
-        };
-        let mut schedulers = all.iter().filter(|one| one.role == Role::Scheduler);
-        let one = schedulers.find(|one| one.core == core).expect("added");
-        let names = one.channels.iter().map(|id| &base.channels[id.0].name);
-        names.filter(|name| name.starts_with("typed.")).count()
-    };
-    assert_eq!([0, 1].map(channels), [1, 1]);
-}
-
-/// Another program schedules the second core: what is there is described, and not run, nor typed.
-#[test]
-fn nobody_types_where_nobody_runs_stages() {
-    let other = r#"
-[partition.control.component.other]
-role = "scheduler"
-image = { crate = "bulkhead-vcpus" }
-core = 1
-owns = ["monitor"]
-"#;
-    let base = load(other).expect("correct");
-    assert!(base.pipes.iter().any(|pipe| !pipe.is_run()));
-    let said = said_of(&base, "sample | far | emit").expect_err("nobody runs it");
-    assert!(
-        said.contains(
-            "`far` is on a core on which nobody runs stages: another program schedules it"
-        ),
-        "{said}"
-    );
 }
 
 /// Who has the places at an endpoint is named, and one that goes leaves its place.
