@@ -76,7 +76,7 @@ impl Context {
     fn load(&self, system: &str, changes: &[&str]) -> Result<System, BenchError> {
         let overrides = Overrides {
             set: changes.iter().map(ToString::to_string).collect(),
-            unmeasured: false,
+            ..Overrides::default()
         };
         bulkhead_model::load(&self.root.join(system), &self.root, &overrides)
             .map(|(system, _)| system)

@@ -146,12 +146,14 @@ pub(crate) struct Profile {
 pub(crate) struct PipeSolve {
     /// The pipeline, e.g. `* (a | b), c | d | e, f [100/s, 10 ms]`.
     pub(crate) pipeline: String,
-    /// The pipe functions, and what they run on.
-    #[arg(long, value_name = "FILE", conflicts_with = "system")]
-    pub(crate) functions: Option<PathBuf>,
-    /// The system whose `pipes.toml` has them.
+    /// The system that has its functions; it is solved beside the system's own pipes, as if it were described there.
     #[arg(long)]
     pub(crate) system: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// In place of a system: a file of functions, and of what they run on.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["system", "set"])]
+    pub(crate) functions: Option<PathBuf>,
     /// Also how the bounds are computed, and where the formulas are from.
     #[arg(long)]
     pub(crate) explain: bool,

@@ -172,13 +172,73 @@ fn a_pipeline_that_is_wrong_says_where_and_what_to_do() {
         let (status, _, said) =
             bulkhead(&root(), &["pipe", "solve", line, "--functions", FUNCTIONS]);
         assert_eq!(status, 3, "{line}: {said}");
-        let words = said
-            .replace("\n", " ")
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        assert!(words.contains(expected), "{line}: {said}");
+        assert!(on_one_line(&said).contains(expected), "{line}: {said}");
     }
+}
+
+/// As `check` would show it, were it described: two of the three stages are on another core.
+#[test]
+fn a_pipeline_is_solved_beside_those_of_a_system() {
+    let (system, line) = (
+        "tests/qemu/pipes-cores",
+        "* sample | filter | emit [50/s, 120 ms]",
+    );
+    let (status, said, wrong) = bulkhead(&root(), &["pipe", "solve", line, "--system", system]);
+    assert_eq!(status, 0, "{wrong}");
+    let described = format!("pipe.asked-1.flow={line}");
+    let (status, checked, wrong) = bulkhead(&root(), &["check", system, "--set", &described]);
+    assert_eq!(status, 0, "{wrong}");
+    assert!(
+        checked.ends_with(&format!("asked-1: {said}")),
+        "{said}\n{checked}"
+    );
+    assert!(said.contains("control:1"), "{said}");
+    let beside = [
+        "pipe", "solve", line, "--system", system, "--json", "--set", &described,
+    ];
+    let (status, said, wrong) = bulkhead(&root(), &beside);
+    assert_eq!(status, 0, "{wrong}");
+    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(found["stages"].as_array().unwrap().len(), 3, "{said}");
+}
+
+#[test]
+fn a_pipeline_that_a_system_cannot_have_says_where_and_what_to_do() {
+    let cases = [
+        ("pipes", "sample | | x", "pipeline:1:10"),
+        ("pipes", "sample | filetr", "did you mean `filter`?"),
+        (
+            "pipes",
+            "* sample | emit [5 %, 10 ms]",
+            "a lossless pipeline has a throughput here",
+        ),
+        (
+            "pipes",
+            "* sample | filter | emit [100/s, 1 ms]",
+            "what can be met: `[100/s, ",
+        ),
+        (
+            "pipes",
+            "",
+            "expected the name of a function or `(`, found the end",
+        ),
+        ("pipes", "true", "there is no function `true`"),
+        (
+            "drive",
+            "sample | emit",
+            "none is described; `bulkhead explain function`",
+        ),
+    ];
+    for (system, line, expected) in cases {
+        let (status, _, said) = bulkhead(&root(), &["pipe", "solve", line, "--system", system]);
+        assert_eq!(status, 3, "{line}: {said}");
+        assert!(on_one_line(&said).contains(expected), "{line}: {said}");
+    }
+}
+
+/// What is wrapped to the width of a terminal.
+fn on_one_line(said: &str) -> String {
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -8,7 +8,7 @@ fn main() {
     let path = arguments.next().unwrap_or_else(|| "systems/drive".into());
     let overrides = Overrides {
         set: arguments.collect(),
-        unmeasured: false,
+        ..Overrides::default()
     };
     match load(Path::new(&path), Path::new(""), &overrides) {
         Ok((system, found)) => println!(

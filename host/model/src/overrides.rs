@@ -1,4 +1,4 @@
-//! `--set KEY=VALUE`: changes to a description before it is checked
+//! `--set KEY=VALUE`, and one more pipe: changes to a description before it is checked
 //!
 //! Each is a text of its own among the sources, so a message about it shows it.
 
@@ -25,6 +25,33 @@ pub(crate) fn apply(
             None => report.add(rule::malformed(&(base..base + text.len()))),
         }
     }
+}
+
+/// Adds a pipe of that flow, behind all that are described.
+pub(crate) fn add_pipe(flow: &str, table: &mut Table, sources: &mut Sources, report: &mut Report) {
+    let base = sources.add("pipeline".to_owned(), flow);
+    let at = |value: String| At {
+        value,
+        span: base..base + flow.len(),
+    };
+    let described = table.table("pipe");
+    let is_free = |name: &String| described.is_none_or(|pipes| pipes.get(name).is_none());
+    let name = (1..).map(|number| format!("asked-{number}")).find(is_free);
+    let path = [
+        "pipe".to_owned(),
+        name.unwrap_or_default(),
+        "flow".to_owned(),
+    ]
+    .map(at);
+    let change = Change {
+        path: path.into(),
+        value: At {
+            value: Value::Text(flow.to_owned()),
+            span: base..base + flow.len(),
+        },
+        append: false,
+    };
+    change.apply(table, report);
 }
 
 /// One change.

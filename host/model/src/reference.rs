@@ -41,7 +41,7 @@ pub fn reference() -> String {
     );
     keys(&mut text, BOARD);
     text.push_str(
-        "\n## Keys of a file of pipe functions\n\nWhat `bulkhead pipe solve` builds pipelines of.\n",
+        "\n## Keys of a file of pipe functions\n\nWhat `bulkhead pipe solve --functions` builds pipelines of.\n",
     );
     keys(&mut text, FUNCTIONS);
     text

@@ -201,7 +201,7 @@ fn run(seed: u64, count: usize, corpus: &[String], root: &Path) -> usize {
             root,
             &Overrides {
                 set,
-                unmeasured: false,
+                ..Overrides::default()
             },
         );
         let refused = result.is_err();

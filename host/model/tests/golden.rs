@@ -71,7 +71,7 @@ fn case(root: &Path, group: &str, name: String) -> Case {
     let set = fs::read_to_string(folder.join("set.txt")).unwrap_or_default();
     let overrides = Overrides {
         set: set.lines().map(str::to_owned).collect(),
-        unmeasured: false,
+        ..Overrides::default()
     };
     let result = load(&folder, root, &overrides);
     let refused = result.is_err();
@@ -168,7 +168,7 @@ fn latencies_of_linux_are_added_to_the_bound() {
     let found = |latency: &str| {
         let overrides = Overrides {
             set: vec![format!("partition.linux.endpoint.in.latency={latency}")],
-            unmeasured: false,
+            ..Overrides::default()
         };
         load(
             &root.join("tests/golden/accept/pipes-linux-can"),
@@ -220,7 +220,7 @@ fn schedulability_is_told_with_its_numbers() {
     ] {
         let overrides = Overrides {
             set: set.iter().map(|text| (*text).to_owned()).collect(),
-            unmeasured: false,
+            ..Overrides::default()
         };
         let (system, _) = load(&root.join(system), &root, &overrides)
             .unwrap_or_else(|found| panic!("{}", render(&found, Style::default())));
@@ -258,7 +258,7 @@ fn the_showcase_passes() {
     ] {
         let overrides = Overrides {
             set: set.iter().map(|text| (*text).to_owned()).collect(),
-            unmeasured: false,
+            ..Overrides::default()
         };
         let (system, found) = load(&root.join("systems/drive"), &root, &overrides)
             .unwrap_or_else(|found| panic!("{}", render(&found, Style::default())));

@@ -13,7 +13,7 @@ fn system(file: &str, set: &[&str]) -> System {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let overrides = Overrides {
         set: set.iter().map(|&text| text.to_owned()).collect(),
-        unmeasured: false,
+        ..Overrides::default()
     };
     let loaded = load(&root.join(file), &root, &overrides);
     let (system, _) = loaded.unwrap_or_else(|found| panic!("{file}: {found:?}"));

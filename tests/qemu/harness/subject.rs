@@ -171,7 +171,7 @@ fn load(
     let forward = outside.map(Outside::change);
     let overrides = Overrides {
         set: set.chain(forward).collect(),
-        unmeasured: false,
+        ..Overrides::default()
     };
     bulkhead_model::load(&description, root, &overrides)
         .map(|(system, _remarks)| system)

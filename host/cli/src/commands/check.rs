@@ -50,9 +50,7 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
     }
     beyond(&system);
     for pipe in &system.pipes {
-        print!("{}: {}", pipe.name, pipe.solved.table(arguments.explain));
-        pipe.beginnings().for_each(|text| println!("  {text}"));
-        pipe.assumptions().for_each(|text| println!("  {text}"));
+        print!("{}: {}", pipe.name, pipe.table(arguments.explain));
     }
     Ok(ExitCode::SUCCESS)
 }

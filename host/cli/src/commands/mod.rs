@@ -61,7 +61,7 @@ fn load(
     let path = checkout.description(system)?;
     let overrides = Overrides {
         set: changes.set.clone(),
-        unmeasured: false,
+        ..Overrides::default()
     };
     load_with(checkout, &path, &overrides, json)
 }

@@ -1,32 +1,53 @@
 //! `bulkhead pipe solve`
 
+use bulkhead_model::Overrides;
 use bulkhead_model::pipes::solved::Solved;
 use bulkhead_model::pipes::{self, Pipes};
 use bulkhead_tpipe::binding::Bound;
 use bulkhead_tpipe::language::Pipeline;
 use bulkhead_tpipe::solver;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::arguments::{Pipe, PipeSolve};
 use crate::checkout::Checkout;
 use crate::failure::Failure;
 
-/// Most stages and VCPUs; nearly all pipelines do with the smaller room, in which all is quicker.
+/// Most stages and VCPUs over a file of functions; nearly all pipelines do with the smaller room, in which all is quicker.
 const ROOM: usize = 64;
 const LARGE_ROOM: usize = 1_100;
-/// File of pipe functions beside a description.
-const FUNCTIONS: &str = "pipes.toml";
 
 pub(super) fn execute(command: &Pipe) -> Result<ExitCode, Failure> {
     let Pipe::Solve(arguments) = command;
+    let checkout = Checkout::find()?;
+    match &arguments.functions {
+        Some(file) => over_file(&checkout, file, arguments),
+        None => in_system(&checkout, arguments),
+    }
+}
+
+/// As one more pipe of a description.
+fn in_system(checkout: &Checkout, arguments: &PipeSolve) -> Result<ExitCode, Failure> {
+    let overrides = Overrides {
+        set: arguments.changes.set.clone(),
+        flow: Some(arguments.pipeline.clone()),
+        ..Overrides::default()
+    };
+    let description = checkout.description(arguments.system.as_deref())?;
+    let (system, findings) = super::load_with(checkout, &description, &overrides, arguments.json)?;
+    super::show_remarks(&findings, false);
+    let asked = system.pipes.last().into_iter();
+    asked.for_each(|pipe| show(&pipe.solved, pipe.table(arguments.explain), arguments));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Over functions that are no system's.
+fn over_file(checkout: &Checkout, file: &Path, arguments: &PipeSolve) -> Result<ExitCode, Failure> {
     let refused = |findings| Failure::Refused {
         findings,
         json: arguments.json,
     };
-    let checkout = Checkout::find()?;
-    let file = functions(&checkout, arguments)?;
-    let repository = pipes::load(&file, checkout.root()).map_err(refused)?;
+    let repository = pipes::load(file, checkout.root()).map_err(refused)?;
     match Pipeline::<ROOM>::parse(&arguments.pipeline) {
         Ok(pipeline) if repository.vcpus() + pipeline.stages().len() <= ROOM => {
             solve(&pipeline, &repository, arguments)
@@ -62,23 +83,14 @@ fn solve<const N: usize>(
             return Err(refused(said.alone("pipe-unmet", text)));
         }
         let solved = Solved::of(&bound, &answer);
-        match arguments.json {
-            true => println!("{:#}", solved.as_json()),
-            false => print!("{}", solved.table(arguments.explain)),
-        }
+        show(&solved, solved.table(arguments.explain), arguments);
         Ok(ExitCode::SUCCESS)
     })
 }
 
-/// The file that the user means.
-fn functions(checkout: &Checkout, arguments: &PipeSolve) -> Result<PathBuf, Failure> {
-    if let Some(file) = &arguments.functions {
-        return Ok(file.clone());
+fn show(solved: &Solved, table: String, arguments: &PipeSolve) {
+    match arguments.json {
+        true => println!("{:#}", solved.as_json()),
+        false => print!("{table}"),
     }
-    let description = checkout.description(arguments.system.as_deref())?;
-    let folder = match description.is_dir() {
-        true => description,
-        false => description.parent().map(PathBuf::from).unwrap_or_default(),
-    };
-    Ok(folder.join(FUNCTIONS))
 }

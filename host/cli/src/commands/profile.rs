@@ -19,6 +19,7 @@ pub(super) fn execute(arguments: &arguments::Profile) -> Result<ExitCode, Failur
     let overrides = Overrides {
         set: arguments.changes.set.clone(),
         unmeasured: true,
+        ..Overrides::default()
     };
     // What was measured before, and of something else, is about to be replaced: no remarks.
     let (system, _) = super::load_with(&checkout, &description, &overrides, arguments.json)?;

@@ -70,6 +70,15 @@ pub struct Place {
 }
 
 impl Pipe {
+    /// [`Solved::table`](solved::Solved::table), where it begins, and what it stands on.
+    #[must_use]
+    pub fn table(&self, formulas: bool) -> String {
+        let lines = self.beginnings().chain(self.assumptions());
+        lines.fold(self.solved.table(formulas), |text, line| {
+            text + "  " + &line + "\n"
+        })
+    }
+
     /// Whether its partitions run it.
     #[must_use]
     pub fn is_run(&self) -> bool {
@@ -115,7 +124,7 @@ impl Pipe {
     }
 
     /// Where it begins beyond what any bound covers, a line each.
-    pub fn beginnings(&self) -> impl Iterator<Item = String> {
+    fn beginnings(&self) -> impl Iterator<Item = String> {
         let heads = self
             .places
             .iter()

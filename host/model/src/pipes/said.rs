@@ -15,6 +15,9 @@ use bulkhead_tpipe::language::{self, Fault, SyntaxError};
 use bulkhead_tpipe::solver::Answer;
 use std::sync::Arc;
 
+/// What to do about a function that is not described, or not as it is used.
+const DESCRIBE: &str = "`bulkhead explain function` tells what a function declares";
+
 /// A remark about a pipeline.
 #[derive(Clone, Debug)]
 pub struct Said {
@@ -100,12 +103,15 @@ impl Pipes {
             Misfit::UnknownFunction => (
                 format!("there is no function `{name}`"),
                 "not in the repository".to_owned(),
-                advice(name, "function", &known),
+                match known.is_empty() {
+                    true => format!("none is described; {DESCRIBE}"),
+                    false => advice(name, "function", &known),
+                },
             ),
             fault => (
                 format!("`{name}` does not fit here"),
                 fault.to_string(),
-                "`bulkhead explain function` tells what a function declares".into(),
+                DESCRIBE.into(),
             ),
         };
         Said {
