@@ -202,6 +202,25 @@ fn a_pipeline_is_solved_beside_those_of_a_system() {
     assert_eq!(found["stages"].as_array().unwrap().len(), 3, "{said}");
 }
 
+/// Its stages would each take a job in 10 ms, for which the pipes that are there leave no room.
+#[test]
+fn a_pipeline_that_requires_nothing_takes_from_nobody() {
+    let line = [
+        "pipe",
+        "solve",
+        "sample | filter | emit",
+        "--system",
+        "pipes",
+        "--json",
+    ];
+    let (status, said, wrong) = bulkhead(&root(), &line);
+    assert_eq!(status, 0, "{wrong}");
+    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    for stage in found["stages"].as_array().unwrap() {
+        assert!(stage["T_ns"].as_u64().unwrap() >= 20_000_000, "{said}");
+    }
+}
+
 #[test]
 fn a_pipeline_that_a_system_cannot_have_says_where_and_what_to_do() {
     let cases = [

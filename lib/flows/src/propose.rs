@@ -1,7 +1,8 @@
 //! What a flow would be given, and whether all that runs beside it is still kept
 //!
-//! A flow is solved once, beside the VCPUs and stages that are there. Those that are there keep their budgets and periods: they are
-//! judged anew beside the newcomer, and what can be promised of them may grow, up to what each requires. A pipe of which flows that are typed in
+//! A flow is solved beside the VCPUs and stages that are there. Those that are there keep their budgets and periods: they are
+//! judged anew beside the newcomer, and what can be promised of them may grow, up to what each requires; a newcomer that requires nothing is solved slower
+//! until all of them are kept. A pipe of which flows that are typed in
 //! another partition take, too, keeps the bound that it has: who judges there knows nothing of this newcomer.
 
 use crate::ROOM;
@@ -86,6 +87,8 @@ pub struct Solved {
     pub buffering: Buffering,
     stages: [Stage; MAX_STAGES],
     count: usize,
+    /// How many times its usual periods it was solved with.
+    times: u64,
     /// Shortest distance of messages that it takes without end, nanoseconds.
     pub interval: Time,
     /// Its bounds.
@@ -233,12 +236,13 @@ impl Solved {
         (0..stages.len()).flat_map(both).filter(feeds)
     }
 
-    fn of(bound: &Bound<'_, ROOM>, solution: &Solution<ROOM>) -> Self {
+    fn of(bound: &Bound<'_, ROOM>, solution: &Solution<ROOM>, times: u64) -> Self {
         let (setting, promised) = (&solution.setting, &solution.assessment);
         let mut solved = Self {
             buffering: bound.pipeline.buffering,
             stages: [Stage::default(); MAX_STAGES],
             count: bound.len(),
+            times,
             interval: promised.interval,
             promise: Promise::of(bound, solution),
         };
@@ -332,6 +336,29 @@ pub fn solve(
     standing: &[Standing<'_>],
     free: usize,
 ) -> Result<Solved, Refused> {
+    solve_above(known, flow, standing, free, 0)
+}
+
+/// The same of one that was solved and beside which pipes that stand are not kept: slower, if it requires nothing and can be.
+#[must_use]
+pub fn slower(
+    known: &Known<'_>,
+    flow: &str,
+    standing: &[Standing<'_>],
+    free: usize,
+    solved: &Solved,
+) -> Option<Solved> {
+    solve_above(known, flow, standing, free, solved.times).ok()
+}
+
+/// With more than so many times its usual periods, if it requires nothing.
+fn solve_above(
+    known: &Known<'_>,
+    flow: &str,
+    standing: &[Standing<'_>],
+    free: usize,
+    times: u64,
+) -> Result<Solved, Refused> {
     let pipeline = Pipeline::parse(flow).map_err(Refused::Syntax)?;
     known
         .with([], |all| check(known, &pipeline, all))
@@ -346,16 +373,20 @@ pub fn solve(
     let loads = Loads::of(known, standing)?;
     let solved = known.with(loads.all(), |all| {
         let bound = Bound::new(&pipeline, all).map_err(Refused::Misfit)?;
-        let answer = solver::solve(&bound);
-        let best = &answer.best;
-        if let Some(violation) = best.assessment.violation {
-            return Err(Refused::Unmet {
+        let mut refused = Refused::Room;
+        for times in solver::yields(&pipeline).filter(|&next| next > times) {
+            let answer = solver::solve_yielding(&bound, times);
+            let best = &answer.best;
+            let Some(violation) = best.assessment.violation else {
+                return Ok(Solved::of(&bound, best, times));
+            };
+            refused = Refused::Unmet {
                 span: pipeline.requirement_span,
                 violation,
                 least: answer.least.unwrap_or_default(),
-            });
+            };
         }
-        Ok(Solved::of(&bound, best))
+        Err(refused)
     });
     let solved = solved.ok_or(Refused::Room)??;
     let mut stages = solved.stages().iter();

@@ -1,7 +1,8 @@
 //! The pipes of a description, solved together
 //!
 //! Each pipe is solved beside all VCPUs of the cores involved, those of the other pipes among them. A later
-//! pipe can take from an earlier one: then that is solved anew, until all hold beside each other.
+//! pipe can take from an earlier one: then that is solved anew, until all hold beside each other. Those that require nothing come last, as slow as
+//! it takes for nobody to be solved anew.
 
 use super::ends::{End, Served, endpoints, half_of, linux_end};
 use super::pipe::{Pipe, Place};
@@ -324,28 +325,48 @@ impl<'d> Described<'d> {
         });
         let sound: Vec<_> = sound.collect::<Option<_>>()?;
         let mut answers: Vec<Option<Answer<ROOM>>> = vec![None; sound.len()];
+        let required = |pipe: &Sound<'_>| pipe.pipeline.requirement.is_some();
+        let solved = self
+            .settle_all(&sound, &mut answers, required)
+            .and_then(|()| {
+                for index in (0..sound.len()).filter(|&index| !required(&sound[index])) {
+                    answers[index] = self.yielding(&sound, &answers, index);
+                }
+                self.settle_all(&sound, &mut answers, |_| true)
+            });
+        Some(solved.map(|()| self.finish(&sound, &answers)))
+    }
+
+    /// Settles those pipes until all of them hold.
+    fn settle_all(
+        &self,
+        sound: &[Sound<'d>],
+        answers: &mut [Option<Answer<ROOM>>],
+        which: impl Fn(&Sound<'d>) -> bool,
+    ) -> Result<(), Failed<'d>> {
+        let mut left = None;
         for _ in 0..ROUNDS {
-            let mut settled = true;
-            for index in 0..sound.len() {
-                match self.settle(&sound, &mut answers, index) {
-                    Ok(held) => settled &= held,
-                    Err(failed) => return Some(Err(failed)),
+            left = None;
+            for index in (0..sound.len()).filter(|&index| which(&sound[index])) {
+                if !self.settle(sound, answers, index)? {
+                    left = Some(sound[index].flow);
                 }
             }
-            if settled {
-                return Some(Ok(self.finish(&sound, &answers)));
+            if left.is_none() {
+                break;
             }
         }
-        let failed = sound.last().map(|pipe| Failed {
-            flow: pipe.flow,
-            said: Said::all(
-                &pipe.flow.value,
-                "the pipes take from each other without end",
-                "no budgets and periods were found that hold for all of them at once",
-                "give them longer delays, or other cores",
-            ),
-        });
-        failed.map(Err)
+        left.map_or(Ok(()), |flow| {
+            Err(Failed {
+                flow,
+                said: Said::all(
+                    &flow.value,
+                    "the pipes take from each other without end",
+                    "no budgets and periods were found that hold for all of them at once",
+                    "give them longer delays, or other cores",
+                ),
+            })
+        })
     }
 
     /// Judges a pipe beside the others, and solves it anew where it does not hold; whether it held.
@@ -356,18 +377,13 @@ impl<'d> Described<'d> {
         index: usize,
     ) -> Result<bool, Failed<'d>> {
         let pipe = &sound[index];
-        self.beside(sound, answers, index, |all| {
+        let (answer, held) = self.beside(sound, answers, index, |all| {
             // Bound before: the loads have changed, which nothing that is refused depends on but room.
             let bound = Bound::new(&pipe.pipeline, all).map_err(|error| Failed {
                 flow: pipe.flow,
                 said: self.pipes.misfit(&pipe.flow.value, &error),
             })?;
-            let mut judge = Judge::new(&bound);
-            let former = answers[index].map(|answer| Answer {
-                best: Solution::of(&mut judge, answer.best.setting),
-                ..answer
-            });
-            let held = former.filter(|answer| answer.best.holds());
+            let held = held(&bound, answers[index]);
             let answer = held.unwrap_or_else(|| solver::solve(&bound));
             if !answer.best.holds() {
                 return Err(Failed {
@@ -376,10 +392,35 @@ impl<'d> Described<'d> {
                 });
             }
             Ok((answer, held.is_some()))
-        })
-        .map(|(answer, held)| {
-            answers[index] = Some(answer);
-            held
+        })?;
+        answers[index] = Some(answer);
+        Ok(held)
+    }
+
+    /// A pipe that requires nothing, so slow that all who have an answer are kept; none where that takes too long.
+    fn yielding(
+        &self,
+        sound: &[Sound<'d>],
+        answers: &[Option<Answer<ROOM>>],
+        index: usize,
+    ) -> Option<Answer<ROOM>> {
+        let mut beside = answers.to_vec();
+        solver::yields(&sound[index].pipeline).find_map(|times| {
+            let answer = self.beside(sound, answers, index, |all| {
+                let bound = Bound::new(&sound[index].pipeline, all).ok()?;
+                Some(solver::solve_yielding(&bound, times)).filter(|answer| answer.best.holds())
+            })?;
+            beside[index] = Some(answer);
+            let is_kept = |other: usize| {
+                self.beside(sound, &beside, other, |all| {
+                    let bound = Bound::new(&sound[other].pipeline, all).ok()?;
+                    held(&bound, beside[other])
+                })
+            };
+            let mut others = (0..sound.len()).filter(|&other| beside[other].is_some());
+            others
+                .all(|other| is_kept(other).is_some())
+                .then_some(answer)
         })
     }
 
@@ -448,6 +489,13 @@ impl<'d> Described<'d> {
         crossing::find(&mut pipes, self.draft.channels.len());
         pipes
     }
+}
+
+/// A former answer, judged anew, if it still holds.
+fn held(bound: &Bound<'_, ROOM>, former: Option<Answer<ROOM>>) -> Option<Answer<ROOM>> {
+    let former = former?;
+    let best = Solution::of(&mut Judge::new(bound), former.best.setting);
+    Some(Answer { best, ..former }).filter(|answer| answer.best.holds())
 }
 
 /// The CAN identifier or the port of an endpoint.

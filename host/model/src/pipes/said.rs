@@ -209,12 +209,12 @@ fn reason<const N: usize>(
         }
         Violation::Response { core, owner } => {
             let who = match owner {
-                Owner::Load(_) => "what runs there besides",
-                Owner::Device(device) => repository.devices[device].name,
-                Owner::Stage(at) => stage(at),
+                Owner::Load(_) => "what runs there besides".to_owned(),
+                Owner::Device(device) => format!("`{}`", repository.devices[device].name),
+                Owner::Stage(at) => format!("`{}`", stage(at)),
             };
             format!(
-                "`{who}` would not get its budget in time on core `{}`{}",
+                "{who} would not get its budget in time on core `{}`{}",
                 repository.cores[core].name,
                 counted(core)
             )

@@ -8,7 +8,7 @@
 //! *Four-slot*: the paper gives conditions and no steps. All periods are Δ; where a loss is allowed the stages behind the first are slower by
 //! it, which is how Table 3 comes out of Table 1. Stretched by α like the other.
 //!
-//! *Best effort*: default periods, stretched by α until they fit.
+//! *Best effort*: default periods, or several times those, stretched by α until they fit.
 //!
 //! Cores are tested as the paper tests them: Σ C/T + Σ (2 − U)·U against n(2^{1/n} − 1), or against 1 under EDF.
 
@@ -25,12 +25,12 @@ const STRETCH: (u64, u64) = (9, 8);
 /// Stretches before a pipeline counts as too much: by then periods are 10^5 times as long.
 const STRETCHES: usize = 100;
 
-/// The heuristic's setting, and whether the paper's conditions hold for it.
+/// The heuristic's setting, and whether the paper's conditions hold for it. Best effort begins at so many `times` the default periods.
 #[must_use]
-pub fn setting<const N: usize>(bound: &Bound<'_, N>) -> (Setting<N>, bool) {
+pub fn setting<const N: usize>(bound: &Bound<'_, N>, times: u64) -> (Setting<N>, bool) {
     let mut heuristic = Heuristic::new(bound);
     let Some(required) = bound.pipeline.requirement else {
-        return heuristic.best_effort();
+        return heuristic.best_effort(times);
     };
     let mut setting = heuristic.start(required);
     let mut content = heuristic.stretch(&mut setting);
@@ -176,18 +176,15 @@ impl<'a, const N: usize> Heuristic<'a, N> {
         accepted
     }
 
-    fn best_effort(&mut self) -> (Setting<N>, bool) {
+    fn best_effort(&mut self, times: u64) -> (Setting<N>, bool) {
         let mut setting = Setting {
             period: [1; N],
             messages: [1; N],
         };
         for stage in 0..self.bound.len() {
             let (least, most) = period_limits(self.bound, stage);
-            setting.period[stage] = self
-                .bound
-                .function(stage)
-                .period
-                .clamp(least, most.max(least));
+            let usual = self.bound.function(stage).period;
+            setting.period[stage] = usual.saturating_mul(times).clamp(least, most.max(least));
         }
         let content = self.stretch(&mut setting);
         (setting, content)

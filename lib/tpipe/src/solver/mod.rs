@@ -83,11 +83,26 @@ pub fn saved<const N: usize>(answer: &Answer<N>) -> Option<Fraction> {
     both.then(|| Fraction::ratio(less, theirs.assessment.utilisation.0))?
 }
 
+/// What requires nothing takes from nobody: how many times its usual periods a pipeline has, one after the other, until all others are kept beside it.
+pub fn yields<const N: usize>(pipeline: &Pipeline<'_, N>) -> impl Iterator<Item = u64> + use<N> {
+    let most = match pipeline.requirement {
+        Some(_) => 0,
+        None => 6,
+    };
+    (0..=most).map(|doublings| 1 << doublings)
+}
+
 /// Solves a pipeline.
 #[must_use]
 pub fn solve<const N: usize>(bound: &Bound<'_, N>) -> Answer<N> {
+    solve_yielding(bound, 1)
+}
+
+/// The same where one that requires nothing has at least so many `times` its usual periods.
+#[must_use]
+pub fn solve_yielding<const N: usize>(bound: &Bound<'_, N>, times: u64) -> Answer<N> {
     let mut judge = Judge::new(bound);
-    let (setting, content) = heuristic::setting(bound);
+    let (setting, content) = heuristic::setting(bound, times);
     let heuristic = Solution::of(&mut judge, setting);
     let best = match bound.pipeline.requirement {
         Some(required) => search::improve(bound, &mut judge, required, heuristic),

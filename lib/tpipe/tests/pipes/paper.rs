@@ -144,7 +144,7 @@ fn given(text: &str, periods: &[u64]) -> Solution<32> {
 fn heuristic_periods(text: &str, stages: usize) -> (Vec<u64>, bool) {
     with(|repository| {
         let pipe = Pipe::parse(text).expect(text);
-        let (setting, content) = heuristic::setting(&Bound::new(&pipe, repository).expect(text));
+        let (setting, content) = heuristic::setting(&Bound::new(&pipe, repository).expect(text), 1);
         (setting.period[..stages].to_vec(), content)
     })
 }

@@ -90,11 +90,17 @@ impl Settings {
             return;
         };
         *number = pipe;
+        *count = 0;
         for (place, setting) in places.iter_mut().zip(stages) {
             *place = setting;
             *count += 1;
         }
         self.count += 1;
+    }
+
+    /// Without the last.
+    const fn pop(&mut self) {
+        self.count = self.count.saturating_sub(1);
     }
 
     fn of(&self, index: usize) -> &[(u64, u64)] {
@@ -165,37 +171,31 @@ impl Planner {
         let number = old.or_else(|| (0..PIPES).find(|&number| table::get(number).is_none()));
         let number = number.ok_or(Stopped::Pipes)?;
         let mut settings = Settings::but(old);
-        let solved = self.standing(&settings, None, |standing| {
-            propose::solve(&self.known, change.typed.flow, standing, count)
+        let flow = change.typed.flow;
+        let mut solved = self.standing(&settings, None, |standing| {
+            propose::solve(&self.known, flow, standing, count)
         })?;
         let seats = self.choose(&solved, replaced).map_err(Stopped::Stages)?;
-        let missing = solved.stages().iter().position(|stage| {
-            if self.core_for(None, stage.function) == NONE {
-                return false;
-            }
-            let function = self.known.packed().functions.get(stage.function);
-            function.is_none_or(|function| !self.common.has(name_text(&function.function)))
-        });
-        if let Some(stage) = missing {
-            return Err(Stopped::Program(stage));
-        }
-        let mut stages = self.stages(&solved);
-        let missing = stages.position(|stage| device::uses(&stage) && !device::is_open());
-        if let Some(stage) = missing {
-            return Err(Stopped::Device(stage));
-        }
-        drop(stages);
-        let stages = solved.stages().iter();
-        settings.push(number, stages.map(|stage| (stage.period, stage.messages)));
+        self.can_run(&solved)?;
         let mut promises = [const { None }; PIPES];
-        self.standing(&settings, Some(change.typed.flow), |standing| {
-            propose::judge(&self.known, standing, |index, promise| {
-                let pipe = settings.pipes.get(index).copied().unwrap_or(PIPES);
-                if let Some(place) = promises.get_mut(pipe) {
-                    *place = Some(*promise);
-                }
-            })
-        })?;
+        loop {
+            let stages = solved.stages().iter();
+            settings.push(number, stages.map(|stage| (stage.period, stage.messages)));
+            let kept = self.standing(&settings, Some(flow), |standing| {
+                propose::judge(&self.known, standing, |index, promise| {
+                    let pipe = settings.pipes.get(index).copied().unwrap_or(PIPES);
+                    if let Some(place) = promises.get_mut(pipe) {
+                        *place = Some(*promise);
+                    }
+                })
+            });
+            let Err(refused) = kept else { break };
+            settings.pop();
+            let slower = self.standing(&settings, None, |standing| {
+                propose::slower(&self.known, flow, standing, count, &solved)
+            });
+            solved = slower.ok_or(refused)?;
+        }
         self.fits_memory(&solved, number, old)?;
         self.others_have_room(&solved).map_err(Stopped::Missing)?;
         let mut budgets: Budgets = seats::budgets(old);
@@ -215,6 +215,23 @@ impl Planner {
             seats,
             promises,
         })
+    }
+
+    /// The program has the functions, and there is a device for the stages that use one.
+    fn can_run(&self, solved: &Solved) -> Result<(), Stopped> {
+        let missing = solved.stages().iter().position(|stage| {
+            if self.core_for(None, stage.function) == NONE {
+                return false;
+            }
+            let function = self.known.packed().functions.get(stage.function);
+            function.is_none_or(|function| !self.common.has(name_text(&function.function)))
+        });
+        if let Some(stage) = missing {
+            return Err(Stopped::Program(stage));
+        }
+        let mut stages = self.stages(solved);
+        let missing = stages.position(|stage| device::uses(&stage) && !device::is_open());
+        missing.map_or(Ok(()), |stage| Err(Stopped::Device(stage)))
     }
 
     /// The pipes that stand, the last of them with this flow if that is a new one.
