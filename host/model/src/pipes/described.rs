@@ -1,12 +1,9 @@
-//! The pipes of a description, solved together
-//!
-//! Each pipe is solved beside all VCPUs of the cores involved, those of the other pipes among them. A later
-//! pipe can take from an earlier one: then that is solved anew, until all hold beside each other. Those that require nothing come last, as slow as
-//! it takes for nobody to be solved anew.
+//! The pipes and functions of a description, in the solver's terms
 
 use super::ends::{End, Served, endpoints, half_of, linux_end};
-use super::pipe::{Pipe, Place};
-use super::{Decisions, Function, Pipes, Said, USUAL_PERIOD_NS, card, crossing, solved, unmet};
+use super::pipe::Place;
+use super::settle::ROOM;
+use super::{Decisions, Function, Pipes, USUAL_PERIOD_NS, card};
 use crate::bridge::SINK;
 use crate::document::At;
 use crate::draft::{Draft, EndpointDraft, Field, PartitionDraft, PipeFunctionDraft};
@@ -17,16 +14,10 @@ use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_abi::repository::{PAUSE_NS, RECORDER_NS};
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::overhead::Jobs;
-use bulkhead_tpipe::assessment::{Judge, budget};
 use bulkhead_tpipe::binding::{BindError, Bound};
 use bulkhead_tpipe::language::{Pipeline, SyntaxError};
-use bulkhead_tpipe::repository::{Load, Policy, Repository, Runs};
-use bulkhead_tpipe::solver::{self, Answer, Solution};
+use bulkhead_tpipe::repository::{Load, Policy, Runs};
 
-/// Most stages of a pipe, with the VCPUs of all cores.
-const ROOM: usize = 64;
-/// Solving each anew beside the others so often settles what can be settled.
-const ROUNDS: usize = 8;
 /// What a function reads and writes that is no device's.
 pub(crate) const BUILT_IN: [&[&str]; 2] = [&["timer"], &["trace", "null", SINK]];
 
@@ -74,21 +65,6 @@ impl<'p> Owner<'p> {
     fn local(&self, field: &Field<String>) -> Option<String> {
         Some(local_name(self.name, &field.given()?.value).to_owned())
     }
-}
-
-/// Why a pipe cannot be had.
-#[derive(Debug)]
-pub(crate) struct Failed<'d> {
-    pub(crate) flow: &'d At<String>,
-    pub(crate) said: Said,
-}
-
-/// A flow that can be read and whose functions fit.
-struct Sound<'d> {
-    name: &'d At<String>,
-    flow: &'d At<String>,
-    max_age_ns: Option<u64>,
-    pipeline: Pipeline<'d, ROOM>,
 }
 
 /// The flow in the language's terms.
@@ -310,192 +286,6 @@ impl<'d> Described<'d> {
         let pipeline = parse(flow).ok()?;
         self.pipes.with(|all| Bound::new(&pipeline, all).err())
     }
-
-    /// Solves all pipes; nothing where one cannot be read or does not fit.
-    pub(crate) fn solve(&self) -> Option<Result<Vec<Pipe>, Failed<'d>>> {
-        let sound = self.draft.pipes.iter().map(|pipe| {
-            let flow = pipe.flow.given()?;
-            let pipeline = parse(&flow.value).ok()?;
-            self.misfit(&flow.value).is_none().then_some(Sound {
-                name: &pipe.name,
-                flow,
-                max_age_ns: pipe.max_age.value(),
-                pipeline,
-            })
-        });
-        let sound: Vec<_> = sound.collect::<Option<_>>()?;
-        let mut answers: Vec<Option<Answer<ROOM>>> = vec![None; sound.len()];
-        let required = |pipe: &Sound<'_>| pipe.pipeline.requirement.is_some();
-        let solved = self
-            .settle_all(&sound, &mut answers, required)
-            .and_then(|()| {
-                for index in (0..sound.len()).filter(|&index| !required(&sound[index])) {
-                    answers[index] = self.yielding(&sound, &answers, index);
-                }
-                self.settle_all(&sound, &mut answers, |_| true)
-            });
-        Some(solved.map(|()| self.finish(&sound, &answers)))
-    }
-
-    /// Settles those pipes until all of them hold.
-    fn settle_all(
-        &self,
-        sound: &[Sound<'d>],
-        answers: &mut [Option<Answer<ROOM>>],
-        which: impl Fn(&Sound<'d>) -> bool,
-    ) -> Result<(), Failed<'d>> {
-        let mut left = None;
-        for _ in 0..ROUNDS {
-            left = None;
-            for index in (0..sound.len()).filter(|&index| which(&sound[index])) {
-                if !self.settle(sound, answers, index)? {
-                    left = Some(sound[index].flow);
-                }
-            }
-            if left.is_none() {
-                break;
-            }
-        }
-        left.map_or(Ok(()), |flow| {
-            Err(Failed {
-                flow,
-                said: Said::all(
-                    &flow.value,
-                    "the pipes take from each other without end",
-                    "no budgets and periods were found that hold for all of them at once",
-                    "give them longer delays, or other cores",
-                ),
-            })
-        })
-    }
-
-    /// Judges a pipe beside the others, and solves it anew where it does not hold; whether it held.
-    fn settle(
-        &self,
-        sound: &[Sound<'d>],
-        answers: &mut [Option<Answer<ROOM>>],
-        index: usize,
-    ) -> Result<bool, Failed<'d>> {
-        let pipe = &sound[index];
-        let (answer, held) = self.beside(sound, answers, index, |all| {
-            // Bound before: the loads have changed, which nothing that is refused depends on but room.
-            let bound = Bound::new(&pipe.pipeline, all).map_err(|error| Failed {
-                flow: pipe.flow,
-                said: self.pipes.misfit(&pipe.flow.value, &error),
-            })?;
-            let held = held(&bound, answers[index]);
-            let answer = held.unwrap_or_else(|| solver::solve(&bound));
-            if !answer.best.holds() {
-                return Err(Failed {
-                    flow: pipe.flow,
-                    said: unmet(&pipe.flow.value, &bound, &answer),
-                });
-            }
-            Ok((answer, held.is_some()))
-        })?;
-        answers[index] = Some(answer);
-        Ok(held)
-    }
-
-    /// A pipe that requires nothing, so slow that all who have an answer are kept; none where that takes too long.
-    fn yielding(
-        &self,
-        sound: &[Sound<'d>],
-        answers: &[Option<Answer<ROOM>>],
-        index: usize,
-    ) -> Option<Answer<ROOM>> {
-        let mut beside = answers.to_vec();
-        solver::yields(&sound[index].pipeline).find_map(|times| {
-            let answer = self.beside(sound, answers, index, |all| {
-                let bound = Bound::new(&sound[index].pipeline, all).ok()?;
-                Some(solver::solve_yielding(&bound, times)).filter(|answer| answer.best.holds())
-            })?;
-            beside[index] = Some(answer);
-            let is_kept = |other: usize| {
-                self.beside(sound, &beside, other, |all| {
-                    let bound = Bound::new(&sound[other].pipeline, all).ok()?;
-                    held(&bound, beside[other])
-                })
-            };
-            let mut others = (0..sound.len()).filter(|&other| beside[other].is_some());
-            others
-                .all(|other| is_kept(other).is_some())
-                .then_some(answer)
-        })
-    }
-
-    /// The repository with the stages of all pipes but one as loads.
-    fn beside<R>(
-        &self,
-        sound: &[Sound<'d>],
-        answers: &[Option<Answer<ROOM>>],
-        index: usize,
-        use_it: impl FnOnce(&Repository<'_>) -> R,
-    ) -> R {
-        self.pipes.with(|all| {
-            let mut loads = all.loads.to_vec();
-            let others = sound.iter().zip(answers).enumerate();
-            for (_, (other, answer)) in others.filter(|(other, _)| *other != index) {
-                let Some(answer) = answer else { continue };
-                let Ok(bound) = Bound::new(&other.pipeline, all) else {
-                    continue;
-                };
-                let setting = &answer.best.setting;
-                loads.extend((0..bound.len()).filter_map(|stage| {
-                    let capacity = budget(&bound, stage, setting.messages[stage]);
-                    let server = Reservation::new(capacity, setting.period[stage])?;
-                    let function = bound.function(stage);
-                    Some(Load {
-                        core: function.core,
-                        server,
-                        runs: Runs::Stage {
-                            devices: [function.source, function.sink],
-                        },
-                    })
-                }));
-            }
-            use_it(&Repository {
-                loads: &loads,
-                ..*all
-            })
-        })
-    }
-
-    fn finish(&self, sound: &[Sound<'d>], answers: &[Option<Answer<ROOM>>]) -> Vec<Pipe> {
-        let names = &self.pipes.names[super::What::Function as usize];
-        let place = |name: &str| {
-            let index = names.iter().position(|known| known.value == name)?;
-            Some(self.places[index].clone())
-        };
-        let both = sound.iter().zip(answers);
-        let pipes = both.filter_map(|(pipe, answer)| {
-            let answer = (*answer)?;
-            self.pipes.with(|all| {
-                let bound = Bound::new(&pipe.pipeline, all).ok()?;
-                let stages = pipe.pipeline.stages().iter();
-                Some(Pipe {
-                    name: pipe.name.value.clone(),
-                    span: pipe.name.span.clone(),
-                    solved: solved::Solved::of(&bound, &answer),
-                    places: stages
-                        .map(|stage| place(stage.name))
-                        .collect::<Option<_>>()?,
-                    crossings: Vec::new(),
-                    max_age_ns: pipe.max_age_ns,
-                })
-            })
-        });
-        let mut pipes: Vec<_> = pipes.collect();
-        crossing::find(&mut pipes, self.draft.channels.len());
-        pipes
-    }
-}
-
-/// A former answer, judged anew, if it still holds.
-fn held(bound: &Bound<'_, ROOM>, former: Option<Answer<ROOM>>) -> Option<Answer<ROOM>> {
-    let former = former?;
-    let best = Solution::of(&mut Judge::new(bound), former.best.setting);
-    Some(Answer { best, ..former }).filter(|answer| answer.best.holds())
 }
 
 /// The CAN identifier or the port of an endpoint.

@@ -11,6 +11,7 @@ mod offered;
 mod pipe;
 mod said;
 pub(crate) mod scheduled;
+mod settle;
 pub mod solved;
 mod through;
 pub(crate) mod together;

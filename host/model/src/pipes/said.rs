@@ -12,11 +12,14 @@ use crate::suggestion::advice;
 use bulkhead_tpipe::assessment::{Owner, Violation};
 use bulkhead_tpipe::binding::{BindError, Bound, Misfit};
 use bulkhead_tpipe::language::{self, Fault, SyntaxError};
-use bulkhead_tpipe::solver::Answer;
+use bulkhead_tpipe::solver::{Answer, Solution};
 use std::sync::Arc;
 
 /// What to do about a function that is not described, or not as it is used.
 const DESCRIBE: &str = "`bulkhead explain function` tells what a function declares";
+
+/// What is counted where flows can be typed.
+const DECISIONS: &str = ", with what the scheduler's decisions take (`spare_stages`)";
 
 /// A remark about a pipeline.
 #[derive(Clone, Debug)]
@@ -147,10 +150,7 @@ pub fn syntax_error(text: &str, error: &SyntaxError) -> Said {
 /// Why a requirement cannot be met, and which can, for people.
 #[must_use]
 pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N>) -> Said {
-    let here = match answer.best.assessment.violation {
-        Some(violation) => reason(bound, answer, violation),
-        None => "nothing is wrong with it".into(),
-    };
+    let here = reason(bound, &answer.best);
     let least = answer.least.unwrap_or_default();
     let nearest: Vec<_> = [least.delay, least.flow]
         .into_iter()
@@ -161,32 +161,46 @@ pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N
         [] => "no delay and no other rate helps: give functions to other cores".into(),
         some => format!("what can be met: {}", some.join(" or ")),
     };
-    let span = match bound.pipeline.requirement {
-        Some(_) => bound.pipeline.requirement_span,
-        None => language::Span {
-            start: 0,
-            end: text.len(),
-        },
-    };
-    Said {
-        span,
-        message: "no budgets and periods were found that keep this requirement".into(),
-        here,
-        help,
+    let mut said = Said::all(
+        text,
+        "no budgets and periods were found for this pipe",
+        &here,
+        &help,
+    );
+    if bound.pipeline.requirement.is_some() {
+        said.span = bound.pipeline.requirement_span;
+        said.message = "no budgets and periods were found that keep this requirement".into();
     }
+    said
+}
+
+/// Those that require nothing and would yet take from another.
+pub(super) fn takes<'n>(
+    text: &str,
+    names: impl Iterator<Item = &'n At<String>>,
+    other: &str,
+    why: &str,
+) -> Said {
+    let names: Vec<_> = names.map(|name| format!("`{}`", name.value)).collect();
+    let (names, them) = match names.as_slice() {
+        [one] => (one.clone(), "it"),
+        all => (all.join(", "), "them"),
+    };
+    Said::all(
+        text,
+        &format!("{names} would take from `{other}`, however slow"),
+        &format!("beside {them} `{other}` would not hold: {why}"),
+        &format!("give functions to other cores, or let `{other}` require less"),
+    )
 }
 
 /// The constraint that fails, in the names of the pipeline.
-fn reason<const N: usize>(
-    bound: &Bound<'_, N>,
-    answer: &Answer<N>,
-    violation: Violation,
-) -> String {
+pub(super) fn reason<const N: usize>(bound: &Bound<'_, N>, solution: &Solution<N>) -> String {
     let stage = |stage: usize| bound.pipeline.stages()[stage].name;
     let repository = bound.repository;
-    let counted = |core: usize| match repository.decisions_on(core) {
-        Some(_) => ", with what the scheduler's decisions take (`spare_stages`),",
-        None => "",
+    let counted = |core| repository.decisions_on(core).map_or("", |_| DECISIONS);
+    let Some(violation) = solution.assessment.violation else {
+        return "nothing is wrong with it".into();
     };
     match violation {
         Violation::Period { stage: at } => {
@@ -202,7 +216,7 @@ fn reason<const N: usize>(
             let core = &repository.cores[index];
             let (demand, most) = (demand.percent(), core.policy.capacity().percent());
             format!(
-                "core `{}` would need {demand:.1} % of its time{} and gives {most:.0} %",
+                "core `{}` would need {demand:.1} % of its time{}, and gives {most:.0} %",
                 core.name,
                 counted(index)
             )
@@ -224,7 +238,7 @@ fn reason<const N: usize>(
             format!("the longest path would take {bound}, its periods sum up to {periods}")
         }
         Violation::Loss { stage: at, .. } => {
-            let loss = answer.best.assessment.loss[at].percent();
+            let loss = solution.assessment.loss[at].percent();
             format!("up to {loss:.1} % could be lost before `{}`", stage(at))
         }
         Violation::Throughput { stage: at } => format!("`{}` would be too slow", stage(at)),

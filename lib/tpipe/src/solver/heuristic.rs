@@ -8,7 +8,7 @@
 //! *Four-slot*: the paper gives conditions and no steps. All periods are Δ; where a loss is allowed the stages behind the first are slower by
 //! it, which is how Table 3 comes out of Table 1. Stretched by α like the other.
 //!
-//! *Best effort*: default periods, or several times those, stretched by α until they fit.
+//! *Best effort*: default periods, or several times those; they are stretched by who judges whether they fit ([`yields`](super::yields)).
 //!
 //! Cores are tested as the paper tests them: Σ C/T + Σ (2 − U)·U against n(2^{1/n} − 1), or against 1 under EDF.
 
@@ -25,10 +25,10 @@ const STRETCH: (u64, u64) = (9, 8);
 /// Stretches before a pipeline counts as too much: by then periods are 10^5 times as long.
 const STRETCHES: usize = 100;
 
-/// The heuristic's setting, and whether the paper's conditions hold for it. Best effort begins at so many `times` the default periods.
+/// The heuristic's setting, and whether the paper's conditions hold for it. Best effort has so many `times` the default periods.
 #[must_use]
 pub fn setting<const N: usize>(bound: &Bound<'_, N>, times: u64) -> (Setting<N>, bool) {
-    let mut heuristic = Heuristic::new(bound);
+    let heuristic = Heuristic::new(bound);
     let Some(required) = bound.pipeline.requirement else {
         return heuristic.best_effort(times);
     };
@@ -176,7 +176,7 @@ impl<'a, const N: usize> Heuristic<'a, N> {
         accepted
     }
 
-    fn best_effort(&mut self, times: u64) -> (Setting<N>, bool) {
+    fn best_effort(&self, times: u64) -> (Setting<N>, bool) {
         let mut setting = Setting {
             period: [1; N],
             messages: [1; N],
@@ -186,7 +186,7 @@ impl<'a, const N: usize> Heuristic<'a, N> {
             let usual = self.bound.function(stage).period;
             setting.period[stage] = usual.saturating_mul(times).clamp(least, most.max(least));
         }
-        let content = self.stretch(&mut setting);
+        let content = self.schedulable(&setting);
         (setting, content)
     }
 }

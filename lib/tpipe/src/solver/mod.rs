@@ -83,11 +83,12 @@ pub fn saved<const N: usize>(answer: &Answer<N>) -> Option<Fraction> {
     both.then(|| Fraction::ratio(less, theirs.assessment.utilisation.0))?
 }
 
-/// What requires nothing takes from nobody: how many times its usual periods a pipeline has, one after the other, until all others are kept beside it.
+/// What requires nothing takes from nobody: how many times its usual periods a pipeline has, one after the other, until it fits and all others are
+/// kept beside it.
 pub fn yields<const N: usize>(pipeline: &Pipeline<'_, N>) -> impl Iterator<Item = u64> + use<N> {
     let most = match pipeline.requirement {
         Some(_) => 0,
-        None => 6,
+        None => 10,
     };
     (0..=most).map(|doublings| 1 << doublings)
 }
@@ -95,10 +96,17 @@ pub fn yields<const N: usize>(pipeline: &Pipeline<'_, N>) -> impl Iterator<Item 
 /// Solves a pipeline.
 #[must_use]
 pub fn solve<const N: usize>(bound: &Bound<'_, N>) -> Answer<N> {
-    solve_yielding(bound, 1)
+    let mut answer = solve_yielding(bound, 1);
+    for times in yields(bound.pipeline).skip(1) {
+        if answer.best.holds() {
+            break;
+        }
+        answer = solve_yielding(bound, times);
+    }
+    answer
 }
 
-/// The same where one that requires nothing has at least so many `times` its usual periods.
+/// The same where one that requires nothing has so many `times` its usual periods.
 #[must_use]
 pub fn solve_yielding<const N: usize>(bound: &Bound<'_, N>, times: u64) -> Answer<N> {
     let mut judge = Judge::new(bound);

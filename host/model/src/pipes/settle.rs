@@ -1,0 +1,301 @@
+//! The pipes of a description, solved together
+//!
+//! Each pipe is solved beside all VCPUs of the cores involved, those of the other pipes among them. A later
+//! pipe can take from an earlier one: then that is solved anew, until all hold beside each other. Those that require nothing come last, as slow as
+//! it takes for nobody to be solved anew.
+
+use super::described::{Described, parse};
+use super::pipe::Pipe;
+use super::said::{Said, reason, takes, unmet};
+use super::{crossing, solved};
+use crate::document::At;
+use bulkhead_analysis::Reservation;
+use bulkhead_tpipe::assessment::{Judge, budget};
+use bulkhead_tpipe::binding::Bound;
+use bulkhead_tpipe::language::Pipeline;
+use bulkhead_tpipe::repository::{Load, Repository, Runs};
+use bulkhead_tpipe::solver::{self, Answer, Solution};
+use std::collections::BTreeSet;
+
+/// Most stages of a pipe, with the VCPUs of all cores.
+pub(super) const ROOM: usize = 64;
+/// Solving each anew beside the others so often settles what can be settled.
+const ROUNDS: usize = 8;
+
+/// By pipe; none where it is not solved yet.
+type Answers = Vec<Option<Answer<ROOM>>>;
+
+/// Why a pipe cannot be had.
+#[derive(Debug)]
+pub(crate) struct Failed<'d> {
+    pub(crate) flow: &'d At<String>,
+    pub(crate) said: Said,
+}
+
+/// A flow that can be read and whose functions fit.
+struct Sound<'d> {
+    name: &'d At<String>,
+    flow: &'d At<String>,
+    max_age_ns: Option<u64>,
+    pipeline: Pipeline<'d, ROOM>,
+}
+
+impl<'d> Sound<'d> {
+    const fn requires(&self) -> bool {
+        self.pipeline.requirement.is_some()
+    }
+
+    const fn failed(&self, said: Said) -> Failed<'d> {
+        Failed {
+            flow: self.flow,
+            said,
+        }
+    }
+}
+
+/// The pipes, beside each other.
+struct Settling<'s, 'd> {
+    described: &'s Described<'d>,
+    sound: Vec<Sound<'d>>,
+}
+
+impl<'d> Described<'d> {
+    /// Solves all pipes; nothing where one cannot be read or does not fit.
+    pub(crate) fn solve(&self) -> Option<Result<Vec<Pipe>, Failed<'d>>> {
+        let sound = self.draft.pipes.iter().map(|pipe| {
+            let flow = pipe.flow.given()?;
+            let pipeline = parse(&flow.value).ok()?;
+            self.misfit(&flow.value).is_none().then_some(Sound {
+                name: &pipe.name,
+                flow,
+                max_age_ns: pipe.max_age.value(),
+                pipeline,
+            })
+        });
+        let settling = Settling {
+            described: self,
+            sound: sound.collect::<Option<_>>()?,
+        };
+        let answers = settling.answers();
+        Some(answers.map(|answers| settling.finish(&answers)))
+    }
+}
+
+impl<'d> Settling<'_, 'd> {
+    fn answers(&self) -> Result<Answers, Failed<'d>> {
+        let mut answers = vec![None; self.sound.len()];
+        self.settle_all(&mut answers, Sound::requires)?;
+        let yielded = self.yield_all(&mut answers);
+        let settled = self.settle_all(&mut answers, |_| true);
+        settled.map_err(|failed| yielded.err().unwrap_or(failed))?;
+        Ok(answers)
+    }
+
+    /// Settles those pipes until all of them hold.
+    fn settle_all(
+        &self,
+        answers: &mut Answers,
+        which: impl Fn(&Sound<'d>) -> bool,
+    ) -> Result<(), Failed<'d>> {
+        let mut left = None;
+        for _ in 0..ROUNDS {
+            left = None;
+            for (index, pipe) in self.sound.iter().enumerate() {
+                if which(pipe) && !self.settle(answers, index)? {
+                    left = Some(pipe);
+                }
+            }
+            if left.is_none() {
+                break;
+            }
+        }
+        left.map_or(Ok(()), |pipe| {
+            Err(pipe.failed(Said::all(
+                &pipe.flow.value,
+                "the pipes take from each other without end",
+                "no budgets and periods were found that hold for all of them at once",
+                "give them longer delays, or other cores",
+            )))
+        })
+    }
+
+    /// Judges a pipe beside the others, and solves it anew where it does not hold; whether it held.
+    fn settle(&self, answers: &mut Answers, index: usize) -> Result<bool, Failed<'d>> {
+        let pipe = &self.sound[index];
+        let former = answers[index];
+        let (answer, held) = self.beside(answers, index, |bound| {
+            let former = former.map(|former| judged(bound, &former));
+            let held = former.filter(|former| former.best.holds());
+            let answer = held.unwrap_or_else(|| solver::solve(bound));
+            match answer.best.holds() {
+                true => Ok((answer, held.is_some())),
+                false => Err(pipe.failed(unmet(&pipe.flow.value, bound, &answer))),
+            }
+        })??;
+        answers[index] = Some(answer);
+        Ok(held)
+    }
+
+    /// Those that require nothing: where they share cores all are as slow as it takes for everybody to be kept. What is wrong with the first for
+    /// which that does not help.
+    fn yield_all(&self, answers: &mut Answers) -> Result<(), Failed<'d>> {
+        let mut result = Ok(());
+        for sharers in self.sharers(answers)? {
+            let mut found = Ok(answers.clone());
+            for times in solver::yields(&self.sound[sharers[0]].pipeline) {
+                found = self.yielding(answers, &sharers, times);
+                if found.is_ok() {
+                    break;
+                }
+            }
+            match found {
+                Ok(found) => *answers = found,
+                Err(failed) => result = result.and(Err(failed)),
+            }
+        }
+        result
+    }
+
+    /// Those that require nothing, together with whom they share cores with, directly or not.
+    fn sharers(&self, answers: &Answers) -> Result<Vec<Vec<usize>>, Failed<'d>> {
+        let mut all: Vec<(Vec<usize>, BTreeSet<usize>)> = Vec::new();
+        for index in (0..self.sound.len()).filter(|&index| !self.sound[index].requires()) {
+            let mut cores: BTreeSet<_> = self.beside(answers, index, |bound| {
+                let stages = 0..bound.len();
+                stages.map(|stage| bound.function(stage).core).collect()
+            })?;
+            let mut these = Vec::new();
+            all.retain(|(others, their)| {
+                let apart = cores.is_disjoint(their);
+                if !apart {
+                    these.extend(others);
+                    cores.extend(their);
+                }
+                apart
+            });
+            these.push(index);
+            all.push((these, cores));
+        }
+        Ok(all.into_iter().map(|(these, _)| these).collect())
+    }
+
+    /// Answers with so many `times` the usual periods of these, which require nothing.
+    fn yielding(
+        &self,
+        answers: &Answers,
+        these: &[usize],
+        times: u64,
+    ) -> Result<Answers, Failed<'d>> {
+        let mut answers = answers.clone();
+        for &index in these {
+            let pipe = &self.sound[index];
+            answers[index] = Some(self.beside(&answers, index, |bound| {
+                let answer = solver::solve_yielding(bound, times);
+                match answer.best.holds() {
+                    true => Ok(answer),
+                    false => Err(pipe.failed(unmet(&pipe.flow.value, bound, &answer))),
+                }
+            })??);
+        }
+        let sound = self.sound.iter().enumerate();
+        for (index, other) in sound {
+            let Some(answer) = answers[index] else {
+                continue;
+            };
+            self.beside(&answers, index, |bound| {
+                let judged = judged(bound, &answer);
+                match judged.best.holds() {
+                    true => Ok(()),
+                    false => {
+                        let why = reason(bound, &judged.best);
+                        let names = these.iter().map(|&index| self.sound[index].name);
+                        let first = &self.sound[these[0]];
+                        let said = takes(&first.flow.value, names, &other.name.value, &why);
+                        Err(first.failed(said))
+                    }
+                }
+            })??;
+        }
+        Ok(answers)
+    }
+
+    /// What a pipe is solved in: the repository with the stages of all others that have an answer as loads.
+    fn beside<R>(
+        &self,
+        answers: &[Option<Answer<ROOM>>],
+        index: usize,
+        use_it: impl FnOnce(&Bound<'_, ROOM>) -> R,
+    ) -> Result<R, Failed<'d>> {
+        self.described.pipes.with(|all| {
+            let mut loads = all.loads.to_vec();
+            let others = self.sound.iter().zip(answers).enumerate();
+            for (_, (other, answer)) in others.filter(|(other, _)| *other != index) {
+                let Some(answer) = answer else { continue };
+                let Ok(bound) = Bound::new(&other.pipeline, all) else {
+                    continue;
+                };
+                let setting = &answer.best.setting;
+                loads.extend((0..bound.len()).filter_map(|stage| {
+                    let capacity = budget(&bound, stage, setting.messages[stage]);
+                    let server = Reservation::new(capacity, setting.period[stage])?;
+                    let function = bound.function(stage);
+                    Some(Load {
+                        core: function.core,
+                        server,
+                        runs: Runs::Stage {
+                            devices: [function.source, function.sink],
+                        },
+                    })
+                }));
+            }
+            let all = Repository {
+                loads: &loads,
+                ..*all
+            };
+            let pipe = &self.sound[index];
+            // Bound before: the loads have changed, which nothing that is refused depends on but room.
+            let bound = Bound::new(&pipe.pipeline, &all).map_err(|error| {
+                pipe.failed(self.described.pipes.misfit(&pipe.flow.value, &error))
+            })?;
+            Ok(use_it(&bound))
+        })
+    }
+
+    fn finish(&self, answers: &[Option<Answer<ROOM>>]) -> Vec<Pipe> {
+        let described = self.described;
+        let names = &described.pipes.names[super::What::Function as usize];
+        let place = |name: &str| {
+            let index = names.iter().position(|known| known.value == name)?;
+            Some(described.places[index].clone())
+        };
+        let both = self.sound.iter().zip(answers);
+        let pipes = both.filter_map(|(pipe, answer)| {
+            let answer = (*answer)?;
+            described.pipes.with(|all| {
+                let bound = Bound::new(&pipe.pipeline, all).ok()?;
+                let stages = pipe.pipeline.stages().iter();
+                Some(Pipe {
+                    name: pipe.name.value.clone(),
+                    span: pipe.name.span.clone(),
+                    solved: solved::Solved::of(&bound, &answer),
+                    places: stages
+                        .map(|stage| place(stage.name))
+                        .collect::<Option<_>>()?,
+                    crossings: Vec::new(),
+                    max_age_ns: pipe.max_age_ns,
+                })
+            })
+        });
+        let mut pipes: Vec<_> = pipes.collect();
+        crossing::find(&mut pipes, described.draft.channels.len());
+        pipes
+    }
+}
+
+/// A former answer, judged anew.
+fn judged(bound: &Bound<'_, ROOM>, former: &Answer<ROOM>) -> Answer<ROOM> {
+    Answer {
+        best: Solution::of(&mut Judge::new(bound), former.best.setting),
+        ..*former
+    }
+}
