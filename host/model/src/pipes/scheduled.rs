@@ -2,8 +2,37 @@
 
 use super::pipe::{Pipe, Place};
 use super::solved::Stage;
+use crate::draft::Draft;
 use crate::system::PartitionId;
 use crate::timing::{Place as Rank, Task, Timing, Vcpu, VcpuKind};
+
+/// Tasks that are in time without the pipes and late beside them, and their bounds there.
+pub(crate) fn late(draft: &Draft, pipes: &[Pipe]) -> Vec<(Task, Option<u64>)> {
+    let mut late = Vec::new();
+    for (index, partition) in draft.partitions.iter().enumerate() {
+        let Some(mut timing) = draft.timing(partition) else {
+            continue;
+        };
+        let described = timing.tasks.len();
+        let before = bounds(&timing);
+        extend(&mut timing, pipes, PartitionId(index));
+        let both = before.into_iter().zip(bounds(&timing)).take(described);
+        late.extend(both.filter_map(|((index, alone), (_, beside))| {
+            let task = &timing.tasks[index];
+            let fits = |bound: Option<u64>| bound.is_some_and(|bound| bound <= task.deadline_ns);
+            (fits(alone) && !fits(beside)).then(|| (task.clone(), beside))
+        }));
+    }
+    late
+}
+
+/// Of tasks, in their order.
+fn bounds(timing: &Timing) -> Vec<(usize, Option<u64>)> {
+    let cores = timing.analyse().into_iter();
+    let mut bounds: Vec<_> = cores.flat_map(|core| core.tasks).collect();
+    bounds.sort_by_key(|(index, _)| *index);
+    bounds
+}
 
 /// Adds the VCPUs and jobs of pipes to what a partition schedules.
 pub(crate) fn extend(timing: &mut Timing, pipes: &[Pipe], partition: PartitionId) {

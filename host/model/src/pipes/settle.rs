@@ -7,6 +7,7 @@
 use super::described::{Described, parse};
 use super::pipe::Pipe;
 use super::said::{Said, reason, takes, unmet};
+use super::scheduled::late;
 use super::{crossing, solved};
 use crate::document::At;
 use bulkhead_analysis::Reservation;
@@ -186,6 +187,11 @@ impl<'d> Settling<'_, 'd> {
         these: &[usize],
         times: u64,
     ) -> Result<Answers, Failed<'d>> {
+        let taken = |other: &str, why: &str| {
+            let names = these.iter().map(|&index| self.sound[index].name);
+            let first = &self.sound[these[0]];
+            first.failed(takes(&first.flow.value, names, other, why))
+        };
         let mut answers = answers.clone();
         for &index in these {
             let pipe = &self.sound[index];
@@ -206,15 +212,12 @@ impl<'d> Settling<'_, 'd> {
                 let judged = judged(bound, &answer);
                 match judged.best.holds() {
                     true => Ok(()),
-                    false => {
-                        let why = reason(bound, &judged.best);
-                        let names = these.iter().map(|&index| self.sound[index].name);
-                        let first = &self.sound[these[0]];
-                        let said = takes(&first.flow.value, names, &other.name.value, &why);
-                        Err(first.failed(said))
-                    }
+                    false => Err(taken(&other.name.value, &reason(bound, &judged.best))),
                 }
             })??;
+        }
+        if let Some((task, _)) = late(self.described.draft, &self.finish(&answers)).first() {
+            return Err(taken(&task.name, "this task would be late"));
         }
         Ok(answers)
     }

@@ -180,6 +180,10 @@ impl Solved {
     /// The answer beside the paper's.
     fn compared(&self) -> String {
         match self.saved {
+            _ if self.requirement.is_none() => {
+                "nothing is required: usual periods, doubled until what others require is kept"
+                    .into()
+            }
             Some(saved) => format!(
                 "the paper's heuristic would take {:.2} %: {:.1} % of it saved",
                 self.heuristic.percent(),

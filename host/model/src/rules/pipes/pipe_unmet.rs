@@ -2,11 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::pipes::Pipe;
 use crate::pipes::described::Described;
-use crate::pipes::scheduled::extend;
+use crate::pipes::scheduled::late;
 use crate::quantity::time_text;
-use crate::system::PartitionId;
 
 crate::rules::rule! {
     Error, "pipe-unmet",
@@ -28,41 +26,16 @@ fn check(draft: &Draft, report: &mut Report) {
             report.add(failed.said.within(&RULE, failed.flow, &draft.sources));
         }
         Some(Ok(pipes)) => {
-            for index in 0..draft.partitions.len() {
-                late(draft, PartitionId(index), &pipes, report);
+            for (task, bound) in late(draft, &pipes) {
+                let bound = bound.map_or_else(|| "no bound".into(), time_text);
+                let message = format!("beside the pipes task `{}` would be late", task.name);
+                let deadline = time_text(task.deadline_ns);
+                report.add(
+                    RULE.at(&task.span, message)
+                        .here(format!("{bound}, and its deadline is {deadline}"))
+                        .help("give the pipes longer delays, or their functions to another core"),
+                );
             }
-        }
-    }
-}
-
-/// A task that was in time without the pipes.
-fn late(draft: &Draft, id: PartitionId, pipes: &[Pipe], report: &mut Report) {
-    let Some(mut timing) = draft.timing(&draft.partitions[id.0]) else {
-        return;
-    };
-    let described = timing.tasks.len();
-    let bounds = |timing: &crate::timing::Timing| {
-        let cores = timing.analyse().into_iter();
-        let mut bounds: Vec<_> = cores.flat_map(|core| core.tasks).collect();
-        bounds.sort_by_key(|(index, _)| *index);
-        bounds
-    };
-    let before = bounds(&timing);
-    extend(&mut timing, pipes, id);
-    for ((index, alone), (_, beside)) in before.into_iter().zip(bounds(&timing)).take(described) {
-        let task = &timing.tasks[index];
-        let fits = |bound: Option<u64>| bound.is_some_and(|bound| bound <= task.deadline_ns);
-        if fits(alone) && !fits(beside) {
-            let bound = beside.map_or_else(|| "no bound".into(), time_text);
-            let message = format!("beside the pipes task `{}` would be late", task.name);
-            report.add(
-                RULE.at(&task.span, message)
-                    .here(format!(
-                        "{bound}, and its deadline is {}",
-                        time_text(task.deadline_ns)
-                    ))
-                    .help("give the pipes longer delays, or their functions to another core"),
-            );
         }
     }
 }
