@@ -6,8 +6,8 @@ use bulkhead_plan::manifest::Manifest;
 use bulkhead_run::Observer;
 use bulkhead_run::machine::RunFolder;
 use bulkhead_run::report::Live;
-use bulkhead_run::watch::type_line;
-use std::collections::{BTreeMap, VecDeque};
+use bulkhead_run::watch::{stamp_ns, type_line};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
@@ -20,8 +20,13 @@ pub(crate) struct Player<'m> {
     folder: RunFolder,
     pending: VecDeque<&'m Typed>,
     due: Vec<&'m Typed>,
-    /// Everything said.
+    /// Everything said up to the cut.
     pub(crate) lines: Lines,
+    /// What is stamped later counts for nothing, nor does what comes after it: how far the machine runs on until it
+    /// is stopped depends on the host. Nanoseconds by the stamps.
+    cut_ns: u64,
+    /// Consoles that are past the cut.
+    past: BTreeSet<String>,
     /// What could not be typed.
     pub(crate) failures: Vec<String>,
     /// Lines on their way through the emulated UART, which may take its time while the machine goes on.
@@ -36,6 +41,7 @@ impl<'m> Player<'m> {
         manifest: &'m Manifest,
         folder: RunFolder,
         typed: &'m [Typed],
+        cut_ns: u64,
         outside: Option<&'m mut Box<dyn Outside>>,
         over: &'m AtomicBool,
     ) -> Self {
@@ -45,6 +51,8 @@ impl<'m> Player<'m> {
             pending: typed.iter().collect(),
             due: Vec::new(),
             lines: Lines::new(),
+            cut_ns,
+            past: BTreeSet::new(),
             failures: Vec::new(),
             typing: Vec::new(),
             outside,
@@ -93,7 +101,12 @@ impl<'m> Player<'m> {
 
 impl Observer for Player<'_> {
     fn line(&mut self, name: &str, text: &str) {
-        self.lines.entry(name.into()).or_default().push(text.into());
+        if stamp_ns(text).is_some_and(|ns| ns > self.cut_ns) {
+            self.past.insert(name.into());
+        }
+        if !self.past.contains(name) {
+            self.lines.entry(name.into()).or_default().push(text.into());
+        }
         let awaited = self.pending.front();
         if awaited.is_some_and(|typed| typed.partition == name && typed.after.is_in(text)) {
             self.due.extend(self.pending.pop_front());

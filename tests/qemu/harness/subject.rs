@@ -216,18 +216,20 @@ fn run(
     let expected = &case.expectation;
     let usual = RunOptions::of_manifest(manifest);
     let patience = expected.gives_up_after.map(Duration::from_secs);
+    let for_ns = (expected.seconds * 1e9) as u64;
+    let (timing, cut_ns) = match outside {
+        None => (Timing::DEFAULT, for_ns),
+        Some(_) => (Timing::Real, u64::MAX),
+    };
     let options = RunOptions {
-        timing: match outside {
-            None => Timing::DEFAULT,
-            Some(_) => Timing::Real,
-        },
-        for_ns: Some((expected.seconds * 1e9) as u64),
+        timing,
+        for_ns: Some(for_ns),
         patience: patience.unwrap_or(usual.patience),
         ..usual
     };
     let folder = RunFolder::new(out, &manifest.name);
     let over = AtomicBool::new(false);
-    let mut player = Player::new(manifest, folder, &expected.typed, outside, &over);
+    let mut player = Player::new(manifest, folder, &expected.typed, cut_ns, outside, &over);
     let report = bulkhead_run::run(manifest, out, &options, &mut player, &over)?;
     Ok((report, player.finish()))
 }
