@@ -12,35 +12,33 @@ pub(crate) const fn words_for(bytes: usize) -> usize {
     bytes.div_ceil(WORD_BYTES)
 }
 
-/// Store a message; the rest of an incomplete last word becomes zero.
+/// Store a message; the rest of an incomplete last word becomes zero. Nothing if its lines do not fit.
 #[inline]
 pub(crate) fn store(words: &[AtomicU64], message: &[u8]) {
     let (lines, rest) = message.as_chunks::<LINE_BYTES>();
-    let (word_lines, _) = words.as_chunks::<LINE_WORDS>();
-    for (words, bytes) in word_lines.iter().zip(lines) {
+    let Some((whole, words)) = words.split_at_checked(lines.len() * LINE_WORDS) else {
+        return;
+    };
+    for (words, bytes) in whole.as_chunks::<LINE_WORDS>().0.iter().zip(lines) {
         line::store(words, bytes);
     }
     if !rest.is_empty() {
-        store_rest(
-            words.get(lines.len() * LINE_WORDS..).unwrap_or_default(),
-            rest,
-        );
+        store_rest(words, rest);
     }
 }
 
-/// Load a message of `message.len()` bytes.
+/// Load a message of `message.len()` bytes. Nothing if there are not as many lines.
 #[inline]
 pub(crate) fn load(words: &[AtomicU64], message: &mut [u8]) {
     let (lines, rest) = message.as_chunks_mut::<LINE_BYTES>();
-    let (word_lines, _) = words.as_chunks::<LINE_WORDS>();
-    for (words, bytes) in word_lines.iter().zip(lines.iter_mut()) {
+    let Some((whole, words)) = words.split_at_checked(lines.len() * LINE_WORDS) else {
+        return;
+    };
+    for (words, bytes) in whole.as_chunks::<LINE_WORDS>().0.iter().zip(lines) {
         line::load(words, bytes);
     }
     if !rest.is_empty() {
-        load_rest(
-            words.get(lines.len() * LINE_WORDS..).unwrap_or_default(),
-            rest,
-        );
+        load_rest(words, rest);
     }
 }
 

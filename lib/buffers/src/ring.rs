@@ -180,11 +180,12 @@ impl<'m> Producer<'m> {
         if message.len() != self.slots.message_bytes {
             return Err(Error::Length);
         }
-        if self.tail == self.limit && self.refresh()? == 0 {
+        let tail = self.tail;
+        if tail == self.limit && self.refresh()? == 0 {
             return Err(Error::Full);
         }
         copy::store(self.slots.take()?, message);
-        self.publish(1);
+        self.publish(tail.wrapping_add(1));
         Ok(())
     }
 
@@ -202,7 +203,7 @@ impl<'m> Producer<'m> {
         for message in messages.chunks_exact(self.slots.message_bytes).take(count) {
             copy::store(self.slots.take()?, message);
         }
-        self.publish(count as u64);
+        self.publish(self.tail.wrapping_add(count as u64));
         Ok(count)
     }
 
@@ -223,9 +224,10 @@ impl<'m> Producer<'m> {
         }
     }
 
-    fn publish(&mut self, count: u64) {
-        self.tail = self.tail.wrapping_add(count);
-        self.tail_word.store(self.tail, Ordering::Release);
+    #[inline]
+    fn publish(&mut self, tail: u64) {
+        self.tail = tail;
+        self.tail_word.store(tail, Ordering::Release);
     }
 
     /// Look at the consumer's cursor and give the room there is, in messages.
@@ -285,11 +287,12 @@ impl<'m> Consumer<'m> {
         if message.len() != self.slots.message_bytes {
             return Err(Error::Length);
         }
-        if self.head == self.tail && self.refresh()? == 0 {
+        let head = self.head;
+        if head == self.tail && self.refresh()? == 0 {
             return Err(Error::Empty);
         }
         copy::load(self.slots.take()?, message);
-        self.release(1);
+        self.release(head.wrapping_add(1));
         Ok(())
     }
 
@@ -310,7 +313,7 @@ impl<'m> Consumer<'m> {
         {
             copy::load(self.slots.take()?, message);
         }
-        self.release(count as u64);
+        self.release(self.head.wrapping_add(count as u64));
         Ok(count)
     }
 
@@ -331,9 +334,10 @@ impl<'m> Consumer<'m> {
         }
     }
 
-    fn release(&mut self, count: u64) {
-        self.head = self.head.wrapping_add(count);
-        self.head_word.store(self.head, Ordering::Release);
+    #[inline]
+    fn release(&mut self, head: u64) {
+        self.head = head;
+        self.head_word.store(head, Ordering::Release);
     }
 
     /// Look at the producer's cursor and give the number of messages there.
@@ -352,8 +356,8 @@ impl<'m> Consumer<'m> {
         Ok(there)
     }
 
-    #[inline]
     /// Give up what is unread and stand at the producer's cursor.
+    #[cold]
     fn adopt(&mut self, tail: u64) {
         self.head = tail;
         self.tail = tail;
