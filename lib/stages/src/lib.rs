@@ -1,7 +1,7 @@
 //! What stages of tuned pipes do, wherever they run (paper 003)
 //!
 //! The same code in a component of an rtos partition and in a Linux program: what travels between stages, the functions by
-//! their names, the buffers, and the pace at which jobs are released (`doc/design/0011`). Who runs stages brings threads,
+//! their names, the buffers, and the pace at which jobs are released (`doc/design/pipes-language.md`). Who runs stages brings threads,
 //! a clock and memory.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

@@ -1,7 +1,7 @@
 //! When jobs are released
 //!
 //! Job j is released at v(j) = max(arrival, v(j − m) + T), m jobs being paid by one budget. A stage paces by v and not by
-//! its budget alone: a job that needs less than its WCET leaves budget for one too many (`doc/design/0011`).
+//! its budget alone: a job that needs less than its WCET leaves budget for one too many (`doc/design/pipes-language.md`).
 
 /// Most jobs in a budget.
 pub const MESSAGES: usize = 16;

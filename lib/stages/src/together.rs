@@ -1,8 +1,8 @@
 //! What those have in common who run stages on several cores of a partition
 //!
 //! Each core has a component of its own for them, and all of these have this memory: what pipes are told, what stages say of themselves, what left
-//! the pipes, what the first core tells others ([`crate::order`]), and behind that the buffers of edges between cores (`doc/design/0043`), where flows can
-//! be typed with room for more (`doc/design/0044`). Zeros at first. Who runs all stages of a partition has it to itself, without buffers.
+//! the pipes, what the first core tells others ([`crate::order`]), and behind that the buffers of edges between cores (`doc/design/pipes-deployment.md`), where flows can
+//! be typed with room for more (`doc/design/pipes-deployment.md`). Zeros at first. Who runs all stages of a partition has it to itself, without buffers.
 
 use crate::link::Kind;
 use crate::message::HEADS;

@@ -2,7 +2,7 @@
 //!
 //! Linux cuts who uses up a reservation, and lets it go on with the next one. It tells nobody but, where that is asked for, the process, by a
 //! signal that does not say which thread it was. So a stage asks the kernel what its thread used until a job was
-//! released, and until it ended (`doc/design/0032`).
+//! released, and until it ended (`doc/design/linux.md`).
 
 use crate::plan::Stage;
 use crate::stage::{compute, ticks_of};

@@ -1,15 +1,15 @@
 //! Runs the tuned pipes of its partition (paper 003; spec 40-channels-and-pipes)
 //!
 //! Schedules the partition: each stage of a pipe is a thread on a VCPU with the C and T that were solved, and is
-//! released by data, paced as `doc/design/0011` says. It copies its inputs when a job begins. Interrupts of the device that
+//! released by data, paced as `doc/design/pipes-language.md` says. It copies its inputs when a job begins. Interrupts of the device that
 //! the component owns are served on an I/O VCPU. Only pipes that were solved and admitted as a whole are in the
 //! archive; they start together, once all of them are built, or the partition fails. A job that uses up its budget is cut
 //! there by the kernel; it is counted, and dealt with as its function says. The least important VCPU records what left the pipes, says
 //! so once a second, and beats the heart.
 //!
 //! Where stages are on several cores of the partition, each core has such a component of its own, in an address space of its own, and they share
-//! memory (`together`, `doc/design/0043`). That of the first core has the console, the trace, the devices and the recorder, and tells the others
-//! what is typed (`orders`, `doc/design/0044`).
+//! memory (`together`, `doc/design/pipes-deployment.md`). That of the first core has the console, the trace, the devices and the recorder, and tells the others
+//! what is typed (`orders`, `doc/design/pipes-deployment.md`).
 //!
 //! A program names its functions ([`functions!`]); those of `lib/stages` are there in any case.
 //!

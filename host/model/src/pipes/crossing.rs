@@ -1,7 +1,7 @@
 //! Edges of pipes between partitions: channels that nobody wrote
 //!
 //! Where a stage of one partition feeds one of another, the buffer between them is a channel: four slots or a ring of the
-//! solver's size, as within a partition. It has no doorbell; its reader looks by the clock (`doc/design/0032`). Between cores of an rtos partition it
+//! solver's size, as within a partition. It has no doorbell; its reader looks by the clock (`doc/design/pipes-deployment.md`). Between cores of an rtos partition it
 //! is the same in memory that their components share (`super::together`).
 
 use super::Pipe;

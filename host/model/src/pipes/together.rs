@@ -1,8 +1,8 @@
 //! Stages on several cores of an rtos partition: a component on each, and what these share
 //!
 //! Who schedules the first core runs its stages. On every other core with stages the same program does, in an address space of its own; where
-//! the description has no scheduler there the tool adds one (`doc/design/0043`). Where flows can be typed, every core with functions has one
-//! (`doc/design/0044`).
+//! the description has no scheduler there the tool adds one (`doc/design/pipes-deployment.md`). Where flows can be typed, every core with functions has one
+//! (`doc/design/pipes-deployment.md`).
 
 use super::pipe::Pipe;
 use crate::draft::{Draft, PartitionDraft};

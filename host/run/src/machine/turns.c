@@ -1,6 +1,6 @@
 /* Turns: the emulator's threads, and the cores it emulates, take turns that do not depend on the host
  *
- * Loaded into the emulator beside the C library (LD_PRELOAD); doc/design/0005 says why.
+ * Loaded into the emulator beside the C library (LD_PRELOAD); doc/design/virtual-time.md says why.
  *
  * First, its threads. Where instructions are the clock, one thread runs all cores in turn and runs the timers when their
  * instant has come. It also wakes the main loop at each such instant, and the main loop looks at the

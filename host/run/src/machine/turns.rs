@@ -1,6 +1,6 @@
 //! What is loaded into the emulator so that counted time repeats: `turns.c`
 //!
-//! `doc/design/0005-the-emulator-takes-turns.md`.
+//! `doc/design/virtual-time.md`.
 
 use object::{File, Object, ObjectSymbol};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //! Abeni and Buttazzo 1998, with hard reservations: meant to be ordered by [`Budget::deadline`]. It
 //! demands no more than C/T of what is due by any time, and that is all: who is *less* important than
 //! a band of such servers may lose two budgets within one period. Where that matters a corrected
-//! sporadic server ([`super::Sporadic`]) stands in the band (`doc/design/0012`).
+//! sporadic server ([`super::Sporadic`]) stands in the band (`doc/design/time-and-budgets.md`).
 
 use super::{Budget, Capacity};
 use crate::{NEVER, Refusal, Time};

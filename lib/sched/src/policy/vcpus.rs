@@ -8,7 +8,7 @@
 //!
 //! Main VCPUs are ordered by rate; on choice by deadline, or by priorities that are given, in time
 //! partitions, with EDF bands (spec 30-scheduling §5). A reservation of a band is a Main VCPU, too: what it
-//! takes from who is less important is never more than C in T (`doc/design/0012`).
+//! takes from who is less important is never more than C in T (`doc/design/time-and-budgets.md`).
 
 mod limits;
 

@@ -1,6 +1,6 @@
 //! Pipes that were typed here, or can be removed here, and begin in other partitions, or there as well: who has first stages starts and stops them as it is told
 //!
-//! A pipe ends where it begins (`doc/design/0026`): its end comes from all first stages, through all others, and who is fed by several passes it on
+//! A pipe ends where it begins (`doc/design/pipes-language.md`): its end comes from all first stages, through all others, and who is fed by several passes it on
 //! once it came from each. It begins at one tick, which those elsewhere are told before; the stages here wait for what comes by then. What is
 //! described is named, and begins there by itself.
 
