@@ -69,6 +69,8 @@ numbered! {
         Monitor = 13,
         /// A core of the partition.
         Core = 14,
+        /// A range of identities of address spaces (ASIDs).
+        Identities = 15,
     }
 }
 
@@ -82,7 +84,8 @@ numbered! {
         /// Receive: waits for notifications; `x2` = [`WAIT`] or [`POLL`]. Answers how many were merged.
         Receive = 2,
         /// Thread: runs it now. `x2` = Time capability or [`SAME_TIME`], `x3` = absolute time-out
-        /// or [`KEEP`], `x4` = the caller's scheduler's epoch.
+        /// or [`KEEP`], `x4` = the caller's scheduler's epoch. The caller executes in its scheduler's component,
+        /// and the thread is under that scheduler or a descendant of it.
         Dispatch = 3,
         /// Thread: `x2` = scheduler, `x3` = index in its SCB, `x4` = time for notifications.
         Bind = 4,
@@ -95,7 +98,8 @@ numbered! {
         /// Component: `x2` = dst of an Invoke, `x3` = entry, `x4` = token.
         Entry = 8,
         /// Table: `x2` = place in it, `x3` = caller's slot to copy; a root takes a leaf into `x2`
-        /// (= place / [`SLOTS`]). Memory: narrowed to pages `x4`, `x4 + x5`.
+        /// (= place / [`SLOTS`]). Memory: narrowed to pages `x4`, `x4 + x5`. Identities: narrowed to `x5` of them,
+        /// from `x4` on.
         Copy = 9,
         /// Table: empties place `x2`; of a root, takes the leaf off.
         Remove = 10,
@@ -110,12 +114,13 @@ numbered! {
         /// Memory: page `x2` becomes a translation table; `x3` = dst, `x4` = level 1 to 3.
         MakePages = 15,
         /// Memory: page `x2` becomes a component; `x3` = dst, `x4` = root Table, `x5` = Pages of
-        /// level 1, `x6` = ASID.
+        /// level 1, `x6` = ASID, and in the upper half ([`IDENTITIES_SHIFT`]) the Identities it is of.
         MakeComponent = 16,
         /// Memory: page `x2` becomes a thread; `x3` = dst, `x4` = Component, `x5` = entry, `x6` = SP.
         MakeThread = 17,
-        /// Memory: page `x2` becomes a scheduler; `x3` = dst, `x4` = its own thread, `x5` = Memory
-        /// and `x6` = page of it that is its SCB.
+        /// Memory: page `x2` becomes a scheduler, and the one behind it, untyped or mapped before, its SCB;
+        /// `x3` = dst, `x4` = its own thread, which is bound and in no invocation, `x5` = the Component in which
+        /// that executes, `x6` = the Scheduler that it is under; its quota loses a place.
         MakeScheduler = 18,
         /// Memory: page `x2` becomes a temporal capability; `x3` = dst, `x4` = Time to split,
         /// `x5` = cycles, `x6` = priority.
@@ -155,6 +160,8 @@ numbered! {
         Retire = 33,
         /// Interrupt: `x2` = INTID that the calling core no longer listens to.
         Ignore = 34,
+        /// Scheduler: moves `x3` places of its quota to that of the Scheduler `x2` of the same core.
+        Grant = 35,
     }
 }
 
@@ -195,6 +202,10 @@ numbered! {
         OtherCore = 15,
         /// A page or slot was given up so recently that another core may still hold what it was.
         Resting = 16,
+        /// The quota is used up.
+        Exhausted = 17,
+        /// The caller is not in its scheduler's component, or the object is not that scheduler's.
+        Foreign = 18,
     }
 }
 
@@ -242,6 +253,12 @@ pub const LEAVES: u64 = 512;
 pub const DEPTH: usize = 16;
 /// Schedulers of one core that a temporal capability tells apart.
 pub const SCHEDULERS: usize = 16;
+/// Identities of address spaces that the kernel has room for.
+pub const IDENTITIES: u64 = 1 << 15;
+/// First bit of the Identities capability beside an identity ([`Operation::MakeComponent`]).
+pub const IDENTITIES_SHIFT: u32 = 32;
+/// First bit of the depth beside the caller's number in `x6` of a server.
+pub const CALLER_DEPTH_SHIFT: u32 = 32;
 /// Cores of a partition with a kernel.
 pub const MAX_CORES: usize = 8;
 /// Bytes of the kernel's stack of a core.
@@ -303,8 +320,16 @@ pub mod first {
     pub const CORES: u64 = 16;
     /// Everything below memory, as devices; the monitor lets through what is the partition's.
     pub const DEVICES: u64 = CORES + super::MAX_CORES as u64;
+    /// Identities of address spaces.
+    pub const IDENTITIES: u64 = DEVICES + 1;
     /// From here on the table is empty.
-    pub const FREE: u64 = DEVICES + 1;
+    pub const FREE: u64 = IDENTITIES + 1;
+
+    /// `identity` of [`IDENTITIES`], as [`super::Operation::MakeComponent`] names it.
+    #[must_use]
+    pub const fn identity(identity: u64) -> u64 {
+        IDENTITIES << super::IDENTITIES_SHIFT | identity
+    }
 }
 
 /// Where components are linked: their address space from here to [`IMAGE_END`] is theirs.

@@ -124,7 +124,7 @@ pub(crate) fn serve(kernel: Kernel<'_, Machine>, began: u64) {
     kernel.interrupted(began);
     let intid = registers::acknowledge() & INTID;
     let done = if intid == TIMER {
-        kernel.tick();
+        kernel.tick(began);
         true
     } else if intid == MAIL {
         kernel.attend(began);

@@ -9,8 +9,8 @@ use crate::object::{Core, STARTED, Thread};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{
-    IMAGE, Kind, LEAST, MAX_CORES, Packed, Rights, SCB_ADDRESS, SCHEDULERS, STACK_PAGES, STACK_TOP,
-    Segment, Status, first,
+    IDENTITIES, IMAGE, Kind, LEAST, MAX_CORES, Packed, Rights, SCB_ADDRESS, SCHEDULERS,
+    STACK_PAGES, STACK_TOP, Segment, Status, first,
 };
 
 /// Pages below guest memory (1 GiB).
@@ -99,6 +99,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         for (place, rank) in (first::CORES..first::DEVICES).zip(0..count) {
             slot(place).put(Kind::Core, cores.plus(rank), 0, 0);
         }
+        // 0 is the kernel's, 1 that of the first component.
+        slot(first::IDENTITIES).put(Kind::Identities, self.void(), 2, IDENTITIES - 2);
         let core = self.0.core();
         core.stage().set(STARTED);
         core.current().set(thread.at().address());

@@ -62,7 +62,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             Kind::of(slot.kind()).ok_or(Status::NoCapability)?,
         ) {
             (_, Kind::Empty) => Err(Status::NoCapability),
-            (Operation::Send, Kind::Send) => self.send(self.thread(slot.object())),
+            (Operation::Send, Kind::Send) => self.send(caller, self.thread(slot.object())),
             (Operation::Receive, Kind::Receive) => {
                 self.receive(caller, self.thread(slot.object()), first == POLL)
             }
@@ -84,6 +84,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
             }
             (Operation::Retire, Kind::Scheduler) => {
                 self.retire_scheduler(self.scheduler(slot.object()))
+            }
+            (Operation::Grant, Kind::Scheduler) => {
+                self.grant(caller, self.scheduler(slot.object()), [first, second])
             }
             (_, Kind::Core) => self.core_operation(caller, slot, operation, arguments),
             (Operation::Listen, Kind::Interrupt) => self.listen(caller, first, second),

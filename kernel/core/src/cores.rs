@@ -99,8 +99,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let time = self.new_time(core, at)?;
         time.budget().set(ALL);
         self.set_owner(time, scheduler);
-        self.prioritise(time, scheduler.place().get(), 0);
-        time.places().set(1);
+        let place = scheduler.place().get();
+        time.priority(place).set(0);
+        time.places().set(place + 1);
         Ok(time)
     }
 
@@ -113,7 +114,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         for (register, word) in (1..).zip(arguments) {
             thread.message(register).set(word);
         }
-        self.0.start_core(core).map(|()| 0)
+        // What does not run must not be waited for ([`crate::quiet`]), and can be started again.
+        let undo = |_: &Status| _ = core.stage().exchange(STARTED, PREPARED);
+        self.0.start_core(core).inspect_err(undo).map(|()| 0)
     }
 
     /// The calling core goes on with its first thread, which is current.

@@ -75,13 +75,18 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if !self.exists(scheduler) {
             return;
         }
-        let scb = self.scb(scheduler);
-        let index = thread.index().get();
-        scb.word(CURRENT).set(index);
+        self.scb(scheduler).word(CURRENT).set(thread.index().get());
+        self.collect(scheduler, thread);
+    }
+
+    /// Takes over where a thread that has dispatched away in user mode is to be resumed.
+    #[inline(always)]
+    pub(crate) fn collect(self, scheduler: Scheduler<'h>, thread: Thread<'h>) {
         if scheduler.component().get() != thread.component().get() {
             return;
         }
-        let block = BLOCKS + BLOCK_WORDS * (index % MAX_THREADS as u64);
+        let scb = self.scb(scheduler);
+        let block = BLOCKS + BLOCK_WORDS * (thread.index().get() % MAX_THREADS as u64);
         let kept = scb.word(block + 1);
         let sp = kept.get();
         if sp != 0 {
@@ -92,6 +97,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
             thread.message(0).set(0);
             kept.set(0);
         }
+    }
+
+    /// Forgets what the block of an index says: a thread that is bound there has not run.
+    pub(crate) fn empty_block(self, scheduler: Scheduler<'h>, index: u64) {
+        let block = BLOCKS + BLOCK_WORDS * (index % MAX_THREADS as u64);
+        self.scb(scheduler).word(block + 1).set(0);
     }
 
     /// Tells the thread's scheduler, or its parent's where it is that scheduler's own.

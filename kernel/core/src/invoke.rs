@@ -1,14 +1,14 @@
 //! Synchronous invocation by thread migration
 //!
 //! The same thread, on the same time, goes on in another component: at the entry that the capability
-//! fixes, with its token in `x0`, the thread's index in `x6`, the message `x1`–`x5` untouched and no
-//! stack, which the entry chooses by the index. Only PC and SP of the client are kept, on the
+//! fixes, with its token in `x0`, in `x6` the thread's number, which no other thread of the core has, and the
+//! depth, the message `x1`–`x5` untouched and no stack, which the entry chooses by both. Only PC and SP of the client are kept, on the
 //! thread's invocation stack (paper 004 §V-A); what else the client wants back it saves itself.
 
 use crate::object::{Component, Thread};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
-use bulkhead_abi::kernel::{DEPTH, Status};
+use bulkhead_abi::kernel::{CALLER_DEPTH_SHIFT, DEPTH, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(always)]
@@ -28,7 +28,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         inside.set(inside.get().wrapping_add(1));
         self.enter(thread, server);
         thread.message(0).set(slot.extra());
-        thread.message(6).set(thread.index().get());
+        let number = thread.number().get() | (depth + 1) << CALLER_DEPTH_SHIFT;
+        thread.message(6).set(number);
         self.0.set_context(slot.detail(), 0);
         Ok(())
     }

@@ -4,15 +4,13 @@
 
 use crate::call::Answer;
 use crate::frame::Ref;
-use crate::memory::page_of;
 use crate::object::{Core, RETIRED, Scheduler, Thread, Time};
 use crate::run::number;
 use crate::slot::Vacant;
 use crate::{Hal, Kernel, translation};
-use bulkhead_abi::kernel::{Kind, LEAST, NEVER, SCHEDULERS, Status};
+use bulkhead_abi::kernel::{IDENTITIES, IDENTITIES_SHIFT, Kind, LEAST, NEVER, SCHEDULERS, Status};
 
-/// Identities of address spaces: the bits of a page. 0 is the kernel's.
-const IDENTITIES: u64 = 8 * crate::frame::PAGE;
+const _: () = assert!(IDENTITIES == 8 * crate::frame::PAGE, "a bit each");
 
 impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn make_table(self, place: Vacant<'h>, at: Ref, level: u64) -> Answer {
@@ -37,11 +35,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
         caller: Thread<'h>,
         place: Vacant<'h>,
         at: Ref,
-        [table, pages, identity]: [u64; 3],
+        [table, pages, named]: [u64; 3],
     ) -> Answer {
         let table = self.own(caller, table).expect(Kind::Table)?;
         let pages = self.own(caller, pages).expect(Kind::Pages)?;
-        if table.detail() != 0 || pages.detail() != 1 {
+        let identities = self.own(caller, named >> IDENTITIES_SHIFT);
+        let identities = identities.expect(Kind::Identities)?;
+        let identity = named & ((1 << IDENTITIES_SHIFT) - 1);
+        let number = identity.wrapping_sub(identities.detail());
+        if table.detail() != 0 || pages.detail() != 1 || number >= identities.extra() {
             return Err(Status::BadArgument);
         }
         self.new_component(at, [table.object(), pages.object()], identity)?;
@@ -55,9 +57,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
         [table, pages]: [Ref; 2],
         identity: u64,
     ) -> Result<(), Status> {
-        if identity == 0 || identity >= IDENTITIES {
-            return Err(Status::BadArgument);
-        }
         let bitmap = self.0.frame(self.0.core().identities().reference());
         let word = bitmap.word(identity / 64);
         let bit = 1 << (identity % 64);
@@ -127,17 +126,59 @@ impl<'h, H: Hal> Kernel<'h, H> {
         caller: Thread<'h>,
         place: Vacant<'h>,
         at: Ref,
-        [thread, memory, number]: [u64; 3],
+        scb: Ref,
+        [thread, component, parent]: [u64; 3],
     ) -> Answer {
         let thread = self.own(caller, thread).expect(Kind::Thread)?;
-        let memory = self.own(caller, memory).expect(Kind::Memory)?;
-        let scb = page_of(memory, number)?;
-        self.new_scheduler(self.0.core(), at, self.thread(thread.object()), scb)?;
+        let component = self.own(caller, component).expect(Kind::Component)?;
+        let parent = self.own(caller, parent).expect(Kind::Scheduler)?;
+        let parent = self.scheduler(parent.object());
+        let thread = self.thread(thread.object());
+        let core = self.0.core();
+        if thread.core().reference() == self.void() {
+            // It would have no parent that runs when its time ends.
+            return Err(Status::NotReady);
+        }
+        if thread.core().reference() != core.at() {
+            return Err(Status::OtherCore);
+        }
+        if thread.state().get() == RETIRED || thread.depth().get() != 0 {
+            return Err(Status::NotReady);
+        }
+        // Pages that a scheduler shares say where threads of its component are resumed.
+        if thread.component().reference() != component.object() {
+            return Err(Status::BadArgument);
+        }
+        if thread.scheduler().reference() != parent.at() {
+            return Err(Status::Foreign);
+        }
+        let left = parent.quota().get().checked_sub(1);
+        let left = left.ok_or(Status::Exhausted)?;
+        self.new_scheduler(core, at, thread, scb)?;
+        parent.quota().set(left);
         self.enter_in(place, Kind::Scheduler, at, 0)
     }
 
-    /// Its thread leaves the scheduler it was under, which becomes the parent, and has index 0. One
-    /// that was nobody's belongs to `core` from now on.
+    /// Moves places from the quota of a scheduler to that of another one of the core.
+    pub(crate) fn grant(
+        self,
+        caller: Thread<'h>,
+        from: Scheduler<'h>,
+        [into, places]: [u64; 2],
+    ) -> Answer {
+        let into = self.own(caller, into).expect(Kind::Scheduler)?;
+        let into = self.scheduler(into.object());
+        if [from, into].map(|one| one.core().reference()) != [self.0.core().at(); 2] {
+            return Err(Status::OtherCore);
+        }
+        let left = from.quota().get().checked_sub(places);
+        from.quota().set(left.ok_or(Status::Exhausted)?);
+        into.quota().set(into.quota().get() + places);
+        Ok(0)
+    }
+
+    /// Its thread leaves the scheduler it was under, which becomes the parent, and has index 0. The first one of a
+    /// core has a thread that was unbound, which belongs to `core` from now on.
     #[inline(never)]
     pub(crate) fn new_scheduler(
         self,
@@ -150,16 +191,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if parent.thread().reference() == thread.at() || thread.state().get() == RETIRED {
             return Err(Status::Occupied);
         }
-        // What a scheduler has graded keeps its place: nobody else's say may be read there.
-        let free = |&place: &u64| {
-            core.placed(place).reference() == self.void() && core.graded(place).get() == 0
-        };
+        let free = |&place: &u64| core.placed(place).reference() == self.void();
         let mut places = 0..SCHEDULERS as u64;
-        let place = places.find(free).ok_or(Status::BadArgument)?;
+        let place = places.find(free).ok_or(Status::Exhausted)?;
         let alone = thread.core().reference() == self.void();
-        if !alone && thread.core().reference() != core.at() {
-            return Err(Status::OtherCore);
-        }
         let state = self.0.state(scb).ok_or(Status::WrongPage)?;
         let held = [thread.at(), thread.component().reference()];
         self.refer_both(held)?;
@@ -181,8 +216,19 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if fresh {
             self.0.frame(scb).fill(0);
         }
+        if !alone && !thread.is(self.current()) {
+            // Where it has dispatched away, the page of its former scheduler says where it is.
+            self.collect(parent, thread);
+        }
         core.placed(place).set(at.address());
+        let reuses = core.reuses().get() + 1;
+        core.reuses().set(reuses);
+        core.reused(place).set(reuses);
         let scheduler = self.scheduler(at);
+        let quota = if alone { SCHEDULERS as u64 - 1 } else { 0 };
+        scheduler.quota().set(quota);
+        scheduler.window().set(0);
+        scheduler.sent().set(0);
         scheduler.core().set(core.at().address());
         scheduler.scb().set(scb.address());
         scheduler.thread().set(thread.at().address());
@@ -218,8 +264,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::NoTime);
         }
         let time = self.new_time(self.0.core(), at)?;
-        self.transfer(source, time, cycles, self.said(caller, source, priority))?;
-        self.set_owner(time, self.scheduler(caller.scheduler().reference()));
+        let said = self.said(caller, source, priority);
+        self.meet(source, time, 0, said);
+        self.transfer(source, time, cycles, said)?;
+        // A server on a client's thread makes no time of which the client's scheduler is told.
+        let scheduler = self.scheduler(caller.scheduler().reference());
+        let decides = scheduler.component().get() == caller.component().get();
+        let split = self.scheduler(source.owner().reference());
+        let owner = if decides { scheduler } else { split };
+        self.set_owner(time, owner);
         self.enter_in(place, Kind::Time, at, 0)
     }
 
@@ -230,6 +283,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         time.core().set(core.at().address());
         time.budget().set(0);
         time.places().set(0);
+        time.cleared().set(core.reuses().get());
         time.owner().set(self.void().address());
         Ok(time)
     }

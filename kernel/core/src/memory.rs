@@ -35,7 +35,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
             Operation::MakePages => self.make_pages(place, at, first),
             Operation::MakeComponent => self.make_component(caller, place, at, arguments),
             Operation::MakeThread => self.make_thread(caller, place, at, arguments),
-            Operation::MakeScheduler => self.make_scheduler(caller, place, at, arguments),
+            Operation::MakeScheduler => {
+                let scb = page_of(slot, number.wrapping_add(1))?;
+                self.make_scheduler(caller, place, at, scb, arguments)
+            }
             Operation::MakeTime => self.make_time(caller, place, at, arguments),
             _ => Err(Status::NoOperation),
         }

@@ -6,20 +6,27 @@
 //! another core is notified by what both share, three words, and an interrupt.
 
 use crate::call::Answer;
-use crate::frame::Ref;
-use crate::object::{Core, READY, Thread, Time, WAITING};
+use crate::frame::{Frame, Ref, Word};
+use crate::object::{Core, READY, Scheduler, Thread, Time, WAITING};
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{Kind, SCHEDULERS, Status};
 
 /// Word of a mailbox that says which others are not zero.
 const MAIL: u64 = 0;
+/// Word of a mailbox that says that its core is being interrupted and has not attended yet.
+const ON_ITS_WAY: u64 = 1;
 /// First of the words of a mailbox with a bit per thread of the core; not on the line of the other.
 const FIRST_MAIL: u64 = 8;
 /// How many there are.
 const MAILS: u64 = (SCHEDULERS * MAX_THREADS / 64) as u64;
 
 const _: () = assert!(MAILS <= 64);
+
+/// Windows in a period of quiescence.
+const WINDOWS: u64 = 10;
+/// How often a source may interrupt other cores in a window.
+const INTERRUPTS_PER_WINDOW: u64 = 4;
 
 /// The bits that are set, lowest first.
 struct Bits(u64);
@@ -42,12 +49,17 @@ const INTERRUPTS: u64 = 512;
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// One notification for `receiver`.
-    pub(crate) fn send(self, receiver: Thread<'h>) -> Answer {
+    pub(crate) fn send(self, sender: Thread<'h>, receiver: Thread<'h>) -> Answer {
         let core = receiver.core().reference();
-        if core != self.0.core().at() {
-            return self.post(receiver, core);
+        if core == self.0.core().at() {
+            self.deliver(receiver, 1);
+            return Ok(0);
         }
-        self.deliver(receiver, 1);
+        if self.post(receiver, core)? && !self.interrupt_core(core, self.source(sender)) {
+            self.interrupt_later(core);
+            // The timer is set to the end of the window.
+            self.leave();
+        }
         Ok(0)
     }
 
@@ -60,26 +72,92 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// The same for a thread of another core: counted at the thread, marked in the core's mailbox.
+    /// Counts a notification at a thread of another core, and marks it in the core's mailbox; whether the core
+    /// has to be interrupted for it.
     ///
-    /// Who makes a word non-zero tells the next level, so however often it is notified, a thread is
-    /// marked once, and a core interrupted once until it has attended.
+    /// A thread is marked once until its core has attended, however often it is notified.
     #[inline(never)]
-    fn post(self, receiver: Thread<'h>, core: Ref) -> Answer {
+    fn post(self, receiver: Thread<'h>, core: Ref) -> Result<bool, Status> {
         if core == self.void() {
             return Err(Status::NotReady);
         }
+        let mailbox = self.mailbox(core);
         if receiver.posted().add(1) == 0 {
-            let core = Core::new(core, self.0.frame(core));
-            let mailbox = self.0.frame(core.mailbox().reference());
             let number = receiver.number().get();
             let (word, bit) = (number / 64 % MAILS, number % 64);
             mailbox.word(FIRST_MAIL + word).mark(1 << bit);
-            if mailbox.word(MAIL).mark(1 << word) == 0 {
-                self.0.interrupt_core(core);
+            mailbox.word(MAIL).mark(1 << word);
+        }
+        // Read by an atomic addition, which is ordered behind the marks: a core that attends clears this word
+        // before it takes them.
+        Ok(mailbox.word(ON_ITS_WAY).add(0) == 0)
+    }
+
+    fn mailbox(self, core: Ref) -> &'h Frame {
+        let core = Core::new(core, self.0.frame(core));
+        self.0.frame(core.mailbox().reference())
+    }
+
+    /// Interrupts a core that has mail, if the source may; whether it did, or another one has.
+    fn interrupt_core(self, core: Ref, source: Option<[&'h Word; 2]>) -> bool {
+        if !source.is_none_or(|source| self.admits(source)) {
+            return false;
+        }
+        if self.mailbox(core).word(ON_ITS_WAY).mark(1) == 0 {
+            self.0.interrupt_core(Core::new(core, self.0.frame(core)));
+        }
+        true
+    }
+
+    /// Counters of the source to which interrupts of other cores are limited. The root scheduler's component, which
+    /// has the core, is not limited. Another scheduler is one source with all its threads; of the root's other
+    /// threads each is one.
+    fn source(self, sender: Thread<'h>) -> Option<[&'h Word; 2]> {
+        let scheduler = self.scheduler(sender.scheduler().reference());
+        if self.exists(self.scheduler(scheduler.parent().reference())) {
+            Some([scheduler.window(), scheduler.sent()])
+        } else if scheduler.component().get() == sender.component().get() {
+            None
+        } else {
+            Some([sender.window(), sender.sent()])
+        }
+    }
+
+    /// Returns whether a source may interrupt another core now: [`INTERRUPTS_PER_WINDOW`] times in a window.
+    fn admits(self, [window, sent]: [&'h Word; 2]) -> bool {
+        let now = self.0.now();
+        if now.wrapping_sub(window.get()) >= self.window() {
+            window.set(now);
+            sent.set(0);
+        }
+        let admits = sent.get() < INTERRUPTS_PER_WINDOW;
+        sent.set(sent.get() + u64::from(admits));
+        admits
+    }
+
+    fn window(self) -> u64 {
+        self.0.core().period().get() / WINDOWS
+    }
+
+    /// Has [`Kernel::interrupt_late`] interrupt the core when a window has passed.
+    fn interrupt_later(self, core: Ref) {
+        let own = self.0.core();
+        let rank = Core::new(core, self.0.frame(core)).rank().get();
+        own.late().set(own.late().get() | 1 << rank);
+        let due = self.0.now().saturating_add(self.window());
+        own.due().set(own.due().get().min(due));
+    }
+
+    /// Interrupts cores that were not when their mail came.
+    pub(crate) fn interrupt_late(self) {
+        let own = self.0.core();
+        for rank in Bits(own.late().get()) {
+            let core = own.first().reference().plus(rank);
+            if self.mailbox(core).word(MAIL).first() != 0 {
+                self.interrupt_core(core, None);
             }
         }
-        Ok(0)
+        own.late().set(0);
     }
 
     /// Other cores have posted, of which an interrupt came at `began`: delivers, to each thread at most once.
@@ -87,6 +165,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.quiesce_in_passing();
         let core = self.0.core();
         let mailbox = self.0.frame(core.mailbox().reference());
+        mailbox.word(ON_ITS_WAY).take();
         let mut began = began;
         for word in Bits(mailbox.word(MAIL).take()) {
             for bit in Bits(mailbox.word(FIRST_MAIL + word % MAILS).take()) {
@@ -106,6 +185,16 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
+    /// Returns whether a thread on `time` preempts one on `running`: it has time, and for every scheduler that
+    /// had a hand in the running time it is at least as important.
+    fn preempts(self, time: Time<'h>, running: Time<'h>) -> bool {
+        self.clear_reused(time);
+        self.clear_reused(running);
+        time.budget().get() != 0
+            && (0..running.places().get())
+                .all(|place| time.priority(place).get() <= running.priority(place).get())
+    }
+
     /// Ends the wait of a thread that has been notified.
     #[inline(never)]
     fn wake(self, receiver: Thread<'h>) {
@@ -114,7 +203,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.tell(receiver, EventKind::Activated);
         let running = self.time(core.time().reference());
         let time = self.time(receiver.time().reference());
-        if !preempts(time, running) {
+        if !self.preempts(time, running) {
             return;
         }
         let scheduler = self.scheduler(receiver.scheduler().reference());
@@ -154,16 +243,32 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.tell(caller, EventKind::Blocked);
         let core = self.0.core();
         let preempted = self.thread(core.preempted().reference());
-        let resumable = preempted.at() != self.void()
-            && preempted.state().get() == READY
-            && preempted.scheduler().get() == caller.scheduler().get();
-        if resumable {
+        let time = self.time(core.preempted_time().reference());
+        if self.resumes(preempted, time, caller, next) {
             core.preempted().set(self.void().address());
-            self.switch_or_expire(preempted, self.time(core.preempted_time().reference()));
+            self.switch_or_expire(preempted, time);
         } else {
             self.activate(next);
         }
         Ok(0)
+    }
+
+    /// Returns whether the thread that a notification preempted resumes when the notified one waits again. The notified
+    /// one's scheduler, where that is another, is activated instead only if it is important enough itself: it
+    /// does not get the core by a notification.
+    fn resumes(
+        self,
+        preempted: Thread<'h>,
+        time: Time<'h>,
+        notified: Thread<'h>,
+        scheduler: Scheduler<'h>,
+    ) -> bool {
+        if preempted.at() == self.void() || preempted.state().get() != READY {
+            return false;
+        }
+        let own = self.thread(scheduler.thread().reference());
+        preempted.scheduler().get() == notified.scheduler().get()
+            || !self.preempts(self.time(own.time().reference()), time)
     }
 
     /// Interrupt `intid` becomes a notification of the thread behind the caller's Send at `sender`.
@@ -235,9 +340,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
             core.held().set(intid);
         }
         let receiver = self.thread(receiver);
-        let _always_taken = self.send(receiver);
-        if receiver.core().reference() == core.at() {
+        let at = receiver.core().reference();
+        if at == core.at() {
+            self.deliver(receiver, 1);
             self.served(receiver, began);
+        } else if self.post(receiver, at) == Ok(true) {
+            // The monitor limits devices and doorbells.
+            self.interrupt_core(at, None);
         }
         !level
     }
@@ -261,12 +370,4 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.0.end_interrupt(intid);
         Ok(0)
     }
-}
-
-/// Whether a thread on `time` preempts one on `running`: it has time, and for every scheduler that
-/// had a hand in the running time it is at least as important.
-pub(crate) fn preempts(time: Time<'_>, running: Time<'_>) -> bool {
-    time.budget().get() != 0
-        && (0..running.places().get())
-            .all(|place| time.priority(place).get() <= running.priority(place).get())
 }

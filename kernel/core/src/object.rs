@@ -72,8 +72,8 @@ objects! {
         space = 9,
         /// What the timer is set to.
         armed = 10,
-        /// Whether who runs does so without an end, since its budget is used up and nobody has time to decide.
-        spared = 11,
+        /// How often a place of a retired scheduler was given to another one.
+        reuses = 11,
         /// A page of zeros whose slots are empty and whose leaves are itself: stands for "none".
         void = 12,
         /// Bitmap of the address-space identities in use.
@@ -103,6 +103,9 @@ objects! {
         due = 32,
         /// From when on it becomes quiet in passing.
         early = 33,
+        /// Ranks of the cores that have mail from this one and were not interrupted for it: its source had
+        /// used up its allowance.
+        late = 34,
         /// End of its stack.
         stack = Self::STACK,
     }
@@ -154,6 +157,10 @@ objects! {
         number = 50,
         /// Cycles of the kernel for interrupts that notified it.
         served = 51,
+        /// Start of the window in which its interrupts of other cores are counted.
+        window = 52,
+        /// Interrupts of other cores in that window.
+        sent = 53,
         /// Notifications that other cores posted; alone on its line, for they write it.
         posted = 56,
     }
@@ -190,6 +197,12 @@ objects! {
         core = 9,
         /// Temporal capabilities that it owns.
         owned = 10,
+        /// Schedulers that may still be made under it: its quota of the core's places.
+        quota = 11,
+        /// Start of the window in which the interrupts of other cores by its threads are counted.
+        window = 12,
+        /// Interrupts of other cores in that window.
+        sent = 13,
     }
 
     /// A temporal capability.
@@ -202,6 +215,8 @@ objects! {
         places = 2,
         /// The core it belongs to.
         core = 3,
+        /// [`Core::reuses`] when its vector was last cleared of retired schedulers.
+        cleared = 4,
     }
 }
 
@@ -238,8 +253,8 @@ const THREADS: u64 = 128;
 const VECTOR: u64 = 8;
 /// First word of the schedulers of a core, by place.
 const PLACED: u64 = 64;
-/// First word of the numbers of temporal capabilities in whose vectors they have a say, by place.
-const GRADED: u64 = 80;
+/// First word of the values of [`Core::reuses`] at which the places were last given again.
+const REUSED: u64 = 80;
 /// First word of the threads that have been invoked into a component, by the rank of their core: a line each.
 const INSIDE: u64 = 8;
 /// Words of a line.
@@ -258,9 +273,9 @@ impl<'h> Core<'h> {
         self.frame.word(PLACED + place % SCHEDULERS as u64)
     }
 
-    /// Temporal capabilities of the core that the scheduler of that place has graded.
-    pub(crate) fn graded(self, place: u64) -> &'h Word {
-        self.frame.word(GRADED + place % SCHEDULERS as u64)
+    /// [`Core::reuses`] when that place was last given to another scheduler.
+    pub(crate) fn reused(self, place: u64) -> &'h Word {
+        self.frame.word(REUSED + place % SCHEDULERS as u64)
     }
 }
 

@@ -77,5 +77,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         };
         core.due().set(next(period));
         core.early().set(next(period / 2));
+        if core.late().get() != 0 {
+            self.interrupt_late();
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::object::{Component, RETIRED, Scheduler, Thread, Time};
 use crate::slot::Slot;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::dispatch::MAX_THREADS;
-use bulkhead_abi::kernel::{DEPTH, Kind, LEAST, MAX_CORES, SCHEDULERS, SLOTS, Status};
+use bulkhead_abi::kernel::{DEPTH, Kind, MAX_CORES, SLOTS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// A thread never runs again: it leaves its scheduler and the components it was invoked into.
@@ -86,6 +86,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if !self.exists(parent) || in_use || !alone {
             return Err(Status::InUse);
         }
+        // Where it has dispatched away, its scheduler's page says where it is.
+        self.collect(scheduler, own);
+        let quota = parent.quota().get() + 1 + scheduler.quota().get();
+        parent.quota().set(quota);
         own.scheduler().set(parent.at().address());
         own.index().set(scheduler.parent_index().get());
         self.place_in(own, self.component(own.component().reference()));
@@ -159,9 +163,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::InUse);
         }
         state.release(Kind::Time, self.rest())?;
-        for place in 0..SCHEDULERS as u64 {
-            self.prioritise(time, place, LEAST);
-        }
         let owner = self.scheduler(time.owner().reference());
         if self.exists(owner) {
             owner.owned().set(owner.owned().get().wrapping_sub(1));

@@ -21,12 +21,20 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let [time, timeout, epoch, ..] = caller.arguments();
         let core = self.0.core();
         let scheduler = self.scheduler(caller.scheduler().reference());
+        // A server on a client's thread decides nothing for the client's scheduler.
+        if scheduler.component().get() != caller.component().get() {
+            return Err(Status::Foreign);
+        }
         if self.epoch(scheduler).get() != epoch {
             return Err(Status::Stale);
         }
         // A thread that belongs to a core is bound.
         if next.state().get() != READY || next.core().reference() != core.at() {
             return Err(Status::NotReady);
+        }
+        // The time-outs of all ancestors go on counting, since they are ancestors of the next thread, too.
+        if !self.is_under(self.scheduler(next.scheduler().reference()), scheduler) {
+            return Err(Status::Foreign);
         }
         let time = if time == SAME_TIME {
             self.time(core.time().reference())
@@ -48,8 +56,29 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn switch_or_expire(self, next: Thread<'h>, time: Time<'h>) {
         self.switch(next, time);
         if time.budget().get() == 0 {
-            self.expire();
+            self.activate(self.expired());
         }
+    }
+
+    /// Returns whether `scheduler` is `ancestor` or below it.
+    #[inline(always)]
+    pub(crate) fn is_under(self, scheduler: Scheduler<'h>, ancestor: Scheduler<'h>) -> bool {
+        scheduler.is(ancestor) || self.is_below(scheduler, ancestor)
+    }
+
+    #[inline(never)]
+    fn is_below(self, scheduler: Scheduler<'h>, ancestor: Scheduler<'h>) -> bool {
+        let mut scheduler = scheduler;
+        for _ in 0..SCHEDULERS {
+            if scheduler.is(ancestor) {
+                return true;
+            }
+            if !self.exists(scheduler) {
+                return false;
+            }
+            scheduler = self.scheduler(scheduler.parent().reference());
+        }
+        false
     }
 
     /// Has `next` run on `time`, which begins when it does: on the way out ([`Kernel::leave`]).
@@ -64,11 +93,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         self.0
             .lend_floating_point(core.fp_owner().reference() == next.at());
-        // As late as possible: what is left of the path is nobody's.
+        // What is left of the path is charged to `next`.
         self.charge();
         core.time().set(time.at().address());
         core.current().set(next.at().address());
-        core.spared().set(0);
         if core.running().reference() == next.at() {
             self.leave();
         }
@@ -83,22 +111,52 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(always)]
     fn charge_until(self, now: u64) {
         let core = self.0.core();
-        // Nothing, where nobody pays.
-        let used = now.saturating_sub(core.since().get());
+        let since = core.since().get();
+        // In an interrupt: the kernel's time is not charged.
+        if since == NEVER {
+            return;
+        }
+        let used = now.saturating_sub(since);
         core.since().set(now);
         let thread = self.current();
         thread
             .cycles()
             .set(thread.cycles().get().wrapping_add(used));
-        let budget = self.time(core.time().reference()).budget();
-        let left = budget.get();
+        let time = self.time(core.time().reference());
+        let left = time.budget().get();
         if left != ALL {
-            budget.set(left.saturating_sub(used));
+            time.budget().set(left.saturating_sub(used));
+            if used > left {
+                self.overdraw(time, used - left);
+            }
         }
     }
 
-    /// An interrupt came at `began`. Who runs is only hit by it, and pays for what it executed before; what the
-    /// kernel does until [`Kernel::leave`] is nobody's.
+    /// Charges what a thread used beyond its time to the scheduler that owns the time, then to the scheduler's
+    /// ancestors. A scheduler therefore gains nothing by slices that are shorter than a path of the kernel.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn overdraw(self, time: Time<'h>, excess: u64) {
+        let mut excess = excess;
+        let mut scheduler = self.scheduler(time.owner().reference());
+        for _ in 0..SCHEDULERS {
+            if excess == 0 || !self.exists(scheduler) {
+                break;
+            }
+            let own = self.thread(scheduler.thread().reference());
+            let budget = self.time(own.time().reference()).budget();
+            let left = budget.get();
+            if left == ALL {
+                break;
+            }
+            budget.set(left.saturating_sub(excess));
+            excess = excess.saturating_sub(left);
+            scheduler = self.scheduler(scheduler.parent().reference());
+        }
+    }
+
+    /// An interrupt came at `began`. The thread that runs pays for what it executed before. What the kernel does
+    /// until [`Kernel::leave`] is not charged, except for a timer's: see [`Kernel::tick`].
     #[inline(always)]
     pub fn interrupted(self, began: u64) {
         self.charge_until(began);
@@ -111,15 +169,21 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(never)]
     pub fn leave(self) {
         let core = self.0.core();
-        let mut deadline = core.due().get();
-        let mut lasts = ALL;
-        if core.spared().get() == 0 {
-            lasts = self.time(core.time().reference()).budget().get();
-            deadline = deadline.min(self.first_timeout());
+        // After a call the time goes on from the last charge.
+        if core.since().get() == NEVER {
+            core.since().set(self.0.now());
         }
-        let now = self.0.now();
-        core.since().set(now);
-        deadline = deadline.min(now.saturating_add(lasts));
+        self.arm(0);
+    }
+
+    /// Sets the timer, to the end of the budget in force and so much longer at the latest.
+    #[inline(always)]
+    pub(crate) fn arm(self, cover: u64) {
+        let core = self.0.core();
+        let lasts = self.time(core.time().reference()).budget().get();
+        let lasts = lasts.saturating_add(cover);
+        let end = core.since().get().saturating_add(lasts);
+        let deadline = core.due().get().min(self.first_timeout()).min(end);
         if deadline != core.armed().get() {
             core.armed().set(deadline);
             self.0.set_timer(deadline);
@@ -141,18 +205,24 @@ impl<'h, H: Hal> Kernel<'h, H> {
         first
     }
 
-    /// The timer fired.
-    pub fn tick(self) {
+    /// The timer fired, at `began`. The scheduler that is activated pays from then on: it asked for the time-out,
+    /// or owns the time that ended.
+    pub fn tick(self, began: u64) {
         let core = self.0.core();
         // It is a level: silent until the next deadline is set.
         core.armed().set(NEVER);
         self.0.set_timer(NEVER);
         let now = self.0.now();
         self.quiesce(now);
-        if self.time(core.time().reference()).budget().get() == 0 {
-            self.expire();
-        } else if let Some(scheduler) = self.timed_out(now) {
+        let ended = self.time(core.time().reference()).budget().get() == 0;
+        let due = if ended {
+            Some(self.expired())
+        } else {
+            self.timed_out(now)
+        };
+        if let Some(scheduler) = due {
             self.activate(scheduler);
+            core.since().set(began);
         }
     }
 
@@ -172,15 +242,24 @@ impl<'h, H: Hal> Kernel<'h, H> {
         found
     }
 
-    /// The budget in force is used up.
-    fn expire(self) {
+    /// The budget in force is used up: the scheduler to activate. That is the owner of the time if it is the
+    /// current thread's scheduler or an ancestor of it: a thread does not hand the core to the owner of any time
+    /// that it has.
+    fn expired(self) -> Scheduler<'h> {
         let time = self.time(self.0.core().time().reference());
-        self.tell(self.current(), EventKind::Expired);
-        self.activate(self.scheduler(time.owner().reference()));
+        let current = self.current();
+        self.tell(current, EventKind::Expired);
+        let own = self.scheduler(current.scheduler().reference());
+        let owner = self.scheduler(time.owner().reference());
+        if self.is_under(own, owner) {
+            owner
+        } else {
+            own
+        }
     }
 
-    /// Runs a scheduler's own thread, or that of the nearest ancestor that has time; where none
-    /// has, the current thread goes on, without end.
+    /// Runs a scheduler's own thread, or that of the nearest ancestor that has time. The last ancestor is the root of
+    /// the core: it has time without end, and where it faults the partition fails.
     pub(crate) fn activate(self, scheduler: Scheduler<'h>) {
         let mut scheduler = scheduler;
         for _ in 0..SCHEDULERS {
@@ -200,7 +279,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
             }
             scheduler = self.scheduler(scheduler.parent().reference());
         }
-        self.0.core().spared().set(1);
     }
 
     /// Ends a wait: the answer is the number of notifications.
@@ -242,6 +320,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::Occupied);
         }
         member.set(thread.at().address());
+        self.empty_block(scheduler, index);
         thread.scheduler().set(scheduler.at().address());
         thread.index().set(index);
         thread.number().set(number(scheduler, index));

@@ -75,6 +75,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
             let object = from.object().plus(first);
             return filled(to.fill(kind, object, pages, from.extra()));
         }
+        if kind == Kind::Identities {
+            let within = first.wrapping_sub(from.detail()) < from.extra();
+            let end = first.checked_add(pages).ok_or(Status::BadArgument)?;
+            if pages == 0 || !within || end > from.detail() + from.extra() {
+                return Err(Status::BadArgument);
+            }
+            return filled(to.fill(kind, from.object(), first, pages));
+        }
         if !from.counts() {
             return filled(to.fill(kind, from.object(), from.detail(), from.extra()));
         }

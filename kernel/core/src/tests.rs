@@ -4,6 +4,7 @@ extern crate std;
 
 mod cores;
 mod fuzz;
+mod hostile;
 mod invocation;
 mod notification;
 mod ownership;
@@ -67,6 +68,8 @@ pub(super) struct Machine {
     core: Cell<u64>,
     pub(super) exchanges: Cell<u64>,
     pub(super) asked: RefCell<Vec<MonitorCall>>,
+    /// The monitor refuses what it is asked.
+    pub(super) refuses: Cell<bool>,
 }
 
 impl Hal for Machine {
@@ -91,6 +94,9 @@ impl Hal for Machine {
     }
 
     fn start_core(&self, core: Core<'_>) -> Result<(), Status> {
+        if self.refuses.get() {
+            return Err(Status::Refused);
+        }
         let started = &self.processors[core.rank().get() as usize].started;
         assert!(!started.replace(true), "the kernel starts a core once");
         Ok(())
@@ -180,6 +186,7 @@ impl Machine {
             core: Cell::new(0),
             exchanges: Cell::new(0),
             asked: RefCell::default(),
+            refuses: Cell::new(false),
         };
         let page = |number| Ref::offered(MEMORY + PAGE * number);
         for rank in 0..CORES {
@@ -349,7 +356,7 @@ impl Machine {
 
     pub(super) fn tick(&self, now: u64) {
         self.now.set(now);
-        self.interrupted(|_| self.kernel().tick());
+        self.interrupted(|began| self.kernel().tick(began));
     }
 
     /// Serves an interrupt, which comes when the clock says what it is told.
@@ -439,9 +446,9 @@ impl<'m> Workshop<'m> {
     }
 
     /// Hands out the last pages and slots again.
-    pub(super) fn step_back(&self, objects: u64) {
-        self.page.set(self.page.get() - objects);
-        self.slots.0.set(self.slots.0.get() - objects);
+    pub(super) fn step_back(&self, [pages, slots]: [u64; 2]) {
+        self.page.set(self.page.get() - pages);
+        self.slots.0.set(self.slots.0.get() - slots);
     }
 
     /// Hands out all pages and slots again.
@@ -467,7 +474,8 @@ impl<'m> Workshop<'m> {
         self.machine.must(table, Operation::Copy, &[0, leaf]);
         self.machine
             .must(leaf, Operation::Copy, &[0, first::RETURN]);
-        let component = self.make(Operation::MakeComponent, &[table, pages, identity]);
+        let words = [table, pages, first::identity(identity)];
+        let component = self.make(Operation::MakeComponent, &words);
         [component, leaf]
     }
 
@@ -488,6 +496,16 @@ impl<'m> Workshop<'m> {
         let sender = self.slots.next();
         self.machine.must(thread, Operation::Sender, &[sender]);
         [thread, time, sender]
+    }
+
+    /// Makes `thread`, of `component`, the own thread of a scheduler under `parent`; its slot. The page of its SCB was
+    /// handed out last.
+    #[track_caller]
+    pub(super) fn scheduler(&self, [thread, component, parent]: [u64; 3]) -> u64 {
+        let slot = self.make(Operation::MakeScheduler, &[thread, component, parent]);
+        let scb = self.page();
+        assert_eq!(scb, self.last_page(), "behind the scheduler's");
+        slot
     }
 
     /// The same, waiting at its end-point: it has run once. The first thread runs again.

@@ -6,7 +6,7 @@
 //! what replaces it brings its own vector, but what the scheduler that replaces it said of it remains.
 
 use crate::call::{Answer, Arguments};
-use crate::object::{Core, Thread, Time};
+use crate::object::{Thread, Time};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{ALL, Kind, LEAST, Operation, SCHEDULERS, Status};
@@ -40,7 +40,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 let grade = self.said(caller, time, third);
                 self.transfer(time, into, second, grade)?;
                 if fourth != 0 {
-                    self.send(receiver)
+                    self.send(caller, receiver)
                 } else {
                     Ok(0)
                 }
@@ -83,22 +83,32 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// Sets the priority that the caller's scheduler gives.
     fn grade(self, caller: Thread<'h>, time: Time<'h>, priority: u64) {
+        self.clear_reused(time);
         if let (place, Some(priority)) = self.said(caller, time, priority) {
-            self.prioritise(time, place, priority);
+            time.priority(place).set(priority);
             time.places().set(time.places().get().max(place + 1));
         }
     }
 
-    /// Writes a place of a vector; its core counts in how many each place says something.
+    /// Clears the places of a vector that were given to other schedulers since: what a retired scheduler said of
+    /// time is never read as its successor's.
     #[inline(always)]
-    pub(crate) fn prioritise(self, time: Time<'h>, place: u64, priority: u64) {
-        let at = time.core().reference();
-        let graded = Core::new(at, self.0.frame(at)).graded(place);
-        let word = time.priority(place);
-        let said = |priority| u64::from(priority != LEAST);
-        let more = said(priority).wrapping_sub(said(word.get()));
-        graded.set(graded.get().wrapping_add(more));
-        word.set(priority);
+    pub(crate) fn clear_reused(self, time: Time<'h>) {
+        if time.cleared().get() != self.0.core().reuses().get() {
+            self.clear_places(time);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn clear_places(self, time: Time<'h>) {
+        let core = self.0.core();
+        for place in 0..SCHEDULERS as u64 {
+            if core.reused(place).get() > time.cleared().get() {
+                time.priority(place).set(LEAST);
+            }
+        }
+        time.cleared().set(core.reuses().get());
     }
 
     /// Moves `cycles` (or [`ALL`]) for the scheduler of a place. It grades what it gives, or leaves it at what was
@@ -116,20 +126,57 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         let had = into.budget().get();
         let moved = take(from, cycles)?;
+        if moved == 0 {
+            // No time meets other time.
+            return Ok(0);
+        }
         into.budget().set(match (had, moved) {
             (ALL, _) | (_, ALL) => ALL,
             _ => had.saturating_add(moved).min(ALL - 1),
         });
+        self.meet(from, into, had, (giver, grade));
+        let running = self.0.core().time().reference();
+        if [from.at(), into.at()].contains(&running) {
+            self.arm(self.cover(self.time(running)));
+        }
+        Ok(moved)
+    }
+
+    /// For how long a thread may go on beyond the budget in force, which it has changed: in its scheduler's component,
+    /// as long as the scheduler, if it owns the time, can pay for it ([`Kernel::overdraw`]). A scheduler that sets the
+    /// budget on which it runs takes the former one back first.
+    fn cover(self, running: Time<'h>) -> u64 {
+        let caller = self.current();
+        let own = self.scheduler(caller.scheduler().reference());
+        let time = self.time(self.thread(own.thread().reference()).time().reference());
+        let decides = own.component().get() == caller.component().get();
+        if decides && running.owner().reference() == own.at() && !running.is(time) {
+            time.budget().get()
+        } else {
+            0
+        }
+    }
+
+    /// Makes the vector of `into`, which had so much time, that of both.
+    #[inline(never)]
+    pub(crate) fn meet(
+        self,
+        from: Time<'h>,
+        into: Time<'h>,
+        had: u64,
+        (giver, grade): (u64, Option<u64>),
+    ) {
+        self.clear_reused(from);
+        self.clear_reused(into);
         for place in 0..SCHEDULERS as u64 {
             let [given, said] = [from, into].map(|time| time.priority(place).get());
             let given = grade.filter(|_| place == giver).unwrap_or(given);
             let stays = had != 0 || place == giver && grade.is_none() && said != LEAST;
             let kept = if stays { said } else { 0 };
-            self.prioritise(into, place, given.max(kept));
+            into.priority(place).set(given.max(kept));
         }
         let places = into.places().get().max(from.places().get());
         into.places().set(places.max(giver + 1));
-        Ok(moved)
     }
 }
 

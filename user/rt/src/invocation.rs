@@ -1,7 +1,7 @@
 //! Invocations and their entries
 //!
 //! A client keeps what it wants back on its own stack: the kernel keeps PC and SP alone. A server
-//! has one stack per thread, chosen by the thread's index.
+//! has a stack for each invocation that is in it, claimed by the thread's number on its core.
 #![expect(
     unsafe_code,
     reason = "the calling conventions of invocations are assembly"
@@ -55,8 +55,6 @@ bulkhead_invoke_fp:
 );
 
 #[doc(hidden)]
-pub const ANY: usize = bulkhead_abi::kernel::MAX_CORES;
-#[doc(hidden)]
 pub const IN_USE: u64 = bulkhead_abi::kernel::Status::InUse as u64;
 
 /// `x0` and `x1` after an invocation: a [`bulkhead_abi::kernel::Status`] and the server's answer.
@@ -91,83 +89,42 @@ pub fn invoke_keeping_fp(index: u64, words: [u64; 5]) -> Reply {
     unsafe { bulkhead_invoke_fp(index, words[0], words[1], words[2], words[3], words[4]) }
 }
 
-/// Has invocations of the component run `$handler(token, message) -> value`, on stacks of `$bytes`
-/// bytes for threads of an index below `$threads`, all of one core, whichever that is; or, two of which may come
-/// with one index, since indices are a scheduler's, of all cores of a rank below `$cores`. Others fault, and
-/// their clients are told.
+/// Has invocations of the component run `$handler(token, message) -> value`, each on a stack of `$bytes` bytes of
+/// its own: `$threads` stacks, for threads of one core; or so many for each core of a rank below `$cores`. An
+/// invocation that finds no free stack faults, and its client is told so.
 ///
-/// Without `threads` there is one stack: who comes while another one is there is answered
+/// Without `threads` there is one stack, for threads of all cores: a client that comes while it is in use is answered
 /// [`Status::InUse`](bulkhead_abi::kernel::Status::InUse).
+///
+/// A stack is claimed by a word at its upper end: the depth of the invocation above rank and number of the thread,
+/// which no other thread of the partition has. A claim outlives an invocation that faulted, and one of a retired
+/// thread. A thread that comes at the claim's depth or further out has left that invocation, and takes the stack
+/// over. A thread that comes from further inside has another stack.
 #[macro_export]
 macro_rules! serve {
     ($handler:ident, stack: $bytes:literal) => {
-        mod served {
-            #![expect(unsafe_code, reason = "an entry is assembly")]
-
-            #[repr(C, align(16))]
-            struct Stack(core::cell::UnsafeCell<[u8; $bytes]>);
-
-            // SAFETY: who has set `TAKEN` runs on it.
-            unsafe impl Sync for Stack {}
-
-            static STACK: Stack = Stack(core::cell::UnsafeCell::new([0; $bytes]));
-            static TAKEN: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
-
-            extern "C" fn handle(token: u64, x1: u64, x2: u64, x3: u64, x4: u64, x5: u64) -> u64 {
-                super::$handler(token, [x1, x2, x3, x4, x5])
-            }
-
-            #[unsafe(naked)]
-            #[unsafe(no_mangle)]
-            extern "C" fn bulkhead_invoked() {
-                core::arch::naked_asm!(
-                    "adrp x7, {taken}",
-                    "add x7, x7, :lo12:{taken}",
-                    "mov w8, #1",
-                    "1: ldaxr w9, [x7]",
-                    "cbnz w9, 2f",
-                    "stxr w9, w8, [x7]",
-                    "cbnz w9, 1b",
-                    "adrp x7, {stack}",
-                    "add x7, x7, :lo12:{stack}",
-                    "mov x8, #{bytes}",
-                    "add sp, x7, x8",
-                    "bl {handle}",
-                    "mov x1, x0",
-                    "mov x0, xzr",
-                    "adrp x7, {taken}",
-                    "add x7, x7, :lo12:{taken}",
-                    "stlr wzr, [x7]",
-                    "svc #0",
-                    "udf #2",
-                    "2: mov x1, #{in_use}",
-                    "mov x0, xzr",
-                    "svc #0",
-                    "udf #2",
-                    taken = sym TAKEN,
-                    stack = sym STACK,
-                    handle = sym handle,
-                    bytes = const $bytes,
-                    in_use = const $crate::invocation::IN_USE,
-                );
-            }
-        }
+        $crate::serve!(@stacks $handler, 1, 1, 1, $bytes);
     };
     ($handler:ident, threads: $threads:expr, stack: $bytes:literal) => {
-        $crate::serve!($handler, threads: $threads, cores: 1, stack: $bytes);
+        $crate::serve!(@stacks $handler, $threads, 1, 0, $bytes);
     };
     ($handler:ident, threads: $threads:expr, cores: $cores:expr, stack: $bytes:literal) => {
+        $crate::serve!(@stacks $handler, $threads, $cores, 0, $bytes);
+    };
+    (@stacks $handler:ident, $threads:expr, $cores:expr, $answers:literal, $bytes:literal) => {
         mod served {
             #![expect(unsafe_code, reason = "an entry is assembly")]
 
             #[repr(C, align(16))]
             struct Stacks(core::cell::UnsafeCell<[[[u8; $bytes]; $threads]; $cores]>);
 
-            // SAFETY: each thread runs on its own element.
+            // SAFETY: an invocation runs on the element that it has claimed.
             unsafe impl Sync for Stacks {}
 
             static STACKS: Stacks =
                 Stacks(core::cell::UnsafeCell::new([[[0; $bytes]; $threads]; $cores]));
+
+            const _: () = assert!($bytes % 16 == 0, "the ABI's alignment");
 
             extern "C" fn handle(token: u64, x1: u64, x2: u64, x3: u64, x4: u64, x5: u64) -> u64 {
                 super::$handler(token, [x1, x2, x3, x4, x5])
@@ -178,30 +135,66 @@ macro_rules! serve {
             extern "C" fn bulkhead_invoked() {
                 core::arch::naked_asm!(
                     "mrs x9, tpidrro_el0",
-                    "cmp x6, #{threads}",
-                    "b.hs 1f",
-                    "cmp x9, #{cores}",
-                    "b.hs 1f",
-                    "mov x8, #{apart}",
-                    "madd x6, x9, x8, x6",
+                    "orr x6, x6, x9, lsl #16",      // the claim
                     "adrp x7, {stacks}",
                     "add x7, x7, :lo12:{stacks}",
                     "mov x8, #{bytes}",
-                    "madd x7, x6, x8, x7",
-                    "add sp, x7, x8",
+                    "mov x10, #{threads}",
+                    ".if {cores} > 1",
+                    "cmp x9, #{cores}",
+                    "b.hs 5f",
+                    "mul x11, x10, x8",
+                    "madd x7, x9, x11, x7",
+                    ".endif",
+                    "mov w11, w6",
+                    "udiv x12, x11, x10",
+                    "msub x12, x12, x10, x11",
+                    "mov x13, x10",                 // stacks that were not looked at
+                    "1: madd x14, x12, x8, x7",
+                    "add x14, x14, x8",
+                    "sub x14, x14, #16",
+                    "2: ldaxr x15, [x14]",
+                    "cbnz x15, 4f",
+                    "3: stxr w16, x6, [x14]",
+                    "cbnz w16, 2b",
+                    "mov sp, x14",
                     "bl {handle}",
                     "mov x1, x0",
                     "mov x0, xzr",
+                    "stlr xzr, [sp]",
                     "svc #0",
-                    "1: udf #2",
+                    "udf #2",
+                    "4: cmp w15, w6",
+                    "b.ne 6f",
+                    "cmp x15, x6",
+                    "b.hs 3b",                      // of an invocation that this thread has left
+                    "6: clrex",
+                    "add x12, x12, #1",
+                    "cmp x12, x10",
+                    "csel x12, xzr, x12, eq",
+                    "subs x13, x13, #1",
+                    "b.ne 1b",
+                    "5:",
+                    ".if {answers}",
+                    "mov x1, #{in_use}",
+                    "mov x0, xzr",
+                    "svc #0",
+                    ".endif",
+                    "udf #2",
                     stacks = sym STACKS,
                     handle = sym handle,
                     threads = const $threads,
-                    cores = const if $cores == 1 { $crate::invocation::ANY } else { $cores },
-                    apart = const if $cores == 1 { 0 } else { $threads },
+                    cores = const $cores,
+                    answers = const $answers,
                     bytes = const $bytes,
+                    in_use = const $crate::invocation::IN_USE,
                 );
             }
         }
     };
 }
+
+const _: () = assert!(
+    bulkhead_abi::kernel::CALLER_DEPTH_SHIFT == 32,
+    "as `serve!` shifts"
+);

@@ -227,12 +227,12 @@ fn what_is_a_cores_is_refused_to_others() {
     }
     let page = shop.page();
     let slot = shop.slots.next();
-    let shared = shop.page();
+    let _shared = shop.page();
     for (operation, words) in [
         (Operation::MakeTime, [page, slot, root.time, 5, 5]),
         (
             Operation::MakeScheduler,
-            [page, slot, thread, first::MEMORY, shared],
+            [page, slot, thread, first::COMPONENT, root.scheduler],
         ),
     ] {
         let refused = machine.refused(first::MEMORY, operation, &words);

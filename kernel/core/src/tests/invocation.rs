@@ -21,8 +21,8 @@ fn the_same_thread_goes_on_in_the_server_and_comes_back() {
     let message = [0, 1, 2, 3, 4, 5, 6].map(|register| thread.message(register).get());
     assert_eq!(
         message,
-        [0xfeed, 11, 22, 33, 44, 55, 0],
-        "token, message, thread"
+        [0xfeed, 11, 22, 33, 44, 55, 1 << 32],
+        "token, message, number 0 at depth 1"
     );
     machine.call(0, 0, [77, 0, 0, 0, 0]);
     assert_eq!(machine.processor().context.get(), [0x1234, 0x5678]);

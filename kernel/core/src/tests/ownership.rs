@@ -120,12 +120,12 @@ fn identities_of_address_spaces_are_given_once() {
     let pages = shop.make(Operation::MakePages, &[1]);
     for (identity, status) in [
         (5, Status::Occupied),
-        (1, Status::Occupied),
+        (1, Status::BadArgument),
         (0, Status::BadArgument),
         (1 << 15, Status::BadArgument),
     ] {
         let page = shop.page();
-        let words = [page, 60, table, pages, identity];
+        let words = [page, 60, table, pages, first::identity(identity)];
         assert_eq!(
             machine.refused(first::MEMORY, Operation::MakeComponent, &words),
             status

@@ -5,8 +5,10 @@ extern crate std;
 use super::{CORES, Machine, PERIOD, Workshop};
 use crate::Hal;
 use crate::frame::Ref;
+use crate::object::{Scheduler, Time};
 use bulkhead_abi::kernel::{
-    ALL, IMAGE, Kind, Operation, POLL, SAME_TIME, SCHEDULERS, Status, ThreadWord, WAIT, first,
+    ALL, IMAGE, Kind, LEAST, Operation, POLL, SAME_TIME, SCHEDULERS, Status, ThreadWord, WAIT,
+    first,
 };
 use std::vec::Vec;
 
@@ -28,12 +30,16 @@ fn reclaim(machine: &Machine, page: u64) -> Status {
 
 impl Machine {
     /// The root's own thread runs again: its time-out has come.
-    fn back_to_root(&self) {
-        let root = self.frame(self.core().placed(0).reference());
+    pub(super) fn back_to_root(&self) {
+        let root_at = self.core().placed(0).reference();
+        let root = self.frame(root_at);
         root.word(8).set(self.now.get());
         self.tick(self.now.get());
         while self.event().is_some() {}
-        assert_eq!(self.running().index().get(), 0);
+        assert_eq!(
+            self.running().at(),
+            Scheduler::new(root_at, root).thread().reference()
+        );
     }
 
     fn must_inspect(&self, thread: u64, word: ThreadWord) -> u64 {
@@ -47,7 +53,7 @@ impl Machine {
     }
 
     /// The object behind a slot of the first component.
-    fn object_of(&self, slot: u64) -> Ref {
+    pub(super) fn object_of(&self, slot: u64) -> Ref {
         let component = self.frame(self.running().component().reference());
         let leaf = self
             .frame(component.word(0).reference())
@@ -82,7 +88,7 @@ fn whole(shop: &Workshop<'_>, identity: u64) -> Whole {
     let pages = make(shop, Operation::MakePages, &[1]);
     machine.must(table[1], Operation::Copy, &[0, leaf[1]]);
     machine.must(leaf[1], Operation::Copy, &[0, first::RETURN]);
-    let words = [table[1], pages[1], identity];
+    let words = [table[1], pages[1], first::identity(identity)];
     let component = make(shop, Operation::MakeComponent, &words);
     Whole {
         table,
@@ -159,9 +165,7 @@ fn who_runs_or_schedules_is_not_retired() {
     let refused = machine.refused(nobodys, Operation::Retire, &[]);
     assert_eq!(refused, Status::NotReady);
     let [manager, _] = thread(&shop, first::COMPONENT, 1);
-    let scb = shop.page();
-    let words = [manager[1], first::MEMORY, scb];
-    shop.make(Operation::MakeScheduler, &words);
+    shop.scheduler([manager[1], first::COMPONENT, first::SCHEDULER]);
     let schedules = machine.refused(manager[1], Operation::Retire, &[]);
     assert_eq!(schedules, Status::InUse);
 }
@@ -295,7 +299,7 @@ fn with_several_cores_a_component_rests_twice() {
     let mut now = machine.now.get();
     let mut periods = 0;
     while reclaim(&machine, server.component[0]) == Status::Resting {
-        let identity = [server.table[1], server.pages[1], 5];
+        let identity = [server.table[1], server.pages[1], first::identity(5)];
         let words: Vec<u64> = [shop.page(), shop.slots.next()]
             .into_iter()
             .chain(identity)
@@ -318,10 +322,9 @@ fn a_scheduler_gives_way_to_its_parent_and_its_place_to_another() {
     let machine = Machine::with_cores(1);
     let shop = Workshop::new(&machine);
     let [manager, time] = thread(&shop, first::COMPONENT, 1);
-    let scb = shop.page();
     for round in 0..2 * SCHEDULERS as u64 {
-        let words = [manager[1], first::MEMORY, scb];
-        let nested = make(&shop, Operation::MakeScheduler, &words);
+        let made = shop.scheduler([manager[1], first::COMPONENT, first::SCHEDULER]);
+        let nested = [shop.last_page() - 1, made];
         let worker = make(&shop, Operation::MakeThread, &[first::COMPONENT, 0, 0]);
         machine.must(worker[1], Operation::Bind, &[nested[1], 3, time[1]]);
         let busy = machine.refused(nested[1], Operation::Retire, &[]);
@@ -339,25 +342,24 @@ fn a_scheduler_gives_way_to_its_parent_and_its_place_to_another() {
         machine.dispatch(manager[1], time[1]);
         assert_eq!(machine.running().index().get(), 1, "under its parent");
         machine.back_to_root();
-        shop.step_back(2);
+        shop.step_back([3, 2]);
     }
     machine.must(manager[1], Operation::Retire, &[]);
     destroy(&machine, manager);
 }
 
 #[test]
-fn a_place_in_which_a_retired_scheduler_still_has_a_say_is_not_given_to_another() {
+fn a_retired_schedulers_priorities_are_not_read_as_those_of_its_successor() {
     let machine = Machine::with_cores(1);
     let shop = Workshop::new(&machine);
     let [manager, time] = thread(&shop, first::COMPONENT, 1);
-    let scb = shop.page();
-    let words = [manager[1], first::MEMORY, scb];
-    let nested = make(&shop, Operation::MakeScheduler, &words);
-    // The nested scheduler's own thread makes time that says how important it finds it.
+    let words = [manager[1], first::COMPONENT, first::SCHEDULER];
+    let nested = shop.scheduler(words);
+    // The nested scheduler's own thread makes time to which it gives a priority.
     machine.dispatch(manager[1], time[1]);
     let slice = make(&shop, Operation::MakeTime, &[time[1], ALL, 4]);
     machine.back_to_root();
-    let owns = machine.refused(nested[1], Operation::Retire, &[]);
+    let owns = machine.refused(nested, Operation::Retire, &[]);
     assert_eq!(
         owns,
         Status::InUse,
@@ -366,17 +368,15 @@ fn a_place_in_which_a_retired_scheduler_still_has_a_say_is_not_given_to_another(
     let sink = shop.make(Operation::MakeTime, &[first::TIME, 0, 9]);
     machine.must(slice[1], Operation::Transfer, &[sink, ALL]);
     destroy(&machine, slice);
-    machine.must(nested[1], Operation::Retire, &[]);
-    let graded = |place| machine.core().graded(place).get();
-    assert_ne!(graded(1), 0, "what it gave on still has its say");
-    let again = make(&shop, Operation::MakeScheduler, &words);
-    let at = machine.object_of(again[1]);
-    assert_eq!(
-        crate::object::Scheduler::new(at, machine.frame(at))
-            .place()
-            .get(),
-        2
-    );
+    machine.must(nested, Operation::Retire, &[]);
+    let sink_at = machine.object_of(sink);
+    let said = || Time::new(sink_at, machine.frame(sink_at)).priority(1).get();
+    assert_eq!(said(), 4);
+    let again = machine.object_of(shop.scheduler(words));
+    let again = Scheduler::new(again, machine.frame(again));
+    assert_eq!(again.place().get(), 1, "the place is not lost");
+    machine.must(sink, Operation::SetPriority, &[9]);
+    assert_eq!(said(), LEAST);
 }
 
 #[test]

@@ -148,8 +148,7 @@ fn a_nested_scheduler_runs_on_delegated_time_and_gives_way() {
     );
     let time = shop.make(Operation::MakeTime, &[first::TIME, 400, 7]);
     machine.must(child, Operation::Bind, &[first::SCHEDULER, 9, time]);
-    let shared = shop.page();
-    let nested = shop.make(Operation::MakeScheduler, &[child, first::MEMORY, shared]);
+    let nested = shop.scheduler([child, first::COMPONENT, first::SCHEDULER]);
     let grandchild = shop.make(Operation::MakeThread, &[first::COMPONENT, 0x40_3000, 0]);
     machine.must(grandchild, Operation::Bind, &[nested, 1, time]);
     machine.dispatch(child, time);
@@ -183,8 +182,7 @@ fn a_nested_scheduler_cannot_put_off_the_time_out_of_its_parent() {
     );
     let time = shop.make(Operation::MakeTime, &[first::TIME, ALL, 7]);
     machine.must(child, Operation::Bind, &[first::SCHEDULER, 9, time]);
-    let shared = shop.page();
-    let nested = shop.make(Operation::MakeScheduler, &[child, first::MEMORY, shared]);
+    let nested = shop.scheduler([child, first::COMPONENT, first::SCHEDULER]);
     let inner = shop.make(Operation::MakeThread, &[first::COMPONENT, 0x40_3000, 0]);
     machine.must(inner, Operation::Bind, &[nested, 1, time]);
     let epoch = machine.epoch();

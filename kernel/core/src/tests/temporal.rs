@@ -41,8 +41,7 @@ impl Workshop<'_> {
         let time = self.make(Operation::MakeTime, &[first::TIME, cycles, priority]);
         let words = [first::SCHEDULER, index, time];
         self.machine.must(thread, Operation::Bind, &words);
-        let shared = self.page();
-        self.make(Operation::MakeScheduler, &[thread, first::MEMORY, shared]);
+        self.scheduler([thread, first::COMPONENT, first::SCHEDULER]);
         let [sender, receive] = [self.slots.next(), self.slots.next()];
         self.machine.must(thread, Operation::Sender, &[sender]);
         self.machine.must(thread, Operation::Receiver, &[receive]);
@@ -55,9 +54,7 @@ impl Workshop<'_> {
         machine.dispatch(thread, time);
         assert_ne!(machine.running().at(), machine.root());
         act();
-        machine.dispatch(first::THREAD, first::TIME);
-        assert_eq!(machine.running().at(), machine.root());
-        while machine.event().is_some() {}
+        machine.back_to_root();
     }
 }
 

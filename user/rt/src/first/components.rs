@@ -111,7 +111,8 @@ impl First {
         let leaf = self.make(Operation::MakeTable, [1])?;
         call(table, Operation::Copy, [0, leaf])?;
         call(leaf, Operation::Copy, [first::RETURN, first::RETURN])?;
-        let component = self.make(Operation::MakeComponent, [table, root, identity])?;
+        let words = [table, root, first::identity(identity)];
+        let component = self.make(Operation::MakeComponent, words)?;
         Ok(Component {
             component,
             table,
@@ -193,7 +194,8 @@ impl First {
     /// The kernel's refusal.
     pub fn furnish(&mut self, made: &Component, [start, pages]: [u64; 2]) -> Answer {
         let [.., last] = made.pages;
-        let scb = self.page();
+        // Behind the page that becomes the scheduler.
+        let scb = self.pages(2).checked_add(1).ok_or(Status::WrongPage)?;
         map_in(last, SCB_ADDRESS, scb)?;
         for (place, from) in [
             (first::TABLE, made.table),
@@ -227,7 +229,9 @@ impl First {
         let [sender, receiver] = [self.slot(), self.slot()];
         call(thread, Operation::Sender, [sender])?;
         call(thread, Operation::Receiver, [receiver])?;
-        let scheduler = self.make(Operation::MakeScheduler, [thread, first::MEMORY, scb])?;
+        let scheduler = self.slot();
+        let words = [scb.wrapping_sub(1), scheduler, thread, component, parent];
+        call(first::MEMORY, Operation::MakeScheduler, words)?;
         for (place, from) in [
             (first::THREAD, thread),
             (first::SCHEDULER, scheduler),
