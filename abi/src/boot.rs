@@ -28,16 +28,12 @@ pub struct BootHeader {
     pub config_pa: u64,
     /// Bytes of the boot image.
     pub image_size: u64,
-    /// The same as [`crate::config::Config::boot_uart`]: a damaged configuration can be reported, too.
-    pub boot_uart: u64,
+    /// UART on which the boot part reports, physical address; 0 = none. Here and not in the configuration: a
+    /// damaged configuration can be reported, too.
+    pub uart: u64,
+    /// Its [`crate::device::Kind::code`].
+    pub uart_kind: u64,
 }
 
-/// VTCR_EL2 of a partition with 40 bits of guest-physical address: 4 KiB granule, walk from level 1
-/// over two concatenated tables, inner-shareable write-back walks, 40-bit physical (Arm ARM D17.2).
-pub const VTCR_EL2: u64 = 0x8002_3558;
-/// The same with 39 bits and one table at level 1, for partitions whose colours hold no page pair.
-pub const VTCR_EL2_39: u64 = 0x8002_3559;
-/// TCR_EL2 for the monitor's own tables: 39-bit addresses, 4 KiB granule, walk from level 1.
-pub const TCR_EL2: u64 = 0x8082_3519;
 /// MAIR_EL2: attribute 0 is normal write-back memory, attribute 1 device nGnRE.
 pub const MAIR_EL2: u64 = 0x04FF;

@@ -41,10 +41,12 @@ pub struct Config {
     pub tables_size: u64,
     /// GIC distributor, physical address.
     pub gicd: u64,
-    /// UART on which the boot part reports (PL011), physical address.
-    pub boot_uart: u64,
     /// TTBR0_EL2: the monitor's own tables, W^X.
     pub el2_ttbr: u64,
+    /// TCR_EL2 for them.
+    pub el2_tcr: u64,
+    /// Facts of the board that the boot part compares with the hardware.
+    pub hardware: Hardware,
     /// [`CoreConfig`], by core index.
     pub cores: Slice,
     /// [`PartitionConfig`].
@@ -58,6 +60,34 @@ pub struct Config {
     pub clears: Slice,
     /// [`Setting`]: registers of devices that the boot part sets once, in this order.
     pub settings: Slice,
+}
+
+/// Facts of the board.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Hardware {
+    /// CNTFRQ_EL0, Hz.
+    pub counter_hz: u64,
+    /// ID_AA64MMFR0_EL1.PARange of every core.
+    pub physical_range: u32,
+    /// Number of SPIs.
+    pub spis: u32,
+    /// Security states of the interrupt controller: 1 or 2.
+    pub security_states: u32,
+    /// How the other cores are started: one of [`start`].
+    pub start: u32,
+    /// INTID of the EL2 physical timer, by which monitors wake themselves.
+    pub alarm: u32,
+    /// Bit n: private interrupt n belongs to EL2.
+    pub private: u32,
+}
+
+/// Ways to start a core.
+pub mod start {
+    /// PSCI `CPU_ON` by SMC.
+    pub const PSCI_SMC: u32 = 0;
+    /// The core spins until its release word holds an address (Devicetree Specification 0.4, 3.8.1).
+    pub const SPIN_TABLE: u32 = 1;
 }
 
 /// What the boot part does to a register of 32 bits that nobody owns afterwards.
@@ -135,6 +165,8 @@ pub struct CoreConfig {
     pub mpidr: u64,
     /// Redistributor (RD frame), physical address; the SGI frame follows at + 64 KiB.
     pub gicr: u64,
+    /// Word that releases the core with [`start::SPIN_TABLE`], physical address; else 0.
+    pub release: u64,
     /// Top of the core's EL2 stack, physical address; 4 KiB, the core's state at its upper end. The page
     /// below is not mapped at EL2.
     pub stack_top: u64,

@@ -11,6 +11,7 @@ pub mod boot;
 pub mod can;
 pub mod component;
 pub mod config;
+pub mod device;
 pub mod dispatch;
 pub mod guest;
 pub mod hypercall;

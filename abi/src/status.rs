@@ -15,9 +15,9 @@ pub const LINK_MAGIC: u64 = u64::from_le_bytes(*b"LINKPAGE");
 pub const STATUS_MAGIC: u64 = u64::from_le_bytes(*b"STATUSPG");
 
 /// Bytes of a status region.
-pub const STATUS_SIZE: u64 = 2 * PAGE_SIZE;
+pub const STATUS_SIZE: u64 = 3 * PAGE_SIZE;
 /// Cores a status region has room for.
-pub const MAX_CORES: usize = 8;
+pub const MAX_CORES: usize = 16;
 /// Outgoing doorbells a status region has room for.
 pub const MAX_DOORBELLS: usize = 32;
 /// Records the fault log keeps; older ones are overwritten.

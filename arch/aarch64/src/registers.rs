@@ -61,6 +61,8 @@ registers! {
     vttbr_el2 = "vttbr_el2";
     /// Base of the stack of EL2's own data.
     tpidr_el2 = "tpidr_el2";
+    /// Vectors of EL2.
+    vbar_el2 = "vbar_el2";
     /// Syndrome of an exception taken to EL2.
     esr_el2 = "esr_el2";
     /// Faulting virtual address of an exception taken to EL2.

@@ -5,7 +5,7 @@ use crate::frame::Frame;
 use bulkhead_formats::gicv3::{
     AFFINITY_ROUTING, DEFAULT_PRIORITY, DISABLE_SECURITY, ENABLE_GROUP_0, ENABLE_GROUP_1,
     GICD_CTLR, GICD_IROUTER, GICD_TYPER, ICACTIVER, ICENABLER, ICFGR, ICPENDR, IGROUPR, IGRPMODR,
-    IPRIORITYR, REGISTER_WRITE_PENDING,
+    IPRIORITYR, PIDR2, REGISTER_WRITE_PENDING,
 };
 
 /// A GICv3 distributor.
@@ -34,6 +34,12 @@ impl Distributor {
     #[must_use]
     pub fn single_security_state(self) -> bool {
         self.frame.read32(GICD_CTLR) & DISABLE_SECURITY != 0
+    }
+
+    /// Architecture version of the controller: 3 or 4 (IHI 0069, 12.9.26).
+    #[must_use]
+    pub fn version(self) -> u32 {
+        self.frame.read32(PIDR2) >> 4 & 0xF
     }
 
     /// Silences every SPI: disabled, not pending, not active, group 1, middle priority, level.

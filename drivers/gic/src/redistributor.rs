@@ -3,8 +3,8 @@
 
 use crate::frame::Frame;
 use bulkhead_formats::gicv3::{
-    CHILDREN_ASLEEP, DEFAULT_PRIORITY, FRAME_SIZE, GICR_WAKER, ICACTIVER, ICENABLER, ICPENDR,
-    IGROUPR, IGRPMODR, IPRIORITYR, ISENABLER, PROCESSOR_SLEEP,
+    CHILDREN_ASLEEP, DEFAULT_PRIORITY, FRAME_SIZE, GICR_TYPER, GICR_WAKER, ICACTIVER, ICENABLER,
+    ICPENDR, IGROUPR, IGRPMODR, IPRIORITYR, ISENABLER, PROCESSOR_SLEEP,
 };
 
 /// A GICv3 redistributor: its own frame and that of the core's private interrupts.
@@ -32,6 +32,13 @@ impl Redistributor {
         let waker = self.control.read32(GICR_WAKER) & !PROCESSOR_SLEEP;
         self.control.write32(GICR_WAKER, waker);
         (0..polls).any(|_| self.control.read32(GICR_WAKER) & CHILDREN_ASLEEP == 0)
+    }
+
+    /// Affinity of the core that it serves (layout of `MPIDR_EL1`).
+    #[must_use]
+    pub fn affinity(self) -> u64 {
+        let packed = u64::from(self.control.read32(GICR_TYPER + 4));
+        packed >> 24 << 32 | packed & 0x00FF_FFFF
     }
 
     /// Silences every private interrupt and makes all of them group 1 but those of `group_0`, which

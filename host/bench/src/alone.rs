@@ -33,7 +33,7 @@ pub(crate) fn run(
     let machine = &setting.manifest.machine;
     let ram = Ram::create(
         folder.path(),
-        machine.memory_base,
+        &machine.memory,
         machine.memory_size,
         setting
             .manifest
@@ -43,8 +43,8 @@ pub(crate) fn run(
             .map(|m| m.size)
             .sum(),
     )?;
-    let mut command = Command::of_manifest(&setting.manifest, &PathBuf::new(), ram.fd(), timing);
-    command.machine = machine
+    let mut command = Command::of_manifest(&setting.manifest, &PathBuf::new(), ram.fd(), timing)?;
+    command.machine = command
         .machine
         .replace("virtualization=on", "virtualization=off");
     command.load = guest_files(context, setting, &folder)?;

@@ -78,11 +78,13 @@ fn boot_part(system: &System, inputs: &Inputs, plan: &Plan) -> Result<Vec<u8>, B
         flags: image_header::FLAGS,
     };
     let config_pa = plan.machine.pa(Purpose::Config)?.0;
+    let [uart, uart_kind] = boot_uart(system);
     let boot_header = BootHeader {
         magic: BOOT_MAGIC,
         config_pa,
         image_size,
-        boot_uart: boot_uart(system).unwrap_or(0),
+        uart,
+        uart_kind,
     };
     boot[IMAGE_HEADER_SIZE..end].copy_from_slice(boot_header.as_bytes());
     header

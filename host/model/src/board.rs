@@ -3,6 +3,8 @@
 //! Read from `boards/NAME.toml`. Addresses and interrupt numbers stand there and nowhere else.
 
 use crate::system::DeviceId;
+use bulkhead_abi::config::start;
+use bulkhead_abi::device::{self, Class, Kind};
 
 /// A board.
 #[derive(Clone, Debug)]
@@ -11,42 +13,106 @@ pub struct Board {
     pub name: String,
     /// One line for people.
     pub description: String,
-    /// Cores at most.
-    pub max_cores: usize,
+    /// Its processor.
+    pub cpu: Cpu,
+    /// Its cores, by number; firmware starts the first one.
+    pub cores: Vec<Core>,
     /// Cores of the machine when the partitions need no more.
     pub default_cores: usize,
-    /// Start of RAM, physical.
-    pub memory_base: u64,
+    /// Its generic timer.
+    pub timer: Timer,
+    /// Software that runs before the monitor, and above it.
+    pub firmware: Firmware,
+    /// RAM, ascending.
+    pub memory: Vec<MemoryRange>,
     /// Where the boot image is placed, physical.
     pub load: u64,
     /// RAM when the plan needs no more, bytes.
     pub default_memory: u64,
-    /// RAM at most, bytes.
-    pub max_memory: u64,
-    /// GIC distributor, physical.
-    pub distributor: u64,
-    /// First redistributor, physical.
-    pub redistributors: u64,
-    /// Bytes from one core's redistributor to the next.
-    pub redistributor_stride: u64,
-    /// Number of SPIs.
-    pub spis: u32,
-    /// First and last SPI wired to nothing.
-    pub doorbell_spis: (u32, u32),
-    /// INTIDs of the timers: secure, non-secure, virtual, hypervisor.
-    pub timer_intids: [u32; 4],
+    /// Its interrupt controller.
+    pub interrupts: Interrupts,
     /// Page colours the last-level cache has: size / ways / page size.
     pub colours: u32,
     /// What partitions see.
     pub guest: GuestMap,
+    /// Device on which the boot part reports.
+    pub console: Option<String>,
     /// Devices, in the order of the file.
     pub devices: Vec<Device>,
     /// Its PCIe host bridge, if it has one.
     pub pcie: Option<Pcie>,
     /// What deciding costs there, where it has been measured.
     pub costs: Option<Costs>,
-    /// The machine that emulates the board.
-    pub emulator: Emulator,
+    /// The machine that emulates the board, if there is one.
+    pub emulator: Option<Emulator>,
+}
+
+/// The processor of a board.
+#[derive(Clone, Debug)]
+pub struct Cpu {
+    /// Name of the model, as in `compatible = "arm,NAME"`.
+    pub name: String,
+    /// Bits of a physical address.
+    pub physical_bits: u32,
+}
+
+/// A core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Core {
+    /// Affinity fields of MPIDR_EL1.
+    pub mpidr: u64,
+    /// Its redistributor, physical.
+    pub redistributor: u64,
+    /// The word that releases it from a spin table, physical.
+    pub release: Option<u64>,
+}
+
+/// The generic timer: private interrupts, as INTIDs.
+#[derive(Clone, Copy, Debug)]
+pub struct Timer {
+    /// Secure physical timer.
+    pub secure: u32,
+    /// Physical timer of EL1.
+    pub physical: u32,
+    /// Virtual timer of EL1.
+    pub virtual_timer: u32,
+    /// Physical timer of EL2.
+    pub hypervisor: u32,
+    /// Virtual timer of EL2; 0 = the core has none.
+    pub hypervisor_virtual: u32,
+    /// Ticks per second.
+    pub frequency: u64,
+}
+
+/// Firmware of a board.
+#[derive(Clone, Copy, Debug)]
+pub struct Firmware {
+    /// How the other cores are started: one of [`start`].
+    pub start: u32,
+    /// Security states of the interrupt controller that software at EL2 finds: 1 or 2.
+    pub security_states: u32,
+}
+
+/// A range of RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryRange {
+    /// First address.
+    pub base: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// The interrupt controller: a GICv3.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupts {
+    /// Distributor, physical.
+    pub distributor: u64,
+    /// Number of SPIs.
+    pub spis: u32,
+    /// First and last SPI wired to nothing.
+    pub doorbells: (u32, u32),
+    /// INTID of the maintenance interrupt.
+    pub maintenance: u32,
 }
 
 /// What the kernel and a partition's scheduler take.
@@ -127,7 +193,7 @@ pub struct GuestMap {
 pub struct Device {
     /// Name by which descriptions ask for it.
     pub name: String,
-    /// `pl011`, `pl031`, `pcie-host`, …
+    /// A name of [`bulkhead_abi::device::KINDS`], or another one.
     pub kind: String,
     /// Physical address.
     pub address: u64,
@@ -154,10 +220,10 @@ pub struct Emulator {
     pub minimum_version: String,
     /// `-M`.
     pub machine: String,
-    /// `-cpu`.
-    pub cpu: String,
-    /// Frequency of the generic timer, Hz.
-    pub counter_hz: u64,
+    /// `-cpu`; nothing where the machine has its own.
+    pub cpu: Option<String>,
+    /// Cores that it always has; nothing where it has as many as it is told.
+    pub cores: Option<usize>,
 }
 
 impl Device {
@@ -166,6 +232,34 @@ impl Device {
     pub fn covers(&self, address: u64) -> bool {
         (self.address..self.address.saturating_add(self.size)).contains(&address)
     }
+
+    /// Row of its kind in the registry.
+    #[must_use]
+    pub fn known_kind(&self) -> Option<&'static Kind> {
+        device::find(&self.kind)
+    }
+
+    /// Returns `true` if it is of that class.
+    #[must_use]
+    pub fn is(&self, class: Class) -> bool {
+        device::is(&self.kind, class)
+    }
+}
+
+impl MemoryRange {
+    /// The first address after it.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.base.saturating_add(self.size)
+    }
+}
+
+impl Timer {
+    /// The timers of EL1, in the order of the device-tree binding.
+    #[must_use]
+    pub const fn of_el1(&self) -> [u32; 3] {
+        [self.secure, self.physical, self.virtual_timer]
+    }
 }
 
 impl Board {
@@ -173,5 +267,42 @@ impl Board {
     #[must_use]
     pub fn device(&self, id: DeviceId) -> &Device {
         &self.devices[id.0]
+    }
+
+    /// RAM at most, bytes.
+    #[must_use]
+    pub fn max_memory(&self) -> u64 {
+        let sizes = self.memory.iter().map(|range| range.size);
+        sizes.fold(0, u64::saturating_add)
+    }
+
+    /// Private interrupts that belong to EL2, bit by INTID.
+    #[must_use]
+    pub fn hypervisor_intids(&self) -> u32 {
+        let timers = [self.timer.hypervisor, self.timer.hypervisor_virtual];
+        let all = timers.into_iter().chain([self.interrupts.maintenance]);
+        all.filter(|&intid| (16..32).contains(&intid))
+            .fold(0, |mask, intid| mask | 1 << intid)
+    }
+
+    /// The first UART: the model of an emulated one, too.
+    #[must_use]
+    pub fn first_uart(&self) -> Option<&Device> {
+        self.devices.iter().find(|device| device.is(Class::Uart))
+    }
+
+    /// The device on which the boot part reports.
+    #[must_use]
+    pub fn boot_console(&self) -> Option<&Device> {
+        match &self.console {
+            Some(name) => self.devices.iter().find(|device| device.name == *name),
+            None => self.first_uart(),
+        }
+    }
+
+    /// Returns `true` if cores are started by writing into a spin table.
+    #[must_use]
+    pub const fn has_spin_table(&self) -> bool {
+        self.firmware.start == start::SPIN_TABLE
     }
 }

@@ -1,15 +1,21 @@
 //! Reading a board file
 
-use crate::board::{Board, Costs, Device, Emulator, FunctionKind, GuestMap, Pcie};
+use crate::board::{
+    Board, Core, Costs, Cpu, Device, Emulator, Firmware, FunctionKind, GuestMap, Interrupts,
+    MemoryRange, Pcie, Timer,
+};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{self, At, Table};
 use crate::draft::{Field, Section, display, join};
 use crate::registry::BOARD;
 use crate::rules::shape::syntax;
-use crate::rules::system::{board_inconsistent, unknown_board};
+use crate::rules::system::{
+    board_cores, board_firmware, board_inconsistent, board_memory, unknown_board,
+};
 use crate::shape;
 use crate::source::Sources;
 use crate::text_file;
+use bulkhead_abi::config::start;
 use std::fs;
 use std::path::Path;
 
@@ -82,6 +88,9 @@ fn read(text: &str, base: usize, report: &mut Report) -> Option<Board> {
     let board = (!own.has_errors()).then(|| board(&table)).flatten();
     if let Some(board) = &board {
         board_inconsistent::check(board, &table, &mut own);
+        board_cores::check(board, &table, &mut own);
+        board_memory::check(board, &table, &mut own);
+        board_firmware::check(board, &table, &mut own);
     }
     let sound = !own.has_errors();
     report.take(own);
@@ -118,27 +127,25 @@ fn plain<T>(list: Field<Vec<At<T>>>) -> Vec<T> {
 fn board(table: &Table) -> Option<Board> {
     let facts = Facts { table };
     let top = Section::whole(table);
-    let (first, last) = facts
-        .list::<2>("interrupts", "doorbells")
-        .map(|[a, b]| (a, b))?;
-    let timers = facts.list::<4>("interrupts", "timer_ppis")?;
+    let memory = Section::of(table, "memory");
     Some(Board {
         name: top.text("name").value()?,
         description: top.text("description").or(String::new())?,
-        max_cores: top.number("max_cores").value()? as usize,
+        cpu: Cpu {
+            name: facts.text("cpu", "name")?,
+            physical_bits: facts.number("cpu", "physical_bits")? as u32,
+        },
+        cores: top.listed("cores").map(core).collect::<Option<_>>()?,
         default_cores: top.number("default_cores").or(1)? as usize,
-        memory_base: facts.number("memory", "base")?,
+        timer: timer(&facts)?,
+        firmware: firmware(&Section::of(table, "firmware"))?,
+        memory: memory.listed("ranges").map(range).collect::<Option<_>>()?,
         load: facts.number("memory", "load")?,
         default_memory: facts.number("memory", "default_size")?,
-        max_memory: facts.number("memory", "max_size")?,
-        distributor: facts.number("interrupts", "distributor")?,
-        redistributors: facts.number("interrupts", "redistributors")?,
-        redistributor_stride: facts.number("interrupts", "redistributor_stride")?,
-        spis: facts.number("interrupts", "spis")? as u32,
-        doorbell_spis: (first as u32, last as u32),
-        timer_intids: timers.map(|intid| intid as u32),
+        interrupts: interrupts(&facts)?,
         colours: colours(&facts)?,
         guest: guest(&facts)?,
+        console: top.text("console").value(),
         devices: Section::named(table, "device")
             .map(device)
             .collect::<Option<_>>()?,
@@ -147,7 +154,63 @@ fn board(table: &Table) -> Option<Board> {
             None => None,
         },
         costs: costs(&facts),
-        emulator: emulator(&facts)?,
+        emulator: match table.get("emulator") {
+            Some(_) => Some(emulator(&facts)?),
+            None => None,
+        },
+    })
+}
+
+fn core(section: Section<'_>) -> Option<Core> {
+    Some(Core {
+        mpidr: section.number("mpidr").value()?,
+        redistributor: section.number("redistributor").value()?,
+        release: section.number("release").value(),
+    })
+}
+
+fn range(section: Section<'_>) -> Option<MemoryRange> {
+    Some(MemoryRange {
+        base: section.number("base").value()?,
+        size: section.number("size").value()?,
+    })
+}
+
+fn timer(facts: &Facts<'_>) -> Option<Timer> {
+    let list = facts.list::<5>("timer", "ppis")?;
+    let [
+        secure,
+        physical,
+        virtual_timer,
+        hypervisor,
+        hypervisor_virtual,
+    ] = list.map(|intid| intid as u32);
+    Some(Timer {
+        secure,
+        physical,
+        virtual_timer,
+        hypervisor,
+        hypervisor_virtual,
+        frequency: facts.number("timer", "frequency")?,
+    })
+}
+
+fn firmware(section: &Section<'_>) -> Option<Firmware> {
+    // HVC arrives at EL2 itself: a rule refuses it.
+    let ways = [start::PSCI_SMC, start::PSCI_SMC, start::SPIN_TABLE];
+    Some(Firmware {
+        start: section.choice("start", &ways).value()?,
+        security_states: section.number("security_states").value()? as u32,
+    })
+}
+
+fn interrupts(facts: &Facts<'_>) -> Option<Interrupts> {
+    let [first, last] = facts.list::<2>("interrupts", "doorbells")?;
+    Some(Interrupts {
+        distributor: facts.number("interrupts", "distributor")?,
+        spis: facts.number("interrupts", "spis")? as u32,
+        doorbells: (first as u32, last as u32),
+        maintenance: facts.number("interrupts", "maintenance")? as u32,
     })
 }
 
@@ -232,7 +295,9 @@ fn emulator(facts: &Facts<'_>) -> Option<Emulator> {
         program: text("program")?,
         minimum_version: text("minimum_version")?,
         machine: text("machine")?,
-        cpu: text("cpu")?,
-        counter_hz: facts.number("emulator", "counter_hz")?,
+        cpu: text("cpu"),
+        cores: facts
+            .number("emulator", "cores")
+            .map(|cores| cores as usize),
     })
 }

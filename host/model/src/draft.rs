@@ -220,7 +220,7 @@ impl Draft {
             .iter()
             .any(|partition| !partition.heartbeat.is_absent());
         let wanted = used.max(self.cores_counted() + usize::from(watched));
-        let default = wanted.max(board.default_cores).min(board.max_cores);
+        let default = wanted.max(board.default_cores).min(board.cores.len());
         self.cores.or(default as u64).map(|cores| cores as usize)
     }
 

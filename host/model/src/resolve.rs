@@ -18,6 +18,7 @@ use crate::system::{
     System, Through, Trapping,
 };
 use bulkhead_abi::component::{ANY_CORE, OnFault, Role};
+use bulkhead_abi::device::Class;
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::{Action, CAUSES, Cause};
 use bulkhead_tpipe::language::{Buffering, SOURCE};
@@ -27,8 +28,6 @@ use std::collections::BTreeSet;
 pub(crate) const PACKAGED_KERNELS: &[&str] = &["debian", "debian-rt"];
 /// The initial file system that the tool makes.
 pub(crate) const AGENT: &str = "agent";
-/// Kind of the devices that can be consoles.
-pub(crate) const UART_KIND: &str = "pl011";
 /// Default budget of restarts: limit and window in nanoseconds.
 pub(crate) const RESTART_DEFAULT: (u64, u64) = (10, 10_000_000_000);
 /// Default of `spare_buffers` for each stage, bytes.
@@ -417,9 +416,7 @@ fn console(
     kind: Kind,
     devices: &[DeviceId],
 ) -> Option<Console> {
-    let uart = devices
-        .iter()
-        .find(|id| board.device(**id).kind == UART_KIND);
+    let uart = devices.iter().find(|id| board.device(**id).is(Class::Uart));
     match (
         partition
             .console

@@ -97,6 +97,7 @@ impl Checker<'_> {
                 self.table(table, &Owner { path, name, span });
             }
             (Value::Table(table), Shape::Named) => self.named(table, key, &name),
+            (Value::List(items), Shape::Tables) => self.tables(items, key, &name),
             _ => self.value(&mut entry.node, key),
         }
     }
@@ -118,6 +119,25 @@ impl Checker<'_> {
                     );
                 }
                 _ => self.mismatch(&mut entry.node, key),
+            }
+        }
+    }
+
+    fn tables(&mut self, items: &mut [Node], key: &'static Key, name: &str) {
+        let path = format!("{}.*", key.path);
+        for (number, item) in items.iter_mut().enumerate() {
+            let span = item.span.clone();
+            let name = format!("{name}[{number}]");
+            match &mut item.value {
+                Value::Table(table) => self.table(
+                    table,
+                    &Owner {
+                        path: &path,
+                        name,
+                        span,
+                    },
+                ),
+                _ => self.mismatch(item, key),
             }
         }
     }
@@ -253,6 +273,9 @@ mod tests {
         for registry in [DESCRIPTION, BOARD, FUNCTIONS] {
             for key in registry.keys() {
                 let (header, _) = key.path.rsplit_once('.').unwrap_or(("", ""));
+                let of_list = header
+                    .strip_suffix(".*")
+                    .filter(|list| registry.shape(list) == Some(Shape::Tables));
                 let header = header.replace('*', "x");
                 let depth = key
                     .example
@@ -264,6 +287,9 @@ mod tests {
                 let parts: Vec<_> = header.split('.').collect();
                 let header = parts[..parts.len() - depth.min(parts.len())].join(".");
                 let text = match (key.example.starts_with('['), header.as_str()) {
+                    _ if of_list.is_some() => {
+                        format!("[[{}]]\n{}\n", of_list.unwrap_or_default(), key.example)
+                    }
                     (true, _) | (_, "") => format!("{}\n", key.example),
                     (false, header) => format!("[{header}]\n{}\n", key.example),
                 };

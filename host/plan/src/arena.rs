@@ -4,7 +4,7 @@
 //! only pages of its colours, and what they skip goes to the next that can use it.
 
 use bulkhead_formats::address::{PAGE, Pa};
-use bulkhead_formats::tables::{ENTRIES, Root, TableMemory};
+use bulkhead_formats::tables::{ENTRIES, Root, TableMemory, Walk};
 
 use crate::memory::Colours;
 
@@ -56,8 +56,8 @@ impl Arena {
     }
 
     /// A new, empty root. Coloured tables have a root of one page.
-    pub fn new_root(&mut self, input_bits: u32) -> Root {
-        let pages = (Root::size_for(input_bits) / PAGE) as usize;
+    pub fn new_root(&mut self, walk: Walk) -> Root {
+        let pages = (walk.root_size() / PAGE) as usize;
         let mut first = 0;
         while !self.fits(first, pages) {
             first += 1;
@@ -65,7 +65,7 @@ impl Arena {
         (first..first + pages).for_each(|page| self.hand_out(page));
         Root {
             pa: self.address(first),
-            input_bits,
+            walk,
         }
     }
 

@@ -1,11 +1,13 @@
 //! The configuration blob
 
 use bulkhead_abi::config::{
-    Attachment, CONFIG_MAGIC, Clear, Config, CoreConfig, Doorbell, Gate, ImageCheck, InterruptLine,
-    NO_PARTITION, PartitionConfig, Segment, Setting, Slice, Watch, flags, image_checksum_step,
+    Attachment, CONFIG_MAGIC, Clear, Config, CoreConfig, Doorbell, Gate, Hardware, ImageCheck,
+    InterruptLine, NO_PARTITION, PartitionConfig, Segment, Setting, Slice, Watch, flags,
+    image_checksum_step,
 };
 use bulkhead_abi::{VERSION, name_field};
 use bulkhead_formats::address::Pa;
+use bulkhead_formats::el2;
 use bulkhead_formats::region::RegionSet;
 use bulkhead_model::system::{Console, Cores, Partition, PartitionId, System, Trapping};
 use sha2::{Digest, Sha256};
@@ -18,14 +20,8 @@ use crate::machine::Machine;
 use crate::memory::Region;
 use crate::pcie;
 use crate::purpose::Purpose;
-use crate::tables::{Tables, boot_uart, root_entries, vmid};
+use crate::tables::{Tables, physical_range, root_entries, vmid};
 use crate::{GuestView, Inputs, Start, smmu};
-
-/// Affinity of a core: clusters of 16, as GICv3 SGI target lists want them.
-#[must_use]
-pub const fn mpidr(core: usize) -> u64 {
-    (core as u64 % 16) | (core as u64 / 16) << 8
-}
 
 /// The blob while it grows; the head goes in last.
 struct Blob(Vec<u8>);
@@ -72,9 +68,10 @@ pub fn build(parts: &Parts<'_>, inputs: &Inputs, tables: &[u8]) -> Result<Vec<u8
         digest: [0; 32],
         tables_pa: parts.machine.pa(Purpose::Tables)?.0,
         tables_size: tables.len() as u64,
-        gicd: parts.system.board.distributor,
-        boot_uart: boot_uart(parts.system).unwrap_or(0),
+        gicd: parts.system.board.interrupts.distributor,
         el2_ttbr: parts.tables.el2.pa.0,
+        el2_tcr: el2::tcr(parts.tables.el2.walk, physical_range(parts.system)),
+        hardware: hardware(parts.system),
         cores: blob.add(&cores),
         partitions: blob.add(&partitions),
         images: blob.add(&parts.image_checks(inputs)),
@@ -83,6 +80,24 @@ pub fn build(parts: &Parts<'_>, inputs: &Inputs, tables: &[u8]) -> Result<Vec<u8
         settings: blob.add(&parts.settings()?),
     };
     Ok(seal(blob, head, tables))
+}
+
+/// Facts that the boot part compares with what it finds.
+fn hardware(system: &System) -> Hardware {
+    let board = &system.board;
+    Hardware {
+        counter_hz: board.timer.frequency,
+        physical_range: physical_range(system) as u32,
+        spis: board.interrupts.spis,
+        security_states: board.firmware.security_states,
+        start: board.firmware.start,
+        alarm: board.timer.hypervisor,
+        private: board.hypervisor_intids(),
+    }
+}
+
+fn no_core() -> PlanError {
+    PlanError::internal("the board has fewer cores than the plan".into())
 }
 
 /// Puts the head in front, with the digest over everything.
@@ -117,9 +132,11 @@ impl Parts<'_> {
         let mut cores = Vec::new();
         for (core, owner) in self.view.cores.owner.iter().enumerate() {
             let watches = self.watches(core)?;
+            let described = board.cores.get(core).ok_or_else(no_core)?;
             cores.push(CoreConfig {
-                mpidr: mpidr(core),
-                gicr: board.redistributors + core as u64 * board.redistributor_stride,
+                mpidr: described.mpidr,
+                gicr: described.redistributor,
+                release: described.release.unwrap_or(0),
                 stack_top: self.machine.stack_tops[core].0,
                 partition: owner.map_or(NO_PARTITION, |(partition, _)| partition as u32),
                 rank: owner.map_or(0, |(_, rank)| rank as u32),
@@ -159,7 +176,7 @@ impl Parts<'_> {
         let mut config = PartitionConfig::new_zeroed();
         config.name = name_field(&partition.name);
         config.vttbr = u64::from(vmid(id)) << 48 | stage2.root.pa.0;
-        config.vtcr = stage2.vtcr();
+        config.vtcr = stage2.vtcr;
         let cores = &self.view.cores.of_partition[id.0];
         config.cores = cores.iter().fold(0, |mask, core| mask | 1 << core);
         config.flags = flags_of(partition);

@@ -31,7 +31,7 @@ impl CoreMap {
 /// # Errors
 /// More cores are needed than the board has.
 pub fn assign(system: &System) -> Result<CoreMap, PlanError> {
-    let mut taken = vec![false; system.board.max_cores];
+    let mut taken = vec![false; system.board.cores.len()];
     let mut of_partition = vec![Vec::new(); system.partitions.len()];
     for (cores, partition) in of_partition.iter_mut().zip(&system.partitions) {
         if let Cores::These(these) = &partition.cores {
@@ -104,13 +104,13 @@ fn machine_cores(system: &System, taken: &[bool]) -> Result<usize, PlanError> {
     let total = system.cores.unwrap_or(
         wanted
             .max(system.board.default_cores)
-            .min(system.board.max_cores),
+            .min(system.board.cores.len()),
     );
-    if total < used || total > system.board.max_cores {
+    if total < used || total > system.board.cores.len() {
         let message = format!(
             "the machine has {total} cores, the partitions use core {} and the board has at most {}",
             used.saturating_sub(1),
-            system.board.max_cores
+            system.board.cores.len()
         );
         return Err(PlanError::new(
             "machine-cores",
@@ -134,7 +134,9 @@ fn owners(of_partition: &[Vec<usize>], total: usize) -> Vec<Option<(usize, usize
 fn too_many(system: &System, partition: &Partition) -> PlanError {
     let message = format!(
         "no cores are left for partition `{}` (board `{}` has {})",
-        partition.name, system.board.name, system.board.max_cores
+        partition.name,
+        system.board.name,
+        system.board.cores.len()
     );
     PlanError::new("no-cores-left", message, "give some partition fewer cores").at(&partition.span)
 }

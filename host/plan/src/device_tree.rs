@@ -3,6 +3,7 @@
 //! The bare board's tree reduced to what the partition owns, and a `bulkhead` node for the window
 //! (`doc/interfaces/device-tree.md`). No random seed but a fixed one: runs must repeat.
 
+use bulkhead_abi::device::Class;
 use bulkhead_abi::guest::{ChannelEnd, ChannelKind, HEARTBEAT_OFFSET, NONE, Role};
 use bulkhead_abi::name_text;
 use bulkhead_formats::region::Range;
@@ -113,7 +114,7 @@ impl Facts<'_> {
             Console::Emulated => board
                 .devices
                 .iter()
-                .find(|device| device.kind == "pl011")
+                .find(|device| device.known_kind().is_some_and(|kind| kind.is_emulated))
                 .map(|uart| (uart, false)),
             Console::Memory => None,
         }
@@ -123,13 +124,14 @@ impl Facts<'_> {
     fn boot_arguments(&self) -> String {
         let mut words = Vec::new();
         if matches!(self.this().image, Image::Linux { .. }) {
-            match self.uart() {
-                Some((_, true)) => words.push("console=ttyAMA0".to_owned()),
-                Some((_, false)) => words.push(format!(
-                    "console=ttyAMA0 earlycon=pl011,mmio32,{:#x}",
-                    self.system.board.guest.uart
-                )),
-                None => {}
+            let uart = self.uart();
+            let names = uart.and_then(|(device, _)| device.known_kind()?.linux);
+            if let (Some((_, is_real)), Some([console, early])) = (uart, names) {
+                words.push(format!("console={console}"));
+                if !is_real {
+                    let at = self.system.board.guest.uart;
+                    words.push(format!("earlycon={early},mmio32,{at:#x}"));
+                }
             }
             words.push("rdinit=/init panic=-1".to_owned());
             words.extend(Apart::of(self.system, self.partition).map(|apart| apart.words()));
@@ -171,19 +173,17 @@ impl Facts<'_> {
     }
 
     fn cpus(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
-        let compatible = match self.system.board.emulator.cpu.as_str() {
-            "max" => "arm,armv8".to_owned(),
-            model => format!("arm,{model}"),
-        };
+        let board = &self.system.board;
+        let compatible = format!("arm,{}", board.cpu.name);
         let cpus = fdt.begin_node("cpus")?;
-        fdt.property_u32("#address-cells", 1)?;
+        fdt.property_u32("#address-cells", 2)?;
         fdt.property_u32("#size-cells", 0)?;
-        for &core in self.cores {
-            let node = fdt.begin_node(&format!("cpu@{core:x}"))?;
+        for core in self.cores.iter().filter_map(|&core| board.cores.get(core)) {
+            let node = fdt.begin_node(&format!("cpu@{:x}", core.mpidr))?;
             fdt.property_string("device_type", "cpu")?;
             fdt.property_string("compatible", &compatible)?;
             fdt.property_string("enable-method", "psci")?;
-            fdt.property_u32("reg", crate::blob::mpidr(core) as u32)?;
+            fdt.property_u64("reg", core.mpidr)?;
             fdt.end_node(node)?;
         }
         fdt.end_node(cpus)
@@ -201,9 +201,8 @@ impl Facts<'_> {
     fn timer(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
         let node = fdt.begin_node("timer")?;
         fdt.property_string("compatible", "arm,armv8-timer")?;
-        let [secure, non_secure, virtual_timer, _] = self.system.board.timer_intids;
-        let cells = [secure, non_secure, virtual_timer]
-            .map(|intid| [PPI, intid.saturating_sub(PPI_BASE), LEVEL_HIGH]);
+        let timers = self.system.board.timer.of_el1();
+        let cells = timers.map(|intid| [PPI, intid.saturating_sub(PPI_BASE), LEVEL_HIGH]);
         fdt.property_array_u32("interrupts", cells.as_flattened())?;
         fdt.property_null("always-on")?;
         fdt.end_node(node)
@@ -377,15 +376,12 @@ fn device_node(fdt: &mut FdtWriter, device: &Device, ipa: u64, real: bool) -> Fd
     if device.compatible.is_empty() {
         return Ok(());
     }
-    let name = match device.kind.as_str() {
-        "pl011" => "serial",
-        "cfi-flash" => "flash",
-        kind => kind,
-    };
+    let known = device.known_kind();
+    let name = known.map_or(device.kind.as_str(), |kind| kind.node);
     let node = fdt.begin_node(&format!("{name}@{ipa:x}"))?;
     fdt.property_string_list("compatible", device.compatible.clone())?;
     registers(fdt, &[[ipa, device.size]])?;
-    if device.kind == "cfi-flash" {
+    if device.is(Class::Flash) {
         fdt.property_u32("bank-width", FLASH_BANK_WIDTH)?;
     }
     if real && !device.spis.is_empty() {
@@ -398,11 +394,7 @@ fn device_node(fdt: &mut FdtWriter, device: &Device, ipa: u64, real: bool) -> Fd
         fdt.property_array_u32("interrupts", &cells)?;
     }
     if device.clock_hz.is_some() {
-        let names: &[&str] = if device.kind == "pl011" {
-            &["uartclk", "apb_pclk"]
-        } else {
-            &["apb_pclk"]
-        };
+        let names = known.map_or(&["apb_pclk"][..], |kind| kind.clocks);
         fdt.property_array_u32("clocks", &vec![CLOCK; names.len()])?;
         fdt.property_string_list("clock-names", names.iter().map(|&n| n.to_owned()).collect())?;
     }

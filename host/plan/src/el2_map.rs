@@ -4,6 +4,7 @@
 //! like, which the check of the finished tables refuses.
 
 use bulkhead_formats::el2::Access;
+use bulkhead_formats::gicv3::REDISTRIBUTOR_STRIDE;
 use bulkhead_formats::region::{Range, RegionSet};
 use bulkhead_model::system::{Console, PartitionId, System};
 
@@ -24,11 +25,10 @@ pub fn ranges(
     machine: &Machine,
 ) -> Vec<(Access, RegionSet)> {
     let board = &system.board;
-    let redistributors = board.redistributor_stride * view.cores.owner.len() as u64;
-    let interrupts = [
-        Range::sized(board.distributor, DISTRIBUTOR_SIZE),
-        Range::sized(board.redistributors, redistributors),
-    ];
+    let cores = board.cores.iter().take(view.cores.owner.len());
+    let redistributors = cores.map(|core| Range::sized(core.redistributor, REDISTRIBUTOR_STRIDE));
+    let distributor = Range::sized(board.interrupts.distributor, DISTRIBUTOR_SIZE);
+    let interrupts = std::iter::once(distributor).chain(redistributors);
     let pcie = board.pcie.iter();
     let gated = pcie.flat_map(|pcie| smmu::buses(view).map(|bus| bus.bridge_page(pcie)));
     let used = |access: Access| {
@@ -56,10 +56,7 @@ pub fn ranges(
         ),
         (Access::ReadOnly, RegionSet::of(used(Access::ReadOnly))),
         (Access::ReadWrite, read_write),
-        (
-            Access::Device,
-            RegionSet::of(interrupts.into_iter().chain(gated)),
-        ),
+        (Access::Device, RegionSet::of(interrupts.chain(gated))),
     ]
 }
 

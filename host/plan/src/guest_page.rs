@@ -83,7 +83,7 @@ impl<'a> EndFacts<'a> {
 /// Ticks of the generic timer in so many nanoseconds.
 #[must_use]
 pub fn ticks(system: &System, nanoseconds: u64) -> u64 {
-    let ticks = u128::from(nanoseconds) * u128::from(system.board.emulator.counter_hz);
+    let ticks = u128::from(nanoseconds) * u128::from(system.board.timer.frequency);
     u64::try_from(ticks / 1_000_000_000).unwrap_or(u64::MAX)
 }
 

@@ -43,7 +43,7 @@ pub struct Doorbells {
 /// # Errors
 /// The board has too few unused SPIs; a doorbell without exactly one receiver.
 pub fn assign(system: &System, buses: &[Bus]) -> Result<Doorbells, PlanError> {
-    let (first, last) = system.board.doorbell_spis;
+    let (first, last) = system.board.interrupts.doorbells;
     let mut free = first..=last;
     let mut doorbells = Doorbells {
         functions: vec![None; system.functions.len()],
@@ -71,7 +71,7 @@ pub fn assign(system: &System, buses: &[Bus]) -> Result<Doorbells, PlanError> {
 }
 
 fn too_few(system: &System) -> PlanError {
-    let (first, last) = system.board.doorbell_spis;
+    let (first, last) = system.board.interrupts.doorbells;
     let message = format!(
         "the channels ask for more doorbells than board `{}` has unused interrupts (SPI {first} to {last})",
         system.board.name

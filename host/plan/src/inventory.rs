@@ -1,5 +1,6 @@
 //! The manifest of a plan
 
+use bulkhead_model::board::Device;
 use bulkhead_model::pipes::{Pipe, solved};
 use bulkhead_model::system::{
     Channel, ChannelId, Clock, Console, Criticality, End, Kind, PartitionId, System,
@@ -12,8 +13,8 @@ use crate::device_tree::kind_name;
 use crate::error::PlanError;
 use crate::interrupts::end_name;
 use crate::manifest::{
-    ChannelManifest, Confined, ConsoleManifest, Machine, Manifest, PartitionManifest, PathManifest,
-    Region, Sizes, StageManifest, StreamManifest,
+    ChannelManifest, Confined, ConsoleManifest, Emulator, Machine, Manifest, PartitionManifest,
+    PathManifest, Region, Sizes, StageManifest, StreamManifest,
 };
 use crate::pcie::{Bus, Placed, emulator_words, forwards};
 use crate::purpose::Purpose;
@@ -90,19 +91,29 @@ fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
 
 fn machine(system: &System, plan: &Plan) -> Machine {
     let board = &system.board;
-    let rtc = board.devices.iter().find(|device| device.kind == "pl031");
+    let seconds = |device: &Device| Some(device.address + device.known_kind()?.seconds?);
+    let cores = plan.view.cores.owner.len();
+    let ram = board.memory.iter().map(|range| Region {
+        pa: range.base,
+        size: range.size,
+    });
+    let emulator = board.emulator.as_ref().map(|emulator| Emulator {
+        program: emulator.program.clone(),
+        minimum_version: emulator.minimum_version.clone(),
+        machine: emulator.machine.clone(),
+        cpu: emulator.cpu.as_ref().unwrap_or(&board.cpu.name).clone(),
+        is_cpu_fixed: emulator.cpu.is_none(),
+        cores: emulator.cores.unwrap_or(cores),
+    });
     Machine {
         board: board.name.clone(),
-        program: board.emulator.program.clone(),
-        minimum_version: board.emulator.minimum_version.clone(),
-        machine: board.emulator.machine.clone(),
-        cpu: board.emulator.cpu.clone(),
-        cores: plan.view.cores.owner.len(),
+        emulator,
+        cores,
         spare_cores: plan.view.cores.spare(),
-        memory_base: board.memory_base,
+        memory: ram.collect(),
         memory_size: plan.machine.size,
-        counter_hz: board.emulator.counter_hz,
-        rtc: rtc.map(|device| device.address),
+        counter_hz: board.timer.frequency,
+        rtc: board.devices.iter().find_map(seconds),
         devices: emulator_words(system, &plan.view.buses),
         forwards: forwards(system, &plan.view.buses),
     }

@@ -46,31 +46,42 @@ pub struct Manifest {
 pub struct Machine {
     /// Board name.
     pub board: String,
-    /// Emulator program.
-    pub program: String,
-    /// Smallest version of it that will do.
-    pub minimum_version: String,
-    /// `-M`.
-    pub machine: String,
-    /// `-cpu`.
-    pub cpu: String,
+    /// The program that emulates it, if there is one.
+    pub emulator: Option<Emulator>,
     /// Cores, spare ones included.
     pub cores: usize,
     /// Cores that belong to no partition.
     pub spare_cores: Vec<usize>,
-    /// Start of RAM.
-    pub memory_base: u64,
-    /// Bytes of RAM.
+    /// RAM, ascending: all that the board can have.
+    pub memory: Vec<Region>,
+    /// Bytes of RAM that the machine has, from the first range on.
     pub memory_size: u64,
     /// Frequency of the generic timer, Hz.
     pub counter_hz: u64,
-    /// The board's PL031, whose data register counts seconds of the machine's clock: how the tool
-    /// tells the time when no partition does. `None` where the board has none.
+    /// Register of the board's clock that counts seconds: how the tool tells the time when no partition does.
+    /// `None` where the board has none.
     pub rtc: Option<u64>,
     /// Options that plug devices into the emulator.
     pub devices: Vec<String>,
     /// Ports of the host that lead to some of them, in runs by the host's clock.
     pub forwards: Vec<Forward>,
+}
+
+/// The program that emulates a machine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Emulator {
+    /// The program.
+    pub program: String,
+    /// Smallest version of it that will do.
+    pub minimum_version: String,
+    /// `-M`.
+    pub machine: String,
+    /// Model of the processor.
+    pub cpu: String,
+    /// `true` if the machine has no other processor: no option selects it.
+    pub is_cpu_fixed: bool,
+    /// Cores it has.
+    pub cores: usize,
 }
 
 /// Ports of the host that lead to ports of a device.

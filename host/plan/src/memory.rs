@@ -4,7 +4,7 @@
 
 use bulkhead_formats::address::{BLOCK_1G, BLOCK_2M, PAGE, Pa};
 use bulkhead_formats::region::{Range, RegionSet};
-use bulkhead_model::board::Board;
+use bulkhead_model::board::{Board, MemoryRange};
 
 use crate::error::PlanError;
 use crate::purpose::Purpose;
@@ -52,7 +52,7 @@ impl Colours {
 /// The memory of the machine while it is being given away.
 #[derive(Clone, Debug)]
 pub struct PhysicalMemory {
-    base: u64,
+    ranges: Vec<MemoryRange>,
     free: RegionSet,
     regions: Vec<Region>,
 }
@@ -73,14 +73,14 @@ impl PhysicalMemory {
     /// All of a board's memory, from the place of the boot image on.
     #[must_use]
     pub fn of(board: &Board) -> Self {
-        let end = board.memory_base.saturating_add(board.max_memory);
-        let free = RegionSet::of([Range {
-            start: board.load,
-            end,
-        }]);
+        let above = |range: &MemoryRange| Range {
+            start: range.base.max(board.load),
+            end: range.end(),
+        };
+        let ranges = board.memory.iter().map(above);
         Self {
-            base: board.memory_base,
-            free,
+            ranges: board.memory.clone(),
+            free: RegionSet::of(ranges.filter(|range| range.start < range.end)),
             regions: Vec::new(),
         }
     }
@@ -139,16 +139,15 @@ impl PhysicalMemory {
         &self.regions
     }
 
-    /// Bytes the machine needs.
+    /// Bytes the machine needs: all RAM up to the highest address given away.
     #[must_use]
     pub fn machine_size(&self, default: u64) -> u64 {
-        let top = self
-            .regions
-            .iter()
-            .map(|region| region.range().end)
-            .max()
-            .unwrap_or(self.base);
-        default.max((top - self.base).next_multiple_of(MACHINE_STEP))
+        let ends = self.regions.iter().map(|region| region.range().end);
+        let top = ends.max().unwrap_or(0);
+        let below = |range: &MemoryRange| top.saturating_sub(range.base).min(range.size);
+        let needed: u64 = self.ranges.iter().map(below).sum();
+        let all = self.ranges.iter().map(|range| range.size).sum();
+        default.max(needed.next_multiple_of(MACHINE_STEP).min(all))
     }
 }
 
@@ -171,7 +170,10 @@ mod tests {
             end: 1 << 40,
         }]);
         PhysicalMemory {
-            base: 0x4000_0000,
+            ranges: vec![MemoryRange {
+                base: 0x4000_0000,
+                size: (1 << 40) - 0x4000_0000,
+            }],
             free,
             regions: Vec::new(),
         }
@@ -215,6 +217,32 @@ mod tests {
                     .all(|pa| colours.allow(Pa(pa)))
             );
         }
+    }
+
+    #[test]
+    fn memory_above_a_gap_counts_from_the_end_of_the_range_below() {
+        let ranges = vec![
+            MemoryRange {
+                base: 0,
+                size: 2 << 30,
+            },
+            MemoryRange {
+                base: 1 << 40,
+                size: 8 << 30,
+            },
+        ];
+        let free = ranges
+            .iter()
+            .map(|range| Range::sized(range.base, range.size));
+        let mut memory = PhysicalMemory {
+            free: RegionSet::of(free),
+            ranges,
+            regions: Vec::new(),
+        };
+        assert_eq!(memory.take(1 << 30, PAGE, Purpose::Boot), Ok(Pa(0)));
+        let high = memory.take(2 << 30, PAGE, Purpose::Images);
+        assert_eq!(high, Ok(Pa(1 << 40)), "no region reaches over a gap");
+        assert_eq!(memory.machine_size(1 << 30), 4 << 30);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use bulkhead_formats::smmu::{
     COMMAND_SIZE, DESCRIPTOR_SIZE, Descriptor, EVENT_SIZE, FORGET_ALL, MEMORY_LEAF, STAGE1_BITS,
     Stream, context,
 };
-use bulkhead_formats::tables::{Mapping, Root, TableMemory, map};
+use bulkhead_formats::tables::{Mapping, Root, TableMemory, Walk, map};
 use bulkhead_model::system::{PartitionId, System};
 
 use crate::GuestView;
@@ -24,7 +24,7 @@ use crate::error::PlanError;
 use crate::machine::{Machine, colours_of};
 use crate::pcie::Bus;
 use crate::purpose::Purpose;
-use crate::tables::{Stage2, cannot_map, vmid};
+use crate::tables::{self, Stage2, cannot_map, vmid};
 
 /// Bytes of its registers: two pages of 64 KiB.
 const REGISTERS: u64 = 2 << 16;
@@ -104,12 +104,16 @@ pub fn build(
             [Stream::Bypass; 2]
         } else {
             let root = stage1(system, machine, bus.owner, arena)?;
-            put(arena, at, &context(root.pa, vmid(bus.owner)));
+            put(
+                arena,
+                at,
+                &context(root.pa, vmid(bus.owner), tables::physical_range(system)),
+            );
             let own = &stage2[bus.owner.0];
             let shared = Stream::Stage2 {
                 root: own.root.pa,
                 vmid: vmid(bus.owner),
-                vtcr: own.vtcr(),
+                vtcr: own.vtcr,
             };
             let alone = Stream::Stage1 { context: at };
             at = at.plus(DESCRIPTOR_SIZE);
@@ -154,7 +158,7 @@ fn stage1(
     arena: &mut Arena,
 ) -> Result<Root, PlanError> {
     arena.confine(colours_of(system, id));
-    let root = arena.new_root(STAGE1_BITS);
+    let root = arena.new_root(Walk::stage1(STAGE1_BITS));
     for piece in &machine.memory[id.0] {
         let mapping = Mapping {
             input: piece.ipa.0,

@@ -1,10 +1,11 @@
 //! Finished translation tables: stage 2 of each partition, and EL2's own
 
-use bulkhead_abi::boot::{VTCR_EL2, VTCR_EL2_39};
-use bulkhead_formats::address::{Ipa, PAGE, Pa};
+use bulkhead_formats::address::{Ipa, PAGE, Pa, bits_below};
 use bulkhead_formats::region::Range;
 use bulkhead_formats::stage2::Access;
-use bulkhead_formats::tables::{MapError, Mapping, Root, TableMemory, map, page_entry, prepare};
+use bulkhead_formats::tables::{
+    MapError, Mapping, Root, TableMemory, Walk, map, page_entry, prepare,
+};
 use bulkhead_formats::{el2, stage2};
 use bulkhead_model::system::{PartitionId, System};
 
@@ -34,22 +35,12 @@ pub struct Prepared {
 pub struct Stage2 {
     /// The root.
     pub root: Root,
+    /// VTCR_EL2 for it.
+    pub vtcr: u64,
     /// Bytes of its tables, root included.
     pub size: u64,
     /// Channels that are mapped later.
     pub prepared: Vec<Prepared>,
-}
-
-impl Stage2 {
-    /// VTCR_EL2 for it.
-    #[must_use]
-    pub const fn vtcr(&self) -> u64 {
-        if self.root.input_bits == 40 {
-            VTCR_EL2
-        } else {
-            VTCR_EL2_39
-        }
-    }
 }
 
 /// All tables of a system.
@@ -110,17 +101,19 @@ fn build_stage2(
     arena: &mut Arena,
 ) -> Result<Stage2, PlanError> {
     let colours = colours_of(system, id);
-    let input_bits = if colours.is_some() { 39 } else { 40 };
+    let mapped = mapped(system, view, machine, id)?;
+    let ends = mapped.iter().map(|(ipa, range, _)| ipa.0 + range.size());
+    let walk = stage2_walk(system, ends.max().unwrap_or(0), colours.is_some());
     arena.confine(colours);
     let before = arena.handed_out();
-    let root = arena.new_root(input_bits);
+    let root = arena.new_root(walk);
     // First of all, while one table follows the other: an attachment's entries must be in a row.
     let slots = &view.partitions[id.0].window.slots;
     let later = slots.iter().filter(|slot| slot.key.is_some());
     let prepared = later
         .map(|slot| prepare_slot(system, machine, id, slot, root, arena))
         .collect::<Result<_, _>>()?;
-    for (input, range, access) in mapped(system, view, machine, id)? {
+    for (input, range, access) in mapped {
         let mapping = Mapping {
             input: input.0,
             output: Pa(range.start),
@@ -131,9 +124,30 @@ fn build_stage2(
     }
     Ok(Stage2 {
         root,
+        vtcr: stage2::vtcr(walk, physical_range(system)),
         size: (arena.handed_out() - before) as u64 * PAGE,
         prepared,
     })
+}
+
+/// Addresses that a partition has at least, where the processor has as many: tables of this size are two pages.
+const USUAL_BITS: u32 = 40;
+
+/// A guest-physical address space that reaches `end`. That of a coloured partition begins with one table: the
+/// adjacent pages of a larger root need adjacent colours.
+fn stage2_walk(system: &System, end: u64, is_coloured: bool) -> Walk {
+    let usual = if is_coloured {
+        Walk::ONE_TABLE
+    } else {
+        USUAL_BITS.min(system.board.cpu.physical_bits)
+    };
+    Walk::stage2(bits_below(end).max(usual))
+}
+
+/// Code of the processor's physical addresses; a rule refuses a board without one.
+#[must_use]
+pub fn physical_range(system: &System) -> u64 {
+    bulkhead_formats::address::physical_range(system.board.cpu.physical_bits).unwrap_or(0)
 }
 
 /// All that a partition sees from the start: memory, devices, window.
@@ -212,15 +226,12 @@ pub(crate) fn cannot_map(system: &System, id: PartitionId, error: MapError) -> P
     PlanError::new(id, message, help).at(&partition.span)
 }
 
-/// The UART on which the boot part reports, physical.
+/// The UART on which the boot part reports: physical address and code of its kind; zeros where there is none.
 #[must_use]
-pub fn boot_uart(system: &System) -> Option<u64> {
-    let uart = system
-        .board
-        .devices
-        .iter()
-        .find(|device| device.kind == "pl011");
-    uart.map(|device| device.address)
+pub fn boot_uart(system: &System) -> [u64; 2] {
+    let uart = system.board.boot_console();
+    let found = uart.and_then(|device| Some([device.address, device.known_kind()?.code]));
+    found.unwrap_or_default()
 }
 
 /// EL2's own tables: every address translates to itself.
@@ -231,8 +242,10 @@ fn build_el2(
     machine: &Machine,
     arena: &mut Arena,
 ) -> Result<Root, PlanError> {
-    let root = arena.new_root(39);
     let accesses = el2_map::ranges(system, inputs, view, machine);
+    let ends = accesses.iter().flat_map(|(_, set)| set.iter());
+    let end = ends.map(|range| range.end).max().unwrap_or(0);
+    let root = arena.new_root(Walk::stage1(bits_below(end).max(Walk::ONE_TABLE)));
     for (access, set) in accesses {
         for range in set.iter() {
             let mapping = Mapping {
@@ -252,7 +265,7 @@ fn build_el2(
 /// The entries of a root that are in use: where and what.
 #[must_use]
 pub fn root_entries(arena: &Arena, root: Root) -> Vec<(Pa, u64)> {
-    let entries = (0..root.entries()).map(|index| root.pa.plus(index * 8));
+    let entries = (0..root.walk.entries()).map(|index| root.pa.plus(index * 8));
     entries
         .map(|at| (at, arena.entry(at)))
         .filter(|&(_, value)| value != 0)

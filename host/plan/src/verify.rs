@@ -190,7 +190,8 @@ impl Stage2Check<'_> {
             packed.contains(Range::sized(pa.0, size))
                 && colours.as_ref().is_none_or(|colours| colours.allow(pa))
         };
-        let aligned = root.pa.is_aligned(root.size()) && fits(root.pa, root.size());
+        let aligned =
+            root.pa.is_aligned(root.walk.root_size()) && fits(root.pa, root.walk.root_size());
         if aligned && tables.iter().all(|&table| fits(table, PAGE)) {
             return Ok(());
         }

@@ -15,7 +15,7 @@ use bulkhead_model::system::{PartitionId, System};
 use crate::error::PlanError;
 use crate::pcie::Bus;
 use crate::smmu::{COMMANDS, STREAMS, Streams, buses, stream};
-use crate::tables::vmid;
+use crate::tables::{physical_range, vmid};
 use crate::verify::contents;
 use crate::{Plan, smmu};
 
@@ -85,7 +85,8 @@ fn check(
     match (Stream::decode(entry), stage) {
         (Some(Stream::Bypass), _) if unconfined => Ok(()),
         (Some(Stream::Stage1 { context }), 1) if !unconfined => {
-            let context = decode_context(&descriptor(read, context));
+            let context = descriptor(read, context);
+            let context = decode_context(&context, physical_range(system));
             let (root, asid) = context.ok_or_else(|| fail("a damaged context descriptor"))?;
             if asid != vmid(owner) {
                 return Err(fail("a context has another's ASID"));
@@ -97,7 +98,7 @@ fn check(
             let wanted = Stream::Stage2 {
                 root: own.root.pa,
                 vmid: vmid(owner),
-                vtcr: own.vtcr(),
+                vtcr: own.vtcr,
             };
             match found.entry() == wanted.entry() {
                 true => Ok(()),

@@ -18,6 +18,18 @@ pub enum RunError {
         /// Name of the program.
         program: String,
     },
+    /// The board is not emulated.
+    #[error("board `{board}` is not emulated: its file has no `[emulator]`")]
+    #[diagnostic(
+        code(run::no_emulator),
+        help(
+            "load the boot image on the board itself (doc/porting.md), or run the system on another board"
+        )
+    )]
+    NoEmulator {
+        /// The board.
+        board: String,
+    },
     /// It is too old.
     #[error("`{program}` is version {found}, but the board needs {needed} or later")]
     #[diagnostic(
@@ -203,7 +215,9 @@ pub enum RunError {
     #[error("no partition started: {message}")]
     #[diagnostic(
         code(run::boot_failed),
-        help("`bulkhead build` makes a fresh boot image")
+        help(
+            "what the board file says wrongly is corrected there; `bulkhead build` then makes a fresh boot image"
+        )
     )]
     BootFailed {
         /// What the boot part said.

@@ -30,48 +30,50 @@ const SHARED_MEMORY: &str = "/dev/shm";
 pub struct Ram {
     file: File,
     map: MmapRaw,
-    base: u64,
+    /// Physical addresses of the file: its bytes follow each other in these ranges.
+    ranges: Vec<manifest::Region>,
 }
 
 impl Ram {
-    /// Memory of `size` bytes at physical address `base`, all zero, of which at most `expected_bytes`
+    /// Memory of `size` bytes in these ranges of physical addresses, all zero, of which at most `expected_bytes`
     /// will be touched; in shared memory if there is room for them, else in `folder`.
     ///
     /// # Errors
     /// Neither place has room, or the file cannot be made.
     pub fn create(
         folder: &Path,
-        base: u64,
+        ranges: &[manifest::Region],
         size: u64,
         expected_bytes: u64,
     ) -> Result<Self, RunError> {
         let place = roomy_place(folder, expected_bytes)?;
         let file =
             nameless_file(&place, size).map_err(|source| RunError::Memory { place, source })?;
-        Self::map(file, base)
+        Self::map(file, ranges)
     }
 
     /// The memory of a machine that process `pid` runs and holds open as `fd`.
     ///
     /// # Errors
     /// The process is gone, or belongs to somebody else.
-    pub fn of_process(pid: u32, fd: i32, base: u64) -> Result<Self, RunError> {
+    pub fn of_process(pid: u32, fd: i32, ranges: &[manifest::Region]) -> Result<Self, RunError> {
         let place = PathBuf::from(format!("/proc/{pid}/fd/{fd}"));
         let file = OpenOptions::new().read(true).write(true).open(&place);
         Self::map(
             file.map_err(|source| RunError::Memory { place, source })?,
-            base,
+            ranges,
         )
     }
 
-    fn map(file: File, base: u64) -> Result<Self, RunError> {
+    fn map(file: File, ranges: &[manifest::Region]) -> Result<Self, RunError> {
         let map = MmapOptions::new()
             .map_raw_read_only(&file)
             .map_err(|source| RunError::Memory {
                 place: PathBuf::from("the address space"),
                 source,
             })?;
-        Ok(Self { file, map, base })
+        let ranges = ranges.to_vec();
+        Ok(Self { file, map, ranges })
     }
 
     /// File descriptor of the memory file.
@@ -129,7 +131,7 @@ impl Ram {
     pub fn writable(&self, region: manifest::Region) -> Result<Writable, RunError> {
         self.range(region)?;
         MmapOptions::new()
-            .offset(region.pa - self.base)
+            .offset(self.offset(region)?)
             .len(region.size as usize)
             .map_raw(&self.file)
             .map(Writable)
@@ -141,17 +143,27 @@ impl Ram {
 
     /// Word indices of a region.
     fn range(&self, region: manifest::Region) -> Result<std::ops::Range<usize>, RunError> {
-        let end = region
-            .pa
-            .checked_add(region.size)
-            .ok_or_else(|| outside(region))?;
-        let limit = self.base + self.map.len() as u64;
+        let start = self.offset(region)?;
+        let end = start.checked_add(region.size);
+        let end = end.filter(|&end| end <= self.map.len() as u64);
         let aligned = (region.pa | region.size).is_multiple_of(WORD_BYTES);
-        if region.pa < self.base || end > limit || !aligned {
-            return Err(outside(region));
+        match end.filter(|_| aligned) {
+            Some(end) => Ok((start / WORD_BYTES) as usize..(end / WORD_BYTES) as usize),
+            None => Err(outside(region)),
         }
-        let index = |pa: u64| ((pa - self.base) / WORD_BYTES) as usize;
-        Ok(index(region.pa)..index(end))
+    }
+
+    /// Offset of a region in the file.
+    fn offset(&self, region: manifest::Region) -> Result<u64, RunError> {
+        let mut before = 0;
+        for range in &self.ranges {
+            let within = region.pa.wrapping_sub(range.pa);
+            if within < range.size && region.size <= range.size - within {
+                return Ok(before + within);
+            }
+            before += range.size;
+        }
+        Err(outside(region))
     }
 }
 
@@ -226,8 +238,35 @@ mod tests {
 
     const BASE: u64 = 0x4000_0000;
 
+    const RANGES: [manifest::Region; 2] = [
+        manifest::Region {
+            pa: BASE,
+            size: 0x2000,
+        },
+        manifest::Region {
+            pa: 1 << 40,
+            size: 1 << 30,
+        },
+    ];
+    const WHOLE: [manifest::Region; 1] = [manifest::Region {
+        pa: BASE,
+        size: 1 << 40,
+    }];
+
     fn ram() -> Ram {
-        Ram::create(&std::env::temp_dir(), BASE, 0x4000, 0).unwrap()
+        Ram::create(&std::env::temp_dir(), &WHOLE, 0x4000, 0).unwrap()
+    }
+
+    #[test]
+    fn ranges_of_physical_memory_follow_each_other_in_the_file() {
+        let ram = Ram::create(&std::env::temp_dir(), &RANGES, 0x4000, 0).unwrap();
+        ram.file.write_all_at(&7u64.to_le_bytes(), 0x2010).unwrap();
+        assert_eq!(ram.read::<u64>((1 << 40) + 0x10).unwrap(), 7);
+        let across = manifest::Region {
+            pa: BASE + 0x1FF8,
+            size: 16,
+        };
+        assert!(ram.words(across).is_err());
     }
 
     #[test]
@@ -240,7 +279,7 @@ mod tests {
             ram.read::<u64>(BASE + 0x1008).unwrap(),
             0x1122_3344_5566_7788
         );
-        let same = Ram::of_process(std::process::id(), ram.fd(), BASE).unwrap();
+        let same = Ram::of_process(std::process::id(), ram.fd(), &WHOLE).unwrap();
         assert_eq!(
             same.read::<u64>(BASE + 0x1008).unwrap(),
             0x1122_3344_5566_7788
@@ -295,7 +334,7 @@ mod tests {
 
     #[test]
     fn says_where_there_is_no_room() {
-        let error = Ram::create(&std::env::temp_dir(), BASE, 0x4000, u64::MAX).unwrap_err();
+        let error = Ram::create(&std::env::temp_dir(), &WHOLE, 0x4000, u64::MAX).unwrap_err();
         assert!(matches!(error, RunError::NoSpace { .. }), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 //! Needs the emulator, which the set-up installs.
 
 use bulkhead_abi::status::LINK_MAGIC;
-use bulkhead_plan::manifest::{Machine, Manifest, PartitionManifest, Region, Sizes};
+use bulkhead_plan::manifest::{Emulator, Machine, Manifest, PartitionManifest, Region, Sizes};
 use bulkhead_run::report::Report;
 use bulkhead_run::{Observer, RunError, RunOptions, run};
 use std::path::PathBuf;
@@ -67,6 +67,17 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+fn emulator() -> Emulator {
+    Emulator {
+        program: "qemu-system-aarch64".into(),
+        minimum_version: "7.2".into(),
+        machine: "virt,virtualization=on,gic-version=3,its=off".into(),
+        cpu: "cortex-a72".into(),
+        is_cpu_fixed: false,
+        cores: 1,
+    }
+}
+
 fn manifest(for_ns: Option<u64>) -> Manifest {
     let page = |number: u64| HEARTBEAT + number * 0x1_0000;
     Manifest {
@@ -75,13 +86,13 @@ fn manifest(for_ns: Option<u64>) -> Manifest {
         digest: String::new(),
         machine: Machine {
             board: "qemu-virt".into(),
-            program: "qemu-system-aarch64".into(),
-            minimum_version: "7.2".into(),
-            machine: "virt,virtualization=on,gic-version=3,its=off".into(),
-            cpu: "cortex-a72".into(),
+            emulator: Some(emulator()),
             cores: 1,
             spare_cores: Vec::new(),
-            memory_base: BASE,
+            memory: vec![Region {
+                pa: BASE,
+                size: 1 << 30,
+            }],
             memory_size: 128 << 20,
             counter_hz: 62_500_000,
             rtc: Some(0x0901_0000),
@@ -269,7 +280,8 @@ fn a_missing_processor_is_named() {
     let folder = folder("feature");
     std::fs::write(folder.join("boot.img"), image("x\n", &started(&TELL))).unwrap();
     let mut manifest = manifest(None);
-    manifest.machine.cpu = "cortex-a999".into();
+    let emulator = manifest.machine.emulator.as_mut();
+    emulator.expect("emulated").cpu = "cortex-a999".into();
     let options = RunOptions::of_manifest(&manifest);
     let error = run(
         &manifest,

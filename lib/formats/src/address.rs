@@ -9,6 +9,23 @@ pub const BLOCK_2M: u64 = 2 << 20;
 /// Bytes of a level-1 block.
 pub const BLOCK_1G: u64 = 1 << 30;
 
+/// Sizes of physical addresses in bits, by their code in `ID_AA64MMFR0_EL1.PARange` and in the `PS` fields of
+/// translation control registers (Arm ARM D19.2.64).
+pub const PHYSICAL_SIZES: [u32; 7] = [32, 36, 40, 42, 44, 48, 52];
+
+/// Code of a size of physical addresses; `None` where there is no such size.
+#[must_use]
+pub fn physical_range(bits: u32) -> Option<u64> {
+    let index = PHYSICAL_SIZES.iter().position(|&size| size == bits)?;
+    Some(index as u64)
+}
+
+/// Bits of addresses that reach everything below `end`.
+#[must_use]
+pub const fn bits_below(end: u64) -> u32 {
+    u64::BITS - end.saturating_sub(1).leading_zeros()
+}
+
 /// A physical address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pa(pub u64);

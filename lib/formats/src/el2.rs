@@ -4,6 +4,18 @@
 //! The attribute indices are those of `MAIR_EL2` in the boot interface: 0 is normal write-back
 //! memory, 1 device nGnRE.
 
+use crate::tables::Walk;
+
+/// `TCR_EL2`: 4 KiB granule, inner-shareable write-back walks, output addresses of that size code (Arm ARM
+/// D19.2.140).
+#[must_use]
+pub const fn tcr(walk: Walk, physical_range: u64) -> u64 {
+    const RES1: u64 = 1 << 31 | 1 << 23;
+    const WALKS_CACHED: u64 = 3 << 12 | 1 << 10 | 1 << 8;
+    let size = 64 - walk.input_bits as u64;
+    RES1 | crate::tables::output_size(physical_range) << 16 | WALKS_CACHED | size
+}
+
 /// What the monitor may do with a range; never both write and execute, which has no name here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
@@ -59,6 +71,12 @@ mod tests {
         assert_eq!(attributes(Access::ReadExecute), 0x7C0);
         assert_eq!(attributes(Access::ReadWrite), 0x0040_0000_0000_0740);
         assert_eq!(attributes(Access::Device), 0x0040_0000_0000_0744);
+    }
+
+    #[test]
+    fn control_registers_are_those_of_the_manual() {
+        assert_eq!(tcr(Walk::stage1(39), 2), 0x8082_3519);
+        assert_eq!(tcr(Walk::stage1(41), 5), 0x8085_3517);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! the hardware will.
 
 use crate::address::Pa;
-use crate::tables::Root;
+use crate::tables::{Root, Walk};
 
 /// A stream table entry, or a context descriptor.
 pub type Descriptor = [u64; 8];
@@ -106,7 +106,7 @@ pub const STAGE1_BITS: u32 = 39;
 const GRANULE_4K_WALKS_CACHED: u64 = 1 << 8 | 1 << 10 | 3 << 12;
 const UPPER_HALF_OFF: u64 = 1 << 30;
 const CONTEXT_VALID: u64 = 1 << 31;
-const OUTPUT_40_BITS: u64 = 2 << 32;
+const OUTPUT_SHIFT: u32 = 32;
 const AARCH64: u64 = 1 << 41;
 /// Faults are recorded and their transactions aborted; none is stalled. The ASID is of this set alone.
 const RECORD_AND_ABORT: u64 = 1 << 45 | 1 << 46 | 1 << 47;
@@ -114,27 +114,28 @@ const ASID_SHIFT: u32 = 48;
 /// Attribute 0 is normal write-back memory.
 const MEMORY_ATTRIBUTES: u64 = 0xFF;
 
-/// The context descriptor of stage-1 tables of [`STAGE1_BITS`].
+/// The context descriptor of stage-1 tables of [`STAGE1_BITS`] with output addresses of that size code.
 #[must_use]
-pub const fn context(root: Pa, asid: u16) -> Descriptor {
+pub const fn context(root: Pa, asid: u16, physical_range: u64) -> Descriptor {
     let size = 64 - STAGE1_BITS as u64;
-    let control = size | GRANULE_4K_WALKS_CACHED | UPPER_HALF_OFF | CONTEXT_VALID | OUTPUT_40_BITS;
+    let output = crate::tables::output_size(physical_range) << OUTPUT_SHIFT;
+    let control = size | GRANULE_4K_WALKS_CACHED | UPPER_HALF_OFF | CONTEXT_VALID | output;
     let first = control | AARCH64 | RECORD_AND_ABORT | (asid as u64) << ASID_SHIFT;
     words([first, root.0 & TABLE, 0, MEMORY_ATTRIBUTES])
 }
 
 /// Root and ASID of a context descriptor; `None` where [`context`] makes no such descriptor.
 #[must_use]
-pub fn decode_context(descriptor: &Descriptor) -> Option<(Root, u16)> {
+pub fn decode_context(descriptor: &Descriptor, physical_range: u64) -> Option<(Root, u16)> {
     let (pa, asid) = (
         Pa(descriptor[1] & TABLE),
         (descriptor[0] >> ASID_SHIFT) as u16,
     );
     let root = Root {
         pa,
-        input_bits: STAGE1_BITS,
+        walk: Walk::stage1(STAGE1_BITS),
     };
-    (context(pa, asid) == *descriptor).then_some((root, asid))
+    (context(pa, asid, physical_range) == *descriptor).then_some((root, asid))
 }
 
 /// Attribute bits of stage-1 leaves: memory that a device reads and writes and never executes, as
@@ -222,11 +223,11 @@ mod tests {
                 assert_ne!(Stream::decode(&damaged), Some(stream), "bit {bit}");
             }
         }
-        let descriptor = context(Pa(0x4023_6000), 7);
+        let descriptor = context(Pa(0x4023_6000), 7, 2);
         assert_eq!(descriptor[0], 0x0007_E202_C000_3519);
-        let (root, asid) = decode_context(&descriptor).expect("just made");
+        let (root, asid) = decode_context(&descriptor, 2).expect("just made");
         assert_eq!((root.pa, asid), (Pa(0x4023_6000), 7));
-        assert_eq!(decode_context(&[0; 8]), None);
+        assert_eq!(decode_context(&[0; 8], 2), None);
     }
 
     #[test]

@@ -3,6 +3,19 @@
 //! Arm ARM D8.6 (stage 2 memory attributes) and D8.4 (stage 2 permissions), without FEAT_S2FWB
 //! and FEAT_XNX, which the smallest supported core lacks.
 
+use crate::tables::Walk;
+
+/// `VTCR_EL2`: 4 KiB granule, inner-shareable write-back walks, output addresses of that size code, of which
+/// this granule uses at most 48 bits (Arm ARM D19.2.160).
+#[must_use]
+pub const fn vtcr(walk: Walk, physical_range: u64) -> u64 {
+    const RES1: u64 = 1 << 31;
+    const WALKS_CACHED: u64 = 3 << 12 | 1 << 10 | 1 << 8;
+    let start = 2 - walk.first_level as u64;
+    let size = 64 - walk.input_bits as u64;
+    RES1 | crate::tables::output_size(physical_range) << 16 | WALKS_CACHED | start << 6 | size
+}
+
 /// What a guest may do with a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
@@ -83,6 +96,13 @@ mod tests {
         assert_eq!(attributes(Access::MEMORY), 0x7FC);
         assert_eq!(attributes(Access::READ_ONLY), 0x0040_0000_0000_077C);
         assert_eq!(attributes(Access::DEVICE), 0x0040_0000_0000_07C4);
+    }
+
+    #[test]
+    fn control_registers_are_those_of_the_manual() {
+        assert_eq!(vtcr(Walk::stage2(40), 2), 0x8002_3558);
+        assert_eq!(vtcr(Walk::stage2(39), 2), 0x8002_3559);
+        assert_eq!(vtcr(Walk::stage2(48), 6), 0x8005_3590);
     }
 
     #[test]

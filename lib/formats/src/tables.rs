@@ -1,9 +1,8 @@
 //! Translation tables: build, walk, visit
 //!
-//! VMSAv8-64 with the 4 KiB granule, walks that start at level 1 (Arm ARM D8.2–D8.3). A root of
-//! more than 39 input bits is several concatenated tables, as stage 2 allows. What an entry's
-//! attribute bits mean is the business of [`crate::stage2`] and [`crate::el2`]; here they are bits
-//! to be put and found.
+//! VMSAv8-64 with the 4 KiB granule, walks that start at level 0 or 1 (Arm ARM D8.2–D8.3). A stage-2 root
+//! at level 1 with more than 39 input bits is several concatenated tables. What an entry's attribute bits mean
+//! is the business of [`crate::stage2`] and [`crate::el2`]; here they are bits to be put and found.
 
 use crate::address::{BLOCK_1G, BLOCK_2M, PAGE, Pa};
 
@@ -26,40 +25,82 @@ pub trait TableMemory {
     fn new_table(&mut self) -> Option<Pa>;
 }
 
-/// The root of a translation.
+/// Shape of a translation: input bits, and the level at which a walk starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Root {
-    /// Where it lies; aligned to its size.
-    pub pa: Pa,
-    /// Bits of an input address: 31 to 40.
+pub struct Walk {
+    /// Bits of an input address: 31 to 48.
     pub input_bits: u32,
+    /// 0 or 1.
+    pub first_level: u32,
 }
 
-impl Root {
-    /// Bytes of a root of that many input bits.
+impl Walk {
+    /// Input bits of one table at level 1.
+    pub const ONE_TABLE: u32 = 39;
+    /// Input bits of sixteen concatenated tables at level 1, the most that stage 2 allows.
+    const CONCATENATED: u32 = 43;
+
+    /// A stage-1 walk: its root is one table (Arm ARM D8.2.6).
     #[must_use]
-    pub const fn size_for(input_bits: u32) -> u64 {
-        if input_bits > 39 {
-            PAGE << (input_bits - 39)
-        } else {
-            PAGE
+    pub const fn stage1(input_bits: u32) -> Self {
+        Self {
+            input_bits,
+            first_level: (input_bits <= Self::ONE_TABLE) as u32,
         }
     }
 
-    /// Number of entries in use.
+    /// A stage-2 walk, which starts at level 1 wherever concatenation allows it (Arm ARM D8.2.7).
+    #[must_use]
+    pub const fn stage2(input_bits: u32) -> Self {
+        Self {
+            input_bits,
+            first_level: (input_bits <= Self::CONCATENATED) as u32,
+        }
+    }
+
+    /// Number of root entries in use.
     #[must_use]
     pub const fn entries(self) -> u64 {
-        1 << (self.input_bits - 30)
+        (1 << self.input_bits) / span(self.first_level)
     }
 
     /// Bytes of the root.
     #[must_use]
-    pub const fn size(self) -> u64 {
-        Self::size_for(self.input_bits)
+    pub const fn root_size(self) -> u64 {
+        let size = self.entries() * 8;
+        if size > PAGE { size } else { PAGE }
+    }
+}
+
+/// The root of a translation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Its address, aligned to its size.
+    pub pa: Pa,
+    /// Shape of the translation.
+    pub walk: Walk,
+}
+
+impl Root {
+    const fn limit(self) -> u64 {
+        1 << self.walk.input_bits
     }
 
-    const fn limit(self) -> u64 {
-        1 << self.input_bits
+    /// Address of the entry for `input` in the table of `level`.
+    const fn entry_at(self, table: Pa, level: u32, input: u64) -> Pa {
+        let index = input / span(level);
+        let is_root = level == self.walk.first_level;
+        table.plus(if is_root { index } else { index % ENTRIES } * 8)
+    }
+}
+
+/// Code of the output size that tables of this granule have on a core with physical addresses of that code.
+pub(crate) const fn output_size(physical_range: u64) -> u64 {
+    const BITS_48: u64 = 5;
+    if physical_range > BITS_48 {
+        BITS_48
+    } else {
+        physical_range
     }
 }
 
@@ -107,16 +148,11 @@ pub enum MapError {
 /// Bytes that an entry of `level` covers.
 const fn span(level: u32) -> u64 {
     match level {
+        0 => ENTRIES * BLOCK_1G,
         1 => BLOCK_1G,
         2 => BLOCK_2M,
         _ => PAGE,
     }
-}
-
-/// Where the entry for `input` lies in the table of `level`.
-const fn entry_at(table: Pa, level: u32, input: u64) -> Pa {
-    let index = input / span(level);
-    table.plus(if level == 1 { index } else { index % ENTRIES } * 8)
 }
 
 const fn leaf_type(level: u32) -> u64 {
@@ -185,8 +221,8 @@ fn table_of(
     level: u32,
 ) -> Result<Pa, MapError> {
     let mut table = root.pa;
-    for above in 1..level {
-        let at = entry_at(table, above, input);
+    for above in root.walk.first_level..level {
+        let at = root.entry_at(table, above, input);
         let entry = memory.entry(at);
         table = if entry & VALID == 0 {
             let new = memory.new_table().ok_or(MapError::OutOfTables)?;
@@ -211,7 +247,7 @@ pub fn map(memory: &mut impl TableMemory, root: Root, mapping: &Mapping) -> Resu
     while done < mapping.size {
         let (input, output) = (mapping.input + done, mapping.output.plus(done));
         let level = level_for(input, output, mapping.size - done);
-        let at = entry_at(table_of(memory, root, input, level)?, level, input);
+        let at = root.entry_at(table_of(memory, root, input, level)?, level, input);
         if memory.entry(at) != 0 {
             return Err(MapError::Overlap(input));
         }
@@ -241,9 +277,9 @@ pub fn prepare(
             attributes: 0,
         },
     )?;
-    let first = entry_at(table_of(memory, root, input, 3)?, 3, input);
+    let first = root.entry_at(table_of(memory, root, input, 3)?, 3, input);
     for page in 0..size / PAGE {
-        let at = entry_at(
+        let at = root.entry_at(
             table_of(memory, root, input + page * PAGE, 3)?,
             3,
             input + page * PAGE,
@@ -264,8 +300,8 @@ pub fn walk(entry: impl Fn(Pa) -> u64, root: Root, input: u64) -> Option<Leaf> {
         return None;
     }
     let mut table = root.pa;
-    for level in 1..=3 {
-        let value = entry(entry_at(table, level, input));
+    for level in root.walk.first_level..=3 {
+        let value = entry(root.entry_at(table, level, input));
         if let Some(leaf) = leaf_of(value, level, input) {
             return Some(leaf);
         }
@@ -278,7 +314,8 @@ pub fn walk(entry: impl Fn(Pa) -> u64, root: Root, input: u64) -> Option<Leaf> {
 fn leaf_of(value: u64, level: u32, input: u64) -> Option<Leaf> {
     let kind = value & (VALID | TABLE_OR_PAGE);
     let size = span(level);
-    (kind == leaf_type(level)).then_some(Leaf {
+    // Level 0 has no blocks with this granule.
+    (level > 0 && kind == leaf_type(level)).then_some(Leaf {
         input: input & !(size - 1),
         output: Pa(value & ADDRESS & !(size - 1)),
         size,
@@ -302,7 +339,13 @@ pub enum Visited {
 
 /// Shows every leaf, and every table below the root, in the order of input addresses.
 pub fn visit(entry: &impl Fn(Pa) -> u64, root: Root, see: &mut impl FnMut(Visited)) {
-    visit_table(entry, (root.pa, root.entries()), 1, 0, see);
+    visit_table(
+        entry,
+        (root.pa, root.walk.entries()),
+        root.walk.first_level,
+        0,
+        see,
+    );
 }
 
 fn visit_table(

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use bulkhead_formats::address::{BLOCK_1G, BLOCK_2M, PAGE, Pa};
 use bulkhead_formats::tables::{
-    MapError, Mapping, Root, TableMemory, Visited, map, page_entry, prepare, visit, walk,
+    MapError, Mapping, Root, TableMemory, Visited, Walk, map, page_entry, prepare, visit, walk,
 };
 use proptest::prelude::*;
 
 const BASE: u64 = 0x4000_0000;
+/// Address of a root: below all other tables, of any size.
+const ROOT: u64 = 0x3000_0000;
 const ATTRIBUTES: u64 = 0x7FC;
 
 struct Memory {
@@ -48,8 +50,8 @@ impl TableMemory for Memory {
 
 fn root(input_bits: u32) -> Root {
     Root {
-        pa: Pa(BASE),
-        input_bits,
+        pa: Pa(ROOT),
+        walk: Walk::stage2(input_bits),
     }
 }
 
@@ -70,7 +72,7 @@ proptest! {
     })]
 
     #[test]
-    fn what_is_mapped_is_found_and_nothing_else(ranges in ranges(), bits in 39u32..=40) {
+    fn what_is_mapped_is_found_and_nothing_else(ranges in ranges(), bits in 39u32..=48) {
         let mut memory = Memory::with_tables(10_000);
         let mut expected = BTreeMap::new();
         for (input, output, size) in ranges {
@@ -213,4 +215,29 @@ fn a_prepared_range_takes_its_pages_in_order() {
         prepare(&mut memory, root(40), start, PAGE),
         Err(MapError::Overlap(start))
     );
+}
+
+#[test]
+fn memory_above_39_bits_is_reached_by_a_walk_from_level_0() {
+    let root = Root {
+        pa: Pa(ROOT),
+        walk: Walk::stage1(41),
+    };
+    assert_eq!((root.walk.entries(), root.walk.root_size()), (4, PAGE));
+    let mut memory = Memory::with_tables(10);
+    let tebibyte = 1 << 40;
+    let mapping = Mapping {
+        input: tebibyte,
+        output: Pa(tebibyte),
+        size: BLOCK_2M,
+        attributes: ATTRIBUTES,
+    };
+    map(&mut memory, root, &mapping).expect("fits");
+    let leaf = walk(memory.read(), root, tebibyte + 0x1234).expect("mapped");
+    assert_eq!(
+        (leaf.input, leaf.output, leaf.size),
+        (tebibyte, Pa(tebibyte), BLOCK_2M)
+    );
+    assert_eq!(walk(memory.read(), root, 0x1234), None);
+    assert_eq!(memory.tables, 4, "one table at level 1, one at level 2");
 }

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "the UART's address comes from the header")]
 
 use crate::refusal::Refusal;
+use bulkhead_abi::device::PL011;
 use bulkhead_arch::wait;
 use bulkhead_pl011::Pl011;
 use core::fmt::Write;
@@ -11,8 +12,11 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// The UART; 0 = there is none. With the caches off, plain loads and stores only.
 static BASE: AtomicUsize = AtomicUsize::new(0);
 
-pub(crate) fn open(base: u64) {
-    BASE.store(base as usize, Relaxed);
+/// Reports on the UART of that kind from now on, if it has a driver.
+pub(crate) fn open(base: u64, kind: u64) {
+    if kind == PL011 {
+        BASE.store(base as usize, Relaxed);
+    }
 }
 
 /// One line on the boot console, if there is one.
@@ -40,7 +44,8 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     halt()
 }
 
-fn halt() -> ! {
+/// Ends a boot.
+pub(crate) fn halt() -> ! {
     loop {
         wait::wfi();
     }

@@ -1,58 +1,138 @@
 //! Starting the cores, and leaving for the resident part
 #![expect(
     unsafe_code,
-    reason = "calls to firmware and the jump to the resident part"
+    reason = "the redistributor and the jump to the resident part"
 )]
 
 use crate::configuration::Configuration;
 use crate::features::{self, Features};
-use crate::memory;
 use crate::refusal::Refusal;
 use crate::registers::{El2Registers, SCTLR_EL2};
-use crate::{identity, states};
+use crate::{console, firmware, identity, memory, states};
 use bulkhead_abi::boot::{MONITOR_ENTRY_OFFSET, MONITOR_OFFSET};
-use bulkhead_abi::config::CoreConfig;
-use bulkhead_abi::psci;
-use bulkhead_arch::registers::icc_sre_el2;
-use bulkhead_arch::{barrier, identification};
+use bulkhead_abi::config::{CoreConfig, Hardware, PartitionConfig};
+use bulkhead_abi::status::MAX_CORES;
+use bulkhead_arch::registers::{cntpct_el0, icc_sre_el2};
+use bulkhead_arch::{barrier, identification, wait};
 use bulkhead_gic::Redistributor;
 use bulkhead_monitor_core::{Core, MONITOR_PRIVATE, MONITOR_SGI};
-use core::arch::asm;
 use core::mem::offset_of;
 use core::ptr::addr_of;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Acquire, Release};
 
-/// PPI of the EL2 physical timer, by which monitors wake themselves.
-const ALARM: u32 = 26;
 const WAKE_POLLS: u32 = 1_000_000;
 
 unsafe extern "C" {
     fn boot_secondary();
     fn leave_for_monitor(registers: &El2Registers, core: u64, entry: u64, sctlr: u64) -> !;
-    static mut secondary_stacks: [u64; 8];
+    static mut secondary_stacks: [u64; MAX_CORES];
+    static mut secondary_affinities: [u64; MAX_CORES];
 }
 
-/// Starts every core but the first, each on its own EL2 stack.
+/// How far each core has come: one of [`arrival`]. Translation is off: plain loads and stores of memory.
+static ARRIVALS: [AtomicU32; MAX_CORES] = [const { AtomicU32::new(arrival::NONE) }; MAX_CORES];
+/// Not 0 once all cores have arrived.
+static GO: AtomicU32 = AtomicU32::new(0);
+
+mod arrival {
+    pub(super) const NONE: u32 = 0;
+    pub(super) const READY: u32 = 1;
+    pub(super) const REFUSED: u32 = 2;
+}
+
+/// Starts every core but the first, each on its own EL2 stack, and waits until it is ready: one after the other,
+/// so that one line at a time is written to the console.
 pub(crate) fn start_others(configuration: Configuration) -> Result<(), Refusal> {
-    for (index, core) in configuration.cores()?.iter().enumerate().skip(1) {
-        let slot = addr_of!(secondary_stacks) as u64 + index as u64 * 8;
-        memory::place(slot, states::core_place(core));
-        let error = cpu_on(core.mpidr, boot_secondary as *const () as u64, index as u64);
-        if error != psci::SUCCESS {
-            return Err(Refusal::CoreFails(index, error));
-        }
+    let cores = configuration.cores()?;
+    let hardware = &configuration.head.hardware;
+    if cores.len() > 1 {
+        firmware::check(hardware.start)?;
+    }
+    // No core has this affinity: entries without a core, and that of the first one, match none.
+    let affinities = addr_of!(secondary_affinities) as u64;
+    (0..MAX_CORES as u64).for_each(|index| {
+        memory::place(affinities + index * 8, u64::MAX);
+    });
+    for (index, core) in cores.iter().enumerate().skip(1) {
+        let offset = index as u64 * 8;
+        let stack = addr_of!(secondary_stacks) as u64 + offset;
+        memory::place(stack, states::core_place(core));
+        memory::place(affinities + offset, core.mpidr);
+        let entry = boot_secondary as *const () as u64;
+        firmware::start(hardware.start, index, core, entry)?;
+        await_arrival(index, core, hardware.counter_hz)?;
     }
     Ok(())
 }
 
-/// Asks the firmware, which QEMU and EL3 firmware answer by SMC.
-fn cpu_on(mpidr: u64, entry: u64, context: u64) -> i64 {
-    let result;
-    // SAFETY: PSCI CPU_ON keeps all but x0 to x3 of the caller (SMCCC 1.1; to x17 before).
-    unsafe {
-        asm!("smc #0", inout("x0") psci::CPU_ON => result, in("x1") mpidr, in("x2") entry,
-            in("x3") context, clobber_abi("C"));
+/// Waits a second at most.
+fn await_arrival(index: usize, core: &CoreConfig, second: u64) -> Result<(), Refusal> {
+    let began = cntpct_el0::read();
+    let state = || ARRIVALS.get(index).map_or(0, |state| state.load(Acquire));
+    while state() == arrival::NONE {
+        if cntpct_el0::read().wrapping_sub(began) > second {
+            return Err(Refusal::CoreSilent(index, core.mpidr));
+        }
+        wait::pause();
     }
-    result
+    match state() {
+        arrival::READY => Ok(()),
+        // The core has reported why.
+        _ => console::halt(),
+    }
+}
+
+/// Lets all cores leave for the resident part.
+pub(crate) fn release() {
+    GO.store(1, Release);
+    barrier::dsb_sy();
+    wait::sev();
+}
+
+/// Reports that a core is ready, and waits until all are.
+pub(crate) fn arrive(index: usize) {
+    announce(index, arrival::READY);
+    while GO.load(Acquire) == 0 {
+        wait::pause();
+    }
+}
+
+/// Reports that a core stays behind, once it has told why.
+pub(crate) fn stay(index: usize) {
+    announce(index, arrival::REFUSED);
+}
+
+fn announce(index: usize, state: u32) {
+    if let Some(arrival) = ARRIVALS.get(index) {
+        arrival.store(state, Release);
+    }
+}
+
+/// Compares a core with the board file, and prepares what is its own.
+pub(crate) fn prepare(
+    configuration: Configuration,
+    index: usize,
+    features: Features,
+) -> Result<(), Refusal> {
+    let core = core_of(configuration, index)?;
+    features::compare(&configuration.head.hardware, features)?;
+    wake_interface(core, &configuration.head.hardware)?;
+    let partition = partition_of(configuration, core)?;
+    fill_identity(core, partition.map_or(0, |partition| partition.vtcr));
+    Ok(())
+}
+
+fn core_of(configuration: Configuration, index: usize) -> Result<&'static CoreConfig, Refusal> {
+    let cores = configuration.cores()?;
+    cores.get(index).ok_or(Refusal::Malformed("cores"))
+}
+
+fn partition_of(
+    configuration: Configuration,
+    core: &CoreConfig,
+) -> Result<Option<&'static PartitionConfig>, Refusal> {
+    Ok(configuration.partitions()?.get(core.partition as usize))
 }
 
 /// The last of the boot part on each core.
@@ -62,27 +142,31 @@ pub(crate) fn finish(
     load_address: u64,
     features: Features,
 ) -> Result<core::convert::Infallible, Refusal> {
-    let cores = configuration.cores()?;
-    let core = cores.get(index).ok_or(Refusal::Malformed("cores"))?;
-    wake_interface(core)?;
-    fill_identity(core);
-    let partitions = configuration.partitions()?;
-    let partition = partitions.get(core.partition as usize);
+    let core = core_of(configuration, index)?;
+    let partition = partition_of(configuration, core)?;
     let registers = El2Registers::of(configuration.head, partition, features);
     let entry = load_address + MONITOR_OFFSET + MONITOR_ENTRY_OFFSET;
     // SAFETY: state, tables and resident part are in place; nothing of the boot part is needed again.
     unsafe { leave_for_monitor(&registers, states::core_place(core), entry, SCTLR_EL2) }
 }
 
-fn fill_identity(core: &CoreConfig) {
+fn fill_identity(core: &CoreConfig, vtcr: u64) {
     let place = states::core_place(core) + offset_of!(Core, identity) as u64;
-    memory::place(place, identity::shown(&identification::read()));
+    memory::place(place, identity::shown(&identification::read(), vtcr));
 }
 
-fn wake_interface(core: &CoreConfig) -> Result<(), Refusal> {
+fn wake_interface(core: &CoreConfig, hardware: &Hardware) -> Result<(), Refusal> {
     const ENABLE_AND_SRE: u64 = 0xF;
     // SAFETY: this is the core's own redistributor, and no guest runs on the core.
     let redistributor = unsafe { Redistributor::new(core.gicr as usize) };
+    let affinity = redistributor.affinity();
+    if affinity != core.mpidr {
+        return Err(Refusal::WrongRedistributor {
+            pa: core.gicr,
+            found: affinity,
+            described: core.mpidr,
+        });
+    }
     if !redistributor.wake(WAKE_POLLS) {
         return Err(Refusal::InterruptControllerLacks(
             "a redistributor that wakes up",
@@ -93,6 +177,6 @@ fn wake_interface(core: &CoreConfig) -> Result<(), Refusal> {
     barrier::isb();
     features::check_interface()?;
     redistributor.reset(MONITOR_PRIVATE);
-    redistributor.enable(1 << MONITOR_SGI | 1 << ALARM);
+    redistributor.enable(1 << MONITOR_SGI | 1 << hardware.alarm);
     Ok(())
 }

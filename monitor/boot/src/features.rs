@@ -1,8 +1,10 @@
 //! What a core must have
 
 use crate::refusal::Refusal;
+use bulkhead_abi::config::Hardware;
 use bulkhead_arch::identification;
-use bulkhead_arch::registers::{ctr_el0, current_el, icc_ctlr_el1};
+use bulkhead_arch::registers::{cntfrq_el0, ctr_el0, current_el, icc_ctlr_el1};
+use bulkhead_formats::address::PHYSICAL_SIZES;
 
 /// A field of an identification register.
 pub(crate) const fn field(value: u64, shift: u32) -> u64 {
@@ -56,7 +58,6 @@ pub(crate) fn check() -> Result<Features, Refusal> {
             field(features.pfr0, 24) == 0,
             "a GICv3 interface by system registers",
         ),
-        (field(features.mmfr0, 0) < 2, "40 bits of physical address"),
         (field(features.mmfr0, 28) > 1, "pages of 4 KiB"),
         (
             matches!(field(features.dfr0, 8), 0 | 15),
@@ -72,6 +73,31 @@ pub(crate) fn check() -> Result<Features, Refusal> {
         Some(&(_, what)) => Err(Refusal::CoreLacks(what)),
         None => Ok(features),
     }
+}
+
+/// Compares the core with the board file.
+pub(crate) fn compare(hardware: &Hardware, features: Features) -> Result<(), Refusal> {
+    let range = field(features.mmfr0, 0);
+    if range != u64::from(hardware.physical_range) {
+        let bits = |code: u64| {
+            let size = PHYSICAL_SIZES.get(code as usize);
+            size.map_or(0, |&bits| u64::from(bits))
+        };
+        return Err(Refusal::Differs {
+            what: "bits of physical address (cpu.physical_bits)",
+            found: bits(range),
+            described: bits(hardware.physical_range.into()),
+        });
+    }
+    let frequency = cntfrq_el0::read();
+    if frequency != hardware.counter_hz {
+        return Err(Refusal::Differs {
+            what: "ticks of the counter per second (timer.frequency)",
+            found: frequency,
+            described: hardware.counter_hz,
+        });
+    }
+    Ok(())
 }
 
 /// Once system registers are on: active priorities must fit into one register.

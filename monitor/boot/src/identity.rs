@@ -4,6 +4,7 @@
 //! MPAM, SPE, trace, limited ordering regions, and whatever would need enable bits that EL2 keeps. Field layouts:
 //! Arm ARM D19.2. Read once at boot; at run time a trapped read is a look-up.
 
+use bulkhead_formats::address::PHYSICAL_SIZES;
 use bulkhead_monitor_core::IDENTITY_REGISTERS;
 use core::sync::atomic::AtomicU64;
 
@@ -23,8 +24,8 @@ const ROWS: [Row; 11] = [
     (6, 1, 0x00FF_F0FF_FFFF_FFFF, &[]),
     // ID_AA64ISAR2: RPRES, GPA3, APA3, BC, PAC_frac, CLRBHB.
     (6, 2, 0x0000_0000_FFF0_FFF0, &[]),
-    // ID_AA64MMFR0: PARange (what stage 2 has), ASIDBits, BigEnd, SNSMem, BigEndEL0, granules, ExS.
-    (7, 0, 0x0000_F000_FFFF_FFFF, &[(0, 2)]),
+    // ID_AA64MMFR0: PARange (cut to what stage 2 has), ASIDBits, BigEnd, SNSMem, BigEndEL0, granules, ExS.
+    (7, 0, 0x0000_F000_FFFF_FFFF, &[]),
     // ID_AA64MMFR1: HAFDBS, HPDS, PAN, SpecSEI, ETS, AFP, nTLBPA.
     (7, 1, 0x000F_F0F0_0FF0_F00F, &[]),
     // ID_AA64MMFR2: CnP, UAO, LSM, VARange, CCIDX, ST, AT, IDS, TTL, BBM, E0PD.
@@ -36,8 +37,24 @@ const ROWS: [Row; 11] = [
 ];
 
 /// The table of the core's state, from the registers as they are.
-pub(crate) fn shown(registers: &[[u64; 8]; 7]) -> [AtomicU64; IDENTITY_REGISTERS] {
-    core::array::from_fn(|index| AtomicU64::new(filter(registers, index)))
+pub(crate) fn shown(registers: &[[u64; 8]; 7], vtcr: u64) -> [AtomicU64; IDENTITY_REGISTERS] {
+    let value = |index| match index {
+        MEMORY_MODEL => limit(filter(registers, index), 0, physical_range(vtcr)),
+        _ => filter(registers, index),
+    };
+    core::array::from_fn(|index| AtomicU64::new(value(index)))
+}
+
+/// ID_AA64MMFR0 among the registers.
+const MEMORY_MODEL: usize = 6 * 8;
+
+/// Code of the guest's physical addresses: those that stage 2 translates, 40 bits at least.
+fn physical_range(vtcr: u64) -> u64 {
+    const FORTY: u64 = 2;
+    let bits = 64 - (vtcr & 0x3F);
+    let within = |size: &&u32| u64::from(**size) <= bits;
+    let sizes = PHYSICAL_SIZES.iter().take_while(within).count() as u64;
+    sizes.saturating_sub(1).max(FORTY)
 }
 
 fn filter(registers: &[[u64; 8]; 7], index: usize) -> u64 {

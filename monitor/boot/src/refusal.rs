@@ -1,5 +1,6 @@
 //! Reasons not to start
 
+use bulkhead_abi::psci;
 use core::fmt;
 
 /// Why the machine is not started.
@@ -25,12 +26,26 @@ pub(crate) enum Refusal {
     CoreLacks(&'static str),
     /// The interrupt controller lacks something.
     InterruptControllerLacks(&'static str),
-    /// Not the core of that index starts first: its affinity.
+    /// Firmware starts a core of this affinity first, not core 0.
     WrongCore(u64),
+    /// The hardware has another value than the board file.
+    Differs {
+        what: &'static str,
+        found: u64,
+        described: u64,
+    },
+    /// The redistributor at an address is that of another affinity.
+    WrongRedistributor { pa: u64, found: u64, described: u64 },
+    /// Firmware does not offer PSCI: its answer to PSCI_VERSION.
+    NoPsci(i64),
+    /// A core was started and does not arrive: index and affinity.
+    CoreSilent(usize, u64),
+    /// Hardware answered with an exception.
+    Exception { esr: u64, far: u64, elr: u64 },
     /// A device does not answer at this register.
     DeviceSilent(u64),
-    /// A core does not start: index and PSCI error.
-    CoreFails(usize, i64),
+    /// A core does not start: index, affinity and PSCI error.
+    CoreFails(usize, u64, i64),
 }
 
 impl fmt::Display for Refusal {
@@ -70,9 +85,63 @@ impl fmt::Display for Refusal {
             Self::DeviceSilent(pa) => {
                 write!(f, "the device at {pa:#x} does not do as it is told: is it there?")
             }
-            Self::CoreFails(index, error) => {
-                write!(f, "core {index} does not start (PSCI error {error}): is it there?")
-            }
+            ref of_board => of_board.against_board(f),
         }
+    }
+}
+
+impl Refusal {
+    /// Text where the machine is not the one of the board file.
+    fn against_board(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Differs {
+                what,
+                found,
+                described,
+            } => write!(
+                f,
+                "the machine has {found} {what}, the board file says {described}: correct the file"
+            ),
+            Self::WrongRedistributor {
+                pa,
+                found,
+                described,
+            } => write!(
+                f,
+                "the redistributor at {pa:#x} is that of affinity {found:#x}, the board file says {described:#x}"
+            ),
+            Self::NoPsci(answer) => write!(
+                f,
+                "the firmware answers {answer} to PSCI_VERSION: it offers no PSCI by SMC (firmware.start)"
+            ),
+            Self::CoreFails(index, mpidr, error) => write!(
+                f,
+                "core {index} (affinity {mpidr:#x}) does not start: the firmware answers {error}, {}",
+                error_text(error)
+            ),
+            Self::CoreSilent(index, mpidr) => write!(
+                f,
+                "core {index} (affinity {mpidr:#x}) has not arrived a second after its start: the firmware lost it, \
+                 or starts another core"
+            ),
+            Self::Exception { esr, far, elr } => write!(
+                f,
+                "the hardware does not allow an access to {far:#x} (syndrome {esr:#x}, at {elr:#x}): is a device of \
+                 the board file not there, or not left open by firmware?"
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Errors of PSCI in words (Arm DEN0022F, 5.2.2).
+fn error_text(error: i64) -> &'static str {
+    match error {
+        psci::NOT_SUPPORTED => "not supported",
+        psci::INVALID_PARAMETERS => "it knows no such core",
+        psci::DENIED => "denied",
+        psci::ALREADY_ON => "the core is on already",
+        psci::ON_PENDING => "the core is being started by something else",
+        _ => "an error of its own",
     }
 }

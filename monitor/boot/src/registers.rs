@@ -4,7 +4,7 @@
 //! SError is added to `HCR_EL2` and withdrawn.
 
 use crate::features::{Features, field};
-use bulkhead_abi::boot::{MAIR_EL2, TCR_EL2};
+use bulkhead_abi::boot::MAIR_EL2;
 use bulkhead_abi::config::{Config, PartitionConfig, flags};
 use bulkhead_arch::registers::{midr_el1, mpidr_el1, pmcr_el0};
 
@@ -36,13 +36,13 @@ impl El2Registers {
         Self {
             hcr: hcr(partition.map_or(0, |partition| partition.flags), features),
             vttbr: partition.map_or(0, |partition| partition.vttbr),
-            vtcr: partition.map_or(bulkhead_abi::boot::VTCR_EL2, |partition| partition.vtcr),
+            vtcr: partition.map_or(0, |partition| partition.vtcr),
             cptr: cptr(features),
             mdcr: mdcr(features),
             vmpidr: mpidr_el1::read(),
             vpidr: midr_el1::read(),
             ttbr0: config.el2_ttbr,
-            tcr: TCR_EL2,
+            tcr: config.el2_tcr,
             mair: MAIR_EL2,
         }
     }

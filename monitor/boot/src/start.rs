@@ -7,15 +7,16 @@
 use crate::configuration::Configuration;
 use crate::features;
 use crate::refusal::Refusal;
-use crate::{console, cores, devices, memory, states};
+use crate::{console, cores, devices, exceptions, memory, states};
 use bulkhead_abi::boot::BootHeader;
 use bulkhead_abi::config::PartitionConfig;
+use bulkhead_abi::status::MAX_CORES;
 use bulkhead_arch::registers::mpidr_el1;
 use bulkhead_gic::Distributor;
 use core::arch::global_asm;
 use core::convert::Infallible;
 
-global_asm!(include_str!("start.s"));
+global_asm!(include_str!("start.s"), MAX_CORES = const MAX_CORES);
 
 unsafe extern "C" {
     static boot_header: BootHeader;
@@ -36,7 +37,7 @@ fn built_for() -> u64 {
 /// The core that the loader starts.
 #[unsafe(no_mangle)]
 extern "C" fn boot_first(loaded_at: u64, address: u64) -> ! {
-    console::open(header().boot_uart);
+    console::open(header().uart, header().uart_kind);
     match first(loaded_at, address) {
         Err(refusal) => console::refuse(&refusal),
     }
@@ -46,7 +47,11 @@ extern "C" fn boot_first(loaded_at: u64, address: u64) -> ! {
 #[unsafe(no_mangle)]
 extern "C" fn boot_other(index: usize) -> ! {
     match other(index) {
-        Err(refusal) => console::refuse(&refusal),
+        Err(refusal) => {
+            console::say(format_args!("not started: core {index}: {refusal}"));
+            cores::stay(index);
+            console::halt()
+        }
     }
 }
 
@@ -55,23 +60,30 @@ fn first(loaded_at: u64, address: u64) -> Result<Infallible, Refusal> {
         return Err(Refusal::WrongAddress(loaded_at, address));
     }
     let features = features::check()?;
+    exceptions::catch();
     let configuration = Configuration::find(header())?.verify()?;
     configuration.verify_images()?;
     check_first_core(configuration)?;
+    compare_distributor(configuration)?;
     for clear in configuration.clears()? {
         memory::clear(clear.pa, clear.size);
     }
     states::build(configuration, features)?;
     prepare_distributor(configuration)?;
     devices::set(configuration.settings()?)?;
-    announce(configuration)?;
+    cores::prepare(configuration, 0, features)?;
     cores::start_others(configuration)?;
+    announce(configuration)?;
+    cores::release();
     cores::finish(configuration, 0, address, features)
 }
 
 fn other(index: usize) -> Result<Infallible, Refusal> {
     let features = features::check()?;
+    exceptions::catch();
     let configuration = Configuration::find(header())?;
+    cores::prepare(configuration, index, features)?;
+    cores::arrive(index);
     cores::finish(configuration, index, built_for(), features)
 }
 
@@ -83,10 +95,51 @@ fn check_first_core(configuration: Configuration) -> Result<(), Refusal> {
     }
 }
 
+fn distributor(configuration: Configuration) -> Distributor {
+    // SAFETY: the configuration names the board's distributor; no guest runs yet.
+    unsafe { Distributor::new(configuration.head.gicd as usize) }
+}
+
+/// Compares the interrupt controller with the board file.
+fn compare_distributor(configuration: Configuration) -> Result<(), Refusal> {
+    let distributor = distributor(configuration);
+    let hardware = &configuration.head.hardware;
+    let states = if distributor.single_security_state() {
+        1
+    } else {
+        2
+    };
+    let spis = distributor.intids() - 32;
+    // The controller counts SPIs by 32.
+    let described = hardware.spis.next_multiple_of(32).min(988);
+    let differences = [
+        (
+            "as version of the interrupt controller (GICv3)",
+            distributor.version().min(3),
+            3,
+        ),
+        (
+            "security states of the interrupt controller (firmware.security_states)",
+            states,
+            hardware.security_states,
+        ),
+        ("SPIs, counted by 32 (interrupts.spis)", spis, described),
+    ];
+    let found = differences
+        .iter()
+        .find(|(_, found, described)| found != described);
+    found.map_or(Ok(()), |&(what, found, described)| {
+        Err(Refusal::Differs {
+            what,
+            found: found.into(),
+            described: described.into(),
+        })
+    })
+}
+
 /// SPIs silent, with the trigger modes of the board, each on its way to its owner's first core.
 fn prepare_distributor(configuration: Configuration) -> Result<(), Refusal> {
-    // SAFETY: the configuration names the board's distributor; no guest runs yet.
-    let distributor = unsafe { Distributor::new(configuration.head.gicd as usize) };
+    let distributor = distributor(configuration);
     if !distributor.single_security_state() {
         return Err(Refusal::InterruptControllerLacks(
             "group 0 for EL2 (it has two security states)",

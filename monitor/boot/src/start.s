@@ -13,7 +13,7 @@ header:
     .word 0
 .global boot_header
 boot_header:
-    .quad 0, 0, 0, 0                // BootHeader: packer
+    .quad 0, 0, 0, 0, 0             // BootHeader: packer
 
 .global _start
 _start:
@@ -24,15 +24,39 @@ _start:
     add sp, x2, :lo12:first_stack_top
     b boot_first
 
-// x0: index of the core, handed through by the firmware.
+// The index of a core is that of its affinity: firmware is not trusted to hand it through.
 .global boot_secondary
 boot_secondary:
     msr daifset, #0xf
-    adrp x1, secondary_stacks
+    mrs x3, mpidr_el1
+    ldr x4, =0xff00ffffff
+    and x3, x3, x4
+    adrp x1, secondary_affinities
+    add x1, x1, :lo12:secondary_affinities
+    mov x0, #0
+1:  ldr x2, [x1, x0, lsl #3]
+    cmp x2, x3
+    b.eq 2f
+    add x0, x0, #1
+    cmp x0, #{MAX_CORES}
+    b.ne 1b
+    // Not a core that was called: it has no stack to say so on, and the first core misses one.
+    wfi
+    b boot_secondary
+2:  adrp x1, secondary_stacks
     add x1, x1, :lo12:secondary_stacks
     ldr x1, [x1, x0, lsl #3]
     mov sp, x1
     b boot_other
+
+// Any exception at EL2, from any vector.
+.balign 2048
+.global boot_vectors
+boot_vectors:
+.rept 16
+    .balign 128
+    b boot_exception
+.endr
 
 // x0: El2Registers, x1: the core's state, x2: resident entry, x3: SCTLR_EL2.
 .global leave_for_monitor
@@ -94,4 +118,7 @@ first_stack_top:
 .balign 8
 .global secondary_stacks
 secondary_stacks:
-    .skip 64
+    .skip 8 * {MAX_CORES}
+.global secondary_affinities
+secondary_affinities:
+    .skip 8 * {MAX_CORES}

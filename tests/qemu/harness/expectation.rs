@@ -45,8 +45,11 @@ pub(crate) struct Expectation {
     /// Runs, whose digests must be equal.
     #[serde(default = "once")]
     pub(crate) runs: usize,
-    /// Another processor than the board's.
-    pub(crate) cpu: Option<String>,
+    /// Another board than the description's.
+    pub(crate) board: Option<String>,
+    /// Facts of the board that are changed, by the dotted paths of their keys.
+    #[serde(default)]
+    pub(crate) facts: BTreeMap<String, Value>,
     /// Changes of the description, as after `--set`.
     #[serde(default)]
     pub(crate) set: BTreeMap<String, String>,

@@ -5,6 +5,7 @@
 //! virtual time, so that a test that passes once passes always, however busy the host is.
 #![forbid(unsafe_code)]
 
+mod board;
 mod bound;
 mod checks;
 mod desk;

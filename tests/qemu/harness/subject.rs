@@ -1,11 +1,11 @@
 //! One test: build the system, run it, compare
 
-use crate::checks;
 use crate::desk::Beside;
 use crate::expectation::{Case, Damage, Expectation};
 use crate::guest;
 use crate::outside::{Messages, Outside};
 use crate::play::{Lines, Player};
+use crate::{board, checks};
 use bulkhead_abi::boot::{BootHeader, IMAGE_HEADER_SIZE};
 use bulkhead_abi::config::{CONFIG_MAGIC, Config, ImageCheck};
 use bulkhead_image::{BOOT_IMAGE, BuildOptions};
@@ -82,8 +82,7 @@ fn promise(root: &Path, out: &Path, id: &str) -> Result<Vec<String>, String> {
 fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String> {
     let expected = &case.expectation;
     let mut outside = outside(case, root, out)?;
-    let mut manifest = build(case, root, out, outside.as_deref())?;
-    manifest.machine.cpu = expected.cpu.clone().unwrap_or(manifest.machine.cpu);
+    let manifest = build(case, root, out, outside.as_deref())?;
     if let Some(damage) = expected.damage {
         turn_over(damage, &out.join(BOOT_IMAGE))?;
     }
@@ -169,8 +168,18 @@ fn load(
         .iter()
         .map(|(key, value)| format!("{key}={value}"));
     let forward = outside.map(Outside::change);
+    let changed = match (&expected.board, expected.facts.is_empty()) {
+        (board, true) => board.clone(),
+        (board, false) => Some(board::with_facts(
+            root,
+            out,
+            board.as_deref(),
+            &expected.facts,
+        )?),
+    };
+    let board = changed.map(|board| format!("system.board={board:?}"));
     let overrides = Overrides {
-        set: set.chain(forward).collect(),
+        set: set.chain(forward).chain(board).collect(),
         ..Overrides::default()
     };
     bulkhead_model::load(&description, root, &overrides)

@@ -8,8 +8,8 @@ mod explain;
 mod new;
 mod pipe;
 mod profile;
+mod results;
 mod run;
-mod shown;
 mod sim;
 mod stop;
 
@@ -39,9 +39,9 @@ pub(crate) fn execute(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Send(arguments) => console::send(&arguments),
         Command::Drive(arguments) => console::drive(&arguments),
         Command::Explain(arguments) => explain::execute(&arguments),
-        Command::Log(arguments) => shown::log(&arguments),
-        Command::Counters(arguments) => shown::counters(&arguments),
-        Command::Report(arguments) => shown::report(&arguments),
+        Command::Log(arguments) => results::log(&arguments),
+        Command::Counters(arguments) => results::counters(&arguments),
+        Command::Report(arguments) => results::report(&arguments),
         Command::Bench(arguments) => bench::execute(&arguments),
         Command::New(arguments) => new::execute(&arguments),
         Command::Pipe(arguments) => pipe::execute(&arguments),

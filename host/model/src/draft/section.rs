@@ -70,6 +70,30 @@ impl<'a> Section<'a> {
             .flat_map(move |table| Self::named(table, key))
     }
 
+    /// The tables of a list.
+    pub(crate) fn listed(&self, key: &str) -> impl Iterator<Item = Section<'a>> {
+        let entry = self.table.and_then(|table| table.get(key));
+        let items = entry.and_then(|entry| match &entry.node.value {
+            Value::List(items) => Some(items.as_slice()),
+            _ => None,
+        });
+        let items = items.unwrap_or_default().iter();
+        items.map(|node| {
+            let table = match &node.value {
+                Value::Table(table) => Some(table),
+                _ => None,
+            };
+            Self {
+                table,
+                name: At {
+                    value: String::new(),
+                    span: node.span.clone(),
+                },
+                broken: table.is_none(),
+            }
+        })
+    }
+
     /// A field read by `read`, which answers nothing for a broken value.
     pub(crate) fn field<T>(&self, key: &str, read: impl Fn(&Value) -> Option<T>) -> Field<T> {
         if self.broken {

@@ -59,12 +59,6 @@ pub(super) const KEYS: &[Key] = &[
         "One line for people.",
         "description = \"QEMU virt\"",
     ),
-    fact(
-        "max_cores",
-        Shape::Number(1, 64),
-        "Cores at most.",
-        "max_cores = 8",
-    ),
     option(
         "default_cores",
         Shape::Number(1, 64),
@@ -72,12 +66,111 @@ pub(super) const KEYS: &[Key] = &[
         "Cores of the machine when the partitions need no more.",
         "default_cores = 4",
     ),
+    option(
+        "console",
+        Shape::Text,
+        "the first UART",
+        "Device on which the boot part reports: a UART of a kind that it has a driver for.",
+        "console = \"uart0\"",
+    ),
+    section("cpu", "Its processor.", "[cpu]"),
+    fact(
+        "cpu.name",
+        Shape::Text,
+        "Model, as in the device tree's `compatible = \"arm,NAME\"`.",
+        "cpu.name = \"cortex-a72\"",
+    ),
+    fact(
+        "cpu.physical_bits",
+        Shape::Number(32, 52),
+        "Bits of a physical address: 32, 36, 40, 42, 44, 48 or 52. Boot compares it with \
+         `ID_AA64MMFR0_EL1.PARange` of every core.",
+        "cpu.physical_bits = 44",
+    ),
+    fact(
+        "cores",
+        Shape::Tables,
+        "Its cores; firmware starts the first one. Boot compares each with its `MPIDR_EL1` and its \
+         redistributor.",
+        "cores = [{ mpidr = 0x0, redistributor = 0x080a_0000 }]",
+    ),
+    fact(
+        "cores.*.mpidr",
+        Shape::Number(0, 0xFF_00FF_FFFF),
+        "Affinity fields of `MPIDR_EL1`, as PSCI and `reg` of the device tree have them.",
+        "mpidr = 0x100",
+    ),
+    fact(
+        "cores.*.redistributor",
+        ANY,
+        "Physical address of its redistributor (RD frame).",
+        "redistributor = 0x080a_0000",
+    ),
+    option(
+        "cores.*.release",
+        ANY,
+        "none",
+        "Physical address of the word that releases it, with `firmware.start = \"spin-table\"`.",
+        "release = 0xd8",
+    ),
+    section("timer", "Its generic timer.", "[timer]"),
+    fact(
+        "timer.ppis",
+        Shape::Numbers(31),
+        "INTIDs of the timers: secure, non-secure, virtual, hypervisor, hypervisor virtual (0 = none).",
+        "timer.ppis = [29, 30, 27, 26, 28]",
+    ),
+    fact(
+        "timer.frequency",
+        Shape::Number(1, 10_000_000_000),
+        "Ticks per second. Boot compares it with `CNTFRQ_EL0`, which firmware sets.",
+        "timer.frequency = 62_500_000",
+    ),
+    section(
+        "firmware",
+        "What runs before the monitor, and above it.",
+        "[firmware]",
+    ),
+    fact(
+        "firmware.start",
+        Shape::Choice(&["psci-smc", "psci-hvc", "spin-table"]),
+        "How the other cores are started.",
+        "firmware.start = \"psci-smc\"",
+    ),
+    fact(
+        "firmware.security_states",
+        Shape::Number(1, 2),
+        "Security states of the interrupt controller as EL2 finds it: 1 if firmware sets `GICD_CTLR.DS` or the \
+         controller has only one, else 2. Boot compares it.",
+        "firmware.security_states = 2",
+    ),
+    fact(
+        "firmware.leaves",
+        Shape::Texts,
+        "What firmware leaves open to EL2 on every core: `\"gic-interface\"` (`ICC_SRE_EL3.Enable`), \
+         `\"counter-frequency\"` (`CNTFRQ_EL0`), `\"performance-monitor\"` (`MDCR_EL3.TPM` = 0), `\"debug\"` \
+         (`MDCR_EL3.TDA` = 0), `\"hypervisor-call\"` (`SCR_EL3.HCE` = 1). The monitor needs all of them, and finds \
+         out about a missing one only by never coming back.",
+        "firmware.leaves = [\"gic-interface\", \"counter-frequency\", \"performance-monitor\", \"debug\", \"hypervisor-call\"]",
+    ),
     section("memory", "Its RAM.", "[memory]"),
     fact(
-        "memory.base",
+        "memory.ranges",
+        Shape::Tables,
+        "All RAM that monitor and partitions may have, ascending.",
+        "memory.ranges = [{ base = 0x4000_0000, size = \"255 GiB\" }]",
+    ),
+    fact(
+        "memory.ranges.*.base",
         ANY,
-        "Physical address of RAM.",
-        "memory.base = 0x4000_0000",
+        "Physical address.",
+        "base = 0x4000_0000",
+    ),
+    fact(
+        "memory.ranges.*.size",
+        Shape::Size,
+        "Bytes, whole pages.",
+        "size = \"2 GiB\"",
     ),
     fact(
         "memory.load",
@@ -91,16 +184,13 @@ pub(super) const KEYS: &[Key] = &[
         "RAM when the partitions need no more.",
         "memory.default_size = \"2 GiB\"",
     ),
-    fact(
-        "memory.max_size",
-        Shape::Size,
-        "RAM at most.",
-        "memory.max_size = \"255 GiB\"",
-    ),
-    section(
-        "interrupts",
-        "Its interrupt controller (GICv3).",
-        "[interrupts]",
+    section("interrupts", "Its interrupt controller.", "[interrupts]"),
+    option(
+        "interrupts.kind",
+        Shape::Text,
+        "`\"gic-v3\"`",
+        "Its kind.",
+        "interrupts.kind = \"gic-v3\"",
     ),
     fact(
         "interrupts.distributor",
@@ -109,21 +199,9 @@ pub(super) const KEYS: &[Key] = &[
         "interrupts.distributor = 0x0800_0000",
     ),
     fact(
-        "interrupts.redistributors",
-        ANY,
-        "Physical address of the first redistributor.",
-        "interrupts.redistributors = 0x080a_0000",
-    ),
-    fact(
-        "interrupts.redistributor_stride",
-        ANY,
-        "Bytes from one core's redistributor to the next.",
-        "interrupts.redistributor_stride = 0x2_0000",
-    ),
-    fact(
         "interrupts.spis",
         Shape::Number(0, 988),
-        "Number of SPIs.",
+        "Number of SPIs. Boot compares it with `GICD_TYPER`, which counts by 32.",
         "interrupts.spis = 224",
     ),
     fact(
@@ -133,10 +211,10 @@ pub(super) const KEYS: &[Key] = &[
         "interrupts.doorbells = [176, 223]",
     ),
     fact(
-        "interrupts.timer_ppis",
-        Shape::Numbers(31),
-        "INTIDs of the secure, non-secure, virtual and hypervisor timers.",
-        "interrupts.timer_ppis = [29, 30, 27, 26]",
+        "interrupts.maintenance",
+        Shape::Number(16, 31),
+        "INTID of the maintenance interrupt, which stays with EL2.",
+        "interrupts.maintenance = 25",
     ),
     section(
         "cache",
@@ -212,7 +290,8 @@ pub(super) const KEYS: &[Key] = &[
     fact(
         "device.*.kind",
         Shape::Text,
-        "`pl011` for a UART, or what it is.",
+        "Its kind: `pl011`, `pl031`, `zynqmp-rtc`, `pl061`, `cfi-flash`, `virtio-mmio` (`abi/src/device.rs`), or another \
+         word, of which nothing is known but that it names the device node.",
         "kind = \"pl011\"",
     ),
     fact(
@@ -407,11 +486,13 @@ pub(super) const KEYS: &[Key] = &[
          each takes as many times that.",
         "costs.instruction_ns = 4",
     ),
-    section(
-        "emulator",
-        "The machine that emulates the board.",
-        "[emulator]",
-    ),
+    Key {
+        path: "emulator",
+        shape: Shape::Section,
+        presence: Default("none: the image is built for the board itself, and not run"),
+        meaning: "The machine that emulates the board.",
+        example: "[emulator]",
+    },
     fact(
         "emulator.program",
         Shape::Text,
@@ -430,16 +511,18 @@ pub(super) const KEYS: &[Key] = &[
         "Its `-M`.",
         "emulator.machine = \"virt,virtualization=on,gic-version=3,its=off\"",
     ),
-    fact(
+    option(
         "emulator.cpu",
         Shape::Text,
+        "the machine's own",
         "Its `-cpu`.",
         "emulator.cpu = \"cortex-a72\"",
     ),
-    fact(
-        "emulator.counter_hz",
-        Shape::Number(1, 10_000_000_000),
-        "Frequency of the generic timer.",
-        "emulator.counter_hz = 62_500_000",
+    option(
+        "emulator.cores",
+        Shape::Number(1, 64),
+        "as many as are needed",
+        "Cores that it always has.",
+        "emulator.cores = 2",
     ),
 ];

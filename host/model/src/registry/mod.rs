@@ -22,6 +22,8 @@ pub(crate) enum Shape {
     Section,
     /// A table of tables whose names the user gives.
     Named,
+    /// A list of tables.
+    Tables,
     /// A table with the keys of another one.
     Like(&'static str),
     /// Any text.
@@ -117,6 +119,14 @@ impl Registry {
         self.keys().find(|key| key.path == path)
     }
 
+    /// Shape of the key of that path pattern.
+    #[cfg(test)]
+    pub(crate) fn shape(&self, path: &str) -> Option<Shape> {
+        self.keys()
+            .find(|key| key.path == path)
+            .map(|key| key.shape)
+    }
+
     /// The keys directly below a path pattern; the empty one is the whole file.
     pub(crate) fn below(&self, path: &str) -> impl Iterator<Item = &'static Key> {
         let path = path.to_owned();
@@ -148,6 +158,7 @@ impl Shape {
         match self {
             Self::Section | Self::Like(_) => "a table".into(),
             Self::Named => "tables with names of your choice".into(),
+            Self::Tables => "a list of tables, e.g. [{ base = 0 }]".into(),
             Self::Text => "a text".into(),
             Self::Number(min, max) => number_expectation(*min, *max),
             Self::Size => "a size, e.g. \"256 KiB\"".into(),

@@ -4,7 +4,8 @@
 //! folder, which is the emulator's working directory, so that no path is too long for a socket and
 //! none has a comma.
 
-use bulkhead_plan::manifest::{Forward, Manifest};
+use crate::RunError;
+use bulkhead_plan::manifest::{Emulator, Forward, Manifest};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -75,8 +76,12 @@ pub struct Command {
     pub program: String,
     /// `-M`.
     pub machine: String,
-    /// `-cpu`.
+    /// Model of the processor.
     pub cpu: String,
+    /// `true` if the machine has no other processor: no option selects it.
+    pub is_cpu_fixed: bool,
+    /// Frequency of its generic timer, Hz.
+    pub counter_hz: u64,
     /// Cores.
     pub cores: usize,
     /// Bytes of memory.
@@ -97,9 +102,17 @@ pub struct Command {
 
 impl Command {
     /// The machine of `manifest`, running the boot image at `image`.
-    #[must_use]
-    pub fn of_manifest(manifest: &Manifest, image: &Path, ram_fd: i32, timing: Timing) -> Self {
+    ///
+    /// # Errors
+    /// The board has no emulator.
+    pub fn of_manifest(
+        manifest: &Manifest,
+        image: &Path,
+        ram_fd: i32,
+        timing: Timing,
+    ) -> Result<Self, RunError> {
         let machine = &manifest.machine;
+        let emulator = emulator(manifest)?;
         let forwards = match timing {
             // What comes from the host comes at the host's time.
             Timing::Real => machine.forwards.clone(),
@@ -107,12 +120,13 @@ impl Command {
         };
         let options = forwards.iter().flat_map(|forward| &forward.options);
         let devices = machine.devices.iter().chain(options).cloned().collect();
-        Self {
-            program: machine.program.clone(),
-            machine: machine.machine.clone(),
-            // The board's, whatever this processor has by default in this version.
-            cpu: format!("{},cntfrq={}", machine.cpu, machine.counter_hz),
-            cores: machine.cores,
+        Ok(Self {
+            program: emulator.program.clone(),
+            machine: emulator.machine.clone(),
+            cpu: emulator.cpu.clone(),
+            is_cpu_fixed: emulator.is_cpu_fixed,
+            counter_hz: machine.counter_hz,
+            cores: emulator.cores,
             memory_size: machine.memory_size,
             ram_fd,
             devices,
@@ -120,7 +134,7 @@ impl Command {
             load: Load::BootImage(image.into()),
             timing,
             interrupt_log: None,
-        }
+        })
     }
 
     /// The arguments, with the control connection on the open file `control_fd`.
@@ -183,7 +197,7 @@ impl Command {
         }
         let cpu = self.cpu.split(',').next().unwrap_or_default();
         list.push((
-            vec!["-machine", "virt", "-cpu", "help"],
+            vec!["-machine", machine, "-cpu", "help"],
             cpu,
             format!("processor `{cpu}`"),
         ));
@@ -200,12 +214,8 @@ impl Command {
         ]);
         list.extend(words(&["-seed", "1", "-S", "-M"]));
         list.push(format!("{},memory-backend=ram", self.machine));
-        list.extend([
-            "-cpu".into(),
-            self.cpu.clone(),
-            "-smp".into(),
-            self.cores.to_string(),
-        ]);
+        list.extend(self.processor());
+        list.extend(["-smp".into(), self.cores.to_string()]);
         list.extend([
             "-m".into(),
             format!("{}M", self.memory_size >> 20),
@@ -216,6 +226,19 @@ impl Command {
             self.memory_size, self.ram_fd
         ));
         list
+    }
+
+    /// The board's processor and timer frequency, whatever they are by default in this version.
+    fn processor(&self) -> [String; 2] {
+        let Self {
+            cpu, counter_hz, ..
+        } = self;
+        if self.is_cpu_fixed {
+            let model = cpu.split(',').next().unwrap_or_default();
+            let property = format!("{model}-arm-cpu.cntfrq={counter_hz}");
+            return ["-global".into(), property];
+        }
+        ["-cpu".into(), format!("{cpu},cntfrq={counter_hz}")]
     }
 
     fn connections(&self, control_fd: i32) -> Vec<String> {
@@ -272,6 +295,17 @@ impl Command {
     }
 }
 
+/// The program that emulates the machine.
+///
+/// # Errors
+/// The board has none.
+pub(crate) fn emulator(manifest: &Manifest) -> Result<&Emulator, RunError> {
+    let found = manifest.machine.emulator.as_ref();
+    found.ok_or_else(|| RunError::NoEmulator {
+        board: manifest.machine.board.clone(),
+    })
+}
+
 fn words(list: &[&str]) -> Vec<String> {
     list.iter().map(ToString::to_string).collect()
 }
@@ -285,6 +319,8 @@ mod tests {
             program: "qemu-system-aarch64".into(),
             machine: "virt,its=off".into(),
             cpu: "cortex-a72".into(),
+            is_cpu_fixed: false,
+            counter_hz: 62_500_000,
             cores: 4,
             memory_size: 2 << 30,
             ram_fd: 7,
@@ -306,6 +342,18 @@ mod tests {
         assert!(text.contains("clock=vm"), "{text}");
         assert!(text.contains("-m 2048M"), "{text}");
         assert!(text.contains("mem-path=/proc/self/fd/7"), "{text}");
+    }
+
+    #[test]
+    fn a_fixed_processor_is_only_told_its_frequency() {
+        let mut fixed = command(Timing::DEFAULT);
+        fixed.is_cpu_fixed = true;
+        let text = fixed.arguments(9, EndOfTurn::Library).join(" ");
+        assert!(
+            text.contains("-global cortex-a72-arm-cpu.cntfrq=62500000"),
+            "{text}"
+        );
+        assert!(!text.contains("-cpu "), "{text}");
     }
 
     #[test]

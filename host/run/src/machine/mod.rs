@@ -12,6 +12,7 @@ mod program;
 mod qmp;
 mod turns;
 
+pub(crate) use command::emulator;
 pub use command::{Command, DEFAULT_SHIFT, DEFAULT_SLICE_US, Load, Timing};
 pub use folder::{RunFolder, Session};
 pub use program::check_program;

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use crate::RunError;
 use crate::figures::Kind;
-use crate::machine::{Command, DEFAULT_SHIFT, Machine, RunFolder, Session, Timing, check_program};
+use crate::machine::{
+    Command, DEFAULT_SHIFT, Machine, RunFolder, Session, Timing, check_program, emulator,
+};
 use crate::ram::Ram;
 use crate::report::{Live, Recording, Report, fault_reports, partition_reports, refused_reports};
 use crate::watch::{Clock, Sight, Watch, ns_to_ticks};
@@ -127,7 +129,8 @@ pub fn run(
     observer: &mut dyn Observer,
     interrupted: &AtomicBool,
 ) -> Result<Report, RunError> {
-    check_program(&manifest.machine.program, &manifest.machine.minimum_version)?;
+    let emulator = emulator(manifest)?;
+    check_program(&emulator.program, &emulator.minimum_version)?;
     let folder = RunFolder::new(out, &manifest.name);
     let _lock = folder.take()?;
     let ram = ram(manifest, out, &folder)?;
@@ -136,7 +139,7 @@ pub fn run(
         &out.join(&manifest.image),
         ram.fd(),
         options.timing,
-    );
+    )?;
     command.interrupt_log.clone_from(&options.interrupt_log);
     let mut machine = Machine::start(&command, folder.path())?;
     if options.timing != Timing::Real && !machine.is_repeatable() {
@@ -168,11 +171,14 @@ fn ram(manifest: &Manifest, out: &Path, folder: &RunFolder) -> Result<Ram, RunEr
     let expected = expected.min(machine.memory_size);
     Ram::create(
         folder.path(),
-        machine.memory_base,
+        &machine.memory,
         machine.memory_size,
         expected,
     )
 }
+
+/// Beginning of the line by which the boot part refuses to start anything.
+const REFUSED: &str = "bulkhead: not started: ";
 
 /// A run in progress.
 struct Course<'m> {
@@ -234,7 +240,7 @@ impl<'m> Course<'m> {
             if end_ns.is_some_and(|end_ns| self.clock.now_ns() >= end_ns) {
                 break Ended::Length;
             }
-            if progress.should_have_started() {
+            if progress.should_have_started() || self.is_refused() {
                 self.check_started()?;
             }
             if progress.standstill() > self.options.patience {
@@ -296,13 +302,21 @@ impl<'m> Course<'m> {
         }
     }
 
+    /// Returns `true` if the boot part has reported why it starts nothing.
+    fn is_refused(&self) -> bool {
+        let lines = self.recording.first_lines();
+        lines.iter().any(|line| line.contains(REFUSED))
+    }
+
     /// Gives up if no partition was ever started.
     fn check_started(&self) -> Result<(), RunError> {
+        // The boot part prepares link pages before it looks at the other cores.
+        let refused = self.is_refused();
         let started = self
             .watch
             .snapshot(self.manifest)
             .iter()
-            .any(|state| state.link.is_some());
+            .any(|state| state.link.is_some_and(|link| link.epoch > 0 || !refused));
         if started {
             return Ok(());
         }

@@ -58,8 +58,8 @@ impl Attachment {
         let source = match partition.console {
             None => Source::Log(folder.uart_log()),
             Some(console) => {
-                let base = manifest.machine.memory_base;
-                let ram = Ram::of_process(session.pid, session.ram_fd, base)?;
+                let ranges = &manifest.machine.memory;
+                let ram = Ram::of_process(session.pid, session.ram_fd, ranges)?;
                 Source::Memory(Box::new(ram), console.output)
             }
         };
@@ -117,8 +117,8 @@ pub fn type_line(
     match partition.console {
         None => type_into_uart(folder, &partition.name, line.as_bytes()),
         Some(console) => {
-            let base = manifest.machine.memory_base;
-            let ram = Ram::of_process(session.pid, session.ram_fd, base)?;
+            let ranges = &manifest.machine.memory;
+            let ram = Ram::of_process(session.pid, session.ram_fd, ranges)?;
             type_into_ring(&ram, console, &partition.name, line.as_bytes())
         }
     }

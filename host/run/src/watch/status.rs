@@ -147,7 +147,16 @@ mod tests {
 
     impl Log {
         fn new() -> Self {
-            let ram = Ram::create(&std::env::temp_dir(), BASE, 1 << 16, 1 << 16).unwrap();
+            let ram = Ram::create(
+                &std::env::temp_dir(),
+                &[bulkhead_plan::manifest::Region {
+                    pa: BASE,
+                    size: 1 << 16,
+                }],
+                1 << 16,
+                1 << 16,
+            )
+            .unwrap();
             let reader = StatusReader::new(BASE);
             Self { ram, reader }
         }

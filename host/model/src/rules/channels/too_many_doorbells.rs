@@ -28,7 +28,7 @@ fn check(draft: &Draft, report: &mut Report) {
         }
     }
     let Some(board) = &draft.board else { return };
-    let (first, last) = board.doorbell_spis;
+    let (first, last) = board.interrupts.doorbells;
     let free = (last - first + 1) as usize;
     if let Some(channel) = draft.channels.first().filter(|_| doorbells.len() > free) {
         let message = format!("{} doorbells are wanted in all", doorbells.len());

@@ -20,10 +20,10 @@ fn check(draft: &Draft, report: &mut Report) {
             continue;
         };
         let count = list.value.len() as u64;
-        let share = board.max_memory / u64::from(board.colours) * count;
+        let share = board.max_memory() / u64::from(board.colours) * count;
         if memory.value > share {
             let message = format!("{count} of {} colours are too few", board.colours);
-            let there = size_text(board.max_memory);
+            let there = size_text(board.max_memory());
             report.add(
                 RULE.at(&list.span, message)
                     .here(format!("{} at most", approximate_size(share)))

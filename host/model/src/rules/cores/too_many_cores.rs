@@ -16,7 +16,7 @@ fn check(draft: &Draft, report: &mut Report) {
     if let Some(cores) = draft
         .cores
         .given()
-        .filter(|cores| cores.value > board.max_cores as u64)
+        .filter(|cores| cores.value > board.cores.len() as u64)
     {
         report.add(
             RULE.at(
@@ -24,10 +24,10 @@ fn check(draft: &Draft, report: &mut Report) {
                 format!("`{}` has no {} cores", board.name, cores.value),
             )
             .here("too many")
-            .help(format!("it has {} at most", board.max_cores)),
+            .help(format!("it has {} at most", board.cores.len())),
         );
     }
-    let available = draft.cores.or(board.max_cores as u64).unwrap_or(0);
+    let available = draft.cores.or(board.cores.len() as u64).unwrap_or(0);
     let counts = draft
         .partitions
         .iter()

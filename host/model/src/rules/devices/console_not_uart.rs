@@ -2,12 +2,12 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::resolve::UART_KIND;
+use bulkhead_abi::device::Class;
 
 crate::rules::rule! {
     Error, "console-not-uart",
-    "a console device is a PL011 UART",
-    "The guest and the tool speak to a console as to a PL011.",
+    "a console device is a UART",
+    "The guest and the tool speak to a console as to a UART.",
     check
 }
 
@@ -22,7 +22,7 @@ fn check(draft: &Draft, report: &mut Report) {
             .devices
             .iter()
             .find(|device| device.name == console.value);
-        if let Some(device) = device.filter(|device| device.kind != UART_KIND) {
+        if let Some(device) = device.filter(|device| !device.is(Class::Uart)) {
             report.add(
                 RULE.at(
                     &console.span,

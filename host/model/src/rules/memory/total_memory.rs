@@ -40,8 +40,8 @@ fn check(draft: &Draft, report: &mut Report) {
     let Some(largest) = largest.max_by_key(|memory| memory.value) else {
         return;
     };
-    if total > board.max_memory {
-        let (needed, there) = (approximate_size(total), size_text(board.max_memory));
+    if total > board.max_memory() {
+        let (needed, there) = (approximate_size(total), size_text(board.max_memory()));
         let message = format!(
             "{needed} are needed in all, and `{}` can have {there}",
             board.name
@@ -52,5 +52,9 @@ fn check(draft: &Draft, report: &mut Report) {
 }
 
 fn own(board: &Board) -> u64 {
-    OWN + board.load.saturating_sub(board.memory_base)
+    let before = board.memory.iter().map(|range| {
+        let used = board.load.saturating_sub(range.base);
+        used.min(range.size)
+    });
+    before.fold(OWN, u64::saturating_add)
 }

@@ -6,6 +6,8 @@ use crate::document::Table;
 use crate::draft::Section;
 use crate::system::Span;
 use bulkhead_abi::PAGE_SIZE;
+use bulkhead_abi::device::Class;
+use bulkhead_formats::address::physical_range;
 
 crate::rules::rule! {
     Error, "board-inconsistent",
@@ -39,7 +41,7 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
 pub(crate) fn check_lists(table: &Table, report: &mut Report) {
     for (section, key, length) in [
         ("interrupts", "doorbells", 2),
-        ("interrupts", "timer_ppis", 4),
+        ("timer", "ppis", 5),
         ("pcie", "ports", 2),
         ("pcie", "memory", 2),
         ("pcie", "lines", 4),
@@ -55,37 +57,21 @@ pub(crate) fn check_lists(table: &Table, report: &mut Report) {
     }
 }
 
-/// Simple facts: whether it is wrong, the key, and what to say.
-fn facts(board: &Board) -> [(bool, &'static str, &'static str); 9] {
-    let (first, last) = board.doorbell_spis;
-    let end = board.memory_base.saturating_add(board.max_memory);
+/// Simple facts: whether it is wrong, the key, and the message.
+fn facts(board: &Board) -> [(bool, &'static str, &'static str); 10] {
+    let (first, last) = board.interrupts.doorbells;
     let guest = &board.guest;
     let aligned = |address: u64| address.is_multiple_of(PAGE_SIZE);
     [
         (
-            board.default_cores > board.max_cores,
+            board.default_cores > board.cores.len(),
             "default_cores",
             "more cores than the board has",
         ),
         (
-            !(board.memory_base..end).contains(&board.load),
-            "memory.load",
-            "the image is not in RAM",
-        ),
-        (
-            board.default_memory > board.max_memory,
-            "memory.default_size",
-            "more RAM than there can be",
-        ),
-        (
-            first > last || last >= board.spis,
+            first > last || last >= board.interrupts.spis,
             "interrupts.doorbells",
             "not a range of SPIs",
-        ),
-        (
-            board.redistributor_stride < 0x2_0000,
-            "interrupts.redistributor_stride",
-            "a redistributor has 128 KiB at least",
         ),
         (
             !aligned(guest.ram),
@@ -103,19 +89,69 @@ fn facts(board: &Board) -> [(bool, &'static str, &'static str); 9] {
             "the window reaches into the guest's memory",
         ),
         (
-            !(1..=8).contains(&board.max_cores),
-            "max_cores",
-            "1 to 8 cores are supported",
+            physical_range(board.cpu.physical_bits).is_none(),
+            "cpu.physical_bits",
+            "physical addresses have 32, 36, 40, 42, 44, 48 or 52 bits",
+        ),
+        (
+            !timers_differ(board),
+            "timer.ppis",
+            "each timer has a private interrupt of its own, 16 to 31; only the last one may be 0",
+        ),
+        (
+            !is_uart(board),
+            "console",
+            "the console is no device of this board, or not a UART of a kind that the boot part has a driver for",
+        ),
+        (
+            board.emulator.as_ref().is_some_and(|machine| {
+                machine.cores.is_some_and(|cores| cores < board.cores.len())
+            }),
+            "emulator.cores",
+            "fewer cores than the board has",
+        ),
+        (
+            !board.interrupts.distributor.is_multiple_of(1 << 16)
+                || beyond(board, board.interrupts.distributor),
+            "interrupts.distributor",
+            "not a frame of 64 KiB that physical addresses reach",
         ),
     ]
+}
+
+/// Returns `true` if no physical address of the board is that large.
+pub(super) fn beyond(board: &Board, address: u64) -> bool {
+    board.cpu.physical_bits < u64::BITS && address >> board.cpu.physical_bits != 0
+}
+
+/// Returns `true` if the private interrupts of EL2 and the timers are distinct.
+fn timers_differ(board: &Board) -> bool {
+    let [secure, physical, virtual_timer] = board.timer.of_el1();
+    let optional = Some(board.timer.hypervisor_virtual).filter(|&intid| intid != 0);
+    let mut all = vec![secure, physical, virtual_timer, board.timer.hypervisor];
+    all.extend(optional);
+    all.push(board.interrupts.maintenance);
+    let count = all.len();
+    let are_private = all.iter().all(|intid| (16..32).contains(intid));
+    all.sort_unstable();
+    all.dedup();
+    are_private && all.len() == count
+}
+
+/// Returns `true` if the boot part can report on the console, or there is none to report on.
+fn is_uart(board: &Board) -> bool {
+    match board.boot_console() {
+        Some(device) => device.known_kind().is_some_and(|kind| kind.code != 0),
+        None => board.console.is_none(),
+    }
 }
 
 /// What is wrong with the host bridge: the first of these.
 fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
     const BUS: u64 = 1 << 20;
-    let (first, last) = board.doorbell_spis;
+    let (first, last) = board.interrupts.doorbells;
     let [ports, memory] = [pcie.ports, pcie.memory];
-    let no_line = |spi: &u32| *spi >= board.spis || (first..=last).contains(spi);
+    let no_line = |spi: &u32| *spi >= board.interrupts.spis || (first..=last).contains(spi);
     let registers = |kind: &FunctionKind| kind.ports.len().max(kind.memory.len());
     let faults = [
         (
@@ -149,8 +185,18 @@ fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
 fn device_faults(board: &Board, device: &Device, earlier: &[Device]) -> Vec<String> {
     let end = device.address.saturating_add(device.size);
     let pages = device.address.is_multiple_of(PAGE_SIZE) && device.size.is_multiple_of(PAGE_SIZE);
-    let (first, last) = board.doorbell_spis;
+    let (first, last) = board.interrupts.doorbells;
     let mut faults = Vec::new();
+    if device.is(Class::InterruptController) || device.is(Class::Iommu) {
+        faults.push(format!("`{}` belongs to the monitor", device.name));
+    }
+    if beyond(board, end.saturating_sub(1)) {
+        let bits = board.cpu.physical_bits;
+        faults.push(format!(
+            "`{}` lies beyond {bits} bits of address",
+            device.name
+        ));
+    }
     if !pages || device.size == 0 {
         faults.push(format!("`{}` is not made of whole pages", device.name));
     }
@@ -160,7 +206,7 @@ fn device_faults(board: &Board, device: &Device, earlier: &[Device]) -> Vec<Stri
         }
     }
     for spi in &device.spis {
-        if *spi >= board.spis || (first..=last).contains(spi) {
+        if *spi >= board.interrupts.spis || (first..=last).contains(spi) {
             faults.push(format!("SPI {spi} of `{}` is no device's", device.name));
         }
     }
@@ -168,7 +214,7 @@ fn device_faults(board: &Board, device: &Device, earlier: &[Device]) -> Vec<Stri
 }
 
 /// Place of a key, or of the deepest table on the way to it.
-fn place(table: &Table, path: &str) -> Span {
+pub(super) fn place(table: &Table, path: &str) -> Span {
     let mut span = 0..0;
     let mut table = Some(table);
     for part in path.split('.') {

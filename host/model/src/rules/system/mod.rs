@@ -1,6 +1,9 @@
 //! Rules about the system as a whole, and the board
 
+pub(crate) mod board_cores;
+pub(crate) mod board_firmware;
 pub(crate) mod board_inconsistent;
+pub(crate) mod board_memory;
 pub(crate) mod no_partition;
 pub(crate) mod run_length;
 pub(crate) mod unknown_board;
@@ -11,6 +14,9 @@ use crate::rules::Rule;
 pub(super) const RULES: &[&Rule] = &[
     &unknown_board::RULE,
     &board_inconsistent::RULE,
+    &board_cores::RULE,
+    &board_memory::RULE,
+    &board_firmware::RULE,
     &no_partition::RULE,
     &run_length::RULE,
 ];

@@ -89,7 +89,7 @@ fn state(arguments: &Shown) -> Result<State, Failure> {
 
 fn running_state(built: &Built, session: &Session) -> Result<State, Failure> {
     let manifest = &built.manifest;
-    let ram = Ram::of_process(session.pid, session.ram_fd, manifest.machine.memory_base)?;
+    let ram = Ram::of_process(session.pid, session.ram_fd, &manifest.machine.memory)?;
     let clock = Clock::new(manifest.machine.counter_hz);
     let snapshots: Vec<_> = manifest
         .partitions

@@ -1,0 +1,83 @@
+//! The cores of a board and their redistributors
+
+use super::board_inconsistent::{beyond, place};
+use crate::board::{Board, Core};
+use crate::diagnostic::Report;
+use crate::document::Table;
+use crate::draft::Section;
+use crate::system::Span;
+use bulkhead_abi::status::MAX_CORES;
+use bulkhead_formats::gicv3::REDISTRIBUTOR_STRIDE;
+
+crate::rules::rule! {
+    Error, "board-cores",
+    "each core of a board has an affinity and a redistributor of its own",
+    "Firmware and interrupt controller name a core by its affinity, and a core's private interrupts are those of \
+     its redistributor: two frames of 64 KiB, not shared with another core or with the distributor."
+}
+
+/// Bytes of the distributor.
+const DISTRIBUTOR: u64 = 1 << 16;
+
+/// Looks at a board that has the right shape.
+pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
+    let spans: Vec<Span> = Section::whole(table)
+        .listed("cores")
+        .map(|section| section.name.span)
+        .collect();
+    let count = board.cores.len();
+    if !(1..=MAX_CORES).contains(&count) {
+        let message = format!("{count} cores are listed, 1 to {MAX_CORES} are supported");
+        report.add(RULE.at(&place(table, "cores"), message).here("here"));
+    }
+    for (number, core) in board.cores.iter().enumerate() {
+        let span = spans.get(number).cloned().unwrap_or_default();
+        for message in faults(board, number, core) {
+            report.add(
+                RULE.at(&span, message)
+                    .here(format!("core {number}"))
+                    .help("the device tree of the board has `reg` of each core and of the interrupt controller"),
+            );
+        }
+    }
+}
+
+fn faults(board: &Board, number: usize, core: &Core) -> Vec<String> {
+    let mut faults = Vec::new();
+    let (start, end) = frames(core);
+    if start % (1 << 16) != 0 || beyond(board, end.saturating_sub(1)) {
+        faults.push(format!(
+            "redistributor {start:#x} is not two frames of 64 KiB that physical addresses reach"
+        ));
+    }
+    let distributor = board.interrupts.distributor;
+    if start < distributor.saturating_add(DISTRIBUTOR) && distributor < end {
+        faults.push(format!("redistributor {start:#x} overlaps the distributor"));
+    }
+    for (earlier, other) in board.cores[..number].iter().enumerate() {
+        let (other_start, other_end) = frames(other);
+        if start < other_end && other_start < end {
+            faults.push(format!(
+                "redistributor {start:#x} overlaps that of core {earlier}"
+            ));
+        }
+        if core.mpidr == other.mpidr {
+            faults.push(format!(
+                "affinity {:#x} is that of core {earlier}",
+                core.mpidr
+            ));
+        }
+    }
+    if core.mpidr & !0xFF_00FF_FFFF != 0 || core.mpidr & 0xFF >= 16 {
+        faults.push(format!(
+            "affinity {:#x} cannot be interrupted: level 0 is below 16, and bits 31 to 24 are zero",
+            core.mpidr
+        ));
+    }
+    faults
+}
+
+const fn frames(core: &Core) -> (u64, u64) {
+    let start = core.redistributor;
+    (start, start.saturating_add(REDISTRIBUTOR_STRIDE))
+}

@@ -1,0 +1,89 @@
+//! The firmware of a board lets the monitor work
+
+use super::board_inconsistent::place;
+use crate::board::Board;
+use crate::diagnostic::Report;
+use crate::document::Table;
+use crate::draft::Section;
+
+crate::rules::rule! {
+    Error, "board-firmware",
+    "firmware can be reached from EL2, starts every core, and leaves open what the monitor uses",
+    "The monitor runs at EL2: an HVC would arrive at itself, so firmware is called by SMC, or cores wait in a spin \
+     table. An access that EL3 traps never comes back and cannot be found out at boot; the board file says that \
+     none is. The interrupt controller is a GICv3: a GICv2 has no system registers, so that every interrupt would \
+     enter EL2 or give a guest the CPU interface of all."
+}
+
+/// Openings that the monitor relies on.
+const NEEDED: [&str; 5] = [
+    "gic-interface",
+    "counter-frequency",
+    "performance-monitor",
+    "debug",
+    "hypervisor-call",
+];
+
+/// Looks at the text of a board file that has the right shape.
+pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
+    let firmware = Section::of(table, "firmware");
+    let mut tell = |key: &str, message: String, help: &str| {
+        let found = RULE.at(&place(table, key), message).here("here");
+        report.add(found.help(help.to_owned()));
+    };
+    if firmware.number("start").value() == Some(1) {
+        tell(
+            "firmware.start",
+            "firmware that is called by HVC runs at EL2, where the monitor has to run".into(),
+            "use firmware at EL3 (\"psci-smc\"), or a boot loader with a spin table",
+        );
+    }
+    let left = firmware.texts("leaves").value().unwrap_or_default();
+    let open = |what: &&str| left.iter().any(|word| word.value == **what);
+    for missing in NEEDED.iter().filter(|what| !open(what)) {
+        let message = format!("firmware does not leave `{missing}` open to EL2");
+        let help = "configure the firmware so that it does, and add the word";
+        tell("firmware.leaves", message, help);
+    }
+    check_release(board, &mut tell);
+    let kind = Section::of(table, "interrupts").text("kind").value();
+    if let Some(kind) = kind.filter(|kind| kind != "gic-v3") {
+        tell(
+            "interrupts.kind",
+            format!("an interrupt controller of kind `{kind}` is not supported"),
+            "the monitor needs a GICv3 or later in GICv3 mode: `kind = \"gic-v3\"`",
+        );
+    }
+    for word in left
+        .iter()
+        .filter(|word| !NEEDED.contains(&word.value.as_str()))
+    {
+        let message = format!("`{}` is nothing that firmware leaves open", word.value);
+        report.add(RULE.at(&word.span, message).here("unknown"));
+    }
+}
+
+fn check_release(board: &Board, tell: &mut impl FnMut(&str, String, &str)) {
+    let help = "`cpu-release-addr` of each `cpu` node in the board's device tree";
+    let spin = board.has_spin_table();
+    for (number, core) in board.cores.iter().enumerate().skip(1) {
+        match core.release {
+            None if spin => tell(
+                "cores",
+                format!("core {number} has no `release` word to start it by"),
+                help,
+            ),
+            Some(word) if spin && word % 8 != 0 => tell(
+                "cores",
+                format!("the `release` word {word:#x} of core {number} is not at a multiple of 8"),
+                help,
+            ),
+            Some(_) if !spin => tell(
+                "cores",
+                format!("core {number} has a `release` word, but is started by PSCI"),
+                "leave it out, or write `firmware.start = \"spin-table\"`",
+            ),
+            _ => {}
+        }
+    }
+}
