@@ -36,6 +36,7 @@ const RUNTIMES: [Runtime; 3] = [
         include: "user/omp/include",
         sources: &[
             "user/c/libc/printf.c",
+            "user/c/libc/float.c",
             "user/omp/libc/stdio.c",
             "omp/libgomp.c",
         ],
@@ -64,7 +65,7 @@ const RUNTIMES: [Runtime; 3] = [
         marks: &[],
         library: "bulkhead-slite-c",
         include: "user/c/include",
-        sources: &["user/c/libc/printf.c"],
+        sources: &["user/c/libc/printf.c", "user/c/libc/float.c"],
         flags: &["-Wall", "-Wextra"],
         header: "slite.h",
         alone: false,

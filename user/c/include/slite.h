@@ -14,6 +14,7 @@
 #ifndef SLITE_H
 #define SLITE_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -149,9 +150,14 @@ int slite_ring(const char *channel);
 
 /* --- Output ---------------------------------------------------------------------------------------- */
 
-/* Prints a line on the partition's console, stamped with the time. Knows %d %i %u %x %c %s %p %%, the
- * lengths l, ll and z, width and leading zeros. One line is at most 160 characters. */
+/* As in C11, without wide characters, floating point exact to the last digit. Each call ends a line of the
+ * partition's console, which is stamped with the time, and so does each newline in it; what is longer than 160 bytes
+ * is continued on the next line. `long double` is rounded to double. */
 int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int vprintf(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+int snprintf(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int vsnprintf(char *text, size_t size, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
 void slite_print(const char *text, size_t length);
 /* Says that the partition is up: what it promises counts from now on. */
 void slite_up(void);

@@ -9,6 +9,7 @@ use bulkhead_component::{First, clock, console};
 use bulkhead_sched::policy::{Chosen, Task};
 use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, Timers};
 use core::ffi::{CStr, c_char, c_void};
+use core::fmt::{self, Write};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
@@ -321,11 +322,28 @@ unsafe extern "C" fn slite_ring(channel: *const c_char) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn slite_print(text: *const u8, length: usize) {
-    // SAFETY: the caller's.
-    let bytes = unsafe { core::slice::from_raw_parts(text, length) };
-    let text = core::str::from_utf8(bytes).unwrap_or("(no text)");
     static LINE: Mutex<()> = Mutex::new(());
-    let _in_turn = LINE.with(&THREADS, |()| console::print(format_args!("{text}")));
+    let bytes = match length {
+        0 => &[],
+        // SAFETY: the caller's.
+        _ => unsafe { core::slice::from_raw_parts(text, length) },
+    };
+    let _in_turn = LINE.with(&THREADS, |()| console::print(format_args!("{}", Text(bytes))));
+}
+
+/// Bytes as text; what is no UTF-8 among them is replaced.
+struct Text<'b>(&'b [u8]);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.utf8_chunks().try_for_each(|chunk| {
+            out.write_str(chunk.valid())?;
+            match chunk.invalid() {
+                [] => Ok(()),
+                _ => out.write_char(char::REPLACEMENT_CHARACTER),
+            }
+        })
+    }
 }
 
 #[unsafe(no_mangle)]
