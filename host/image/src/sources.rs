@@ -1,9 +1,10 @@
 //! Components built from a folder of one's own: a Rust crate, or C files
 //!
 //! A folder with a `Cargo.toml` is a crate outside the workspace; it is built by the checkout's
-//! toolchain. C files are compiled against the headers of a runtime and linked with it: the first of
-//! [`RUNTIMES`] that one of the files asks for.
+//! toolchain. C files are compiled against the headers of a runtime and linked with it: the one of
+//! [`RUNTIMES`] that their text asks for (`bulkhead_model::program`).
 
+use bulkhead_model::program::{Runtime as Kind, c_files};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use crate::error::BuildError;
 
 /// What C programs are built with; paths are below the checkout.
 struct Runtime {
-    /// What a file of a program for it contains; any file if there is nothing here.
-    marks: &'static [&'static str],
+    /// What of a program's sources tells that it is for it.
+    kind: Kind,
     /// The static library.
     library: &'static str,
     include: &'static str,
@@ -31,7 +32,7 @@ struct Runtime {
 const RUNTIMES: [Runtime; 3] = [
     // Programs are the user's, and often not new: only their errors matter.
     Runtime {
-        marks: &["#pragma omp ", "#include <omp.h>"],
+        kind: Kind::OpenMp,
         library: "bulkhead-omp-c",
         include: "user/omp/include",
         sources: &[
@@ -52,7 +53,7 @@ const RUNTIMES: [Runtime; 3] = [
     },
     // Functions of tuned pipes.
     Runtime {
-        marks: &["#include <pipe.h>", "#include \"pipe.h\""],
+        kind: Kind::Pipes,
         library: "bulkhead-pipes-c",
         include: "user/pipes/c/include",
         sources: &[],
@@ -62,7 +63,7 @@ const RUNTIMES: [Runtime; 3] = [
     },
     // Threads of SliteOS.
     Runtime {
-        marks: &[],
+        kind: Kind::Slite,
         library: "bulkhead-slite-c",
         include: "user/c/include",
         sources: &["user/c/libc/printf.c", "user/c/libc/float.c"],
@@ -109,13 +110,13 @@ pub fn build(root: &Path, folder: &Path, out: &Path) -> Result<PathBuf, BuildErr
     if folder.join("Cargo.toml").is_file() {
         return crates::build_outside(root, folder);
     }
-    let files = c_files(folder)?;
-    if files.is_empty() {
+    fs::read_dir(folder).map_err(|error| BuildError::unreadable(folder, &error))?;
+    let files = c_files(folder);
+    let Some(runtime) = runtime(folder) else {
         let message = format!("`{}` has no program", folder.display());
         let help = "a folder holds either a crate, with its Cargo.toml, or C files";
         return Err(BuildError::new("source-empty", message, help));
-    }
-    let runtime = runtime(&files);
+    };
     let built = crates::build(root, Target::Partition, &[runtime.library.to_owned()], 0)?;
     let library = crates::only_executable(&built, runtime.library)?;
     fs::create_dir_all(out).map_err(|error| BuildError::unreadable(out, &error))?;
@@ -125,22 +126,9 @@ pub fn build(root: &Path, folder: &Path, out: &Path) -> Result<PathBuf, BuildErr
     Ok(program)
 }
 
-fn runtime(files: &[PathBuf]) -> &'static Runtime {
-    let texts: Vec<_> = files.iter().flat_map(fs::read_to_string).collect();
-    let says = |mark: &&str| texts.iter().any(|text| text.contains(*mark));
-    let asked = |runtime: &&Runtime| runtime.marks.iter().any(says);
-    let [.., other] = &RUNTIMES;
-    RUNTIMES.iter().find(asked).unwrap_or(other)
-}
-
-fn c_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
-    let entries = fs::read_dir(folder).map_err(|error| BuildError::unreadable(folder, &error))?;
-    let paths = entries.flatten().map(|entry| entry.path());
-    let mut files: Vec<_> = paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
-        .collect();
-    files.sort();
-    Ok(files)
+fn runtime(folder: &Path) -> Option<&'static Runtime> {
+    let kind = Kind::of(folder)?;
+    RUNTIMES.iter().find(|runtime| runtime.kind == kind)
 }
 
 fn compile(

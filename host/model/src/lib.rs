@@ -19,6 +19,7 @@ mod load;
 mod overrides;
 pub mod pipes;
 pub mod profile;
+pub mod program;
 mod quantity;
 mod reference;
 mod registry;

@@ -15,6 +15,17 @@ pub(crate) struct Member {
     pub(crate) program: bool,
 }
 
+/// Folder of the member of that name.
+pub(crate) fn folder(root: &Path, name: &str) -> Option<PathBuf> {
+    let workspace = manifest(root)?;
+    let folders = Section::of(&workspace, "workspace").texts("members");
+    let mut folders = folders
+        .value()?
+        .into_iter()
+        .map(|one| root.join(&one.value));
+    folders.find(|folder| member(folder).is_some_and(|one| one.name == name))
+}
+
 /// Folders of the member of that name, and of all members that it depends on.
 pub(crate) fn folders(root: &Path, name: &str) -> Vec<PathBuf> {
     let Some(workspace) = manifest(root) else {

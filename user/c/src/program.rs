@@ -328,7 +328,9 @@ unsafe extern "C" fn slite_print(text: *const u8, length: usize) {
         // SAFETY: the caller's.
         _ => unsafe { core::slice::from_raw_parts(text, length) },
     };
-    let _in_turn = LINE.with(&THREADS, |()| console::print(format_args!("{}", Text(bytes))));
+    let _in_turn = LINE.with(&THREADS, |()| {
+        console::print(format_args!("{}", Text(bytes)))
+    });
 }
 
 /// Bytes as text; what is no UTF-8 among them is replaced.

@@ -9,6 +9,7 @@ pub(crate) mod component_for_kind;
 pub(crate) mod component_image;
 pub(crate) mod component_memory;
 pub(crate) mod component_part;
+pub(crate) mod component_program;
 pub(crate) mod component_restart;
 pub(crate) mod component_roles;
 pub(crate) mod component_task;
@@ -33,6 +34,7 @@ pub(super) const RULES: &[&Rule] = &[
     &components_count::RULE,
     &component_roles::RULE,
     &component_image::RULE,
+    &component_program::RULE,
     &component_core::RULE,
     &component_thread::RULE,
     &component_task::RULE,

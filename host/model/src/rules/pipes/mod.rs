@@ -10,6 +10,7 @@ pub(crate) mod function_core;
 pub(crate) mod function_endpoint;
 pub(crate) mod function_fallback;
 pub(crate) mod function_measured;
+pub(crate) mod function_missing;
 pub(crate) mod function_partition;
 pub(crate) mod function_times;
 pub(crate) mod function_wcet;
@@ -45,6 +46,7 @@ pub(super) const RULES: &[&Rule] = &[
     &profile_file::RULE,
     &function_endpoint::RULE,
     &function_fallback::RULE,
+    &function_missing::RULE,
     &endpoint_vcpu::RULE,
     &endpoint_core::RULE,
     &endpoint_device::RULE,

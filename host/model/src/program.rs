@@ -1,0 +1,215 @@
+//! Programs that a description names by their folders: what their sources tell
+//!
+//! A folder with a `Cargo.toml` is a crate; others hold C files, built with a runtime that follows from what they
+//! include. The names of pipe functions stand in the sources as text. Where they cannot be read there (a macro makes
+//! them, or the program is an ELF file), nothing is known and nothing is refused.
+
+use crate::system::Program;
+use crate::workspace;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a C program is built with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runtime {
+    /// OpenMP.
+    OpenMp,
+    /// Functions of tuned pipes, `pipe.h`.
+    Pipes,
+    /// Threads of SliteOS, `slite.h`.
+    Slite,
+}
+
+/// Words of which a file of a program for a runtime contains one; SliteOS is what is left.
+const MARKS: [(Runtime, &[&str]); 2] = [
+    (Runtime::OpenMp, &["#pragma omp ", "#include <omp.h>"]),
+    (
+        Runtime::Pipes,
+        &["#include <pipe.h>", "#include \"pipe.h\""],
+    ),
+];
+
+impl Runtime {
+    /// The runtime of the C program in a folder; nothing where there is none.
+    #[must_use]
+    pub fn of(folder: &Path) -> Option<Self> {
+        if folder.join("Cargo.toml").is_file() {
+            return None;
+        }
+        let texts: Vec<_> = c_files(folder)
+            .iter()
+            .filter_map(|path| text(path))
+            .collect();
+        if texts.is_empty() {
+            return None;
+        }
+        let has = |mark: &&str| texts.iter().any(|text| text.contains(*mark));
+        let found = MARKS
+            .iter()
+            .find(|(_, marks)| marks.iter().any(|mark| has(mark)));
+        Some(found.map_or(Self::Slite, |(runtime, _)| *runtime))
+    }
+
+    /// What its programs include.
+    #[must_use]
+    pub const fn header(self) -> &'static str {
+        match self {
+            Self::OpenMp => "omp.h",
+            Self::Pipes => "pipe.h",
+            Self::Slite => "slite.h",
+        }
+    }
+}
+
+/// The C files of a folder, in order.
+#[must_use]
+pub fn c_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    collect(folder, "c", false, &mut files);
+    files
+}
+
+/// A source as text; bytes that are no UTF-8 do not matter.
+fn text(path: &Path) -> Option<String> {
+    let bytes = fs::read(path).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn collect(folder: &Path, extension: &str, deep: bool, files: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if deep && path.is_dir() {
+            collect(&path, extension, deep, files);
+        } else if path.extension().is_some_and(|known| known == extension) {
+            files.push(path);
+        }
+    }
+}
+
+/// Names of the pipe functions that a program brings along; nothing where its sources do not tell.
+pub(crate) fn functions(root: &Path, program: &Program) -> Option<BTreeSet<String>> {
+    let folder = match program {
+        Program::Crate(name) => workspace::folder(root, name)?,
+        Program::Folder(folder) => folder.clone(),
+        Program::File(_) => return None,
+    };
+    let mut files = Vec::new();
+    let (mark, open, entry) = match folder.join("Cargo.toml").is_file() {
+        true => {
+            collect(&folder.join("src"), "rs", true, &mut files);
+            ("functions!", '[', '(')
+        }
+        false => {
+            collect(&folder, "c", false, &mut files);
+            ("pipe_functions[]", '{', '{')
+        }
+    };
+    let texts = files.iter().filter_map(|path| text(path));
+    let mut found = texts.filter_map(|text| {
+        let text = without_comments(&text);
+        let (_, list) = text.split_once(mark)?;
+        Some(names(list, open, entry))
+    });
+    let names = found.next()?;
+    // A second list would be another program's.
+    found.next().is_none().then_some(names)?
+}
+
+/// The first texts of a list's entries, each of which begins with one, or is the end (`{0}`).
+fn names(list: &str, open: char, entry: char) -> Option<BTreeSet<String>> {
+    let close = if open == '[' { ']' } else { '}' };
+    let start = list.find(open)?;
+    let mut rest = &list[start + 1..];
+    let mut names = BTreeSet::new();
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+        if rest.starts_with(close) {
+            return Some(names);
+        }
+        let inside = rest.strip_prefix(entry)?.trim_start();
+        if let Some(quoted) = inside.strip_prefix('"') {
+            names.insert(quoted.split('"').next()?.to_owned());
+        } else if !inside.starts_with("0}") && !inside.starts_with("NULL") {
+            return None;
+        }
+        rest = behind(rest, entry)?;
+    }
+}
+
+/// What follows the bracket that closes the first one.
+fn behind(text: &str, open: char) -> Option<&str> {
+    let close = if open == '(' { ')' } else { '}' };
+    let (mut depth, mut quoted) = (0_usize, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            c if c == open => depth += 1,
+            c if c == close => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return text.get(at + 1..);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A C or Rust text without its comments.
+fn without_comments(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if rest.starts_with("//") {
+            rest = rest.find('\n').map_or("", |end| &rest[end..]);
+        } else if rest.starts_with("/*") {
+            rest = rest.find("*/").map_or("", |end| &rest[end + 2..]);
+            kept.push(' ');
+        } else {
+            let end = match c {
+                '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
+                _ => c.len_utf8(),
+            };
+            kept.push_str(&rest[..end]);
+            rest = &rest[end..];
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_c(text: &str) -> Option<Vec<String>> {
+        let text = without_comments(text);
+        let (_, list) = text.split_once("pipe_functions[]")?;
+        Some(names(list, '{', '{')?.into_iter().collect())
+    }
+
+    #[test]
+    fn names_stand_in_the_sources() {
+        let own = "const struct pipe_named pipe_functions[] = {\n /* {\"old\", f}, */ {\"limit\", limit},\n {\"mean\",\n mean}, // {\n {0}};";
+        assert_eq!(of_c(own).unwrap(), ["limit", "mean"]);
+        assert_eq!(of_c("pipe_functions[] = {{0}};").unwrap().len(), 0);
+        // What a macro makes is not known.
+        assert_eq!(of_c("pipe_functions[] = {ENTRY(a), {0}};"), None);
+        assert_eq!(of_c("pipe_functions[] = {{\"a\", f},"), None);
+        let rust = "x::functions!([(\"a\", a), (\"b\", &|job| f(job, \")\"))]);";
+        let (_, list) = rust.split_once("functions!").unwrap();
+        let found = names(list, '[', '(').unwrap();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn comments_are_left_out() {
+        assert_eq!(without_comments("a/*b*/c//d\ne\"//\"/*"), "a c\ne\"//\" ");
+        assert_eq!(without_comments("\"open"), "\"open");
+        assert_eq!(without_comments("ä//ö"), "ä");
+    }
+}

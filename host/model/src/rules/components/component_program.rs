@@ -1,0 +1,61 @@
+//! A C program has the place in its partition that its runtime needs
+
+use crate::diagnostic::Report;
+use crate::draft::{ComponentDraft, Draft, PartitionDraft};
+use crate::program::Runtime;
+use bulkhead_abi::component::Role;
+
+crate::rules::rule! {
+    Error, "component-program",
+    "a C program with threads or OpenMP is the only component of its partition, and boots it; one of pipe functions is a scheduler",
+    "`slite.h` and OpenMP schedule all threads of their partition and start no other component, so that nothing beside them would run. \
+     `pipe.h` runs the stages of tuned pipes, which is the work of a scheduler.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for (partition, component) in super::all(draft) {
+        let folder = component.folder.given();
+        let runtime = folder.and_then(|folder| Some((folder, Runtime::of(&draft.path(folder))?)));
+        let Some((folder, runtime)) = runtime else {
+            continue;
+        };
+        if let Some((message, help)) = problem(partition, component, runtime) {
+            let here = format!("its C files are for `{}`", runtime.header());
+            report.add(RULE.at(&folder.span, message).here(here).help(help));
+        }
+    }
+}
+
+/// What is wrong with its place, and what to do.
+fn problem(
+    partition: &PartitionDraft,
+    component: &ComponentDraft,
+    runtime: Runtime,
+) -> Option<(String, &'static str)> {
+    let (name, role) = (component.path(partition), component.role()?);
+    if runtime == Runtime::Pipes {
+        let message =
+            format!("the pipe functions of `{name}` would not be run: it is no scheduler");
+        let help = "write `role = \"scheduler\"`; one component with `role = \"boot\"` starts it";
+        return (role != Role::Scheduler).then_some((message, help));
+    }
+    let others = partition.components.len() - 1;
+    if others > 0 {
+        let message = format!(
+            "`{name}` runs alone in a partition, and `{}` has {others} other component{}",
+            partition.name.value,
+            if others == 1 { "" } else { "s" }
+        );
+        let help = "give the program a partition of its own, and a channel to the others; beside other components \
+                    programs are Rust crates, or C with `pipe.h`";
+        return Some((message, help));
+    }
+    (role != Role::Boot).then(|| {
+        let message = format!("`{name}` would never be started");
+        (
+            message,
+            "write `role = \"boot\"`: it is all that its partition runs",
+        )
+    })
+}

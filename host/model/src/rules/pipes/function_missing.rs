@@ -1,0 +1,123 @@
+//! Functions that pipes use are in the program that runs them
+
+use crate::diagnostic::Report;
+use crate::draft::{Draft, PartitionDraft, PipeFunctionDraft};
+use crate::pipes::described::{flows, parse};
+use crate::program;
+use crate::suggestion::advice;
+use crate::system::{Kind, Program};
+use bulkhead_stages::functions;
+use std::collections::BTreeSet;
+
+crate::rules::rule! {
+    Error, "function-missing",
+    "the program of a partition has the functions that its pipes use",
+    "An rtos partition runs the functions of its scheduler's program on the first core; some are there in any case (`sample`, \
+     `filter`, `emit` …), and Linux has those alone. A pipe whose function is missing would not be started, nor would its \
+     partition. Names are read in the sources: `pipe_functions` in C, `functions!` in Rust.",
+    check
+}
+
+fn check(draft: &Draft, report: &mut Report) {
+    for partition in draft
+        .partitions
+        .iter()
+        .filter(|one| !one.functions.is_empty())
+    {
+        let Some((own, whose)) = own(draft, partition) else {
+            continue;
+        };
+        let known: Vec<_> = own.iter().map(String::as_str).collect();
+        let there = |name: &str| known.contains(&name);
+        for function in used(draft, partition).filter(|one| !there(&one.name.value)) {
+            let name = &function.name.value;
+            report.add(
+                RULE.at(
+                    &function.name.span,
+                    format!("{whose} has no function `{name}`"),
+                )
+                .here("a pipe uses it")
+                .help(help(name, &known, partition)),
+            );
+        }
+        for fallback in used(draft, partition).filter_map(|one| one.fallback.given()) {
+            // One that the description does not know either is another rule's.
+            let described = partition
+                .functions
+                .iter()
+                .any(|one| one.name.value == fallback.value);
+            if described && !there(&fallback.value) {
+                report.add(
+                    RULE.at(
+                        &fallback.span,
+                        format!("{whose} has no function `{}`", fallback.value),
+                    )
+                    .here("a fallback")
+                    .help(help(&fallback.value, &known, partition)),
+                );
+            }
+        }
+    }
+}
+
+fn built_in() -> BTreeSet<String> {
+    let all = functions::all(|_| None);
+    all.map(|(name, _)| name.to_owned()).collect()
+}
+
+fn help(name: &str, known: &[&str], partition: &PartitionDraft) -> String {
+    let add = match partition.kind.value() {
+        Some(Kind::Linux) => "functions of your own run in rtos partitions",
+        _ => {
+            "add it to the program: `pipe_functions` in C, `functions!` in Rust (`bulkhead new --pipe`)"
+        }
+    };
+    format!("{}; or {add}", advice(name, "function", known))
+}
+
+/// The functions that there are in a partition, and the name of what has them; nothing where they are not known.
+fn own(draft: &Draft, partition: &PartitionDraft) -> Option<(BTreeSet<String>, String)> {
+    let program = match partition.kind.value()? {
+        Kind::Linux => return Some((built_in(), "Linux".into())),
+        _ => partition.scheduler(Some(0))?.program(draft)?,
+    };
+    let whose = match &program {
+        Program::Crate(name) => format!("the program `{name}`"),
+        Program::File(path) | Program::Folder(path) => {
+            format!("the program in `{}`", path.file_name()?.to_string_lossy())
+        }
+    };
+    let own = program::functions(&draft.root, &program)?;
+    Some((own.into_iter().chain(built_in()).collect(), whose))
+}
+
+/// Functions of a partition that stand in a flow.
+fn used<'d>(
+    draft: &'d Draft,
+    partition: &'d PartitionDraft,
+) -> impl Iterator<Item = &'d PipeFunctionDraft> {
+    let pipelines = flows(draft).filter_map(|flow| parse(&flow.value).ok());
+    let named: BTreeSet<&str> = pipelines
+        .flat_map(|pipeline| {
+            pipeline
+                .stages()
+                .iter()
+                .map(|stage| stage.name)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let owner = &partition.name.value;
+    let elsewhere = |name: &str| {
+        let mut others = draft
+            .partitions
+            .iter()
+            .filter(|one| one.name.value != *owner);
+        others.any(|one| one.functions.iter().any(|one| one.name.value == name))
+    };
+    partition.functions.iter().filter(move |function| {
+        let name = &function.name.value;
+        // A name that two partitions use is written with the partition's.
+        let short = named.contains(name.as_str()) && !elsewhere(name);
+        short || named.contains(format!("{owner}.{name}").as_str())
+    })
+}
