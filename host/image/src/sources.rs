@@ -15,7 +15,7 @@ use crate::error::BuildError;
 
 /// What C programs are built with; paths are below the checkout.
 struct Runtime {
-    /// What of a program's sources tells that it is for it.
+    /// Runtime that the sources of a program ask for.
     kind: Kind,
     /// The static library.
     library: &'static str,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a C program is built with.
+/// Library that a C program is built with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
     /// OpenMP.
@@ -45,13 +45,11 @@ impl Runtime {
             return None;
         }
         let has = |mark: &&str| texts.iter().any(|text| text.contains(*mark));
-        let found = MARKS
-            .iter()
-            .find(|(_, marks)| marks.iter().any(|mark| has(mark)));
+        let found = MARKS.iter().find(|(_, marks)| marks.iter().any(has));
         Some(found.map_or(Self::Slite, |(runtime, _)| *runtime))
     }
 
-    /// What its programs include.
+    /// Header that its programs include.
     #[must_use]
     pub const fn header(self) -> &'static str {
         match self {
@@ -139,7 +137,7 @@ fn names(list: &str, open: char, entry: char) -> Option<BTreeSet<String>> {
     }
 }
 
-/// What follows the bracket that closes the first one.
+/// Text behind the bracket that closes the first one.
 fn behind(text: &str, open: char) -> Option<&str> {
     let close = if open == '(' { ')' } else { '}' };
     let (mut depth, mut quoted) = (0_usize, false);

@@ -4,8 +4,10 @@
  * names, so that no directive misaligns those behind it. `printf` writes lines: each call ends one, and so does each
  * newline in it. */
 #include "format.h"
-#include <limits.h>
 #include <stdarg.h>
+
+/* The compiler's `limits.h` asks for a C library's. */
+#define INT_MAX __INT_MAX__
 
 void slite_print(const char *text, size_t length);
 int slite_format(const char *format, va_list arguments);
@@ -95,7 +97,7 @@ static const char *read_directive(const char *text, struct arguments *arguments,
     text = read_number(text, arguments, &as->width);
     if (as->width < 0) {
         as->left = 1;
-        as->width = as->width == INT_MIN ? INT_MAX : -as->width;
+        as->width = as->width == (-INT_MAX - 1) ? INT_MAX : -as->width;
     }
     if (*text == '.') {
         text = read_number(text + 1, arguments, &as->precision);
@@ -340,7 +342,7 @@ int printf(const char *format, ...)
     return count;
 }
 
-/* A text in memory, whose last byte is the end's. */
+/* A text in memory, with room for the 0 that ends it. */
 struct memory {
     struct sink sink;
     char *text;

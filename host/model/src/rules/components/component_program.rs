@@ -27,7 +27,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with its place, and what to do.
+/// Problem with its place, and remedy.
 fn problem(
     partition: &PartitionDraft,
     component: &ComponentDraft,

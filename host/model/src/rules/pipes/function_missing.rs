@@ -6,14 +6,18 @@ use crate::pipes::described::{flows, parse};
 use crate::program;
 use crate::suggestion::advice;
 use crate::system::{Kind, Program};
+use crate::workspace;
 use bulkhead_stages::functions;
 use std::collections::BTreeSet;
+
+/// Program that runs the stages of Linux partitions.
+const LINUX: &str = "bulkhead-linux-pipes";
 
 crate::rules::rule! {
     Error, "function-missing",
     "the program of a partition has the functions that its pipes use",
     "An rtos partition runs the functions of its scheduler's program on the first core; some are there in any case (`sample`, \
-     `filter`, `emit` …), and Linux has those alone. A pipe whose function is missing would not be started, nor would its \
+     `filter`, `emit` …), and only these exist in Linux. A pipe whose function is missing would not be started, nor would its \
      partition. Names are read in the sources: `pipe_functions` in C, `functions!` in Rust.",
     check
 }
@@ -78,7 +82,11 @@ fn help(name: &str, known: &[&str], partition: &PartitionDraft) -> String {
 /// The functions that there are in a partition, and the name of what has them; nothing where they are not known.
 fn own(draft: &Draft, partition: &PartitionDraft) -> Option<(BTreeSet<String>, String)> {
     let program = match partition.kind.value()? {
-        Kind::Linux => return Some((built_in(), "Linux".into())),
+        Kind::Linux => {
+            // Its stages are run by a program of the checkout, if that is one.
+            workspace::folder(&draft.root, LINUX)?;
+            return Some((built_in(), "Linux".into()));
+        }
         _ => partition.scheduler(Some(0))?.program(draft)?,
     };
     let whose = match &program {
