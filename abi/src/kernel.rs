@@ -119,8 +119,8 @@ numbered! {
         /// Memory: page `x2` becomes a thread; `x3` = dst, `x4` = Component, `x5` = entry, `x6` = SP.
         MakeThread = 17,
         /// Memory: page `x2` becomes a scheduler, and the one behind it, untyped or mapped before, its SCB;
-        /// `x3` = dst, `x4` = its own thread, which is bound and in no invocation, `x5` = the Component in which
-        /// that executes, `x6` = the Scheduler that it is under; its quota loses a place.
+        /// `x3` = dst, `x4` = its own thread, which is bound and in no invocation, `x5` = the thread's Component,
+        /// `x6` = the Scheduler of the thread, which loses a place of its quota.
         MakeScheduler = 18,
         /// Memory: page `x2` becomes a temporal capability; `x3` = dst, `x4` = Time to split,
         /// `x5` = cycles, `x6` = priority.

@@ -64,11 +64,18 @@ fn redistributor(rank: u64) -> u64 {
     REDISTRIBUTORS.load(Ordering::Relaxed) + rank * STRIDE
 }
 
-/// Has the core of that affinity attend to its mailbox (IHI 0069, 12.2.22).
-pub(crate) fn interrupt_core(affinity: u64) {
+/// Value of ICC_SGI1R_EL1 that has the core of that affinity attend to its mailbox (IHI 0069, 12.2.22).
+pub(crate) fn mail_for(affinity: u64) -> u64 {
     let [aff0, aff1, aff2, aff3] = [0, 8, 16, 32].map(|shift| affinity >> shift & 0xff);
     let place = aff3 << 48 | aff2 << 32 | aff1 << 16;
-    registers::send_interrupt(place | (aff0 >> 4) << 44 | MAIL << 24 | 1 << (aff0 & 0xf));
+    place | (aff0 >> 4) << 44 | MAIL << 24 | 1 << (aff0 & 0xf)
+}
+
+/// The affinity in such a value.
+pub(crate) fn affinity_in(mail: u64) -> u64 {
+    let [aff3, aff2, aff1] = [48, 32, 16].map(|shift| mail >> shift & 0xff);
+    let aff0 = (mail >> 44 & 0xf) << 4 | u64::from((mail & 0xffff).trailing_zeros());
+    aff3 << 32 | aff2 << 16 | aff1 << 8 | aff0
 }
 
 /// Brings up the interface of the calling core, of `rank`, and lets timer and mail through.
@@ -135,7 +142,9 @@ pub(crate) fn serve(kernel: Kernel<'_, Machine>, began: u64) {
     if done {
         registers::end_interrupt(intid);
     }
-    kernel.leave();
+    if intid != TIMER {
+        kernel.leave_interrupt();
+    }
 }
 
 // The instruction is spelled out: a compiler may choose one with write-back or of a pair, whose

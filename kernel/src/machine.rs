@@ -81,7 +81,7 @@ impl Hal for Machine {
     }
 
     fn interrupt_core(&self, core: Core<'_>) {
-        interrupts::interrupt_core(core.name().get());
+        registers::send_interrupt(core.mail().get());
     }
 
     #[inline(always)]

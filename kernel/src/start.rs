@@ -138,7 +138,8 @@ unsafe extern "C" {
 pub(crate) fn start_core(core: Core<'_>) -> Result<(), Status> {
     let entry = (&raw const _start_core).addr() as u64 - LINEAR;
     registers::synchronize();
-    let arguments = [core.name().get(), entry, core.at().address()];
+    let affinity = interrupts::affinity_in(core.mail().get());
+    let arguments = [affinity, entry, core.at().address()];
     match registers::hypervisor_call(psci::CPU_ON, arguments).cast_signed() {
         psci::SUCCESS => Ok(()),
         _ => Err(Status::Refused),
@@ -188,7 +189,8 @@ fn start(info_address: u64) -> Result<(), u64> {
         core.rank().set(rank);
         core.period()
             .set(registers::counter_frequency() / QUIET_RATE);
-        core.name().set(interrupts::affinity(rank));
+        let affinity = interrupts::affinity(rank);
+        core.mail().set(interrupts::mail_for(affinity));
         core.stack().set(stacks + LINEAR + rank * STACK_BYTES);
     }
     registers::set_core_page(core_pages + LINEAR);

@@ -14,14 +14,14 @@ use bulkhead_abi::kernel::{Kind, SCHEDULERS, Status};
 
 /// Word of a mailbox that says which others are not zero.
 const MAIL: u64 = 0;
-/// Word of a mailbox that says that its core is being interrupted and has not attended yet.
-const ON_ITS_WAY: u64 = 1;
+/// Bit of that word: the core is being interrupted and has not attended yet.
+const ON_ITS_WAY: u64 = 1 << 63;
 /// First of the words of a mailbox with a bit per thread of the core; not on the line of the other.
 const FIRST_MAIL: u64 = 8;
 /// How many there are.
 const MAILS: u64 = (SCHEDULERS * MAX_THREADS / 64) as u64;
 
-const _: () = assert!(MAILS <= 64);
+const _: () = assert!(MAILS < 64);
 
 /// Windows in a period of quiescence.
 const WINDOWS: u64 = 10;
@@ -49,16 +49,25 @@ const INTERRUPTS: u64 = 512;
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// One notification for `receiver`.
+    #[inline(always)]
     pub(crate) fn send(self, sender: Thread<'h>, receiver: Thread<'h>) -> Answer {
         let core = receiver.core().reference();
-        if core == self.0.core().at() {
-            self.deliver(receiver, 1);
-            return Ok(0);
+        if core != self.0.core().at() {
+            return self.send_across(sender, receiver, core);
         }
-        if self.post(receiver, core)? && !self.interrupt_core(core, self.source(sender)) {
-            self.interrupt_later(core);
-            // The timer is set to the end of the window.
-            self.leave();
+        self.deliver(receiver, 1);
+        Ok(0)
+    }
+
+    #[inline(never)]
+    fn send_across(self, sender: Thread<'h>, receiver: Thread<'h>, core: Ref) -> Answer {
+        match self.source(sender) {
+            None => self.post_and_interrupt(receiver, core)?,
+            Some(source) => {
+                if self.post(receiver, core, 0)? & ON_ITS_WAY == 0 {
+                    self.interrupt_limited(core, source);
+                }
+            }
         }
         Ok(0)
     }
@@ -72,46 +81,64 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// Counts a notification at a thread of another core, and marks it in the core's mailbox; whether the core
-    /// has to be interrupted for it.
+    /// Counts a notification at a thread of another core, and marks it in the core's mailbox, with other `bits` of
+    /// [`MAIL`]; the value of that before.
     ///
     /// A thread is marked once until its core has attended, however often it is notified.
-    #[inline(never)]
-    fn post(self, receiver: Thread<'h>, core: Ref) -> Result<bool, Status> {
+    #[inline(always)]
+    fn post(self, receiver: Thread<'h>, core: Ref, bits: u64) -> Result<u64, Status> {
         if core == self.void() {
             return Err(Status::NotReady);
         }
         let mailbox = self.mailbox(core);
+        let mut bits = bits;
         if receiver.posted().add(1) == 0 {
             let number = receiver.number().get();
             let (word, bit) = (number / 64 % MAILS, number % 64);
             mailbox.word(FIRST_MAIL + word).mark(1 << bit);
-            mailbox.word(MAIL).mark(1 << word);
+            bits |= 1 << word;
         }
-        // Read by an atomic addition, which is ordered behind the marks: a core that attends clears this word
-        // before it takes them.
-        Ok(mailbox.word(ON_ITS_WAY).add(0) == 0)
+        Ok(mailbox.word(MAIL).mark(bits))
     }
 
+    /// Posts, and interrupts the core unless it is being interrupted.
+    #[inline(always)]
+    fn post_and_interrupt(self, receiver: Thread<'h>, core: Ref) -> Result<(), Status> {
+        if self.post(receiver, core, ON_ITS_WAY)? & ON_ITS_WAY == 0 {
+            self.0.interrupt_core(Core::new(core, self.0.frame(core)));
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
     fn mailbox(self, core: Ref) -> &'h Frame {
         let core = Core::new(core, self.0.frame(core));
         self.0.frame(core.mailbox().reference())
     }
 
-    /// Interrupts a core that has mail, if the source may; whether it did, or another one has.
-    fn interrupt_core(self, core: Ref, source: Option<[&'h Word; 2]>) -> bool {
-        if !source.is_none_or(|source| self.admits(source)) {
-            return false;
-        }
-        if self.mailbox(core).word(ON_ITS_WAY).mark(1) == 0 {
+    /// Interrupts a core that has mail, unless it is being interrupted.
+    fn interrupt_core(self, core: Ref) {
+        if self.mailbox(core).word(MAIL).mark(ON_ITS_WAY) & ON_ITS_WAY == 0 {
             self.0.interrupt_core(Core::new(core, self.0.frame(core)));
         }
-        true
+    }
+
+    /// Interrupts it if the source may now; later otherwise.
+    #[inline(never)]
+    fn interrupt_limited(self, core: Ref, source: [&'h Word; 2]) {
+        if self.admits(source) {
+            self.interrupt_core(core);
+        } else {
+            self.interrupt_later(core);
+            // The timer is set to the end of the window.
+            self.leave();
+        }
     }
 
     /// Counters of the source to which interrupts of other cores are limited. The root scheduler's component, which
     /// has the core, is not limited. Another scheduler is one source with all its threads; of the root's other
     /// threads each is one.
+    #[inline(always)]
     fn source(self, sender: Thread<'h>) -> Option<[&'h Word; 2]> {
         let scheduler = self.scheduler(sender.scheduler().reference());
         if self.exists(self.scheduler(scheduler.parent().reference())) {
@@ -154,7 +181,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         for rank in Bits(own.late().get()) {
             let core = own.first().reference().plus(rank);
             if self.mailbox(core).word(MAIL).first() != 0 {
-                self.interrupt_core(core, None);
+                self.interrupt_core(core);
             }
         }
         own.late().set(0);
@@ -165,9 +192,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.quiesce_in_passing();
         let core = self.0.core();
         let mailbox = self.0.frame(core.mailbox().reference());
-        mailbox.word(ON_ITS_WAY).take();
         let mut began = began;
-        for word in Bits(mailbox.word(MAIL).take()) {
+        for word in Bits(mailbox.word(MAIL).take() & !ON_ITS_WAY) {
             for bit in Bits(mailbox.word(FIRST_MAIL + word % MAILS).take()) {
                 let number = word * 64 + bit;
                 let place = number / MAX_THREADS as u64;
@@ -187,9 +213,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// Returns whether a thread on `time` preempts one on `running`: it has time, and for every scheduler that
     /// had a hand in the running time it is at least as important.
+    #[inline(always)]
     fn preempts(self, time: Time<'h>, running: Time<'h>) -> bool {
-        self.clear_reused(time);
-        self.clear_reused(running);
+        self.clear_reused([time, running]);
         time.budget().get() != 0
             && (0..running.places().get())
                 .all(|place| time.priority(place).get() <= running.priority(place).get())
@@ -243,10 +269,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.tell(caller, EventKind::Blocked);
         let core = self.0.core();
         let preempted = self.thread(core.preempted().reference());
-        let time = self.time(core.preempted_time().reference());
-        if self.resumes(preempted, time, caller, next) {
+        if self.resumes(preempted, caller, next) {
             core.preempted().set(self.void().address());
-            self.switch_or_expire(preempted, time);
+            self.switch_or_expire(preempted, self.time(core.preempted_time().reference()));
         } else {
             self.activate(next);
         }
@@ -256,19 +281,25 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// Returns whether the thread that a notification preempted resumes when the notified one waits again. The notified
     /// one's scheduler, where that is another, is activated instead only if it is important enough itself: it
     /// does not get the core by a notification.
+    #[inline(always)]
     fn resumes(
         self,
         preempted: Thread<'h>,
-        time: Time<'h>,
         notified: Thread<'h>,
         scheduler: Scheduler<'h>,
     ) -> bool {
-        if preempted.at() == self.void() || preempted.state().get() != READY {
-            return false;
-        }
+        preempted.at() != self.void()
+            && preempted.state().get() == READY
+            && (preempted.scheduler().get() == notified.scheduler().get()
+                || !self.is_more_important(scheduler))
+    }
+
+    /// Returns whether a scheduler's own thread preempts the one that a notification preempted.
+    #[inline(never)]
+    fn is_more_important(self, scheduler: Scheduler<'h>) -> bool {
         let own = self.thread(scheduler.thread().reference());
-        preempted.scheduler().get() == notified.scheduler().get()
-            || !self.preempts(self.time(own.time().reference()), time)
+        let preempted = self.0.core().preempted_time().reference();
+        self.preempts(self.time(own.time().reference()), self.time(preempted))
     }
 
     /// Interrupt `intid` becomes a notification of the thread behind the caller's Send at `sender`.
@@ -344,9 +375,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if at == core.at() {
             self.deliver(receiver, 1);
             self.served(receiver, began);
-        } else if self.post(receiver, at) == Ok(true) {
+        } else {
             // The monitor limits devices and doorbells.
-            self.interrupt_core(at, None);
+            let _always_taken = self.post_and_interrupt(receiver, at);
         }
         !level
     }

@@ -85,8 +85,8 @@ objects! {
         // A line that is written at boot alone: other cores read it.
         /// [`OFF`], [`PREPARING`], [`PREPARED`] or [`STARTED`].
         stage = 16,
-        /// How the machine names it.
-        name = 17,
+        /// By which value the machine interrupts it.
+        mail = 17,
         /// The page into which other cores post.
         mailbox = 18,
         /// Its rank in the partition.

@@ -111,12 +111,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(always)]
     fn charge_until(self, now: u64) {
         let core = self.0.core();
-        let since = core.since().get();
-        // In an interrupt: the kernel's time is not charged.
-        if since == NEVER {
-            return;
-        }
-        let used = now.saturating_sub(since);
+        // Nothing in an interrupt, where it is NEVER: the kernel's time is not charged.
+        let used = now.saturating_sub(core.since().get());
         core.since().set(now);
         let thread = self.current();
         thread
@@ -124,11 +120,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
             .set(thread.cycles().get().wrapping_add(used));
         let time = self.time(core.time().reference());
         let left = time.budget().get();
-        if left != ALL {
-            time.budget().set(left.saturating_sub(used));
-            if used > left {
-                self.overdraw(time, used - left);
-            }
+        if left == ALL {
+            return;
+        }
+        match left.checked_sub(used) {
+            Some(rest) => time.budget().set(rest),
+            None => self.overdraw(time, used - left),
         }
     }
 
@@ -136,7 +133,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// ancestors. A scheduler therefore gains nothing by slices that are shorter than a path of the kernel.
     #[cold]
     #[inline(never)]
-    pub(crate) fn overdraw(self, time: Time<'h>, excess: u64) {
+    fn overdraw(self, time: Time<'h>, excess: u64) {
+        time.budget().set(0);
         let mut excess = excess;
         let mut scheduler = self.scheduler(time.owner().reference());
         for _ in 0..SCHEDULERS {
@@ -156,24 +154,25 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// An interrupt came at `began`. The thread that runs pays for what it executed before. What the kernel does
-    /// until [`Kernel::leave`] is not charged, except for a timer's: see [`Kernel::tick`].
+    /// until [`Kernel::leave_interrupt`] is not charged, except for a timer's: see [`Kernel::tick`].
     #[inline(always)]
     pub fn interrupted(self, began: u64) {
         self.charge_until(began);
         self.0.core().since().set(NEVER);
     }
 
-    /// The way out of the kernel, after an interrupt or where another thread runs next. Its time begins, and
-    /// the timer is set to the end of that or the first time-out of its scheduler and their ancestors,
-    /// whichever comes first.
+    /// The way out of the kernel, after an interrupt or where another thread runs next. The timer is set to the end of
+    /// its time or to the first time-out of its scheduler and their ancestors, the earlier of both.
     #[inline(never)]
     pub fn leave(self) {
-        let core = self.0.core();
-        // After a call the time goes on from the last charge.
-        if core.since().get() == NEVER {
-            core.since().set(self.0.now());
-        }
         self.arm(0);
+    }
+
+    /// Leaves after an interrupt other than the timer's: time is charged again from now on.
+    #[inline(always)]
+    pub fn leave_interrupt(self) {
+        self.0.core().since().set(self.0.now());
+        self.leave();
     }
 
     /// Sets the timer, to the end of the budget in force and so much longer at the latest.
@@ -223,7 +222,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if let Some(scheduler) = due {
             self.activate(scheduler);
             core.since().set(began);
+        } else {
+            core.since().set(now);
         }
+        self.leave();
     }
 
     /// Among the current thread's scheduler and its ancestors, the outermost whose time-out has come.

@@ -162,6 +162,9 @@ impl Hal for Machine {
     }
 
     fn monitor(&self, call: MonitorCall) -> Result<(), Status> {
+        if self.refuses.get() {
+            return Err(Status::Refused);
+        }
         self.asked.borrow_mut().push(call);
         Ok(())
     }
@@ -241,7 +244,10 @@ impl Machine {
             self.enter_user();
         }
         if self.processor().mail.take() {
-            self.interrupted(|began| self.kernel().attend(began));
+            self.interrupted(|began| {
+                self.kernel().attend(began);
+                self.kernel().leave_interrupt();
+            });
         }
     }
 
@@ -351,6 +357,7 @@ impl Machine {
             if !self.kernel().interrupt(intid, began) {
                 assert_eq!(self.processor().active.replace(intid), 0, "one at a time");
             }
+            self.kernel().leave_interrupt();
         });
     }
 
@@ -365,7 +372,6 @@ impl Machine {
         self.interrupt_user();
         self.kernel().interrupted(began);
         serve(began);
-        self.kernel().leave();
         self.leave(INTERRUPTED);
     }
 

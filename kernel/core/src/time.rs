@@ -83,19 +83,21 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// Sets the priority that the caller's scheduler gives.
     fn grade(self, caller: Thread<'h>, time: Time<'h>, priority: u64) {
-        self.clear_reused(time);
+        self.clear_reused([time; 2]);
         if let (place, Some(priority)) = self.said(caller, time, priority) {
             time.priority(place).set(priority);
             time.places().set(time.places().get().max(place + 1));
         }
     }
 
-    /// Clears the places of a vector that were given to other schedulers since: what a retired scheduler said of
+    /// Clears the places of two vectors that were given to other schedulers since: what a retired scheduler said of
     /// time is never read as its successor's.
     #[inline(always)]
-    pub(crate) fn clear_reused(self, time: Time<'h>) {
-        if time.cleared().get() != self.0.core().reuses().get() {
-            self.clear_places(time);
+    pub(crate) fn clear_reused(self, [one, other]: [Time<'h>; 2]) {
+        let reuses = self.0.core().reuses().get();
+        if (one.cleared().get() ^ reuses) | (other.cleared().get() ^ reuses) != 0 {
+            self.clear_places(one);
+            self.clear_places(other);
         }
     }
 
@@ -166,8 +168,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         had: u64,
         (giver, grade): (u64, Option<u64>),
     ) {
-        self.clear_reused(from);
-        self.clear_reused(into);
+        self.clear_reused([from, into]);
         for place in 0..SCHEDULERS as u64 {
             let [given, said] = [from, into].map(|time| time.priority(place).get());
             let given = grade.filter(|_| place == giver).unwrap_or(given);

@@ -1,19 +1,26 @@
-//! A component calls anything with anything
+//! A component calls anything with anything, on two cores
 //!
-//! What must hold afterwards: every page's count is what refers to it, no component maps a kernel
-//! object, "none" is still none, and nothing of the component next to it has changed.
+//! The component makes schedulers, divides time, notifies across cores, asks the monitor, and writes into the pages that
+//! schedulers share with the kernel. Oracles after each step: a component beside it, into which its threads are
+//! invoked and of which it schedules a thread, executes where it left off and nowhere else ([`victim`]); the root
+//! of each core runs again at its time-out, and no later than after the time that it gave ([`Arena::observe`]).
+//! Every 64 steps: the count of every page is what refers to it, no component maps a kernel object, the void is
+//! empty, and nothing of the first component has changed ([`consistency`]).
 
 extern crate std;
 
-use super::{Machine, PAGES, Workshop};
+mod calls;
+mod consistency;
+mod victim;
+
+use super::{Machine, Workshop};
 use crate::Hal;
-use crate::frame::{Frame, PAGE, Ref, WORDS};
-use crate::object::{Component, Scheduler, Thread, Time};
-use crate::slot::Slot;
-use crate::translation::physical;
-use bulkhead_abi::dispatch::MAX_THREADS;
-use bulkhead_abi::kernel::{Kind, Operation, SLOTS, first};
-use std::vec::Vec;
+use crate::object::{Thread, WAITING};
+use bulkhead_abi::kernel::{Kind, Operation, ThreadWord, first};
+use calls::Successes;
+use consistency::{bystanders, check};
+use std::cell::Cell;
+use victim::Victim;
 
 /// The attacker's identity, thread index and first slots.
 const ATTACKER: u64 = 2;
@@ -22,6 +29,17 @@ const MEMORY: u64 = 1;
 const OWN_PAGES: u64 = 24;
 /// Words of the SCB page that it scribbles over.
 const SHARED_WORDS: u64 = 512;
+/// First identity of components that it may make, and how many.
+const IDENTITIES: [u64; 2] = [8, 4];
+/// Cycles from one reading of the clock to the next.
+const STEP: u64 = 3;
+/// Cycles that the root gives at a time, and the longest until its time-out.
+const GIVEN: u64 = 20_000;
+/// Cycles of the kernel that are charged to the root, at each of its activations, or to no thread, at an interrupt.
+const SLACK: [u64; 2] = [400, 100];
+
+/// Asks for the state of a thread.
+const STATE: [u64; 1] = [ThreadWord::State as u64];
 
 /// xorshift64*.
 struct Dice(u64);
@@ -51,30 +69,52 @@ impl Dice {
 }
 
 /// Cores on which it runs.
-const ATTACKED: u64 = 2;
+const ATTACKED: usize = 2;
+
+/// Time on a core: what its root gave, and what was used.
+#[derive(Default)]
+struct Account {
+    given: Cell<u64>,
+    used: Cell<u64>,
+    /// When the attacker was last looked at, while it runs.
+    since: Cell<Option<u64>>,
+    /// The root's time-out.
+    timeout: Cell<u64>,
+}
 
 /// Threads in a component of their own, one per core, with everything a component may be given.
 struct Arena<'m> {
     machine: &'m Machine,
-    /// Slots of each core's thread and its time.
-    threads: [[u64; 2]; ATTACKED as usize],
+    /// Slots of each core's thread and its time, of the time of the core's root, and of the thread's sending side.
+    threads: [[u64; 4]; ATTACKED],
+    accounts: [Account; ATTACKED],
+    victim: Victim,
+    /// Requests to the monitor for which the attacker has the capability.
+    requests: Cell<usize>,
+    successes: &'m Successes,
 }
 
-fn arena(machine: &Machine) -> Arena<'_> {
+fn arena<'m>(machine: &'m Machine, successes: &'m Successes) -> Arena<'m> {
     let shop = Workshop::new(machine);
     let [component, leaf] = shop.component(ATTACKER);
     let [server, server_leaf] = shop.component(3);
-    let [thread, time, sender] = shop.thread(component, 1, 9);
+    let thread = shop.make(Operation::MakeThread, &[component, 0x40_1000, 0x40_8000]);
+    let time = shop.make(Operation::MakeTime, &[first::TIME, 0, 9]);
+    machine.must(thread, Operation::Bind, &[first::SCHEDULER, 1, time]);
+    let sender = shop.slots.next();
+    machine.must(thread, Operation::Sender, &[sender]);
     let helper = shop.make(Operation::MakeThread, &[component, 0x40_5000, 0]);
     let nested = shop.scheduler([thread, component, first::SCHEDULER]);
+    machine.must(first::SCHEDULER, Operation::Grant, &[nested, 3]);
     machine.must(helper, Operation::Bind, &[nested, 1, time]);
     let entry = shop.entry(server, 0x40_0100, 7);
     let back = shop.entry(component, 0x40_0200, 8);
     machine.must(server_leaf, Operation::Copy, &[1, back]);
-    let slice = shop.make(Operation::MakeTime, &[first::TIME, 1 << 40, 9]);
+    let slice = shop.make(Operation::MakeTime, &[first::TIME, GIVEN, 9]);
     let receive = shop.slots.next();
     machine.must(thread, Operation::Receiver, &[receive]);
     let there = further(&shop, component, leaf);
+    let [victim, victims] = victim::place(&shop, back, [nested, time]);
     let first_page = shop.page();
     let words = [MEMORY, first::MEMORY, first_page, OWN_PAGES];
     machine.must(leaf, Operation::Copy, &words);
@@ -94,21 +134,31 @@ fn arena(machine: &Machine) -> Arena<'_> {
     for (place, from) in (2..).zip(given) {
         machine.must(leaf, Operation::Copy, &[place, from]);
     }
-    // Its translation tables, one of each level.
-    // The core that is off.
-    machine.must(leaf, Operation::Copy, &[19, first::CORES + ATTACKED]);
-    for (place, level) in [(20, 2), (21, 3)] {
-        let pages = shop.make(Operation::MakePages, &[level]);
-        machine.must(leaf, Operation::Copy, &[place, pages]);
+    // The core that is off, translation tables of levels 2 and 3, and the rest.
+    let off = first::CORES + ATTACKED as u64;
+    let pages = [2, 3].map(|level| shop.make(Operation::MakePages, &[level]));
+    for (place, from) in (19..).zip([off, pages[0], pages[1], victim, victims, first::MONITOR]) {
+        machine.must(leaf, Operation::Copy, &[place, from]);
     }
-    Arena {
+    let identities = [25, first::IDENTITIES, IDENTITIES[0], IDENTITIES[1]];
+    machine.must(leaf, Operation::Copy, &identities);
+    machine.step.set(STEP);
+    let arena = Arena {
         machine,
-        threads: [[thread, time], there],
-    }
+        threads: [[thread, time, first::TIME, sender], there],
+        accounts: Default::default(),
+        victim: Victim::of(machine, victims),
+        requests: Cell::new(0),
+        successes,
+    };
+    // The slice.
+    arena.accounts[0].given.set(GIVEN);
+    arena
 }
 
-/// Starts the second core, on which a thread of `component` runs under the root; its slot and its time's.
-fn further(shop: &Workshop<'_>, component: u64, leaf: u64) -> [u64; 2] {
+/// Starts the second core, on which a thread of `component` runs under the root; its slot, its time's and that of
+/// the root's time, and its sending side's.
+fn further(shop: &Workshop<'_>, component: u64, leaf: u64) -> [u64; 4] {
     let machine = shop.machine;
     let page = [(); 4].map(|()| shop.page())[0];
     let [root, scheduler, all] = [(); 3].map(|()| shop.slots.next());
@@ -117,271 +167,178 @@ fn further(shop: &Workshop<'_>, component: u64, leaf: u64) -> [u64; 2] {
     machine.must(first::CORES + 1, Operation::Start, &[]);
     machine.on_core(1);
     let thread = shop.make(Operation::MakeThread, &[component, 0x40_6000, 0]);
-    let time = shop.make(Operation::MakeTime, &[all, u64::MAX, 9]);
+    let time = shop.make(Operation::MakeTime, &[all, 0, 9]);
     machine.must(thread, Operation::Bind, &[scheduler, 1, time]);
     let [sender, receive] = [shop.slots.next(), shop.slots.next()];
     machine.must(thread, Operation::Sender, &[sender]);
     machine.must(thread, Operation::Receiver, &[receive]);
     let nested = shop.scheduler([thread, component, scheduler]);
+    machine.must(scheduler, Operation::Grant, &[nested, 2]);
     for (place, from) in (13..).zip([thread, sender, receive, nested, time]) {
         machine.must(leaf, Operation::Copy, &[place, from]);
     }
     machine.on_core(0);
-    [thread, time]
+    [thread, time, all, sender]
 }
 
 impl Arena<'_> {
+    fn account(&self) -> &Account {
+        &self.accounts[self.machine.core().rank().get() as usize]
+    }
+
     /// Has the attacker run; whether it does.
-    fn enter(&self) -> bool {
-        let scheduler = self.machine.running().scheduler().reference();
-        if self.machine.frame(scheduler).word(4).reference() != self.void() {
+    fn enter(&self, dice: &mut Dice) -> bool {
+        let machine = self.machine;
+        if !machine.root_is_current() {
             return true;
         }
-        // The root reads its events and lets the attacker run, as long as it can.
-        while self.machine.event().is_some() {}
-        self.machine.scb(0).set(0);
-        let [thread, time] = self.threads[self.machine.core().rank().get() as usize];
-        self.machine.dispatch(thread, time);
-        !self.is_root()
-    }
-
-    fn is_root(&self) -> bool {
-        let scheduler = self.machine.running().scheduler().reference();
-        self.machine.frame(scheduler).word(4).reference() == self.void()
-    }
-
-    fn void(&self) -> Ref {
-        self.machine.core().void().reference()
+        // The root reads its events, gives time, and lets the attacker run, as long as it can.
+        while machine.event().is_some() {}
+        machine.scb(0).set(0);
+        let [thread, time, all, sender] = self.threads[machine.core().rank().get() as usize];
+        machine.must(all, Operation::Transfer, &[time, GIVEN]);
+        let account = self.account();
+        account.given.set(account.given.get() + GIVEN + SLACK[0]);
+        let timeout = match dice.below(2) {
+            0 => u64::MAX,
+            _ => machine.now.get() + dice.below(GIVEN),
+        };
+        account.timeout.set(timeout);
+        let words = [time, timeout, machine.epoch()];
+        account.since.set(Some(machine.now.get()));
+        machine.ask(thread, Operation::Dispatch, &words);
+        if machine.root_is_current() && machine.must(thread, Operation::Inspect, &STATE) == WAITING
+        {
+            machine.ask(sender, Operation::Send, &[]);
+            machine.ask(thread, Operation::Dispatch, &words);
+        }
+        !machine.root_is_current()
     }
 
     fn step(&self, dice: &mut Dice) {
         let machine = self.machine;
+        machine.refuses.set(dice.below(8) == 0);
         match dice.below(32) {
             0 => {
                 let word = machine.scb(dice.below(SHARED_WORDS));
                 word.set(dice.word());
             }
-            1 => machine.fault(dice.roll()),
-            2 => machine.interrupt(dice.below(super::LEVEL)),
-            3 => machine.tick(machine.now.get() + dice.below(1000)),
+            // One at home ends the attacker.
+            1 if machine.running().depth().get() > 0 || dice.below(16) == 0 => {
+                machine.fault(dice.roll());
+            }
+            2 => {
+                machine.interrupt(dice.below(super::LEVEL));
+                let account = self.account();
+                account.given.set(account.given.get() + SLACK[1]);
+            }
+            3 => machine.now.set(machine.now.get() + dice.below(1000)),
             4 => machine.kernel().lend_floating_point(),
-            5 => machine.processor().context.set([dice.roll(), dice.roll()]),
-            _ => {
-                machine.now.set(machine.now.get() + dice.below(50));
-                let operation = dice.below(1 + Operation::ALL.len() as u64);
-                let words = [(); 5].map(|()| dice.word());
-                machine.call(dice.word(), operation, words);
+            5 => {
+                if !self.victim.executes(machine) {
+                    machine.processor().context.set([dice.roll(), dice.roll()]);
+                }
             }
+            _ if self.victim.executes(machine) => self.victim.step(machine, dice),
+            _ => self.call(dice),
         }
     }
-}
 
-/// Pages of the kernel and of the first component that the attacker has no capability for.
-fn bystanders(machine: &Machine, root: Thread<'_>) -> Vec<u64> {
-    let core = machine.core();
-    let component = machine.frame(root.component().reference());
-    let table = machine.frame(component.word(0).reference());
-    let leaf = table.word(0).reference();
-    let mut pages = Vec::from([
-        core.void().reference(),
-        core.interrupts().reference(),
-        root.component().reference(),
-        component.word(0).reference(),
-        leaf,
-    ]);
-    pages.extend(first::PAGES.map(|slot| Slot::of(machine.frame(leaf), slot).object()));
-    let words = |at| machine.frame(at).words().map(|word| word.get());
-    pages.into_iter().flat_map(words).collect()
-}
-
-/// References to every page, counted from what is there.
-fn recount(machine: &Machine) -> Vec<u64> {
-    let mut counts = std::vec![0; PAGES as usize];
-    let void = machine.core().void().reference();
-    let mut count = |at: Ref| {
-        if at != void && machine.state(at).is_some() {
-            counts[machine.number(at) - super::CORES as usize] += 1;
-        }
-    };
-    for number in 0..PAGES {
-        let at = Ref::offered(super::MEMORY + PAGE * number);
-        let state = machine.state(at).unwrap();
-        let frame = machine.frame(at);
-        if state.is(Kind::Pages) {
-            let entries = frame.words().map(|word| word.get());
-            let mapped = entries.filter(|&entry| entry != 0);
-            mapped.for_each(|entry| count(Ref::offered(physical(entry) + Machine::LINEAR)));
-        } else if state.is(Kind::Table) && is_root(machine, frame) {
-            frame.words().for_each(|word| count(word.reference()));
-        } else if state.is(Kind::Table) {
-            let slots = (0..SLOTS).map(|index| Slot::of(frame, index));
-            slots
-                .filter(|slot| slot.counts())
-                .for_each(|slot| count(slot.object()));
-        } else if state.is(Kind::Component) || state.is_closing() {
-            count(frame.word(0).reference());
-            count(Ref::offered(
-                (frame.word(1).get() & ((1 << 48) - 1)) + Machine::LINEAR,
-            ));
-        } else if state.is(Kind::Thread) {
-            let thread = Thread::new(at, frame);
-            count(creator(thread));
-            count(thread.time().reference());
-        } else if let Some(scheduler) = scheduler(machine, at) {
-            count(scheduler.thread().reference());
-            count(scheduler.component().reference());
-            let members = (1..MAX_THREADS as u64).map(|index| scheduler.member(index).reference());
-            members.filter(|&member| member != void).for_each(|member| {
-                count(member);
-                count(at);
-            });
-        }
-    }
-    for rank in 0..super::CORES {
-        let interrupts = machine.frame(machine.core_of(rank).interrupts().reference());
-        let listeners = interrupts.words().map(|word| Ref::offered(word.get() & !1));
-        listeners.for_each(&mut count);
-    }
-    counts
-}
-
-/// The scheduler at a page, unless it is none or was retired.
-fn scheduler(machine: &Machine, at: Ref) -> Option<Scheduler<'_>> {
-    let scheduler = Scheduler::new(at, machine.frame(at));
-    let void = machine.core().void().reference();
-    let is_one = machine.state(at)?.is(Kind::Scheduler);
-    (is_one && scheduler.core().reference() != void).then_some(scheduler)
-}
-
-/// Checks the counts beside the frame table: invocations into components, and time that schedulers own.
-fn assert_counts_beside(machine: &Machine) {
-    let pages = || (0..PAGES).map(|number| Ref::offered(super::MEMORY + PAGE * number));
-    let of = |kind| pages().filter(move |&at| machine.state(at).unwrap().is(kind));
-    let threads = || of(Kind::Thread).map(|at| Thread::new(at, machine.frame(at)));
-    let times = || of(Kind::Time).map(|at| Time::new(at, machine.frame(at)));
-    for at in pages().filter(|&at| {
-        let state = machine.state(at).unwrap();
-        state.is(Kind::Component) || state.is_closing()
-    }) {
-        let component = Component::new(at, machine.frame(at));
-        let counted: u64 = (0..super::CORES)
-            .map(|rank| component.inside(rank).get())
-            .sum();
-        let entered = |thread: Thread<'_>| {
-            let below =
-                (1..thread.depth().get()).map(|depth| thread.invocation(depth)[0].reference());
-            let top = (thread.depth().get() > 0).then(|| thread.component().reference());
-            below.chain(top).filter(|&into| into == at).count() as u64
+    /// One call of the attacker, mostly one that may succeed.
+    fn call(&self, dice: &mut Dice) {
+        let machine = self.machine;
+        machine.now.set(machine.now.get() + dice.below(50));
+        let [capability, operation, words @ ..] = if dice.below(3) == 0 {
+            let operation = dice.below(1 + Operation::ALL.len() as u64);
+            let [a, b, c, d, e] = [(); 5].map(|()| dice.word());
+            [dice.word(), operation, a, b, c, d, e]
+        } else {
+            calls::plausible(machine, dice)
         };
-        assert_eq!(counted, threads().map(entered).sum(), "inside of {at:?}");
-    }
-    for at in of(Kind::Scheduler) {
-        let owned = times()
-            .filter(|time| time.owner().reference() == at)
-            .count() as u64;
-        assert_eq!(Scheduler::new(at, machine.frame(at)).owned().get(), owned);
-    }
-}
-
-/// A root holds addresses of leaves everywhere, a leaf small kinds in every fourth word.
-fn is_root(machine: &Machine, frame: &Frame) -> bool {
-    let void = machine.core().void().get();
-    (0..WORDS as u64).any(|index| frame.word(index).get() == void && index % 4 == 0)
-}
-
-/// The component at the bottom of a thread's invocations, which it was made in.
-fn creator(thread: Thread<'_>) -> Ref {
-    if thread.depth().get() == 0 {
-        thread.component().reference()
-    } else {
-        thread.invocation(0)[0].reference()
-    }
-}
-
-fn check(machine: &Machine, root: Thread<'_>, before: &[u64]) {
-    assert!(bystanders(machine, root) == before, "a bystander changed");
-    let counts = recount(machine);
-    for number in 0..PAGES {
-        let at = Ref::offered(super::MEMORY + PAGE * number);
-        let state = machine.state(at).unwrap();
-        let kernel = Kind::ALL.iter().find(|&&kind| state.is(kind));
-        match kernel {
-            // Private pages.
-            Some(Kind::Empty) => {}
-            Some(
-                Kind::Time
-                | Kind::Component
-                | Kind::Table
-                | Kind::Pages
-                | Kind::Scheduler
-                | Kind::Thread,
-            ) => {
-                assert_eq!(
-                    state.count(),
-                    counts[number as usize],
-                    "page {number} {kernel:?}"
-                );
-            }
-            Some(kind) => panic!("{kind:?} is no kind of page"),
-            None if state.is_closing() => assert_eq!(counts[number as usize], 0),
-            None => assert!(
-                state.count() >= counts[number as usize],
-                "user page {number}"
-            ),
+        let monitor = machine.kind_of(capability) == Kind::Monitor as u64;
+        let is_request = [Operation::Up, Operation::Fail, Operation::Ring]
+            .iter()
+            .any(|&request| request as u64 == operation);
+        if monitor && is_request && !machine.refuses.get() {
+            self.requests.set(self.requests.get() + 1);
+        }
+        let kind = machine.kind_of(capability);
+        let caller = machine.running().at();
+        machine.call(capability, operation, words);
+        let caller = Thread::new(caller, machine.frame(caller));
+        if caller.message(0).get() == 0 {
+            self.successes.note(kind, operation);
         }
     }
-    assert_no_object_is_mapped(machine);
-    assert_counts_beside(machine);
-}
 
-fn assert_no_object_is_mapped(machine: &Machine) {
-    for number in 0..PAGES {
-        let at = Ref::offered(super::MEMORY + PAGE * number);
-        if !machine.state(at).unwrap().is(Kind::Pages) {
-            continue;
+    /// Checks what must hold after each step: the root runs again when its time-out has come and when what it gave is used,
+    /// and the victim is where it was.
+    fn observe(&self) {
+        let machine = self.machine;
+        machine.fire_timer();
+        self.victim.observe(machine);
+        let account = self.account();
+        let Some(since) = account.since.get() else {
+            return;
+        };
+        let now = machine.now.get();
+        account.used.set(account.used.get() + now - since);
+        account.since.set(Some(now));
+        if machine.root_is_current() {
+            account.since.set(None);
+            return;
         }
-        for word in machine
-            .frame(at)
-            .words()
-            .filter(|word| word.get() & 1 << 6 != 0)
-        {
-            let mapped = Ref::offered(physical(word.get()) + Machine::LINEAR);
-            let state = machine.state(mapped).unwrap();
-            assert!(
-                !Kind::ALL.iter().any(|&kind| state.is(kind)),
-                "{mapped:?} is mapped"
-            );
-        }
+        assert!(now < account.timeout.get(), "the core is lost");
+        assert_eq!(machine.running().state().get(), crate::object::READY);
+        assert_ne!(
+            machine.processor().timer.get(),
+            u64::MAX,
+            "no timer is armed"
+        );
+    }
+
+    /// On one core, which alone the clock serves: no more time was used than was given.
+    fn assert_time(&self) {
+        let [account, _] = &self.accounts;
+        let [used, given] = [account.used.get(), account.given.get()];
+        assert!(used <= given, "{used} of {given}");
     }
 }
 
 /// Calls that were made, until the attacker had ruined itself.
-fn attack(seed: u64, steps: u64) -> u64 {
+fn attack(seed: u64, steps: u64, successes: &Successes) -> u64 {
     let machine = Machine::booted();
     let root = machine.running();
-    let arena = arena(&machine);
+    let arena = arena(&machine, successes);
     let before = bystanders(&machine, root);
     let mut dice = Dice(seed);
+    let cores = 1 + dice.below(ATTACKED as u64);
     let mut done = 0;
-    let mut ruined = [false; ATTACKED as usize];
+    let mut ruined = [false; ATTACKED];
     for step in 0..steps {
-        let rank = dice.below(ATTACKED);
+        let rank = dice.below(cores);
         machine.on_core(rank);
-        if !arena.enter() {
+        arena.observe();
+        if !arena.enter(&mut dice) {
             ruined[rank as usize] = true;
-            if ruined.iter().all(|&ruined| ruined) {
+            if ruined.iter().take(cores as usize).all(|&ruined| ruined) {
                 break;
             }
             continue;
         }
         done = step;
         arena.step(&mut dice);
+        arena.observe();
+        if cores == 1 {
+            arena.assert_time();
+        }
         if step % 64 == 0 {
             check(&machine, root, &before);
         }
     }
     check(&machine, root, &before);
-    assert!(machine.asked.borrow().is_empty(), "the partition failed");
+    let asked = machine.asked.borrow().len();
+    assert_eq!(asked, arena.requests.get(), "asked of the monitor");
     done
 }
 
@@ -389,14 +346,16 @@ fn attack(seed: u64, steps: u64) -> u64 {
 const STEPS: u64 = 10_000;
 
 fn attacks(calls: u64) {
+    let successes = Successes::default();
     let mut done = 0;
     for seed in 1.. {
-        done += attack(seed << 17, STEPS);
+        done += attack(seed << 17, STEPS, &successes);
         if done >= calls {
             std::println!("{seed} attacks");
-            return;
+            break;
         }
     }
+    successes.assert_all();
 }
 
 #[test]

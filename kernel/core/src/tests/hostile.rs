@@ -37,7 +37,7 @@ impl Workshop<'_> {
 }
 
 impl Machine {
-    fn root_is_current(&self) -> bool {
+    pub(super) fn root_is_current(&self) -> bool {
         let at = self.core().placed(0).reference();
         Scheduler::new(at, self.frame(at)).thread().reference() == self.running().at()
     }
@@ -524,4 +524,19 @@ fn a_notification_does_not_bring_its_scheduler_the_core() {
         machine.ask(receive, Operation::Receive, &[WAIT]);
         assert_eq!(machine.running().at() != preempted, gets, "{priority}");
     }
+}
+
+#[test]
+fn of_time_outs_that_have_come_the_outermost_counts() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [own, time, nested] = shop.nested(1, ALL);
+    let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
+    machine.must(below, Operation::Bind, &[nested, 1, time]);
+    let epoch = machine.epoch();
+    machine.ask(own, Operation::Dispatch, &[time, 5000, epoch]);
+    let words = [time, 4900, machine.epoch()];
+    machine.ask(below, Operation::Dispatch, &words);
+    machine.tick(5000);
+    assert!(machine.root_is_current());
 }
