@@ -76,6 +76,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         component: Ref,
         entry: u64,
     ) -> Result<[(Kind, Ref); 3], Status> {
+        // Of an attempt that failed.
+        core.placed(0).set(self.void().address());
         let thread = self.new_thread(at, component, [entry, STACK_TOP])?;
         let scheduler = self.new_scheduler(core, at.plus(1), thread, at.plus(PAGES - 1))?;
         let time = self.all_time(core, at.plus(2), scheduler)?;

@@ -129,14 +129,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// Charges what a thread used beyond its time to the scheduler that owns the time, then to the scheduler's
-    /// ancestors. A scheduler therefore gains nothing by slices that are shorter than a path of the kernel.
+    /// Charges what the current thread used beyond the time in force to its scheduler, then to the ancestors of that.
+    /// A scheduler therefore gains nothing by slices that are shorter than a path of the kernel, and takes nothing
+    /// from other schedulers, even by time that is theirs.
     #[cold]
     #[inline(never)]
     fn overdraw(self, time: Time<'h>, excess: u64) {
         time.budget().set(0);
         let mut excess = excess;
-        let mut scheduler = self.scheduler(time.owner().reference());
+        let mut scheduler = self.scheduler(self.current().scheduler().reference());
         for _ in 0..SCHEDULERS {
             if excess == 0 || !self.exists(scheduler) {
                 break;

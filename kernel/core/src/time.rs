@@ -145,14 +145,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// For how long a thread may go on beyond the budget in force, which it has changed: in its scheduler's component,
-    /// as long as the scheduler, if it owns the time, can pay for it ([`Kernel::overdraw`]). A scheduler that sets the
-    /// budget on which it runs takes the former one back first.
+    /// as long as the scheduler can pay for it ([`Kernel::overdraw`]). A scheduler that sets the budget on which it
+    /// runs takes the former one back first.
     fn cover(self, running: Time<'h>) -> u64 {
         let caller = self.current();
         let own = self.scheduler(caller.scheduler().reference());
         let time = self.time(self.thread(own.thread().reference()).time().reference());
         let decides = own.component().get() == caller.component().get();
-        if decides && running.owner().reference() == own.at() && !running.is(time) {
+        if decides && !running.is(time) {
             time.budget().get()
         } else {
             0

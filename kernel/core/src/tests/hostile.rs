@@ -498,6 +498,30 @@ fn the_end_of_anothers_time_does_not_hand_it_the_core() {
 }
 
 #[test]
+fn time_of_others_that_is_used_up_costs_them_nothing() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [other, others_time, _] = shop.nested(1, 10_000);
+    let [own, time, nested] = shop.nested(2, 50_000);
+    let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
+    machine.must(below, Operation::Bind, &[nested, 1, time]);
+    machine.dispatch(other, others_time);
+    let lent = shop.make(Operation::MakeTime, &[others_time, 1, 1]);
+    machine.back_to_root();
+    let before = machine.must(others_time, Operation::Budget, &[]);
+    machine.step.set(7);
+    machine.dispatch(own, time);
+    for _ in 0..100 {
+        machine.dispatch(below, lent);
+        machine.fire_timer();
+    }
+    machine.step.set(0);
+    machine.back_to_root();
+    let after = machine.must(others_time, Operation::Budget, &[]);
+    assert_eq!(after, before);
+}
+
+#[test]
 fn a_notification_does_not_bring_its_scheduler_the_core() {
     for (priority, gets) in [(50, false), (5, true)] {
         let machine = Machine::booted();
