@@ -1,7 +1,7 @@
 //! Answers what it is told: the server of measurements
 //!
-//! `[REPLY, value]` answers the value, `[MULTIPLY, a, b]` uses floating point, `[FAULT]` reads where
-//! nothing is mapped.
+//! `[REPLY, value]` answers the value, `[MULTIPLY, a, b]` uses floating point, `[FAULT]` reads an address at which
+//! nothing is mapped, `[DIGEST, value]` works for some microseconds on words of its stack.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "one function faults on purpose")]
@@ -10,6 +10,10 @@ use bulkhead_component::{First, clock};
 
 const MULTIPLY: u64 = 1;
 const FAULT: u64 = 2;
+const DIGEST: u64 = 3;
+/// Words that it works on, and rounds.
+const WORDS: usize = 48;
+const ROUNDS: usize = 40;
 
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 16, stack: 1024);
@@ -29,6 +33,19 @@ fn answer(token: u64, [what, first, second, ..]: [u64; 5]) -> u64 {
             // SAFETY: it is not: the page is not mapped, and that is what is asked for.
             unsafe { nowhere.read_volatile() }
         }
+        DIGEST => digest(first),
         _ => token + first,
     }
+}
+
+/// The sum of words that are on the stack for a while.
+fn digest(value: u64) -> u64 {
+    let mut words = [0; WORDS];
+    for _ in 0..ROUNDS {
+        for (number, word) in (0..).zip(&mut words) {
+            *word = value ^ number;
+        }
+        core::hint::black_box(&mut words);
+    }
+    words.into_iter().fold(0, u64::wrapping_add)
 }
