@@ -1,4 +1,4 @@
-//! What one message costs, in TSC cycles on x86-64 (*host* figures; one thread, warm caches)
+//! Cost of one message in TSC cycles on x86-64 (*host* figures; one thread, warm caches)
 //!
 //! `cargo run --release -p bulkhead-buffers --example cost`
 #![cfg_attr(

@@ -10,7 +10,7 @@ pub use loom::sync::atomic::AtomicU64;
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{Ordering, fence};
 
-/// Store `value` so that no later [`look`] of this thread is satisfied before everybody sees it.
+/// Stores `value` so that no later [`look`] of this thread is satisfied before the store is visible to all threads.
 ///
 /// The two halves of Dekker's argument: each side announces, then looks. A sequentially consistent
 /// store and load have one total order, so at least one side sees the other's announcement.
@@ -21,7 +21,7 @@ pub(crate) fn announce(word: &AtomicU64, value: u64) {
     word.store(value, Ordering::SeqCst);
 }
 
-/// As above; the model checker takes sequentially consistent accesses for acquire and release, but
+/// Variant for the model checker, which treats sequentially consistent accesses as acquire and release, but
 /// models the fence.
 #[cfg(loom)]
 pub(crate) fn announce(word: &AtomicU64, value: u64) {

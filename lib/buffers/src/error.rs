@@ -1,4 +1,4 @@
-//! What can go wrong, and who is at fault
+//! Errors, and the side that caused them
 
 use core::fmt;
 
@@ -58,9 +58,9 @@ pub enum AttachError {
     Misaligned,
     /// The region is smaller than the layout.
     TooSmall {
-        /// What the layout takes.
+        /// Bytes that the layout needs.
         needed: usize,
-        /// What the region has.
+        /// Bytes in the region.
         given: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! Four-slot: the newest message, whole, and nobody ever waits
+//! Four-slot: the newest message, whole, without waiting
 //!
 //! Simpson's fully asynchronous mechanism (H. R. Simpson, "Four-slot fully asynchronous
 //! communication mechanism", IEE Proc. E 137(1), 1990; named in paper 001 §5.1.3). Two pairs of two slots: the writer
@@ -79,7 +79,7 @@ impl Control {
     /// No machine lives long enough to write so many messages: nonsense.
     const IMPLAUSIBLE: u64 = 1 << 60;
 
-    /// What a writer finds; counts anew after nonsense, so that the sequence never wraps to nothing.
+    /// Decodes a writer's word; counts anew after an invalid one, so that the sequence never wraps to nothing.
     fn found(word: u64) -> Self {
         let found = Self(word);
         if found.sequence() < Self::IMPLAUSIBLE {

@@ -6,7 +6,7 @@
 //! - Shape comes from the trusted description (a `Layout`), never from shared memory.
 //! - Shared memory is only ever touched through aligned 64-bit atomic words inside one bounds-checked
 //!   [`Region`], so a racing peer causes neither undefined behaviour nor a stray access.
-//! - Every word has one writer, who also keeps its value privately; what the peer wrote is checked
+//! - Every word has one writer, which also keeps its value privately; a word of the peer is checked
 //!   or masked at each use.
 //!
 //! All-zero memory is a valid empty buffer of every kind, so a region needs no constructor, and
@@ -20,7 +20,7 @@
 //! | [`mailbox`] | 1 ↔ 1, one slot | `Error::Full` | every part of every transaction |
 //! | [`recorder`] | 1 → n, read-only | overwrites the oldest | what is left, with an exact count of what is lost |
 //!
-//! Where messages carry numbers, [`sequence`] tells what was missed.
+//! Where messages carry numbers, [`sequence`] counts the missed ones.
 
 #![cfg_attr(not(loom), no_std)]
 

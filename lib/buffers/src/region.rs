@@ -1,8 +1,8 @@
 //! The shared memory, as a bounds-checked slice of atomic words
 //!
-//! The only unsafe code of the crate: turning an address into such a slice. Whoever else has the
-//! memory mapped may write it at any time; since every access here is an atomic one of 64 bits,
-//! that is a race between atomics and not undefined behaviour.
+//! The only unsafe code of the crate turns an address into such a slice. Any other mapping of the
+//! memory may write it at any time. Every access here is atomic and of 64 bits,
+//! so this is a race between atomics and not undefined behaviour.
 #![cfg_attr(
     not(loom),
     expect(
@@ -62,14 +62,14 @@ impl<'m> Region<'m> {
         self.words.get(from..to).map(Self::from_words)
     }
 
-    /// Makes all of it zero, as memory is that nobody used; whoever else has it sees some of it go before the rest.
+    /// Fills the region with zeros, as fresh memory has; another mapping may see a part of them first.
     pub fn clear(self) {
         self.words
             .iter()
             .for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
-    /// The same memory, for an end that only reads.
+    /// Returns the region for an end that only reads.
     pub const fn view(self) -> View<'m> {
         View { words: self.words }
     }

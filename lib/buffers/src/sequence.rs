@@ -1,4 +1,4 @@
-//! What a sequence number tells about messages that did not arrive
+//! Sequence numbers and the messages that did not arrive
 
 /// The numbers seen on one channel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -6,7 +6,7 @@ pub struct Sequence {
     last: Option<u64>,
 }
 
-/// What a number says.
+/// Result of comparing a sequence number with the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// The message seen last, again.

@@ -356,7 +356,7 @@ proptest! {
     }
 }
 
-/// What a writer that dies in a write leaves: garbage in the slot it had chosen.
+/// Simulates a writer that dies in a write: garbage in the slot it had chosen.
 fn scribble_next_slot(words: &[AtomicU64], bytes: usize) {
     let pair = words[8].load(Relaxed) & 1 ^ 1;
     let slot = words[0].load(Relaxed) >> pair & 1 ^ 1;

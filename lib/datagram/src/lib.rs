@@ -1,8 +1,8 @@
 //! Two words in a UDP datagram in an Ethernet frame (RFC 768, 791, 826), without state
 //!
-//! For who has a bound to keep: a frame is read and written in a number of steps that its length limits, nothing waits for an answer, and
-//! nothing is remembered here. What is not for this host, fragments and all other protocols are nobody's. The views of `smoltcp::wire`
-//! check lengths before anything is read.
+//! For code with a bound: the length of a frame limits the number of steps, no call waits for an answer, and
+//! no state is kept. Frames for other hosts, fragments and other protocols are ignored. The views of `smoltcp::wire`
+//! check lengths before any access.
 #![cfg_attr(not(test), no_std)]
 
 use smoltcp::phy::ChecksumCapabilities;
@@ -15,7 +15,7 @@ use smoltcp::wire::{
 pub const BYTES: usize = 16;
 /// Bytes of the frames that are written: the shortest that Ethernet has, without their check sequence.
 pub const FRAME: usize = 60;
-/// Where frames go whose receiver's hardware address is not known.
+/// Destination of frames while the receiver's hardware address is unknown.
 pub const EVERYBODY: [u8; 6] = [0xff; 6];
 
 /// Hops that a datagram lives for.
@@ -30,18 +30,18 @@ pub struct Station {
     pub address: [u8; 4],
 }
 
-/// What comes and goes.
+/// Content and addresses of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Port of who sends.
+    /// Port of the sender.
     pub from: u16,
-    /// Port of who receives.
+    /// Port of the receiver.
     pub to: u16,
-    /// What it says.
+    /// Payload.
     pub words: [u64; 2],
 }
 
-/// What a frame says to a station.
+/// Meaning of a frame for a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// A datagram for it, from another.
@@ -172,7 +172,7 @@ pub fn frame(own: Station, to: Station, datagram: &Datagram) -> [u8; FRAME] {
     })
 }
 
-/// The frame that answers who asks where this host is.
+/// Returns the frame that answers an ARP request for this host.
 #[must_use]
 pub fn answer(own: Station, asks: Station) -> [u8; FRAME] {
     let [source, target] = [own, asks].map(|one| EthernetAddress(one.hardware));

@@ -1,10 +1,10 @@
-//! What all channel ends have
+//! Common part of all channel ends
 //!
 //! An end is opened by the channel's name; kind, role and message size must be those of the
 //! description. Each message starts with a [`Stamp`], which sending fills in: that, and the trace
 //! events of sending, receiving and losing, is all that these types add to the buffers.
 //!
-//! A restarted partition opens its ends anew and goes on where it stood; its peers see a gap in
+//! A restarted partition opens its ends anew and resumes at its position; its peers see a gap in
 //! time, not in the sequence (`lib/buffers` says why for each kind).
 
 use crate::Home;
@@ -26,7 +26,7 @@ pub struct ChannelError {
 pub enum Unmapped {
     /// The monitor's refusal, as it numbers it ([`bulkhead_abi::hypercall`]).
     Refused(i64),
-    /// It is not fit for a buffer.
+    /// The memory does not fit a buffer.
     Unfit(AttachError),
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for ChannelError {
 
 impl core::error::Error for ChannelError {}
 
-/// What all ends have: their place and what the description says of them.
+/// Memory and description of an end.
 pub(crate) struct End {
     pub(crate) described: ChannelEnd,
     pub(crate) region: Region<'static>,
@@ -116,7 +116,7 @@ impl End {
 
 /// A channel end of any kind.
 pub trait Ended {
-    /// What the description says of it: its peer, link pages, doorbells.
+    /// Returns the description of the end: its peer, link pages, doorbells.
     fn described(&self) -> &ChannelEnd;
 }
 

@@ -1,4 +1,4 @@
-//! Four-slot ends: the newest message, whole, nobody waits
+//! Four-slot ends: the newest message, whole, without waiting
 
 use crate::end::{End, Reason, ended};
 use crate::stamped::{Log, Message, Received, stamp};
@@ -33,8 +33,8 @@ impl<T: Message, H: Home> Publisher<T, H> {
         })
     }
 
-    /// What this end published last, perhaps before a restart; `None` when it never did. The peer can
-    /// write the memory too: what comes back is to be checked before it is used.
+    /// Returns the message that this end published last, perhaps before a restart; `None` if there is none. The peer can
+    /// write the memory, too: check the message before use.
     #[must_use]
     pub fn last(&self) -> Option<T> {
         let mut message = T::new_zeroed();

@@ -1,4 +1,4 @@
-//! What a program does with what its partition was given
+//! Access of programs to the resources of their partition
 //!
 //! The guest page ([`bulkhead_abi::guest::GuestInfo`]) names channel ends, console, trace and argument
 //! words. Programs at EL1 and components at EL0 use them alike; what differs is behind [`Home`].

@@ -1,7 +1,7 @@
-//! Whether a partition is there
+//! State of other partitions
 //!
 //! Its monitor writes a page that its peers may read: state, and an epoch that grows with each
-//! start. A peer that died is seen by its epoch, even when it was back before anybody looked. The
+//! start. A peer's restart is seen by its epoch, even if the peer was back before the next check. The
 //! link of a peer that has a standby follows it there.
 
 use bulkhead_abi::status::{LINK_MAGIC, LinkPage, LinkState, State};
@@ -42,20 +42,20 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether both are of one partition.
+    /// Returns true if both describe one partition.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         core::ptr::eq(self.page.magic, other.page.magic)
     }
 
-    /// What it says now; state and epoch belong together.
+    /// Returns the current state and epoch, which belong together.
     #[must_use]
     pub fn read(&self) -> LinkState {
         let standby = self.standby.map_or(LinkState::NEVER, LinkWords::read);
         self.page.read().or_standby(standby)
     }
 
-    /// Whether the partition, or its standby, is up.
+    /// Returns true if the partition, or its standby, is up.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.read().state == State::Up

@@ -33,7 +33,7 @@ impl Period {
         Self::from_nanos(period_us.saturating_mul(1000))
     }
 
-    /// The same, `offset_us` microseconds later.
+    /// Releases `offset_us` microseconds later.
     #[must_use]
     pub const fn with_offset_micros(self, offset_us: u64) -> Self {
         Self {

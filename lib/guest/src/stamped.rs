@@ -7,7 +7,7 @@ use bulkhead_buffers::sequence::{Arrival, Sequence};
 use core::marker::PhantomData;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Plain data whose first field is a [`Stamp`].
+/// Plain data with a [`Stamp`] as first field.
 pub trait Message: FromBytes + IntoBytes + Immutable + KnownLayout {}
 
 impl<T: FromBytes + IntoBytes + Immutable + KnownLayout> Message for T {}
@@ -19,7 +19,7 @@ pub struct Received<T> {
     pub message: T,
     /// Its stamp.
     pub stamp: Stamp,
-    /// It was not received before.
+    /// The message was not received before.
     pub fresh: bool,
     /// Messages between the last one received and this, which never will be.
     pub missed: u64,

@@ -19,11 +19,11 @@ pub struct Job {
     pub release: u64,
     /// When it started, ticks.
     pub start: u64,
-    /// Releases before it that nobody served.
+    /// Preceding releases that were not served.
     pub skipped: u64,
 }
 
-/// Runs `work` once per `period` until it says [`ControlFlow::Break`], whose value is given back.
+/// Runs `work` once per `period` until it returns [`ControlFlow::Break`], and returns the break's value.
 pub fn run_periodic<H: Home, R>(
     home: &H,
     name: &str,

@@ -29,7 +29,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Exchanges tried before a contended event is refused.
 pub const ATTEMPTS: usize = 8;
 
-/// Distances whose upper bits are all ones are small negative ones: a late caller.
+/// Distances with all upper bits set are small negative ones: a late caller.
 const LATE: u64 = 0xff << 56;
 
 /// At most so many events in each period. Its layout is fixed: programs built apart may hand it on.
@@ -84,7 +84,7 @@ impl Limiter {
         })
     }
 
-    /// The same limiter, unused, with its window at `now_ticks`: for a counter that does not start near 0.
+    /// Returns the limiter, unused, with its window at `now_ticks`: for a counter that does not start near 0.
     #[must_use]
     pub const fn starting_at(self, now_ticks: u64) -> Self {
         let start = now_ticks - now_ticks % self.period_ticks.get();
@@ -94,7 +94,7 @@ impl Limiter {
         }
     }
 
-    /// Whether one more event may pass at `now_ticks`, a fresh reading of the counter. Bounded:
+    /// Returns true if one more event may pass at `now_ticks`, a fresh reading of the counter. Bounded:
     /// at most [`ATTEMPTS`] exchanges; divides only when a new window begins.
     #[inline]
     pub fn admit(&self, now_ticks: u64) -> bool {

@@ -1,10 +1,9 @@
 //! Budgets become temporal capabilities
 //!
-//! A policy says on whose budget a thread runs, and how much is left of it. A capability holds that
-//! much while it is in force and nothing otherwise: the kernel ends the budget to the cycle, and what
-//! is taken back when the next decision is due says to the cycle what was used. The dispatcher's own
-//! work is nobody's. A decision that was overtaken before it was dispatched finds its capability
-//! empty, and is made again.
+//! The policy names the budget on which a thread runs and the amount that is left. A capability holds that
+//! amount while it is in force and nothing otherwise: the kernel ends the budget to the cycle, and the amount
+//! returned at the next decision tells to the cycle how much was used. No budget pays for the dispatcher's own
+//! work; the analysis counts it. A stale decision finds its capability empty and is made again.
 
 use crate::{Machine, Time};
 use bulkhead_sched::Account;
@@ -14,11 +13,11 @@ use bulkhead_sched::policy::ServerId;
 pub(crate) struct Accounts<const N: usize> {
     /// Capabilities by server; 0 = none.
     times: [u64; N],
-    /// Whether there is any.
+    /// At least one thread has a budget.
     used: bool,
-    /// Who was granted what last.
+    /// Budget and amount of the last grant.
     granted: Option<(ServerId, Time)>,
-    /// Whether nothing was left of what was granted last.
+    /// Nothing was left of the last grant.
     ended: bool,
 }
 
@@ -53,14 +52,14 @@ impl<const N: usize> Accounts<N> {
         time.filter(|&time| time != 0)
     }
 
-    /// Whether the kernel ends what was granted last.
+    /// Returns true if the kernel enforces the end of the last grant.
     #[inline(always)]
     pub(crate) const fn is_granted(&self) -> bool {
         self.granted.is_some()
     }
 
-    /// Whether the end of a budget that the kernel tells of is one. It ends what is in force and empty, also where a dispatcher took that back, or
-    /// a decision was overtaken.
+    /// Returns true if an end of budget reported by the kernel is genuine: the budget in force is empty. It may also be
+    /// empty because a dispatcher took it back, or because a decision was stale.
     #[inline(always)]
     pub(crate) const fn has_ended(&self) -> bool {
         self.ended || !self.used

@@ -10,14 +10,14 @@ use crate::{Machine, Threads, Time};
 use bulkhead_sched::policy::Policy;
 use core::cell::Cell;
 
-/// What a thread waits for.
+/// Condition for which a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// The flags that matter; not 0.
     pub flags: u32,
     /// All of them must be set, not just one.
     pub all: bool,
-    /// They are cleared for who is served.
+    /// Clears the flags for the thread that is served.
     pub clear: bool,
 }
 
@@ -41,7 +41,7 @@ impl Wish {
         }
     }
 
-    /// The same, leaving the flags as they are.
+    /// Waits without clearing the flags.
     #[must_use]
     pub const fn keeping(self) -> Self {
         Self {
@@ -62,8 +62,8 @@ impl Wish {
     }
 }
 
-/// 32 flags that threads set and wait for. A set serves all whose wishes it satisfies, and only then
-/// clears what they wanted cleared.
+/// 32 flags that threads set and wait for. A set first serves every thread with a satisfied condition, and then
+/// clears the flags that these threads asked to clear.
 #[derive(Debug)]
 pub struct Events {
     flags: Cell<u32>,
@@ -120,7 +120,7 @@ impl Events {
         found
     }
 
-    /// Sets `flags`; whom that serves runs if the policy says so.
+    /// Sets `flags`; a thread that this serves runs if the policy picks it.
     pub fn set<M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,

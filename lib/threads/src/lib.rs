@@ -1,14 +1,13 @@
-//! Threads of one core, and what they wait for
+//! Threads of one core and their wait queues
 //!
-//! [`Threads`] joins the state machine that decides (`bulkhead_sched::Scheduler`) with a [`Machine`]
-//! that switches: the kernel of a partition, or a process on Linux whose signals play the interrupts.
-//! Thread 0 is the scheduler's own: the machine runs it at time-outs, and it runs when nobody else is
+//! [`Threads`] joins the state machine of decisions (`bulkhead_sched::Scheduler`) with a [`Machine`]
+//! that switches: the kernel of a partition, or a process on Linux with signals as interrupts.
+//! Thread 0 is the scheduler's own: the machine runs it at time-outs, and it runs when no other thread is
 //! ready. Thread `n` of the policy has index `n + 1`.
 //!
-//! Everything that waits takes the instant at which it gives up, in ticks of [`Machine::now`]
-//! ([`NEVER`]: it does not). Who is granted what it waited for has it, even if its time came before
-//! it ran. Among several that wait the most important is served first, then the one that waits
-//! longest.
+//! Every waiting call takes the instant of its time-out, in ticks of [`Machine::now`] ([`NEVER`]: none).
+//! A thread that was granted the object has it, even if its time-out passed before it ran. Among several
+//! waiting threads the most important is served first, then the one that has waited longest.
 //!
 //! Source: paper 004 §III-B (`SchedLib`) and §VI (`SliteOS`), spec 20-kernel §8 and §10.
 

@@ -1,9 +1,9 @@
 //! Locks by user-level dispatch
 //!
-//! One word: who has it, and who wants it. A thread that finds it taken switches to the owner, which
-//! thereby inherits its turn, and is switched back to by the release: priority inheritance without a
-//! policy (paper 004 §III-B). Whoever is picked instead of the waiter and wants it, too, helps the
-//! same owner. Threads of one core only, so orderings are relaxed: the switch itself is sequential.
+//! One word holds the owner and the waiter. A thread that finds the lock taken switches to the owner, which
+//! thereby inherits its turn, and the release switches back: priority inheritance without a policy ("Slite",
+//! §III-B). A thread that is picked instead of the waiter and wants the lock, too, helps the same owner.
+//! Threads of one core only, so orderings are relaxed: the switch itself is sequential.
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -38,18 +38,18 @@ impl Lock {
         asked.ok().map(|word| (word & OWNER) - 1)
     }
 
-    /// Who has it.
+    /// Returns the index of the owner.
     pub(crate) fn owner(&self) -> Option<u64> {
         (self.0.load(Relaxed) & OWNER).checked_sub(1)
     }
 
-    /// Whether somebody wants it, for who has it.
+    /// Returns true if a thread waits for the lock; called by the owner.
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
         self.0.load(Relaxed) > OWNER
     }
 
-    /// Whether thread `own` has it.
+    /// Returns true if thread `own` is the owner.
     #[inline(always)]
     pub(crate) fn is_owned_by(&self, own: u64) -> bool {
         self.0.load(Relaxed) & OWNER == own + 1

@@ -1,5 +1,8 @@
-//! What threads need of the machine under them
-#![expect(unsafe_code, reason = "who switches must be who runs")]
+//! Interface between threads and the machine under them
+#![expect(
+    unsafe_code,
+    reason = "the thread that switches must be the running one"
+)]
 
 use bulkhead_abi::dispatch::Scb;
 use bulkhead_sched::Time;
@@ -9,7 +12,7 @@ use bulkhead_sched::Time;
 /// # Safety
 /// [`Machine::scb`] names the running thread; the discipline of [`bulkhead_abi::dispatch`] is kept.
 pub unsafe trait Machine: 'static {
-    /// What threads are made with.
+    /// Resources from which threads are made.
     type Maker;
     /// Why one could not be made.
     type Error;
@@ -30,7 +33,7 @@ pub unsafe trait Machine: 'static {
     /// Ticks of [`Machine::now`] per second.
     fn frequency() -> u64;
 
-    /// What is shared with the kernel of this core.
+    /// Scheduler control block, shared with the kernel of this core.
     fn scb() -> &'static Scb;
 
     /// A thread of that `index` that will run `entry(index)`; the name by which it is dispatched.
@@ -64,7 +67,7 @@ pub unsafe trait Machine: 'static {
     /// Grants `budget` ticks of the scheduler's own time.
     fn grant(time: u64, budget: Time);
 
-    /// What is left of it.
+    /// Returns the rest of that budget.
     fn left(time: u64) -> Option<Time>;
 
     /// Takes back what is left; how much that was.
@@ -76,8 +79,7 @@ pub unsafe trait Machine: 'static {
     /// The machine's refusal.
     fn end_point(maker: &mut Self::Maker, name: u64) -> Result<[u64; 2], Self::Error>;
 
-    /// Cycles that were spent so far on interrupts which notified the thread of that name, at nobody else's
-    /// cost.
+    /// Cycles spent so far on interrupts that notified the thread of that name. No other budget paid for them.
     fn served(name: u64) -> Time;
 
     /// Waits for notifications at the calling thread's end-point; how many were merged.
@@ -89,8 +91,8 @@ pub unsafe trait Machine: 'static {
     /// Fetches events that found no room in the SCB.
     fn fetch();
 
-    /// Hears of a thread of this scheduler, by its index and name, that faulted and does not run again: where
-    /// nobody else is told ([`Threads::run_telling`](crate::Threads::run_telling)).
+    /// Receives each thread of this scheduler, by index and name, that faulted and does not run again, if
+    /// no other handler is installed ([`Threads::run_telling`](crate::Threads::run_telling)).
     fn faulted(_index: u64, _name: u64) {}
 
     /// Sleeps until something happens.

@@ -18,7 +18,7 @@ use core::ops::{Deref, DerefMut};
 #[derive(Debug)]
 pub struct Mutex<T> {
     lock: Lock,
-    /// Who waits since the owner itself waits; reached under the scheduler's lock.
+    /// Threads that wait because the owner itself waits; accessed under the scheduler's lock.
     waiters: Waiters,
     value: UnsafeCell<T>,
 }
@@ -62,7 +62,7 @@ impl<T> Mutex<T> {
         })
     }
 
-    /// Takes it without a guard: who calls this calls [`Mutex::release`].
+    /// Takes the mutex without a guard; the caller must call [`Mutex::release`].
     ///
     /// # Errors
     /// [`LockError`].
@@ -158,8 +158,8 @@ impl<T> Mutex<T> {
         taken
     }
 
-    /// Whether `owner` waits for a mutex of `own`, or is it, by way of any mutexes. The scheduler's lock
-    /// is held: who wants a mutex does so until it runs.
+    /// Returns true if `owner` waits, through any chain of mutexes, for a mutex of `own`, or is `own`. The
+    /// scheduler's lock is held, and a waiting thread keeps its wish until it runs.
     fn waits_for_itself<M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,

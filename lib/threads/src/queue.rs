@@ -21,7 +21,7 @@ struct Content<T, const N: usize> {
     received: usize,
     /// Index of the consumer while it waits.
     waiting: Option<u64>,
-    /// Who waits for room.
+    /// Threads that wait for room.
     senders: Waiters,
 }
 
@@ -67,7 +67,7 @@ impl<T: Copy, const N: usize> Queue<T, N> {
         Ok(())
     }
 
-    /// The same, waiting for room until `until`.
+    /// Sends, waiting for room until `until`.
     ///
     /// # Errors
     /// [`TimedOut`].
@@ -107,7 +107,7 @@ impl<T: Copy, const N: usize> Queue<T, N> {
         }
     }
 
-    /// The same until `until`; [`Time`] 0 does not wait.
+    /// Receives, waiting until `until`; [`Time`] 0 does not wait.
     ///
     /// # Errors
     /// [`TimedOut`].
@@ -150,7 +150,7 @@ impl<T: Copy, const N: usize> Queue<T, N> {
         content.sent.wrapping_sub(content.received)
     }
 
-    /// Whether there are none.
+    /// Returns true if the queue holds no message.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

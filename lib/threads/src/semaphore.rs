@@ -58,7 +58,7 @@ impl Semaphore {
         taken
     }
 
-    /// The same, without a time to give up.
+    /// Waits without a time-out.
     #[inline]
     pub fn take<M: Machine, P: Policy, const N: usize>(&self, threads: &Threads<M, P, N>) {
         let _always_taken = self.wait(threads, NEVER);

@@ -21,7 +21,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Index of the thread that sleeps when nobody is ready.
+/// Index of the thread that sleeps when no thread is ready.
 const IDLE: u64 = MAX_THREADS as u64 - 1;
 /// Index of the scheduler's own thread.
 pub(crate) const OWN: u64 = 0;
@@ -33,13 +33,13 @@ pub struct Threads<M, P, const N: usize> {
     machine: PhantomData<fn() -> M>,
 }
 
-/// What the lock protects.
+/// State protected by the lock.
 pub(crate) struct State<P, const N: usize> {
     pub(crate) scheduler: Scheduler<P, N>,
-    /// What the machine calls the threads.
+    /// Names of the threads in the machine.
     names: [u64; N],
     idle: u64,
-    /// Time-out that the kernel will observe, unless it has activated somebody since: this forgets it.
+    /// Time-out that the kernel will observe. An activation makes the kernel forget it.
     armed: Time,
     /// Epoch in which it was set.
     armed_in: u64,
@@ -47,24 +47,24 @@ pub(crate) struct State<P, const N: usize> {
     waits: [Wait; N],
     /// Waits that began.
     tickets: u64,
-    /// Who waits in the kernel.
+    /// Threads that wait in the kernel.
     outside: Waiters,
     accounts: Accounts<N>,
     /// Threads that have waited for notifications and may again.
     listeners: usize,
-    /// Threads that faulted, and that used up their budget, of which nobody has been told yet: by bit
-    /// of their index.
+    /// Threads that faulted or used up their budget and have not been reported yet, one bit per index.
+    ///
     faulted: u128,
     expired: u128,
 }
 
-/// What is known of a thread that waits for something.
+/// State of a thread that waits.
 struct Wait {
     /// When it began, counted in waits.
     since: u64,
-    /// What it waits for, or is answered.
+    /// Wish of the thread, or the answer to it.
     wish: Wish,
-    /// The mutex that it wants, by its own word: nobody else writes it.
+    /// Mutex that the thread wants; written by that thread alone.
     mutex: AtomicPtr<Lock>,
     /// Cycles of the kernel for its interrupts that have been charged.
     served: Time,
@@ -81,9 +81,9 @@ impl Wait {
     }
 }
 
-/// A consumer that runs because a producer switched to it. The policy still takes the consumer for
-/// blocked and the producer for running: if the consumer waits again before anybody decides, nothing
-/// has happened (paper 004 §VI-B, co-design of queues and scheduling).
+/// A consumer that runs because a producer switched to it. The policy still regards the consumer as
+/// blocked and the producer as running: if the consumer waits again before the next decision, nothing
+/// has happened ("Slite", §VI-B, co-design of queues and scheduling).
 #[derive(Clone, Copy)]
 struct HandOver {
     consumer: u64,
@@ -93,7 +93,7 @@ struct HandOver {
 // SAFETY: the state is reached under the lock, by threads of one core.
 unsafe impl<M, P, const N: usize> Sync for Threads<M, P, N> {}
 
-/// The index of the running thread: who switches in user mode says so.
+/// Returns the index of the running thread, which user-level switches keep current.
 #[inline(always)]
 pub(crate) fn own_index<M: Machine>() -> u64 {
     M::scb().current.load(Relaxed)
@@ -171,8 +171,8 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         Ok(index)
     }
 
-    /// Takes a thread that somebody else made, under this scheduler at `index`, which is free or that of
-    /// one that faulted; ready to run.
+    /// Takes over a thread that another component made, under this scheduler at `index`, which is free or the
+    /// index of a faulted thread; the thread is ready to run.
     ///
     /// # Errors
     /// The policy's refusal, or an index that is taken, as [`Machine::REFUSED`].
@@ -193,9 +193,9 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         })
     }
 
-    /// Runs threads for ever; tells the index of each one that faulted ([`EventKind::Faulted`]), which
-    /// does not run again, or used up its budget ([`EventKind::Expired`]), and what the machine calls
-    /// it. Called by thread 0.
+    /// Runs threads for ever. Reports each thread that faulted ([`EventKind::Faulted`]) and does not run
+    /// again, or used up its budget ([`EventKind::Expired`]), by its index and its name in the machine.
+    /// Called by thread 0.
     pub fn run_telling(&self, mut tell: impl FnMut(u64, u64, EventKind)) -> ! {
         loop {
             let Some((decided, name)) = self.decide(NEVER, true) else {
@@ -209,7 +209,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    /// Changes a thread's parameters; whom the policy picks now runs. Whether the policy accepts them.
+    /// Changes a thread's parameters, then runs the thread that the policy picks. Returns false if the policy refuses them.
     pub fn set_parameters(&self, index: u64, parameters: P::Parameters) -> bool {
         let own = own_index::<M>();
         self.take(own);
@@ -243,7 +243,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         own_index::<M>()
     }
 
-    /// What the machine calls the thread of that index.
+    /// Returns the machine's name of the thread.
     pub fn name(&self, index: u64) -> u64 {
         self.with(|state| state.name_of(index, M::own()))
     }
@@ -302,8 +302,8 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    /// Thread 0's decision, its timer at most `until`, and the name of who is to run. `None` where there is
-    /// something to tell first, of budgets that were used up only with `expired`: nobody pays for that.
+    /// Makes thread 0's decision, with its timer at most at `until`, and returns the name of the next thread. Returns
+    /// `None` if a report is due first; exhausted budgets count as reports only with `expired`, because no budget pays for them.
     fn decide(&self, until: Time, expired: bool) -> Option<(Decided, u64)> {
         let own = own_index::<M>();
         loop {
@@ -319,7 +319,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             state.note_armed(&self.lock, decided.timer, decided.epoch);
             let idle = state.idle;
             let name = decided.thread.map_or(idle, |thread| state.name(thread));
-            // Who waited for the lock may have decided otherwise: this decision is none any more.
+            // A thread that waited for the lock may have decided otherwise; this decision is then stale.
             if !self.hand_back(own) {
                 return Some((decided, name));
             }
@@ -346,7 +346,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         state.hear::<M>();
         let interrupts = state.served_since::<M>(thread_of(own));
         let now = M::now();
-        // Unless others ran meanwhile, who were not its business.
+        // Other threads ran meanwhile if the epoch changed; then the switch is not the scheduler's own.
         let way = match alone && M::scb().epoch.load(Relaxed) == epoch {
             true => now - began,
             false => 0,
@@ -357,8 +357,8 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         Ok(count)
     }
 
-    /// Makes the receiving side of a thread's end-point, and the sending side that notifies it. From
-    /// now on [`Threads::run`] waits for notifications where nobody is ready.
+    /// Makes the receive end of a thread and the send end that notifies it. From
+    /// now on [`Threads::run`] waits for notifications while no thread is ready.
     ///
     /// # Errors
     /// The machine's refusal.
@@ -388,7 +388,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    /// The same for a caller that holds the lock, which is released.
+    /// Blocks the caller, which holds the lock; the lock is released.
     pub(crate) fn block_locked(&self, own: u64, until: Time) {
         let thread = thread_of(own);
         let state = self.state_locked();
@@ -473,7 +473,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         self.reschedule(own);
     }
 
-    /// Has whom the policy picks run. The lock is held, and released.
+    /// Runs the thread that the policy picks. The lock is held, and released.
     pub(crate) fn reschedule(&self, own: u64) {
         loop {
             let state = self.state_locked();
@@ -490,7 +490,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 state.note_armed(&self.lock, timer, epoch);
             }
             if self.hand_back(own) {
-                // Somebody else decided in the meantime, and this decision is none any more.
+                // Another thread decided in the meantime; this decision is stale.
                 self.take(own);
                 continue;
             }

@@ -14,14 +14,14 @@ use bulkhead_sched::policy::Policy;
 use bulkhead_sched::{ThreadId, Timeouts};
 use core::cell::UnsafeCell;
 
-/// What happens when a timer expires.
+/// Action at the expiry of a timer.
 #[derive(Clone, Copy, Debug)]
 pub struct Expiry {
     /// Ticks from one expiry to the next; 0 = it expires once.
     pub period: Time,
     /// Called with `argument` and the instant for which it was set.
     pub action: fn(argument: u64, due: Time),
-    /// What `action` is for.
+    /// Argument of `action`.
     pub argument: u64,
 }
 
@@ -135,7 +135,7 @@ impl<const K: usize> Content<K> {
         self.due.arm(ThreadId(timer as u16), due);
     }
 
-    /// A timer whose time has come; a periodic one is set to its next.
+    /// Returns a timer whose time has come; sets a periodic one to its next expiry.
     fn expire(&mut self, now: Time) -> Option<(Expiry, Time)> {
         let timer = self.due.expire(now)?.index();
         let (expiry, due) = (self.expiries[timer]?, self.when[timer]);

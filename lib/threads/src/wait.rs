@@ -1,7 +1,7 @@
 //! Threads that wait for one thing
 //!
-//! A set of threads, reached under the scheduler's lock. Who grants takes the thread out of the set;
-//! who finds itself taken out was granted, whatever else ended its wait.
+//! A set of threads, accessed under the scheduler's lock. The granting thread removes a waiter from the set;
+//! a waiter that finds itself removed was granted the object, however its wait ended.
 
 use crate::threads::{State, thread_of};
 use crate::{Machine, Threads};

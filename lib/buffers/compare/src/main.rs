@@ -15,7 +15,7 @@ use subjects::Subject;
 const BATCH: u32 = 1_000;
 /// Batches of each subject.
 const BATCHES: usize = 3_000;
-/// What writing and reading a message of a line may take, in cycles of the x86-64 counter.
+/// Limit for writing and reading a message of one line, in cycles of the x86-64 counter.
 const FOUR_SLOT: Option<f64> = if cfg!(target_arch = "x86_64") {
     Some(45.0)
 } else {

@@ -1,4 +1,4 @@
-//! What is measured: each a closure that exchanges messages so many times
+//! Measured buffers: closures that exchange a number of messages
 //!
 //! Every peer is used as its documentation advises for messages that are copied in and out. A message is checked
 //! by its first byte alone: what is to be timed is the buffer.
@@ -11,7 +11,7 @@ const CAPACITY: usize = 64;
 
 /// A buffer that messages go through.
 pub struct Subject {
-    /// What its figure is called.
+    /// Name of the figure.
     pub name: &'static str,
     /// Put in and take out so many messages.
     pub exchange: Box<dyn FnMut(u32)>,

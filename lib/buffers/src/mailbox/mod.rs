@@ -2,8 +2,8 @@
 //!
 //! The channel of paper 001 §4.2: one slot of configurable capacity, used by one direction at a time;
 //! a message longer than the slot goes as several parts of one transaction, the first flagged *start*
-//! and the last *end*. Who may send is settled without collision: [`Side::First`] has the floor to
-//! begin with, and a part flagged *over* passes it on. One-way use never sets *over*.
+//! and the last *end*. One side has the *floor*, the right to send, so no collision occurs: [`Side::First`] has it
+//! at first, and a part flagged *over* passes it on. One-way use never sets *over*.
 //!
 //! Both directions count their parts together: the newer of the two sides' posts is the one that
 //! matters, and who has the floor and whether the slot is free follow from the two posts and the two
@@ -72,7 +72,7 @@ impl Layout {
     }
 }
 
-/// Which end; the description says who is first.
+/// End of the mailbox; the description names the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Has the floor to begin with: the sender, or the client.
@@ -101,7 +101,7 @@ pub struct Part {
     pub flags: Flags,
 }
 
-/// What a side says about its last part: its number in bits 63–3, its flags in bits 2–0.
+/// Post of a side: the number of its last part in bits 63–3, the flags in bits 2–0.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Post(u64);
 
@@ -112,7 +112,7 @@ impl Post {
     const FLAGS: u64 = 7;
     const NEXT: u64 = 8;
 
-    /// What an end finds as its last part. None yet, of the second side, leaves the floor to the first.
+    /// Decodes an end's last post. If the second side has none yet, the first has the floor.
     fn left_by(side: Side, word: u64) -> Self {
         match (side, word) {
             (Side::Second, 0) => Self(Self::OVER),
@@ -157,7 +157,7 @@ impl Post {
     }
 }
 
-/// Whose part was the last one, seen from one end.
+/// Sender of the last part, seen from one end.
 enum Last {
     Nobody,
     Mine,
@@ -219,7 +219,7 @@ impl<'m> Mailbox<'m> {
         Ok(mailbox)
     }
 
-    /// Whether this end may send, now or as soon as the slot is free.
+    /// Returns true if this end may send, now or as soon as the slot is free.
     pub fn holds_floor(&self) -> bool {
         self.floor(self.peer_post())
     }
@@ -310,7 +310,7 @@ impl<'m> Mailbox<'m> {
         ))
     }
 
-    /// Whether `peer` follows the last part that this end knows of, its own or the peer's.
+    /// Returns true if `peer` follows the last part known to this end, its own or the peer's.
     fn expects(&self, peer: Post) -> bool {
         let known = if self.taken.lead(self.posted) > 0 {
             self.taken
@@ -341,7 +341,7 @@ impl<'m> Mailbox<'m> {
         Post(self.theirs.posted.load(Ordering::Acquire))
     }
 
-    /// Whether the peer has taken this end's last part.
+    /// Returns true if the peer has taken this end's last part.
     fn acknowledged(&self) -> bool {
         self.theirs.taken.load(Ordering::Acquire) == self.posted.number()
     }

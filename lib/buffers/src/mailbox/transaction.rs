@@ -25,7 +25,7 @@ impl<'b> Outgoing<'b> {
     /// Send the next part; true when it was the last. Not to be called again after that.
     ///
     /// # Errors
-    /// Those of [`Mailbox::try_send`]; the part stays the next one.
+    /// As for [`Mailbox::try_send`]; the part stays the next one.
     pub fn advance(&mut self, mailbox: &mut Mailbox<'_>) -> Result<bool, Error> {
         let (part, rest) = self
             .rest
@@ -55,7 +55,7 @@ pub struct Incoming<'b> {
 pub struct Transaction<'b> {
     /// The message.
     pub message: &'b [u8],
-    /// Whether the floor came with it.
+    /// The floor came with the part.
     pub over: bool,
 }
 
@@ -69,11 +69,11 @@ impl<'b> Incoming<'b> {
         }
     }
 
-    /// Take the next part; gives the message when it was the last. Parts of a transaction whose start
-    /// was missed, and what came of a transaction that the sender began anew, are dropped.
+    /// Takes the next part; returns the message after the last one. Drops parts of a transaction with a
+    /// missed start, and parts of a transaction that the sender began anew.
     ///
     /// # Errors
-    /// Those of [`Mailbox::try_receive`]; [`Error::Length`] when the message exceeds the buffer: it
+    /// As for [`Mailbox::try_receive`]; [`Error::Length`] if the message exceeds the buffer: it
     /// is dropped.
     pub fn advance(&mut self, mailbox: &mut Mailbox<'_>) -> Result<Option<Transaction<'_>>, Error> {
         let (_, next) = mailbox.arrived()?;

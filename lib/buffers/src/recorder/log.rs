@@ -74,7 +74,7 @@ pub(super) struct Stretch {
     pub(super) count: usize,
 }
 
-/// What is left of a copied stretch.
+/// Valid rest of a copied stretch.
 pub(super) struct Intact {
     /// Units to drop at its front.
     pub(super) dropped: usize,
@@ -116,7 +116,7 @@ impl<'m> Follower<'m> {
         self.cursor = position;
     }
 
-    /// What to copy next, at most `room` units.
+    /// Returns the next stretch to copy, at most `room` units.
     pub(super) fn stretch(&mut self, room: usize) -> Result<Stretch, Error> {
         let committed = self.committed();
         if self.cursor > committed {

@@ -24,7 +24,7 @@ mod log;
 pub mod records;
 pub mod stream;
 
-/// What a read brought.
+/// Result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
     /// Units at the front of the caller's buffer.

@@ -1,4 +1,4 @@
-//! Shared memory for the tests, between pages that nobody may touch
+//! Shared memory for the tests, between inaccessible pages
 #![expect(unsafe_code, reason = "mappings come from the operating system")]
 
 use bulkhead_buffers::{AtomicU64, Region, View};
@@ -30,7 +30,7 @@ fn map(bytes: usize) -> NonNull<u8> {
 }
 
 fn guard(page: NonNull<c_void>) {
-    // SAFETY: the page belongs to the mapping just made, of which nobody has a reference yet.
+    // SAFETY: the page belongs to the mapping just made, to which no reference exists yet.
     unsafe { mprotect(page, PAGE_BYTES, ProtFlags::PROT_NONE) }.expect("guard page");
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn guarded(bytes: usize) -> Region<'static> {
     unsafe { Region::from_raw(base.as_ptr(), bytes) }.expect("aligned")
 }
 
-/// The same, and its words, for a peer that does not keep to any interface.
+/// Returns such memory and its words, for a peer that violates the interface.
 pub(crate) fn guarded_words(bytes: usize) -> (Region<'static>, &'static [AtomicU64]) {
     let base = map(bytes).cast();
     // SAFETY: mapped for the life of the process, aligned, and touched as atomics only.

@@ -2,7 +2,7 @@
 
 pub(crate) const BYTES: usize = 64;
 
-/// A message whose every word depends on its number.
+/// Returns a message in which every word depends on the number.
 pub(crate) fn message(number: u64) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
     for (at, word) in bytes.chunks_exact_mut(8).enumerate() {

@@ -29,7 +29,7 @@ fn start(mut operation: impl FnMut() -> bool) -> Pid {
     }
 }
 
-/// Whether an operation succeeded or was refused as it may be; gives the processor to the other end then.
+/// Returns true for success and for the permitted refusal, after which the processor yields to the other end.
 fn may_wait<T>(result: &Result<T, Error>, refusal: Error) -> bool {
     match result {
         Ok(_) => true,

@@ -17,7 +17,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         unsafe { M::switch(own, next, name, epoch) }
     }
 
-    /// What the lock protects, for who holds it.
+    /// Returns the state for the holder of the lock.
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "the lock makes it exclusive")]
     pub(crate) fn state_locked(&self) -> &mut State<P, N> {
@@ -50,8 +50,8 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    /// The same at the latest until `until`, when the scheduler looks again at who runs; or sooner: the caller looks
-    /// again, too.
+    /// Hands over at the latest until `until`, when the scheduler decides again. It may return earlier; the caller
+    /// checks again, too.
     pub(crate) fn hand_over_until(&self, own: u64, next: u64, until: Time) {
         self.take(own);
         let state = self.state_locked();
@@ -71,8 +71,8 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    /// Has the lock's owner, which was preempted, run. By the kernel, since events may wait that nobody
-    /// can read without the lock.
+    /// Runs the preempted owner of the lock. The kernel dispatches it, because pending events cannot be
+    /// read without the lock.
     #[cold]
     fn help(&self, owner: u64) {
         let epoch = M::scb().epoch.load(Relaxed);
@@ -102,7 +102,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         self.hand_back(own);
     }
 
-    /// Gives the lock back; whether to somebody who waited for it.
+    /// Releases the lock; returns true if a waiting thread received it.
     #[inline(always)]
     pub(super) fn hand_back(&self, own: u64) -> bool {
         let waiter = self.lock.release();

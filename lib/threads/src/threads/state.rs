@@ -1,4 +1,4 @@
-//! What happened becomes a decision
+//! From events to decisions
 
 use super::{Decided, HandOver, IDLE, OWN, State, Wait, thread_of};
 use crate::events::Wish;
@@ -10,7 +10,7 @@ use bulkhead_sched::{Decision, ThreadId};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Policy, const N: usize> State<P, N> {
-    /// Takes back what is left of the budget in force, charges who ran, and hears what happened.
+    /// Takes back the rest of the budget in force, charges its thread, and processes all events.
     #[inline(always)]
     pub(super) fn take_in<M: Machine>(&mut self) {
         let now = M::now();
@@ -46,15 +46,15 @@ impl<P: Policy, const N: usize> State<P, N> {
         }
     }
 
-    /// Whether the kernel would not observe `timer` by itself.
+    /// Returns true if the kernel does not observe `timer` by itself.
     #[inline(always)]
     pub(super) fn is_sooner(&self, timer: Time, epoch: u64) -> bool {
         timer < self.armed || epoch != self.armed_in
     }
 
-    /// Notes the time-out of a decision that is about to be dispatched. Who waits for the lock decides first, and
-    /// nothing is noted that the kernel may never hear of; who comes to wait later comes by an activation, after
-    /// which nothing that was noted counts.
+    /// Notes the time-out of a decision that is about to be dispatched. A thread that waits for the lock decides first,
+    /// so that no time-out is noted that the kernel never receives. A thread that waits later arrives by an activation,
+    /// which invalidates the note.
     #[inline(always)]
     pub(super) fn note_armed(&mut self, lock: &Lock, timer: Time, epoch: u64) {
         if !lock.is_wanted() {
@@ -62,7 +62,7 @@ impl<P: Policy, const N: usize> State<P, N> {
         }
     }
 
-    /// Whether of all who faulted, and with `expired` of all who used up their budgets, somebody was told.
+    /// Returns true if all faults, and with `expired` all exhausted budgets, were reported.
     pub(super) fn is_told_all(&self, expired: bool) -> bool {
         self.faulted == 0 && (!expired || self.expired == 0)
     }
@@ -83,8 +83,8 @@ impl<P: Policy, const N: usize> State<P, N> {
         self.names.get(thread.index()).copied().unwrap_or(0)
     }
 
-    /// Something happens: who ran on an account is charged with what it used, to the cycle, and who was
-    /// handed over to is ready.
+    /// Processes one event: the thread on an account is charged to the cycle, and a thread that
+    /// received a hand-over is ready.
     #[inline(always)]
     pub(super) fn settle<M: Machine>(&mut self) {
         if let Some(used) = self.accounts.used::<M>() {
@@ -107,7 +107,7 @@ impl<P: Policy, const N: usize> State<P, N> {
         }
     }
 
-    /// What the kernel says happened.
+    /// Processes an event of the kernel.
     #[inline(always)]
     pub(super) fn hear<M: Machine>(&mut self) {
         if M::scb().overflow.load(Relaxed) != 0 {
@@ -144,7 +144,7 @@ impl<P: Policy, const N: usize> State<P, N> {
         }
     }
 
-    /// What the kernel has spent on a thread's interrupts since this was last asked.
+    /// Returns the kernel's time for a thread's interrupts since the last call.
     pub(super) fn served_since<M: Machine>(&mut self, thread: ThreadId) -> Time {
         let served = M::served(self.name(thread));
         let wait = self.wait(thread);

@@ -1,4 +1,4 @@
-//! What the kernel is told, against a machine that follows a script
+//! Calls to the kernel, against a machine that follows a script
 
 extern crate std;
 use super::*;
@@ -21,12 +21,12 @@ const RELEASE: Time = 1000;
 thread_local! {
     static SCB: &'static bulkhead_abi::dispatch::Scb = Box::leak(Box::default());
     static SCENE: &'static Scene = Box::leak(Box::new(Threads::new(FixedPriority::new(Preemptive))));
-    /// Whether the time-out fires at the next look at the clock under the lock.
+    /// The time-out fires at the next reading of the clock under the lock.
     static FIRES: Cell<bool> = const { Cell::new(false) };
-    /// What the kernel observes, and who runs on.
+    /// Time-out that the kernel observes while a thread continues.
     static TIMEOUT: Cell<Time> = const { Cell::new(NEVER) };
     static RUNS: Cell<u64> = const { Cell::new(OWN) };
-    /// What is left of the time of an account.
+    /// Rest of an account's time.
     static LEFT: Cell<Time> = const { Cell::new(0) };
 }
 
@@ -36,7 +36,7 @@ fn epoch() -> &'static AtomicU64 {
 
 struct Scripted;
 
-// SAFETY: nobody switches.
+// SAFETY: no switch takes place.
 unsafe impl Machine for Scripted {
     type Maker = ();
     type Error = ();
@@ -52,8 +52,8 @@ unsafe impl Machine for Scripted {
         0
     }
 
-    /// Where the script says so, the time-out fires: the scheduler's own thread runs, finds the lock taken, asks for
-    /// it, and helps who has it, which goes on here.
+    /// The time-out fires as scripted: the scheduler's own thread runs, finds the lock taken, asks for
+    /// it, and helps the owner, which continues here.
     fn now() -> Time {
         if FIRES.take() {
             TIMEOUT.set(NEVER);
@@ -130,7 +130,7 @@ extern "C" fn never_runs(_: u64) -> ! {
     unreachable!("nobody switches")
 }
 
-/// A thread blocks until its release; where the script has it, the time-out fires while it decides who is next.
+/// A thread blocks until its release; as scripted, the time-out fires during the decision.
 fn blocks(fires: bool) {
     let scene = SCENE.with(|scene| *scene);
     for priority in [1, 2] {
@@ -154,7 +154,7 @@ fn a_release_is_observed_where_somebody_waited_for_the_lock() {
     blocks(true);
 }
 
-/// The kernel tells of the end of the budget that is in force, of which so much is left; whose end is told.
+/// The kernel reports the end of the budget in force, with the given rest; returns the reported thread.
 fn ends(left: Time, taken_back_before: bool) -> Option<u64> {
     let scene = SCENE.with(|scene| *scene);
     let made = scene.spawn(&mut (), never_runs, Priority(1));
@@ -169,7 +169,7 @@ fn ends(left: Time, taken_back_before: bool) -> Option<u64> {
     scene.with(|state| state.accounts.grant::<Scripted>(Some(account)));
     LEFT.set(left);
     if taken_back_before {
-        // Who ran decides, and grants anew; the event finds that.
+        // The running thread decided and granted anew; the event must notice that.
         scene.with(|state| {
             state.take_in::<Scripted>();
             state.accounts.grant::<Scripted>(Some(account));
@@ -189,7 +189,7 @@ fn a_budget_that_is_used_up_is_told() {
     assert_eq!(ends(0, false), Some(URGENT));
 }
 
-/// The timer fires while who runs decides: what is in force is empty then, since it was taken back.
+/// The timer fires during a decision: the budget in force is empty then, because it was taken back.
 #[test]
 fn a_budget_that_was_taken_back_did_not_end() {
     assert_eq!(ends(40, false), None);
