@@ -1,7 +1,7 @@
 //! An empty libdl for guests
 //!
-//! What Zenoh depends on asks for libdl by name. In musl all of it is in libc, and the toolchain, which links guests' programs
-//! without a C compiler's help, brings no file of that name.
+//! Zenoh's dependencies request libdl by name. In musl libc contains all of it, and the toolchain, which links guest programs
+//! without a C compiler, has no file of that name.
 
 use std::env;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What an endpoint is known by beyond the machine
+//! Addresses of endpoints beyond the machine
 //!
 //! A name of four parts, by which bridges and other programs on Zenoh know it, or a topic, by which nodes of ROS 2 do.
 
@@ -27,7 +27,7 @@ impl Address {
         }
     }
 
-    /// Whether messages of a channel can be its, and its a channel's.
+    /// Checks that messages of the channel and of the endpoint have the same form.
     pub(crate) fn check(&self, channel: &Channel) -> Result<(), Error> {
         let described = channel.description();
         match self.topic() {

@@ -1,7 +1,7 @@
-//! What goes with a message: of which start, the how manieth, how old
+//! Attachment of a message: epoch of its writer, sequence number, age
 //!
-//! 24 bytes, three little-endian words (`doc/interfaces/bridge.md`). The age is an upper bound where the message was handed to
-//! Zenoh; how long it was under way is not in it, since clocks of machines are not compared.
+//! 24 bytes, three little-endian words (`doc/interfaces/bridge.md`). The age is an upper bound at the time of the hand-over to
+//! Zenoh. It excludes the time in the network, because clocks of machines are not compared.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub struct Attachment {
     pub start: u64,
     /// Number of the message in its channel, from 1.
     pub number: u64,
-    /// Its greatest possible age when it was sent; nothing: nobody knows, it is older than any limit.
+    /// Greatest possible age at the time of sending; `None` if unknown, which is older than any limit.
     pub age: Option<Duration>,
 }
 
@@ -33,7 +33,7 @@ impl Attachment {
         bytes
     }
 
-    /// What the bytes say; nothing where that are none of a bridge's: another length, or a message without a number.
+    /// Decodes an attachment; `None` for a wrong length and for a message without a number.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; 3 * WORD] = bytes.try_into().ok()?;

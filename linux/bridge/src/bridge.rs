@@ -18,7 +18,7 @@ use zenoh::liveliness::LivelinessToken;
 
 /// A peer that is not there yet is worth a word after so long.
 const ALONE: Duration = Duration::from_secs(2);
-/// Between looks at who is there.
+/// Period of checks for peers.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Endpoints that are bridged.
@@ -27,11 +27,11 @@ pub struct Bridge {
     /// By which nodes of ROS 2 know of it.
     _tokens: Vec<LivelinessToken>,
     connect: Vec<String>,
-    /// What is said of each, and what was said last.
+    /// Status sources, each with its last line.
     told: Vec<(Teller, String)>,
 }
 
-/// What an endpoint says of itself.
+/// Returns the status line of an endpoint.
 type Teller = Box<dyn Fn() -> String>;
 
 impl Bridge {
@@ -90,7 +90,7 @@ impl Bridge {
         })
     }
 
-    /// Says who is there, and in each period what changed. Never ends.
+    /// Prints the peers, and every changed status once per period. Never returns.
     pub fn run(mut self, period: Duration) -> ! {
         self.tell();
         let (began, mut told) = (Instant::now(), Instant::now());

@@ -1,12 +1,12 @@
-//! What is to be bridged
+//! Configuration of the bridge
 //!
 //! Lines of words; what follows `#` is left out. The tool writes such a text into the partition's device tree; on any other
 //! Linux it is a file (`doc/interfaces/bridge.md`).
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `listen LOCATOR`, `connect LOCATOR` | where others reach this one, and where it reaches others |
-//! | `node NAME` | what it is called among nodes of ROS 2 |
+//! | `listen LOCATOR`, `connect LOCATOR` | own address, and addresses of peers |
+//! | `node NAME` | name of the ROS 2 node |
 //! | `channel NAME KIND BYTES MESSAGES FILE` | a channel in an ordinary file |
 //! | `export CHANNEL ENDPOINT` | what comes by the channel is published as that endpoint |
 //! | ENDPOINT | `HOST:PARTITION:SPACE:ENDPOINT`, or of ROS 2 `ros2:BYTES:DOMAIN/TOPIC/TYPE/HASH` |
@@ -24,17 +24,17 @@ const KINDS: [(&str, Kind); 2] = [("four-slot", Kind::FourSlot), ("ring", Kind::
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Where others reach this one.
+    /// Locators at which peers reach the bridge.
     pub listen: Vec<String>,
-    /// Where it reaches others.
+    /// Locators of peers.
     pub connect: Vec<String>,
-    /// What it is called among nodes of ROS 2.
+    /// Name of the ROS 2 node.
     pub node: Option<String>,
     /// Channels in ordinary files; others are the partition's.
     pub channels: Vec<FileChannel>,
-    /// What is published.
+    /// Published endpoints.
     pub exports: Vec<Export>,
-    /// What is taken in.
+    /// Subscribed endpoints.
     pub imports: Vec<Import>,
 }
 
@@ -49,7 +49,7 @@ pub struct FileChannel {
     pub bytes: usize,
     /// Messages that it holds.
     pub messages: usize,
-    /// Where it is.
+    /// Path of the file.
     pub file: PathBuf,
 }
 
@@ -67,13 +67,13 @@ pub struct Export {
 pub struct Import {
     /// The channel, of which the writing end is here.
     pub channel: String,
-    /// Whose values go there.
+    /// Source of the values.
     pub endpoint: Address,
     /// Of a channel that a first stage of a pipe reads: the closest that its messages may be.
     pub stage: Option<Duration>,
     /// From what age on they are not to be gone by.
     pub max_age: Option<Duration>,
-    /// What takes their place then.
+    /// Value that replaces stale ones.
     pub fallback: Option<Vec<u8>>,
 }
 
@@ -133,10 +133,10 @@ impl Line<'_> {
 }
 
 impl Config {
-    /// What the text says.
+    /// Parses the text.
     ///
     /// # Errors
-    /// A line is none, or names twice what can be there once.
+    /// A line is invalid, or repeats a unique entry.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut config = Self::default();
         for (index, line) in text.lines().enumerate() {
@@ -153,10 +153,10 @@ impl Config {
         Ok(config)
     }
 
-    /// That of a file.
+    /// Reads and parses a file.
     ///
     /// # Errors
-    /// It cannot be read, or see [`Config::parse`].
+    /// The file is not readable, or as for [`Config::parse`].
     pub fn of_file(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path);
         Self::parse(&text.map_err(|source| Error::Unreadable {
@@ -165,7 +165,7 @@ impl Config {
         })?)
     }
 
-    /// That of the partition, if its description has any.
+    /// Returns the configuration in the partition's device tree, if there is one.
     ///
     /// # Errors
     /// See [`Config::parse`].

@@ -1,6 +1,6 @@
-//! What went over a bridge, and what did not
+//! Counters of sent, received and lost messages
 //!
-//! Counted by the thread of each endpoint, said by another; a line that would say what was said last is left out.
+//! The thread of each endpoint counts, another thread prints. A line equal to the last printed one is left out.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -35,7 +35,7 @@ counts! {
         sent: "sent",
         /// Of them, the newest once more, with its age.
         repeated: "repeated",
-        /// That Zenoh did not take.
+        /// Refused by Zenoh.
         refused: "not taken by Zenoh",
         /// Nonsense in the channel.
         nonsense: "damaged in the channel",

@@ -1,4 +1,4 @@
-//! What can keep a bridge from starting
+//! Errors that prevent the start of the bridge
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Why there is no bridge.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What is to be bridged cannot be read.
+    /// The configuration is not readable.
     #[error("{path}: {source}")]
     Unreadable {
         /// The file.
@@ -24,11 +24,11 @@ pub enum Error {
     Line {
         /// From 1.
         line: usize,
-        /// What is wrong.
+        /// Fact.
         what: &'static str,
         /// The line.
         text: String,
-        /// What it should be.
+        /// Correct form.
         help: &'static str,
     },
     /// No name of an endpoint.
@@ -48,7 +48,7 @@ pub enum Error {
         line: usize,
         /// The channel or endpoint.
         name: String,
-        /// What to do.
+        /// Remedy.
         help: &'static str,
     },
     /// No place on a network.
@@ -56,7 +56,7 @@ pub enum Error {
     Locator {
         /// As written.
         text: String,
-        /// What Zenoh says.
+        /// Zenoh's message.
         why: String,
     },
     /// The ports cannot be had.
@@ -66,7 +66,7 @@ pub enum Error {
     Listen {
         /// All of them.
         places: String,
-        /// What Zenoh says.
+        /// Zenoh's message.
         why: String,
     },
     /// Zenoh does not start.
@@ -77,7 +77,7 @@ pub enum Error {
     Declare {
         /// The endpoint.
         name: String,
-        /// What Zenoh says.
+        /// Zenoh's message.
         why: String,
     },
     /// A fallback of another length than the channel's messages.
@@ -102,7 +102,7 @@ pub enum Error {
         /// Bytes of a pipe's message.
         needed: usize,
     },
-    /// A topic whose messages no channel of that length carries.
+    /// A topic with messages that do not fit a channel of that length.
     #[error(
         "messages of `{topic}` do not fit `{channel}`, whose messages have {given} bytes; a pipe's carry 8 or 16"
     )]

@@ -1,9 +1,9 @@
 //! From a channel to Zenoh
 //!
-//! A ring loses nothing on this side: a message is taken out of it only while somebody subscribes, and Zenoh waits for room
-//! where the network is slow; so the channel fills, and its writer learns of it as of any slow reader. Of four slots the newest
-//! counts: it is sent when it is new, and again every [`REPEAT`], older each time, for whoever came late or heard nothing. To nodes of ROS 2 each
-//! message would be a new one: they hear it once.
+//! A ring loses nothing on this side: the bridge takes a message out only while a subscriber exists, and Zenoh waits for room
+//! if the network is slow. The channel then fills, and its writer notices as with any slow reader. Of four slots only the newest
+//! message counts: the bridge sends it when it is new, and again every [`REPEAT`] with a greater age, for late subscribers. ROS 2 nodes
+//! would take each repetition for a new message, so they receive it once.
 
 use crate::count::{Exported, count, say};
 use crate::{Address, Attachment, Error, Export, topic};

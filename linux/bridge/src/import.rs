@@ -1,10 +1,10 @@
 //! From Zenoh into a channel
 //!
-//! What comes from a network is believed in nothing: its length has to be that of the channel's messages, and a number and an
-//! age have to be with it; else it is counted and forgotten. What goes to a first stage of a pipe is made a message of that pipe's
-//! ([`value`](crate::value)), and kept apart from the next ([`Spaced`]). Of four slots only the newest waits here; what a ring has no room
-//! for is waited with for [`PATIENCE`], once, then dropped and counted, so that a reader that hangs does not hold up what comes
-//! for others.
+//! The bridge trusts no received byte: the length must be that of the channel's messages, and number and age must be
+//! present; otherwise the message is counted and dropped. Data for a first stage become a message of its pipe
+//! ([`value`](crate::value)) and keep a distance to the next ([`Spaced`]). Of four slots only the newest message waits here. If a ring is full,
+//! the bridge waits once for [`PATIENCE`], then drops and counts, so that a hanging reader does not delay messages
+//! for other readers.
 
 use crate::count::{Imported, count, say};
 use crate::spaced::Spaced;
@@ -41,7 +41,7 @@ pub(crate) struct Importer {
     import: Import,
     watch: Watch,
     counts: Arc<Imported>,
-    /// What waits to enter a pipe.
+    /// Messages that wait to enter a pipe.
     spaced: Option<Spaced>,
     /// A message found no room, and none after it did.
     is_full: bool,
@@ -118,7 +118,7 @@ impl Importer {
         until.map_or(tick, |until| until.min(tick))
     }
 
-    /// What came, if it is a message.
+    /// Takes a sample, if it is a message.
     fn take(&mut self, sample: &Sample) {
         let room = match self.spaced {
             Some(_) => 0,
@@ -158,7 +158,7 @@ impl Importer {
         Some(())
     }
 
-    /// Whether a message is new, and counts.
+    /// Returns true if a message is new and counts.
     fn is_wanted(&mut self, attachment: Attachment) -> bool {
         let now = Instant::now();
         let fell_back = self.watch.is_stale(now);
@@ -177,7 +177,7 @@ impl Importer {
         }
     }
 
-    /// What waited for its time enters the pipe.
+    /// Puts messages into the pipe at their time.
     fn enter(&mut self) {
         let now = ticks();
         let Some(data) = self.spaced.as_mut().and_then(|one| one.due(now)) else {
@@ -238,7 +238,7 @@ impl Importer {
         }
     }
 
-    /// Whether there was room for what is put in.
+    /// Writes a message; returns false if there was no room.
     fn put(&mut self, put: impl Fn(&mut BytesWriter) -> Result<(), bulkhead_linux::Error>) -> bool {
         let until = Instant::now()
             + if self.is_full {
@@ -263,7 +263,7 @@ impl Importer {
     }
 }
 
-/// A message that enters a pipe now, by this machine's clock. Who takes it out there numbers it.
+/// Returns a message that enters a pipe now, by this machine's clock. Its first stage numbers it.
 fn entering(data: [u64; 2]) -> Message {
     let put = ticks();
     let mut message = Message {

@@ -2,9 +2,9 @@
 //!
 //! Channels that a Linux partition reads are published to Zenoh under the names of their endpoints, and what is published
 //! elsewhere is written into channels that the partition writes ([`Bridge`]). Bytes go as they lie in the channel; with them
-//! go their number and age ([`Attachment`]), so that whoever is behind the network can tell what is stale. Nodes of ROS 2 hear and publish topics instead ([`Topic`]). What a pipe takes in
-//! at its first stage is made a message of that pipe's. What is to be
-//! bridged stands in a short text ([`Config`]), which the tool leaves in the device tree.
+//! go their number and age ([`Attachment`]), so that a receiver recognises stale values. ROS 2 nodes subscribe and publish topics instead ([`Topic`]). Data for
+//! the first stage of a pipe become a message of that pipe. A short text lists the bridged endpoints
+//! ([`Config`]); the tool puts it into the device tree.
 
 mod address;
 mod attachment;

@@ -18,7 +18,7 @@ FILE   what to bridge (doc/interfaces/bridge.md); without one, what the partitio
 /// Between two lines about an endpoint.
 const REPORT: Duration = Duration::from_secs(1);
 
-/// What was asked.
+/// Command line.
 #[derive(Default)]
 struct Asked {
     file: Option<String>,

@@ -1,7 +1,7 @@
 //! Names of endpoints: `host:partition:address-space:endpoint` (003 §3.1.1)
 //!
-//! On Zenoh the parts are those of a key expression, `host/partition/address-space/endpoint`. A part is made of characters
-//! that mean nothing else in a key expression.
+//! On Zenoh the parts are those of a key expression, `host/partition/address-space/endpoint`. A part contains only characters
+//! without special meaning in a key expression.
 
 use crate::Error;
 use std::fmt;

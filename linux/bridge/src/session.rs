@@ -1,7 +1,7 @@
-//! The session with Zenoh: who is reached, and nobody else
+//! The Zenoh session, with described peers only
 //!
-//! Neither multicast nor gossip: the description says who talks to whom. A peer that is not there is tried again and again; a
-//! port that cannot be had ends the program, for nobody would ever come.
+//! Neither multicast nor gossip: the description lists all peers. The session retries an absent peer for ever. A
+//! port that is in use ends the program, because no peer could connect.
 
 use crate::topic::Part;
 use crate::{Config, Error};
@@ -13,7 +13,7 @@ use zenoh::{Session, Wait};
 
 /// Longest silence of a link that is believed to be there, ms; a quarter of it is between two signs of life.
 const LEASE_MS: u32 = 4000;
-/// What it is called in ROS 2 where nobody says it.
+/// Default name of the ROS 2 node.
 const NODE: &str = "bulkhead";
 /// Between tries to reach a peer, ms.
 const RETRY_MS: [u32; 2] = [250, 1000];

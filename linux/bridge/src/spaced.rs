@@ -53,7 +53,7 @@ impl Spaced {
         Some(Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)))
     }
 
-    /// What is due at `now`.
+    /// Returns the message that is due at `now`.
     pub(crate) fn due(&mut self, now: u64) -> Option<[u64; 2]> {
         if now.saturating_sub(self.last) < self.distance {
             return None;

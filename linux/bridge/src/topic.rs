@@ -1,8 +1,8 @@
 //! Topics of ROS 2, as its middleware on Zenoh has them
 //!
 //! A message of a topic is put on `DOMAIN/TOPIC/TYPE/HASH`, in CDR, with the number that its publisher gave it, the time and the publisher's identity
-//! beside it; who publishes or hears something says so by a token (`rmw_zenoh_cpp`, docs/design.md and its attachment). Of a type without texts and
-//! sequences CDR is what lies in a channel, behind four bytes that say how (OMG DDSI-RTPS 2.5, 10.2; DDS-XTypes 1.3, 7.4).
+//! beside it. Publishers and subscribers announce themselves by tokens (`rmw_zenoh_cpp`, docs/design.md and its attachment). For a type without strings and
+//! sequences CDR is the channel's content behind four bytes of encapsulation (OMG DDSI-RTPS 2.5, 10.2; DDS-XTypes 1.3, 7.4).
 
 use crate::{Attachment, Error};
 use bulkhead_stages::message::{BYTES, Message};
@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// What its address begins with.
+/// Prefix of a topic's address.
 const SCHEME: &str = "ros2:";
 /// Plain CDR, little-endian, no options.
 const HEADER: [u8; 4] = [0, 1, 0, 0];
@@ -26,7 +26,7 @@ const DATA: usize = 2 * WORD;
 const IDENTITY: usize = 16;
 /// Number, time, length of the identity, identity.
 const BESIDE: usize = 2 * WORD + 1 + IDENTITY;
-/// Everything usual: reliable, not kept for who comes late, the last ten.
+/// Default quality of service: reliable, volatile, history of ten.
 const QOS: &str = "::,:,:,:,,";
 
 /// A topic, and the type of its messages.
@@ -38,7 +38,7 @@ pub struct Topic {
     key: String,
 }
 
-/// What somebody is to a topic, as tokens have it.
+/// Role of a node for a topic, as tokens encode it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Publisher,
@@ -79,7 +79,7 @@ impl Topic {
         ))
     }
 
-    /// What is published of a message that lies in a channel: of a pipe's its data; nothing of the end of a task.
+    /// Returns the payload for a message in a channel: the data of a pipe's message; `None` for an end of task.
     pub(crate) fn published(&self, message: &[u8]) -> Option<Vec<u8>> {
         let body = match (message.len(), self.bytes) {
             (BYTES, 1..=DATA) => {
@@ -104,7 +104,7 @@ impl Topic {
         Some(body)
     }
 
-    /// Whether it can be what lies in messages of so many bytes: a pipe's, or the same numbers as C lays them out.
+    /// Returns true if messages of so many bytes have the type's form: a pipe's, or the same numbers in C's layout.
     pub(crate) fn fits(&self, message: usize) -> bool {
         let in_pipe = message == BYTES && [WORD, DATA].contains(&self.bytes);
         in_pipe || (self.bytes..self.bytes + WORD).contains(&message)
@@ -151,12 +151,12 @@ impl fmt::Display for Topic {
     }
 }
 
-/// Whether a word is meant as the address of a topic.
+/// Returns true if a word has the form of a topic's address.
 pub(crate) fn is_meant(word: &str) -> bool {
     word.starts_with(SCHEME)
 }
 
-/// What goes beside a message: its number, since when it is there, by this machine's calendar, and who publishes it.
+/// Encodes the attachment of a message: its number, its creation by this machine's calendar, and its publisher.
 pub(crate) fn beside(number: u64, age: Option<Duration>, who: [u64; 2]) -> Vec<u8> {
     let at = SystemTime::now().checked_sub(age.unwrap_or_default());
     let at = at.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
@@ -169,7 +169,7 @@ pub(crate) fn beside(number: u64, age: Option<Duration>, who: [u64; 2]) -> Vec<u
     bytes
 }
 
-/// What such bytes say of a message that comes: who publishes it and the how manieth it is. Its time is another machine's; so it is of no age.
+/// Decodes the attachment of a received message: its publisher and number. Its time is another machine's and is ignored, so the age is zero.
 pub(crate) fn said(bytes: &[u8]) -> Option<Attachment> {
     let (words, identity) = bytes.split_at_checked(2 * WORD)?;
     let (length, identity) = identity.split_first()?;

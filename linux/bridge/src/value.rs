@@ -1,4 +1,4 @@
-//! What is taken for a value, of all that a network brings
+//! Received values that are accepted
 //!
 //! A channel takes messages of its own length, with number and age; bytes go into it as they are. A first stage of a pipe takes
 //! the message of another machine's pipe, of which only the data mean something here, and the bare data of any program.
@@ -19,7 +19,7 @@ pub(crate) struct Value<'s> {
     pub(crate) attachment: Option<Attachment>,
 }
 
-/// What came, as far as it is a put and what is attached can be read.
+/// Decodes a sample that is a put with a readable attachment.
 pub(crate) fn of(sample: &Sample) -> Option<Value<'_>> {
     let attachment = match sample.attachment() {
         Some(bytes) => Some(Attachment::read(&bytes.to_bytes())?),
@@ -31,7 +31,7 @@ pub(crate) fn of(sample: &Sample) -> Option<Value<'_>> {
     })
 }
 
-/// What came of a topic, likewise; filled up to so many bytes.
+/// Decodes a sample of a topic, filled up to the given number of bytes.
 pub(crate) fn of_topic<'s>(sample: &'s Sample, topic: &Topic, room: usize) -> Option<Value<'s>> {
     let attachment = topic::said(&sample.attachment()?.to_bytes())?;
     let message = topic.heard(&sample.payload().to_bytes(), room)?;
@@ -41,7 +41,7 @@ pub(crate) fn of_topic<'s>(sample: &'s Sample, topic: &Topic, room: usize) -> Op
     })
 }
 
-/// What goes into a pipe.
+/// Data that enter a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entering {
     /// The data.
@@ -50,8 +50,8 @@ pub(crate) enum Entering {
     End,
 }
 
-/// What goes into a pipe of such bytes. A message has to say its number and age, so that one that is said again enters once; bare data
-/// need not, unless they are to be younger than something.
+/// Decodes data for a pipe. A message needs number and age, so that a repetition enters once. Bare data
+/// need neither, unless a maximum age is configured.
 pub(crate) fn entering(payload: &[u8], says: bool, limited: bool) -> Option<Entering> {
     match payload.len() {
         BYTES if says => {

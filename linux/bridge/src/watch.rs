@@ -6,10 +6,10 @@
 use crate::Attachment;
 use std::time::{Duration, Instant};
 
-/// What a message is to who heard those before it.
+/// Relation of a message to the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It was not heard before; so many before it were not either.
+    /// A new message; the given number before it are missing.
     New {
         /// Numbers that never came.
         missed: u64,
@@ -18,7 +18,7 @@ pub enum Arrival {
     Again,
 }
 
-/// What was heard last, and when.
+/// Last message and its time.
 pub struct Watch {
     max_age: Option<Duration>,
     last: Option<Attachment>,
@@ -60,13 +60,13 @@ impl Watch {
         arrival
     }
 
-    /// Age of what came last; nothing where nothing came, or nobody knows.
+    /// Age of the last message; `None` without a message or with an unknown age.
     #[must_use]
     pub fn age(&self, now: Instant) -> Option<Duration> {
         Some(now.saturating_duration_since(self.written?))
     }
 
-    /// Whether what came last is too old, or nothing came for so long.
+    /// Returns true if the last message is too old, or silence lasted as long.
     #[must_use]
     pub fn is_stale(&self, now: Instant) -> bool {
         let Some(max_age) = self.max_age else {
@@ -78,7 +78,7 @@ impl Watch {
         }
     }
 
-    /// Whether the fallback is to take the place of what came: at once when that is too old, then once in each `max_age`.
+    /// Returns true if the fallback replaces the value now: at once when the value is too old, then once per `max_age`.
     pub fn falls_back(&mut self, now: Instant) -> bool {
         let passed = |at: Instant| Some(now.saturating_duration_since(at)) > self.max_age;
         let due = self.is_stale(now) && self.fell_back.is_none_or(passed);
@@ -88,13 +88,13 @@ impl Watch {
         due
     }
 
-    /// Whether it fell back and nothing fresh came since.
+    /// Returns true from a fallback until the next fresh message.
     #[must_use]
     pub fn has_fallen_back(&self) -> bool {
         self.fell_back.is_some()
     }
 
-    /// Whether it had fallen back and something fresh is there.
+    /// Returns true at the first fresh message after a fallback.
     pub fn goes_on(&mut self, now: Instant) -> bool {
         !self.is_stale(now) && self.fell_back.take().is_some()
     }

@@ -1,6 +1,6 @@
 //! Wakes a thread that waits for a device (`eventfd(2)`)
 //!
-//! Who rings has said before what for; who waits takes the ring away, and looks then. So none is missed, and none is heard twice.
+//! The ringing thread writes its request first; the waiting thread clears the bell and then reads the request. No ring is lost or seen twice.
 
 use crate::Error;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -23,7 +23,7 @@ impl Bell {
             .map_err(Error::errno("a bell"))
     }
 
-    /// Whoever waits for it, now or next, does so no longer.
+    /// Ends the current or next wait.
     pub fn ring(&self) {
         // Refused, it has rung more often than can be counted, and is heard for that.
         let _ = self.0.write(1);
@@ -32,11 +32,11 @@ impl Bell {
     /// Waits until it rings or something else can be read, for so many milliseconds at most.
     pub(crate) fn wait_beside(&self, other: BorrowedFd<'_>, milliseconds: u16) {
         let mut ready = [other, self.0.as_fd()].map(|one| PollFd::new(one, PollFlags::POLLIN));
-        // Whatever it answers: who looks next finds out.
+        // The result does not matter: the caller checks the device next.
         let _ = poll(&mut ready, PollTimeout::from(milliseconds));
         let rang = ready[1].any().unwrap_or(false);
         if rang {
-            // It did, and nobody else takes that away.
+            // The bell rang, and no other thread clears it.
             let _ = self.0.read();
         }
     }
@@ -70,7 +70,7 @@ mod tests {
         });
     }
 
-    /// What comes is left to who reads it.
+    /// A ready device is left to its reader.
     #[test]
     fn what_can_be_read_ends_a_wait_and_is_there_still() {
         let (bell, other) = (Bell::new().unwrap(), EventFd::new().unwrap());

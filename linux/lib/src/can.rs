@@ -42,10 +42,10 @@ impl Can {
         Self::listen(name)
     }
 
-    /// The same where it may be up already.
+    /// Opens an interface that may be up already.
     ///
     /// # Errors
-    /// There is none of that name, or the kernel refuses.
+    /// No interface has that name, or the kernel refuses.
     pub fn open_shared(name: &str, bits_per_s: u32) -> Result<Self, Error> {
         match link::bring_up(index(name)?, bits_per_s) {
             // The speed of one that is up cannot be set.
@@ -127,7 +127,7 @@ pub fn can_serve_on(place: &str, core: usize) -> Result<(), Error> {
     fs::write(&path, core.to_string()).map_err(Error::file(&path))
 }
 
-/// Whether an interface is up and its controller on the bus.
+/// Returns true if an interface is up and its controller on the bus.
 #[must_use]
 pub fn can_is_on_bus(name: &str) -> bool {
     // Of an interface that is down the kernel does not say it.

@@ -32,7 +32,7 @@ pub struct Description {
     pub message_bytes: usize,
     /// Messages the buffer holds.
     pub messages: usize,
-    /// Whether this end may only read the memory.
+    /// This end may only read the memory.
     pub read_only: bool,
 }
 
@@ -89,8 +89,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The same buffer in an ordinary file, between programs of one Linux. The file has the buffer's size, and is all zeros
-    /// before anybody used it.
+    /// Opens a buffer in an ordinary file, between programs of one Linux. The file has the buffer's size and is all zeros
+    /// at first.
     ///
     /// # Errors
     /// The file cannot be opened or mapped.
@@ -109,7 +109,7 @@ impl Channel {
         })
     }
 
-    /// The same, made anew: so many bytes of zeros.
+    /// Creates such a file with the given number of zero bytes.
     ///
     /// # Errors
     /// The file cannot be made.

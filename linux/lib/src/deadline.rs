@@ -56,7 +56,7 @@ pub fn reserve(runtime_ns: u64, period_ns: u64) -> Result<(), Error> {
     set.map(|_| ())
 }
 
-/// What the scheduler does, where it was built such that it can be chosen.
+/// Features of the scheduler, in kernels built with that choice.
 const FEATURES: &str = "/sys/kernel/debug/sched/features";
 
 /// From now on reservations are cut by a timer of their own, not by the next tick, until which others would wait: for up to 4 ms at
@@ -69,7 +69,7 @@ pub fn cut_exactly() -> Result<(), Error> {
 }
 
 /// Processor time that the calling thread has used, nanoseconds: by what the kernel charges a reservation with (`clock_gettime(2)`). `None`
-/// where the kernel does not say.
+/// if the kernel does not report it.
 #[must_use]
 pub fn used_ns() -> Option<u64> {
     let used = ClockId::CLOCK_THREAD_CPUTIME_ID.now().ok()?;

@@ -1,4 +1,4 @@
-//! What can go wrong between a program and its partition
+//! Errors between a program and its partition
 
 use bulkhead_buffers::{AttachError, Error as BufferError, LayoutError};
 use std::io;
@@ -15,7 +15,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A file of the module holds something that this library does not know.
@@ -47,7 +47,7 @@ pub enum Error {
         runtime_ns: u64,
         /// T.
         period_ns: u64,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
         /// Why, and what to do.
         help: &'static str,
@@ -109,7 +109,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether it is only that the receiver has not yet taken what is there.
+    /// Returns true if the receiver has not yet taken the pending messages.
     #[must_use]
     pub fn is_full(&self) -> bool {
         matches!(
@@ -121,7 +121,7 @@ impl Error {
         )
     }
 
-    /// Whether it is only that the kernel's queue of an interface is full.
+    /// Returns true if the kernel's queue of an interface is full.
     #[must_use]
     pub fn is_crowded(&self) -> bool {
         matches!(self, Self::File { source, .. } if source.raw_os_error() == Some(nix::libc::ENOBUFS))

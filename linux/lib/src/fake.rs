@@ -25,7 +25,7 @@ impl Fake {
         fake
     }
 
-    /// A channel of `pages` pages whose memory both ends of a test share.
+    /// Makes a channel of `pages` pages of memory, which both ends of a test share.
     pub(crate) fn channel(&self, name: &str, kind: &str, role: &str, shape: [usize; 3]) -> &Self {
         let [message_size, messages, pages] = shape;
         let folder = format!("sys/class/misc/bulkhead-channel-{name}");
@@ -55,7 +55,7 @@ impl Fake {
         page[..8].copy_from_slice(&LINK_MAGIC.to_ne_bytes());
         page[8..16].copy_from_slice(&state.to_ne_bytes());
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // In place: whoever has mapped it sees the change.
+        // In place: all mappings see the change.
         let file = File::options()
             .write(true)
             .create(true)

@@ -1,16 +1,16 @@
 //! A Linux partition from inside
 //!
-//! What the kernel module shows under `/dev/bulkhead*` and in sysfs, as types: the partition itself
+//! The files of the kernel module under `/dev/bulkhead*` and in sysfs, as types: the partition itself
 //! ([`Partition`]), channels and typed, stamped messages on them ([`Sender`], [`Receiver`]), doorbells
 //! ([`Channel::wait`], [`Channel::ring`]), whether peers are up ([`Peer`], [`Link`]), the monitors' counters
 //! ([`Partition::status`]), the consoles of other partitions, and the trace, which senders and
 //! receivers fill by themselves.
 //!
-//! What carries messages on without knowing them takes them as bytes ([`BytesReader`], [`BytesWriter`]), also between programs
+//! Programs that forward messages without decoding them use bytes ([`BytesReader`], [`BytesWriter`]), also between programs
 //! of one Linux ([`Channel::over_file`]).
 //!
-//! A CAN controller that the partition owns is a [`Can`]; who waits for its frames is woken for something else by a [`Bell`]; a thread gets
-//! time of its own by [`reserve`].
+//! A CAN controller of the partition is a [`Can`]. A [`Bell`] wakes a thread that waits for frames. [`reserve`] gives a thread
+//! a deadline reservation.
 //!
 //! No call here enters the monitor but [`Partition::announce`], [`Channel::ring`], opening or dropping
 //! a channel that is mapped on demand, and [`Partition::control`].

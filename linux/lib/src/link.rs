@@ -1,4 +1,4 @@
-//! Whether a partition is up
+//! State of a partition
 
 use crate::Error;
 use crate::map::Mapping;
@@ -71,7 +71,7 @@ impl AsFd for Link {
     }
 }
 
-/// Whoever holds the other end of a channel: the partition of the description or, after a failover, its
+/// Holder of the other end of a channel: the partition of the description or, after a failover, its
 /// standby.
 pub struct Peer {
     link: Link,

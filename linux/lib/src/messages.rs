@@ -26,7 +26,7 @@ const WHOLE: Flags = Flags {
     over: false,
 };
 
-/// What can be a message: plain bytes, a [`Stamp`] first.
+/// A message: plain bytes, a [`Stamp`] first.
 pub trait Message: FromBytes + IntoBytes + Immutable {}
 
 impl<T: FromBytes + IntoBytes + Immutable> Message for T {}

@@ -19,7 +19,7 @@ pub struct Console {
     pub tty: PathBuf,
 }
 
-/// What a privileged partition may ask of another.
+/// Requests of a privileged partition about another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// Restart from the pristine image.
@@ -44,7 +44,7 @@ impl Partition {
         Self::at(Path::new("/"))
     }
 
-    /// The same below another root, for tests.
+    /// Opens the partition below another root, for tests.
     pub(crate) fn at(root: &Path) -> Result<Self, Error> {
         let node = root.join("sys/devices/platform/bulkhead");
         if !node.join("up").exists() {
@@ -74,13 +74,13 @@ impl Partition {
         })
     }
 
-    /// What the tool packed of the pipes of which the partition runs stages (`bulkhead_abi::pipe`); nothing where it runs none.
+    /// Returns the packed pipes with stages in this partition (`bulkhead_abi::pipe`); `None` if it runs none.
     #[must_use]
     pub fn pipes(&self) -> Option<Vec<u8>> {
         std::fs::read(self.root.join("proc/device-tree/bulkhead/bulkhead,pipes")).ok()
     }
 
-    /// What the description says of endpoints beyond this machine, as lines for the bridge; nothing where it says nothing.
+    /// Returns the description of endpoints beyond this machine, as lines for the bridge; `None` if there are none.
     #[must_use]
     pub fn bridge(&self) -> Option<String> {
         let text = attributes::text(
@@ -93,7 +93,7 @@ impl Partition {
     /// Tells the monitor that the partition is up: its boot ends here, its link rises. Once.
     ///
     /// # Errors
-    /// It has been announced, or the monitor knows no such call.
+    /// The partition was announced before, or the monitor lacks the call.
     pub fn announce(&self) -> Result<(), Error> {
         attributes::write(&self.root.join("sys/devices/platform/bulkhead"), "up", "1")
     }
@@ -135,12 +135,12 @@ impl Partition {
     /// The link of the partition `name`.
     ///
     /// # Errors
-    /// It is no peer of this one, or the module's file cannot be opened.
+    /// The partition is no peer of this one, or the module's file cannot be opened.
     pub fn link(&self, name: &str) -> Result<Link, Error> {
         Link::open(name, &self.root.join("dev/bulkhead-link").join(name))
     }
 
-    /// Whoever holds the other end of a channel; `None` where that is the host, which has no link.
+    /// Returns the holder of the other end of a channel; `None` for the host, which has no link.
     ///
     /// # Errors
     /// The module's files cannot be opened.
@@ -251,7 +251,7 @@ fn arguments(of_build: &str, of_boot: &str) -> String {
     format!("{of_build} {}", ours.join(" "))
 }
 
-/// What follows `prefix` in the names of the folder's entries, sorted.
+/// Returns the rest of each entry's name behind `prefix`, sorted.
 fn entries(folder: &Path, prefix: &str) -> Result<Vec<String>, Error> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(Error::file(folder))? {

@@ -1,7 +1,7 @@
 //! The partition's trace
 //!
 //! A recorder of [`Event`]s that only the host tool reads; one program of the partition writes it.
-//! Where there is no trace, or another program has it, events are dropped silently.
+//! Without a trace, or if another program writes it, events are dropped silently.
 
 use crate::map::Mapping;
 use crate::{Error, clock};
@@ -96,7 +96,7 @@ impl Trace {
 
     fn at(&self, ticks: u64, kind: EventKind, name: &str, sequence: u64, a: u64, b: u64) {
         let name = name_field(name);
-        // Sequence numbers are compared modulo 2^32 by who reads traces.
+        // Readers of traces compare sequence numbers modulo 2^32.
         self.write(&Event {
             ticks,
             kind: kind as u32,

@@ -1,11 +1,11 @@
-//! What cannot be had is said in a sentence
+//! Errors at the start
 
 use crate::machine::{Buffer, Machine, free_port, message, number, until};
 use bulkhead_linux::Kind;
 use std::net::TcpListener;
 use tempfile::tempdir;
 
-/// What a bridge with these lines says as its last word.
+/// Checks the last words of a bridge with these lines.
 fn refused(lines: &[&str], says: &[&str]) {
     let folder = tempdir().expect("a folder");
     let there = Buffer::new(folder.path(), "there", Kind::Ring);

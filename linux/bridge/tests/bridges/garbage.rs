@@ -1,4 +1,4 @@
-//! What comes from a network is believed in nothing
+//! Invalid input from the network
 
 use crate::machine::{BYTES, Buffer, Machine, free_port, message, number, until};
 use crate::session::{attachment, heard_by, session};
@@ -10,10 +10,10 @@ use std::time::Duration;
 use tempfile::tempdir;
 use zenoh::Wait;
 
-/// What is wrong with it, its bytes, and those beside it.
+/// Fault, payload, attachment.
 type Garbage = (&'static str, Vec<u8>, Option<Vec<u8>>);
 
-/// What no bridge sends, each with what is wrong with it.
+/// Samples that no bridge sends, each with its fault.
 fn garbage() -> Vec<Garbage> {
     let lengths = [0, 1, BYTES - 1, BYTES + 1, 100_000].into_iter();
     let lengths = lengths.map(|length| ("length", vec![1; length], Some(attachment(1))));
@@ -66,7 +66,7 @@ fn garbage_is_refused_and_counted() {
     }
 }
 
-/// A channel whose other end writes nonsense is that end's affair.
+/// A channel with an invalid writer affects that channel alone.
 #[test]
 fn a_damaged_channel_is_counted_and_goes_on() {
     let folder = tempdir().expect("a folder");

@@ -15,7 +15,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
 pub(crate) const BYTES: usize = 12;
 const MESSAGES: usize = 64;
 
-/// A port that nobody has.
+/// Returns an unused port.
 pub(crate) fn free_port() -> u16 {
     let any = TcpListener::bind("127.0.0.1:0").expect("a port");
     any.local_addr().expect("its address").port()
@@ -182,7 +182,7 @@ impl Machine {
 }
 
 impl Drop for Machine {
-    /// As a machine ends whose power is cut.
+    /// Ends the machine as a power failure does.
     fn drop(&mut self) {
         let _ended_by_itself = self.child.kill();
         let _ = self.child.wait();

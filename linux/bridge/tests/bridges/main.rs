@@ -1,7 +1,7 @@
 //! Two machines, as two processes on the loopback network, with buffers in files for their channels
 //!
-//! Each test has ports and files of its own; what it waits for, it waits for with a deadline, and what was said is shown where
-//! that passes.
+//! Each test has ports and files of its own. Every wait has a deadline, and a failure shows the output of both
+//! processes.
 
 mod failures;
 mod garbage;

@@ -14,7 +14,7 @@ use tempfile::tempdir;
 
 /// For a message that is under way.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// That of the nodes.
+/// ROS domain of the nodes.
 const DOMAIN: usize = 7;
 /// As the tool has it of the same fields.
 const SPEED: &str = "RIHS01_34796f05df047f1f1089f590ab6a1bb5a01906e38b816b785db09f74c172d454";

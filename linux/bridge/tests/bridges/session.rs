@@ -20,7 +20,7 @@ pub(crate) fn session(port: u16) -> Session {
     zenoh::open(config).wait().expect("a session")
 }
 
-/// What it says of a value that it numbers so.
+/// Returns the attachment of a value with that number.
 pub(crate) fn attachment(number: u64) -> Vec<u8> {
     let age = Some(Duration::ZERO);
     Attachment {

@@ -1,4 +1,4 @@
-//! What other machines and other programs send into pipes, whose first stages read it here
+//! Messages from other machines and programs into pipes with first stages here
 
 use crate::machine::{Machine, free_port, until};
 use crate::session::{attachment, heard_by, session};
@@ -114,7 +114,7 @@ fn messages_and_bare_data_enter_and_all_else_is_refused() {
             .expect("sent");
             let entered = stage.next();
             assert_eq!(entered.data, data);
-            // Of another process: on a host, whose clock began with it.
+            // Written by another process: on a host, the clock began with it.
             assert!(entered.put > last && !entered.is_end(), "{entered:?}");
             last = entered.put;
         }

@@ -1,4 +1,4 @@
-//! What is written on one machine is read on the other
+//! Values from one machine to the other
 
 use crate::machine::{BYTES, Buffer, Machine, free_port, message, number, until};
 use crate::wire::Wire;
@@ -66,7 +66,7 @@ fn who_comes_late_finds_the_newest() {
     });
 }
 
-/// Begins before anybody hears it: the ring fills, and its writer waits.
+/// Begins before the subscriber exists: the ring fills, and its writer waits.
 #[test]
 fn a_ring_loses_nothing() {
     let folder = tempdir().expect("a folder");
@@ -110,7 +110,7 @@ fn a_ring_loses_nothing() {
     there_runs.says(&[&format!("{EACH} taken, 0 missed, 0 refused, 0 dropped")]);
 }
 
-/// A reader that hangs costs its own messages, which are counted, and nobody else's.
+/// A hanging reader loses its own messages, which are counted, and no others.
 #[test]
 fn a_full_ring_holds_up_nobody_else() {
     let folder = tempdir().expect("a folder");
@@ -203,7 +203,7 @@ fn what_is_old_raises_the_fallback_until_something_comes() {
     there_runs.says(&["falls back: nothing younger than 400ms was heard"]);
 }
 
-/// What was under way when the wire was cut is lost, and known to be: each message came, or was missed.
+/// Messages under way when the wire is cut are lost and counted: each message arrives or is counted as missed.
 #[test]
 fn what_a_cut_wire_loses_is_counted() {
     let folder = tempdir().expect("a folder");
@@ -239,7 +239,7 @@ fn what_a_cut_wire_loses_is_counted() {
             wire.cut();
             cuts += 1;
         }
-        // While nobody hears, the ring keeps what it has; so the last one comes.
+        // Without a subscriber the ring keeps its messages; so the last one arrives.
         last == EACH
     });
     assert_eq!(cuts, 3);

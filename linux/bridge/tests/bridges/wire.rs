@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Carries whoever comes to its port to another one.
+/// Forwards connections from its port to another one.
 pub(crate) struct Wire {
     pub(crate) port: u16,
     carried: Arc<Mutex<Vec<TcpStream>>>,
@@ -19,7 +19,7 @@ impl Wire {
         let kept = Arc::clone(&carried);
         thread::spawn(move || {
             for near in listener.incoming().map_while(Result::ok) {
-                // Where nobody listens yet, whoever came finds that out.
+                // Without a listener the connecting side gets an error.
                 let Ok(far) = TcpStream::connect(("127.0.0.1", port)) else {
                     continue;
                 };

@@ -70,7 +70,7 @@ impl CanReader {
         }
     }
 
-    /// Waits for a frame, or until the interface goes down or somebody rings, for so many milliseconds at most.
+    /// Waits for a frame, for the end of the interface or for the bell, at most for the given milliseconds.
     pub fn wait(&self, bell: &Bell, milliseconds: u16) {
         bell.wait_beside(self.can.socket.as_fd(), milliseconds);
     }
