@@ -55,7 +55,7 @@ registers! {
     cnthp_cval_el2 = "cnthp_cval_el2";
     /// EL2 physical timer: control.
     cnthp_ctl_el2 = "cnthp_ctl_el2";
-    /// What is trapped and routed to EL2.
+    /// Hypervisor configuration: traps and routing to EL2.
     hcr_el2 = "hcr_el2";
     /// Root and VMID of stage 2.
     vttbr_el2 = "vttbr_el2";
@@ -69,7 +69,7 @@ registers! {
     far_el2 = "far_el2";
     /// Faulting guest-physical page of a stage-2 fault.
     hpfar_el2 = "hpfar_el2";
-    /// Where ERET goes.
+    /// Return address of ERET.
     elr_el2 = "elr_el2";
     /// Processor state ERET restores.
     spsr_el2 = "spsr_el2";
@@ -81,7 +81,7 @@ registers! {
     esr_el1 = "esr_el1";
     /// Faulting virtual address of an exception taken to EL1.
     far_el1 = "far_el1";
-    /// Where an exception taken to EL1 came from.
+    /// Return address of an exception taken to EL1.
     elr_el1 = "elr_el1";
     /// Processor state before an exception taken to EL1.
     spsr_el1 = "spsr_el1";

@@ -1,4 +1,4 @@
-//! A core: a host thread whose signal handler is the kernel
+//! A core: a host thread with the kernel as signal handler
 //!
 //! The kernel's part of the discipline, in the order of `models/dispatch.pml`: coherence, save,
 //! choose, restore. A signal bound to a thread is an interrupt: it activates that thread at once
@@ -19,7 +19,7 @@ use crate::switch::{Outcome, dispatch, thread_start};
 /// A thread's first function; it must not return.
 pub type Entry = extern "C" fn(u64) -> !;
 
-/// What the kernel did for a request of the scheduler.
+/// Result of a request of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// The thread ran; the caller is back.
@@ -69,7 +69,7 @@ impl Core {
     /// Makes the calling host thread a core; what runs is its thread 0.
     ///
     /// # Errors
-    /// What the operating system says about the handler's stack.
+    /// The operating system refuses the handler's stack.
     pub fn new() -> io::Result<Box<Self>> {
         let core = Box::new(Self {
             scb: Scb::new(),
@@ -100,7 +100,7 @@ impl Core {
     /// The core of the calling host thread.
     ///
     /// # Panics
-    /// It is none.
+    /// The calling thread is no core.
     #[inline(always)]
     #[must_use]
     pub fn here() -> &'static Self {
@@ -147,7 +147,7 @@ impl Core {
     /// more important; a thread without one is least important.
     ///
     /// # Errors
-    /// What the operating system says about the handler.
+    /// The operating system refuses the handler.
     pub fn bind(&self, signal: i32, thread: usize) -> io::Result<()> {
         let _masked = Masked::new();
         // SAFETY: signals are masked, so the handler does not run.
@@ -322,7 +322,7 @@ const fn zero() -> std::sync::atomic::AtomicU64 {
 /// Lays entry and index on a new stack, aligned as the ABI wants it at a call.
 fn prepare(stack: &Stack, entry: Entry, index: usize) -> u64 {
     let base = stack.top().wrapping_sub(4);
-    // SAFETY: the topmost words of a stack nobody runs on yet.
+    // SAFETY: the topmost words of a stack that no thread uses yet.
     unsafe { base.write(entry as *const () as u64) };
     // SAFETY: likewise.
     unsafe { base.wrapping_add(1).write(index as u64) };

@@ -99,7 +99,7 @@ unsafe impl Machine for Hosted {
     }
 
     fn sleep() {
-        // SAFETY: no arguments. A signal that came just before has run whom it woke.
+        // SAFETY: no arguments. A signal that came just before has run its thread.
         unsafe { libc::pause() };
     }
 }

@@ -16,7 +16,7 @@ impl Stack {
     /// Maps a stack of at least `size` bytes.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system refuses the mapping.
     pub fn new(size: usize) -> io::Result<Self> {
         let length = size.next_multiple_of(PAGE) + PAGE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -52,7 +52,7 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `new`; whoever ran on it has ended.
+        // SAFETY: exactly the mapping made in `new`; the thread on it has ended.
         unsafe { libc::munmap(self.base, self.length) };
     }
 }

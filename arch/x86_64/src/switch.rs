@@ -23,7 +23,7 @@ pub enum Outcome {
 /// `epoch`.
 ///
 /// # Safety
-/// `own` is the running thread's block and `next` another thread's, both of the core whose SCB is
+/// `own` is the running thread's block and `next` another thread's, both of the core with SCB
 /// `scb`; `next` holds zero in `sp` or what a thread stored there itself; the caller is not in a
 /// signal handler.
 #[inline(always)]
@@ -126,7 +126,7 @@ unsafe extern "C" {
     fn thread_start_raw();
 }
 
-/// Where a new thread resumes; its stack then holds entry function and argument, lowest first.
+/// Address at which a new thread starts; its stack then holds entry function and argument, lowest first.
 pub(crate) fn thread_start() -> u64 {
     thread_start_raw as *const () as u64
 }

@@ -1,4 +1,4 @@
-//! The API over hosted dispatch: who runs when
+//! The API over hosted dispatch: order of execution
 //!
 //! Each test is a core of its own, with its threads under preemptive fixed priorities, and compares
 //! the order in which things happened; no result depends on how fast the host is.
@@ -17,7 +17,7 @@ const CAPACITY: usize = 8;
 type Api = Threads<FixedPriority<Preemptive, CAPACITY>, CAPACITY>;
 const MILLISECOND: u64 = 1_000_000;
 
-/// What happened, in order. Plain memory: a thread that is preempted holds nothing here.
+/// Sequence of events. Plain memory: a preempted thread holds nothing here.
 struct Log {
     entries: [AtomicU64; 64],
     count: AtomicUsize,
@@ -69,7 +69,7 @@ fn api() -> FixedPriority<Preemptive, CAPACITY> {
     FixedPriority::new(Preemptive)
 }
 
-/// What a time-out in `ticks` means.
+/// Returns the instant of a time-out in `ticks`.
 fn after(ticks: u64) -> u64 {
     Hosted::now() + ticks
 }
@@ -154,7 +154,7 @@ fn a_mutex_lends_importance_through_others() {
         LOG.add(2);
     });
     thread!(bystander, API, {
-        // Woken last, and more important than who holds what the high one wants.
+        // Woken last, and more important than the owner of the mutex that the high one wants.
         GO.take(&API);
         GO.take(&API);
         LOG.add(3);

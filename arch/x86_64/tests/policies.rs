@@ -17,7 +17,7 @@ const MILLISECOND: u64 = 1_000_000;
 /// Additions of each worker, and messages.
 const ROUNDS: u64 = 100;
 
-/// What the threads share.
+/// State shared by the threads.
 struct Scene {
     api: Api,
     total: Mutex<u64>,
@@ -86,7 +86,7 @@ impl Scene {
     }
 }
 
-/// What a thread of that importance brings to any policy.
+/// Returns the parameters of a thread of that importance for any policy.
 fn task(priority: u8) -> Task {
     Task {
         priority,

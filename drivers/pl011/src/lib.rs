@@ -1,6 +1,6 @@
 //! PL011 UART
 //!
-//! Polled output, for messages before anybody owns the device (Arm DDI 0183, chapter 3).
+//! Polled output, for messages before a guest owns the device (Arm DDI 0183, chapter 3).
 #![no_std]
 #![expect(
     unsafe_code,
@@ -32,7 +32,7 @@ impl Pl011 {
     /// Takes the UART at `base` and enables its transmitter; the bit rate stays.
     ///
     /// # Safety
-    /// A PL011 is mapped at `base` as device memory, and nobody else uses it meanwhile.
+    /// A PL011 is mapped at `base` as device memory, and no other code uses it meanwhile.
     #[must_use]
     pub unsafe fn new(base: usize) -> Self {
         let uart = Self { base };

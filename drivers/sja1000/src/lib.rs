@@ -32,7 +32,7 @@ pub trait Registers {
 /// How fast the bus is, and how the controller is wired to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What the two registers of the bus timing hold.
+    /// Contents of the two bus timing registers.
     pub timing: [u8; 2],
     /// Bits per second.
     pub bits_per_s: u32,
@@ -56,7 +56,7 @@ impl Settings {
 /// How often things went wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Times at which frames were lost because nobody took them out.
+    /// Number of overruns: frames were lost because the receive buffer was full.
     pub overruns: u32,
     /// Frames that are none.
     pub malformed: u32,
@@ -100,7 +100,7 @@ impl<R: Registers> Sja1000<R> {
         Ok(controller)
     }
 
-    /// A controller that was started before, for another who sends.
+    /// Returns a further sender for a controller that was started before.
     #[must_use]
     pub const fn running(registers: R, settings: Settings) -> Self {
         Self {

@@ -44,8 +44,8 @@ pub const TRANSMITTER_FREE: u8 = 1 << 2;
 /// [`STATUS`]: the controller takes no part in the bus any more.
 pub const BUS_OFF: u8 = 1 << 7;
 
-/// [`INTERRUPT`]: reception, warning, overrun, error passive. Completed transmission is left out: who
-/// sends waits for the time that the frame takes.
+/// [`INTERRUPT`]: reception, warning, overrun, error passive. Completed transmission is left out, because
+/// the sender waits for the duration of the frame.
 pub const INTERRUPTS: u8 = 1 << 0 | 1 << 2 | 1 << 3 | 1 << 5;
 
 /// First byte of a frame: identifier of 29 bits.

@@ -10,7 +10,7 @@ use std::vec::Vec;
 
 const SETTINGS: Settings = Settings::PCICAN_KBIT_500;
 
-/// What the data sheet says of the registers that the driver uses.
+/// Registers that the driver uses, as in the data sheet.
 #[derive(Default)]
 struct Model {
     mode: Cell<u8>,

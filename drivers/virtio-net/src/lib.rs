@@ -82,7 +82,7 @@ impl<'a, S: Space + Clone> Card<'a, S> {
         if memory.bytes() < MEMORY {
             return Err(Refused::Memory);
         }
-        // What its former owner left there is nobody's any more once the card has been reset.
+        // A reset card no longer accesses buffers of its former driver.
         transport.negotiate(r::FEATURE_ADDRESS)?;
         let [incoming, outgoing] = [0, QUEUE].map(|at| Layout { at });
         for (number, layout) in [(RECEIVE, incoming), (SEND, outgoing)] {
@@ -119,7 +119,7 @@ impl<'a, S: Space + Clone> Card<'a, S> {
         self.address
     }
 
-    /// Its halves, for two who do not wait for each other.
+    /// Splits the card into halves for two components that do not wait for each other.
     #[must_use]
     pub fn split(self) -> (Incoming<'a, S>, Outgoing<'a, S>) {
         (self.incoming, self.outgoing)
@@ -145,7 +145,7 @@ impl<'a, S: Space + Clone> Card<'a, S> {
 }
 
 impl<S: Space> Incoming<'_, S> {
-    /// Whether it has asked for attention since it was asked last; it lowers its line.
+    /// Returns true if the card has raised its interrupt since the last call; lowers the line.
     pub fn acknowledge(&self) -> bool {
         self.transport.acknowledge()
     }
@@ -178,7 +178,7 @@ impl<S: Space> Incoming<'_, S> {
         Some(length)
     }
 
-    /// Whether a frame has come that [`Incoming::receive`] would give.
+    /// Returns true if [`Incoming::receive`] would return a frame.
     #[must_use]
     pub fn has_frame(&self) -> bool {
         self.queue.has_used(self.memory)
@@ -215,7 +215,7 @@ impl<S: Space> Outgoing<'_, S> {
     }
 }
 
-/// What was written before is seen before what is written after.
+/// Orders all earlier writes before all later ones.
 fn order() {
     fence(Ordering::SeqCst);
 }

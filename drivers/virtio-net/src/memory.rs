@@ -1,6 +1,6 @@
 //! Memory that driver and card share
 //!
-//! Words that anybody may change at any time. Fields of a word that the driver owns are changed by the
+//! Words that either side may change at any time. Fields of a word that the driver owns are changed by the
 //! driver alone: reading the word and writing it again loses nothing.
 
 use core::sync::atomic::AtomicU64;
@@ -24,7 +24,7 @@ impl<'a> Dma<'a> {
         self.words.len() * 8
     }
 
-    /// What the card calls the byte at `at`.
+    /// Returns the card's address of the byte at `at`.
     pub(crate) const fn bus(self, at: usize) -> u64 {
         self.bus + at as u64
     }

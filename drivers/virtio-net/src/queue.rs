@@ -6,7 +6,7 @@ use crate::memory::Dma;
 use crate::registers as r;
 use crate::{BUFFERS, order};
 
-/// Where a queue lies in its memory, bytes.
+/// Offsets of a queue in its memory, bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) at: usize,
@@ -81,7 +81,7 @@ impl Queue {
         memory.set_half(self.at + DRIVER + 2, self.offered);
     }
 
-    /// Whether the card wants to be told of what was offered.
+    /// Returns true if the card asks for notifications of new buffers.
     pub(crate) fn wants_notice(&self, memory: Dma<'_>) -> bool {
         order();
         memory.half(self.at + CARD) & r::NO_NOTICE == 0

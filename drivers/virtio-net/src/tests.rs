@@ -7,12 +7,12 @@ use core::cell::{Cell, RefCell};
 use core::sync::atomic::AtomicU64;
 use std::vec::Vec;
 
-/// What the card calls the first byte of the memory.
+/// The card's address of the first byte of the memory.
 const BUS: u64 = 0x4_0000_1000;
 const STRIDE: usize = 4;
 const ALL: u64 = r::FEATURE_ADDRESS | r::FEATURE_VERSION_1 | r::FEATURE_PLATFORM;
 
-/// What the standard says of the parts that the driver uses.
+/// Parts of the card that the driver uses, as in the standard.
 struct Model<'a> {
     memory: &'a [AtomicU64],
     offered: u64,
@@ -161,7 +161,7 @@ impl<'a> Model<'a> {
 /// The configuration page (number 6), or what is behind a base address register.
 struct Window<'m, 'a>(&'m Model<'a>, u8);
 
-/// Where the parts are: all behind register 4.
+/// Locations of the parts: all behind register 4.
 const PARTS: [(u8, u32); 4] = [
     (r::COMMON, 0),
     (r::INTERRUPT, 0x1000),

@@ -18,24 +18,24 @@ pub trait Registers {
     fn set_word(&self, offset: usize, value: u32);
 }
 
-/// What a function has: its configuration page, and what is behind its base address registers.
+/// Address spaces of a function: its configuration page and the regions of its base address registers.
 pub trait Space {
     /// One of them.
     type Registers: Registers;
     /// The configuration page.
     fn configuration(&self) -> Self::Registers;
-    /// What is behind base address register `number`; reads as ones where there is nothing.
+    /// Returns the region of base address register `number`; an absent one reads as ones.
     fn bar(&self, number: u8) -> Self::Registers;
 }
 
 /// Why a card is not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It lacks a part that the standard requires.
+    /// The device lacks a part that the standard requires.
     Part(u8),
-    /// It is older than version 1, or does not agree.
+    /// The device is older than version 1, or refuses the features.
     Features,
-    /// It has no such queue, or only a shorter one.
+    /// The device lacks the queue, or has a shorter one.
     Queue(u16),
     /// Less memory than [`crate::MEMORY`].
     Memory,

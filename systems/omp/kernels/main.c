@@ -134,7 +134,7 @@ int main(int count, char **values)
     printf("%d threads, VCPUs of %lu us in %lu us", threads, capacity / 1000, period / 1000);
     region("parallel", empty);
     region("parallel+task+taskwait", with_task);
-    /* Long beside the turns that emulated cores take, a few of which come between a wake-up and who is woken. */
+    /* Long beside the turns of emulated cores, a few of which pass between a wake-up and the woken thread. */
     conserve(capacity / 2, period, 20);
     for (const struct kernel *kernel = kernels; kernel->name; kernel++)
         compare(kernel, threads);

@@ -106,8 +106,8 @@ static void low(void *argument)
 
     slite_mutex_lock(&mutex, SLITE_NEVER);
     slite_wakeup(MIDDLE);
-    /* The middle one has `other` and now waits for us: it lends its importance, and who closes the
-     * circle is told. */
+    /* The middle one has `other` and now waits for this thread: it lends its importance, and the thread that
+     * closes the circle gets an error. */
     int closed = slite_mutex_lock(&other, SLITE_NEVER);
     printf("deadlock: low %d\n", closed);
     if (closed == SLITE_OK)

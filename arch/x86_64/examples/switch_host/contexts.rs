@@ -49,7 +49,7 @@ pub(crate) fn swapcontext() -> Subject {
     }
 }
 
-/// What a jump of boost.context brings: where it came from, and a word.
+/// Transfer of a boost.context jump: the origin and a word.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Transfer {
@@ -102,7 +102,7 @@ pub(crate) fn boost() -> Option<Subject> {
     // SAFETY: likewise.
     let make: Make = unsafe { std::mem::transmute(make) };
     let stack = ManuallyDrop::new(Stack::new(STACK).expect("a stack"));
-    // SAFETY: a stack that nobody uses.
+    // SAFETY: no other code uses this stack.
     OTHER
         .0
         .set(unsafe { make(stack.top().cast(), stack.usable().1, jump_back) });

@@ -1,4 +1,4 @@
-//! What a thread switch costs on the host: where hosted dispatch is, on x86-64 Linux
+//! Cost of a thread switch in hosted dispatch on x86-64 Linux
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[path = "measure.rs"]

@@ -1,7 +1,7 @@
-//! What a thread switch costs on the host, beside its peers
+//! Cost of a thread switch on the host, beside its peers
 //!
 //! Prints the rows of `bulkhead bench switch-host` as JSON. All subjects take turns in short batches, so
-//! that whatever disturbs the host disturbs them alike; the figure is the median batch, one way, in cycles
+//! that load of the host disturbs them alike; the figure is the median batch, one way, in cycles
 //! of the time-stamp counter.
 #![expect(unsafe_code, reason = "drives switches and reads the TSC")]
 
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Batches of each subject.
 const BATCHES: usize = 400;
-/// What a switch with all checks may take.
+/// Limit for a switch with all checks.
 const BOUND: f64 = 25.0;
 /// Index of the other thread.
 const PARTNER: usize = 1;

@@ -1,4 +1,4 @@
-//! What engine and brake do when nobody commands them
+//! Engine and brake without commands
 //!
 //! The last demand stands for a while; then the throttle closes and the brake opens, as real
 //! actuators fail. The vehicle coasts until the controller is back.

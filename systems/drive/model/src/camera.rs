@@ -1,4 +1,4 @@
-//! What a camera behind the windscreen tells of a vehicle ahead
+//! View of a camera behind the windscreen on a vehicle ahead
 //!
 //! A pinhole camera over a flat road: a vehicle of width W at distance d is f·W/d wide, and its lower edge lies f·h/d below
 //! the horizon. Neither tells the distance: widths differ, and the horizon moves when the vehicle pitches, which it does
@@ -31,7 +31,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Of who is ahead, while accelerating.
+    /// Returns the image of the vehicle ahead, while accelerating.
     pub fn of(met: Option<&Met>, acceleration_mps2: f64, noise: &mut Noise) -> Self {
         let Some(met) = met else {
             return Self::default();
@@ -48,7 +48,7 @@ impl Image {
         }
     }
 
-    /// Whether there is a vehicle on it.
+    /// Returns true if a vehicle is in the image.
     #[must_use]
     pub fn shows_one(&self) -> bool {
         self.width_px > 0.0

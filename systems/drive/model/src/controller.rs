@@ -46,7 +46,7 @@ impl Controller {
         }
     }
 
-    /// What to ask of engine and brake to bring `speed_mps` to `setpoint` on a road of that `grade`, `step_s`
+    /// Returns the demand that brings `speed_mps` to `setpoint` on a road of that `grade`, `step_s`
     /// seconds after the last call. Always finite and within the vehicle's limits.
     pub fn demand(
         &mut self,

@@ -1,4 +1,4 @@
-//! What the network makes of the frames on the bus: the slope of the road, and the headway
+//! Estimates of the network from the frames on the bus: the slope of the road, and the headway
 //!
 //! `MLProcess` of paper 003 (§4): a stage between the CAN controller and the speed controller. The weights are trained by
 //! `cargo run --release -p bulkhead-drive-train` on drives of the plant model and lie beside this file.
@@ -37,7 +37,7 @@ pub fn weights() -> &'static Network {
     &NETWORK
 }
 
-/// What is estimated.
+/// Estimated values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     /// Grade of the road, rise over run; 0 at a standstill.
@@ -46,7 +46,7 @@ pub struct Estimate {
     pub headway_m: Option<f64>,
 }
 
-/// What came over the bus last.
+/// Newest values from the bus.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Senses {
     speed_mps: f64,
@@ -75,13 +75,13 @@ impl Senses {
         true
     }
 
-    /// Whether a vehicle is seen ahead.
+    /// Returns true if a vehicle is seen ahead.
     #[must_use]
     pub fn sees_one(&self) -> bool {
         self.image.shows_one()
     }
 
-    /// Whether the vehicle stands, or nearly so.
+    /// Returns true if the vehicle stands, or nearly so.
     #[must_use]
     pub fn stands(&self) -> bool {
         self.speed_mps < STANDING_MPS
@@ -122,7 +122,7 @@ impl Senses {
         self.estimate_by(weights())
     }
 
-    /// The same by another network.
+    /// Evaluates with another network.
     #[must_use]
     pub fn estimate_by(&self, network: &Network) -> Estimate {
         let [grade, headway] = network.evaluate(&self.inputs()).outputs.map(f64::from);
@@ -146,8 +146,8 @@ impl Estimate {
         u64::from((self.grade as f32).to_bits()) | u64::from(headway.to_bits()) << 32
     }
 
-    /// From such a word; nothing where the grade is no number. What is out of range is cut: who estimates is less
-    /// critical than who asks.
+    /// Decodes such a word; `None` if the grade is not a number. Values out of range are clamped, because the estimator is
+    /// less critical than the controller.
     #[must_use]
     pub fn of(bits: u64) -> Option<Self> {
         let [grade, headway] =

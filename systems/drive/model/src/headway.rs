@@ -24,14 +24,14 @@ pub struct Headway {
 }
 
 impl Headway {
-    /// Nobody ahead.
+    /// State without a vehicle ahead.
     #[must_use]
     pub const fn new() -> Self {
         Self { seen: None }
     }
 
-    /// Largest slope of a set-point of `setpoint_mps`, m/s², with somebody `headway_m` ahead, `step_s` seconds after
-    /// the last call; infinite with nobody.
+    /// Returns the largest slope of a set-point of `setpoint_mps`, m/s², with a vehicle `headway_m` ahead, `step_s` seconds after
+    /// the last call; infinite without one.
     pub fn limit(&mut self, headway_m: Option<f64>, setpoint_mps: f64, step_s: f64) -> f64 {
         let Some(measured) = headway_m else {
             self.seen = None;

@@ -1,4 +1,4 @@
-//! What a vehicle tells over the bus besides its speed: a frame in most milliseconds, each kind every ten
+//! Frames of the vehicle besides its speed: one in most milliseconds, each kind every ten
 
 use crate::camera::Image;
 use crate::lead::Lead;
@@ -18,7 +18,7 @@ pub struct Instruments {
 }
 
 impl Instruments {
-    /// Whose noise follows from a seed.
+    /// Makes instruments with noise from a seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Instruments {
         }
     }
 
-    /// What is told in that millisecond, if anything.
+    /// Returns the frame of that millisecond, if there is one.
     pub fn slower(
         &mut self,
         millisecond: u64,

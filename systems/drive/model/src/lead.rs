@@ -12,10 +12,10 @@ pub const RANGE_M: f64 = 80.0;
 pub const NEAREST_M: f64 = 1.0;
 /// Widths of vehicles, m.
 const WIDTHS_M: [f64; 2] = [1.7, 1.95];
-/// Distance that one who keeps clear keeps at least: m, and seconds of the own speed.
+/// Least distance of a vehicle that keeps clear: m, and seconds of the own speed.
 const CLEAR_M: f64 = 8.0;
 const CLEAR_S: f64 = 2.2;
-/// Speed of who is slow, m/s.
+/// Speed of a slow vehicle, m/s.
 const SLOW_MPS: f64 = 11.0;
 
 /// How vehicles ahead are driven.
@@ -23,9 +23,9 @@ const SLOW_MPS: f64 = 11.0;
 pub enum Manner {
     /// There are none.
     Absent,
-    /// They keep clear of who drives behind them.
+    /// The vehicle keeps clear of the one behind.
     Clear,
-    /// They are slow: who drives behind them must follow.
+    /// The vehicle is slow: the one behind must follow.
     Slow,
 }
 
@@ -55,7 +55,7 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// Nobody yet.
+    /// State without a vehicle ahead.
     #[must_use]
     pub const fn new(manner: Manner, seed: u64) -> Self {
         Self {
@@ -66,13 +66,13 @@ impl Lead {
         }
     }
 
-    /// Who is ahead within [`RANGE_M`].
+    /// Returns the vehicle ahead within [`RANGE_M`].
     #[must_use]
     pub const fn met(&self) -> Option<&Met> {
         self.met.as_ref()
     }
 
-    /// Goes on for `step_s` seconds ahead of who drives at `own_mps`.
+    /// Advances by `step_s` seconds, ahead of a vehicle at `own_mps`.
     pub fn step(&mut self, own_mps: f64, step_s: f64) {
         let Some(mut met) = self.met.take() else {
             self.pause_s -= step_s;
@@ -103,7 +103,7 @@ impl Lead {
         }
     }
 
-    /// Who keeps clear brakes gently.
+    /// Gentle braking of a vehicle that keeps clear.
     fn gentlest_mps2(&self) -> f64 {
         match self.manner {
             Manner::Slow => -0.8,
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::STEP_S;
 
-    /// Smallest gap, in seconds, behind those of `manner` at a constant speed, and how often somebody was ahead.
+    /// Returns the smallest gap, in seconds, behind vehicles of `manner` at a constant speed, and the number of steps with a vehicle ahead.
     fn drive(manner: Manner, own_mps: f64) -> (f64, usize) {
         let mut lead = Lead::new(manner, 3);
         let (mut least, mut seen) = (f64::INFINITY, 0);

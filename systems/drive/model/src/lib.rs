@@ -1,6 +1,6 @@
 //! Vehicle, controller, driving cycle and messages of the showcase
 //!
-//! The same code runs in the partitions, in the Linux agent and in the tests on the host. SI units
+//! Shared by the partitions, the Linux agent and the tests on the host. SI units
 //! throughout, in the names (`speed_mps`, `force_n`); arithmetic in `f64`, no libm function but the
 //! square root, so that results are the same on every machine.
 //!

@@ -152,7 +152,7 @@ impl Trajectory {
         }
     }
 
-    /// Where corners were left out for want of points, the last one would cut them off: drop it.
+    /// Drops the last corner if corners were left out before it for want of points, because it would cut them off.
     fn cut_after_gap(&mut self, cycle: &Cycle, now_s: f64, end_s: f64) {
         let corners = cycle
             .corners()
@@ -172,7 +172,7 @@ impl Trajectory {
             .unwrap_or_default()
     }
 
-    /// Whether it makes sense: points in order, speeds from 0 to [`MAX_SPEED_MPS`].
+    /// Returns true if the trajectory is valid: points in order, speeds from 0 to [`MAX_SPEED_MPS`].
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let points = self.points();

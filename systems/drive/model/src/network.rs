@@ -83,7 +83,7 @@ impl Network {
         Self(weights)
     }
 
-    /// The outputs for inputs whose size is about 1.
+    /// Returns the outputs for inputs of magnitude about 1.
     #[must_use]
     pub fn evaluate(&self, inputs: &[f32; INPUTS]) -> Values {
         let (first, rest) = self.0.split_at(HIDDEN[0] * (INPUTS + 1));

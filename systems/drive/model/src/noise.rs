@@ -27,7 +27,7 @@ impl Noise {
         low + (high - low) * self.part()
     }
 
-    /// Around 0, of that standard deviation, never beyond twice that: the sum of four uniform values, whose variance is 4/12.
+    /// Returns a value around 0 of that standard deviation, never beyond twice that: the sum of four uniform values has variance 4/12.
     pub fn around(&mut self, deviation: f64) -> f64 {
         let sum = (0..4).map(|_| self.between(-1.0, 1.0)).sum::<f64>();
         // Var(sum) = 4 · (2²/12) = 4/3.

@@ -1,7 +1,7 @@
 //! The whole of the controller's job: from sensors and trajectory to demand
 //!
-//! What `control` does each millisecond, without its channels. The estimated slope is fed forward, slowly enough that what is wrong about it
-//! does no harm, and the headway can only make the vehicle slower. Where the speed is not known, the
+//! The work of `control` in each millisecond, without its channels. The estimated slope is fed forward, slowly enough that an error
+//! does no harm, and the headway can only make the vehicle slower. While the speed is unknown, the
 //! throttle is closed and the brake applied gently until it is known again; the set-point then starts
 //! from the speed the vehicle has, so that nothing jumps.
 
@@ -33,9 +33,9 @@ pub enum Mode {
 /// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// What to ask of engine and brake.
+    /// Demand for engine and brake.
     pub demand: Demand,
-    /// What it serves.
+    /// Set-point of the demand.
     pub setpoint: Setpoint,
     /// How it came about.
     pub mode: Mode,

@@ -12,14 +12,14 @@ use crate::message::Trajectory;
 pub const MAX_ACCELERATION_MPS2: f64 = 2.0;
 /// Largest decrease, m/s².
 pub const MAX_DECELERATION_MPS2: f64 = 3.5;
-/// Decrease when nobody commands any more, m/s².
+/// Decrease without commands, m/s².
 pub const GENTLE_MPS2: f64 = 1.0;
 /// Time after a trajectory's last point for which its speed is held, s.
 pub const HOLD_S: f64 = 5.0;
 /// Furthest point in the future that is believed, s.
 pub const MAX_HORIZON_S: f64 = 60.0;
 
-/// Where the controller should be.
+/// Desired state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Setpoint {
     /// Speed, m/s.
@@ -71,8 +71,8 @@ impl Reference {
         believed
     }
 
-    /// The set-point at `now_ticks`, `step_s` seconds after the last one, rising by `most_mps2` at most: who is ahead may
-    /// ask for less than the trajectory, and for no more than [`MAX_DECELERATION_MPS2`].
+    /// Returns the set-point at `now_ticks`, `step_s` seconds after the last one, rising by `most_mps2` at most. The vehicle ahead may
+    /// demand less than the trajectory, down to [`MAX_DECELERATION_MPS2`].
     pub fn advance(&mut self, now_ticks: u64, step_s: f64, most_mps2: f64) -> Setpoint {
         let end = self.trajectory.end_ticks().max(self.since_ticks);
         let lapsed = self.seconds(now_ticks.saturating_sub(end)) > HOLD_S;

@@ -1,4 +1,4 @@
-//! Whether the speed that was measured may be believed
+//! Plausibility of the measured speed
 
 /// Age up to which a value counts as new, s: five control periods.
 pub const FRESH_S: f64 = 0.005;
@@ -9,7 +9,7 @@ pub const MAX_RATE_MPS2: f64 = 20.0;
 /// Largest speed that is believed, m/s.
 pub const MAX_SPEED_MPS: f64 = 100.0;
 
-/// What can be said about the speed now.
+/// Knowledge of the current speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Speed {
     /// Measured, m/s.

@@ -5,7 +5,7 @@
 //!
 //! `m_eq·dv/dt = F_drive − F_brake − ½ρC_dA_F·v² − f_r·m·g·cos θ − m·g·sin θ`
 //!
-//! where `m_eq` exceeds `m` by the rotating parts (T. D. Gillespie, *Fundamentals of Vehicle
+//! The equivalent mass `m_eq` exceeds `m` by the rotating parts (T. D. Gillespie, *Fundamentals of Vehicle
 //! Dynamics*, SAE 1992, ch. 2: mass factor 1.04 + 0.0025·N²). Engine and brake follow their demands
 //! with first-order lags (Rajamani §5.5 models the lower level so) within limits of force, power and
 //! adhesion. No wind, no reverse gear, and a hill holder: speed is never negative.
@@ -86,7 +86,7 @@ impl Parameters {
     }
 }
 
-/// What engine and brake are asked for, N; held over a step.
+/// Demanded forces of engine and brake, N; held over a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Demand {
     /// Driving force.
@@ -109,8 +109,8 @@ pub struct State {
 }
 
 impl State {
-    /// Whether this is a state that a vehicle can be in: for taking up a simulation from memory
-    /// that others could write.
+    /// Returns true if a vehicle can be in this state: for resuming a simulation from memory that other
+    /// programs could write.
     #[must_use]
     pub fn is_plausible(&self, vehicle: &Parameters) -> bool {
         let within = |value: f64, limit: f64| (0.0..=limit).contains(&value);
@@ -159,7 +159,7 @@ impl Rate {
 pub struct Vehicle<'r> {
     /// Its constants.
     pub parameters: Parameters,
-    /// Where it drives.
+    /// Road of the vehicle.
     pub road: Road<'r>,
 }
 

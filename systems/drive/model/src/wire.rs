@@ -17,7 +17,7 @@ const TRUTH: u16 = 0x7F0;
 const MILLI: f64 = 1e3;
 const MICRO: f64 = 1e6;
 
-/// What travels.
+/// Content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wire {
     /// Speed, m/s, to a millionth.
@@ -27,7 +27,7 @@ pub enum Wire {
         /// The speed.
         speed_mps: f64,
     },
-    /// What the controller asks for: driving less braking force, N, to a thousandth.
+    /// Demand of the controller: driving less braking force, N, to a thousandth.
     Demand {
         /// Number of the speed that it answers.
         number: u32,
@@ -48,9 +48,9 @@ pub enum Wire {
         /// Braking.
         brake_n: f64,
     },
-    /// What the camera sees, pixels, to a thousandth.
+    /// Image of the camera, pixels, to a thousandth.
     Camera(Image),
-    /// What only a simulated vehicle can tell, for the report alone: grade of the road, rise over run, to a millionth, and distance to
+    /// True values, known to the simulated vehicle alone and used by the report: grade of the road, rise over run, to a millionth, and distance to
     /// the vehicle ahead, m, to a thousandth, 0 where there is none.
     Truth {
         /// The grade.
@@ -96,7 +96,7 @@ impl Wire {
         Frame::new(id, &[a, b, c, d, e, f, g, h])
     }
 
-    /// What a frame says, if it is one of these: identifier and length must be right.
+    /// Decodes a frame of these kinds; identifier and length must be right.
     #[must_use]
     pub fn of(frame: &Frame) -> Option<Self> {
         if frame.extended || frame.length != 8 {

@@ -27,7 +27,7 @@ struct Loop {
     lead: Lead,
     instruments: Instruments,
     senses: Senses,
-    /// Where the network has a say.
+    /// The network's estimates are used.
     estimates: bool,
     estimate: Option<Estimate>,
 }
@@ -57,7 +57,7 @@ impl Loop {
         }
     }
 
-    /// What the bus tells, and what the network makes of it every ten milliseconds.
+    /// Reads the bus, and evaluates the network every ten milliseconds.
     fn sense(&mut self) {
         let slower = self
             .instruments

@@ -14,7 +14,7 @@ pub struct Accuracy {
     pub seen: usize,
     /// Of the headway, m.
     pub headway_m: f64,
-    /// The same, in parts of the headway.
+    /// Error of the headway, relative.
     pub headway: f64,
 }
 

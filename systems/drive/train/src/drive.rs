@@ -26,10 +26,10 @@ const STEP_TICKS: u64 = HZ / 1000;
 /// Steepest grade, rise over run.
 const STEEPEST: f64 = 0.08;
 
-/// What is known at a moment, and what was so.
+/// Measured and true values of one instant.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// What came over the bus.
+    /// Values from the bus.
     pub senses: Senses,
     /// Grade, rise over run, where the vehicle drives.
     pub grade: Option<f64>,
@@ -114,7 +114,7 @@ impl Drive<'_> {
         let slower = self
             .instruments
             .slower(millisecond, &self.vehicle, &self.state, &self.lead);
-        // Over the wire, whose numbers are rounded.
+        // The wire rounds numbers.
         let told = [Some(speed), slower].into_iter().flatten();
         for wire in told.filter_map(|wire| Wire::of(&wire.frame())) {
             self.senses.take(&wire);

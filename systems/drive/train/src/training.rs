@@ -17,7 +17,7 @@ const STEP: f32 = 4e-3;
 const DECAY: [f32; 2] = [0.9, 0.999];
 const SMALL: f32 = 1e-8;
 const SEED: u64 = 2;
-/// What an error of the slope counts beside one of the headway, each in its scale: a slope is smaller.
+/// Weight of an error of the slope beside one of the headway, each in its scale: a slope is smaller.
 const IMPORTANCE: [f32; OUTPUTS] = [2.0, 1.0];
 
 /// A sample as the network sees it.
@@ -133,7 +133,7 @@ fn back<const FROM: usize, const TO: usize>(
     before
 }
 
-/// Through the activation y = x/(1 + |x|), whose derivative is (1 − |y|)².
+/// Propagates errors through the activation y = x/(1 + |x|), with derivative (1 − |y|)².
 fn through<const N: usize>(errors: &[f32; N], values: &[f32; N]) -> [f32; N] {
     core::array::from_fn(|neuron| {
         let slope = 1.0 - values[neuron].abs();
@@ -145,7 +145,7 @@ fn through<const N: usize>(errors: &[f32; N], values: &[f32; N]) -> [f32; N] {
 struct Adam {
     first: [f32; WEIGHTS],
     second: [f32; WEIGHTS],
-    /// What the decays amount to after the steps so far.
+    /// Product of the decays so far.
     decayed: [f32; 2],
 }
 
