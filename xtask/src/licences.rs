@@ -25,7 +25,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     tell(&wrong)
 }
 
-/// The same of what the bridge to other machines is made of.
+/// Checks the licences of the bridge's dependencies.
 pub(crate) fn check_bridge(workspace: &Workspace) -> Result<()> {
     let mut command = MetadataCommand::new();
     command.manifest_path(workspace.root.join(BRIDGE));

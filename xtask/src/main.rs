@@ -34,7 +34,7 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// What runs at EL1 has no loop without a known bound, no recursion, no lock, no allocation, no panic.
+    /// Proves that code at EL1 and EL2 has no loop without a known bound, no recursion, no lock, no allocation, no panic.
     Loops,
     /// Lines of files and functions; informational.
     Sizes,
@@ -43,7 +43,7 @@ enum Chore {
         /// Also those that take hours.
         #[arg(long)]
         long: bool,
-        /// Only the parts whose names contain this.
+        /// Only the parts with this in their names.
         part: Option<String>,
     },
 }

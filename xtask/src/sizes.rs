@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 const FUNCTION_AIM: usize = 30;
 const FILE_AIM: usize = 400;
 
-/// Where policies are, and lines of code that each stays below: neither blank nor comment, no tests.
+/// Folder of the policies, and the limit of code lines of each: neither blank nor comment, no tests.
 const POLICIES: &str = "lib/sched/src/policy/";
 const POLICY_LIMIT: usize = 300;
 /// House style: the test module is the last item of its file.
@@ -43,7 +43,7 @@ pub(crate) fn print(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Whether every scheduling policy is small enough to be read at a sitting.
+/// Checks that every scheduling policy is small enough for one reading.
 pub(crate) fn check_policies(workspace: &Workspace) -> Result<()> {
     let policies = sources(&workspace.root)?;
     let is_policy = |path: &&PathBuf| path.starts_with(POLICIES) && !path.ends_with("tests.rs");

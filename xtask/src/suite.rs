@@ -19,7 +19,7 @@ use std::time::Instant;
 /// Lines of a failed part that are shown.
 const SHOWN: usize = 40;
 
-/// Runs all parts, or those whose names contain `only`; the last line is `N passed, N failed`.
+/// Runs all parts, or those with `only` in their names; the last line is `N passed, N failed`.
 pub(crate) fn run(workspace: &Workspace, long: bool, only: Option<&str>) -> Result<()> {
     let logs = workspace
         .metadata

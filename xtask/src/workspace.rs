@@ -1,4 +1,4 @@
-//! What cargo and layers.toml say about the workspace
+//! Facts of the workspace from cargo and layers.toml
 
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};

@@ -1,8 +1,8 @@
 //! A CAN controller on its board, with the wire's pace
 //!
 //! One thread serves the interrupts, and may preempt those that send. The wire is paced here: a frame is sent
-//! only when those before it, one's own and those of others, have had their time at the speed of the bus, even
-//! if the controller takes them faster, as an emulated one does, whose peers would then lose them.
+//! only when the preceding frames, of this and of other controllers, have had their time at the speed of the bus. An emulated
+//! controller would take frames faster, and its peers would lose them.
 #![no_std]
 
 mod board;
@@ -40,10 +40,10 @@ pub enum Closed {
     Absent,
 }
 
-/// What became of a frame.
+/// Result of sending a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It is on the bus.
+    /// The frame is on the bus.
     Now,
     /// The bus is free from this tick on.
     From(u64),
@@ -54,7 +54,7 @@ pub enum Sent {
 /// The controller.
 pub struct Port {
     board: Board,
-    /// Somebody writes the transmit buffer.
+    /// A thread writes the transmit buffer.
     sending: AtomicBool,
     /// Tick from which on the bus is free.
     free: AtomicU64,
@@ -99,8 +99,8 @@ impl Port {
         }
     }
 
-    /// Puts a frame on the bus if that is free. Who is cut while it writes the controller keeps all others from it: threads
-    /// with budgets send under a mutex that has the owner finish.
+    /// Puts a frame on the bus if the bus is free. A thread that is preempted while it writes the controller blocks all other senders, so threads
+    /// with budgets send under a mutex with inheritance.
     pub fn send(&self, frame: &Frame) -> Sent {
         let now = clock::now();
         let soon = now + wire_ticks(SHORTEST.least_bits());
@@ -113,7 +113,7 @@ impl Port {
         sent
     }
 
-    /// For who alone writes the transmit buffer: nobody occupies the bus with a frame of ours in the meantime.
+    /// Sends for the only writer of the transmit buffer: no other thread occupies the bus with a frame of this controller in the meantime.
     fn send_alone(&self, frame: &Frame, now: u64) -> Sent {
         let free = self.free.load(Relaxed);
         if free > now {

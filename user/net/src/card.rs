@@ -58,7 +58,7 @@ pub enum Problem {
     Kernel(Status),
     /// The function is not what the description says.
     Other(Other),
-    /// It is no network card.
+    /// The function is no network card.
     Card(Refused),
     /// The component owns no function.
     None,
@@ -102,12 +102,12 @@ pub fn open(first: &mut First, given: &Function) -> Result<Card, Problem> {
 /// # Errors
 /// [`Problem`].
 pub fn drive_from(first: &mut First, function: &Function) -> Result<Card, Problem> {
-    // SAFETY: who has the function has its registers mapped for good.
+    // SAFETY: the owner of the function has its registers mapped for good.
     let device = unsafe { Device::open(function) }.map_err(Problem::Other)?;
     let pages = (MEMORY as u64).div_ceil(PAGE_SIZE);
     let [address, shared] = first.shared_memory(pages)?;
     let words: *const AtomicU64 = core::ptr::with_exposed_provenance(address as usize);
-    // SAFETY: mapped just now, for good, for nobody else but the card, which atomics allow for.
+    // SAFETY: mapped just now, for good; only the card shares it, which atomics allow for.
     let words = unsafe { core::slice::from_raw_parts(words, MEMORY / 8) };
     start(
         device,

@@ -1,12 +1,12 @@
-//! Frames between a card's driver and the protocols, in memory that both have
+//! Frames between a card's driver and the protocols, in shared memory
 //!
-//! A line of words about the card, then a ring each way. What the driver receives it puts into the one and wakes the
-//! protocols; what they have put into the other it sends when it is invoked, on their thread and budget. Where the
-//! ring is full the driver leaves the frames to the card, which drops what it has no buffers for, until the protocols
-//! wake it: a flood is paid by the driver's budget, and by no more of theirs than they have.
+//! A line of words about the card, then a ring each way. The driver puts received frames into one ring and wakes the
+//! protocols. The protocols put frames into the other ring and invoke the driver, which sends them on their thread and budget. If the
+//! receive ring is full, the driver leaves frames to the card, which drops frames without a buffer, until the protocols
+//! wake the driver. A flood is therefore charged to the driver's budget, and to the protocols' budget at most as far as it lasts.
 //!
-//! Each side takes what the other wrote as what anybody could have written. Both go on with the rings as they find
-//! them when they begin anew.
+//! Each side treats the other's words as hostile input. Both continue with the rings as they are
+//! after a restart.
 
 use crate::Wire;
 use bulkhead_abi::component::frames::{NAME, SEND};
@@ -36,9 +36,9 @@ const KNOWN: u64 = 1 << 63;
 /// Why there are no frames.
 #[derive(Clone, Copy, Debug)]
 pub enum Missing {
-    /// It shares no memory of that name.
+    /// The component shares no memory of that name.
     Memory,
-    /// It needs no interface `frames`.
+    /// The component needs no interface `frames`.
     Interface,
     /// The memory is too small.
     Small(AttachError),
@@ -98,7 +98,7 @@ fn set_length(message: &mut [u8; MESSAGE], length: usize) {
     (message[0], message[1]) = (low, high);
 }
 
-/// Where a driver puts what it receives.
+/// The driver's end for received frames.
 pub struct Received {
     shared: u64,
     ring: Producer<'static>,
@@ -108,13 +108,13 @@ pub struct Received {
     held: bool,
 }
 
-/// What a driver is to send.
+/// The driver's end for frames to send.
 pub struct ToSend {
     ring: Consumer<'static>,
     message: [u8; MESSAGE],
 }
 
-/// What came of passing on.
+/// Result of handing a frame over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
     /// Frames.
@@ -123,7 +123,7 @@ pub struct Passed {
     pub is_full: bool,
 }
 
-/// The driver's ends, in the memory of that name; says whose address it is.
+/// Opens the driver's ends in the memory of that name, for a card with this hardware address.
 ///
 /// # Errors
 /// [`Missing`].
@@ -174,7 +174,7 @@ impl Received {
         let _nobody = own.wake(self.shared);
     }
 
-    /// Whether there was room. Where there was none the other side has been told so before it was looked at last.
+    /// Puts a frame into the ring; returns false if it is full, after the other side was told.
     fn put(&mut self) -> bool {
         if self.ring.try_push(&self.message).is_ok() {
             return true;
@@ -193,7 +193,7 @@ impl ToSend {
     /// Gives what waits to `send`; how many frames.
     pub fn drain(&mut self, mut send: impl FnMut(&[u8])) -> u64 {
         let mut count = 0;
-        // No more than fit: who fills it meanwhile comes again.
+        // A bounded number: a peer that refills the ring meanwhile invokes again.
         for _ in 0..TO_SEND {
             match self.ring.try_pop(&mut self.message) {
                 Ok(()) => send(&self.message[HEAD..HEAD + length(&self.message)]),
@@ -240,7 +240,7 @@ impl<'a> Port<'a> {
         })
     }
 
-    /// Whether the driver has its card.
+    /// Returns true if the driver has its card.
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.about.word(ADDRESS).load(Acquire) & KNOWN != 0

@@ -1,7 +1,7 @@
 //! UDP over a network card, for components
 //!
 //! Protocols (smoltcp) work over a [`Wire`]: a card that the component drives itself, or frames in memory that it
-//! shares with who does ([`frames`]): then neither's fault is the other's, and each is paid by its own budget.
+//! shares with the driver's component ([`frames`]). Then neither's fault reaches the other, and each has a budget of its own.
 #![no_std]
 
 mod card;

@@ -5,14 +5,14 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
-/// A value, once there is one, for whom nobody waits: who comes while it is in use goes without.
+/// A value that is set once and used without waiting: a second user at the same time gets nothing.
 #[derive(Debug)]
 pub struct One<T> {
     taken: AtomicBool,
     value: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: reached by who has found it free.
+// SAFETY: accessed only by the user that found the flag free.
 unsafe impl<T: Send> Sync for One<T> {}
 
 impl<T> One<T> {
@@ -38,7 +38,7 @@ impl<T> One<T> {
         if self.taken.swap(true, Acquire) {
             return None;
         }
-        // SAFETY: whoever else comes finds it taken.
+        // SAFETY: any other user finds the flag taken.
         let result = act(unsafe { &mut *self.value.get() });
         self.taken.store(false, Release);
         Some(result)

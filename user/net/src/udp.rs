@@ -1,6 +1,6 @@
 //! One UDP port
 //!
-//! Frames are taken from the wire one at a time, so that who answers does so before it looks at the next.
+//! Frames are taken from the wire one at a time, so that each is answered before the next is read.
 
 use crate::Wire;
 use bulkhead_component::clock;
@@ -121,7 +121,7 @@ fn now() -> Instant {
     Instant::from_micros(us as i64)
 }
 
-/// Where a message came from, or is to go.
+/// Address of the other side of a message.
 pub type Peer = IpEndpoint;
 
 /// The port of an address.
@@ -216,7 +216,7 @@ impl<'a, W: Wire> Udp<'a, W> {
         taken
     }
 
-    /// What it works over.
+    /// Returns the wire under the port.
     pub const fn wire(&self) -> &W {
         &self.wire.wire
     }

@@ -1,8 +1,8 @@
-//! What carries frames
+//! Carriers of frames
 
 use bulkhead_virtio_net::FRAME;
 
-/// Where frames come from and go to.
+/// Source and sink of frames.
 pub trait Wire {
     /// Its hardware address.
     fn address(&self) -> [u8; 6];

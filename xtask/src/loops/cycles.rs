@@ -28,7 +28,7 @@ impl Loop {
         self.exclusives(graph).next().is_some()
     }
 
-    /// Whether the architecture guarantees that such a retry makes progress.
+    /// Returns true if the architecture guarantees that such a retry makes progress.
     pub(super) fn progress_is_guaranteed(&self, graph: &Graph) -> bool {
         let bases: BTreeSet<u32> = self
             .exclusives(graph)
@@ -102,7 +102,7 @@ pub(super) fn recursions(graph: &Graph) -> Vec<u64> {
         .collect()
 }
 
-/// Where a component is entered, its first instruction if at several places.
+/// Returns the entry of a strongly connected component: its first instruction if there are several.
 fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
     let from_outside: BTreeSet<u64> = graph
         .nodes

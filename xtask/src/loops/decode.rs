@@ -1,9 +1,9 @@
-//! Where an A64 instruction goes next (Arm ARM C4.1)
+//! Successors of A64 instructions (Arm ARM C4.1)
 //!
 //! Instructions have one length, and those that change the flow are one group of encodings, so a
-//! whole disassembler is not needed. What of that group is not known here is said to be unknown.
+//! whole disassembler is not needed. Unknown encodings of that group are reported as unknown.
 
-/// What follows an instruction.
+/// Successors of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     Next,
@@ -88,8 +88,8 @@ pub(super) fn exclusive(word: u32) -> Option<Exclusive> {
     })
 }
 
-/// Whether it computes in registers or branches to a place it names: all that may stand between the
-/// halves of a pair for its progress to be guaranteed (Arm ARM B2.9.5).
+/// Returns true if the instruction computes in registers or branches to a named address: only such may stand between the
+/// halves of an exclusive pair with guaranteed progress (Arm ARM B2.9.5).
 pub(super) fn is_plain(word: u32) -> bool {
     let computes = matches!(word >> 25 & 0b1111, 0b1000 | 0b1001 | 0b0101 | 0b1101);
     computes || matches!(flow(word, 0), Flow::Jump(_) | Flow::Branch(_))

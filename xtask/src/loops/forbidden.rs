@@ -2,7 +2,7 @@
 
 use super::{Code, cycles};
 
-/// What nothing in a table can excuse.
+/// Returns findings that no line of the table excuses.
 pub(super) fn forbidden(code: &Code<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     let calls = cycles::recursions(&code.graph);
@@ -50,7 +50,7 @@ fn is_allocator(name: &str) -> bool {
         || ["malloc", "calloc", "realloc", "free"].contains(&name)
 }
 
-/// Where a panic begins: the handler, and functions of the library that end in it.
+/// Returns true for entries of a panic: the handler, and functions of the library that end in it.
 fn is_panic(name: &str) -> bool {
     let name = name.trim_start_matches('<');
     let in_library = name.starts_with("core::") || name.starts_with("std::");

@@ -15,9 +15,9 @@ pub(super) type Told = BTreeMap<u64, Vec<u64>>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) word: u32,
-    /// What comes next in the same function.
+    /// Successors in the same function.
     pub(super) next: Vec<u64>,
-    /// What it calls.
+    /// Called functions.
     pub(super) calls: Vec<u64>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Node {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Graph {
     pub(super) nodes: BTreeMap<u64, Node>,
-    /// Jumps and calls through registers of which nobody knows where they go.
+    /// Jumps and calls through registers with unknown targets.
     pub(super) lost: BTreeSet<u64>,
     /// Reached, but nothing that may come: traps, unknown instructions, what is not loaded.
     pub(super) broken: BTreeSet<u64>,
@@ -53,7 +53,7 @@ pub(super) fn walk(image: &Image, entries: &[u64], told: &Told) -> Graph {
     }
 }
 
-/// What is known beforehand of where instructions go.
+/// Facts about control flow that are known beforehand.
 struct Ways<'i> {
     image: &'i Image,
     told: &'i Told,

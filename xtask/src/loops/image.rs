@@ -4,7 +4,7 @@ use miette::{IntoDiagnostic, Result, miette};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 
-/// What is loaded, by address.
+/// Loaded segments, by address.
 #[derive(Debug, Default)]
 pub(super) struct Image {
     /// Start and bytes of each loaded piece.
@@ -63,7 +63,7 @@ impl Image {
             .map_or("?", String::as_str)
     }
 
-    /// Whether two addresses belong to one symbol.
+    /// Returns true if two addresses belong to one symbol.
     pub(super) fn same_function(&self, one: u64, other: u64) -> bool {
         let start = |at| {
             self.symbols
@@ -82,7 +82,7 @@ impl Image {
         })
     }
 
-    /// Where instructions can be.
+    /// Returns the addresses of instructions.
     pub(super) fn places(&self) -> impl Iterator<Item = u64> {
         let ends = self
             .pieces

@@ -1,9 +1,9 @@
-//! Where jumps through a register go: tables that a compiler made of a `match`
+//! Targets of jumps through a register: tables that a compiler made of a `match`
 //!
 //! The target is a base plus an entry of a table, and both addresses stand in the instructions before
 //! the jump. A table ends where another one begins, or an entry leaves the function or leads into the
-//! middle of the jump itself: none of its own does, and what is taken for an entry beyond adds a way
-//! that is not there, which hides nothing.
+//! middle of the jump itself: none of its own does, and a false entry beyond the end adds an edge
+//! that does not exist, which hides nothing.
 
 use super::decode::{Flow, Register, flow, signed};
 use super::image::Image;
@@ -25,7 +25,7 @@ enum Entry {
     Unsigned8,
 }
 
-/// Where tables begin, by the jumps of the whole executable.
+/// Returns the start of each table, from the jumps of the whole executable.
 pub(super) fn tables(image: &Image) -> BTreeSet<u64> {
     let jump = |at| match flow(image.word(at)?, at) {
         Flow::JumpTo(register) => Some(Parts::of(image, at, register)?.table),
@@ -53,7 +53,7 @@ pub(super) fn targets(
     (!found.is_empty()).then_some(found)
 }
 
-/// What a jump through a table is made of.
+/// Parts of a jump through a table.
 struct Parts {
     table: u64,
     kind: Entry,
@@ -157,7 +157,7 @@ impl Entry {
     }
 }
 
-/// What `adr` or `adrp` at an address computes.
+/// Returns the result of `adr` or `adrp` at an address.
 fn page_or_place(word: u32, at: u64) -> u64 {
     let offset = signed(word, 5, 19) << 2 | i64::from(word >> 29 & 0b11);
     if word >> 31 == 0 {

@@ -3,8 +3,8 @@
 //! Compilers add loops (copies), remove some, and hide others behind calls, so the sources are the
 //! wrong place to look. This reads the executable that is delivered: follows every way from its
 //! entries, finds all loops and recursions, and wants each loop in a small table beside the sources
-//! (`kernel/loops.toml`) with its bound and the reason. A lock would be a loop that waits for somebody
-//! else: its line in the table would have to name a bound it does not have. The halves of an
+//! (`kernel/loops.toml`) with its bound and the reason. A lock would be a loop that waits for another
+//! core: its line in the table would have to name a bound that it does not have. The halves of an
 //! exclusive pair must be such that the architecture guarantees their progress.
 //!
 //! Taken for granted: a function returns to its caller, and the reasons in the table are true.
@@ -37,7 +37,7 @@ const PROFILE: &str = "bare";
 /// Exception vectors and the distance between them, bytes (Arm ARM D1.3).
 const VECTORS: u64 = 16;
 const VECTOR_BYTES: u64 = 128;
-/// Where the standard library's allocating half lies, as the debug information names it.
+/// Path of the standard library's allocating half in the debug information.
 const ALLOCATING: &str = "library/alloc/";
 
 /// Checks every executable that has a table.
@@ -230,7 +230,7 @@ fn about_loop(code: &Code<'_>, table: &Table, one: &Loop, place: &Place) -> Opti
     })
 }
 
-/// What the table would have to say.
+/// Returns the missing line of the table.
 fn line_for(place: &Place, boot: bool, retries: bool) -> String {
     let mut lines = vec!["[[loop]]".to_owned()];
     lines.extend(place.file.as_ref().map(|file| format!("file = {file:?}")));
@@ -242,7 +242,7 @@ fn line_for(place: &Place, boot: bool, retries: bool) -> String {
     lines.join("\n")
 }
 
-/// Jumps that go nobody knows where, and lines of the table about jumps that are none.
+/// Returns jumps with unknown targets, and lines of the table without such a jump.
 fn lost(code: &Code<'_>, table: &Table) -> Vec<String> {
     let mut wrong = Vec::new();
     let functions: BTreeSet<&str> = code

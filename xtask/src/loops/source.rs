@@ -1,8 +1,8 @@
-//! Which lines of the source a loop was compiled from
+//! Source lines of a loop
 //!
 //! Functions are inlined into each other, so a loop of the source is in many places of the program. What
 //! its instructions have in common is the chain of functions that were inlined at that place; the
-//! innermost of ours in that chain is where somebody wrote the loop.
+//! innermost function of this workspace in that chain contains the loop.
 
 use super::image::Image;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 type Reader<'b> = EndianSlice<'b, LittleEndian>;
 
-/// Where a loop was written.
+/// Source position of a loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     /// From the workspace's root, or from the library's; assembly has none.
@@ -52,7 +52,7 @@ impl<'b> Source<'b> {
         Ok(Self { root, context })
     }
 
-    /// Where the instructions of a loop were written.
+    /// Returns the source position of a loop's instructions.
     pub(super) fn place(&self, image: &Image, own: &BTreeSet<u64>) -> Place {
         let chains = own.iter().map(|&at| self.chain(at));
         let (known, unknown): (Vec<_>, Vec<_>) = chains
@@ -87,7 +87,7 @@ impl<'b> Source<'b> {
         }
     }
 
-    /// Whether an instruction belongs to a file whose path contains `part`.
+    /// Returns true if an instruction belongs to a file with `part` in its path.
     pub(super) fn is_from(&self, at: u64, part: &str) -> bool {
         self.chain(at).iter().any(|level| level.file.contains(part))
     }

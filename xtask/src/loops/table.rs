@@ -1,4 +1,4 @@
-//! What an executable may contain, with the reason: `loops.toml` beside its sources
+//! Loops that an executable may contain, with the reason: `loops.toml` beside its sources
 
 use super::source::Place;
 use serde::Deserialize;
@@ -38,16 +38,16 @@ pub(super) struct Jump {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Bounded {
-    /// Where it is written, from the workspace's root; assembly has none.
+    /// File, from the workspace's root; assembly has none.
     pub(super) file: Option<String>,
     /// The function, or the symbol in assembly.
     pub(super) function: String,
     /// A piece of a line that belongs to it.
     pub(super) source: Option<String>,
-    /// Whether it runs at boot only.
+    /// The loop runs at boot only.
     #[serde(default)]
     pub(super) boot: bool,
-    /// Whether it retries a pair of a load- and a store-exclusive.
+    /// The loop retries a pair of a load- and a store-exclusive.
     #[serde(default)]
     pub(super) retry: bool,
     /// How often it runs at most.
@@ -57,7 +57,7 @@ pub(super) struct Bounded {
 }
 
 impl Bounded {
-    /// Whether this is about the loop written there.
+    /// Returns true if this line covers the loop at that position.
     pub(super) fn is_about(&self, place: &Place, retry: bool) -> bool {
         let quoted = |piece: &String| place.lines.iter().any(|line| line.contains(piece));
         self.retry == retry

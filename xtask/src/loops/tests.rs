@@ -1,4 +1,4 @@
-//! What must be found is planted, in programs of a few instructions
+//! Planted findings in programs of a few instructions
 
 use super::decode::{Flow, flow};
 use super::image::Image;
@@ -57,7 +57,7 @@ fn bounded(function: &str) -> Bounded {
     }
 }
 
-/// What is wrong with a program whose loops are named by their symbols.
+/// Checks a program with loops named by their symbols.
 fn check(pieces: &[(&str, &[u32])], table: &Table) -> Vec<String> {
     let image = program(pieces);
     let code = Code::walk(&image, table).unwrap();

@@ -1,4 +1,4 @@
-//! What a part's output says about its tests
+//! Test counts in the output of a part
 
 use std::ops::AddAssign;
 

@@ -21,9 +21,9 @@ const WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 pub(super) struct Part {
     pub(super) name: &'static str,
     pub(super) command: Command,
-    /// Whether it counts its tests; else it is one.
+    /// The part counts its tests; otherwise it is one test.
     pub(super) counts: bool,
-    /// Whether it keeps about one processor busy.
+    /// The part keeps about one processor busy.
     pub(super) narrow: bool,
 }
 
@@ -147,7 +147,7 @@ impl Suite<'_> {
         chosen.map(|package| package.name.to_string()).collect()
     }
 
-    /// What takes too long otherwise, optimised.
+    /// Tests that are too slow for the usual run, optimised.
     fn ignored(&self) -> Part {
         let arguments = ["test", "--quiet", "--release", "--lib", "--tests"];
         let mut part = self.cargo("unit-long", &arguments);
@@ -209,7 +209,7 @@ impl Suite<'_> {
         })
     }
 
-    /// Programs on the OpenMP runtime, whose unit tests are the host's.
+    /// Programs on the OpenMP runtime; the host's part has its unit tests.
     fn omp(&self) -> Option<Part> {
         let mut command = self.command("make");
         command.args(["--no-print-directory", "-C", "omp", "programs"]);
