@@ -8,6 +8,7 @@
 #       KERNEL=…          an arm64 Image, a Debian kernel package or its .deb, debian-rt
 #       INITRD=…          an initial file system of one's own
 #       SYSTEM=…          another system than systems/drive
+#       BOARD=…           another board than the system's, as xlnx-versal-virt
 #   make test         sets up what is missing and runs all tests
 #   make test-long    also those that take hours
 #   make check        format, lints, layers, licences
@@ -17,7 +18,7 @@
 .PHONY: run test test-long check setup clean help
 .NOTPARALLEL:
 
-export FOR REALTIME FAULT LINUX_CORES KERNEL INITRD SYSTEM
+export FOR REALTIME FAULT LINUX_CORES KERNEL INITRD SYSTEM BOARD
 
 tools = root=. && . setup/tools.sh
 

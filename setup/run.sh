@@ -16,7 +16,13 @@ case ${KERNEL:-} in
     *) "$root/setup/setup.sh" debian "$KERNEL"; KERNEL=$fetched/$KERNEL/Image ;;
 esac
 
-set -- run "${SYSTEM:-$root/systems/drive}"
+# A board with two cores and no CAN has room for a controller of its own beside Linux.
+case ${BOARD:-} in
+    xlnx-versal-virt) showcase=$root/systems/pipes-linux ;;
+    *) showcase=$root/systems/drive ;;
+esac
+set -- run "${SYSTEM:-$showcase}"
+[ -z "${BOARD:-}" ] || set -- "$@" --set "system.board=$BOARD"
 [ -z "${FOR:-}" ] || set -- "$@" --for "$FOR"
 [ -z "${FAULT:-}" ] || set -- "$@" --fault "$FAULT"
 [ -z "${KERNEL:-}" ] || set -- "$@" --set "partition.linux.image.kernel=$KERNEL"

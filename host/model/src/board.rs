@@ -224,6 +224,8 @@ pub struct Emulator {
     pub cpu: Option<String>,
     /// Cores that it always has; nothing where it has as many as it is told.
     pub cores: Option<usize>,
+    /// Further options.
+    pub options: Vec<String>,
 }
 
 impl Device {

@@ -299,5 +299,6 @@ fn emulator(facts: &Facts<'_>) -> Option<Emulator> {
         cores: facts
             .number("emulator", "cores")
             .map(|cores| cores as usize),
+        options: plain(Section::of(facts.table, "emulator").texts("options")),
     })
 }

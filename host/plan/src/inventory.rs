@@ -104,6 +104,7 @@ fn machine(system: &System, plan: &Plan) -> Machine {
         cpu: emulator.cpu.as_ref().unwrap_or(&board.cpu.name).clone(),
         is_cpu_fixed: emulator.cpu.is_none(),
         cores: emulator.cores.unwrap_or(cores),
+        options: emulator.options.clone(),
     });
     Machine {
         board: board.name.clone(),

@@ -82,6 +82,8 @@ pub struct Emulator {
     pub is_cpu_fixed: bool,
     /// Cores it has.
     pub cores: usize,
+    /// Further options.
+    pub options: Vec<String>,
 }
 
 /// Ports of the host that lead to ports of a device.

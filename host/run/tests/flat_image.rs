@@ -75,6 +75,7 @@ fn emulator() -> Emulator {
         cpu: "cortex-a72".into(),
         is_cpu_fixed: false,
         cores: 1,
+        options: Vec::new(),
     }
 }
 

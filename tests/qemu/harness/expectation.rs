@@ -1,5 +1,6 @@
 //! `expect.toml`: what is tested and what must come of it
 
+use crate::boards::{self, TestBoard};
 use crate::bound::Bound;
 use crate::pattern::Pattern;
 use serde::Deserialize;
@@ -10,6 +11,10 @@ use toml::{Table, Value};
 const FILE_NAME: &str = "expect.toml";
 /// The table of cases that add to what stands above it.
 const CASES: &str = "case";
+/// The table of boards on which a case expects something else, or cannot run.
+const BOARDS: &str = "on";
+/// Reason why a case cannot run on a board.
+const IMPOSSIBLE: &str = "impossible";
 /// Stands for the name of the case in its texts.
 const PLACE_OF_NAME: &str = "{case}";
 
@@ -202,14 +207,15 @@ pub(crate) fn discover(folder: &Path) -> Result<Vec<Case>, String> {
     let mut folders: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     folders.retain(|path| path.join(FILE_NAME).is_file());
     folders.sort();
+    let boards = boards::read(folder)?;
     let mut cases = Vec::new();
     for folder in folders {
-        cases.extend(cases_of(&folder)?);
+        cases.extend(cases_of(&folder, &boards)?);
     }
     Ok(cases)
 }
 
-fn cases_of(folder: &Path) -> Result<Vec<Case>, String> {
+fn cases_of(folder: &Path, boards: &[TestBoard]) -> Result<Vec<Case>, String> {
     let file = folder.join(FILE_NAME);
     let wrong = |error: String| format!("{}: {error}", file.display());
     let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
@@ -217,18 +223,54 @@ fn cases_of(folder: &Path) -> Result<Vec<Case>, String> {
     let stem = folder.file_name().unwrap_or_default().to_string_lossy();
     let variants: BTreeMap<String, Table> = match common.remove(CASES) {
         Some(cases) => cases.try_into().map_err(|error| wrong(error.to_string()))?,
-        None => return Ok(vec![case(&stem, folder, common).map_err(wrong)?]),
+        None => BTreeMap::from([(String::new(), Table::new())]),
     };
-    let variants = variants.into_iter().map(|(name, own)| {
-        let name = format!("{stem}/{name}");
-        case(&name, folder, merged(common.clone(), own))
-            .map_err(|error| wrong(format!("{name}: {error}")))
-    });
-    variants.collect()
+    let mut cases = Vec::new();
+    for (name, own) in variants {
+        let name = match name.as_str() {
+            "" => stem.to_string(),
+            own => format!("{stem}/{own}"),
+        };
+        let found = on_boards(&name, folder, merged(common.clone(), own), boards);
+        cases.extend(found.map_err(|error| wrong(format!("{name}: {error}")))?);
+    }
+    Ok(cases)
+}
+
+/// A case on its own board, and on all others that it can run on.
+fn on_boards(
+    name: &str,
+    folder: &Path,
+    mut table: Table,
+    boards: &[TestBoard],
+) -> Result<Vec<Case>, String> {
+    let mut special: BTreeMap<String, Table> = match table.remove(BOARDS) {
+        Some(special) => special
+            .try_into()
+            .map_err(|_| "`on` is not a table of tables")?,
+        None => BTreeMap::new(),
+    };
+    let mut cases = vec![case(name, folder, table.clone())?];
+    for board in boards {
+        let own = special.remove(&board.name).unwrap_or_default();
+        let reason = own.get(IMPOSSIBLE).map(Value::as_str);
+        if reason.is_some_and(|reason| reason.is_none_or(|text| text.trim().is_empty())) {
+            return Err(format!("`on.{}.{IMPOSSIBLE}` gives no reason", board.name));
+        }
+        if reason.is_none() && board.takes(name) {
+            let there = merged(merged(table.clone(), board.changes.clone()), own);
+            cases.push(case(&format!("{name}@{}", board.name), folder, there)?);
+        }
+    }
+    match special.keys().next() {
+        Some(unknown) => Err(format!("there is no board `{unknown}` in boards.toml")),
+        None => Ok(cases),
+    }
 }
 
 fn case(name: &str, folder: &Path, mut table: Table) -> Result<Case, String> {
     let own = name.rsplit('/').next().unwrap_or(name);
+    let own = own.split('@').next().unwrap_or(own);
     table
         .iter_mut()
         .for_each(|(_, value)| insert_name(value, own));

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod board;
+mod boards;
 mod bound;
 mod checks;
 mod desk;

@@ -525,4 +525,11 @@ pub(super) const KEYS: &[Key] = &[
         "Cores that it always has.",
         "emulator.cores = 2",
     ),
+    option(
+        "emulator.options",
+        Shape::Texts,
+        "none",
+        "Further options.",
+        "emulator.options = [\"-global\", \"VGA.romfile=\"]",
+    ),
 ];

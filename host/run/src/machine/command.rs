@@ -119,7 +119,7 @@ impl Command {
             Timing::Virtual { .. } => Vec::new(),
         };
         let options = forwards.iter().flat_map(|forward| &forward.options);
-        let devices = machine.devices.iter().chain(options).cloned().collect();
+        let devices = machine.devices.iter().chain(options);
         Ok(Self {
             program: emulator.program.clone(),
             machine: emulator.machine.clone(),
@@ -129,7 +129,7 @@ impl Command {
             cores: emulator.cores,
             memory_size: machine.memory_size,
             ram_fd,
-            devices,
+            devices: emulator.options.iter().chain(devices).cloned().collect(),
             forwards,
             load: Load::BootImage(image.into()),
             timing,

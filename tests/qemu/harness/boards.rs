@@ -1,0 +1,45 @@
+//! `boards.toml`: boards on which the cases run beside their own
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::{Table, Value};
+
+const FILE_NAME: &str = "boards.toml";
+/// The list of cases that run on a board; without it all that can.
+const ONLY: &str = "only";
+
+/// A board of the tests.
+#[derive(Debug)]
+pub(crate) struct TestBoard {
+    /// Its name behind the `@` of a case.
+    pub(crate) name: String,
+    /// Keys of an expectation that every case has there: `board` and `facts`.
+    pub(crate) changes: Table,
+    only: Option<Vec<String>>,
+}
+
+impl TestBoard {
+    /// Returns `true` if the case of that name is meant to run on the board.
+    pub(crate) fn takes(&self, case: &str) -> bool {
+        let only = self.only.as_ref();
+        only.is_none_or(|only| only.iter().any(|name| name == case))
+    }
+}
+
+/// Reads the boards of a folder of cases.
+pub(crate) fn read(folder: &Path) -> Result<Vec<TestBoard>, String> {
+    let file = folder.join(FILE_NAME);
+    let wrong = |error: String| format!("{}: {error}", file.display());
+    let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
+    let tables: BTreeMap<String, Table> =
+        toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let boards = tables.into_iter().map(|(name, mut changes)| {
+        let only = changes.remove(ONLY).map(Value::try_into).transpose();
+        Ok(TestBoard {
+            only: only.map_err(|error| wrong(error.to_string()))?,
+            name,
+            changes,
+        })
+    });
+    boards.collect()
+}
