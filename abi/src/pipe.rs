@@ -20,6 +20,8 @@ pub const TOGETHER: &str = ".pipes";
 
 /// Endpoints of a partition, at most, that Main VCPUs scatter or gather for.
 pub const MAX_SHARED: usize = 8;
+/// Most VCPUs of a partition that runs stages: those of the description, of stages, and of its scheduler.
+pub const MAX_VCPUS: usize = 48;
 
 /// What is done about a job that used up its budget.
 #[repr(u32)]

@@ -76,7 +76,7 @@ pub use bulkhead_stages::functions::{Function, Functions, Job};
 
 /// Threads: stages, the device's, the recorder's, the planner's.
 const THREADS: usize = 40;
-const VCPUS: usize = 48;
+const VCPUS: usize = bulkhead_abi::pipe::MAX_VCPUS;
 
 static CORE: VcpuThreads<THREADS, VCPUS, MAX_CHUNKS> = VcpuThreads::new(false);
 static LOAD: Load = Load::new();

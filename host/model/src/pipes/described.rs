@@ -281,6 +281,18 @@ impl<'d> Described<'d> {
         }
     }
 
+    /// The partition of the function of that name.
+    pub(crate) fn partition_of(&self, name: &str) -> Option<usize> {
+        Some(self.place(name)?.partition.0)
+    }
+
+    /// The place of the function of that name.
+    pub(crate) fn place(&self, name: &str) -> Option<&Place> {
+        let mut names = self.pipes.names[super::What::Function as usize].iter();
+        self.places
+            .get(names.position(|known| known.value == name)?)
+    }
+
     /// What of a flow does not fit.
     pub(crate) fn misfit(&self, flow: &str) -> Option<BindError> {
         let pipeline = parse(flow).ok()?;

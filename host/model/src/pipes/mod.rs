@@ -11,7 +11,7 @@ mod offered;
 mod pipe;
 mod said;
 pub(crate) mod scheduled;
-mod settle;
+pub(crate) mod settle;
 pub mod solved;
 mod through;
 pub(crate) mod together;
@@ -297,6 +297,11 @@ impl Pipes {
     #[must_use]
     pub fn vcpus(&self) -> usize {
         self.loads.len() + self.devices.len()
+    }
+
+    /// VCPUs besides those of pipelines, I/O VCPUs, and endpoints that these serve.
+    pub(crate) fn sizes(&self) -> [usize; 3] {
+        [self.vcpus(), self.ios.len(), self.devices.len()]
     }
 
     /// The repository, as the library sees it.

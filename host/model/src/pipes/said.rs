@@ -10,8 +10,8 @@ use crate::rules::Rule;
 use crate::source::Sources;
 use crate::suggestion::advice;
 use bulkhead_tpipe::assessment::{Owner, Violation};
-use bulkhead_tpipe::binding::{BindError, Bound, Misfit};
-use bulkhead_tpipe::language::{self, Fault, SyntaxError};
+use bulkhead_tpipe::binding::{BindError, Bound, DEVICES, IOS, Misfit};
+use bulkhead_tpipe::language::{self, Fault, Pipeline, SyntaxError};
 use bulkhead_tpipe::solver::{Answer, Solution};
 use std::sync::Arc;
 
@@ -94,6 +94,17 @@ pub const fn rule_of(fault: Misfit) -> &'static str {
 }
 
 impl Pipes {
+    /// Functions of that name in partitions, none of which is meant by it alone.
+    fn alike(&self, name: &str) -> Vec<String> {
+        let names = self.names[What::Function as usize].iter();
+        let alike = names.filter(|one| {
+            one.value
+                .rsplit_once('.')
+                .is_some_and(|(_, last)| last == name)
+        });
+        alike.map(|one| format!("`{}`", one.value)).collect()
+    }
+
     /// What does not fit in a pipeline, for people.
     #[must_use]
     pub fn misfit(&self, text: &str, error: &BindError) -> Said {
@@ -103,6 +114,23 @@ impl Pipes {
             .collect();
         let name = error.span.of(text);
         let (message, here, help) = match error.fault {
+            Misfit::Room => {
+                let stages = Pipeline::<64>::parse(text).map_or(0, |all| all.stages().len());
+                let [vcpus, ios, devices] = self.sizes();
+                (
+                    "there is no room for so many VCPUs".into(),
+                    format!(
+                        "{} VCPUs of 64, {ios} I/O VCPUs of {IOS}, {devices} endpoints of {DEVICES}",
+                        stages + vcpus
+                    ),
+                    "do the work of several functions in one".into(),
+                )
+            }
+            Misfit::UnknownFunction if !self.alike(name).is_empty() => (
+                format!("`{name}` is a function of several partitions"),
+                "which of them?".to_owned(),
+                format!("write {}", self.alike(name).join(" or ")),
+            ),
             Misfit::UnknownFunction => (
                 format!("there is no function `{name}`"),
                 "not in the repository".to_owned(),
@@ -158,7 +186,7 @@ pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N
         .map(|requirement| format!("`{requirement}`"))
         .collect();
     let help = match nearest.as_slice() {
-        [] => "no delay and no other rate helps: give functions to other cores".into(),
+        [] => "no longer delay and no other rate was found that can be met: give functions shorter times, or other cores".into(),
         some => format!("what can be met: {}", some.join(" or ")),
     };
     let mut said = Said::all(

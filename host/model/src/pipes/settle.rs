@@ -10,6 +10,7 @@ use super::said::{Said, reason, takes, unmet};
 use super::scheduled::late;
 use super::{crossing, solved};
 use crate::document::At;
+use crate::rules::pipes::pipe_room;
 use bulkhead_analysis::Reservation;
 use bulkhead_tpipe::assessment::{Judge, budget};
 use bulkhead_tpipe::binding::Bound;
@@ -19,7 +20,7 @@ use bulkhead_tpipe::solver::{self, Answer, Solution};
 use std::collections::BTreeSet;
 
 /// Most stages of a pipe, with the VCPUs of all cores.
-pub(super) const ROOM: usize = 64;
+pub(crate) const ROOM: usize = 64;
 /// Solving each anew beside the others so often settles what can be settled.
 const ROUNDS: usize = 8;
 
@@ -63,6 +64,9 @@ struct Settling<'s, 'd> {
 impl<'d> Described<'d> {
     /// Solves all pipes; nothing where one cannot be read or does not fit.
     pub(crate) fn solve(&self) -> Option<Result<Vec<Pipe>, Failed<'d>>> {
+        if !pipe_room::is_solvable(self.draft, self) {
+            return None;
+        }
         let sound = self.draft.pipes.iter().map(|pipe| {
             let flow = pipe.flow.given()?;
             let pipeline = parse(&flow.value).ok()?;

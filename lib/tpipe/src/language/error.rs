@@ -40,6 +40,8 @@ pub enum Fault {
     LosesAll,
     /// A unit that is none here.
     UnknownUnit(Expected),
+    /// A delay without a unit.
+    NoUnit,
     /// A loss where buffers are lossless.
     LossOfFifo,
     /// A throughput where buffers are four-slot.
@@ -102,6 +104,7 @@ impl fmt::Display for Fault {
             Self::Zero => out.write_str("nothing can keep a requirement of zero"),
             Self::LosesAll => out.write_str("a loss is less than 100 %"),
             Self::UnknownUnit(expected) => write!(out, "this is no unit here; expected {expected}"),
+            Self::NoUnit => out.write_str("the unit is missing: ns, us, ms or s"),
             Self::LossOfFifo => out.write_str(
                 "a lossless pipeline has a throughput here, no loss: `100/s`, or drop the `*`",
             ),

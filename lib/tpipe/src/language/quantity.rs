@@ -7,9 +7,8 @@ use super::scanner::{Scanner, Word};
 use super::{Buffering, Flow, Loss, MILLION, Requirement, Span, Throughput};
 use core::fmt;
 
-/// Units of delay, nanoseconds each; the bare number first.
-const DELAYS: [(&str, u64); 7] = [
-    ("", 1_000),
+/// Units of delay, nanoseconds each.
+const DELAYS: [(&str, u64); 6] = [
     ("ns", 1),
     ("us", 1_000),
     ("\u{b5}s", 1_000),
@@ -55,7 +54,7 @@ pub(super) fn delay(scanner: &mut Scanner<'_>) -> Result<u64, SyntaxError> {
     let (number, span) = number(scanner, Expected::Delay)?;
     let factor = match scanner.peek().0 {
         Word::Name => unit(scanner, &DELAYS, Expected::Delay)?,
-        _ => DELAYS[0].1,
+        _ => return Err(at(span, Fault::NoUnit)),
     };
     positive(scaled(number, span, factor, LONGEST_NS)?, span)
 }
@@ -168,7 +167,7 @@ impl fmt::Display for Requirement {
         let fits = |&&(name, factor): &&(&str, u64)| {
             !name.is_empty() && self.delay_ns.is_multiple_of(factor)
         };
-        let &(unit, factor) = DELAYS.iter().rev().find(fits).unwrap_or(&DELAYS[1]);
+        let &(unit, factor) = DELAYS.iter().rev().find(fits).unwrap_or(&DELAYS[0]);
         write!(out, "[{}, {} {unit}]", self.flow, self.delay_ns / factor)
     }
 }

@@ -59,7 +59,7 @@ fn quantities_are_exact() {
     };
     let cases = [
         ("A [20 %, 11 ms]", Flow::Loss(Loss(200_000)), 11_000_000),
-        ("A [0.2, 11000]", Flow::Loss(Loss(200_000)), 11_000_000),
+        ("A [0.2, 11000 us]", Flow::Loss(Loss(200_000)), 11_000_000),
         ("A [0, 1 s]", Flow::Loss(Loss(0)), 1_000_000_000),
         ("A [0.0001 %, 7 ns]", Flow::Loss(Loss(1)), 7),
         ("A [0 %, 1.5 \u{b5}s]", Flow::Loss(Loss(0)), 1_500),

@@ -178,7 +178,7 @@ fn table_3() {
         (PIPELINE_2, 8_500, &[2_000, 2_500]),
     ];
     for (text, delay, expected) in cases {
-        let text = format!("{text} [20 %, {delay}]");
+        let text = format!("{text} [20 %, {delay} us]");
         let (periods, content) = heuristic_periods(&text, expected.len());
         assert!(content, "{text}");
         let expected: Vec<u64> = expected.iter().map(|period| period * US).collect();

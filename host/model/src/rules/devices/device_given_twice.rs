@@ -21,6 +21,17 @@ fn check(draft: &Draft, report: &mut Report) {
             let Some((before, first)) = owners.insert(&name.value, (owner, name)) else {
                 continue;
             };
+            if before == owner {
+                report.add(
+                    RULE.at(&name.span, format!("`{}` is listed twice", name.value))
+                        .here("once more")
+                        .label(&first.span, "listed here")
+                        .help(format!(
+                            "leave one of them out: `{owner}` has it by the first"
+                        )),
+                );
+                continue;
+            }
             report.add(
                 RULE.at(&name.span, format!("`{}` is given twice", name.value))
                     .here(format!("to `{owner}`"))

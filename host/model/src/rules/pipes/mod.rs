@@ -3,7 +3,9 @@
 pub(crate) mod endpoint_address;
 pub(crate) mod endpoint_core;
 pub(crate) mod endpoint_device;
+pub(crate) mod endpoint_direction;
 pub(crate) mod endpoint_sharers;
+pub(crate) mod endpoint_twice;
 pub(crate) mod endpoint_vcpu;
 pub(crate) mod function_changed;
 pub(crate) mod function_core;
@@ -21,6 +23,7 @@ pub(crate) mod pipe_cycle;
 pub(crate) mod pipe_function;
 pub(crate) mod pipe_idle;
 pub(crate) mod pipe_input;
+pub(crate) mod pipe_room;
 pub(crate) mod pipe_syntax;
 pub(crate) mod pipe_unmet;
 pub(crate) mod profile_file;
@@ -34,6 +37,7 @@ use crate::pipes::described::{Described, flows};
 use crate::pipes::rule_of;
 use crate::rules::bridge::bridge_stage;
 use crate::rules::{Rule, time};
+use bulkhead_tpipe::binding::Misfit;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[
@@ -50,6 +54,8 @@ pub(super) const RULES: &[&Rule] = &[
     &endpoint_vcpu::RULE,
     &endpoint_core::RULE,
     &endpoint_device::RULE,
+    &endpoint_direction::RULE,
+    &endpoint_twice::RULE,
     &endpoint_sharers::RULE,
     &endpoint_address::RULE,
     &pipe_syntax::RULE,
@@ -57,6 +63,7 @@ pub(super) const RULES: &[&Rule] = &[
     &pipe_buffering::RULE,
     &pipe_input::RULE,
     &pipe_cycle::RULE,
+    &pipe_room::RULE,
     &pipe_unmet::RULE,
     &pipe_idle::RULE,
     &pipe_component::RULE,
@@ -85,11 +92,19 @@ pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
 
 /// Reports the misfits that are one rule's.
 fn report_misfits(draft: &Draft, rule: &Rule, report: &mut Report) {
-    let Some(described) = Described::of(draft).filter(|_| !draft.pipes.is_empty()) else {
+    if draft.pipes.is_empty() {
+        return;
+    }
+    let Some(described) = Described::of(draft) else {
+        if rule.id == pipe_function::RULE.id {
+            pipe_function::report_unknown(draft, report);
+        }
         return;
     };
     for flow in flows(draft) {
         let misfit = described.misfit(&flow.value);
+        // Room is counted for all pipes at once (`pipe_room`).
+        let misfit = misfit.filter(|error| error.fault != Misfit::Room);
         if let Some(error) = misfit.filter(|error| rule_of(error.fault) == rule.id) {
             let said = described.pipes.misfit(&flow.value, &error);
             report.add(said.within(rule, flow, &draft.sources));

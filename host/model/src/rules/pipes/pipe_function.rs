@@ -2,6 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
+use crate::pipes::Said;
+use crate::pipes::described::{flows, parse};
+use crate::suggestion::advice;
 
 crate::rules::rule! {
     Error, "pipe-function",
@@ -12,4 +15,32 @@ crate::rules::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     super::report_misfits(draft, &RULE, report);
+}
+
+/// Reports functions that no partition has, where something else about functions keeps flows from being read whole.
+pub(super) fn report_unknown(draft: &Draft, report: &mut Report) {
+    let functions = draft.partitions.iter().flat_map(|partition| {
+        let names = partition.functions.iter().map(|one| &one.name.value);
+        names.map(|name| (&partition.name.value, name))
+    });
+    let whole: Vec<_> = functions
+        .clone()
+        .map(|(owner, name)| format!("{owner}.{name}"))
+        .collect();
+    let short: Vec<_> = functions.map(|(_, name)| name.as_str()).collect();
+    for flow in flows(draft) {
+        let Ok(pipeline) = parse(&flow.value) else {
+            continue;
+        };
+        let known = |name: &str| short.contains(&name) || whole.iter().any(|one| one == name);
+        for stage in pipeline.stages().iter().filter(|stage| !known(stage.name)) {
+            let said = Said::stage(
+                stage.span,
+                format!("there is no function `{}`", stage.name),
+                "not described",
+                &advice(stage.name, "function", &short),
+            );
+            report.add(said.within(&RULE, flow, &draft.sources));
+        }
+    }
 }

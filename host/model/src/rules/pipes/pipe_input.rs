@@ -2,14 +2,54 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
+use crate::pipes::Said;
+use crate::pipes::described::{Described, flows, parse};
+use bulkhead_tpipe::language::SOURCE;
 
 crate::rules::rule! {
     Error, "pipe-input",
     "each stage of a pipe has something to read, and no more inputs and outputs than its function handles",
-    "A pipeline begins and ends at devices. A function's WCET covers the inputs and outputs that it declares, and no more.",
+    "A pipeline begins and ends at devices: a function that `reads` something is a first stage, and one that `writes` something a last one. \
+     A function's WCET covers the inputs and outputs that it declares, and no more.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
     super::report_misfits(draft, &RULE, report);
+    let Some(described) = Described::of(draft) else {
+        return;
+    };
+    for flow in flows(draft) {
+        // Functions that do not fit otherwise are reported already.
+        if described.misfit(&flow.value).is_none() {
+            for said in inside(&described, &flow.value) {
+                report.add(said.within(&RULE, flow, &draft.sources));
+            }
+        }
+    }
+}
+
+/// Stages in the middle of a flow whose functions read or write what only its ends can.
+fn inside(described: &Described<'_>, flow: &str) -> Vec<Said> {
+    let Ok(pipeline) = parse(flow) else {
+        return Vec::new();
+    };
+    let stages = pipeline.stages().iter();
+    let found = stages.filter_map(|stage| {
+        let place = described.place(stage.name)?;
+        let sink = place.sink.as_deref().filter(|sink| *sink != "null");
+        let is_tail = stage.to == pipeline.sink();
+        let (does, what, place) = match (place.source.as_deref(), sink) {
+            (Some(source), _) if stage.from != SOURCE => ("reads", source, "first"),
+            (_, Some(sink)) if !is_tail => ("writes", sink, "last"),
+            _ => return None,
+        };
+        Some(Said::stage(
+            stage.span,
+            format!("`{}` does not fit here", stage.name),
+            &format!("this function {does} `{what}` and can only be a {place} stage"),
+            "describe another function without it, with the same code under another name in the program",
+        ))
+    });
+    found.collect()
 }
