@@ -2,7 +2,7 @@
 
 use super::ends::{End, Served, endpoints, half_of, linux_end};
 use super::pipe::Place;
-use super::settle::ROOM;
+use super::settlement::ROOM;
 use super::{Decisions, Function, Pipes, USUAL_PERIOD_NS, card};
 use crate::bridge::SINK;
 use crate::document::At;

@@ -1,9 +1,9 @@
-//! What runs and solves pipes has room for them
+//! Room for pipes in the schedulers and in the solver
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::pipes::described::{Described, parse};
-use crate::pipes::settle::ROOM;
+use crate::pipes::settlement::ROOM;
 use crate::system::{Kind, Span};
 use bulkhead_abi::pipe::MAX_VCPUS;
 use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES};
@@ -50,7 +50,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Whether the solver has room for the system.
+/// Returns whether the solver has room for the system.
 pub(crate) fn is_solvable(draft: &Draft, described: &Described<'_>) -> bool {
     of_solver(described, &counted(draft, described)).is_none()
 }
@@ -76,7 +76,7 @@ fn exceeded(draft: &Draft, described: &Described<'_>) -> Vec<Exceeded> {
         .collect()
 }
 
-/// The pipes whose functions are all known.
+/// Pipes whose functions are all known.
 fn counted<'d>(draft: &'d Draft, described: &Described<'_>) -> Vec<Counted<'d>> {
     let pipes = draft.pipes.iter().filter_map(|pipe| {
         let flow = pipe.flow.given()?;
@@ -121,7 +121,7 @@ fn of_partition(
     let all: usize = here().map(|pipe| pipe.partitions.len()).sum();
     let own = here().flat_map(|pipe| &pipe.partitions);
     let own = own.filter(|one| **one == index).count();
-    // Those of who records and who solves are beside them.
+    // The recorder and the planner have one each.
     let vcpus = own + partition.vcpus.len() + 2;
     let name = &partition.name.value;
     let counts = [
@@ -146,14 +146,14 @@ fn of_partition(
         .into_iter()
         .find(|(_, count, most, _)| count > most)?;
     Some(Exceeded {
-        span: here().last()?.span.clone(),
+        span: here().next_back()?.span.clone(),
         message: format!("`{name}` has {count} {what}, and its scheduler has room for {most}"),
         here: here_text,
         help: FEWER,
     })
 }
 
-/// What of one flow is too much.
+/// Limit of one stage or one message that a flow exceeds, and the remedy.
 fn of_flow(flow: &str) -> Option<(String, &'static str)> {
     let pipeline = parse(flow).ok()?;
     let stages = pipeline.stages();

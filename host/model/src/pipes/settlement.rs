@@ -6,7 +6,7 @@
 
 use super::described::{Described, parse};
 use super::pipe::Pipe;
-use super::said::{Said, reason, takes, unmet};
+use super::remark::{Said, reason, takes, unmet};
 use super::scheduled::late;
 use super::{crossing, solved};
 use crate::document::At;
