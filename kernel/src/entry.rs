@@ -27,10 +27,10 @@ pub(crate) fn kernel() -> Kernel<'static, Machine> {
     Kernel::new(&Machine)
 }
 
-/// A system call; the answer is in the caller's page.
+/// A system call; the answer is in the caller's page. 1 where the thread is in another component now.
 #[unsafe(no_mangle)]
-extern "C" fn bulkhead_call(capability: u64, operation: u64) {
-    kernel().call(capability, operation);
+extern "C" fn bulkhead_call(capability: u64, operation: u64) -> u32 {
+    u32::from(kernel().call(capability, operation))
 }
 
 /// Another thread runs than the kernel knows.

@@ -5,8 +5,8 @@
  * scheduler has dispatched to another thread in user mode (models/dispatch.pml, save_current).
  *
  * A call is a function call: x0 to x7 go to the thread's page, where the answer is written, too; what the
- * convention preserves stays in the registers unless another thread runs afterwards. An interrupt
- * or fault saves everything.
+ * convention preserves stays in the registers unless another thread runs afterwards, or the same one in
+ * another component. An interrupt or fault saves everything.
  */
 
 .macro vector target
@@ -73,11 +73,13 @@ call_coherent:
     ldp     x17, x18, [x16]     // running, current
     cmp     x17, x18
     b.ne    switch_from_call
+    ldr     x30, [x18, #240]
+    cbnz    w0, crossed
+answer:
     ldp     x0, x1, [x18]
     ldp     x2, x3, [x18, #16]
     ldp     x4, x5, [x18, #32]
     ldr     x6, [x18, #48]
-    ldr     x30, [x18, #240]
 .macro scrub
     mov     x7, xzr
     mov     x8, xzr
@@ -94,6 +96,23 @@ call_coherent:
 .endm
     scrub
     eret
+
+// The thread is in another component now: flags and what a call preserves stay behind.
+crossed:
+    msr     spsr_el1, xzr
+    mov     x19, xzr
+    mov     x20, xzr
+    mov     x21, xzr
+    mov     x22, xzr
+    mov     x23, xzr
+    mov     x24, xzr
+    mov     x25, xzr
+    mov     x26, xzr
+    mov     x27, xzr
+    mov     x28, xzr
+    mov     x29, xzr
+    mov     x30, xzr
+    b       answer
 
 call_of_another:
     sub     sp, sp, #80
@@ -251,7 +270,7 @@ broken:
     mrs     x1, elr_el1
     b       bulkhead_broken
 
-// x0 = page of the owner's FP registers, or 0; x1 = of the next one's.
+// x0 = page of the owner's FP registers, or 0; x1 = of the next one's, or 0: zeros.
 .arch_extension fp
 .arch_extension simd
 .global bulkhead_exchange_fp
@@ -277,7 +296,8 @@ bulkhead_exchange_fp:
     mrs     x3, fpsr
     add     x0, x0, #512
     stp     x2, x3, [x0]
-1:  ldp     q0, q1, [x1]
+1:  cbz     x1, bulkhead_clear_fp
+    ldp     q0, q1, [x1]
     ldp     q2, q3, [x1, #32]
     ldp     q4, q5, [x1, #64]
     ldp     q6, q7, [x1, #96]
@@ -298,3 +318,64 @@ bulkhead_exchange_fp:
     msr     fpcr, x2
     msr     fpsr, x3
     ret
+
+bulkhead_clear_fp:
+    movi    v0.2d, #0
+    movi    v1.2d, #0
+    movi    v2.2d, #0
+    movi    v3.2d, #0
+    movi    v4.2d, #0
+    movi    v5.2d, #0
+    movi    v6.2d, #0
+    movi    v7.2d, #0
+    movi    v8.2d, #0
+    movi    v9.2d, #0
+    movi    v10.2d, #0
+    movi    v11.2d, #0
+    movi    v12.2d, #0
+    movi    v13.2d, #0
+    movi    v14.2d, #0
+    movi    v15.2d, #0
+    movi    v16.2d, #0
+    movi    v17.2d, #0
+    movi    v18.2d, #0
+    movi    v19.2d, #0
+    movi    v20.2d, #0
+    movi    v21.2d, #0
+    movi    v22.2d, #0
+    movi    v23.2d, #0
+    movi    v24.2d, #0
+    movi    v25.2d, #0
+    movi    v26.2d, #0
+    movi    v27.2d, #0
+    movi    v28.2d, #0
+    movi    v29.2d, #0
+    movi    v30.2d, #0
+    movi    v31.2d, #0
+    msr     fpcr, xzr
+    msr     fpsr, xzr
+    ret
+
+// x0 = place for what a function preserves.
+.global bulkhead_keep_fp
+bulkhead_keep_fp:
+    stp     d8, d9, [x0]
+    stp     d10, d11, [x0, #16]
+    stp     d12, d13, [x0, #32]
+    stp     d14, d15, [x0, #48]
+    mrs     x1, fpcr
+    str     x1, [x0, #64]
+    b       bulkhead_clear_fp
+
+// x0 = that place.
+.global bulkhead_recover_fp
+bulkhead_recover_fp:
+    mov     x2, x30
+    bl      bulkhead_clear_fp
+    ldp     d8, d9, [x0]
+    ldp     d10, d11, [x0, #16]
+    ldp     d12, d13, [x0, #32]
+    ldp     d14, d15, [x0, #48]
+    ldr     x1, [x0, #64]
+    msr     fpcr, x1
+    ret     x2

@@ -39,6 +39,8 @@ pub(crate) static FRAMES: FrameTable = FrameTable {
 
 unsafe extern "C" {
     fn bulkhead_exchange_fp(owner: u64, next: u64);
+    fn bulkhead_keep_fp(place: u64);
+    fn bulkhead_recover_fp(place: u64);
 }
 
 impl Hal for Machine {
@@ -130,11 +132,33 @@ impl Hal for Machine {
         registers::set_floating_point(if lend { LEND } else { TRAP });
     }
 
-    fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Thread<'_>) {
+    fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Option<Thread<'_>>) {
         let registers_of = |thread: Thread<'_>| thread.at().address() + 8 * FLOATING_POINT;
         // SAFETY: the routine stores to and loads from the places threads have for it; the kernel
         // itself uses no FP register.
-        unsafe { bulkhead_exchange_fp(owner.map_or(0, registers_of), registers_of(next)) };
+        unsafe {
+            bulkhead_exchange_fp(owner.map_or(0, registers_of), next.map_or(0, registers_of))
+        };
+    }
+
+    fn keep_floating_point(&self, place: Ref) {
+        // SAFETY: a place in a thread's page, of the size that the routine stores.
+        unsafe { bulkhead_keep_fp(place.address()) };
+    }
+
+    fn recover_floating_point(&self, place: Ref) {
+        // SAFETY: as above, of the size that the routine loads.
+        unsafe { bulkhead_recover_fp(place.address()) };
+    }
+
+    #[inline(always)]
+    fn thread_pointer(&self) -> u64 {
+        registers::thread_pointer()
+    }
+
+    #[inline(always)]
+    fn set_thread_pointer(&self, value: u64) {
+        registers::set_thread_pointer(value);
     }
 
     fn enable_interrupt(&self, intid: u64) -> Result<bool, Status> {

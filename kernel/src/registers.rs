@@ -52,6 +52,8 @@ readers! {
     user_pc = "elr_el1";
     /// Its stack pointer.
     user_sp = "sp_el0";
+    /// Its thread pointer.
+    thread_pointer = "tpidr_el0";
     /// Acknowledges the highest pending interrupt.
     acknowledge = "S3_0_C12_C12_0";
     /// Affinity of the core.
@@ -67,6 +69,8 @@ writers! {
     set_user_pc = "elr_el1";
     /// Its stack pointer.
     set_user_sp = "sp_el0";
+    /// Its thread pointer.
+    set_thread_pointer = "tpidr_el0";
     /// Root and identity of user translation.
     set_user_root = "ttbr0_el1", "isb";
     /// Floating point: 1 << 20 traps user space, 3 << 20 lets it.

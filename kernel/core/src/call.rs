@@ -20,25 +20,26 @@ const KINDS: u64 = Kind::ALL.len() as u64 - 1;
 pub(crate) type Answer = Result<u64, Status>;
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// Serves the system call of the current thread, whose page has the arguments.
+    /// Serves the system call of the current thread, whose page has the arguments. Returns whether the thread
+    /// is in another component now: none of its registers but the message may stay.
     #[inline(always)]
-    pub fn call(self, capability: u64, operation: u64) {
+    pub fn call(self, capability: u64, operation: u64) -> bool {
         let caller = self.current();
         let slot = self.slot(self.component(caller.component().reference()), capability);
         let kind = slot.kind();
         let answer = if kind == Kind::Invoke as u64 {
             match self.invoke(caller, slot) {
-                Ok(()) => return,
+                Ok(()) => return true,
                 Err(status) => Err(status),
             }
         } else if kind == Kind::Return as u64 {
             match self.give_back(caller) {
-                Ok(()) => return,
+                Ok(()) => return true,
                 Err(status) => Err(status),
             }
         } else if kind == Kind::Thread as u64 && operation == Operation::Dispatch as u64 {
             match self.dispatch(caller, self.thread(slot.object())) {
-                Ok(()) => return,
+                Ok(()) => return false,
                 Err(status) => Err(status),
             }
         } else if operation == Operation::Identify as u64 && kind.wrapping_sub(1) < KINDS {
@@ -50,6 +51,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             Ok(value) => caller.answer(Status::Ok as u64, value),
             Err(status) => caller.answer(status as u64, 0),
         }
+        false
     }
 
     #[inline(never)]

@@ -133,7 +133,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         core.since().set(now);
         core.due().set(0);
         self.quiesce(now);
-        core.space().set(component.space().get());
+        core.component().set(component.at().address());
         self.0.set_address_space(component.space().get());
         self.0.lend_floating_point(false);
         core.armed().set(core.due().get());

@@ -52,6 +52,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 core.preempted().set(self.void().address());
                 if core.fp_owner().reference() == thread.at() {
                     core.fp_owner().set(next.at().address());
+                    next.floating().set(1);
                 }
             }
             None => current.set(thread.index().get()),
@@ -94,6 +95,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
             thread.pc().set(ip.wrapping_add(KERNEL_RESUME_OFFSET));
             thread.sp().set(sp);
             thread.resume().set(crate::object::CALLED);
+            // What its page has of it may be from another component, where it was preempted.
+            thread.clear_registers();
             thread.message(0).set(0);
             kept.set(0);
         }

@@ -34,6 +34,7 @@ impl<H: Hal> Kernel<'_, H> {
             thread.sp().set(sp);
             thread.spsr().set(0);
             thread.resume().set(CALLED);
+            thread.clear_registers();
             thread.answer(Status::Faulted as u64, 0);
             return;
         }
@@ -61,7 +62,9 @@ impl<H: Hal> Kernel<'_, H> {
         self.0.lend_floating_point(true);
         if owner != next.at() {
             let owner = (owner != self.void()).then(|| self.thread(owner));
-            self.0.exchange_floating_point(owner, next);
+            let kept = (next.floating().get() != 0).then_some(next);
+            self.0.exchange_floating_point(owner, kept);
+            next.floating().set(1);
             core.fp_owner().set(next.at().address());
         }
     }

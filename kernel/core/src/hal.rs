@@ -75,8 +75,20 @@ pub trait Hal {
     /// Lets user space use floating point, or traps it.
     fn lend_floating_point(&self, lend: bool);
 
-    /// Saves the FP registers to `owner`, if there is one, and loads those of `next`.
-    fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Thread<'_>);
+    /// Saves the FP registers to `owner`, if there is one, and loads those of `next`, or zeros.
+    fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Option<Thread<'_>>);
+
+    /// Stores the FP registers that a function preserves to `place`, then clears all of them.
+    fn keep_floating_point(&self, place: Ref);
+
+    /// Clears all FP registers but those in `place`, which it loads.
+    fn recover_floating_point(&self, place: Ref);
+
+    /// The register in which user space keeps the address of its thread-local storage.
+    fn thread_pointer(&self) -> u64;
+
+    /// Sets it.
+    fn set_thread_pointer(&self, value: u64);
 
     /// Lets an interrupt in on this core; whether it is a level.
     ///

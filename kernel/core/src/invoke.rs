@@ -2,8 +2,11 @@
 //!
 //! The same thread, on the same time, goes on in another component: at the entry that the capability
 //! fixes, with its token in `x0`, in `x6` the thread's number, which no other thread of the core has, and the
-//! depth, the message `x1`–`x5` untouched and no stack, which the entry chooses by both. Only PC and SP of the client are kept, on the
-//! thread's invocation stack (paper 004 §V-A); what else the client wants back it saves itself.
+//! depth, the message `x1`–`x5` untouched and no stack, which the entry chooses by both. PC and SP of the client
+//! are kept on the thread's invocation stack (paper 004 §V-A), and the FP registers that a function preserves
+//! where the client has any; what else the client wants back it saves itself. All other registers are cleared
+//! both ways: the integer registers by the entry code ([`Kernel::call`]), those of FP by need, since a thread
+//! that uses none pays for none.
 
 use crate::object::{Component, Thread};
 use crate::slot::Slot;
@@ -18,11 +21,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::Depth);
         }
         let server = self.component(slot.object());
-        let [component, pc, sp] = thread.invocation(depth);
+        let [component, pc, sp, floating] = thread.invocation(depth);
         let [client_pc, client_sp] = self.0.context();
         component.set(thread.component().get());
         pc.set(client_pc);
         sp.set(client_sp);
+        floating.set(thread.floating().get());
+        if thread.floating().get() != 0 {
+            self.keep_floating_point(thread, depth);
+        }
         thread.depth().set(depth + 1);
         let inside = server.inside(self.0.core().rank().get());
         inside.set(inside.get().wrapping_add(1));
@@ -39,6 +46,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn give_back(self, thread: Thread<'h>) -> Result<(), Status> {
         let [pc, sp] = self.unwind(thread)?;
         thread.message(0).set(Status::Ok as u64);
+        thread.message(6).set(0);
         self.0.set_context(pc, sp);
         Ok(())
     }
@@ -50,8 +58,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if depth == 0 {
             return Err(Status::Depth);
         }
-        let [component, pc, sp] = thread.invocation(depth - 1);
+        let [component, pc, sp, floating] = thread.invocation(depth - 1);
         thread.depth().set(depth - 1);
+        if floating.get() | thread.floating().get() != 0 {
+            self.recover_floating_point(thread, depth - 1);
+        }
         let inside = self
             .component(thread.component().reference())
             .inside(self.0.core().rank().get());
@@ -63,9 +74,44 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(always)]
     fn enter(self, thread: Thread<'h>, component: Component<'h>) {
         self.place_in(thread, component);
-        let space = component.space().get();
-        self.0.core().space().set(space);
-        self.0.set_address_space(space);
+        self.put_in_force(component);
+    }
+
+    /// The client has FP state: what a function preserves is kept, the server finds zeros.
+    #[inline(never)]
+    fn keep_floating_point(self, thread: Thread<'h>, depth: u64) {
+        self.lend_floating_point();
+        self.0.keep_floating_point(thread.kept_floating(depth));
+    }
+
+    /// The server has FP state, which goes no further, or the client had some.
+    #[inline(never)]
+    fn recover_floating_point(self, thread: Thread<'h>, depth: u64) {
+        let [.., had] = thread.invocation(depth);
+        if had.get() != 0 {
+            self.lend_floating_point();
+            self.0.recover_floating_point(thread.kept_floating(depth));
+            return;
+        }
+        thread.floating().set(0);
+        let core = self.0.core();
+        if core.fp_owner().reference() == thread.at() {
+            core.fp_owner().set(self.void().address());
+            self.0.lend_floating_point(false);
+        }
+    }
+
+    /// The core executes in `component` from here on: in its address space, with its thread pointer.
+    #[inline(always)]
+    pub(crate) fn put_in_force(self, component: Component<'h>) {
+        let core = self.0.core();
+        let rank = core.rank().get();
+        let before = self.component(core.component().reference());
+        before.thread_pointer(rank).set(self.0.thread_pointer());
+        self.0
+            .set_thread_pointer(component.thread_pointer(rank).get());
+        core.component().set(component.at().address());
+        self.0.set_address_space(component.space().get());
     }
 
     /// Notes that `thread` executes in `component`, and where it stands who really does: entry code

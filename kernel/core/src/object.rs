@@ -68,8 +68,8 @@ objects! {
         preempted = 7,
         /// The time that paid for it.
         preempted_time = 8,
-        /// Address space in force.
-        space = 9,
+        /// Component whose address space and thread pointer are in force.
+        component = 9,
         /// What the timer is set to.
         armed = 10,
         /// How often a place of a retired scheduler was given to another one.
@@ -161,6 +161,8 @@ objects! {
         window = 52,
         /// Interrupts of other cores in that window.
         sent = 53,
+        /// 1 while the component it executes in has FP state of it, in the machine or in its page.
+        floating = 54,
         /// Notifications that other cores posted; alone on its line, for they write it.
         posted = 56,
     }
@@ -243,10 +245,13 @@ pub const FAULTED: u64 = 2;
 /// It never runs again.
 pub const RETIRED: u64 = 3;
 
-/// First word of the invocation stack: component, PC, SP and a spare word each.
+/// First word of the invocation stack: component, PC, SP and whether there is FP state each.
 const INVOCATIONS: u64 = 64;
 /// First word of the FP registers: q0 to q31, FPCR, FPSR.
 pub const FLOATING_POINT: u64 = INVOCATIONS + 4 * DEPTH as u64;
+/// First word of the FP registers of clients, by depth: `d8` to `d15` and FPCR.
+const KEPT_FLOATING: u64 = FLOATING_POINT + 66;
+const KEPT_WORDS: u64 = 9;
 /// First word of the threads of a scheduler.
 const THREADS: u64 = 128;
 /// First word of a priority vector.
@@ -255,11 +260,12 @@ const VECTOR: u64 = 8;
 const PLACED: u64 = 64;
 /// First word of the values of [`Core::reuses`] at which the places were last given again.
 const REUSED: u64 = 80;
-/// First word of the threads that have been invoked into a component, by the rank of their core: a line each.
+/// First word of what each core notes in a component, by the rank of the core: a line each.
 const INSIDE: u64 = 8;
 /// Words of a line.
 const LINE: u64 = 8;
 
+const _: () = assert!(KEPT_FLOATING as usize + KEPT_WORDS as usize * DEPTH <= crate::frame::WORDS);
 const _: () = assert!(THREADS as usize + MAX_THREADS <= crate::frame::WORDS);
 const _: () = assert!(VECTOR as usize + SCHEDULERS < THREADS as usize);
 
@@ -284,6 +290,13 @@ impl<'h> Component<'h> {
     #[inline(always)]
     pub(crate) fn inside(self, rank: u64) -> &'h Word {
         self.frame.word(INSIDE + LINE * (rank % MAX_CORES as u64))
+    }
+
+    /// Thread pointer of its threads on the core of that rank, while another component executes there.
+    #[inline(always)]
+    pub(crate) fn thread_pointer(self, rank: u64) -> &'h Word {
+        self.frame
+            .word(INSIDE + LINE * (rank % MAX_CORES as u64) + 1)
     }
 }
 
@@ -321,15 +334,24 @@ impl<'h> Thread<'h> {
         self.message(1).set(value);
     }
 
-    /// Component, PC and SP of invocation `depth`.
+    /// Clears `x1`–`x6` and `x19`–`x30`, which a thread that is resumed as a call finds again.
+    pub(crate) fn clear_registers(self) {
+        (1..7)
+            .chain(19..31)
+            .for_each(|register| self.frame.word(register).set(0));
+    }
+
+    /// Component, PC and SP of invocation `depth`, and whether the client had FP state.
     #[inline(always)]
-    pub(crate) fn invocation(self, depth: u64) -> [&'h Word; 3] {
+    pub(crate) fn invocation(self, depth: u64) -> [&'h Word; 4] {
         let first = INVOCATIONS + 4 * (depth % DEPTH as u64);
-        [
-            self.frame.word(first),
-            self.frame.word(first + 1),
-            self.frame.word(first + 2),
-        ]
+        [0, 1, 2, 3].map(|word| self.frame.word(first + word))
+    }
+
+    /// Where the FP registers that the client of invocation `depth` gets back are.
+    pub(crate) fn kept_floating(self, depth: u64) -> Ref {
+        self.at
+            .at(KEPT_FLOATING + KEPT_WORDS * (depth % DEPTH as u64))
     }
 }
 

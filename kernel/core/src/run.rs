@@ -86,10 +86,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn switch(self, next: Thread<'h>, time: Time<'h>) {
         let core = self.0.core();
         self.announce(next);
-        let space = self.component(next.component().reference()).space().get();
-        if space != core.space().get() {
-            core.space().set(space);
-            self.0.set_address_space(space);
+        let component = next.component().reference();
+        if component != core.component().reference() {
+            self.put_in_force(self.component(component));
         }
         self.0
             .lend_floating_point(core.fp_owner().reference() == next.at());

@@ -10,12 +10,13 @@ mod notification;
 mod ownership;
 mod quiescence;
 mod reclaim;
+mod registers;
 mod scheduling;
 mod temporal;
 
 use crate::boot::Offer;
 use crate::frame::{Frame, PAGE, Ref, State, Word};
-use crate::object::{CALLED, Core, INTERRUPTED, Thread};
+use crate::object::{CALLED, Core, FLOATING_POINT, INTERRUPTED, Thread};
 use crate::{Fault, Hal, Kernel, MonitorCall};
 use bulkhead_abi::kernel::{
     IMAGE, Operation, Packed, Rights, SAME_TIME, STACK_TOP, Segment, Status, first,
@@ -47,6 +48,9 @@ pub(super) struct Processor {
     pub(super) context: Cell<[u64; 2]>,
     pub(super) space: Cell<u64>,
     pub(super) floating_point: Cell<bool>,
+    /// Stands for all FP registers.
+    pub(super) d8: Cell<u64>,
+    pub(super) thread_pointer: Cell<u64>,
     started: Cell<bool>,
     /// The interrupt that is active.
     pub(super) active: Cell<u64>,
@@ -142,9 +146,35 @@ impl Hal for Machine {
         self.processor().floating_point.set(lend);
     }
 
-    fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Thread<'_>) {
-        assert!(owner.is_none_or(|owner| !owner.is(next)));
+    fn exchange_floating_point(&self, owner: Option<Thread<'_>>, next: Option<Thread<'_>>) {
+        let both = owner.zip(next);
+        assert!(both.is_none_or(|(owner, next)| !owner.is(next)));
         self.exchanges.set(self.exchanges.get() + 1);
+        let register = &self.processor().d8;
+        if let Some(owner) = owner {
+            self.frame(owner.at())
+                .word(FLOATING_POINT)
+                .set(register.get());
+        }
+        register.set(next.map_or(0, |next| self.frame(next.at()).word(FLOATING_POINT).get()));
+    }
+
+    fn keep_floating_point(&self, place: Ref) {
+        assert!(self.processor().floating_point.get(), "it is lent");
+        self.word_of(place).set(self.processor().d8.replace(0));
+    }
+
+    fn recover_floating_point(&self, place: Ref) {
+        assert!(self.processor().floating_point.get(), "it is lent");
+        self.processor().d8.set(self.word_of(place).get());
+    }
+
+    fn thread_pointer(&self) -> u64 {
+        self.processor().thread_pointer.get()
+    }
+
+    fn set_thread_pointer(&self, value: u64) {
+        self.processor().thread_pointer.set(value);
     }
 
     fn enable_interrupt(&self, intid: u64) -> Result<bool, Status> {
@@ -223,6 +253,11 @@ impl Machine {
             .unwrap();
         machine.enter_user();
         machine
+    }
+
+    fn word_of(&self, at: Ref) -> &Word {
+        let page = Ref::offered(at.address() & !(PAGE - 1));
+        self.frame(page).word(at.address() % PAGE / 8)
     }
 
     pub(super) fn core_of(&self, rank: u64) -> Core<'_> {

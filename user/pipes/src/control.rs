@@ -14,7 +14,7 @@ use bulkhead_abi::component::console;
 use bulkhead_abi::name_text;
 use bulkhead_abi::repository::{Function, MAX_LINE, Repository, long_name_field, long_name_text};
 use bulkhead_component::first::Timing;
-use bulkhead_component::invocation::invoke_keeping_fp;
+use bulkhead_component::invocation::invoke;
 use bulkhead_component::{Own, clock};
 use bulkhead_flows::command::{self, Command};
 use bulkhead_slite::Mutex;
@@ -160,7 +160,7 @@ fn typed() -> Option<impl Iterator<Item = u8>> {
     if slot == 0 {
         return None;
     }
-    let reply = invoke_keeping_fp(slot, [console::READ, 0, 0, 0, 0]);
+    let reply = invoke(slot, [console::READ, 0, 0, 0, 0]);
     let [count, bytes @ ..] = reply.value.to_le_bytes();
     let some = reply.status == 0 && count != 0;
     some.then(|| bytes.into_iter().take(count.into()))

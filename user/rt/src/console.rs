@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "one writer, by the promise of `open`")]
 
 use crate::clock;
-use crate::invocation::invoke_keeping_fp;
+use crate::invocation::invoke;
 use bulkhead_abi::component::console::{BYTES, PRINT};
 use bulkhead_buffers::Region;
 use bulkhead_buffers::recorder::stream;
@@ -81,5 +81,5 @@ fn pass(slot: u64, part: &[u8]) {
     let (words, _) = bytes.as_chunks();
     let word = |index: usize| words.get(index).copied().map_or(0, u64::from_le_bytes);
     let message = [PRINT, part.len() as u64, word(0), word(1), word(2)];
-    let _taken = invoke_keeping_fp(slot, message);
+    let _taken = invoke(slot, message);
 }

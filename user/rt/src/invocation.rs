@@ -1,6 +1,6 @@
 //! Invocations and their entries
 //!
-//! A client keeps what it wants back on its own stack: the kernel keeps PC and SP alone. A server
+//! A client keeps the integer registers that it wants back on its own stack: the kernel clears them. A server
 //! has a stack for each invocation that is in it, claimed by the thread's number on its core.
 #![expect(
     unsafe_code,
@@ -12,7 +12,7 @@ use core::arch::global_asm;
 global_asm!(
     r#"
 .macro keep_registers
-    stp     x29, x30, [sp, #-160]!
+    stp     x29, x30, [sp, #-96]!
     stp     x19, x20, [sp, #16]
     stp     x21, x22, [sp, #32]
     stp     x23, x24, [sp, #48]
@@ -25,7 +25,7 @@ global_asm!(
     ldp     x23, x24, [sp, #48]
     ldp     x25, x26, [sp, #64]
     ldp     x27, x28, [sp, #80]
-    ldp     x29, x30, [sp], #160
+    ldp     x29, x30, [sp], #96
 .endm
 
 .section .text.bulkhead_invoke, "ax"
@@ -33,22 +33,6 @@ global_asm!(
 bulkhead_invoke:
     keep_registers
     svc     #0
-    recover_registers
-    ret
-
-.section .text.bulkhead_invoke_fp, "ax"
-.global bulkhead_invoke_fp
-bulkhead_invoke_fp:
-    keep_registers
-    stp     d8, d9, [sp, #96]
-    stp     d10, d11, [sp, #112]
-    stp     d12, d13, [sp, #128]
-    stp     d14, d15, [sp, #144]
-    svc     #0
-    ldp     d8, d9, [sp, #96]
-    ldp     d10, d11, [sp, #112]
-    ldp     d12, d13, [sp, #128]
-    ldp     d14, d15, [sp, #144]
     recover_registers
     ret
 "#
@@ -69,24 +53,15 @@ pub struct Reply {
 
 unsafe extern "C" {
     fn bulkhead_invoke(index: u64, x1: u64, x2: u64, x3: u64, x4: u64, x5: u64) -> Reply;
-    fn bulkhead_invoke_fp(index: u64, x1: u64, x2: u64, x3: u64, x4: u64, x5: u64) -> Reply;
 }
 
-/// Invokes the server behind the capability at `index` with a message of five words. The server must
-/// be known to leave `d8` to `d15` alone, or the client to keep nothing there.
+/// Invokes the server behind the capability at `index` with a message of five words. The kernel keeps the FP
+/// registers that a function preserves.
 #[inline(always)]
 #[must_use]
 pub fn invoke(index: u64, words: [u64; 5]) -> Reply {
-    // SAFETY: keeps what a function keeps, but for FP registers, which the contract is about.
-    unsafe { bulkhead_invoke(index, words[0], words[1], words[2], words[3], words[4]) }
-}
-
-/// The same, keeping FP registers as a function does.
-#[inline(always)]
-#[must_use]
-pub fn invoke_keeping_fp(index: u64, words: [u64; 5]) -> Reply {
     // SAFETY: keeps what a function keeps.
-    unsafe { bulkhead_invoke_fp(index, words[0], words[1], words[2], words[3], words[4]) }
+    unsafe { bulkhead_invoke(index, words[0], words[1], words[2], words[3], words[4]) }
 }
 
 /// Has invocations of the component run `$handler(token, message) -> value`, each on a stack of `$bytes` bytes of

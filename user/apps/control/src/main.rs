@@ -13,7 +13,7 @@ mod fault;
 
 use bulkhead_abi::trace::Stamp;
 use bulkhead_component::can::Line;
-use bulkhead_component::invocation::invoke_keeping_fp;
+use bulkhead_component::invocation::invoke;
 use bulkhead_component::{Own, clock, println};
 use bulkhead_drive_model::STEP_S;
 use bulkhead_drive_model::estimate::{self, Estimate};
@@ -143,7 +143,7 @@ impl Control {
 
     /// The newest estimate of slope and headway; nothing where there is none that is new.
     fn estimated(&self) -> Option<Estimate> {
-        let reply = invoke_keeping_fp(self.estimator?, [estimate::READ, 0, 0, 0, 0]);
+        let reply = invoke(self.estimator?, [estimate::READ, 0, 0, 0, 0]);
         (reply.status == 0).then(|| Estimate::of(reply.value))?
     }
 

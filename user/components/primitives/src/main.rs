@@ -15,7 +15,7 @@ use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{self, Target, consume_events, dcb, scb, switch};
 use bulkhead_component::figure::{Counter, Figure};
 use bulkhead_component::first::argument;
-use bulkhead_component::invocation::{invoke, invoke_keeping_fp};
+use bulkhead_component::invocation::invoke;
 use bulkhead_component::{First, clock, console, println};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64};
@@ -103,7 +103,7 @@ fn invocations(first: &mut First, counter: Counter, rounds: u64) -> Result<(), S
     for round in 0..rounds {
         product *= 1.5;
         let start = clock::cycles();
-        let reply = invoke_keeping_fp(entry, [1, 6, 7, 0, 0]);
+        let reply = invoke(entry, [1, 6, 7, 0, 0]);
         let cycles = counter.since(start);
         if round > 0 {
             // The first use of floating point is lent by a fault, once.

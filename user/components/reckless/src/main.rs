@@ -10,7 +10,7 @@
 use bulkhead_abi::dispatch::MAX_THREADS;
 use bulkhead_abi::kernel::{Operation, SLOTS};
 use bulkhead_component::dispatch::{dcb, scb};
-use bulkhead_component::invocation::invoke_keeping_fp;
+use bulkhead_component::invocation::invoke;
 use bulkhead_component::{First, call, first};
 use core::hint::black_box;
 use core::sync::atomic::Ordering::Relaxed;
@@ -58,7 +58,7 @@ fn run(_: First) -> ! {
             0 => scribble(&mut dice),
             1 => {
                 let words = [(); 5].map(|()| dice.word());
-                black_box(invoke_keeping_fp(SERVER, words));
+                black_box(invoke(SERVER, words));
             }
             2 => {
                 black_box(black_box(dice.word() as f64) * 1.5);
