@@ -98,7 +98,7 @@ numbered! {
         /// Component: `x2` = dst of an Invoke, `x3` = entry, `x4` = token.
         Entry = 8,
         /// Table: `x2` = place in it, `x3` = caller's slot to copy; a root takes a leaf into `x2`
-        /// (= place / [`SLOTS`]). Memory: narrowed to pages `x4`, `x4 + x5`. Identities: narrowed to `x5` of them,
+        /// (= place / [`SLOTS`]). Memory: narrowed to pages `x4`, `x4 + x5`. Identities, Interrupt: narrowed to `x5` of them,
         /// from `x4` on.
         Copy = 9,
         /// Table: empties place `x2`; of a root, takes the leaf off.

@@ -370,12 +370,171 @@ bulkhead_keep_fp:
 // x0 = that place.
 .global bulkhead_recover_fp
 bulkhead_recover_fp:
-    mov     x2, x30
-    bl      bulkhead_clear_fp
+    movi    v0.2d, #0
+    movi    v1.2d, #0
+    movi    v2.2d, #0
+    movi    v3.2d, #0
+    movi    v4.2d, #0
+    movi    v5.2d, #0
+    movi    v6.2d, #0
+    movi    v7.2d, #0
+    movi    v16.2d, #0
+    movi    v17.2d, #0
+    movi    v18.2d, #0
+    movi    v19.2d, #0
+    movi    v20.2d, #0
+    movi    v21.2d, #0
+    movi    v22.2d, #0
+    movi    v23.2d, #0
+    movi    v24.2d, #0
+    movi    v25.2d, #0
+    movi    v26.2d, #0
+    movi    v27.2d, #0
+    movi    v28.2d, #0
+    movi    v29.2d, #0
+    movi    v30.2d, #0
+    movi    v31.2d, #0
     ldp     d8, d9, [x0]
     ldp     d10, d11, [x0, #16]
     ldp     d12, d13, [x0, #32]
     ldp     d14, d15, [x0, #48]
     ldr     x1, [x0, #64]
     msr     fpcr, x1
-    ret     x2
+    msr     fpsr, xzr
+    ret
+
+// x0 = page, x1 = value, x2 = words of it, a multiple of 16.
+.global bulkhead_fill
+bulkhead_fill:
+    stp     x1, x1, [x0, #0]
+    stp     x1, x1, [x0, #16]
+    stp     x1, x1, [x0, #32]
+    stp     x1, x1, [x0, #48]
+    stp     x1, x1, [x0, #64]
+    stp     x1, x1, [x0, #80]
+    stp     x1, x1, [x0, #96]
+    stp     x1, x1, [x0, #112]
+    add     x0, x0, #128
+    sub     x2, x2, #16
+    cbnz    x2, bulkhead_fill
+    ret
+
+// x0 = page, x1 = value; 0 where every word is that.
+.global bulkhead_has_only
+bulkhead_has_only:
+    mov     x2, #16
+    cmp     x2, x2
+1:
+    ldp     x4, x5, [x0, #0]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #16]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #32]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #48]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #64]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #80]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #96]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #112]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #128]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #144]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #160]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #176]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #192]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #208]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #224]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    ldp     x4, x5, [x0, #240]
+    ccmp    x4, x1, #0, eq
+    ccmp    x5, x1, #0, eq
+    add     x0, x0, #256
+    sub     x2, x2, #1
+    cbnz    x2, 1b
+    cset    x0, ne
+    ret
+
+// x0 = page; all its words, one over the other.
+.global bulkhead_any
+bulkhead_any:
+    mov     x2, #16
+    mov     x3, xzr
+1:
+    ldp     x4, x5, [x0, #0]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #16]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #32]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #48]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #64]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #80]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #96]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #112]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #128]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #144]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #160]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #176]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #192]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #208]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #224]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    ldp     x4, x5, [x0, #240]
+    orr     x3, x3, x4
+    orr     x3, x3, x5
+    add     x0, x0, #256
+    sub     x2, x2, #1
+    cbnz    x2, 1b
+    mov     x0, x3
+    ret

@@ -16,8 +16,16 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Difference between kernel and guest-physical addresses; `LINEAR` of the linker script.
 pub(crate) const LINEAR: u64 = 0xffff_ff80_0000_0000;
 const PAGE: u64 = bulkhead_abi::PAGE_SIZE;
-/// Bytes of the smallest cache line that the architecture allows.
-const SMALLEST_LINE: usize = 16;
+/// CTR_EL0: lowest bits of DminLine and L1Ip; IminLine is lowest.
+const DATA_LINE: u64 = 16;
+const INSTRUCTION_POLICY: u64 = 14;
+/// Of L1Ip: a line is found by its physical address, so that invalidating one address leaves no alias.
+const PHYSICAL: u64 = 3;
+
+/// Bytes of a cache line, as CTR_EL0 says in its lowest four bits: 16 at least.
+fn line(words: u64) -> usize {
+    4 << (words & 0xf).max(2)
+}
 const LEND: u64 = 3 << 20;
 const TRAP: u64 = 1 << 20;
 
@@ -40,6 +48,9 @@ pub(crate) static FRAMES: FrameTable = FrameTable {
 unsafe extern "C" {
     fn bulkhead_exchange_fp(owner: u64, next: u64);
     fn bulkhead_keep_fp(place: u64);
+    fn bulkhead_fill(page: u64, value: u64, words: u64);
+    fn bulkhead_has_only(page: u64, value: u64) -> u64;
+    fn bulkhead_any(page: u64) -> u64;
     fn bulkhead_recover_fp(place: u64);
 }
 
@@ -120,11 +131,36 @@ impl Hal for Machine {
         registers::forget_translations();
     }
 
+    fn fill(&self, at: Ref, value: u64, words: u64) {
+        // SAFETY: pages that the core fills are its own, and hold so many words.
+        unsafe { bulkhead_fill(at.address(), value, words) };
+    }
+
+    fn has_only(&self, at: Ref, value: u64) -> bool {
+        // SAFETY: reads a page of the linear map.
+        unsafe { bulkhead_has_only(at.address(), value) == 0 }
+    }
+
+    fn has_only_invalid(&self, at: Ref) -> bool {
+        // SAFETY: as above.
+        unsafe { bulkhead_any(at.address()) & 1 == 0 }
+    }
+
     fn publish_code(&self, at: Ref) {
-        for line in (at.address()..at.address() + PAGE).step_by(SMALLEST_LINE) {
+        let page = at.address()..at.address() + PAGE;
+        let caches = registers::cache_type();
+        for line in page.clone().step_by(line(caches >> DATA_LINE)) {
             registers::clean_line(line);
         }
-        registers::forget_instructions();
+        registers::synchronize();
+        if caches >> INSTRUCTION_POLICY & 3 == PHYSICAL {
+            for line in page.step_by(line(caches)) {
+                registers::forget_instruction_line(line);
+            }
+        } else {
+            registers::forget_all_instructions();
+        }
+        registers::synchronize();
     }
 
     #[inline(always)]

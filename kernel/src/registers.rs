@@ -60,6 +60,8 @@ readers! {
     affinity = "mpidr_el1";
     /// Ticks of the counter in a second.
     counter_frequency = "cntfrq_el0";
+    /// Lines and policy of the caches.
+    cache_type = "ctr_el0";
     /// What the memory system implements.
     memory_features = "id_aa64mmfr0_el1";
 }
@@ -141,18 +143,16 @@ pub(crate) fn clean_line(address: u64) {
     unsafe { asm!("dc cvau, {}", in(reg) address, options(nostack, preserves_flags)) }
 }
 
-/// Fetches what has been written.
-pub(crate) fn forget_instructions() {
+/// No core fetches what it has of a line of instructions.
+pub(crate) fn forget_instruction_line(address: u64) {
     // SAFETY: less is cached.
-    unsafe {
-        asm!(
-            "dsb ish",
-            "ic iallu",
-            "dsb ish",
-            "isb",
-            options(nostack, preserves_flags)
-        )
-    }
+    unsafe { asm!("ic ivau, {}", in(reg) address, options(nostack, preserves_flags)) }
+}
+
+/// No core fetches instructions that it has: for caches in which an address has aliases.
+pub(crate) fn forget_all_instructions() {
+    // SAFETY: less is cached.
+    unsafe { asm!("ic ialluis", options(nostack, preserves_flags)) }
 }
 
 /// Waits for an interrupt.

@@ -3,8 +3,9 @@
 //! Runs once, on the first core, before user space does; the others are started by system calls. What it hands over is listed in
 //! [`bulkhead_abi::kernel::first`]; from there on everything is made by system calls.
 
-use crate::frame::{PAGE, Ref};
+use crate::frame::{PAGE, Ref, WORDS};
 use crate::memory::{DEVICES, WINDOW};
+use crate::notify::LINES;
 use crate::object::{Core, STARTED, Thread};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
@@ -83,7 +84,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let thread = self.first_thread(&mut free, leaf, offer)?;
         for (place, kind) in [
             (first::RETURN, Kind::Return),
-            (first::INTERRUPT, Kind::Interrupt),
             (first::MONITOR, Kind::Monitor),
         ] {
             slot(place).put(kind, self.void(), 0, 0);
@@ -99,6 +99,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         for (place, rank) in (first::CORES..first::DEVICES).zip(0..count) {
             slot(place).put(Kind::Core, cores.plus(rank), 0, 0);
         }
+        let lines = LINES.end - LINES.start;
+        slot(first::INTERRUPT).put(Kind::Interrupt, self.void(), LINES.start, lines);
         // 0 is the kernel's, 1 that of the first component.
         slot(first::IDENTITIES).put(Kind::Identities, self.void(), 2, IDENTITIES - 2);
         let core = self.0.core();
@@ -124,7 +126,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let [interrupts, mailbox] = [self.private(free)?, self.private(free)?];
         // Its leaves, were it a root, are not read; as a leaf, scheduler or thread the void is all
         // zero, and its component is no component's page.
-        self.0.frame(interrupts).fill(void.address());
+        self.0.fill(interrupts, void.address(), WORDS as u64);
         core.void().set(void.address());
         core.identities().set(identities.address());
         core.interrupts().set(interrupts.address());

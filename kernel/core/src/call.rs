@@ -91,6 +91,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 self.grant(caller, self.scheduler(slot.object()), [first, second])
             }
             (_, Kind::Core) => self.core_operation(caller, slot, operation, arguments),
+            (_, Kind::Interrupt) if !covers(slot, first) => Err(Status::BadArgument),
             (Operation::Listen, Kind::Interrupt) => self.listen(caller, first, second),
             (Operation::Complete, Kind::Interrupt) => self.complete(first),
             (Operation::Ignore, Kind::Interrupt) => self.ignore(first),
@@ -222,4 +223,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
             state.forget();
         }
     }
+}
+
+/// Whether an Interrupt capability covers a line.
+fn covers(lines: Slot<'_>, intid: u64) -> bool {
+    intid.wrapping_sub(lines.detail()) < lines.extra()
 }

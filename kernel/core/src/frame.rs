@@ -5,7 +5,7 @@
 //! to it, or at rest since some time: nobody has it, but another core may still hold a reference or a
 //! translation from before ([`crate::quiet`]). Entries change by single atomic instructions.
 
-use bulkhead_abi::kernel::{Kind, Status};
+use bulkhead_abi::kernel::{Kind, Rights, Status};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a page.
@@ -113,11 +113,6 @@ impl Frame {
     pub fn words(&self) -> impl Iterator<Item = &Word> {
         self.0.iter()
     }
-
-    /// Sets every word to `value`.
-    pub fn fill(&self, value: u64) {
-        self.words().for_each(|word| word.set(value));
-    }
 }
 
 impl Default for Frame {
@@ -169,6 +164,15 @@ const CLOSING: u64 = 1 << 60;
 /// A component that nobody is inside of any more, with a [`Rest`].
 const DESERTED: u64 = 1 << 59;
 const REST: u64 = (1 << 56) - 1;
+/// Mappings of user memory that may write it, or, marked so, that may execute it.
+const SPECIAL: u64 = 1 << 32;
+const SPECIALS: u64 = (1 << 25) - 1 << 32;
+/// There are none any more: in their place stands since when, the lower bits of a [`Rest`].
+const NO_SPECIAL: u64 = 1 << 57;
+/// The special mappings of user memory execute it.
+const EXECUTABLE: u64 = 1 << 58;
+/// A table that holds leaves.
+const ROOT: u64 = 1 << 47;
 /// Counts end here; 2^32 references cannot stand in any memory.
 const COUNT: u64 = (1 << 32) - 1;
 
@@ -188,6 +192,11 @@ impl Rest {
     /// Whether it had begun before `time`.
     pub(crate) const fn is_before(self, time: u64) -> bool {
         self.0 < time >> Self::SHIFT
+    }
+
+    /// The latest time up to this one that has these bits in its lower ones.
+    const fn latest(self, bits: u64, mask: u64) -> Self {
+        Self(self.0.wrapping_sub(self.0.wrapping_sub(bits) & mask))
     }
 
     pub(crate) const fn of_word(word: u64) -> Self {
@@ -220,7 +229,7 @@ impl State {
     /// Whether it is a kernel object of that kind.
     #[must_use]
     pub fn is(&self, kind: Kind) -> bool {
-        self.0.load(Ordering::Relaxed) & !COUNT == kernel(kind)
+        self.0.load(Ordering::Relaxed) & !(COUNT | ROOT) == kernel(kind)
     }
 
     /// Its value where nobody has it, and no core holds what it was.
@@ -244,16 +253,27 @@ impl State {
         self.exchange(free, kernel(kind))
     }
 
-    /// Lays a kernel object that nobody refers to at rest.
+    /// Notes that a table which was claimed just now holds leaves.
+    pub(crate) fn root(&self) {
+        self.0.fetch_or(ROOT, Ordering::Relaxed);
+    }
+
+    /// Whether it is a table that holds leaves.
+    pub(crate) fn is_root(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & ROOT != 0
+    }
+
+    /// Lays a kernel object without references at rest.
     pub(crate) fn release(&self, kind: Kind, rest: Rest) -> Result<(), Status> {
-        self.exchange(kernel(kind), RESTING | rest.0)
+        let root = self.0.load(Ordering::Relaxed) & ROOT;
+        self.exchange(kernel(kind) | root, RESTING | rest.0)
             .map_err(|_| Status::InUse)
     }
 
     /// The kind of kernel object that it is.
     pub(crate) fn object(&self) -> Option<Kind> {
         let value = self.0.load(Ordering::Acquire);
-        let kind = (value & !KERNEL) >> KIND_SHIFT;
+        let kind = (value & !(KERNEL | ROOT)) >> KIND_SHIFT;
         (value & KERNEL != 0).then(|| Kind::of(kind)).flatten()
     }
 
@@ -309,20 +329,55 @@ impl State {
         self.0.store(USER | 1, Ordering::Relaxed);
     }
 
-    /// One mapping more; `true` where the page was untyped.
-    pub(crate) fn map(&self, quiet: impl Fn(Rest) -> bool) -> Result<bool, Status> {
+    /// Counts one mapping more with `rights`; `true` where the page was untyped. A page that may be written
+    /// through one mapping is executed through no other, nor as long as another core may have the translation.
+    pub(crate) fn map(
+        &self,
+        rights: Rights,
+        now: Rest,
+        quiet: impl Fn(Rest) -> bool,
+    ) -> Result<bool, Status> {
         let before = self.0.load(Ordering::Relaxed);
-        if before & USER != 0 {
-            return self.exchange(before, before + 1).map(|()| false);
+        let Some(executable) = special(rights) else {
+            return match before & USER {
+                0 => self.exchange(self.free(quiet)?, USER | 1).map(|()| true),
+                _ => self.exchange(before, before + 1).map(|()| false),
+            };
+        };
+        if before & USER == 0 {
+            let first = USER | SPECIAL | executable | 1;
+            return self.exchange(self.free(quiet)?, first).map(|()| true);
         }
-        self.exchange(self.free(quiet)?, USER | 1).map(|()| true)
+        let specials = before & SPECIALS;
+        let others = before & EXECUTABLE != executable;
+        let ended = now.latest(specials / SPECIAL, SPECIALS / SPECIAL);
+        let after = match before & NO_SPECIAL != 0 {
+            true if others && !quiet(ended) => return Err(Status::Resting),
+            true => before & !(SPECIALS | NO_SPECIAL | EXECUTABLE) | executable,
+            false if specials != 0 && others || specials == SPECIALS => {
+                return Err(Status::WrongPage);
+            }
+            false => before & !EXECUTABLE | executable,
+        };
+        self.exchange(before, after + SPECIAL + 1).map(|()| false)
     }
 
-    /// One mapping less; the last lays the page at rest.
-    pub(crate) fn unmap(&self, rest: Rest) {
-        if self.0.fetch_sub(1, Ordering::Relaxed) == USER | 1 {
-            let _mapped_again = self.exchange(USER, RESTING | rest.0);
-        }
+    /// Counts one mapping with `rights` less; the last lays the page at rest.
+    pub(crate) fn unmap(&self, rights: Rights, rest: Rest) {
+        let less = |before: u64| {
+            let after = before - 1;
+            Some(match special(rights) {
+                _ if before & COUNT == 1 => RESTING | rest.0,
+                Some(_) if before & SPECIALS == SPECIAL => {
+                    after & !SPECIALS | NO_SPECIAL | rest.0 * SPECIAL & SPECIALS
+                }
+                Some(_) => after - SPECIAL,
+                None => after,
+            })
+        };
+        let _always_some = self
+            .0
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, less);
     }
 
     /// One reference more to a kernel object; `false` where it is none any more.
@@ -344,6 +399,15 @@ impl State {
             .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
             .map(|_| ())
             .map_err(|_| Status::WrongPage)
+    }
+}
+
+/// Whether a mapping with `rights` writes or executes, and what marks which.
+const fn special(rights: Rights) -> Option<u64> {
+    match rights {
+        Rights::Read => None,
+        Rights::Write => Some(0),
+        Rights::Execute => Some(EXECUTABLE),
     }
 }
 

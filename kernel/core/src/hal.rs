@@ -69,7 +69,16 @@ pub trait Hal {
     /// Forgets translations of addresses that are no longer mapped.
     fn forget_translations(&self);
 
-    /// Makes what was written to a page visible to instruction fetches.
+    /// Sets the first words of a page, a multiple of 16, to `value`.
+    fn fill(&self, at: Ref, value: u64, words: u64);
+
+    /// Whether every word of a page is `value`.
+    fn has_only(&self, at: Ref, value: u64) -> bool;
+
+    /// Whether no entry of a translation table is valid.
+    fn has_only_invalid(&self, at: Ref) -> bool;
+
+    /// Makes what was written to a page visible to instruction fetches of all cores.
     fn publish_code(&self, at: Ref);
 
     /// Lets user space use floating point, or traps it.

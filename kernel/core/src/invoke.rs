@@ -80,7 +80,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// The client has FP state: what a function preserves is kept, the server finds zeros.
     #[inline(never)]
     fn keep_floating_point(self, thread: Thread<'h>, depth: u64) {
-        self.lend_floating_point();
+        self.own_floating_point(thread);
         self.0.keep_floating_point(thread.kept_floating(depth));
     }
 
@@ -89,7 +89,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn recover_floating_point(self, thread: Thread<'h>, depth: u64) {
         let [.., had] = thread.invocation(depth);
         if had.get() != 0 {
-            self.lend_floating_point();
+            self.own_floating_point(thread);
             self.0.recover_floating_point(thread.kept_floating(depth));
             return;
         }
@@ -98,6 +98,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if core.fp_owner().reference() == thread.at() {
             core.fp_owner().set(self.void().address());
             self.0.lend_floating_point(false);
+        }
+    }
+
+    #[inline(always)]
+    fn own_floating_point(self, thread: Thread<'h>) {
+        if self.0.core().fp_owner().reference() != thread.at() {
+            self.lend_floating_point();
         }
     }
 

@@ -3,12 +3,14 @@
 //! Arguments are looked up before the page is claimed: a refused call leaves everything as it was.
 
 use crate::call::Answer;
-use crate::frame::Ref;
+use crate::frame::{Ref, State};
 use crate::object::{Core, RETIRED, Scheduler, Thread, Time};
 use crate::run::number;
 use crate::slot::Vacant;
 use crate::{Hal, Kernel, translation};
-use bulkhead_abi::kernel::{IDENTITIES, IDENTITIES_SHIFT, Kind, LEAST, NEVER, SCHEDULERS, Status};
+use bulkhead_abi::kernel::{
+    IDENTITIES, IDENTITIES_SHIFT, Kind, LEAST, NEVER, Rights, SCHEDULERS, Status,
+};
 
 const _: () = assert!(IDENTITIES == 8 * crate::frame::PAGE, "a bit each");
 
@@ -19,6 +21,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         let content = if level == 0 { self.void().address() } else { 0 };
         self.claim(at, Kind::Table, content)?;
+        if level == 0 {
+            self.0.state(at).into_iter().for_each(State::root);
+        }
         self.enter_in(place, Kind::Table, at, level)
     }
 
@@ -199,10 +204,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let held = [thread.at(), thread.component().reference()];
         self.refer_both(held)?;
         let fresh = state
-            .map(|rest| self.is_quiet(rest))
+            .map(Rights::Write, self.rest(), |rest| self.is_quiet(rest))
             .inspect_err(|_| self.forget_both(held))?;
         let undo = || {
-            state.unmap(self.rest());
+            state.unmap(Rights::Write, self.rest());
             self.forget_both(held);
         };
         self.claim(at, Kind::Scheduler, self.void().address())
@@ -214,7 +219,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::OtherCore);
         }
         if fresh {
-            self.0.frame(scb).fill(0);
+            self.0.fill(scb, 0, crate::frame::WORDS as u64);
         }
         if !alone && !thread.is(self.current()) {
             // Where it has dispatched away, the page of its former scheduler says where it is.

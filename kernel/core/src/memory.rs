@@ -1,13 +1,16 @@
 //! Memory: pages change their use only through the frame table; maps name them by capability
 
 use crate::call::{Answer, Arguments};
-use crate::frame::{Ref, WORDS};
+use crate::frame::{Ref, Rest, WORDS, Word};
 use crate::object::Thread;
 use crate::slot::Slot;
-use crate::translation::{page, physical, table};
+use crate::translation::{self, page, physical, table};
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{Kind, Operation, Rights, Status};
 
+/// Words of an object that are read before they are written; of a scheduler there are more.
+const SMALL: u64 = 96;
+const MEDIUM: u64 = 256;
 /// Level of the tables that map pages.
 const LAST_LEVEL: u64 = 3;
 /// [`Slot::extra`] of memory that is no RAM: pages without an entry in the frame table.
@@ -49,7 +52,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn claim(self, at: Ref, kind: Kind, content: u64) -> Result<Ref, Status> {
         let state = self.0.state(at).ok_or(Status::WrongPage)?;
         state.claim(self.free(state)?, kind)?;
-        self.0.frame(at).fill(content);
+        let words = match kind {
+            Kind::Component | Kind::Thread | Kind::Time => SMALL,
+            Kind::Scheduler => MEDIUM,
+            _ => WORDS as u64,
+        };
+        self.0.fill(at, content, words);
         Ok(at)
     }
 
@@ -86,15 +94,24 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(never)]
     pub(crate) fn attach(self, tables: Ref, index: u64, next: Ref) -> Answer {
         let entry = self.0.frame(tables).word(index);
-        if entry.get() != 0 {
-            return Err(Status::Occupied);
-        }
+        let before = self.invalid(entry)?;
         self.refer(next)?;
-        if !entry.exchange(0, table(next.address() - H::LINEAR)) {
+        if !entry.exchange(before, table(next.address() - H::LINEAR)) {
             self.forget(next);
             return Err(Status::Occupied);
         }
         Ok(0)
+    }
+
+    /// Value of an entry that can be made valid. Where it was valid before, no core has its translation any more:
+    /// break-before-make (Arm ARM D8.16.1) by quiescence.
+    fn invalid(self, entry: &Word) -> Result<u64, Status> {
+        let value = entry.get();
+        match translation::rest(value) {
+            None if value != 0 => Err(Status::Occupied),
+            Some(rest) if !self.is_quiet(Rest::of_word(rest)) => Err(Status::Resting),
+            _ => Ok(value),
+        }
     }
 
     #[inline(never)]
@@ -108,47 +125,53 @@ impl<'h, H: Hal> Kernel<'h, H> {
     ) -> Answer {
         let at = page_of(memory, number)?;
         let entry = self.0.frame(tables).word(index);
-        if entry.get() != 0 {
-            return Err(Status::Occupied);
-        }
+        let before = self.invalid(entry)?;
         let device = memory.extra() == DEVICES;
-        if device && rights == Rights::Execute {
+        let foreign = device || memory.extra() == WINDOW;
+        // Nothing counts the mappings of such pages.
+        if foreign && rights == Rights::Execute {
             return Err(Status::BadArgument);
         }
-        let state = if device || memory.extra() == WINDOW {
+        let state = if foreign {
             None
         } else {
             Some(self.0.state(at).ok_or(Status::WrongPage)?)
         };
         if let Some(state) = state
-            && state.map(|rest| self.is_quiet(rest))?
+            && state.map(rights, self.rest(), |rest| self.is_quiet(rest))?
         {
-            self.0.frame(at).fill(0);
+            self.0.fill(at, 0, WORDS as u64);
         }
         if rights == Rights::Execute {
             self.0.publish_code(at);
         }
-        if !entry.exchange(0, page(at.address() - H::LINEAR, rights, device)) {
+        if !entry.exchange(before, page(at.address() - H::LINEAR, rights, device)) {
             if let Some(state) = state {
-                state.unmap(self.rest());
+                state.unmap(rights, self.rest());
             }
             return Err(Status::Occupied);
         }
         Ok(0)
     }
 
+    /// Clears an entry. It becomes valid again, and its page is mapped in the other way of writing and executing,
+    /// only after no core has the translation any more.
     #[inline(never)]
     fn unmap(self, tables: Ref, index: u64, level: u64) -> Answer {
         let entry = self.0.frame(tables).word(index);
-        let was = entry.take();
-        let at = Ref(physical(was) + H::LINEAR);
-        if was == 0 {
+        let was = entry.get();
+        if translation::is_invalid(was) {
             return Err(Status::Nothing);
         }
+        let rest = self.rest();
+        if !entry.exchange(was, translation::resting(rest.word())) {
+            return Err(Status::Resting);
+        }
         self.0.forget_translations();
+        let at = Ref(physical(was) + H::LINEAR);
         if let Some(state) = self.0.state(at) {
             if level == LAST_LEVEL {
-                state.unmap(self.rest());
+                state.unmap(translation::rights(was), self.rest());
             } else {
                 state.forget();
             }

@@ -7,10 +7,11 @@
 
 use crate::call::Answer;
 use crate::frame::{Frame, Ref, Word};
-use crate::object::{Core, READY, Scheduler, Thread, Time, WAITING};
+use crate::object::{Core, LISTENED, READY, Scheduler, Thread, Time, WAITING};
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{Kind, SCHEDULERS, Status};
+use core::ops::Range;
 
 /// Word of a mailbox that says which others are not zero.
 const MAIL: u64 = 0;
@@ -46,6 +47,10 @@ impl Iterator for Bits {
 const LEVEL: u64 = 1;
 /// INTIDs that the table of interrupts has room for.
 const INTERRUPTS: u64 = 512;
+/// The shared ones of them.
+pub(crate) const LINES: Range<u64> = 32..INTERRUPTS;
+/// Interrupts that a call ignores at most.
+const IGNORED: u64 = 4;
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// One notification for `receiver`.
@@ -306,14 +311,17 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(never)]
     pub(crate) fn listen(self, caller: Thread<'h>, intid: u64, sender: u64) -> Answer {
         let sender = self.own(caller, sender).expect(Kind::Send)?;
-        if intid >= INTERRUPTS {
-            return Err(Status::BadArgument);
-        }
+        let core = self.0.core();
+        let mut places = (0..LISTENED).map(|place| core.listened(place));
+        let place = places.clone().find(|place| place.get() == intid);
+        let place = place.or_else(|| places.find(|place| place.get() == 0));
+        let place = place.ok_or(Status::Occupied)?;
         self.refer(sender.object())?;
         let level = self
             .0
             .enable_interrupt(intid)
             .inspect_err(|_| self.forget(sender.object()))?;
+        place.set(intid);
         self.notify_of(intid, sender.object().address() | u64::from(level));
         Ok(level.into())
     }
@@ -328,17 +336,28 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.0.disable_interrupt(intid);
         let _no_longer_active = self.complete(intid);
         self.notify_of(intid, self.void().address());
+        let core = self.0.core();
+        let mut places = (0..LISTENED).map(|place| core.listened(place));
+        let place = places.find(|place| place.get() == intid);
+        place.into_iter().for_each(|place| place.set(0));
         Ok(0)
     }
 
-    /// No interrupt of this core is a thread's business any more.
-    pub(crate) fn ignore_all(self, thread: Thread<'h>) {
-        let table = self.0.frame(self.0.core().interrupts().reference());
-        for intid in 0..INTERRUPTS {
-            if table.word(intid).get() & !LEVEL == thread.at().address() {
+    /// Ends Listen of a few interrupts of this core that notify `thread`; returns whether there were as many, so
+    /// that there may be more.
+    pub(crate) fn ignore_some(self, thread: Thread<'h>) -> bool {
+        let core = self.0.core();
+        let table = self.0.frame(core.interrupts().reference());
+        let mut left = IGNORED;
+        for place in 0..LISTENED {
+            let intid = core.listened(place).get();
+            let notified = table.word(intid).get() & !LEVEL == thread.at().address();
+            if intid != 0 && notified && left != 0 {
                 let _it_was = self.ignore(intid);
+                left -= 1;
             }
         }
+        left == 0
     }
 
     /// Replaces who is notified of an interrupt, to whom the table refers.

@@ -262,6 +262,10 @@ const PLACED: u64 = 64;
 const REUSED: u64 = 80;
 /// First word of what each core notes in a component, by the rank of the core: a line each.
 const INSIDE: u64 = 8;
+/// Interrupts that a core listens to at most.
+pub(crate) const LISTENED: u64 = 32;
+/// First word of them.
+const HEARD: u64 = 128;
 /// Words of a line.
 const LINE: u64 = 8;
 
@@ -282,6 +286,14 @@ impl<'h> Core<'h> {
     /// [`Core::reuses`] when that place was last given to another scheduler.
     pub(crate) fn reused(self, place: u64) -> &'h Word {
         self.frame.word(REUSED + place % SCHEDULERS as u64)
+    }
+}
+
+impl<'h> Core<'h> {
+    /// An interrupt that the core listens to, or 0.
+    #[inline(always)]
+    pub(crate) fn listened(self, place: u64) -> &'h Word {
+        self.frame.word(HEARD + place % LISTENED)
     }
 }
 

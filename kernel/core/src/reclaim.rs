@@ -17,7 +17,7 @@ use crate::object::{Component, RETIRED, Scheduler, Thread, Time};
 use crate::slot::Slot;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::dispatch::MAX_THREADS;
-use bulkhead_abi::kernel::{DEPTH, Kind, MAX_CORES, SLOTS, Status};
+use bulkhead_abi::kernel::{DEPTH, Kind, MAX_CORES, Rights, SLOTS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// A thread never runs again: it leaves its scheduler and the components it was invoked into.
@@ -34,6 +34,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if thread.is(self.current()) || scheduler.thread().reference() == thread.at() {
             return Err(Status::InUse);
         }
+        // A call ignores a few interrupts: it is made again until none is left.
+        if self.ignore_some(thread) {
+            return Err(Status::Resting);
+        }
         thread.state().set(RETIRED);
         let home = self.leave_all(thread);
         thread.component().set(home.address());
@@ -42,7 +46,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 word.set(self.void().address());
             }
         }
-        self.ignore_all(thread);
         scheduler
             .member(thread.index().get())
             .set(self.void().address());
@@ -97,7 +100,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             .set(self.void().address());
         scheduler.core().set(self.void().address());
         if let Some(state) = self.0.state(scheduler.scb().reference()) {
-            state.unmap(self.rest());
+            state.unmap(Rights::Write, self.rest());
         }
         self.forget_both([own.at(), scheduler.component().reference()]);
         Ok(0)
@@ -131,21 +134,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
         .map(|()| 0)
     }
 
-    /// A table that is empty.
+    /// Gives up a table that is empty.
     fn reclaim_table(self, kind: Kind, at: Ref, state: &State) -> Result<(), Status> {
-        let empty = if kind == Kind::Pages {
-            0
-        } else {
-            self.void().address()
-        };
         let frame = self.0.frame(at);
-        let is_root = kind == Kind::Table && frame.word(0).get() == empty;
-        let unused = if kind == Kind::Pages || is_root {
-            frame.words().all(|word| word.get() == empty)
-        } else {
-            (0..SLOTS).all(|index| Slot::of(frame, index).is_empty())
+        let is_empty = match kind {
+            Kind::Pages => self.0.has_only_invalid(at),
+            _ if state.is_root() => self.0.has_only(at, self.void().address()),
+            _ => (0..SLOTS).all(|index| Slot::of(frame, index).is_empty()),
         };
-        if !unused {
+        if !is_empty {
             return Err(Status::InUse);
         }
         state.release(kind, self.rest())

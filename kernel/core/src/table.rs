@@ -75,7 +75,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
             let object = from.object().plus(first);
             return filled(to.fill(kind, object, pages, from.extra()));
         }
-        if kind == Kind::Identities {
+        // `first` and `pages` are numbers of identities or lines.
+        if matches!(kind, Kind::Identities | Kind::Interrupt) {
             let within = first.wrapping_sub(from.detail()) < from.extra();
             let end = first.checked_add(pages).ok_or(Status::BadArgument)?;
             if pages == 0 || !within || end > from.detail() + from.extra() {

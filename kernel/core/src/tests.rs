@@ -6,6 +6,7 @@ mod cores;
 mod fuzz;
 mod hostile;
 mod invocation;
+mod memory;
 mod notification;
 mod ownership;
 mod quiescence;
@@ -72,6 +73,8 @@ pub(super) struct Machine {
     core: Cell<u64>,
     pub(super) exchanges: Cell<u64>,
     pub(super) asked: RefCell<Vec<MonitorCall>>,
+    /// Pages whose content instruction fetches of all cores find.
+    pub(super) published: RefCell<Vec<Ref>>,
     /// The monitor refuses what it is asked.
     pub(super) refuses: Cell<bool>,
 }
@@ -140,7 +143,22 @@ impl Hal for Machine {
         forgotten.set(forgotten.get() + 1);
     }
 
-    fn publish_code(&self, _: Ref) {}
+    fn fill(&self, at: Ref, value: u64, words: u64) {
+        assert_eq!(words % 16, 0);
+        (0..words).for_each(|word| self.frame(at).word(word).set(value));
+    }
+
+    fn has_only(&self, at: Ref, value: u64) -> bool {
+        self.frame(at).words().all(|word| word.get() == value)
+    }
+
+    fn has_only_invalid(&self, at: Ref) -> bool {
+        self.frame(at).words().all(|word| word.get() & 1 == 0)
+    }
+
+    fn publish_code(&self, at: Ref) {
+        self.published.borrow_mut().push(at);
+    }
 
     fn lend_floating_point(&self, lend: bool) {
         self.processor().floating_point.set(lend);
@@ -219,6 +237,7 @@ impl Machine {
             core: Cell::new(0),
             exchanges: Cell::new(0),
             asked: RefCell::default(),
+            published: RefCell::default(),
             refuses: Cell::new(false),
         };
         let page = |number| Ref::offered(MEMORY + PAGE * number);

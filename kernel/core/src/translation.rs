@@ -13,6 +13,9 @@ const IDENTITY_SHIFT: u32 = 48;
 const ADDRESS: u64 = ((1 << 48) - 1) & !(crate::frame::PAGE - 1);
 
 const VALID: u64 = 1;
+/// Of an invalid entry, whose other bits hardware ignores.
+const RESTING: u64 = 1 << 1;
+const RESTING_SHIFT: u32 = 8;
 const TABLE_OR_PAGE: u64 = 1 << 1;
 /// Attribute 1 of MAIR_EL1.
 const DEVICE: u64 = 1 << 2;
@@ -41,6 +44,38 @@ pub const fn page(physical: u64, rights: Rights, device: bool) -> u64 {
         Rights::Execute => READ_ONLY,
     };
     physical & ADDRESS | kind | common | PRIVILEGED_NEVER_EXECUTES | rights
+}
+
+/// Rights in an entry of level 3.
+#[must_use]
+pub const fn rights(entry: u64) -> Rights {
+    match (entry & READ_ONLY, entry & USER_NEVER_EXECUTES) {
+        (0, _) => Rights::Write,
+        (_, 0) => Rights::Execute,
+        _ => Rights::Read,
+    }
+}
+
+/// An invalid entry that was valid until `rest`: no table walk finds anything in it.
+#[must_use]
+pub const fn resting(rest: u64) -> u64 {
+    rest << RESTING_SHIFT | RESTING
+}
+
+/// Since when an invalid entry rests, if it was ever valid.
+#[must_use]
+pub const fn rest(entry: u64) -> Option<u64> {
+    if entry & (VALID | RESTING) == RESTING {
+        Some(entry >> RESTING_SHIFT)
+    } else {
+        None
+    }
+}
+
+/// Whether a table walk ends at an entry without a translation.
+#[must_use]
+pub const fn is_invalid(entry: u64) -> bool {
+    entry & VALID == 0
 }
 
 /// Physical address in an entry.

@@ -19,6 +19,10 @@ use zerocopy::{FromZeros, IntoBytes};
 /// What a component's identity is more than its number: 0 is the kernel's, 1 the boot component's.
 const IDENTITY: u64 = 1;
 
+/// Shared interrupt lines, which the boot component covers all.
+const FIRST_LINE: u64 = 32;
+const LINES: u64 = 512 - FIRST_LINE;
+
 /// What components are given parts of.
 pub(crate) struct Given<'a> {
     pub(crate) page: &'a GuestPage,
@@ -79,16 +83,41 @@ pub(crate) fn one(
     let mut threads = archive.threads_on(wiring.core);
     let waited_for = waits(wiring) || threads.any(|(_, one)| waits(one.wiring));
     let listens = component.is(Role::Scheduler) && waited_for;
-    for (held, place) in [
-        (mine(Part::Monitor), first::MONITOR),
-        (mine(Part::Interrupts) || listens, first::INTERRUPT),
-    ] {
-        if held {
-            copy(slots.leaf, place, place)?;
-        }
+    if mine(Part::Monitor) {
+        copy(slots.leaf, first::MONITOR, first::MONITOR)?;
+    }
+    let lines = if mine(Part::Interrupts) {
+        Some([FIRST_LINE, LINES])
+    } else if listens {
+        lines(archive, component, info)
+    } else {
+        None
+    };
+    if let Some([line, lines]) = lines {
+        let words = [first::INTERRUPT, first::INTERRUPT, line, lines];
+        call(slots.leaf, Operation::Copy, words)?;
     }
     publish(first, &slots, &about)?;
     Ok((slots, pool))
+}
+
+/// The first interrupt line and the number of lines among which all are that a scheduler listens to, for itself and
+/// the threads of its core.
+fn lines(archive: Checked<'_>, component: &Component<'_>, info: &GuestInfo) -> Option<[u64; 2]> {
+    let wiring = component.wiring;
+    let threads = archive.threads_on(wiring.core).map(|(_, one)| one.wiring);
+    let (mut low, mut high) = (u64::MAX, 0);
+    for one in threads.chain([wiring]) {
+        let rings = |place: &usize| one.doorbells >> place & 1 != 0;
+        let places = (0..info.channels.len()).filter(rings);
+        let bells = places.map(|place| info.channels[place].doorbell_in);
+        for line in bells.chain([one.intid]).map(u64::from) {
+            if (FIRST_LINE..FIRST_LINE + LINES).contains(&line) {
+                (low, high) = (low.min(line), high.max(line));
+            }
+        }
+    }
+    (low <= high).then(|| [low, high - low + 1])
 }
 
 /// The heartbeat's word and those of the other cores in who owns it; in their schedulers, the word of their core. What

@@ -17,6 +17,9 @@ use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 
+/// Interrupt lines that the attacker may listen to.
+const FIRST_LINE: u64 = 40;
+const LINES: u64 = 8;
 /// Identities of the address spaces; that of the n-th attacker is as much more.
 const SERVER: u64 = 2;
 const BYSTANDER: u64 = 3;
@@ -134,7 +137,7 @@ struct Attacker {
     table: u64,
     leaf: u64,
     /// What it has: where, and of what.
-    given: [[u64; 2]; 11],
+    given: [[u64; 2]; 10],
     memory: u64,
 }
 
@@ -180,7 +183,6 @@ impl Attacker {
                 [slots::SCHEDULER, scheduler],
                 [slots::RECEIVE, receive],
                 [slots::TIME, time],
-                [slots::INTERRUPT, slots::INTERRUPT],
                 [INVOKE, server],
             ],
             memory,
@@ -230,6 +232,8 @@ impl Attacker {
         for [place, from] in self.given {
             call(self.leaf, Operation::Copy, [place, from])?;
         }
+        let lines = [slots::INTERRUPT, slots::INTERRUPT, FIRST_LINE, LINES];
+        call(self.leaf, Operation::Copy, lines)?;
         let memory = [slots::MEMORY, slots::MEMORY, self.memory, OWN_PAGES];
         call(self.leaf, Operation::Copy, memory).map(|_| ())
     }
