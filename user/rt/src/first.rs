@@ -81,6 +81,19 @@ pub struct First {
     last_stack: Stack,
 }
 
+/// Addresses that pages mapped for a moment take turns at: an entry that was unmapped rests until all cores were
+/// quiet.
+const BRIEFLY: u64 = 32;
+
+/// Maps a page at a free entry of the last level; `false` where another core may hold the former translation.
+fn map_entry(words: [u64; 4]) -> Result<bool, Status> {
+    match call(first::PAGES[2], Operation::Map, words) {
+        Ok(_) => Ok(true),
+        Err(Status::Resting) => Ok(false),
+        Err(status) => Err(status),
+    }
+}
+
 impl First {
     pub(crate) fn new(index: u64, guest_page: u64, window: u64, memory: u64) -> Self {
         Self {
@@ -268,7 +281,7 @@ impl First {
         for page in 0..pages {
             let index = (address - IMAGE) / PAGE_SIZE + page;
             let words = [index, memory, number + page, rights as u64];
-            call(first::PAGES[2], Operation::Map, words)?;
+            while !map_entry(words)? {}
         }
         self.address += pages * PAGE_SIZE;
         Ok(address)
@@ -344,17 +357,37 @@ impl First {
     /// # Errors
     /// As for [`First::map`].
     pub fn fill(&mut self, number: u64, bytes: &[u8]) -> Result<(), Status> {
-        let address = self.map(first::MEMORY, number, 1, Rights::Write)?;
+        let address = self.map_briefly(first::MEMORY, number, Rights::Write)?;
         let length = bytes.len().min(PAGE_SIZE as usize);
         let page = core::ptr::with_exposed_provenance_mut::<u8>(address as usize);
         // SAFETY: mapped above, of at least that length; who has the page has not started.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), page, length) };
-        self.unmap_last(address)
+        self.unmap(address)
     }
 
-    /// Unmaps the page that was mapped last; its address is free again.
-    fn unmap_last(&mut self, address: u64) -> Result<(), Status> {
-        self.address = address;
+    /// Maps a page for a moment, at an address behind those in use at which nothing was mapped a moment ago.
+    fn map_briefly(&self, memory: u64, number: u64, rights: Rights) -> Answer {
+        let left = (self.address_end - self.address) / PAGE_SIZE;
+        let mut rests = true;
+        while rests {
+            rests = false;
+            for place in 0..left.min(BRIEFLY) {
+                let address = self.address + place * PAGE_SIZE;
+                let index = (address - IMAGE) / PAGE_SIZE;
+                match map_entry([index, memory, number, rights as u64]) {
+                    Ok(true) => return Ok(address),
+                    Ok(false) => rests = true,
+                    // Something that was made before is there.
+                    Err(Status::Occupied) => {}
+                    Err(status) => return Err(status),
+                }
+            }
+        }
+        Err(Status::BadArgument)
+    }
+
+    /// Unmaps a page that was mapped for a moment.
+    fn unmap(&self, address: u64) -> Result<(), Status> {
         let index = (address - IMAGE) / PAGE_SIZE;
         call(first::PAGES[2], Operation::Unmap, [index]).map(|_| ())
     }

@@ -52,7 +52,7 @@ pub struct Reply {
 }
 
 unsafe extern "C" {
-    fn bulkhead_invoke(index: u64, x1: u64, x2: u64, x3: u64, x4: u64, x5: u64) -> Reply;
+    fn bulkhead_invoke(index: u64, x1: u64, x2: u64, x3: u64, x4: u64, x5: u64, x6: u64) -> Reply;
 }
 
 /// Invokes the server behind the capability at `index` with a message of five words. The kernel keeps the FP
@@ -61,7 +61,15 @@ unsafe extern "C" {
 #[must_use]
 pub fn invoke(index: u64, words: [u64; 5]) -> Reply {
     // SAFETY: keeps what a function keeps.
-    unsafe { bulkhead_invoke(index, words[0], words[1], words[2], words[3], words[4]) }
+    unsafe { bulkhead_invoke(index, words[0], words[1], words[2], words[3], words[4], 0) }
+}
+
+/// Calls a capability of which the caller does not know whether it invokes a server.
+#[must_use]
+pub fn call_or_invoke(index: u64, operation: u64, words: [u64; 5]) -> Reply {
+    let [x2, x3, x4, x5, x6] = words;
+    // SAFETY: keeps what a function keeps.
+    unsafe { bulkhead_invoke(index, operation, x2, x3, x4, x5, x6) }
 }
 
 /// Has invocations of the component run `$handler(token, message) -> value`, each on a stack of `$bytes` bytes of

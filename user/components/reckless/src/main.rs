@@ -10,8 +10,8 @@
 use bulkhead_abi::dispatch::MAX_THREADS;
 use bulkhead_abi::kernel::{Operation, SLOTS};
 use bulkhead_component::dispatch::{dcb, scb};
-use bulkhead_component::invocation::invoke;
-use bulkhead_component::{First, call, first};
+use bulkhead_component::invocation::{call_or_invoke, invoke};
+use bulkhead_component::{First, first};
 use core::hint::black_box;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -65,7 +65,7 @@ fn run(_: First) -> ! {
             }
             _ => {
                 let words = [(); 5].map(|()| dice.word());
-                black_box(call::raw(dice.word(), dice.below(OPERATIONS), words));
+                black_box(call_or_invoke(dice.word(), dice.below(OPERATIONS), words));
             }
         }
     }

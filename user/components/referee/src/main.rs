@@ -12,6 +12,7 @@ use bulkhead_abi::kernel::{ALL, IMAGE, LEAVES, Operation, Packed, SLOTS, Status,
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::scb;
 use bulkhead_component::first::{Component, Subsystem};
+use bulkhead_component::invocation::call_or_invoke;
 use bulkhead_component::{First, clock, console, println};
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -218,7 +219,7 @@ impl Attacker {
     fn furnish(&self) -> Result<(), Status> {
         call(slots::TABLE, Operation::Copy, [HUNG, self.leaf])?;
         for place in slots::FREE..INVOKE {
-            let _it_is_no_thread = call(HUNG * SLOTS + place, Operation::Retire, []);
+            while retire(HUNG * SLOTS + place) == Status::Resting as u64 {}
         }
         call(slots::TABLE, Operation::Remove, [HUNG])?;
         for place in 1..SLOTS {
@@ -237,4 +238,9 @@ impl Attacker {
         let memory = [slots::MEMORY, slots::MEMORY, self.memory, OWN_PAGES];
         call(self.leaf, Operation::Copy, memory).map(|_| ())
     }
+}
+
+/// Retires what the attacker left in a slot, which may be anything.
+fn retire(slot: u64) -> u64 {
+    call_or_invoke(slot, Operation::Retire as u64, [0; 5]).status
 }

@@ -127,12 +127,12 @@ impl First {
         let words = [index, first::MEMORY, copy, Rights::Write as u64];
         // The first mapping clears it.
         call(last, Operation::Map, words)?;
-        let address = self.map(first::ARCHIVE, number, 1, Rights::Read)?;
+        let address = self.map_briefly(first::ARCHIVE, number, Rights::Read)?;
         let page: *const [u8; PAGE_SIZE as usize] =
             core::ptr::with_exposed_provenance(address as usize);
         // SAFETY: mapped above, and nobody writes it.
         self.fill(copy, unsafe { &*page })?;
-        self.unmap_last(address)
+        self.unmap(address)
     }
 
     /// A component with a scheduler of its own under this one, at `index`: it finds in its table, at

@@ -144,11 +144,11 @@ impl First {
     pub fn copy_guest<T: FromBytes>(&mut self, place: &mut T) -> Result<(), Status> {
         const { assert!(size_of::<T>() <= PAGE_SIZE as usize, "it is one page") };
         let number = (self.guest_page - self.window) / PAGE_SIZE;
-        let address = self.map(first::WINDOW, number, 1, Rights::Read)?;
+        let address = self.map_briefly(first::WINDOW, number, Rights::Read)?;
         let page: *const T = core::ptr::with_exposed_provenance(address as usize);
         // SAFETY: mapped above; every bit pattern is a value; nobody else writes it.
         unsafe { core::ptr::copy_nonoverlapping(page, place, 1) };
-        self.unmap_last(address)
+        self.unmap(address)
     }
 
     /// The archive of components.
