@@ -62,19 +62,19 @@ const PROMISES: [Promise; 12] = [
     promise(
         "null-call",
         "null system call",
-        80.0,
+        85.0,
         &[("seL4 (quoted)", 91.0)],
     ),
     promise(
         "invoke-return",
-        "invocation and return, two address spaces",
-        300.0,
+        "invocation and return, two address spaces, of a thread with FP state",
+        405.0,
         &[("seL4 (quoted)", 408.0)],
     ),
     promise(
         "invoke-return-fp",
         "the same, floating point in both",
-        400.0,
+        405.0,
         &[("seL4 (quoted)", 512.0)],
     ),
     promise(

@@ -20,8 +20,8 @@ const KINDS: u64 = Kind::ALL.len() as u64 - 1;
 pub(crate) type Answer = Result<u64, Status>;
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// Serves the system call of the current thread, whose page has the arguments. Returns whether the thread
-    /// is in another component now: none of its registers but the message may stay.
+    /// Serves the system call of the current thread; its page has the arguments. Returns true if the thread is in
+    /// another component now: none of its registers but the message may stay.
     #[inline(always)]
     pub fn call(self, capability: u64, operation: u64) -> bool {
         let caller = self.current();
@@ -225,7 +225,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 }
 
-/// Whether an Interrupt capability covers a line.
+/// Returns true if an Interrupt capability covers a line.
 fn covers(lines: Slot<'_>, intid: u64) -> bool {
     intid.wrapping_sub(lines.detail()) < lines.extra()
 }

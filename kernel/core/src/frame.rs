@@ -258,7 +258,7 @@ impl State {
         self.0.fetch_or(ROOT, Ordering::Relaxed);
     }
 
-    /// Whether it is a table that holds leaves.
+    /// Returns true for a table that holds leaves.
     pub(crate) fn is_root(&self) -> bool {
         self.0.load(Ordering::Relaxed) & ROOT != 0
     }
@@ -402,7 +402,7 @@ impl State {
     }
 }
 
-/// Whether a mapping with `rights` writes or executes, and what marks which.
+/// Mark of a mapping with `rights` that executes, 0 of one that writes.
 const fn special(rights: Rights) -> Option<u64> {
     match rights {
         Rights::Read => None,

@@ -72,10 +72,10 @@ pub trait Hal {
     /// Sets the first words of a page, a multiple of 16, to `value`.
     fn fill(&self, at: Ref, value: u64, words: u64);
 
-    /// Whether every word of a page is `value`.
+    /// Returns true if every word of a page is `value`.
     fn has_only(&self, at: Ref, value: u64) -> bool;
 
-    /// Whether no entry of a translation table is valid.
+    /// Returns true if no entry of a translation table is valid.
     fn has_only_invalid(&self, at: Ref) -> bool;
 
     /// Makes what was written to a page visible to instruction fetches of all cores.

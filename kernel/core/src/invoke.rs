@@ -2,11 +2,11 @@
 //!
 //! The same thread, on the same time, goes on in another component: at the entry that the capability
 //! fixes, with its token in `x0`, in `x6` the thread's number, which no other thread of the core has, and the
-//! depth, the message `x1`–`x5` untouched and no stack, which the entry chooses by both. PC and SP of the client
-//! are kept on the thread's invocation stack (paper 004 §V-A), and the FP registers that a function preserves
-//! where the client has any; what else the client wants back it saves itself. All other registers are cleared
-//! both ways: the integer registers by the entry code ([`Kernel::call`]), those of FP by need, since a thread
-//! that uses none pays for none.
+//! depth, the message `x1`–`x5` untouched and no stack: the entry chooses one by both. The kernel keeps PC and SP
+//! of the client on the thread's invocation stack (paper 004 §V-A), and the FP registers that a function
+//! preserves if the client has FP state. The client saves its other registers itself, because the kernel clears
+//! them both ways: the entry code clears the integer registers ([`Kernel::call`]); FP registers are cleared only if
+//! the thread has FP state, so that a thread without any pays nothing.
 
 use crate::object::{Component, Thread};
 use crate::slot::Slot;

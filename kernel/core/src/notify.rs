@@ -343,8 +343,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(0)
     }
 
-    /// Ends Listen of a few interrupts of this core that notify `thread`; returns whether there were as many, so
-    /// that there may be more.
+    /// Ends Listen of a few interrupts of this core that notify `thread`; returns true if more may be left.
     pub(crate) fn ignore_some(self, thread: Thread<'h>) -> bool {
         let core = self.0.core();
         let table = self.0.frame(core.interrupts().reference());

@@ -68,7 +68,7 @@ objects! {
         preempted = 7,
         /// The time that paid for it.
         preempted_time = 8,
-        /// Component whose address space and thread pointer are in force.
+        /// Component in force: its address space and thread pointer.
         component = 9,
         /// What the timer is set to.
         armed = 10,
@@ -360,7 +360,7 @@ impl<'h> Thread<'h> {
         [0, 1, 2, 3].map(|word| self.frame.word(first + word))
     }
 
-    /// Where the FP registers that the client of invocation `depth` gets back are.
+    /// Place of the FP registers that the client of invocation `depth` gets back.
     pub(crate) fn kept_floating(self, depth: u64) -> Ref {
         self.at
             .at(KEPT_FLOATING + KEPT_WORDS * (depth % DEPTH as u64))

@@ -73,7 +73,7 @@ pub(super) struct Machine {
     core: Cell<u64>,
     pub(super) exchanges: Cell<u64>,
     pub(super) asked: RefCell<Vec<MonitorCall>>,
-    /// Pages whose content instruction fetches of all cores find.
+    /// Pages that were made visible to instruction fetches of all cores.
     pub(super) published: RefCell<Vec<Ref>>,
     /// The monitor refuses what it is asked.
     pub(super) refuses: Cell<bool>,

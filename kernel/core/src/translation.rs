@@ -13,7 +13,7 @@ const IDENTITY_SHIFT: u32 = 48;
 const ADDRESS: u64 = ((1 << 48) - 1) & !(crate::frame::PAGE - 1);
 
 const VALID: u64 = 1;
-/// Of an invalid entry, whose other bits hardware ignores.
+/// Mark of an invalid entry: hardware ignores all its bits but the lowest.
 const RESTING: u64 = 1 << 1;
 const RESTING_SHIFT: u32 = 8;
 const TABLE_OR_PAGE: u64 = 1 << 1;
@@ -72,7 +72,7 @@ pub const fn rest(entry: u64) -> Option<u64> {
     }
 }
 
-/// Whether a table walk ends at an entry without a translation.
+/// Returns true if a table walk ends here without a translation.
 #[must_use]
 pub const fn is_invalid(entry: u64) -> bool {
     entry & VALID == 0

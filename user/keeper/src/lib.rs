@@ -179,7 +179,7 @@ where
             let Some(Some(limit)) = limits.get(component.number) else {
                 return;
             };
-            if limit.admit(clock::now()) && call(thread, Operation::Retire, []).is_ok() {
+            if limit.admit(clock::now()) && retire(thread).is_ok() {
                 println!("{partition}.{}: restarts", component.name());
                 self.mending.is_broken(index);
                 self.stand_in(self.mending.who());
@@ -310,5 +310,15 @@ fn ask_boot(what: u64, word: u64) -> Result<(), Status> {
     match Status::of(refusal) {
         Some(Status::Ok) => Ok(()),
         status => Err(status.unwrap_or(Status::BadArgument)),
+    }
+}
+
+/// Retires a thread; a call ends Listen of a few of its interrupts at most.
+fn retire(thread: u64) -> Result<u64, Status> {
+    loop {
+        match call(thread, Operation::Retire, []) {
+            Err(Status::Resting) => {}
+            answer => return answer,
+        }
     }
 }

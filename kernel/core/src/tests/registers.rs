@@ -54,7 +54,7 @@ fn what_a_server_was_preempted_with_is_not_resumed_by_its_client() {
     assert_eq!(left.sum::<u64>(), 0);
 }
 
-/// What stands in FP registers before and after; `uses` is the server's.
+/// FP registers of the client after an invocation in which client and server used them.
 fn float(
     machine: &Machine,
     entry: u64,
