@@ -166,7 +166,7 @@ const DESERTED: u64 = 1 << 59;
 const REST: u64 = (1 << 56) - 1;
 /// Mappings of user memory that may write it, or, marked so, that may execute it.
 const SPECIAL: u64 = 1 << 32;
-const SPECIALS: u64 = (1 << 25) - 1 << 32;
+const SPECIALS: u64 = ((1 << 25) - 1) << 32;
 /// There are none any more: in their place stands since when, the lower bits of a [`Rest`].
 const NO_SPECIAL: u64 = 1 << 57;
 /// The special mappings of user memory execute it.
@@ -366,18 +366,21 @@ impl State {
     pub(crate) fn unmap(&self, rights: Rights, rest: Rest) {
         let less = |before: u64| {
             let after = before - 1;
-            Some(match special(rights) {
+            match special(rights) {
                 _ if before & COUNT == 1 => RESTING | rest.0,
                 Some(_) if before & SPECIALS == SPECIAL => {
-                    after & !SPECIALS | NO_SPECIAL | rest.0 * SPECIAL & SPECIALS
+                    after & !SPECIALS | NO_SPECIAL | ((rest.0 * SPECIAL) & SPECIALS)
                 }
                 Some(_) => after - SPECIAL,
                 None => after,
-            })
+            }
         };
-        let _always_some = self
-            .0
-            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, less);
+        loop {
+            let before = self.0.load(Ordering::Relaxed);
+            if self.exchange(before, less(before)).is_ok() {
+                break;
+            }
+        }
     }
 
     /// One reference more to a kernel object; `false` where it is none any more.
@@ -394,6 +397,7 @@ impl State {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
+    #[inline(never)]
     fn exchange(&self, from: u64, to: u64) -> Result<(), Status> {
         self.0
             .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)

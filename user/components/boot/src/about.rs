@@ -88,17 +88,21 @@ pub(crate) fn one(
     }
     let lines = if mine(Part::Interrupts) {
         Some([FIRST_LINE, LINES])
-    } else if listens {
-        lines(archive, component, info)
     } else {
-        None
+        listens.then(|| lines(archive, component, info)).flatten()
     };
-    if let Some([line, lines]) = lines {
-        let words = [first::INTERRUPT, first::INTERRUPT, line, lines];
-        call(slots.leaf, Operation::Copy, words)?;
-    }
+    give_lines(slots.leaf, lines)?;
     publish(first, &slots, &about)?;
     Ok((slots, pool))
+}
+
+/// Gives a component the capability to interrupt lines: the first one, and how many.
+fn give_lines(leaf: u64, lines: Option<[u64; 2]>) -> Result<(), Status> {
+    if let Some([line, lines]) = lines {
+        let words = [first::INTERRUPT, first::INTERRUPT, line, lines];
+        call(leaf, Operation::Copy, words)?;
+    }
+    Ok(())
 }
 
 /// The first interrupt line and the number of lines among which all are that a scheduler listens to, for itself and
