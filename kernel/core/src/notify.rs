@@ -102,6 +102,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
             let (word, bit) = (number / 64 % MAILS, number % 64);
             mailbox.word(FIRST_MAIL + word).mark(1 << bit);
             bits |= 1 << word;
+        } else if mailbox.word(MAIL).first() & !ON_ITS_WAY == 0 {
+            // The core has taken the mark, and takes the count next; or the thread is retired.
+            return Ok(ON_ITS_WAY);
         }
         Ok(mailbox.word(MAIL).mark(bits))
     }
@@ -203,6 +206,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 let number = word * 64 + bit;
                 let place = number / MAX_THREADS as u64;
                 let scheduler = self.scheduler(core.placed(place).reference());
+                if !self.exists(scheduler) {
+                    // Retired since, with its threads.
+                    continue;
+                }
                 let receiver = self.thread(scheduler.member(number).reference());
                 if receiver.at() != self.void() {
                     let count = receiver.posted().take();

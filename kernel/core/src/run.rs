@@ -70,11 +70,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn is_below(self, scheduler: Scheduler<'h>, ancestor: Scheduler<'h>) -> bool {
         let mut scheduler = scheduler;
         for _ in 0..SCHEDULERS {
-            if scheduler.is(ancestor) {
-                return true;
-            }
             if !self.exists(scheduler) {
                 return false;
+            }
+            if scheduler.is(ancestor) {
+                return true;
             }
             scheduler = self.scheduler(scheduler.parent().reference());
         }

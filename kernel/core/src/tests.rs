@@ -112,6 +112,13 @@ impl Hal for Machine {
     fn interrupt_core(&self, core: Core<'_>) {
         let processor = &self.processors[core.rank().get() as usize];
         assert!(!processor.mail.replace(true), "one is on its way");
+        let mailbox = self.frame(core.mailbox().reference());
+        let marked = |word: &u64| mailbox.word(8 + word).get() != 0;
+        let listed = |word: &u64| mailbox.word(0).get() & 1 << word != 0;
+        assert!(
+            (0..32).any(|word| marked(&word) && listed(&word)),
+            "a core is told after its thread is marked"
+        );
         processor.interrupts.set(processor.interrupts.get() + 1);
     }
 

@@ -317,7 +317,7 @@ fn a_core_that_the_monitor_refuses_is_not_waited_for_and_starts_later() {
     machine.on_core(1);
 }
 
-/// A started core 1 with a thread that waits at its end-point, of which threads of core 0 have the sending side.
+/// A started core 1 with a thread that waits at its end-point: slots of its sending side and of the thread.
 fn receiver(shop: &Workshop<'_>) -> [u64; 2] {
     let machine = shop.machine;
     let page = [(); 4].map(|()| shop.page())[0];
@@ -334,7 +334,7 @@ fn receiver(shop: &Workshop<'_>) -> [u64; 2] {
     machine.dispatch(thread, time);
     machine.ask(receive, Operation::Receive, &[WAIT]);
     machine.on_core(0);
-    [sender, receive]
+    [sender, thread]
 }
 
 #[test]
@@ -563,4 +563,48 @@ fn of_time_outs_that_have_come_the_outermost_counts() {
     machine.ask(below, Operation::Dispatch, &words);
     machine.tick(5000);
     assert!(machine.root_is_current());
+}
+
+#[test]
+fn a_retired_thread_brings_its_core_no_further_interrupts() {
+    let machine = Machine::with_cores(2);
+    let shop = Workshop::new(&machine);
+    let [sender, thread] = receiver(&shop);
+    machine.on_core(1);
+    machine.must(thread, Operation::Retire, &[]);
+    machine.on_core(0);
+    let interrupts = || machine.processors[1].interrupts.get();
+    let before = interrupts();
+    for _ in 0..10 {
+        machine.must(sender, Operation::Send, &[]);
+        machine.on_core(1);
+        machine.on_core(0);
+    }
+    assert!(interrupts() <= before + 1);
+}
+
+#[test]
+fn mail_for_a_scheduler_that_was_retired_is_dropped() {
+    let machine = Machine::with_cores(2);
+    let shop = Workshop::new(&machine);
+    let [_, root] = receiver(&shop);
+    let [scheduler, time] = [root - 2, root - 1];
+    machine.on_core(1);
+    let made = [(); 2].map(|()| {
+        let words = [first::COMPONENT, IMAGE, 0];
+        shop.make(Operation::MakeThread, &words)
+    });
+    machine.must(made[0], Operation::Bind, &[scheduler, 5, time]);
+    let nested = shop.scheduler([made[0], first::COMPONENT, scheduler]);
+    machine.must(made[1], Operation::Bind, &[nested, 7, time]);
+    let sender = shop.slots.next();
+    machine.must(made[1], Operation::Sender, &[sender]);
+    machine.on_core(0);
+    machine.must(sender, Operation::Send, &[]);
+    // The other core retires both before the interrupt is served.
+    machine.core.set(1);
+    machine.must(made[1], Operation::Retire, &[]);
+    machine.must(nested, Operation::Retire, &[]);
+    machine.on_core(1);
+    machine.on_core(0);
 }
