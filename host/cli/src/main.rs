@@ -13,6 +13,7 @@ mod checkout;
 mod commands;
 mod display;
 mod failure;
+mod output;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -20,9 +21,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // Whoever reads no further (`| head`) ends the tool, without a word.
     sigpipe::reset();
-    let arguments = arguments::Arguments::parse();
-    match commands::execute(arguments) {
-        Ok(code) => code,
-        Err(failure) => failure.show(),
-    }
+    output::guarded(|| {
+        let arguments = arguments::Arguments::parse();
+        match commands::execute(arguments) {
+            Ok(code) => code,
+            Err(failure) => failure.show(),
+        }
+    })
 }

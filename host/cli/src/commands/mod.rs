@@ -12,6 +12,7 @@ mod results;
 mod run;
 mod sim;
 mod stop;
+mod typing;
 
 use bulkhead_model::system::{Partition, System};
 use bulkhead_model::{Diagnostic, Overrides, Severity};

@@ -2,7 +2,7 @@
 
 use bulkhead_model::system::{Clock, System};
 use bulkhead_run::figures::Kind;
-use bulkhead_run::machine::Timing;
+use bulkhead_run::machine::{RunFolder, Timing};
 use bulkhead_run::report::{Report, report_text};
 use bulkhead_run::{Ended, RunOptions};
 use serde_json::json;
@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::typing;
 use crate::arguments::{Length, Run};
 use crate::checkout::Checkout;
 use crate::display::Display;
@@ -41,6 +42,9 @@ pub(super) fn execute(arguments: &Run) -> Result<ExitCode, Failure> {
     let names: Vec<_> = manifest.partitions.iter().map(|p| p.name.clone()).collect();
     let mut display = Display::new(&names, !quiet);
     let interrupted = interruption()?;
+    if real && !quiet {
+        typing::forward(&system, &manifest, RunFolder::new(&out, &system.name));
+    }
     let report = bulkhead_run::run(&manifest, &out, &options, &mut display, &interrupted);
     display.finish();
     let report = report?;
