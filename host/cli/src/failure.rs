@@ -5,6 +5,7 @@ use bulkhead_model::Diagnostic as Finding;
 use bulkhead_model::render::{self, Style};
 use bulkhead_run::RunError;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use serde_json::json;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -115,7 +116,10 @@ impl Failure {
             Self::Refused {
                 findings,
                 json: true,
-            } => println!("{:#}", render::to_json(findings)),
+            } => println!(
+                "{:#}",
+                json!({ "accepted": false, "findings": render::to_json(findings) })
+            ),
             Self::Refused {
                 findings,
                 json: false,

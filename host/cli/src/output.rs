@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 /// First words of the standard library's message.
 const FAILED: &str = "failed printing to ";
-/// Exit status of a tool whose terminal is gone.
+/// Exit status where the output is lost, as after an interrupt.
 const INTERRUPTED: u8 = 130;
 
 /// Runs the tool; its status, also where its output cannot be written.

@@ -64,9 +64,36 @@ fn a_refused_description_shows_all_errors_for_people_and_programs() {
     );
     let (status, json, said) = bulkhead(&folder.0, &["check", "--json"]);
     assert_eq!((status, said.as_str()), (3, ""));
-    let findings: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let refused: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(refused["accepted"], false, "{json}");
+    let findings = &refused["findings"];
     assert!(findings.as_array().unwrap().len() >= 2, "{json}");
     assert!(findings[0]["line"].is_u64(), "{json}");
+}
+
+#[test]
+fn an_accepted_description_gives_its_bounds_to_programs() {
+    let (status, json, said) = bulkhead(&root(), &["check", "systems/vcpus", "--json"]);
+    assert_eq!((status, said.as_str()), (0, ""), "{json}");
+    let checked: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(checked["accepted"], true, "{json}");
+    let cores = |partition: &serde_json::Value| partition["cores"].as_array().cloned().unwrap();
+    let partitions = checked["partitions"].as_array().unwrap();
+    let tasks: Vec<_> = partitions.iter().flat_map(cores).collect();
+    let tasks = tasks
+        .iter()
+        .flat_map(|core| core["tasks"].as_array().unwrap());
+    let in_time = |task: &serde_json::Value| {
+        task["response_ns"].as_u64().unwrap() <= task["deadline_ns"].as_u64().unwrap()
+    };
+    assert!(
+        tasks.clone().count() > 0 && tasks.clone().all(in_time),
+        "{json}"
+    );
+    let (_, json, _) = bulkhead(&root(), &["check", "systems/pipes", "--json"]);
+    let checked: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let path = &checked["pipes"][0]["paths"][0];
+    assert!(path["bound_ns"].as_u64().unwrap() > 0, "{json}");
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use bulkhead_model::bridge::Inside;
 use bulkhead_model::pipes::Apart;
-use bulkhead_model::system::{PartitionId, System};
-use bulkhead_model::{components_text, render};
+use bulkhead_model::system::{Partition, PartitionId, System};
+use bulkhead_model::timing::CoreAnalysis;
+use bulkhead_model::{Diagnostic, components_text, render};
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 use crate::arguments::Check;
@@ -15,7 +17,7 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
     let system = arguments.system.as_deref();
     let (system, findings) = super::load(&checkout, system, &arguments.changes, arguments.json)?;
     if arguments.json {
-        println!("{:#}", render::to_json(&findings));
+        println!("{:#}", accepted(&system, &findings));
         return Ok(ExitCode::SUCCESS);
     }
     super::show_remarks(&findings, arguments.verbose);
@@ -55,7 +57,46 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What comes in from other machines, and goes out.
+/// A system that is accepted, for programs: remarks, and all bounds, nanoseconds.
+fn accepted(system: &System, findings: &[Diagnostic]) -> Value {
+    let partitions: Vec<_> = system.partitions.iter().map(bounds).collect();
+    let pipes = system.pipes.iter().map(|pipe| {
+        let mut value = pipe.solved.as_json();
+        value["name"] = pipe.name.as_str().into();
+        value["max_age_ns"] = pipe.max_age_ns.into();
+        value
+    });
+    json!({
+        "system": system.name,
+        "accepted": true,
+        "findings": render::to_json(findings),
+        "partitions": partitions,
+        "pipes": pipes.collect::<Vec<_>>(),
+    })
+}
+
+/// The cores of a partition that have VCPUs, with the responses of these and of tasks; null where there is no bound.
+fn bounds(partition: &Partition) -> Value {
+    let timing = &partition.timing;
+    let core = |core: &CoreAnalysis| {
+        let vcpu = |(index, response): &(usize, Option<u64>)| json!({"name": timing.vcpus[*index].name, "response_ns": response});
+        let task = |(index, response): &(usize, Option<u64>)| {
+            let task = &timing.tasks[*index];
+            json!({"name": task.name, "wcet_ns": task.wcet_ns, "period_ns": task.period_ns,
+                   "deadline_ns": task.deadline_ns, "response_ns": response})
+        };
+        json!({
+            "core": core.core,
+            "demand_percent": core.demand.percent(),
+            "vcpus": core.mains.iter().map(vcpu).collect::<Vec<_>>(),
+            "tasks": core.tasks.iter().map(task).collect::<Vec<_>>(),
+        })
+    };
+    let cores: Vec<_> = timing.analyse().iter().map(core).collect();
+    json!({"name": partition.name, "cores": cores})
+}
+
+/// Prints what comes in from other machines, and goes out.
 fn beyond(system: &System) {
     for partition in &system.partitions {
         for import in partition.bridge.iter().flat_map(|bridge| &bridge.imports) {

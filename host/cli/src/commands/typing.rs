@@ -1,7 +1,7 @@
 //! Lines typed into `bulkhead run` by the wall clock
 //!
-//! They go to the console of the first Linux partition, or of the first partition where there is no Linux. Only a
-//! terminal in whose foreground the tool runs is read: a run started in the background must not stop at its input.
+//! The console of the first Linux partition receives them, or that of the first partition without Linux. The tool reads
+//! a terminal only in its foreground. The terminal would stop a background run at its first read.
 
 use bulkhead_model::system::{Kind, System};
 use bulkhead_plan::manifest::Manifest;
