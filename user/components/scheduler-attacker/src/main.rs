@@ -8,7 +8,7 @@
 use bulkhead_abi::kernel::{ALL, NEVER, Operation, SAME_TIME, SLOTS, first as slots};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{consume_events, scb};
-use bulkhead_component::invocation::invoke_keeping_fp;
+use bulkhead_component::invocation::invoke;
 use bulkhead_component::{First, first};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -60,7 +60,7 @@ fn transfer(from: u64, into: u64, cycles: u64) {
 
 /// Has the server work on its stack, and compares what it answers.
 fn query(number: u64, wrong: &AtomicU64) {
-    let reply = invoke_keeping_fp(INVOKE, [DIGEST, number, 0, 0, 0]);
+    let reply = invoke(INVOKE, [DIGEST, number, 0, 0, 0]);
     let expected = (0..WORDS).fold(0, |sum: u64, word| sum.wrapping_add(number ^ word));
     if reply.status != 0 || reply.value != expected {
         wrong.store(wrong.load(Relaxed) + 1, Relaxed);
