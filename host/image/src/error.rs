@@ -1,10 +1,12 @@
 //! Why nothing was built
 
-use std::io;
 use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
 
-use bulkhead_model::Diagnostic;
+use bulkhead_model::source::Sources;
 use bulkhead_model::system::{Span, System};
+use bulkhead_model::{Diagnostic, Severity};
 use bulkhead_plan::PlanError;
 
 /// What is wrong, where, and what to do.
@@ -78,10 +80,43 @@ impl BuildError {
     /// The error as the description's own errors are shown; without [`Self::detail`].
     #[must_use]
     pub fn diagnostic(&self, system: &System) -> Diagnostic {
-        let place = self.span.clone().unwrap_or(0..0);
-        system
-            .error(self.id, &place, self.message.clone())
-            .help(self.help.clone())
+        let found = match (&self.span, self.in_source()) {
+            (Some(span), _) => system.error(self.id, span, self.message.clone()),
+            (None, Some(found)) => found,
+            // Of no place in the description: none is shown.
+            (None, None) => self.at_span(&(0..0)),
+        };
+        found.help(self.help.clone())
+    }
+
+    fn at_span(&self, span: &Span) -> Diagnostic {
+        Diagnostic::new(self.id, Severity::Error, span, self.message.clone())
+    }
+
+    /// The first error of a compiler, `FILE:LINE:COLUMN: error: TEXT`, at its place in that file.
+    fn in_source(&self) -> Option<Diagnostic> {
+        let lines = self.detail.as_deref()?.lines();
+        let errors = lines.filter_map(|line| {
+            let (place, text) = line
+                .split_once(": error: ")
+                .or_else(|| line.split_once(": fatal error: "))?;
+            let mut parts = place.rsplitn(3, ':');
+            let column: usize = parts.next()?.parse().ok()?;
+            let line: usize = parts.next()?.parse().ok()?;
+            Some((parts.next()?, line, column, text))
+        });
+        let (file, line, column, text) = errors.into_iter().next()?;
+        let source = fs::read_to_string(file).ok()?;
+        let before: usize = source
+            .split_inclusive('\n')
+            .take(line.saturating_sub(1))
+            .map(str::len)
+            .sum();
+        let at = source.floor_char_boundary((before + column.saturating_sub(1)).min(source.len()));
+        let mut sources = Sources::default();
+        sources.add(file.to_owned(), &source);
+        let found = self.at_span(&(at..at)).here(text.to_owned());
+        Some(found.within(&Arc::new(sources)))
     }
 }
 
@@ -100,5 +135,27 @@ impl From<PlanError> for BuildError {
             help,
             detail: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_compiler_is_at_its_place() {
+        let file = std::env::temp_dir().join(format!("bulkhead-error-{}.h", std::process::id()));
+        fs::write(&file, "int one;\nint tow(void) { return two; }\n").expect("a file");
+        let detail = format!(
+            "In file included from main.c:1:\n{0}:2:24: error: 'two' undeclared\n{0}:0:0: error: x\n",
+            file.display()
+        );
+        let error = BuildError::new("source-build", "it failed".into(), "mend it").detail(detail);
+        let found = error.in_source().expect("a place");
+        let place = found.place().expect("in the file");
+        assert_eq!((place.line, place.column), (2, 24));
+        assert_eq!(found.labels[0].text, "'two' undeclared");
+        fs::remove_file(&file).expect("its own");
+        assert!(error.in_source().is_none());
     }
 }
