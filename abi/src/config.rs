@@ -174,12 +174,11 @@ pub struct CoreConfig {
     pub partition: u32,
     /// Index among the partition's cores.
     pub rank: u32,
-    /// [`Watch`]: heartbeats this core's monitor looks after. On a spare core this costs nobody
-    /// anything; on a partition's core it is a periodic entry to EL2, counted.
+    /// [`Watch`]: signs of life that this core's monitor looks after; a spare core's only.
     pub watches: Slice,
 }
 
-/// A heartbeat to look after.
+/// A sign of life to look after.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Watch {
@@ -187,6 +186,8 @@ pub struct Watch {
     pub heartbeat: u64,
     /// Longest silence, ticks.
     pub period_ticks: u64,
+    /// Longest time from a start to the first sign of life, ticks.
+    pub startup_ticks: u64,
     /// Partition that is watched.
     pub partition: u32,
     /// Zero.
@@ -198,9 +199,10 @@ pub mod flags {
     /// WFI enters the monitor, which waits in its place and can always be interrupted. (WFE needs no
     /// such care: whoever stops a core also sends an event.)
     pub const TRAP_WFI: u32 = 1 << 0;
-    /// Broadcast TLB maintenance enters the monitor and reaches the partition's own cores only.
+    /// Broadcast TLB maintenance enters the monitor and stays on the core; one core only.
     pub const TRAP_TLBI: u32 = 1 << 1;
-    /// Inter-processor interrupts are sent by the guest itself (highest criticality only).
+    /// The guest sends inter-processor interrupts by itself and reaches the shared registers of the GIC's CPU
+    /// interface without an entry (highest criticality only). It sees physical affinities.
     pub const DIRECT_IPI: u32 = 1 << 2;
     /// May read all status regions and use [`crate::hypercall::CONTROL`].
     pub const PRIVILEGED: u32 = 1 << 3;

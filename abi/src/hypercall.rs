@@ -24,8 +24,9 @@ pub const DETACH: u64 = BASE + 4;
 /// `(code)`: the guest has failed and asks for its policy; does not return.
 pub const FAIL: u64 = BASE + 5;
 /// `(entry ipa, argument)`: starts another image, already placed in the partition's own memory,
-/// with reset processor and interrupt state; does not return, but answers [`INVALID`] where the entry is
-/// not in that memory.
+/// with reset processor and interrupt state, on the partition's first core, once all cores have left the old
+/// image; a reset at the same time wins. Does not return, but answers [`INVALID`] if the entry lies outside of
+/// the memory.
 pub const EXEC: u64 = BASE + 6;
 /// `(partition, `[`Control`]`) -> 0`: for privileged partitions.
 pub const CONTROL: u64 = BASE + 7;

@@ -42,3 +42,5 @@ pub const DENIED: i64 = -3;
 pub const ALREADY_ON: i64 = -4;
 /// The core is being turned on.
 pub const ON_PENDING: i64 = -5;
+/// The partition is being stopped.
+pub const INTERNAL_FAILURE: i64 = -6;

@@ -123,8 +123,9 @@ pub enum Trap {
     Wfi = 7,
     /// Emulated UART access (`console = "emulated"`).
     Uart = 8,
-    /// Interrupt of the monitor itself: stop request or watchdog.
-    Monitor = 9,
+    /// Register of the GIC's CPU interface that is not an interrupt's (`ipi = "trap"`): priority mask,
+    /// running priority, control, deactivation, group 0.
+    Interface = 9,
     /// Stage-2 violation, data.
     DataViolation = 10,
     /// Stage-2 violation, instruction.
@@ -149,7 +150,7 @@ pub const TRAP_NAMES: [&str; TRAPS] = [
     "set-way",
     "wfi",
     "uart",
-    "monitor",
+    "interface",
     "data-violation",
     "fetch-violation",
     "undefined",

@@ -5,17 +5,16 @@
 #![expect(unsafe_code, reason = "instructions and physical addresses")]
 
 use bulkhead_arch::registers::{
-    cntfrq_el0, cnthp_cval_el2, cntpct_el0, hcr_el2, icc_eoir0_el1, icc_iar0_el1, icc_igrpen1_el1,
-    icc_sgi1r_el1, sctlr_el1, vbar_el1,
+    cntfrq_el0, cnthp_cval_el2, cntpct_el0, hcr_el2, icc_ctlr_el1, icc_dir_el1, icc_igrpen1_el1,
+    icc_pmr_el1, icc_rpr_el1, icc_sgi1r_el1, sctlr_el1, vbar_el1,
 };
 use bulkhead_arch::{barrier, cache, tlb, wait};
-use bulkhead_monitor_core::{Core, Frame, MONITOR_SGI, Machine, Transfer};
+use bulkhead_monitor_core::{Core, Frame, Interface, Machine, Transfer};
 use core::ptr::{read_volatile, with_exposed_provenance_mut, write_volatile};
 
 unsafe extern "C" {
     fn reset_guest(hcr: u64, frame: &Frame);
     fn wait_for_interrupt();
-    fn interrupt_monitors(target: u64);
     fn forget_translations_of(vttbr: u64);
     fn take_to_el1(esr: u64, frame: &Frame);
     fn resume_guest(frame: &Frame) -> !;
@@ -41,6 +40,7 @@ macro_rules! set_guest {
 }
 
 impl Machine for Processor {
+    #[inline(never)]
     fn counter(self) -> u64 {
         barrier::isb();
         cntpct_el0::read()
@@ -55,13 +55,8 @@ impl Machine for Processor {
     }
 
     fn wait(self) {
-        // SAFETY: leaves everything as it was but the interrupt it has taken.
+        // SAFETY: leaves everything as it was.
         unsafe { wait_for_interrupt() }
-    }
-
-    fn acknowledge(self) {
-        let interrupt = icc_iar0_el1::read();
-        set_guest!(icc_eoir0_el1, interrupt);
     }
 
     fn alarm(self, ticks: u64) {
@@ -69,9 +64,10 @@ impl Machine for Processor {
         barrier::isb();
     }
 
-    fn kick(self, target: u64) {
-        // SAFETY: interrupts other cores, which are ready for it.
-        unsafe { interrupt_monitors(target | (MONITOR_SGI as u64) << 24) }
+    #[inline(never)]
+    fn notify(self) {
+        barrier::dsb_sy();
+        wait::sev();
     }
 
     fn send_ipi(self, value: u64) {
@@ -140,6 +136,19 @@ impl Machine for Processor {
     fn forget_stage1(self) {
         tlb::vmalle1();
         barrier::dsb_nsh();
+    }
+
+    fn interface(self, register: Interface, written: Option<u64>) -> u64 {
+        match (register, written) {
+            (Interface::PriorityMask, None) => return icc_pmr_el1::read(),
+            (Interface::PriorityMask, Some(value)) => set_guest!(icc_pmr_el1, value),
+            (Interface::Control, None) => return icc_ctlr_el1::read(),
+            (Interface::Control, Some(value)) => set_guest!(icc_ctlr_el1, value),
+            (Interface::RunningPriority, None) => return icc_rpr_el1::read(),
+            (Interface::Deactivate, Some(value)) => set_guest!(icc_dir_el1, value),
+            (Interface::RunningPriority, Some(_)) | (Interface::Deactivate, None) => {}
+        }
+        0
     }
 
     fn vbar(self) -> u64 {

@@ -28,11 +28,9 @@ failing 000                         // EL2 with SP_EL0: never in use
 .global reset_guest
 reset_guest:
     msr hcr_el2, x0                 // also withdraws a virtual SError
-    b reset_frame
-reset_registers:
-    mov x1, #0x0800
-    movk x1, #0x30d0, lsl #16
-    msr sctlr_el1, x1
+    mov x2, #0x0800
+    movk x2, #0x30d0, lsl #16
+    msr sctlr_el1, x2
     msr cpacr_el1, xzr
     msr ttbr0_el1, xzr
     msr ttbr1_el1, xzr
@@ -55,34 +53,30 @@ reset_registers:
     msr par_el1, xzr
     msr csselr_el1, xzr
     msr cntkctl_el1, xzr
-    msr cntp_ctl_el0, xzr
-    msr cntv_ctl_el0, xzr
     b reset_interface
 
 failing 080
-reset_interface:                    // GIC: only AP1R0, IGRPEN1 and BPR1 where FMO is set
+reset_interface:                    // GIC: group 1 and what both groups share
     msr s3_0_c12_c9_0, xzr          // ICC_AP1R0_EL1
-    msr s3_0_c12_c12_7, xzr         // ICC_IGRPEN1_EL1
-    ubfx x1, x0, #3, #1             // HCR_EL2.FMO
-    msr s3_0_c12_c12_6, x1          // ICC_IGRPEN0_EL1
     msr s3_0_c12_c12_3, xzr         // ICC_BPR1_EL1
     msr s3_0_c12_c12_4, xzr         // ICC_CTLR_EL1
-    mov x1, #0xff
-    msr s3_0_c4_c6_0, x1            // ICC_PMR_EL1
-    msr s3_4_c12_c11_7, xzr         // ICH_VMCR_EL2
-    mov x1, #6                      // performance monitor: counters to zero, stopped
-    msr pmcr_el0, x1
-    mov x1, #-1
-    msr pmcntenclr_el0, x1
-    msr pmintenclr_el1, x1
-    msr pmovsclr_el0, x1
+    mov x2, #0xff                   // open, so that a guest which leaves it alone can be woken
+    msr s3_0_c4_c6_0, x2            // ICC_PMR_EL1
+    mov x2, #1
+    msr s3_0_c12_c12_7, x2          // ICC_IGRPEN1_EL1
+    mov x2, #6                      // performance monitor: counters to zero, stopped
+    msr pmcr_el0, x2
+    mov x2, #-1
+    msr pmcntenclr_el0, x2
+    msr pmintenclr_el1, x2
+    msr pmovsclr_el0, x2
     msr pmuserenr_el0, xzr
     msr pmccfiltr_el0, xzr
-    mrs x1, pmcr_el0
-    ubfx x1, x1, #11, #5
-1:  cbz x1, 2f
-    sub x1, x1, #1
-    msr pmselr_el0, x1
+    mrs x2, pmcr_el0
+    ubfx x2, x2, #11, #5
+1:  cbz x2, 2f
+    sub x2, x2, #1
+    msr pmselr_el0, x2
     isb
     msr pmxevtyper_el0, xzr
     b 1b
@@ -107,42 +101,25 @@ reset_keys:
 reset_vectors_0:
     msr fpcr, xzr
     msr fpsr, xzr
-    movi v0.2d, #0
-    movi v1.2d, #0
-    movi v2.2d, #0
-    movi v3.2d, #0
-    movi v4.2d, #0
-    movi v5.2d, #0
-    movi v6.2d, #0
-    movi v7.2d, #0
-    movi v8.2d, #0
-    movi v9.2d, #0
-    movi v10.2d, #0
-    movi v11.2d, #0
-    movi v12.2d, #0
-    movi v13.2d, #0
-    movi v14.2d, #0
-    movi v15.2d, #0
-    b reset_vectors_1
+    msr cntp_ctl_el0, xzr
+    msr cntv_ctl_el0, xzr
+    b reset_frame
 
 failing 180
-reset_vectors_1:
-    movi v16.2d, #0
-    movi v17.2d, #0
-    movi v18.2d, #0
-    movi v19.2d, #0
-    movi v20.2d, #0
-    movi v21.2d, #0
-    movi v22.2d, #0
-    movi v23.2d, #0
-    movi v24.2d, #0
-    movi v25.2d, #0
-    movi v26.2d, #0
-    movi v27.2d, #0
-    movi v28.2d, #0
-    movi v29.2d, #0
-    movi v30.2d, #0
-    movi v31.2d, #0
+reset_frame:                        // general registers, then floating point from them
+    add x1, x1, #{X}
+    mov x2, #248
+1:  sub x2, x2, #8
+    str xzr, [x1, x2]
+    cbnz x2, 1b
+    ld1 {{v0.2d-v3.2d}}, [x1]
+    ld1 {{v4.2d-v7.2d}}, [x1]
+    ld1 {{v8.2d-v11.2d}}, [x1]
+    ld1 {{v12.2d-v15.2d}}, [x1]
+    ld1 {{v16.2d-v19.2d}}, [x1]
+    ld1 {{v20.2d-v23.2d}}, [x1]
+    ld1 {{v24.2d-v27.2d}}, [x1]
+    ld1 {{v28.2d-v31.2d}}, [x1]
     mov x1, #1
     msr oslar_el1, x1               // the OS lock is held at reset
     msr cntp_cval_el0, xzr
@@ -178,10 +155,8 @@ forget_translations_of:
 
 .global zero_lines
 zero_lines:
-    stp xzr, xzr, [x0]
-    stp xzr, xzr, [x0, #16]
-    stp xzr, xzr, [x0, #32]
-    stp xzr, xzr, [x0, #48]
+    stp q0, q0, [x0]                // zero since the reset before
+    stp q0, q0, [x0, #32]
     dc civac, x0
     add x0, x0, #64
     subs x2, x2, #64
@@ -219,15 +194,6 @@ take_to_el1:
     msr spsr_el1, x3
     ret
 
-// x0: ICC_SGI0R_EL1.
-.global interrupt_monitors
-interrupt_monitors:
-    dsb ishst
-    msr s3_0_c12_c11_7, x0
-    isb
-    sev
-    ret
-
 failing 300
     msr dbgwcr15_el1, xzr
     msr dbgwcr14_el1, xzr
@@ -248,48 +214,12 @@ failing 300
 watchpoints_end:
     ret
 
-// Whatever active priorities the guest has left, and groups disabled, the monitor's interrupt ends this.
-.global wait_for_interrupt
-wait_for_interrupt:
-    mrs x0, s3_0_c12_c9_0           // ICC_AP1R0_EL1
-    mrs x2, s3_0_c12_c12_6          // ICC_IGRPEN0_EL1
-    mov x1, #1
-    msr s3_0_c12_c9_0, xzr
-    msr s3_0_c12_c12_6, x1
-    dsb sy
-    isb
-    wfi
-    mrs x1, s3_0_c12_c8_0           // ICC_IAR0_EL1
-    msr s3_0_c12_c8_1, x1           // ICC_EOIR0_EL1
-    msr s3_0_c12_c12_6, x2
-    msr s3_0_c12_c9_0, x0
-    ret
-
 failing 380
 fail:
     mrs x0, tpidr_el2
     mov sp, x0
-    mov x1, #3
+    mov x1, #2
     b save_syndrome
-
-reset_frame:
-    stp xzr, xzr, [x1, #{X}]
-    stp xzr, xzr, [x1, #{X} + 16]
-    stp xzr, xzr, [x1, #{X} + 32]
-    stp xzr, xzr, [x1, #{X} + 48]
-    stp xzr, xzr, [x1, #{X} + 64]
-    stp xzr, xzr, [x1, #{X} + 80]
-    stp xzr, xzr, [x1, #{X} + 96]
-    stp xzr, xzr, [x1, #{X} + 112]
-    stp xzr, xzr, [x1, #{X} + 128]
-    stp xzr, xzr, [x1, #{X} + 144]
-    stp xzr, xzr, [x1, #{X} + 160]
-    stp xzr, xzr, [x1, #{X} + 176]
-    stp xzr, xzr, [x1, #{X} + 192]
-    stp xzr, xzr, [x1, #{X} + 208]
-    stp xzr, xzr, [x1, #{X} + 224]
-    str xzr, [x1, #{X} + 240]
-    b reset_registers
 
 entering 400, 0                     // a guest: synchronous
 save:
@@ -329,7 +259,7 @@ save_syndrome:                      // the frame below x0, in order
     bl monitor_enter
     b restore
 
-entering 500, 1                     // FIQ
+failing 500                         // FIQ: not routed to EL2
 .global resume_guest
 resume_guest:                       // x0: the frame, first of the core's state
     mov sp, x0
@@ -355,7 +285,7 @@ restore:
     ldr x30, [sp, #{X} + 240]
     eret
 
-entering 580, 2                     // SError
+entering 580, 1                     // SError
 // x0: to, x1: from, x2: bytes, a multiple of 64 and not 0. No line stays in any cache.
 .global copy_lines
 copy_lines:
@@ -385,21 +315,41 @@ entering 600, 0                     // a guest's 32-bit user: synchronous
 
 failing 680
 
-entering 700, 1
+failing 700
+// Whatever mask, active priorities and disabled group the guest has left, the monitor's interrupt ends this: its
+// priority is 0. If the guest's own interrupts are held back, they stay so; only active priorities hold none back.
+.global wait_for_interrupt
+wait_for_interrupt:
+    mrs x0, s3_0_c12_c9_0           // ICC_AP1R0_EL1
+    mrs x1, s3_0_c4_c6_0            // ICC_PMR_EL1
+    mrs x2, s3_0_c12_c12_7          // ICC_IGRPEN1_EL1
+    mov x3, #0x10                   // the smallest priority of a guest: masked
+    cmp x1, x3
+    ccmp x2, #0, #4, hi
+    csel x3, x3, x1, eq
+    mov x4, #1
+    msr s3_0_c12_c9_0, xzr
+    msr s3_0_c4_c6_0, x3
+    msr s3_0_c12_c12_7, x4
+    dsb sy
+    isb
+    wfi
+    msr s3_0_c12_c12_7, x2
+    msr s3_0_c4_c6_0, x1
+    msr s3_0_c12_c9_0, x0
+    isb
+    ret
 
-entering 780, 2
+entering 780, 1
 
 .section .text.entry, "ax"
 .balign 4
-// x0: the core's state, x1: SCTLR_EL2. Everything else is set; translation is not yet on.
+// x0: the core's state, x1: SCTLR_EL2. Everything else is set, VBAR_EL2 and TPIDR_EL2 included; translation
+// is not yet on.
 .global _enter
 _enter:
     dsb sy
     msr sctlr_el2, x1
     isb
-    adr x1, vectors
-    msr vbar_el2, x1
-    msr tpidr_el2, x0
     mov sp, x0
-    isb
     b monitor_start

@@ -93,12 +93,12 @@ registers! {
     icc_ap1r0_el1 = "s3_0_c12_c9_0";
     /// GIC: whether interrupts of group 1 are signalled.
     icc_igrpen1_el1 = "s3_0_c12_c12_7";
-    /// GIC: acknowledges an interrupt of group 0.
-    icc_iar0_el1 = "s3_0_c12_c8_0";
-    /// GIC: ends an interrupt of group 0.
-    icc_eoir0_el1 = "s3_0_c12_c8_1";
-    /// GIC: sends a software-generated interrupt of group 0.
-    icc_sgi0r_el1 = "s3_0_c12_c11_7";
+    /// GIC: priority mask.
+    icc_pmr_el1 = "s3_0_c4_c6_0";
+    /// GIC: running priority.
+    icc_rpr_el1 = "s3_0_c12_c11_3";
+    /// GIC: deactivates an interrupt.
+    icc_dir_el1 = "s3_0_c12_c11_1";
     /// GIC: sends a software-generated interrupt of group 1.
     icc_sgi1r_el1 = "s3_0_c12_c11_5";
 }

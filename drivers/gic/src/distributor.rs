@@ -3,9 +3,9 @@
 
 use crate::frame::Frame;
 use bulkhead_formats::gicv3::{
-    AFFINITY_ROUTING, DEFAULT_PRIORITY, DISABLE_SECURITY, ENABLE_GROUP_0, ENABLE_GROUP_1,
-    GICD_CTLR, GICD_IROUTER, GICD_TYPER, ICACTIVER, ICENABLER, ICFGR, ICPENDR, IGROUPR, IGRPMODR,
-    IPRIORITYR, PIDR2, REGISTER_WRITE_PENDING,
+    AFFINITY_ROUTING, DEFAULT_PRIORITY, DISABLE_SECURITY, ENABLE_GROUP_1, GICD_CTLR, GICD_IROUTER,
+    GICD_TYPER, ICACTIVER, ICENABLER, ICFGR, ICPENDR, IGROUPR, IGRPMODR, IPRIORITYR, PIDR2,
+    REGISTER_WRITE_PENDING,
 };
 
 /// A GICv3 distributor.
@@ -30,7 +30,7 @@ impl Distributor {
         (32 * ((self.frame.read32(GICD_TYPER) & 0x1F) + 1)).min(1020)
     }
 
-    /// Whether there is one security state only, so that group 0 belongs to EL2.
+    /// Returns true if the controller has one security state only.
     #[must_use]
     pub fn single_security_state(self) -> bool {
         self.frame.read32(GICD_CTLR) & DISABLE_SECURITY != 0
@@ -75,10 +75,11 @@ impl Distributor {
             .write64(GICD_IROUTER + u64::from(intid) * 8, affinity);
     }
 
-    /// Forwards both groups by affinity.
+    /// Forwards group 1 by affinity. The non-secure view of two security states has the same bits
+    /// (IHI 0069, section 12.9.4).
     pub fn enable(self) {
         self.control(AFFINITY_ROUTING);
-        self.control(AFFINITY_ROUTING | ENABLE_GROUP_0 | ENABLE_GROUP_1);
+        self.control(AFFINITY_ROUTING | ENABLE_GROUP_1);
     }
 
     fn control(self, value: u32) {

@@ -41,16 +41,16 @@ impl Redistributor {
         packed >> 24 << 32 | packed & 0x00FF_FFFF
     }
 
-    /// Silences every private interrupt and makes all of them group 1 but those of `group_0`, which
-    /// get the highest priority.
-    pub fn reset(self, group_0: u32) {
+    /// Silences every private interrupt and makes all of them group 1; those of `highest` get the highest
+    /// priority.
+    pub fn reset(self, highest: u32) {
         for bank in [ICENABLER, ICPENDR, ICACTIVER] {
             self.private.write32(bank, u32::MAX);
         }
         self.private.write32(IGRPMODR, 0);
-        self.private.write32(IGROUPR, !group_0);
+        self.private.write32(IGROUPR, u32::MAX);
         for intid in 0..32 {
-            let priority = if group_0 >> intid & 1 == 1 {
+            let priority = if highest >> intid & 1 == 1 {
                 0
             } else {
                 DEFAULT_PRIORITY
@@ -59,8 +59,13 @@ impl Redistributor {
         }
     }
 
-    /// Enables the private interrupts of `mask`.
-    pub fn enable(self, mask: u32) {
+    /// Tries to enable the private interrupts of `mask` and disables them again; false if one belongs to the
+    /// secure state.
+    #[must_use]
+    pub fn can_enable(self, mask: u32) -> bool {
         self.private.write32(ISENABLER, mask);
+        let enabled = self.private.read32(ISENABLER);
+        self.private.write32(ICENABLER, mask);
+        enabled & mask == mask
     }
 }

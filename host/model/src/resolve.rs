@@ -208,6 +208,7 @@ fn resolve_partition(
         tlbi: partition.tlbi.or(Trapping::Direct)?,
         ipi: partition.ipi.or(Trapping::Trap)?,
         heartbeat_ns: partition.heartbeat.value(),
+        startup_ns: partition.startup.or(default_startup_ns(kind))?,
         actions: actions(partition)?,
         restart: restart(partition)?,
         standby: match partition.standby.given() {
@@ -438,6 +439,15 @@ fn actions(partition: &PartitionDraft) -> Option<[Action; CAUSES]> {
         actions[cause as usize] = partition.action(cause)?;
     }
     Some(actions)
+}
+
+/// Time from a start to the first sign of life, where the description names none.
+pub(crate) const fn default_startup_ns(kind: Kind) -> u64 {
+    const SECOND: u64 = 1_000_000_000;
+    match kind {
+        Kind::Rtos => SECOND,
+        Kind::Linux | Kind::Image => 60 * SECOND,
+    }
 }
 
 fn restart(partition: &PartitionDraft) -> Option<Restart> {

@@ -158,6 +158,8 @@ pub struct Partition {
     pub ipi: Trapping,
     /// Longest silence of its heartbeat, nanoseconds; `None` = nobody watches.
     pub heartbeat_ns: Option<u64>,
+    /// Longest time from a start to the first sign of life, nanoseconds.
+    pub startup_ns: u64,
     /// What is done for each cause of fault.
     pub actions: [Action; CAUSES],
     /// Budget of restarts.

@@ -9,7 +9,7 @@ use bulkhead_abi::{VERSION, name_field};
 use bulkhead_formats::address::Pa;
 use bulkhead_formats::el2;
 use bulkhead_formats::region::RegionSet;
-use bulkhead_model::system::{Console, Cores, Partition, PartitionId, System, Trapping};
+use bulkhead_model::system::{Console, Partition, PartitionId, System, Trapping};
 use sha2::{Digest, Sha256};
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
@@ -22,6 +22,16 @@ use crate::pcie;
 use crate::purpose::Purpose;
 use crate::tables::{Tables, physical_range, root_entries, vmid};
 use crate::{GuestView, Inputs, Start, smmu};
+
+/// Affinity of a partition's core as its guest sees it: its rank, so that a guest written for cores 0 to
+/// n - 1 runs on any. A guest that sends inter-processor interrupts by itself names physical affinities.
+#[must_use]
+pub fn guest_affinity(partition: &Partition, physical: u64, rank: usize) -> u64 {
+    match partition.ipi {
+        Trapping::Direct => physical,
+        Trapping::Trap => rank as u64,
+    }
+}
 
 /// The blob while it grows; the head goes in last.
 struct Blob(Vec<u8>);
@@ -146,21 +156,19 @@ impl Parts<'_> {
         Ok(cores)
     }
 
-    /// Heartbeats that a core's monitor looks after: a spare core's those of all, else each
-    /// partition's first core its own.
+    /// Signs of life that a core's monitor looks after: the first spare core's those of all.
     fn watches(&self, core: usize) -> Result<Vec<Watch>, PlanError> {
         let spare = self.view.cores.spare();
         let mut watches = Vec::new();
         for (index, partition) in self.system.partitions.iter().enumerate() {
-            let watcher = spare
-                .first()
-                .or(self.view.cores.of_partition[index].first());
-            let Some(period) = partition.heartbeat_ns.filter(|_| watcher == Some(&core)) else {
+            let watches_this = spare.first() == Some(&core);
+            let Some(period) = partition.heartbeat_ns.filter(|_| watches_this) else {
                 continue;
             };
             watches.push(Watch {
                 heartbeat: heartbeat(self.machine, PartitionId(index))?.0,
                 period_ticks: ticks(self.system, period),
+                startup_ticks: ticks(self.system, partition.startup_ns),
                 partition: index as u32,
                 reserved: 0,
             });
@@ -343,17 +351,10 @@ pub fn heartbeat(machine: &Machine, id: PartitionId) -> Result<Pa, PlanError> {
 }
 
 fn flags_of(partition: &Partition) -> u32 {
-    let several = match &partition.cores {
-        Cores::Count(count) => *count > 1,
-        Cores::These(cores) => cores.len() > 1,
-    };
     [
         (partition.wfi == Trapping::Trap, flags::TRAP_WFI),
         (partition.tlbi == Trapping::Trap, flags::TRAP_TLBI),
-        (
-            partition.ipi == Trapping::Direct && several,
-            flags::DIRECT_IPI,
-        ),
+        (partition.ipi == Trapping::Direct, flags::DIRECT_IPI),
         (partition.privileged, flags::PRIVILEGED),
         (partition.is_standby, flags::STANDBY),
         (partition.console == Console::Emulated, flags::EMULATED_UART),

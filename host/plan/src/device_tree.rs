@@ -178,12 +178,14 @@ impl Facts<'_> {
         let cpus = fdt.begin_node("cpus")?;
         fdt.property_u32("#address-cells", 2)?;
         fdt.property_u32("#size-cells", 0)?;
-        for core in self.cores.iter().filter_map(|&core| board.cores.get(core)) {
-            let node = fdt.begin_node(&format!("cpu@{:x}", core.mpidr))?;
+        let cores = self.cores.iter().filter_map(|&core| board.cores.get(core));
+        for (rank, core) in cores.enumerate() {
+            let affinity = crate::blob::guest_affinity(self.this(), core.mpidr, rank);
+            let node = fdt.begin_node(&format!("cpu@{affinity:x}"))?;
             fdt.property_string("device_type", "cpu")?;
             fdt.property_string("compatible", &compatible)?;
             fdt.property_string("enable-method", "psci")?;
-            fdt.property_u64("reg", core.mpidr)?;
+            fdt.property_u64("reg", affinity)?;
             fdt.end_node(node)?;
         }
         fdt.end_node(cpus)

@@ -15,7 +15,7 @@ use bulkhead_abi::status::MAX_CORES;
 use bulkhead_arch::registers::{cntpct_el0, icc_sre_el2};
 use bulkhead_arch::{barrier, identification, wait};
 use bulkhead_gic::Redistributor;
-use bulkhead_monitor_core::{Core, MONITOR_PRIVATE, MONITOR_SGI};
+use bulkhead_monitor_core::{ALARM, Core, MONITOR_PRIVATE};
 use core::mem::offset_of;
 use core::ptr::addr_of;
 use core::sync::atomic::AtomicU32;
@@ -144,7 +144,12 @@ pub(crate) fn finish(
 ) -> Result<core::convert::Infallible, Refusal> {
     let core = core_of(configuration, index)?;
     let partition = partition_of(configuration, core)?;
-    let registers = El2Registers::of(configuration.head, partition, features);
+    let registers = El2Registers::of(
+        configuration.head,
+        partition,
+        states::affinity(core, partition),
+        features,
+    );
     let entry = load_address + MONITOR_OFFSET + MONITOR_ENTRY_OFFSET;
     // SAFETY: state, tables and resident part are in place; nothing of the boot part is needed again.
     unsafe { leave_for_monitor(&registers, states::core_place(core), entry, SCTLR_EL2) }
@@ -177,6 +182,10 @@ fn wake_interface(core: &CoreConfig, hardware: &Hardware) -> Result<(), Refusal>
     barrier::isb();
     features::check_interface()?;
     redistributor.reset(MONITOR_PRIVATE);
-    redistributor.enable(1 << MONITOR_SGI | 1 << hardware.alarm);
+    if hardware.alarm != ALARM || !redistributor.can_enable(1 << ALARM) {
+        return Err(Refusal::InterruptControllerLacks(
+            "the EL2 timer's interrupt as PPI 26 of the non-secure state (timer.hypervisor)",
+        ));
+    }
     Ok(())
 }

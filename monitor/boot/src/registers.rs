@@ -6,7 +6,7 @@
 use crate::features::{Features, field};
 use bulkhead_abi::boot::MAIR_EL2;
 use bulkhead_abi::config::{Config, PartitionConfig, flags};
-use bulkhead_arch::registers::{midr_el1, mpidr_el1, pmcr_el0};
+use bulkhead_arch::registers::{midr_el1, pmcr_el0};
 
 /// Loaded by the last instructions of the boot part, in this order.
 #[repr(C)]
@@ -22,6 +22,7 @@ pub(crate) struct El2Registers {
     ttbr0: u64,
     tcr: u64,
     mair: u64,
+    ich_hcr: u64,
 }
 
 /// MMU, alignment of the stack, caches, and nothing writable is executable.
@@ -31,19 +32,22 @@ impl El2Registers {
     pub(crate) fn of(
         config: &Config,
         partition: Option<&PartitionConfig>,
+        affinity: u64,
         features: Features,
     ) -> Self {
+        let flags = partition.map_or(0, |partition| partition.flags);
         Self {
-            hcr: hcr(partition.map_or(0, |partition| partition.flags), features),
+            hcr: hcr(flags, features),
             vttbr: partition.map_or(0, |partition| partition.vttbr),
             vtcr: partition.map_or(0, |partition| partition.vtcr),
             cptr: cptr(features),
             mdcr: mdcr(features),
-            vmpidr: mpidr_el1::read(),
+            vmpidr: virtual_mpidr(affinity),
             vpidr: midr_el1::read(),
             ttbr0: config.el2_ttbr,
             tcr: config.el2_tcr,
             mair: MAIR_EL2,
+            ich_hcr: ich_hcr(flags),
         }
     }
 }
@@ -53,7 +57,6 @@ mod hcr_bit {
     pub(super) const VM: u64 = 1 << 0;
     pub(super) const SWIO: u64 = 1 << 1;
     pub(super) const PTW: u64 = 1 << 2;
-    pub(super) const FMO: u64 = 1 << 3;
     pub(super) const AMO: u64 = 1 << 5;
     pub(super) const TWI: u64 = 1 << 13;
     pub(super) const TID3: u64 = 1 << 18;
@@ -71,13 +74,31 @@ mod hcr_bit {
     pub(super) const TTLBOS: u64 = 1 << 55;
 }
 
-/// IRQs go to the guest (IMO = 0), FIQs and system errors to the monitor.
+/// The guest's view of `MPIDR_EL1`: several cores, each with threads of its own only.
+fn virtual_mpidr(affinity: u64) -> u64 {
+    const RES1: u64 = 1 << 31;
+    RES1 | affinity
+}
+
+/// Trapped registers of the GIC's CPU interface (IHI 0069, section 12.4.4): all of group 0, because firmware may
+/// keep it, and those of both groups, because the registers that send interrupts are among them.
+fn ich_hcr(partition: u32) -> u64 {
+    const TRAP_SHARED: u64 = 1 << 10;
+    const TRAP_GROUP_0: u64 = 1 << 11;
+    if partition & flags::DIRECT_IPI != 0 {
+        TRAP_GROUP_0
+    } else {
+        TRAP_GROUP_0 | TRAP_SHARED
+    }
+}
+
+/// Interrupts go to the guest (IMO = FMO = 0), system errors to the monitor.
 pub(crate) fn hcr(partition: u32, features: Features) -> u64 {
     use hcr_bit::{
-        AMO, API, APK, FMO, PTW, RW, SWIO, TACR, TERR, TID3, TIDCP, TLOR, TSC, TSW, TTLB, TTLBIS,
+        AMO, API, APK, PTW, RW, SWIO, TACR, TERR, TID3, TIDCP, TLOR, TSC, TSW, TTLB, TTLBIS,
         TTLBOS, TWI, VM,
     };
-    let always = VM | SWIO | PTW | FMO | AMO | TID3 | TSC | TIDCP | TACR | TSW | RW;
+    let always = VM | SWIO | PTW | AMO | TID3 | TSC | TIDCP | TACR | TSW | RW;
     let has = |flag| partition & flag != 0;
     // Only the broadcast operations, where the core can tell them apart.
     let tlbi = if field(features.mmfr2, 56) >= 2 {
@@ -92,16 +113,10 @@ pub(crate) fn hcr(partition: u32, features: Features) -> u64 {
         (field(features.pfr0, 28) != 0, TERR),
         (field(features.mmfr1, 16) != 0, TLOR),
     ];
-    let set = optional
+    optional
         .iter()
         .filter(|(wanted, _)| *wanted)
-        .fold(always, |bits, (_, bit)| bits | bit);
-    // SGIs are trapped as long as either interrupt is routed to EL2.
-    if has(flags::DIRECT_IPI) {
-        set & !FMO
-    } else {
-        set
-    }
+        .fold(always, |bits, (_, bit)| bits | bit)
 }
 
 /// SVE, SME, trace and activity monitors are trapped, floating point is not.

@@ -140,11 +140,6 @@ fn compare_distributor(configuration: Configuration) -> Result<(), Refusal> {
 /// SPIs silent, with the trigger modes of the board, each on its way to its owner's first core.
 fn prepare_distributor(configuration: Configuration) -> Result<(), Refusal> {
     let distributor = distributor(configuration);
-    if !distributor.single_security_state() {
-        return Err(Refusal::InterruptControllerLacks(
-            "group 0 for EL2 (it has two security states)",
-        ));
-    }
     distributor.reset();
     for line in configuration.lines()? {
         distributor.set_edge(line.intid, line.edge != 0);

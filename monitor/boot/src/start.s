@@ -76,6 +76,7 @@ leave_for_monitor:
     ldp x4, x5, [x0], #16
     msr tcr_el2, x4
     msr mair_el2, x5
+    ldr x5, [x0]
     mov x4, #3                      // counters and the physical timer are EL1's
     msr cnthctl_el2, x4
     msr cntvoff_el2, xzr
@@ -89,17 +90,11 @@ leave_for_monitor:
     isb
     mov x4, #7
     msr s3_0_c12_c12_5, x4          // ICC_SRE_EL1
-    msr s3_4_c12_c11_0, xzr         // ICH_HCR_EL2
-    msr s3_4_c12_c11_7, xzr         // ICH_VMCR_EL2
-    mov x4, #0xff
-    msr s3_0_c4_c6_0, x4            // ICC_PMR_EL1
+    msr s3_4_c12_c11_0, x5          // ICH_HCR_EL2
+    msr s3_0_c4_c6_0, xzr           // ICC_PMR_EL1
     msr s3_0_c12_c12_4, xzr         // ICC_CTLR_EL1
     msr s3_0_c12_c12_3, xzr         // ICC_BPR1_EL1
-    msr s3_0_c12_c8_3, xzr          // ICC_BPR0_EL1
     msr s3_0_c12_c9_0, xzr          // ICC_AP1R0_EL1
-    msr s3_0_c12_c8_4, xzr          // ICC_AP0R0_EL1
-    mov x4, #1
-    msr s3_0_c12_c12_6, x4          // ICC_IGRPEN0_EL1
     msr s3_0_c12_c12_7, xzr         // ICC_IGRPEN1_EL1
     dsb sy
     tlbi alle2
@@ -107,6 +102,9 @@ leave_for_monitor:
     ic iallu
     dsb sy
     isb
+    sub x4, x2, #0x800              // the vectors, MONITOR_ENTRY_OFFSET before the entry
+    msr vbar_el2, x4
+    msr tpidr_el2, x1
     mov x0, x1
     mov x1, x3
     br x2

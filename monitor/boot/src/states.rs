@@ -33,6 +33,27 @@ fn target(mpidr: u64) -> u64 {
     byte(32) << 48 | byte(0) >> 4 << 44 | byte(16) << 32 | byte(8) << 16 | 1 << (byte(0) & 15)
 }
 
+/// Affinity of a core as its guest sees it. A guest that sends inter-processor interrupts by itself names
+/// physical affinities.
+pub(crate) fn affinity(core: &CoreConfig, partition: Option<&PartitionConfig>) -> u64 {
+    let is_direct = |partition: &PartitionConfig| partition.flags & flags::DIRECT_IPI != 0;
+    if partition.is_some_and(is_direct) {
+        core.mpidr
+    } else {
+        u64::from(core.rank)
+    }
+}
+
+/// `GICR_TYPER` of a core's emulated redistributor. Guests walk the redistributors until the last one.
+fn typer(core: &CoreConfig, partition: Option<&PartitionConfig>) -> u64 {
+    const LAST: u64 = 1 << 4;
+    let cores = partition.map_or(0, |partition| partition.cores.count_ones());
+    let last = if core.rank + 1 == cores { LAST } else { 0 };
+    let affinity = affinity(core, partition);
+    let packed = affinity >> 8 & 0xFF00_0000 | affinity & 0x00FF_FFFF;
+    packed << 32 | u64::from(core.rank) << 8 | last
+}
+
 /// Builds everything; the identification registers are filled in by each core for itself.
 pub(crate) fn build(configuration: Configuration, features: Features) -> Result<(), Refusal> {
     let partitions = configuration.partitions()?;
@@ -121,6 +142,7 @@ fn partition_state(
         )?,
         distributor_enables: AtomicU64::new(0),
         stopped: AtomicU64::new(1),
+        stoppers: AtomicU64::new(0),
         image: AtomicU64::new(0),
         fault_ticks: AtomicU64::new(0),
         actions: config.actions.map(action),
@@ -248,6 +270,7 @@ fn empty_partition(core: &CoreConfig, gicd: u64) -> &'static Partition {
             restart_limit: None,
             distributor_enables: AtomicU64::new(0),
             stopped: AtomicU64::new(1),
+            stoppers: AtomicU64::new(0),
             image: AtomicU64::new(0),
             fault_ticks: AtomicU64::new(0),
             actions: [Action::Halt; CAUSES],
@@ -275,7 +298,8 @@ fn core_state(
         frame: Frame::new(),
         index: index as u32,
         rank: config.rank,
-        mpidr: config.mpidr,
+        affinity: [affinity(config, partition), config.mpidr],
+        typer: typer(config, partition),
         target: target(config.mpidr),
         gicr: config.gicr,
         hcr: registers::hcr(flags, features),
@@ -289,8 +313,6 @@ fn core_state(
         entry: AtomicU64::new(0),
         context: AtomicU64::new(0),
         requests: AtomicU64::new(0),
-        flushes_asked: AtomicU64::new(0),
-        flushes_done: AtomicU64::new(0),
         fault: AtomicU64::new(NO_FAULT),
         start_ticks: AtomicU64::new(if starts { 0 } else { NEVER }),
     })

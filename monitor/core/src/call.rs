@@ -60,11 +60,23 @@ impl<M: Machine> Monitor<M> {
                 if self.x(1).wrapping_sub(start) >= bytes {
                     return Some(INVALID);
                 }
-                self.exec(self.x(1), self.x(2))
+                self.request_exec(self.x(1), self.x(2))
             }
             CONTROL => self.control(self.x(1), self.x(2)),
             _ => return None,
         })
+    }
+
+    /// The leader starts the image, as it does for each start, when all cores have left the old one.
+    #[inline(always)]
+    fn request_exec(self, entry: u64, argument: u64) -> ! {
+        let partition = self.core.partition;
+        if let Some(leader) = partition.leader() {
+            leader.entry.store(entry, Relaxed);
+            leader.context.store(argument, Relaxed);
+        }
+        self.signal(partition, request::EXEC);
+        self.idle()
     }
 
     pub(crate) fn x(self, n: usize) -> u64 {

@@ -22,10 +22,12 @@ impl<M: Machine> Monitor<M> {
     /// Does the access that faulted, if it is one to an emulated device; whether it was.
     pub(crate) fn emulate(self) -> bool {
         let frame = &self.core.frame;
-        let Some(access) = Access::decode(frame.esr(), frame.ipa()) else {
+        let Some(access) = Access::decode(frame.esr(), frame.ipa(), self.big_endian()) else {
             return false;
         };
-        let value = access.is_write().then(|| frame.x(access.register()));
+        let value = access
+            .is_write()
+            .then(|| access.stored(frame.x(access.register())));
         let request = |offset| Request {
             offset,
             bytes: access.bytes(),
@@ -55,5 +57,12 @@ impl<M: Machine> Monitor<M> {
         self.core.count(trap);
         self.skip();
         true
+    }
+
+    /// 1 if the guest's data is big-endian: `SCTLR_EL1.EE` for EL1, `E0E` for EL0.
+    fn big_endian(self) -> u64 {
+        const AT_EL0: u64 = 24;
+        let level = self.core.frame.spsr() >> 2 & 1;
+        self.machine.sctlr() >> (AT_EL0 | level) & 1
     }
 }

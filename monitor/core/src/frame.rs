@@ -95,6 +95,13 @@ impl Frame {
         self.write(n.wrapping_add(X0), value);
     }
 
+    /// Forgets what the core's last entry left: it says nothing about a core that does not come.
+    pub(crate) fn clear(&self) {
+        for word in &self.words {
+            word.store(0, Relaxed);
+        }
+    }
+
     pub(crate) fn judge(&self, cause: u64, action: Action, core: u32, restarts: u64) {
         self.write(CAUSE_ACTION, cause | (action as u64) << 32);
         self.write(CORE_RESTARTS, u64::from(core) | restarts << 32);

@@ -2,34 +2,32 @@
 //!
 //! Distributor and redistributors are never mapped to a guest (facts 4): accesses come here, and only
 //! bits of interrupts the partition owns are read or written. Its groups and trigger modes are fixed at boot, its
-//! priorities are at least [`LOWEST_GUEST_PRIORITY`]: above them runs only the monitor. All writes that pass
-//! are to set, clear or byte registers, so that monitors need no lock between them.
+//! priorities are at least [`HIGHEST_GUEST_PRIORITY`]. Affinities are virtual ([`Core::affinity`]). All writes that
+//! pass are to set, clear or byte registers, so that monitors need no lock between them.
 
 use crate::device::Request;
 use crate::idle::Monitor;
 use crate::machine::Machine;
-use crate::state::Core;
+use crate::state::{Core, View};
 use bulkhead_formats::gicv3::{
     AFFINITY_ROUTING, DEFAULT_PRIORITY, DISABLE_SECURITY, ENABLE_GROUP_0, ENABLE_GROUP_1,
     FRAME_SIZE, GICD_CTLR, GICD_IIDR, GICD_IROUTER, GICD_TYPER, GICR_IIDR, GICR_TYPER, ICACTIVER,
-    ICENABLER, ICPENDR, IPRIORITYR, PIDR2, TYPER_LAST,
+    ICENABLER, ICPENDR, IPRIORITYR, PIDR2,
 };
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The monitor's own software-generated interrupt.
-pub const MONITOR_SGI: u32 = 15;
-/// Private interrupts of the monitor: its SGI, and the PPIs of the GIC and of EL2's timers.
-pub const MONITOR_PRIVATE: u32 = 1 << MONITOR_SGI | 1 << 25 | 1 << 26 | 1 << 28;
+/// The monitor's own interrupt: that of the EL2 physical timer.
+pub const ALARM: u32 = 26;
+/// Private interrupts of the monitor: the PPIs of the GIC and of EL2's timers.
+pub const MONITOR_PRIVATE: u32 = 1 << 25 | 1 << ALARM | 1 << 28;
 /// Private interrupts of a guest.
 pub const GUEST_PRIVATE: u32 = !MONITOR_PRIVATE;
-/// Guests' priorities have this bit set: a guest of higher priority could leave an active priority
-/// behind that masks the monitor's interrupt (facts 4.3).
-const LOWEST_GUEST_PRIORITY: u8 = 0x80;
+/// Guests' priorities are at least this, which is the smallest priority but 0 of an interface that shows
+/// four bits of it: a waiting monitor masks them all and leaves its own, of priority 0.
+const HIGHEST_GUEST_PRIORITY: u8 = 0x10;
 
 /// `GICD_TYPER` without LPIs, message-based and extended SPIs and security (facts 4.6).
 const TYPER_SHOWN: u32 = 0x03F8_00FF;
-/// `GICR_TYPER` without LPIs and their relatives: affinity and processor number.
-const REDISTRIBUTOR_TYPER_SHOWN: u64 = 0xFFFF_FFFF_00FF_FF00;
 
 /// What may be done with the bits of owned interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +114,8 @@ impl<M: Machine> Monitor<M> {
                         .distributor_enables
                         .store(value & enables, Relaxed);
                 }
-                let fixed = u64::from(AFFINITY_ROUTING | DISABLE_SECURITY);
-                partition.distributor_enables.load(Relaxed) | fixed
+                let security = self.machine.read32(register) & DISABLE_SECURITY;
+                partition.distributor_enables.load(Relaxed) | u64::from(AFFINITY_ROUTING | security)
             }
             GICD_TYPER => u64::from(self.machine.read32(register) & TYPER_SHOWN),
             GICD_IIDR | PIDR2 => u64::from(self.machine.read32(register)),
@@ -146,10 +144,15 @@ impl<M: Machine> Monitor<M> {
         }
         let register = self.core.partition.gicd.wrapping_add(offset);
         match value {
-            None => self.machine.read64(register),
+            None => {
+                let physical = self.machine.read64(register);
+                let core = self.core.partition.core_at(View::Hardware, physical);
+                core.map_or(0, |core| core.affinity(View::Guest))
+            }
             Some(affinity) => {
-                if let Some(core) = self.core.partition.core_at(affinity) {
-                    self.machine.write64(register, core.mpidr);
+                if let Some(core) = self.core.partition.core_at(View::Guest, affinity) {
+                    self.machine
+                        .write64(register, core.affinity(View::Hardware));
                 }
                 0
             }
@@ -166,22 +169,8 @@ impl<M: Machine> Monitor<M> {
             _ if matches!(request.offset, GICR_IIDR | PIDR2) => {
                 u64::from(self.machine.read32(register))
             }
-            GICR_TYPER => {
-                let typer = self.machine.read64(core.gicr.wrapping_add(GICR_TYPER));
-                let shown = typer & REDISTRIBUTOR_TYPER_SHOWN | self.last(core);
-                shown >> ((request.offset & 4) << 3)
-            }
+            GICR_TYPER => core.typer >> ((request.offset & 4) << 3),
             _ => 0,
-        }
-    }
-
-    /// Guests walk the redistributors until the last one (facts 4.1).
-    fn last(self, core: &Core) -> u64 {
-        let last = self.core.partition.cores.last();
-        if last.is_some_and(|last| last.rank == core.rank) {
-            TYPER_LAST
-        } else {
-            0
         }
     }
 
@@ -226,7 +215,8 @@ impl<M: Machine> Monitor<M> {
             let [priority, ..] = (word >> (lane << 3)).to_le_bytes();
             if owned != 0 {
                 let place = register.wrapping_add(u64::from(lane));
-                self.machine.write8(place, priority | LOWEST_GUEST_PRIORITY);
+                self.machine
+                    .write8(place, priority.max(HIGHEST_GUEST_PRIORITY));
             }
         }
     }
@@ -259,7 +249,8 @@ impl<M: Machine> Monitor<M> {
             self.machine.write8(priority, DEFAULT_PRIORITY);
             if word != 0 {
                 let router = base.wrapping_add(GICD_IROUTER).wrapping_add(intid << 3);
-                self.machine.write64(router, self.core.mpidr);
+                self.machine
+                    .write64(router, self.core.affinity(View::Hardware));
             }
         }
     }

@@ -62,6 +62,7 @@ impl<M: Machine> Monitor<M> {
         }
     }
 
+    #[inline(always)]
     fn vector(self) -> u64 {
         self.machine
             .vbar()

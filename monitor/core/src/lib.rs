@@ -36,15 +36,14 @@ mod psci;
 mod state;
 mod syndrome;
 mod system_register;
-mod tlb;
 mod trap;
 mod uart;
 mod watch;
 
 pub use frame::Frame;
-pub use gic::{GUEST_PRIVATE, MONITOR_PRIVATE, MONITOR_SGI};
+pub use gic::{ALARM, GUEST_PRIVATE, MONITOR_PRIVATE};
 pub use idle::Monitor;
-pub use machine::{Machine, Transfer};
+pub use machine::{Interface, Machine, Transfer};
 pub use pages::{CoreCells, LinkCells, StatusCells};
 pub use state::{
     Core, IDENTITY_REGISTERS, Image, MAX_PARTITIONS, NEVER, NO_FAULT, Partition, Power,

@@ -1,38 +1,51 @@
 //! Stopping and starting a partition
 //!
-//! Two ways lead a core out of its guest, and both are always taken: its partition's stage-2 root is
-//! cut, so that the next fetch faults, and its monitor's interrupt is sent (facts 4.4: either can be blocked by a
-//! hostile guest, both only by one that waits for interrupts with `wfi = "direct"`).
+//! A core leaves its guest without an interrupt to EL2: its partition's stage-2 root is cut and all
+//! translations of the VMID are forgotten, so that the guest's next access, at the latest the fetch of its next
+//! instruction, enters EL2. A guest that sleeps is woken first, by the monitor's interrupt, which becomes pending
+//! in its redistributor: WFI ends whether or not the interrupt is taken, and WFE by an event. Only a guest that has
+//! silenced its own CPU interface and executes WFI does not wake (see `wfi` in the reference).
 //!
-//! *Order.* Who stops another partition cuts first and asks then: a core that faults on a cut root
-//! waits for the request that follows, and a leader that restores the root has seen every request
-//! made before the cut it undoes. One core of a partition, the leader, starts it, with all others
-//! parked.
+//! *Order.* A core that stops another partition announces itself ([`Partition::stoppers`]), cuts, asks the
+//! leader, and signs off. A leader that restores the root first forgets requests that concern the old image. Then
+//! it opens the root, waits until no stopper is announced, and enters the guest only if no request is
+//! pending. A stopper that comes later cuts a root that stays cut. One that was
+//! announced before either had cut by the time the root was opened, and its request is seen or was of the
+//! old image; or it asks afterwards, and its request is seen.
+//!
+//! One core of a partition, the leader, starts it, with all others parked. All of them are parked twice: a core
+//! that another one was starting before it parked itself is back after the second time, and no core
+//! runs that could start another.
 
 use crate::idle::Monitor;
 use crate::machine::Machine;
 use crate::state::{Core, NEVER, NO_FAULT, Partition, Power, request};
 use bulkhead_abi::status::State;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 impl<M: Machine> Monitor<M> {
     /// Stops a partition and asks its leader for something; this core, if it is that, serves it before its
     /// guest goes on.
     #[inline(never)]
     pub(crate) fn signal(self, partition: &Partition, request: u64) {
-        self.cut(partition);
+        partition.stoppers.fetch_add(1, AcqRel);
+        self.set_gates(partition, false);
         if let Some(leader) = partition.leader() {
             leader.ask(request);
             if leader.index != self.core.index {
-                self.machine.kick(leader.target);
+                self.summon(leader);
             }
         }
+        partition.stoppers.fetch_sub(1, Release);
     }
 
+    /// Opens or closes a partition's way to memory, and forgets what was known of it.
     #[inline(never)]
-    fn cut(self, partition: &Partition) {
+    fn set_gates(self, partition: &Partition, open: bool) {
         for gate in partition.gates {
-            self.machine.write64(gate.pa, gate.closed);
+            let value = if open { gate.open } else { gate.closed };
+            self.machine.write64(gate.pa, value);
         }
         self.machine.forget_translations(partition.config.vttbr);
     }
@@ -49,26 +62,41 @@ impl<M: Machine> Monitor<M> {
     /// Stops all cores of this partition, called by its leader; whether all came.
     pub(crate) fn stop(self) -> bool {
         let partition = self.core.partition;
-        partition.stopped.store(1, Relaxed);
         self.core.start_ticks.store(NEVER, Relaxed);
-        partition
-            .link
-            .change(State::Down, 0, self.machine.counter());
-        self.cut(partition);
-        let mut all_came = true;
-        for core in self.siblings() {
-            core.ask(request::PARK);
-            self.machine.kick(core.target);
-            if !self.await_core(core, request::PARK, 0) {
-                self.record_lost(core);
-                all_came = false;
-            }
-        }
+        self.go_down();
+        self.set_gates(partition, false);
+        let all_came = self.park() && self.park();
         self.reset_interrupts();
         all_came
     }
 
-    pub(crate) fn siblings(self) -> impl Iterator<Item = &'static Core> {
+    #[inline(never)]
+    pub(crate) fn go_down(self) {
+        let partition = self.core.partition;
+        partition.stopped.store(1, Relaxed);
+        partition
+            .link
+            .change(State::Down, 0, self.machine.counter());
+    }
+
+    /// Has the partition's other cores leave their guest; whether all came.
+    #[inline(never)]
+    fn park(self) -> bool {
+        let mut all_came = true;
+        for core in self.siblings() {
+            core.ask(request::PARK);
+            self.summon(core);
+            if !self.ends(&core.requests, request::PARK) {
+                self.core
+                    .partition
+                    .record_lost(core, self.machine.counter());
+                all_came = false;
+            }
+        }
+        all_came
+    }
+
+    fn siblings(self) -> impl Iterator<Item = &'static Core> {
         self.core
             .partition
             .cores
@@ -77,69 +105,70 @@ impl<M: Machine> Monitor<M> {
             .filter(move |core| core.rank != self.core.rank)
     }
 
-    /// Waits at most a second until another core has served those requests and that many flushes, and
-    /// goes on to serve others that wait for this one.
+    /// Waits at most a second until another core has cleared those bits; whether it has.
     #[inline(never)]
-    pub(crate) fn await_core(self, core: &Core, requests: u64, flushes: u64) -> bool {
+    fn ends(self, word: &AtomicU64, bits: u64) -> bool {
         let start = self.machine.counter();
-        while core.requests.load(Acquire) & requests != 0
-            || core.flushes_done.load(Acquire) < flushes
-        {
+        while word.load(Acquire) & bits != 0 {
             if self.machine.counter().wrapping_sub(start) > self.machine.frequency() {
                 return false;
             }
-            self.serve_flush();
             self.machine.pause();
         }
         true
     }
 
-    /// Starts the partition when its time has come; else returns when that will be.
+    /// Starts the partition when its time has come and nothing else is requested; else returns when to try.
     pub(crate) fn start_if_due(self) -> u64 {
         let due = self.core.start_ticks.load(Relaxed);
         if due == NEVER || self.machine.counter() < due {
             return due;
         }
-        self.start()
+        self.start_now()
     }
 
-    fn start(self) -> ! {
-        let image = usize::try_from(self.core.partition.image.load(Relaxed)).unwrap_or(usize::MAX);
-        let image = self
-            .core
-            .partition
-            .images
-            .get(image)
-            .copied()
-            .unwrap_or_default();
-        self.restore();
-        self.machine.reset(self.core);
-        for segment in image.segments {
-            self.load(segment);
+    #[inline(always)]
+    fn start_now(self) -> u64 {
+        if !self.restore() {
+            return 0;
         }
+        let core = self.core;
+        self.machine.reset(core);
+        let image = usize::try_from(core.partition.image.load(Relaxed)).unwrap_or(usize::MAX);
+        let (entry, argument) = match core.partition.images.get(image) {
+            Some(image) => {
+                for segment in image.segments {
+                    self.load(segment);
+                }
+                (image.entry, image.argument)
+            }
+            // The guest has placed it, see `exec`.
+            None => (core.entry.load(Relaxed), core.context.load(Relaxed)),
+        };
         self.machine.publish();
-        self.launch(image.entry, image.argument)
+        self.launch(entry, argument)
     }
 
-    /// Undoes the cut, and forgets what was asked because of the image that is gone.
-    fn restore(self) {
+    /// Undoes the cut, and forgets what was asked because of the image that is gone. Whether nothing else
+    /// was requested meanwhile.
+    #[inline(always)]
+    fn restore(self) -> bool {
         let partition = self.core.partition;
         self.core
             .requests
-            .fetch_and(!(request::JUDGE | request::HANG), Acquire);
+            .fetch_and(!(request::JUDGE | request::HANG | request::EXEC), Acquire);
         for core in partition.cores {
             core.fault.store(NO_FAULT, Relaxed);
-        }
-        for gate in partition.gates {
-            self.machine.write64(gate.pa, gate.open);
         }
         for attachment in partition.attachments {
             self.map(attachment, false);
         }
-        self.machine.forget_translations(partition.config.vttbr);
+        self.set_gates(partition, true);
+        self.ends(&partition.stoppers, u64::MAX) && self.core.requests.load(Acquire) == 0
     }
 
     /// Enters an image that lies ready in the partition's memory, on the leader.
+    #[inline(always)]
     fn launch(self, entry: u64, argument: u64) -> ! {
         self.reset_interrupts();
         self.core.start_ticks.store(NEVER, Relaxed);
@@ -155,16 +184,6 @@ impl<M: Machine> Monitor<M> {
         self.enter_at(entry, argument)
     }
 
-    /// Starts another image of the guest's own in its memory, unless one of its other cores does not come.
-    pub(crate) fn exec(self, entry: u64, argument: u64) -> ! {
-        if !self.stop() {
-            self.idle();
-        }
-        self.core.partition.fault_ticks.store(0, Relaxed);
-        self.restore();
-        self.launch(entry, argument)
-    }
-
     #[inline(never)]
     pub(crate) fn enter_pending(self) -> ! {
         self.enter_at(
@@ -176,14 +195,14 @@ impl<M: Machine> Monitor<M> {
     fn enter_at(self, entry: u64, argument: u64) -> ! {
         const EL1H_MASKED: u64 = 0x3C5;
         let core = self.core;
+        self.hide_alarm();
         self.reset_private();
         self.machine.reset(core);
         core.frame.set_x(0, argument);
         core.frame.set_elr(entry);
         core.frame.set_spsr(EL1H_MASKED);
         core.power.store(Power::On as u64, Release);
-        let deadline = self.watch();
-        self.machine.alarm(deadline);
+        self.machine.alarm(NEVER);
         self.machine.resume(core)
     }
 }

@@ -17,6 +17,19 @@ pub enum Transfer {
     Clean,
 }
 
+/// Registers of the GIC's CPU interface that both groups share (IHI 0069, section 12.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    /// `ICC_PMR_EL1`.
+    PriorityMask,
+    /// `ICC_RPR_EL1`, read only.
+    RunningPriority,
+    /// `ICC_CTLR_EL1`.
+    Control,
+    /// `ICC_DIR_EL1`, write only.
+    Deactivate,
+}
+
 /// A processor core at EL2, with its exception registers and its GIC CPU interface.
 pub trait Machine: Copy {
     /// The physical counter, ticks.
@@ -25,16 +38,14 @@ pub trait Machine: Copy {
     fn frequency(self) -> u64;
     /// Lets others run, in a loop that waits for them.
     fn pause(self);
-    /// Sleeps until an interrupt of either group is pending and takes the monitor's own, if it is one,
-    /// whatever active priorities the guest has left (facts: ICC_AP1R0_EL1 is the guest's).
+    /// Sleeps until an interrupt is pending that the guest's masks let through, or the monitor's own,
+    /// which they cannot hold back. Takes none. The masks are the guest's again afterwards.
     fn wait(self);
-    /// Takes the monitor's interrupt that is signalled.
-    fn acknowledge(self);
-    /// Interrupts the monitor of this core when the counter reaches `ticks`; `u64::MAX` = never.
+    /// Has the monitor's interrupt pending on this core from when the counter reaches `ticks`;
+    /// `u64::MAX` = never.
     fn alarm(self, ticks: u64);
-    /// Makes everything written before visible to all cores, then interrupts the monitors of the
-    /// cores `target` names (layout of `ICC_SGI1R_EL1`) and ends their WFE.
-    fn kick(self, target: u64);
+    /// Makes everything written before visible to all cores and devices and ends their WFE.
+    fn notify(self);
     /// Sends an inter-processor interrupt of the guests (`ICC_SGI1R_EL1`).
     fn send_ipi(self, value: u64);
 
@@ -61,6 +72,8 @@ pub trait Machine: Copy {
     fn forget_translations(self, vttbr: u64);
     /// Forgets the guest's stage-1 translations on this core.
     fn forget_stage1(self);
+    /// Writes a register of the CPU interface, or reads it.
+    fn interface(self, register: Interface, written: Option<u64>) -> u64;
 
     /// `VBAR_EL1`.
     fn vbar(self) -> u64;

@@ -7,8 +7,11 @@ use crate::call::admits;
 use crate::idle::Monitor;
 use crate::machine::Machine;
 use crate::state::{Core, NO_FAULT, Power, request};
-use bulkhead_abi::status::{Action, Cause, State};
-use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use bulkhead_abi::status::{Action, Cause};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+/// Index behind those of [`crate::Partition::images`]: the guest has placed it.
+const OWN_IMAGE: u64 = 2;
 
 impl<M: Machine> Monitor<M> {
     fn policy(self, cause: u64) -> Action {
@@ -25,6 +28,7 @@ impl<M: Machine> Monitor<M> {
     /// is being stopped is none of the guest's.
     pub(crate) fn fault(self, cause: Cause) {
         if cause == Cause::Violation && self.is_cut() {
+            self.core.frame.set_esr(0);
             self.idle();
         }
         if self.policy(cause as u64) == Action::Inject && self.can_tell(cause) {
@@ -35,6 +39,7 @@ impl<M: Machine> Monitor<M> {
     }
 
     /// The guest has failed and does not go on.
+    #[inline(never)]
     pub(crate) fn surrender(self, cause: Cause) -> ! {
         self.core.fault.store(cause as u64, Relaxed);
         self.signal(self.core.partition, request::JUDGE);
@@ -45,35 +50,27 @@ impl<M: Machine> Monitor<M> {
         self.core.partition.record(victim, cause, action);
     }
 
-    pub(crate) fn record_lost(self, core: &Core) {
-        self.record(core, Cause::Hang as u64, Action::Halt);
-    }
-
     pub(crate) fn record_breakdown(self) {
-        self.core.partition.stopped.store(1, Relaxed);
-        self.core
-            .partition
-            .link
-            .change(State::Down, 0, self.machine.counter());
+        self.go_down();
         self.record(self.core, Cause::SError as u64, Action::Halt);
     }
 
     /// Serves what was asked of this core; whether its guest is stopped now.
     pub(crate) fn serve(self) -> bool {
-        self.serve_flush();
         let requests = self.core.requests.load(Acquire);
         if requests == 0 {
             return false;
         }
         self.core.set_power(Power::Off);
-        self.core.requests.fetch_and(!requests, Acquire);
+        self.core.requests.fetch_and(!requests, AcqRel);
         if requests & request::PARK == 0 {
             self.serve_as_leader(requests);
         }
         true
     }
 
-    /// Whoever asks has cut the partition off, so it ends stopped, whatever is done.
+    /// A core that asks has cut the partition off, so it ends stopped, whatever is done. Of several
+    /// requests the gravest counts: an image of the guest's own gives way to a reset.
     fn serve_as_leader(self, requests: u64) {
         let control = Cause::Control as u64;
         if requests & (request::HALT | request::RESTART) != 0 {
@@ -87,7 +84,11 @@ impl<M: Machine> Monitor<M> {
             let waiting = |core: &&Core| core.fault.load(Acquire) != NO_FAULT;
             match self.core.partition.cores.iter().copied().find(waiting) {
                 Some(core) => self.judge(core, core.fault.load(Relaxed)),
-                None => self.judge(self.core, Cause::Hang as u64),
+                None if requests & request::HANG != 0 => {
+                    self.judge(self.core, Cause::Hang as u64);
+                }
+                None if self.stop() => self.plan_start(OWN_IMAGE, 0),
+                None => {}
             }
         }
     }
@@ -116,15 +117,15 @@ impl<M: Machine> Monitor<M> {
                 self.signal(standby, request::RESTART);
             }
         } else if action != Action::Halt {
-            self.plan_start(action, victim.frame.ticks());
+            let image = u64::from(action == Action::Alternate);
+            self.plan_start(image, victim.frame.ticks());
         }
     }
 
-    fn plan_start(self, action: Action, fault_ticks: u64) {
+    #[inline(never)]
+    fn plan_start(self, image: u64, fault_ticks: u64) {
         let partition = self.core.partition;
-        partition
-            .image
-            .store(u64::from(action == Action::Alternate), Relaxed);
+        partition.image.store(image, Relaxed);
         partition.fault_ticks.store(fault_ticks, Relaxed);
         let pause = partition.config.restart_backoff_ticks;
         self.core

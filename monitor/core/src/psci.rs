@@ -5,14 +5,14 @@
 
 use crate::idle::Monitor;
 use crate::machine::Machine;
-use crate::state::Power;
+use crate::state::{Power, View};
 use bulkhead_abi::psci::{
     AFFINITY_INFO, AFFINITY_INFO_32, ALREADY_ON, CPU_OFF, CPU_ON, CPU_ON_32, FEATURES,
-    INVALID_PARAMETERS, MIGRATE_INFO_TYPE, NOT_SUPPORTED, ON_PENDING, SMCCC_1_1, SMCCC_VERSION,
-    SUCCESS, SYSTEM_OFF, SYSTEM_RESET, VERSION, VERSION_1_1,
+    INTERNAL_FAILURE, INVALID_PARAMETERS, MIGRATE_INFO_TYPE, NOT_SUPPORTED, ON_PENDING, SMCCC_1_1,
+    SMCCC_VERSION, SUCCESS, SYSTEM_OFF, SYSTEM_RESET, VERSION, VERSION_1_1,
 };
 use bulkhead_abi::status::Cause;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 impl<M: Machine> Monitor<M> {
     pub(crate) fn psci(self, number: u64) -> i64 {
@@ -37,26 +37,34 @@ impl<M: Machine> Monitor<M> {
     }
 
     fn affinity_info(self, target: u64) -> i64 {
-        match self.core.partition.core_at(target) {
-            Some(core) => core.power.load(Relaxed).cast_signed(),
+        match self.core.partition.core_at(View::Guest, target) {
+            Some(core) => core
+                .power
+                .load(Relaxed)
+                .min(Power::Pending as u64)
+                .cast_signed(),
             None => INVALID_PARAMETERS,
         }
     }
 
     fn cpu_on(self, target: u64) -> i64 {
-        let Some(core) = self.core.partition.core_at(target) else {
+        let Some(core) = self.core.partition.core_at(View::Guest, target) else {
             return INVALID_PARAMETERS;
         };
-        core.entry.store(self.x(2), Relaxed);
-        core.context.store(self.x(3), Relaxed);
-        let (off, pending) = (Power::Off as u64, Power::Pending as u64);
-        match core.power.compare_exchange(off, pending, AcqRel, Acquire) {
+        if self.is_cut() {
+            return INTERNAL_FAILURE;
+        }
+        let (off, claimed) = (Power::Off as u64, Power::Claimed as u64);
+        match core.power.compare_exchange(off, claimed, AcqRel, Acquire) {
             Ok(_) => {
-                self.machine.kick(core.target);
+                core.entry.store(self.x(2), Relaxed);
+                core.context.store(self.x(3), Relaxed);
+                core.power.store(Power::Pending as u64, Release);
+                self.wake(core);
                 SUCCESS
             }
-            Err(power) if power == pending => ON_PENDING,
-            Err(_) => ALREADY_ON,
+            Err(power) if power == Power::On as u64 => ALREADY_ON,
+            Err(_) => ON_PENDING,
         }
     }
 }

@@ -7,7 +7,7 @@
 use crate::frame::Frame;
 use crate::pages::{CoreCells, LinkCells, StatusCells};
 use bulkhead_abi::config::{Attachment, Doorbell, Gate, PartitionConfig, Segment, Watch};
-use bulkhead_abi::status::{Action, CAUSES, MAX_CORES, MAX_DOORBELLS, Trap};
+use bulkhead_abi::status::{Action, CAUSES, Cause, MAX_CORES, MAX_DOORBELLS, Trap};
 use bulkhead_limiter::Limiter;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
 
@@ -27,6 +27,8 @@ pub enum Power {
     Off = 1,
     /// The core is about to enter the guest at [`Core::entry`].
     Pending = 2,
+    /// Another core of the partition is about to say where: shown as `Pending`.
+    Claimed = 3,
 }
 
 /// What a monitor can be asked for by another, bits of [`Core::requests`].
@@ -41,6 +43,8 @@ pub(crate) mod request {
     pub(crate) const RESTART: u64 = 1 << 3;
     /// Stop for good (to the leader).
     pub(crate) const HALT: u64 = 1 << 4;
+    /// Start the image of the guest's own at [`super::Core::entry`] (to the leader).
+    pub(crate) const EXEC: u64 = 1 << 5;
 }
 
 /// No fault waits for judgement, [`Core::fault`].
@@ -58,9 +62,12 @@ pub struct Core {
     pub index: u32,
     /// Index among the partition's cores.
     pub rank: u32,
-    /// Affinity fields of `MPIDR_EL1`.
-    pub mpidr: u64,
-    /// The same as a target of `ICC_SGI1R_EL1`.
+    /// Affinity fields of `MPIDR_EL1`: the guest's, which are its rank unless the guest sends inter-processor
+    /// interrupts by itself, and the hardware's, as routing of interrupts wants them.
+    pub affinity: [u64; 2],
+    /// `GICR_TYPER` as the guest sees it: affinity, number, whether it is the last one, no LPIs.
+    pub typer: u64,
+    /// The hardware's affinity as a target of `ICC_SGI1R_EL1`.
     pub target: u64,
     /// Redistributor, physical address.
     pub gicr: u64,
@@ -78,16 +85,12 @@ pub struct Core {
     pub identity: [AtomicU64; IDENTITY_REGISTERS],
     /// A [`Power`]. Mail: another core of the partition may turn `Off` into `Pending`.
     pub power: AtomicU64,
-    /// Where the guest is entered, when `Pending`. Mail.
+    /// Entry point of the guest, used if `Pending` or on [`request::EXEC`]. Mail.
     pub entry: AtomicU64,
     /// Its x0. Mail.
     pub context: AtomicU64,
     /// Bits of [`request`]. Mail.
     pub requests: AtomicU64,
-    /// Invalidations of stage-1 translations asked for so far. Mail.
-    pub flushes_asked: AtomicU64,
-    /// Invalidations done so far.
-    pub flushes_done: AtomicU64,
     /// The cause ([`bulkhead_abi::status::Cause`]) that waits for judgement, or [`NO_FAULT`].
     pub fault: AtomicU64,
     /// On a leader: when the partition is started, or [`NEVER`].
@@ -137,6 +140,8 @@ pub struct Partition {
     pub distributor_enables: AtomicU64,
     /// Not 0 while no image runs or is about to.
     pub stopped: AtomicU64,
+    /// Cores that are about to stop this partition. Mail.
+    pub stoppers: AtomicU64,
     /// Index into [`Partition::images`] of what is started next.
     pub image: AtomicU64,
     /// Counter value of the fault that led to the start under way; 0 for the first start.
@@ -147,9 +152,20 @@ pub struct Partition {
     pub escalation: Action,
 }
 
+/// Views of affinities, index into [`Core::affinity`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum View {
+    Guest = 0,
+    Hardware = 1,
+}
+
 impl Core {
-    pub(crate) fn is(&self, power: Power) -> bool {
-        self.power.load(Relaxed) == power as u64
+    pub(crate) fn affinity(&self, view: View) -> u64 {
+        let [guest, hardware] = self.affinity;
+        match view {
+            View::Guest => guest,
+            View::Hardware => hardware,
+        }
     }
 
     pub(crate) fn set_power(&self, power: Power) {
@@ -175,17 +191,26 @@ impl Partition {
         self.status.record(&victim.frame);
     }
 
+    /// Logs that a core has not come: nothing is known of where it is.
+    #[inline(never)]
+    pub(crate) fn record_lost(&self, core: &Core, now: u64) {
+        core.frame.clear();
+        core.frame.set_ticks(now);
+        self.record(core, Cause::Hang as u64, Action::Halt);
+    }
+
     pub(crate) fn leader(&self) -> Option<&'static Core> {
         self.cores.first().copied()
     }
 
-    /// The partition's core of that affinity (layout of `MPIDR_EL1`, flag bits ignored).
+    /// The partition's core of that affinity in one of the two views (layout of `MPIDR_EL1`, flag bits
+    /// ignored).
     #[inline(never)]
-    pub(crate) fn core_at(&self, mpidr: u64) -> Option<&'static Core> {
+    pub(crate) fn core_at(&self, view: View, mpidr: u64) -> Option<&'static Core> {
         self.cores
             .iter()
             .copied()
-            .find(|core| (core.mpidr ^ mpidr) & AFFINITY == 0)
+            .find(|core| (core.affinity(view) ^ mpidr) & AFFINITY == 0)
     }
 }
 

@@ -27,18 +27,21 @@ const S1PTW: u64 = 1 << 7;
 /// A write.
 pub(crate) const WNR: u64 = 1 << 6;
 
+/// Kept in a bit that the syndrome of a data abort does not have.
+const BIG_ENDIAN: u64 = 1 << 63;
+
 /// A load or store of one general register, as the syndrome describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access(u64);
 
 impl Access {
     /// The access of a data abort that the syndrome describes completely, that is aligned, and that
-    /// faulted for want of a translation of its own address.
-    pub(crate) fn decode(esr: u64, address: u64) -> Option<Self> {
+    /// faulted for want of a translation of its own address. `big_endian` is 1 if the guest's data is.
+    pub(crate) fn decode(esr: u64, address: u64, big_endian: u64) -> Option<Self> {
         const STATUS: u64 = 0x3C;
         const TRANSLATION: u64 = 0x04;
         let described = esr & (ISV | S1PTW | STATUS) == ISV | TRANSLATION;
-        let access = Self(esr);
+        let access = Self(esr | big_endian << 63);
         (described && address & access.bytes().wrapping_sub(1) == 0).then_some(access)
     }
 
@@ -58,8 +61,7 @@ impl Access {
 
     /// What a load of this size leaves in its register.
     pub(crate) fn loaded(self, value: u64) -> u64 {
-        let unused = 64_u64.wrapping_sub(self.bytes().wrapping_mul(8));
-        let top = value << unused;
+        let (top, unused) = self.top(value);
         if self.0 & SSE == 0 {
             return top >> unused;
         }
@@ -69,6 +71,24 @@ impl Access {
         } else {
             extended & 0xFFFF_FFFF
         }
+    }
+
+    /// Returns the part of its register that a store of this size writes.
+    pub(crate) fn stored(self, register: u64) -> u64 {
+        let (top, unused) = self.top(register);
+        top >> unused
+    }
+
+    /// The bytes of the access at the top of a word, in the order of the guest, and the bits below them.
+    #[inline(never)]
+    fn top(self, value: u64) -> (u64, u64) {
+        let unused = 64_u64.wrapping_sub(self.bytes().wrapping_mul(8));
+        let top = if self.0 & BIG_ENDIAN != 0 {
+            value.swap_bytes()
+        } else {
+            value << unused
+        };
+        (top, unused)
     }
 }
 

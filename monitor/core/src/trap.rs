@@ -1,6 +1,7 @@
 //! Entry to EL2
 //!
-//! Every entry is counted by cause. Nothing here loops over anything but the partition's own.
+//! Every entry is counted by cause. No interrupt is among them: all interrupts belong to the guest, and a
+//! guest that another core stops comes in by the fault of its next access (see [`crate::lifecycle`]).
 
 use crate::idle::Monitor;
 use crate::machine::Machine;
@@ -11,14 +12,12 @@ use bulkhead_abi::status::{Cause, Trap};
 #[repr(u64)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// Synchronous exception of the self.
+    /// Synchronous exception of the guest.
     Synchronous = 0,
-    /// FIQ: an interrupt of the monitor's own.
-    Interrupt = 1,
     /// System error.
-    SError = 2,
+    SError = 1,
     /// Any exception of the monitor itself.
-    Failure = 3,
+    Failure = 2,
 }
 
 /// What is to be done before the guest goes on.
@@ -26,8 +25,6 @@ pub enum Entry {
 pub(crate) enum Verdict {
     /// Nothing.
     Resume,
-    /// Heartbeats and requests are looked after.
-    Attend,
     /// The guest has failed; counted as the first, for the second.
     Fault(Trap, Cause),
 }
@@ -41,18 +38,11 @@ impl<M: Machine> Monitor<M> {
     pub fn enter(self, entry: Entry) {
         let verdict = match entry {
             Entry::Synchronous => self.synchronous(),
-            Entry::Interrupt => {
-                self.core.count(Trap::Monitor);
-                self.core.frame.set_esr(0);
-                self.machine.acknowledge();
-                Verdict::Attend
-            }
             Entry::SError => Verdict::Fault(Trap::SError, Cause::SError),
             Entry::Failure => self.break_down(),
         };
         match verdict {
             Verdict::Resume => {}
-            Verdict::Attend => self.attend(),
             Verdict::Fault(trap, cause) => {
                 self.core.count(trap);
                 self.fault(cause);
@@ -76,20 +66,11 @@ impl<M: Machine> Monitor<M> {
         const TIMED_OR_EVENT: u64 = 3;
         self.core.count(Trap::Wfi);
         self.skip();
-        if self.core.frame.esr() & TIMED_OR_EVENT != 0 {
-            return Verdict::Resume;
+        // If another core has ended the wait in order to stop this one, the next fetch comes back.
+        if self.core.frame.esr() & TIMED_OR_EVENT == 0 {
+            self.machine.wait();
         }
-        self.machine.wait();
-        Verdict::Attend
-    }
-
-    /// Looks after heartbeats and requests before the guest goes on.
-    fn attend(self) {
-        let deadline = self.watch();
-        self.machine.alarm(deadline);
-        if self.serve() {
-            self.idle();
-        }
+        Verdict::Resume
     }
 
     /// Goes on after the instruction that trapped.

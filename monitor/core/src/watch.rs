@@ -1,18 +1,18 @@
-//! Heartbeats
+//! Signs of life
 //!
-//! A partition stores the counter in its heartbeat word; the monitor that looks after it compares when the
-//! longest tolerated silence would end, not periodically. A partition that has not yet announced itself
-//! is watched from its first heartbeat on.
+//! A partition that knows heartbeats stores the counter in its heartbeat word; the monitor that looks after it
+//! compares when the longest tolerated silence would end, not periodically. From a start to the first heartbeat,
+//! or to the announcement, a partition has its start-up time.
 
 use crate::idle::Monitor;
 use crate::machine::Machine;
 use crate::state::{Core, NEVER, Partition, request};
 use bulkhead_abi::config::Watch;
-use bulkhead_abi::status::{Action, Cause, State};
+use bulkhead_abi::status::State;
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<M: Machine> Monitor<M> {
-    /// Looks after this core's heartbeats; when to look again, or [`NEVER`].
+    /// Looks after this core's watches; when to look again, or [`NEVER`].
     pub(crate) fn watch(self) -> u64 {
         self.core
             .watches
@@ -24,19 +24,25 @@ impl<M: Machine> Monitor<M> {
         let Some(partition) = self.core.partitions.get(watch.partition as usize) else {
             return NEVER;
         };
+        let since = partition.link.since();
         let beat = self.machine.read64(watch.heartbeat);
         let now = self.machine.counter();
-        // A heartbeat of the future is none.
-        let since = partition.link.since();
-        let last = if beat > now { since } else { beat.max(since) };
-        if !is_watched(partition, beat) {
+        if partition.stopped.load(Relaxed) != 0 {
             return now.wrapping_add(watch.period_ticks);
         }
+        let is_alive = beat != 0 || partition.link.is(State::Up);
+        let allowed = if is_alive {
+            watch.period_ticks
+        } else {
+            watch.startup_ticks
+        };
+        // A heartbeat of the future is none.
+        let last = if beat > now { since } else { beat.max(since) };
         let silence = now.wrapping_sub(last);
-        if silence <= watch.period_ticks {
-            return last.wrapping_add(watch.period_ticks).wrapping_add(1);
+        if silence <= allowed {
+            return last.wrapping_add(allowed).wrapping_add(1);
         }
-        if silence.wrapping_sub(watch.period_ticks) > self.machine.frequency() {
+        if silence.wrapping_sub(allowed) > self.machine.frequency() {
             report_lost(partition, now);
         }
         self.signal(partition, request::HANG);
@@ -51,10 +57,6 @@ fn report_lost(partition: &Partition, now: u64) {
         && !partition.link.is(State::Down)
     {
         partition.link.change(State::Down, 0, now);
-        partition.record(leader, Cause::Hang as u64, Action::Halt);
+        partition.record_lost(leader, now);
     }
-}
-
-fn is_watched(partition: &Partition, beat: u64) -> bool {
-    partition.stopped.load(Relaxed) == 0 && (beat != 0 || partition.link.is(State::Up))
 }

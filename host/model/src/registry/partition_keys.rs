@@ -156,9 +156,11 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.wfi",
         shape: Shape::Choice(TRAPPING),
         presence: Default("`\"direct\"`"),
-        meaning: "`\"direct\"`: waiting for an interrupt costs nothing. `\"trap\"`: the monitor waits in \
-                  the guest's place, counted, so that even a guest which blocks every interrupt and \
-                  sleeps can be stopped and restarted.",
+        meaning: "`\"direct\"`: waiting for an interrupt costs nothing. A guest that has silenced its own \
+                  GIC interface (priority mask 0, group 1 disabled, an active priority of 0) and then \
+                  executes WFI cannot be stopped: its core is lost until power-off, and nothing else. \
+                  `\"trap\"`: the monitor waits in the guest's place, counted, and stops every guest. \
+                  WFE never needs this.",
         example: "wfi = \"direct\"",
     },
     Key {
@@ -166,26 +168,38 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Choice(TRAPPING),
         presence: Default("`\"direct\"`"),
         meaning: "`\"direct\"`: its broadcast TLB maintenance reaches every core of the machine, which \
-                  has to answer. `\"trap\"`: it enters the monitor, counted, and reaches the \
-                  partition's own cores only.",
+                  has to answer. `\"trap\"`: it enters the monitor, counted, and stays on the \
+                  partition's core; only for partitions with one core.",
         example: "tlbi = \"direct\"",
     },
     Key {
         path: "partition.*.ipi",
         shape: Shape::Choice(TRAPPING),
         presence: Default("`\"trap\"`"),
-        meaning: "How interrupts between its own cores travel. `\"trap\"`: through the monitor, counted. \
-                  `\"direct\"`: by the guest itself, without a trap and without a filter; only for \
-                  criticality A and more than one core.",
+        meaning: "How the guest sends interrupts to its own cores, and with them how it reaches the shared \
+                  registers of its GIC interface. `\"trap\"`: sending enters the monitor, counted, and \
+                  reaches own cores only; so does every access to the priority mask, running priority, \
+                  control and deactivation, performed on the physical registers. `\"direct\"`: none of \
+                  them enters the monitor, as critical sections by priority mask and the pseudo-NMI of \
+                  Linux want it, but the guest can then interrupt every core of the machine and sees the \
+                  physical MPIDR; only for criticality A.",
         example: "ipi = \"trap\"",
     },
     Key {
         path: "partition.*.heartbeat",
         shape: Shape::Time,
         presence: Default("nobody watches"),
-        meaning: "Longest silence of its heartbeat before it counts as hung. Watched by a spare core \
-                  without a trap, or by its own core with one trap per period.",
+        meaning: "Longest silence of its heartbeat before it counts as hung. The monitor of a core without \
+                  a partition watches it, without a trap.",
         example: "heartbeat = \"20 ms\"",
+    },
+    Key {
+        path: "partition.*.startup",
+        shape: Shape::Time,
+        presence: Default("1 s for rtos, 60 s for others, where a heartbeat is watched"),
+        meaning: "Longest time from a start, also from a restart, to the first heartbeat or to the \
+                  announcement that it is up. A partition that needs longer counts as hung.",
+        example: "startup = \"1 s\"",
     },
     action(
         "partition.*.on_violation",

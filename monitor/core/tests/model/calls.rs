@@ -2,8 +2,7 @@
 
 use crate::fake::{Effect, End};
 use crate::world::{
-    ATTACHED, ATTACHED_VALUE, DOORBELL_INTID, GICD, GUEST_MEMORY, KEY, Wishes, World, mpidr,
-    target, vttbr,
+    ATTACHED, ATTACHED_VALUE, DOORBELL_INTID, GICD, GUEST_MEMORY, KEY, Wishes, World, target, vttbr,
 };
 use bulkhead_abi::config::flags;
 use bulkhead_abi::status::{Action, Cause, State, Trap};
@@ -122,10 +121,7 @@ fn control_stops_and_restarts_others() {
     assert_eq!(world.answer(0), hypercall::OK);
     assert!(world.is_cut(1));
     assert_eq!(world.kicked(), [target(2)]);
-    assert_eq!(
-        world.enter(2, bulkhead_monitor_core::Entry::Interrupt),
-        End::Waits
-    );
+    assert_eq!(world.fetch(2), End::Waits);
     assert_eq!(world.link(1).state, State::Down as u32);
     assert_eq!(world.status(1).log[0].action, Action::Halt as u32);
 
@@ -267,21 +263,21 @@ fn a_core_is_started_once_and_only_by_its_own_partition() {
         world.call(core, &[psci::CPU_ON, target, 0x4000_1000, 99]);
         world.answer(core)
     };
-    assert_eq!(on(0, mpidr(2)), psci::INVALID_PARAMETERS);
-    assert_eq!(on(2, mpidr(1)), psci::INVALID_PARAMETERS);
+    assert_eq!(on(0, 2), psci::INVALID_PARAMETERS);
+    assert_eq!(on(2, 1), psci::INVALID_PARAMETERS);
     assert_eq!(on(0, u64::MAX), psci::INVALID_PARAMETERS);
     assert_eq!(world.kicked(), []);
-    assert_eq!(on(0, mpidr(0)), psci::ALREADY_ON);
-    assert_eq!(on(0, mpidr(1)), psci::SUCCESS);
+    assert_eq!(on(0, 0), psci::ALREADY_ON);
+    assert_eq!(on(0, 1), psci::SUCCESS);
     assert_eq!(world.kicked(), [target(1)]);
-    assert_eq!(on(0, mpidr(1)), psci::ON_PENDING);
+    assert_eq!(on(0, 1), psci::ON_PENDING);
     assert_eq!(world.idle(1), End::Resumed);
     let frame = &world.cores[1].frame;
     assert_eq!(
         (frame.elr(), frame.x(0), frame.spsr()),
         (0x4000_1000, 99, 0x3C5)
     );
-    assert_eq!(on(0, mpidr(1)), psci::ALREADY_ON);
+    assert_eq!(on(0, 1), psci::ALREADY_ON);
 }
 
 #[test]
@@ -291,11 +287,11 @@ fn affinity_tells_the_power_of_own_cores() {
         world.call(0, &[psci::AFFINITY_INFO, target, 0]);
         world.answer(0)
     };
-    assert_eq!(info(mpidr(0)), Power::On as i64);
-    assert_eq!(info(mpidr(1)), Power::Off as i64);
-    assert_eq!(info(mpidr(2)), psci::INVALID_PARAMETERS);
+    assert_eq!(info(0), Power::On as i64);
+    assert_eq!(info(1), Power::Off as i64);
+    assert_eq!(info(2), psci::INVALID_PARAMETERS);
     assert_eq!(world.call(0, &[psci::CPU_OFF]), End::Waits);
-    world.call(1, &[psci::AFFINITY_INFO, mpidr(0), 0]);
+    world.call(1, &[psci::AFFINITY_INFO, 0, 0]);
     assert_eq!(world.answer(1), Power::Off as i64);
 }
 

@@ -1,7 +1,7 @@
 //! A processor without instructions: memory is a map, time is a counter, waiting ends the test
 
 use crate::world::{MEMORY, UNMAPPED};
-use bulkhead_monitor_core::{Core, Frame, Machine, Transfer};
+use bulkhead_monitor_core::{Core, Frame, Interface, Machine, Transfer};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,7 +14,8 @@ pub(crate) enum Effect {
         bytes: u64,
         value: u64,
     },
-    Kick(u64),
+    Notify,
+    Interface(Interface, u64),
     Ipi(u64),
     Alarm(u64),
     Forget(u64),
@@ -133,14 +134,12 @@ impl Machine for Fake {
         }
     }
 
-    fn acknowledge(self) {}
-
     fn alarm(self, ticks: u64) {
         self.note(Effect::Alarm(ticks));
     }
 
-    fn kick(self, target: u64) {
-        self.note(Effect::Kick(target));
+    fn notify(self) {
+        self.note(Effect::Notify);
     }
 
     fn send_ipi(self, value: u64) {
@@ -191,6 +190,13 @@ impl Machine for Fake {
 
     fn forget_stage1(self) {
         self.note(Effect::ForgetStage1);
+    }
+
+    fn interface(self, register: Interface, written: Option<u64>) -> u64 {
+        if let Some(value) = written {
+            self.note(Effect::Interface(register, value));
+        }
+        0x50 + register as u64
     }
 
     fn vbar(self) -> u64 {

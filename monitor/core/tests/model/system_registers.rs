@@ -1,8 +1,9 @@
 //! Trapped registers and instructions
 
-use crate::fake::End;
+use crate::fake::{Effect, End};
 use crate::world::{Wishes, World};
 use bulkhead_abi::status::{Action, Trap};
+use bulkhead_monitor_core::Interface;
 
 const READ: u64 = 1;
 
@@ -111,4 +112,38 @@ fn instructions_of_16_bits_are_stepped_over_as_such() {
     frame.set_elr(0x1000);
     world.exception(0, 0x01 << 26);
     assert_eq!(frame.elr(), 0x1002);
+}
+
+#[test]
+fn shared_registers_of_the_interface_are_the_physical_ones() {
+    let world = injecting();
+    let registers = [
+        (encoding(3, 0, 4, 6, 0), Interface::PriorityMask),
+        (encoding(3, 0, 12, 11, 3), Interface::RunningPriority),
+        (encoding(3, 0, 12, 12, 4), Interface::Control),
+        (encoding(3, 0, 12, 11, 1), Interface::Deactivate),
+    ];
+    let frame = &world.cores[0].frame;
+    for (register, shared) in registers {
+        assert_eq!(trap(&world, register | READ, 4), End::Returned);
+        assert_eq!(frame.x(4), 0x50 + shared as u64);
+        frame.set_x(4, 0x99);
+        assert_eq!(trap(&world, register, 4), End::Returned);
+        assert_eq!(world.fake.take_effects(), [Effect::Interface(shared, 0x99)]);
+    }
+    assert_eq!(world.counters(0).traps[Trap::Interface as usize], 8);
+}
+
+#[test]
+fn group_0_is_empty() {
+    let world = injecting();
+    let frame = &world.cores[0].frame;
+    for (crm, op2, value) in [(8, 0, 1023), (8, 2, 1023), (8, 3, 0), (8, 4, 0), (12, 6, 0)] {
+        frame.set_x(4, 0x99);
+        assert_eq!(trap(&world, encoding(3, 0, 12, crm, op2), 4), End::Returned);
+        trap(&world, encoding(3, 0, 12, crm, op2) | READ, 4);
+        assert_eq!(frame.x(4), value, "{crm} {op2}");
+    }
+    assert_eq!(world.fake.take_effects(), []);
+    assert_eq!(world.status(0).faults, 0);
 }

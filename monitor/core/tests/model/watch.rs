@@ -1,10 +1,9 @@
 //! Heartbeats, as a spare core looks after them
 
 use crate::fake::{Effect, End, FREQUENCY};
-use crate::world::{HEARTBEAT, PERIOD, SPARE, Wishes, World, target};
+use crate::world::{HEARTBEAT, PERIOD, SPARE, STARTUP, Wishes, World, target};
 use bulkhead_abi::hypercall;
 use bulkhead_abi::status::{Action, Cause, State};
-use bulkhead_monitor_core::Entry;
 
 fn beat(world: &World) -> u64 {
     let now = world.fake.0.now.get();
@@ -50,16 +49,21 @@ fn silence_stops_and_restarts() {
     look(&world);
     assert_eq!(world.kicked(), [target(2)]);
     assert!(world.is_cut(1));
-    assert_eq!(world.enter(2, Entry::Interrupt), End::Resumed);
+    assert_eq!(world.fetch(2), End::Resumed);
     assert_eq!(world.status(1).log[0].cause, Cause::Hang as u32);
     assert_eq!(world.link(1).epoch, 2);
 }
 
 #[test]
-fn nothing_is_expected_before_the_first_beat_or_the_announcement() {
+fn the_first_beat_or_the_announcement_ends_the_start_up_time() {
     let world = World::running(Wishes::default());
+    let start = world.link(1).since_ticks;
     advance(&world, 10 * PERIOD);
-    look(&world);
+    assert_eq!(
+        look(&world),
+        start + STARTUP + 1,
+        "when it would be too long"
+    );
     assert_eq!(world.kicked(), []);
     world.call(2, &[hypercall::UP]);
     look(&world);
@@ -67,6 +71,23 @@ fn nothing_is_expected_before_the_first_beat_or_the_announcement() {
     advance(&world, PERIOD + 10);
     look(&world);
     assert_eq!(world.kicked(), [target(2)]);
+}
+
+#[test]
+fn a_start_that_hangs_is_noticed_also_after_a_restart() {
+    let world = World::running(Wishes::default());
+    for epoch in [2, 3] {
+        advance(&world, STARTUP + 10);
+        look(&world);
+        assert_eq!(world.kicked(), [target(2)]);
+        assert_eq!(world.fetch(2), End::Resumed);
+        assert_eq!(world.link(1).epoch, epoch);
+        world.fake.poke(HEARTBEAT, 8, 0);
+        look(&world);
+        assert_eq!(world.kicked(), [], "its time begins anew");
+    }
+    let log = world.status(1).log;
+    assert_eq!([log[0].cause, log[1].cause], [Cause::Hang as u32; 2]);
 }
 
 #[test]
@@ -108,11 +129,8 @@ fn a_partition_that_does_not_come_is_reported_once_and_judged_when_it_comes() {
         (status.log[0].cause, status.log[0].action),
         (Cause::Hang as u32, Action::Halt as u32)
     );
+    assert_eq!(status.log[0].elr, 0, "nothing is known of where it is");
     assert_eq!(world.link(1).state, State::Down as u32);
-    assert_eq!(
-        world.enter(2, Entry::Interrupt),
-        End::Resumed,
-        "late, but not too late"
-    );
+    assert_eq!(world.fetch(2), End::Resumed, "late, but not too late");
     assert_eq!(world.link(1).state, State::Starting as u32);
 }

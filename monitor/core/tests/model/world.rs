@@ -41,6 +41,7 @@ pub(crate) const MEMORY: u64 = 0x10_0000_0000;
 /// No stage 2 from here on.
 pub(crate) const UNMAPPED: u64 = 0x8000_0000;
 pub(crate) const PERIOD: u64 = 1 << 20;
+pub(crate) const STARTUP: u64 = 1 << 24;
 pub(crate) const DOORBELL_INTID: u32 = 40;
 
 pub(crate) const CORES: usize = 5;
@@ -48,6 +49,9 @@ pub(crate) const SPARE: usize = 4;
 /// Owner and rank of each core; the last is spare.
 pub(crate) const OWNERS: [Option<(usize, u32)>; CORES] =
     [Some((0, 0)), Some((0, 1)), Some((1, 0)), Some((2, 0)), None];
+
+/// `GICR_TYPER` as guests see it: affinity, number, last of its partition.
+const TYPERS: [u64; CORES] = [0, 1 << 32 | 1 << 8 | 1 << 4, 1 << 4, 1 << 4, 0];
 
 /// A machine of five cores and three partitions.
 pub(crate) struct World {
@@ -232,6 +236,7 @@ fn partition(
         restart_limit: Limiter::new(wishes.restarts, 1 << 40).ok(),
         distributor_enables: AtomicU64::new(0),
         stopped: AtomicU64::new(1),
+        stoppers: AtomicU64::new(0),
         image: AtomicU64::new(0),
         fault_ticks: AtomicU64::new(0),
         actions: [wishes.action; CAUSES],
@@ -254,6 +259,7 @@ fn core(index: usize, partition: &'static Partition, all: &'static [&'static Par
     let watch = Watch {
         heartbeat: HEARTBEAT,
         period_ticks: PERIOD,
+        startup_ticks: STARTUP,
         partition: 1,
         reserved: 0,
     };
@@ -262,7 +268,8 @@ fn core(index: usize, partition: &'static Partition, all: &'static [&'static Par
         frame: Frame::new(),
         index: index as u32,
         rank: owner.map_or(0, |(_, rank)| rank),
-        mpidr: mpidr(index),
+        affinity: [owner.map_or(0, |(_, rank)| u64::from(rank)), mpidr(index)],
+        typer: TYPERS[index],
         target: target(index),
         gicr: gicr(index),
         hcr: 0,
@@ -275,8 +282,6 @@ fn core(index: usize, partition: &'static Partition, all: &'static [&'static Par
         entry: AtomicU64::new(0),
         context: AtomicU64::new(0),
         requests: AtomicU64::new(0),
-        flushes_asked: AtomicU64::new(0),
-        flushes_done: AtomicU64::new(0),
         fault: AtomicU64::new(NO_FAULT),
         start_ticks: AtomicU64::new(if starts { 0 } else { NEVER }),
     }
@@ -366,6 +371,11 @@ impl World {
         self.enter(core, Entry::Synchronous)
     }
 
+    /// The guest's next fetch, after another core has cut its partition.
+    pub(crate) fn fetch(&self, core: usize) -> End {
+        self.exception(core, 0x20 << 26 | 1 << 25 | 5)
+    }
+
     /// `hvc #0`.
     pub(crate) fn call(&self, core: usize, arguments: &[u64]) -> End {
         for (register, &argument) in arguments.iter().enumerate() {
@@ -397,12 +407,23 @@ impl World {
         cut[0]
     }
 
+    /// Targets of the cores that were woken.
     pub(crate) fn kicked(&self) -> Vec<u64> {
         let effects = self.fake.0.effects.borrow();
-        let kick = |effect: &Effect| match effect {
-            Effect::Kick(target) => Some(*target),
-            _ => None,
+        let kicked = |effect: &Effect| {
+            (0..CORES)
+                .find(|&core| *effect == set_private(core, 0x200))
+                .map(target)
         };
-        effects.iter().filter_map(kick).collect()
+        effects.iter().filter_map(kicked).collect()
+    }
+}
+
+/// The bit of the monitor's interrupt is written to a register of a core's redistributor.
+pub(crate) const fn set_private(core: usize, register: u64) -> Effect {
+    Effect::Write {
+        pa: gicr(core) + 0x1_0000 + register,
+        bytes: 4,
+        value: 1 << 26,
     }
 }

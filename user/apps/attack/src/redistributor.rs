@@ -23,7 +23,7 @@ const ICFGR1: u64 = SGI_FRAME + 0x0c04;
 const IGRPMODR0: u64 = SGI_FRAME + 0x0d00;
 
 /// The monitor's: its SGI and the hypervisor timer's PPI.
-const MONITOR_INTIDS: u64 = 1 << 15 | 1 << 26;
+const MONITOR_INTIDS: u64 = 1 << 25 | 1 << 26 | 1 << 28;
 
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack {

@@ -15,9 +15,8 @@ crate::rules::rule! {
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    let allowed = |one: &&crate::draft::PartitionDraft| {
-        one.criticality.value() == Some(Criticality::A) && one.core_count() > 1
-    };
+    let allowed =
+        |one: &&crate::draft::PartitionDraft| one.criticality.value() == Some(Criticality::A);
     for partition in direct(draft).filter(allowed) {
         let name = &partition.name.value;
         report.add(

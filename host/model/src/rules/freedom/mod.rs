@@ -2,9 +2,10 @@
 
 pub(crate) mod ipi_direct;
 pub(crate) mod ipi_direct_criticality;
-pub(crate) mod ipi_direct_single_core;
+pub(crate) mod mask_trap;
 pub(crate) mod privileged_below;
 pub(crate) mod tlbi_direct;
+pub(crate) mod tlbi_trap_cores;
 pub(crate) mod wfi_direct;
 
 use crate::draft::{Draft, PartitionDraft};
@@ -14,10 +15,11 @@ use crate::system::Criticality;
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[
     &ipi_direct_criticality::RULE,
-    &ipi_direct_single_core::RULE,
     &ipi_direct::RULE,
+    &mask_trap::RULE,
     &wfi_direct::RULE,
     &tlbi_direct::RULE,
+    &tlbi_trap_cores::RULE,
     &privileged_below::RULE,
 ];
 

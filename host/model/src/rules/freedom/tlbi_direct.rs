@@ -9,7 +9,7 @@ crate::rules::rule! {
     "a less critical guest does not slow the others by its TLB maintenance",
     "Broadcast TLB maintenance reaches every core and is answered by hardware. Much of it, as when a \
      Linux unmaps memory, has been seen to turn a neighbour's microsecond into twenty. `tlbi = \"trap\"` \
-     confines it to the partition's own cores, counted.",
+     keeps it on the core of a partition that has one, counted.",
     check
 }
 
@@ -19,6 +19,11 @@ fn check(draft: &Draft, report: &mut Report) {
         .iter()
         .filter(|one| super::is_below_another(draft, one))
     {
+        let help = if partition.core_count() > 1 {
+            "only a partition with one core can confine it, by `tlbi = \"trap\"`"
+        } else {
+            "`tlbi = \"trap\"` confines it, at a trap for each"
+        };
         if partition.tlbi.or(Trapping::Direct) == Some(Trapping::Direct) {
             let message = format!(
                 "TLB maintenance of `{}` reaches more critical cores",
@@ -27,7 +32,7 @@ fn check(draft: &Draft, report: &mut Report) {
             report.add(
                 RULE.at(&partition.place(&partition.tlbi), message)
                     .here("broadcast")
-                    .help("`tlbi = \"trap\"` confines it, at a trap for each"),
+                    .help(help),
             );
         }
     }

@@ -7,9 +7,9 @@ use crate::system::Trapping;
 crate::rules::rule! {
     Note, "wfi-direct",
     "an untrusted guest can always be stopped",
-    "A guest that marks an interrupt as active, masks all others and waits cannot be woken by the \
-     monitor. It harms nobody, but its core is lost until power-off. `wfi = \"trap\"` closes this, at one \
-     counted trap per wait.",
+    "A guest that silences its own GIC interface (priority mask, group or active priorities) and executes \
+     WFI cannot be woken by the monitor. Its core is lost until power-off, and nothing else. \
+     `wfi = \"trap\"` closes this, at one counted trap per wait.",
     check
 }
 

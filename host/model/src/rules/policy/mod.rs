@@ -6,10 +6,11 @@ pub(crate) mod bad_escalation;
 pub(crate) mod hang_unwatched;
 pub(crate) mod heartbeat_for_image;
 pub(crate) mod heartbeat_too_short;
-pub(crate) mod heartbeat_trap;
+pub(crate) mod heartbeat_unwatched;
 pub(crate) mod inject_impossible;
 pub(crate) mod restart_budget;
 pub(crate) mod standby_missing;
+pub(crate) mod startup_range;
 
 use crate::rules::Rule;
 
@@ -22,7 +23,8 @@ pub(super) const RULES: &[&Rule] = &[
     &restart_budget::RULE,
     &heartbeat_too_short::RULE,
     &heartbeat_for_image::RULE,
-    &heartbeat_trap::RULE,
+    &heartbeat_unwatched::RULE,
+    &startup_range::RULE,
     &hang_unwatched::RULE,
     &alternate_unused::RULE,
 ];
