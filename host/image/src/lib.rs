@@ -77,6 +77,7 @@ pub fn build(system: &System, options: &BuildOptions) -> Result<Built, BuildErro
     let image = pack::pack(system, &inputs, &plan)?;
     let mut manifest = inventory::manifest(system, &inputs, &plan)?;
     manifest.image = BOOT_IMAGE.into();
+    manifest.injected = injected(options);
     manifest.digest = Sha256::digest(&image)
         .iter()
         .map(|byte| format!("{byte:02x}"))
@@ -89,6 +90,16 @@ pub fn build(system: &System, options: &BuildOptions) -> Result<Built, BuildErro
         map,
         image: options.out_dir.join(BOOT_IMAGE),
     })
+}
+
+/// Partitions that are asked for a fault.
+fn injected(options: &BuildOptions) -> Vec<String> {
+    let asked = |words: &String| words.split(' ').any(|word| word.starts_with("fault="));
+    let arguments = options.arguments.iter();
+    arguments
+        .filter(|(_, words)| asked(words))
+        .map(|(name, _)| name.clone())
+        .collect()
 }
 
 /// Builds and reads everything that is planned and packed.

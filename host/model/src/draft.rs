@@ -67,6 +67,7 @@ pub(crate) struct Draft {
     pub(crate) pipes: Vec<PipeDraft>,
     pub(crate) run_for: Field<u64>,
     pub(crate) clock: Field<Clock>,
+    pub(crate) waive: Field<Vec<At<String>>>,
     /// Channels that pipes need between partitions, once somebody asked.
     pub(crate) crossings: OnceCell<Vec<Channel>>,
     /// The pipes, solved, likewise.
@@ -149,6 +150,7 @@ impl Draft {
             pipes: Section::named(table, "pipe").map(PipeDraft::read).collect(),
             run_for: run.number("for"),
             clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
+            waive: run.texts("waive"),
             crossings: OnceCell::new(),
             solved: OnceCell::new(),
         }

@@ -88,6 +88,7 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
         run: Run {
             for_ns: draft.run_for.value(),
             clock: draft.clock.or(Clock::Virtual)?,
+            waive: plain(&draft.waive.or(Vec::new())?, String::clone),
         },
         sources: draft.sources,
         board,
@@ -210,6 +211,7 @@ fn resolve_partition(
         heartbeat_ns: partition.heartbeat.value(),
         startup_ns: partition.startup.or(default_startup_ns(kind))?,
         actions: actions(partition)?,
+        has_policy: partition.has_policy(),
         restart: restart(partition)?,
         standby: match partition.standby.given() {
             Some(name) => Some(partition_id(draft, &name.value)?),

@@ -76,6 +76,8 @@ pub struct Run {
     pub for_ns: Option<u64>,
     /// Which clock.
     pub clock: Clock,
+    /// Names of what the verdict of a run does not judge.
+    pub waive: Vec<String>,
 }
 
 /// The clock a run goes by.
@@ -162,6 +164,8 @@ pub struct Partition {
     pub startup_ns: u64,
     /// What is done for each cause of fault.
     pub actions: [Action; CAUSES],
+    /// Whether the description names the action of each cause.
+    pub has_policy: [bool; CAUSES],
     /// Budget of restarts.
     pub restart: Restart,
     /// The partition that takes over on [`Action::Failover`].

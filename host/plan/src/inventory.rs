@@ -1,10 +1,14 @@
 //! The manifest of a plan
 
+use bulkhead_abi::status::CAUSE_NAMES;
 use bulkhead_model::board::Device;
 use bulkhead_model::pipes::{Pipe, solved};
 use bulkhead_model::system::{
-    Channel, ChannelId, Clock, Console, Criticality, End, Kind, PartitionId, System,
+    Channel, ChannelId, Clock, Console, Criticality, End, Image, Kind, Partition, PartitionId,
+    System,
 };
+
+use std::collections::BTreeMap;
 
 use bulkhead_tpipe::language::{Buffering, Flow};
 
@@ -43,6 +47,8 @@ pub fn manifest(system: &System, inputs: &Inputs, plan: &Plan) -> Result<Manifes
         virtual_clock: system.run.clock == Clock::Virtual,
         partitions,
         channels,
+        waive: system.run.waive.clone(),
+        injected: Vec::new(),
         confined: confined(system, plan)?,
         paths: system
             .pipes
@@ -163,6 +169,10 @@ fn partition(
                 (channel, system.partition(bell.receiver).name.clone())
             })
             .collect(),
+        announces: matches!(described.image, Image::Components(_)),
+        heartbeat_ns: described.heartbeat_ns,
+        foreseen: foreseen(described),
+        deadlines: deadlines(described),
     })
 }
 
@@ -254,4 +264,22 @@ pub const fn criticality_name(criticality: Criticality) -> &'static str {
         Criticality::D => "D",
         Criticality::Qm => "QM",
     }
+}
+
+/// Names of the causes of faults whose actions the description names.
+fn foreseen(partition: &Partition) -> Vec<String> {
+    let causes = CAUSE_NAMES.iter().zip(partition.has_policy);
+    causes
+        .filter(|(_, named)| *named)
+        .map(|(name, _)| (*name).into())
+        .collect()
+}
+
+/// Deadlines of the tasks that are released by themselves: what another task releases counts from that one's release.
+fn deadlines(partition: &Partition) -> BTreeMap<String, u64> {
+    let tasks = partition.timing.tasks.iter();
+    tasks
+        .filter(|task| task.after.is_none())
+        .map(|task| (task.name.clone(), task.deadline_ns))
+        .collect()
 }

@@ -3,6 +3,7 @@
 //! Written beside the boot image as `manifest.json`. All addresses are physical.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A region of physical memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,12 @@ pub struct Manifest {
     pub partitions: Vec<PartitionManifest>,
     /// Channels, in the order of the description.
     pub channels: Vec<ChannelManifest>,
+    /// Names of what the verdict of a run does not judge.
+    #[serde(default)]
+    pub waive: Vec<String>,
+    /// Partitions that were asked for a fault in this build.
+    #[serde(default)]
+    pub injected: Vec<String>,
     /// What the SMMU holds back, if something.
     pub confined: Option<Confined>,
     /// Paths of pipes that are run.
@@ -126,6 +133,18 @@ pub struct PartitionManifest {
     pub trace: Option<Region>,
     /// Its outgoing doorbells, in the order of its counters: channel and receiver.
     pub doorbells: Vec<(String, String)>,
+    /// Its image runs on the kernel, whose runtime announces that the partition is up.
+    #[serde(default)]
+    pub announces: bool,
+    /// Longest silence of its heartbeat, nanoseconds, if the description names one.
+    #[serde(default)]
+    pub heartbeat_ns: Option<u64>,
+    /// Causes of faults whose actions the description names.
+    #[serde(default)]
+    pub foreseen: Vec<String>,
+    /// Deadlines of its tasks, nanoseconds from their release.
+    #[serde(default)]
+    pub deadlines: BTreeMap<String, u64>,
 }
 
 /// What the SMMU holds back, and where it says so.

@@ -380,6 +380,7 @@ impl Running {
             return false;
         }
         self.shared.expired.store(false, Relaxed);
+        self.shared.due.store(release + self.plan.period, Relaxed);
         let jobs = self.shared.jobs.load(Relaxed) + 1;
         match self.plan.load {
             _ if self.plan.overruns && overrun::is_on_purpose(jobs) => {
@@ -389,7 +390,8 @@ impl Running {
             Computed::Rounds(count) => load::rounds(count),
         }
         let answer = self.work.compute(taken);
-        if let (Some(mut message), true) = (answer, self.may_send(release)) {
+        let counted = self.shared.due.swap(0, Relaxed) == 0;
+        if let (Some(mut message), true) = (answer, self.may_send(release, counted)) {
             self.send(&mut message);
         }
         true
@@ -398,7 +400,7 @@ impl Running {
     /// What is done about a job that used up its budget: having used all of it since its release it had to wait until a
     /// period after that, while every other job is bound to end before. A part of a budget that ends a moment before the next
     /// part is back is no overrun.
-    fn may_send(&self, release: u64) -> bool {
+    fn may_send(&self, release: u64, counted: bool) -> bool {
         let ended = self.shared.expired.swap(false, Relaxed);
         if !ended || clock::now() < release + self.plan.period {
             return true;
@@ -406,7 +408,9 @@ impl Running {
         let what = OnOverrun::of(self.plan.stage.on_overrun);
         let sends = overrun::may_send(what, || halt(self.plan.pipe));
         // Who reads the count finds the pipe halted by it.
-        self.shared.overruns.fetch_add(1, Relaxed);
+        if !counted {
+            self.shared.overruns.fetch_add(1, Relaxed);
+        }
         sends
     }
 

@@ -52,7 +52,7 @@ pub(super) fn report(arguments: &Shown) -> Result<ExitCode, Failure> {
     } else {
         print!("{}", report_text(&report));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(super::run::status(&report))
 }
 
 /// Counters and faults.

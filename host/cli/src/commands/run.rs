@@ -49,7 +49,7 @@ pub(super) fn execute(arguments: &Run) -> Result<ExitCode, Failure> {
     display.finish();
     let report = report?;
     show(&report, arguments.json);
-    Ok(status(&report, options.for_ns.is_some()))
+    Ok(status(&report))
 }
 
 /// An emulator stops cores for longer than any sensible heartbeat whenever its host is busy.
@@ -134,17 +134,18 @@ fn show(report: &Report, as_json: bool) {
     println!();
     print!("{}", report_text(report));
     if report.kind == Kind::Emulated {
-        println!("\nThese times are those of an emulator on a busy host: they prove nothing.");
+        println!(
+            "\nThese times are those of an emulator on a busy host: they prove nothing, and the verdict does not judge them."
+        );
     }
 }
 
-fn status(report: &Report, has_length: bool) -> ExitCode {
-    let ended = |how: Ended| report.ended == how.sentence();
-    if ended(Ended::Length) || ended(Ended::Interrupted) && !has_length {
-        ExitCode::SUCCESS
-    } else if ended(Ended::Interrupted) {
-        ExitCode::from(INTERRUPTED)
-    } else {
-        ExitCode::from(BROKEN)
+/// What the verdict says, as an exit status.
+pub(super) fn status(report: &Report) -> ExitCode {
+    let interrupted = report.ended == Ended::Interrupted.sentence() && report.for_s.is_some();
+    match report.verdict.pass {
+        true => ExitCode::SUCCESS,
+        false if interrupted => ExitCode::from(INTERRUPTED),
+        false => ExitCode::from(BROKEN),
     }
 }

@@ -182,6 +182,11 @@ impl PartitionDraft {
         self.actions[cause as usize].or(default_action(self.kind.value()?, cause))
     }
 
+    /// Whether the description names the action of each cause.
+    pub(crate) fn has_policy(&self) -> [bool; CAUSES] {
+        core::array::from_fn(|cause| self.actions[cause].given().is_some())
+    }
+
     /// Every action that can happen, and the place where it is written.
     pub(crate) fn written_actions(&self) -> impl Iterator<Item = &At<Action>> {
         let then = self.restart.then.given();

@@ -82,4 +82,12 @@ pub(super) const KEYS: &[Key] = &[
                   do not depend on the host. `\"real\"`: the host's wall clock, for interactive use.",
         example: "clock = \"virtual\"",
     },
+    Key {
+        path: "run.waive",
+        shape: Shape::Texts,
+        presence: Default("every promise counts"),
+        meaning: "What the verdict of a run does not judge, by name: a partition (`linux`), one of its pipes or tasks \
+                  (`control/steering`), or a channel (`telemetry`). The verdict lists what was waived and broken.",
+        example: "waive = [\"linux\", \"control/steering\"]",
+    },
 ];

@@ -40,6 +40,9 @@ pub(super) struct Events {
 #[derive(Debug, Default)]
 struct Task {
     overruns: u64,
+    deadline_ns: Option<u64>,
+    late: u64,
+    worst_response_ns: u64,
     lateness: Durations,
     execution: Durations,
 }
@@ -57,6 +60,7 @@ impl Events {
         Self {
             messages: Messages::new(manifest),
             paths: Paths::new(manifest),
+            tasks: tasks(manifest),
             ..Self::default()
         }
     }
@@ -102,6 +106,12 @@ impl Events {
         if let Some(task) = slot(&mut self.tasks, by, name) {
             task.lateness.add(since(event.a, event.ticks));
             task.execution.add(since(event.ticks, event.b));
+            let response_ns = since(event.a, event.b);
+            task.worst_response_ns = task.worst_response_ns.max(response_ns);
+            let late = task
+                .deadline_ns
+                .is_some_and(|deadline| response_ns > deadline);
+            task.late += u64::from(late);
         }
     }
 
@@ -126,6 +136,11 @@ impl Events {
         self.paths.stop(partition);
     }
 
+    /// Events of a partition are missing from here to the next.
+    pub(super) fn gap(&mut self, partition: usize) {
+        self.paths.gap(partition);
+    }
+
     /// The host received a message of the channel `name`.
     pub(super) fn received_by_host(&mut self, name: &str) {
         self.messages.received_by_host(name);
@@ -147,8 +162,8 @@ impl Events {
     }
 
     /// What paths carried.
-    pub(super) fn paths(&self, names: &[String]) -> Vec<PathReport> {
-        self.paths.reports(names)
+    pub(super) fn paths(&self, names: &[String], end_ns: u64) -> Vec<PathReport> {
+        self.paths.reports(names, end_ns)
     }
 
     /// What the tasks did.
@@ -158,6 +173,9 @@ impl Events {
             name: name.clone(),
             jobs: task.lateness.spread().count,
             overruns: task.overruns,
+            deadline_ns: task.deadline_ns,
+            late: task.late,
+            worst_response_ns: task.worst_response_ns,
             lateness: task.lateness.spread(),
             execution: task.execution.spread(),
         };
@@ -181,6 +199,23 @@ impl Events {
         let some = |(_, tracking): &(_, &Tracking)| tracking.samples > 0;
         self.tracking.iter().filter(some).map(report).collect()
     }
+}
+
+/// Tasks with deadlines, no job of them seen: those of partitions that trace.
+fn tasks(manifest: &Manifest) -> ByName<Task> {
+    let partitions = manifest.partitions.iter().enumerate();
+    let traced = partitions.filter(|(_, partition)| partition.trace.is_some());
+    let tasks = traced.flat_map(|(index, partition)| {
+        let deadlines = partition.deadlines.iter();
+        deadlines.map(move |(name, &deadline_ns)| {
+            let task = Task {
+                deadline_ns: Some(deadline_ns),
+                ..Task::default()
+            };
+            ((index, name.clone()), task)
+        })
+    });
+    tasks.collect()
 }
 
 /// The place of a name, made if the partition has not too many.

@@ -68,8 +68,12 @@ impl Messages {
         }
     }
 
-    /// Partition `by` says that `count` messages were lost.
+    /// Partition `by` says that `count` messages were lost. More than 32 bits can number are none: the head of a message
+    /// was damaged.
     pub(super) fn lost(&mut self, by: usize, name: &str, count: u64) {
+        if count > u64::from(u32::MAX) {
+            return;
+        }
         if let Some(channel) = self.read_by(by, name) {
             channel.lost = channel.lost.saturating_add(count);
         }

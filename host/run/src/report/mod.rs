@@ -12,6 +12,7 @@ mod refused;
 mod snapshot;
 mod stages;
 mod text;
+mod verdict;
 
 pub use digest::Digests;
 pub use paths::PathReport;
@@ -21,6 +22,9 @@ pub use refused::{RefusedReport, refused_reports};
 pub use snapshot::{fault_reports, partition_reports};
 pub use stages::{DeviceReport, OverrunReport};
 pub use text::{counters_text, faults_text, refused_text, report_text};
+
+pub(crate) use verdict::judge;
+pub use verdict::{Finding, Verdict};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -71,6 +75,9 @@ pub struct Report {
     pub refused: Vec<RefusedReport>,
     /// What the tool did not see, and how much of it.
     pub missed: BTreeMap<String, u64>,
+    /// Pass or fail.
+    #[serde(default)]
+    pub verdict: Verdict,
 }
 
 /// Counters of a partition.
@@ -82,6 +89,9 @@ pub struct PartitionReport {
     pub state: String,
     /// When its state last changed, seconds of the machine's clock.
     pub since_s: f64,
+    /// Time of the newest heartbeat, seconds of the machine's clock; nothing where none came.
+    #[serde(default)]
+    pub last_sign_s: Option<f64>,
     /// Starts.
     pub epoch: u32,
     /// Restarts.
@@ -170,6 +180,15 @@ pub struct TaskReport {
     pub jobs: u64,
     /// Releases that came late by whole periods or were skipped.
     pub overruns: u64,
+    /// Deadline, nanoseconds after the release, if the description names one.
+    #[serde(default)]
+    pub deadline_ns: Option<u64>,
+    /// Jobs that ended later.
+    #[serde(default)]
+    pub late: u64,
+    /// Longest time from a release to the end of its job, nanoseconds.
+    #[serde(default)]
+    pub worst_response_ns: u64,
     /// From release to start.
     pub lateness: Spread,
     /// From start to finish.

@@ -33,6 +33,9 @@ pub struct PathReport {
     pub before: u64,
     /// Messages per second.
     pub rate: f64,
+    /// From its first message to the end of the run, seconds.
+    #[serde(default)]
+    pub span_s: f64,
     /// From entry to exit.
     pub delay: Spread,
     /// Longest delay that is proven, nanoseconds.
@@ -61,9 +64,7 @@ impl PathReport {
     /// Whether everything that is promised of it was kept.
     #[must_use]
     pub fn holds(&self) -> bool {
-        let all = (self.delivered + self.lost).max(1);
-        let within = |bound: f64| self.lost as f64 <= bound * all as f64;
-        self.late == 0 && self.loss_bound.is_none_or(within)
+        self.broken(true).is_empty()
     }
 }
 
@@ -87,6 +88,8 @@ struct Path {
     before: u64,
     late: u64,
     newest: u32,
+    /// Events are missing since the newest one: what was numbered in between is unknown.
+    gap: bool,
     first_ns: u64,
     last_ns: u64,
     delay: Durations,
@@ -140,6 +143,12 @@ impl Paths {
         self.newest.insert(by, key);
     }
 
+    /// Events of partition `by` are missing from here to the next.
+    pub(super) fn gap(&mut self, by: usize) {
+        let own = self.seen.iter_mut().filter(|((one, ..), _)| *one == by);
+        own.for_each(|(_, path)| path.gap = true);
+    }
+
     /// Partition `by` was stopped: what it runs when it starts anew is described.
     pub(super) fn stop(&mut self, by: usize) {
         for (partition, path) in self.described.iter().filter(|(one, _)| *one == by) {
@@ -181,11 +190,12 @@ impl Paths {
         if path.delivered == 0 {
             path.first_ns = at;
             path.before = u64::from(event.sequence.saturating_sub(1));
-        } else {
+        } else if !path.gap {
             // A smaller number is a new start's.
             let missing = event.sequence.checked_sub(path.newest.saturating_add(1));
             path.lost += u64::from(missing.unwrap_or(0));
         }
+        path.gap = false;
         path.delivered += 1;
         path.late += u64::from(bound.is_some_and(|bound| delay > bound));
         path.newest = event.sequence;
@@ -220,7 +230,7 @@ impl Paths {
     }
 
     /// What was seen, and what of the described was not.
-    pub(super) fn reports(&self, names: &[String]) -> Vec<PathReport> {
+    pub(super) fn reports(&self, names: &[String], end_ns: u64) -> Vec<PathReport> {
         let unseen = self.described.iter().filter(|(partition, path)| {
             let known = (*partition, path.pipe.clone(), path.number);
             !self.seen.contains_key(&known)
@@ -243,6 +253,7 @@ impl Paths {
                     count => (count - 1) as f64 / span.max(1e-9),
                 },
                 delay: path.delay.spread(),
+                span_s: end_ns.saturating_sub(path.first_ns) as f64 / 1e9,
                 ..report(who, name, known)
             };
             self.with_stages(report, *partition, *number)
@@ -305,7 +316,10 @@ mod tests {
         for (sequence, times) in [(7, [0, 900]), (8, [1000, 1900]), (10, [3000, 4001])] {
             leave(&mut paths, 0x200, sequence, times);
         }
-        let [report] = paths.reports(&["control".into()]).try_into().expect("one");
+        let [report] = paths
+            .reports(&["control".into()], 0)
+            .try_into()
+            .expect("one");
         assert_eq!((report.delivered, report.lost, report.late), (3, 1, 1));
         assert_eq!(report.before, 6, "the first that came was the seventh");
         assert_eq!((report.delay.min_ns, report.delay.max_ns), (900, 1001));
@@ -318,7 +332,7 @@ mod tests {
         assert!(!report.holds());
         // Started anew, it counts from the beginning, which is no loss.
         leave(&mut paths, 0x200, 1, [5000, 5100]);
-        assert_eq!(paths.reports(&[])[0].lost, 1);
+        assert_eq!(paths.reports(&[], 0)[0].lost, 1);
     }
 
     /// A message is held against the bound that was promised when it left.
@@ -344,7 +358,10 @@ mod tests {
         }
         leave(&mut paths, 0x200, 2, [1000, 1900]);
         leave(&mut paths, 0x200, 3, [2000, 2400]);
-        let [report] = paths.reports(&["control".into()]).try_into().expect("one");
+        let [report] = paths
+            .reports(&["control".into()], 0)
+            .try_into()
+            .expect("one");
         assert_eq!((report.delivered, report.late), (3, 1));
         assert_eq!((report.bound_ns, report.loss_bound), (Some(500), Some(0.1)));
         assert_eq!(report.ends, ["first", "last"]);
@@ -353,7 +370,10 @@ mod tests {
         let event = promise(EventKind::Promised, 0, 0, "steering");
         paths.promised(0, "steering".into(), &event);
         leave(&mut paths, 0x200, 4, [3000, 3900]);
-        let [report] = paths.reports(&["control".into()]).try_into().expect("one");
+        let [report] = paths
+            .reports(&["control".into()], 0)
+            .try_into()
+            .expect("one");
         assert_eq!((report.late, report.bound_ns), (1, Some(1000)));
         paths.promised(
             0,
@@ -361,14 +381,14 @@ mod tests {
             &promise(EventKind::Promised, 0, 500, ""),
         );
         paths.stop(0);
-        assert_eq!(paths.reports(&[])[0].bound_ns, Some(1000));
+        assert_eq!(paths.reports(&[], 0)[0].bound_ns, Some(1000));
     }
 
     #[test]
     fn a_promise_that_nobody_spoke_of_is_shown_and_an_unknown_path_has_no_bound() {
         let mut paths = paths();
         leave(&mut paths, 0, 1, [0, u64::MAX]);
-        let reports = paths.reports(&["control".into()]);
+        let reports = paths.reports(&["control".into()], 0);
         let bounds: Vec<_> = reports.iter().map(|report| report.bound_ns).collect();
         assert_eq!(bounds, [None, Some(1000)]);
         assert_eq!(reports[1].delivered, 0);

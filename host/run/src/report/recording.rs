@@ -95,6 +95,10 @@ impl Recording {
                 }
                 Ok(())
             }
+            Sight::Gap { partition } => {
+                self.events.gap(*partition);
+                Ok(())
+            }
             Sight::Missed {
                 what,
                 count,
@@ -218,8 +222,9 @@ impl Recording {
 
     /// Messages through pipes and round trips.
     #[must_use]
-    pub fn paths(&self) -> Vec<PathReport> {
-        self.events.paths(&self.names)
+    pub fn paths(&self, clock: &Clock) -> Vec<PathReport> {
+        let end_ns = self.cut_ns.min(clock.now_ns());
+        self.events.paths(&self.names, end_ns)
     }
 
     /// Periodic tasks.

@@ -28,6 +28,8 @@ pub fn report_text(report: &Report) -> String {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n{title}\n{body}\n");
     }
+    text.push('\n');
+    text.push_str(&report.verdict.text());
     text
 }
 
@@ -447,10 +449,11 @@ mod tests {
             faults: Vec::new(),
             refused: Vec::new(),
             missed: Default::default(),
+            verdict: Default::default(),
         };
         assert_eq!(
             report_text(&report),
-            "drive: 20.5 s of 20 s (virtual) in 41.0 s of the host; reached its length\ndigest abc\n"
+            "drive: 20.5 s of 20 s (virtual) in 41.0 s of the host; reached its length\ndigest abc\n\nPASS: every promise was kept\n"
         );
     }
 

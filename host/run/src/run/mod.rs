@@ -16,7 +16,9 @@ use crate::machine::{
     Command, DEFAULT_SHIFT, Machine, RunFolder, Session, Timing, check_program, emulator,
 };
 use crate::ram::Ram;
-use crate::report::{Live, Recording, Report, fault_reports, partition_reports, refused_reports};
+use crate::report::{
+    Live, Recording, Report, Verdict, fault_reports, judge, partition_reports, refused_reports,
+};
 use crate::watch::{Clock, Sight, Watch, ns_to_ticks};
 use progress::Progress;
 
@@ -298,7 +300,7 @@ impl<'m> Course<'m> {
                     "{count} {what} were overwritten before they were read"
                 ));
             }
-            Sight::Event { .. } | Sight::Record { .. } => {}
+            Sight::Event { .. } | Sight::Record { .. } | Sight::Gap { .. } => {}
         }
     }
 
@@ -338,7 +340,7 @@ impl<'m> Course<'m> {
         let comparable = ended == Ended::Length && kind != Kind::Emulated && whole;
         let recording = &self.recording;
         let snapshots = self.watch.snapshot(manifest);
-        Ok(Report {
+        let mut report = Report {
             system: manifest.name.clone(),
             image: manifest.digest.clone(),
             kind,
@@ -350,12 +352,21 @@ impl<'m> Course<'m> {
             digests: recording.digests().by_source(),
             partitions: partition_reports(manifest, &snapshots, &self.clock),
             channels: recording.channels(),
-            paths: recording.paths(),
+            paths: recording.paths(&self.clock),
             tasks: recording.tasks(),
             tracking: recording.tracking(),
             faults: fault_reports(manifest, recording.faults(), &self.clock),
             refused: refused_reports(manifest, self.ram),
             missed,
-        })
+            verdict: Verdict::default(),
+        };
+        for (partition, ticks) in self.watch.heartbeats(manifest) {
+            let beat = report.partitions.get_mut(partition);
+            if let Some(partition) = beat.filter(|_| ticks != 0) {
+                partition.last_sign_s = Some(self.clock.ns(ticks) as f64 / 1e9);
+            }
+        }
+        report.verdict = judge(&report, manifest);
+        Ok(report)
     }
 }

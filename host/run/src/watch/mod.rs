@@ -57,6 +57,11 @@ pub enum Sight {
         /// What the monitor recorded.
         record: Box<FaultRecord>,
     },
+    /// Events of a partition are missing between those that came before and those that come.
+    Gap {
+        /// Index of the partition.
+        partition: usize,
+    },
     /// The tool was too slow, or the source wrote nonsense: so many units are gone.
     Missed {
         /// Of what, for people.
@@ -158,13 +163,15 @@ impl<'m> Watch<'m> {
             partition.poll(index, self.ram, &mut sights);
         }
         for (channel, name, records) in &mut self.records {
-            let missed = records.poll(|bytes| {
+            let mut gaps = 0_u64;
+            let behind = records.poll(|lost, bytes| {
+                gaps = gaps.saturating_add(lost);
                 sights.push(Sight::Record {
                     channel: *channel,
                     message: bytes.to_vec(),
                 });
             });
-            report_missed(&mut sights, missed, || {
+            report_missed(&mut sights, gaps.saturating_add(behind), || {
                 format!("messages of channel `{name}`")
             });
         }
@@ -204,11 +211,16 @@ impl Partition<'_> {
         let name = &self.name;
         let mut events = Vec::new();
         if let Some(trace) = &mut self.trace {
-            let missed = trace.poll(|bytes| {
+            let behind = trace.poll(|lost, bytes| {
                 if let Ok((event, _)) = Event::read_from_prefix(bytes) {
-                    events.push(event);
+                    events.push((lost, event));
                 }
             });
+            let gaps = events.iter().map(|(lost, _)| *lost);
+            let missed = gaps.fold(behind, u64::saturating_add);
+            if behind > 0 {
+                sights.push(Sight::Gap { partition: index });
+            }
             report_missed(sights, missed, || format!("trace events of `{name}`"));
         }
         let (faults, missed) = self.status.new_faults(ram);
@@ -235,13 +247,21 @@ impl Partition<'_> {
 
 /// Puts each fault in front of the events that came after it. The log was read after the trace, so
 /// the fault that ended one life of the partition is seen no later than the next life's events.
-fn merge(partition: usize, events: Vec<Event>, faults: Vec<FaultRecord>, sights: &mut Vec<Sight>) {
+fn merge(
+    partition: usize,
+    events: Vec<(u64, Event)>,
+    faults: Vec<FaultRecord>,
+    sights: &mut Vec<Sight>,
+) {
     let fault = |record| Sight::Fault {
         partition,
         record: Box::new(record),
     };
     let mut faults = faults.into_iter().peekable();
-    for event in events {
+    for (lost, event) in events {
+        if lost > 0 {
+            sights.push(Sight::Gap { partition });
+        }
         while let Some(record) = faults.next_if(|record| record.ticks < event.ticks) {
             sights.push(fault(record));
         }

@@ -41,16 +41,19 @@ impl<'m> Records<'m> {
         })
     }
 
-    /// Gives each new record to `take`; returns how many were lost.
-    pub(super) fn poll(&mut self, mut take: impl FnMut(&[u8])) -> u64 {
-        let mut lost = 0;
+    /// Gives each new record to `take`, with how many were lost directly before it; returns how many were lost behind
+    /// the last one.
+    pub(super) fn poll(&mut self, mut take: impl FnMut(u64, &[u8])) -> u64 {
+        let mut lost = 0_u64;
         loop {
             let Ok(read) = self.reader.read(&mut self.buffer) else {
-                return lost + 1;
+                return lost.saturating_add(1);
             };
-            lost += read.lost;
+            lost = lost.saturating_add(read.lost);
             let bytes = &self.buffer[..read.count * self.record_bytes];
-            bytes.chunks_exact(self.record_bytes).for_each(&mut take);
+            for record in bytes.chunks_exact(self.record_bytes) {
+                take(std::mem::take(&mut lost), record);
+            }
             if read.count < BATCH {
                 return lost;
             }
@@ -76,11 +79,16 @@ mod tests {
         let mut write = |value: u8| writer.write(&[value; 48]).unwrap();
         (0..100).for_each(&mut write);
         let mut seen = Vec::new();
-        assert_eq!(records.poll(|record| seen.push(record[0])), 0);
+        assert_eq!(records.poll(|_, record| seen.push(record[0])), 0);
         assert_eq!(seen, (0..100).collect::<Vec<_>>());
         (0..200).for_each(&mut write);
         seen.clear();
-        assert_eq!(records.poll(|record| seen.push(record[0])), 31);
+        let mut gaps = Vec::new();
+        let behind = records.poll(|lost, record| {
+            gaps.push(lost);
+            seen.push(record[0]);
+        });
+        assert_eq!((behind, gaps[0], gaps[1..].iter().sum::<u64>()), (0, 31, 0));
         assert_eq!(seen, (31..200).collect::<Vec<_>>());
     }
 }

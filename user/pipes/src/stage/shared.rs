@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     pub(super) arrived: AtomicU64,
     /// The job that runs has used up its budget.
     pub(super) expired: AtomicBool,
+    /// Tick from which on a job under way that uses up a budget is an overrun; 0 without such a job, or once it was counted.
+    pub(super) due: AtomicU64,
     /// Times at which one had.
     pub(crate) expiries: Word,
     pub(crate) jobs: Word,
@@ -48,6 +50,7 @@ impl Shared {
             thread: AtomicU64::new(0),
             arrived: AtomicU64::new(0),
             expired: AtomicBool::new(false),
+            due: AtomicU64::new(0),
             expiries: Word::of_stage(number, Count::Expiries),
             jobs: Word::of_stage(number, Count::Jobs),
             overruns: Word::of_stage(number, Count::Overruns),
@@ -94,6 +97,12 @@ impl Shared {
     pub(crate) fn expired(&self) {
         self.expired.store(true, Relaxed);
         self.expiries.fetch_add(1, Relaxed);
+        // A job that never returns is counted here, once.
+        let due = self.due.load(Relaxed);
+        if due != 0 && clock::now() >= due {
+            self.due.store(0, Relaxed);
+            self.overruns.fetch_add(1, Relaxed);
+        }
     }
 
     /// Something came for it at `tick`.

@@ -1,0 +1,347 @@
+//! The verdict of a run
+//!
+//! A run passes if each promise was kept: every bound, deadline, rate and loss that the description states, every partition
+//! and thread alive, and nothing unseen that a promise depends on. A promise that cannot be judged is broken. The description
+//! waives by name (`run.waive`); what it waives is listed, but decides nothing. Faults of a partition that was asked for a
+//! fault (`--fault`), and what that partition misses because of it, are listed as requested. A fault whose action the
+//! description names is foreseen as long as its partition runs at the end.
+
+use bulkhead_plan::manifest::{Manifest, PartitionManifest};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::{FaultReport, PartitionReport, PathReport, Report, TaskReport};
+use crate::figures::Kind;
+use crate::run::Ended;
+
+/// Silence after which a partition hangs, if the description names no heartbeat; seconds.
+const SILENCE_S: f64 = 0.5;
+
+/// Pass or fail, and the reasons.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// No promise was broken.
+    pub pass: bool,
+    /// Broken promises that decide.
+    pub broken: Vec<Finding>,
+    /// Broken promises that the description waives, or that follow from a requested fault.
+    pub waived: Vec<Finding>,
+}
+
+/// A promise that was broken, or could not be judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Name of the subject, as `run.waive` names it.
+    pub subject: String,
+    /// The broken promise, in words.
+    pub what: String,
+}
+
+impl Verdict {
+    /// One line for the verdict, one for each broken promise.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = match self.broken.len() {
+            0 => "PASS: every promise was kept\n".to_owned(),
+            1 => "FAIL: 1 promise was broken\n".to_owned(),
+            count => format!("FAIL: {count} promises were broken\n"),
+        };
+        let lines = self.broken.iter().map(|one| ("", one));
+        let waived = self.waived.iter().map(|one| ("does not count: ", one));
+        for (mark, Finding { subject, what }) in lines.chain(waived) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {mark}{subject}: {what}");
+        }
+        text
+    }
+}
+
+/// Judges `report`, a run of `manifest`.
+pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
+    let mut findings = run_findings(report);
+    for (described, partition) in manifest.partitions.iter().zip(&report.partitions) {
+        findings.extend(partition_findings(report, described, partition, manifest));
+    }
+    for fault in &report.faults {
+        let described = manifest.partitions.iter();
+        let mut described = described.filter(|one| one.name == fault.partition);
+        let foreseen = described
+            .next()
+            .is_some_and(|one| one.foreseen.contains(&fault.cause));
+        if !foreseen {
+            findings.push(finding(&fault.partition, fault_text(fault)));
+        }
+    }
+    findings.extend(
+        report
+            .refused
+            .iter()
+            .map(|one| finding(&one.partition, one.sentence())),
+    );
+    findings.extend(report.paths.iter().flat_map(|path| {
+        let subject = format!("{}/{}", path.partition, path.name);
+        let broken = path.broken(report.kind != Kind::Emulated);
+        broken.into_iter().map(move |what| finding(&subject, what))
+    }));
+    if report.kind != Kind::Emulated {
+        let tasks = report.tasks.iter().filter_map(task_finding);
+        findings.extend(tasks);
+    }
+    sort(findings, manifest)
+}
+
+fn finding(subject: &str, what: impl Into<String>) -> Finding {
+    Finding {
+        subject: subject.into(),
+        what: what.into(),
+    }
+}
+
+/// Findings about the run as a whole: its length, and what the tool did not see.
+fn run_findings(report: &Report) -> Vec<Finding> {
+    let whole = report.ended == Ended::Length.sentence()
+        || report.ended == Ended::Interrupted.sentence() && report.for_s.is_none();
+    let ended = (!whole).then(|| {
+        finding(
+            &report.system,
+            format!("the rest of the run could not be judged: {}", report.ended),
+        )
+    });
+    let missed = report.missed.iter().map(|(what, count)| {
+        finding(
+            &report.system,
+            format!("{count} {what} were lost by the recorder before the tool read them; what they told could not be judged"),
+        )
+    });
+    ended.into_iter().chain(missed).collect()
+}
+
+fn partition_findings(
+    report: &Report,
+    described: &PartitionManifest,
+    partition: &PartitionReport,
+    manifest: &Manifest,
+) -> Option<Finding> {
+    let is_standby = manifest
+        .partitions
+        .iter()
+        .any(|one| one.standby.as_ref() == Some(&described.name));
+    let newest = report.faults.iter().rev();
+    let mut newest = newest.filter(|fault| fault.partition == described.name);
+    let last = newest.next();
+    let handed_over = last.is_some_and(|fault| fault.action == "failover");
+    let what = match partition.state.as_str() {
+        "down" if handed_over || is_standby && partition.epoch == 0 => return None,
+        "down" => match last {
+            Some(fault) if fault.cause == "off" || fault.cause == "control" => return None,
+            Some(fault) => format!("halted after `{}` at {:.6} s", fault.cause, fault.at_s),
+            None => "halted".into(),
+        },
+        "starting" if described.announces || described.heartbeat_ns.is_some() => {
+            "never announced that it is up".into()
+        }
+        "unknown" if !is_standby => "never started".into(),
+        _ => silence(report, described, partition)?,
+    };
+    Some(finding(&described.name, what))
+}
+
+/// The silence of a partition whose runtime beats.
+fn silence(
+    report: &Report,
+    described: &PartitionManifest,
+    partition: &PartitionReport,
+) -> Option<String> {
+    let last = partition.last_sign_s.filter(|_| described.announces)?;
+    let admitted = described.heartbeat_ns.map_or(0.0, |ns| 2e-9 * ns as f64);
+    let silent = report.length_s - last;
+    (silent > admitted.max(SILENCE_S) && report.kind != Kind::Emulated)
+        .then(|| format!("hangs: its last sign of life came at {last:.3} s"))
+}
+
+fn fault_text(fault: &FaultReport) -> String {
+    format!("no policy foresaw this fault: {}", fault.sentence())
+}
+
+fn task_finding(task: &TaskReport) -> Option<Finding> {
+    let subject = format!("{}/{}", task.partition, task.name);
+    let late = (task.late > 0).then(|| {
+        format!(
+            "{} of {} jobs missed the deadline of {:.2} us, {:.2} us at worst",
+            task.late,
+            task.jobs,
+            task.deadline_ns.unwrap_or(0) as f64 / 1e3,
+            task.worst_response_ns as f64 / 1e3
+        )
+    });
+    let overran = (task.overruns > 0).then(|| {
+        format!(
+            "{} releases came late by whole periods or were skipped",
+            task.overruns
+        )
+    });
+    let unseen = (task.jobs == 0)
+        .then(|| "no job of it was seen; its deadline could not be judged".to_owned());
+    let all: Vec<_> = [late, overran, unseen].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| finding(&subject, all.join("; ")))
+}
+
+impl PathReport {
+    /// The promises about it that were broken or could not be judged; those about time only if `timed`.
+    #[must_use]
+    pub fn broken(&self, timed: bool) -> Vec<String> {
+        let Some(bound_ns) = self.bound_ns else {
+            return Vec::new();
+        };
+        let mut broken = Vec::new();
+        let all = self.delivered.saturating_add(self.lost);
+        if all == 0 {
+            broken.push("nothing came through it; its bound could not be judged".into());
+        }
+        if self.late > 0 && timed {
+            broken.push(format!(
+                "{} of {} messages took longer than the bound of {:.2} us, {:.2} us at worst",
+                self.late,
+                self.delivered,
+                bound_ns as f64 / 1e3,
+                self.delay.max_ns as f64 / 1e3
+            ));
+        }
+        let admitted = self.loss_bound.unwrap_or(1.0);
+        if self.lost as f64 > admitted * all.max(1) as f64 {
+            broken.push(format!(
+                "lost {} of {all} messages, {:.2} % are admitted",
+                self.lost,
+                100.0 * admitted
+            ));
+        }
+        broken.extend(self.slow().filter(|_| timed && all > 0));
+        broken.extend(self.overruns.iter().map(|one| {
+            let stopped = if one.stopped {
+                ", which stopped it"
+            } else {
+                ""
+            };
+            format!(
+                "stage {} of {} overran {} times{stopped}",
+                one.stage, one.partition, one.jobs
+            )
+        }));
+        broken
+    }
+
+    /// What it lacks of its required rate, over the whole time from its first message to the run's end. The first and the
+    /// last message may lie outside.
+    fn slow(&self) -> Option<String> {
+        const EDGES: f64 = 2.0;
+        let required = self.required_rate?;
+        let expected = required * (1.0 - self.loss_bound.unwrap_or(0.0)) * self.span_s;
+        (self.delivered as f64 + EDGES < expected).then(|| {
+            format!(
+                "carried {:.1} of the required {required:.1} messages per second",
+                self.delivered as f64 / self.span_s.max(1e-9)
+            )
+        })
+    }
+}
+
+/// Divides findings into those that decide and those that do not.
+fn sort(findings: Vec<Finding>, manifest: &Manifest) -> Verdict {
+    let waive: BTreeSet<_> = manifest.waive.iter().map(String::as_str).collect();
+    let requested = |subject: &str| {
+        let partition = subject.split('/').next().unwrap_or(subject);
+        manifest.injected.iter().any(|one| one == partition)
+    };
+    let (waived, broken): (Vec<_>, Vec<_>) = findings
+        .into_iter()
+        .partition(|one| waive.contains(one.subject.as_str()) || requested(&one.subject));
+    Verdict {
+        pass: broken.is_empty(),
+        broken,
+        waived,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::OverrunReport;
+
+    fn path() -> PathReport {
+        PathReport {
+            partition: "control".into(),
+            name: "steering".into(),
+            delivered: 398,
+            bound_ns: Some(1000),
+            loss_bound: Some(0.0),
+            required_rate: Some(400.0),
+            span_s: 1.0,
+            ..PathReport::default()
+        }
+    }
+
+    #[test]
+    fn a_path_keeps_its_promises_or_names_each_that_it_broke() {
+        assert_eq!(path().broken(true), Vec::<String>::new());
+        let slow = PathReport {
+            delivered: 8,
+            ..path()
+        };
+        assert_eq!(
+            slow.broken(true),
+            ["carried 8.0 of the required 400.0 messages per second"]
+        );
+        assert!(slow.broken(false).is_empty());
+        let lossy = PathReport { lost: 1, ..path() };
+        assert_eq!(
+            lossy.broken(true),
+            ["lost 1 of 399 messages, 0.00 % are admitted"]
+        );
+        let silent = PathReport {
+            delivered: 0,
+            ..path()
+        };
+        assert_eq!(silent.broken(true).len(), 1, "{:?}", silent.broken(true));
+        let late = PathReport { late: 2, ..path() };
+        assert!(late.broken(true)[0].starts_with("2 of 398 messages took longer"));
+        let overran = PathReport {
+            overruns: vec![OverrunReport {
+                jobs: 1,
+                ..OverrunReport::default()
+            }],
+            ..path()
+        };
+        assert_eq!(overran.broken(true).len(), 1);
+        assert!(
+            PathReport {
+                bound_ns: None,
+                ..slow
+            }
+            .broken(true)
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_task_is_late_skipped_unseen_or_well() {
+        let well = TaskReport {
+            jobs: 10,
+            ..TaskReport::default()
+        };
+        assert_eq!(task_finding(&well), None);
+        for bad in [
+            TaskReport {
+                late: 1,
+                ..well.clone()
+            },
+            TaskReport {
+                overruns: 1,
+                ..well.clone()
+            },
+            TaskReport { jobs: 0, ..well },
+        ] {
+            assert!(task_finding(&bad).is_some(), "{bad:?}");
+        }
+    }
+}
