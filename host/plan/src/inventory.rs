@@ -276,10 +276,11 @@ fn foreseen(partition: &Partition) -> Vec<String> {
 }
 
 /// Deadlines of the tasks that are released by themselves: what another task releases counts from that one's release.
+/// A stage of a pipe, `PIPE.NUMBER`, is judged by its pipe's bound.
 fn deadlines(partition: &Partition) -> BTreeMap<String, u64> {
     let tasks = partition.timing.tasks.iter();
     tasks
-        .filter(|task| task.after.is_none())
+        .filter(|task| task.after.is_none() && !task.name.contains('.'))
         .map(|task| (task.name.clone(), task.deadline_ns))
         .collect()
 }
