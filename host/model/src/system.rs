@@ -164,7 +164,7 @@ pub struct Partition {
     pub startup_ns: u64,
     /// What is done for each cause of fault.
     pub actions: [Action; CAUSES],
-    /// Whether the description names the action of each cause.
+    /// For each cause, true if the description names its action.
     pub has_policy: [bool; CAUSES],
     /// Budget of restarts.
     pub restart: Restart,

@@ -266,7 +266,7 @@ pub const fn criticality_name(criticality: Criticality) -> &'static str {
     }
 }
 
-/// Names of the causes of faults whose actions the description names.
+/// Returns the names of the causes for which the description names an action.
 fn foreseen(partition: &Partition) -> Vec<String> {
     let causes = CAUSE_NAMES.iter().zip(partition.has_policy);
     causes

@@ -133,13 +133,13 @@ pub struct PartitionManifest {
     pub trace: Option<Region>,
     /// Its outgoing doorbells, in the order of its counters: channel and receiver.
     pub doorbells: Vec<(String, String)>,
-    /// Its image runs on the kernel, whose runtime announces that the partition is up.
+    /// Its image runs on the kernel: the runtime announces that the partition is up.
     #[serde(default)]
     pub announces: bool,
     /// Longest silence of its heartbeat, nanoseconds, if the description names one.
     #[serde(default)]
     pub heartbeat_ns: Option<u64>,
-    /// Causes of faults whose actions the description names.
+    /// Causes of faults for which the description names an action.
     #[serde(default)]
     pub foreseen: Vec<String>,
     /// Deadlines of its tasks, nanoseconds from their release.

@@ -140,7 +140,7 @@ fn show(report: &Report, as_json: bool) {
     }
 }
 
-/// What the verdict says, as an exit status.
+/// Returns the exit status of the verdict.
 pub(super) fn status(report: &Report) -> ExitCode {
     let interrupted = report.ended == Ended::Interrupted.sentence() && report.for_s.is_some();
     match report.verdict.pass {

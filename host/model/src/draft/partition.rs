@@ -182,7 +182,7 @@ impl PartitionDraft {
         self.actions[cause as usize].or(default_action(self.kind.value()?, cause))
     }
 
-    /// Whether the description names the action of each cause.
+    /// Returns, for each cause, true if the description names its action.
     pub(crate) fn has_policy(&self) -> [bool; CAUSES] {
         core::array::from_fn(|cause| self.actions[cause].given().is_some())
     }

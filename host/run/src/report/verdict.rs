@@ -3,8 +3,8 @@
 //! A run passes if each promise was kept: every bound, deadline, rate and loss that the description states, every partition
 //! and thread alive, and nothing unseen that a promise depends on. A promise that cannot be judged is broken. The description
 //! waives by name (`run.waive`); what it waives is listed, but decides nothing. Faults of a partition that was asked for a
-//! fault (`--fault`), and what that partition misses because of it, are listed as requested. A fault whose action the
-//! description names is foreseen as long as its partition runs at the end.
+//! fault (`--fault`), and what that partition misses because of it, are listed as requested. A fault is
+//! foreseen if the description names the action of its cause and its partition runs at the end.
 
 use bulkhead_plan::manifest::{Manifest, PartitionManifest};
 use serde::{Deserialize, Serialize};
@@ -147,7 +147,7 @@ fn partition_findings(
     Some(finding(&described.name, what))
 }
 
-/// The silence of a partition whose runtime beats.
+/// Returns a finding if the runtime of a partition beats no longer.
 fn silence(
     report: &Report,
     described: &PartitionManifest,
@@ -231,7 +231,7 @@ impl PathReport {
         broken
     }
 
-    /// What it lacks of its required rate, over the whole time from its first message to the run's end. The first and the
+    /// Returns a finding if the required rate is missed, over the whole time from its first message to the run's end. The first and the
     /// last message may lie outside.
     fn slow(&self) -> Option<String> {
         const EDGES: f64 = 2.0;
