@@ -1,8 +1,7 @@
 /* What Rust has no words for: variable arguments, symbol versions, a load-time hook.
 
-   The hook reads the environment before main, so that OMP_DISPLAY_ENV and warnings come at load,
-   and refuses a program that needs a GOMP, GOACC or omp_ function that is not here, by its name:
-   lazy binding would stop it in the middle instead.
+   The hook reads the environment before main, so that OMP_DISPLAY_ENV and warnings come at load.
+   A function that is not here is an error when it is called, by its name.
 
    In the static library (BULKHEAD_OMP_STATIC) there are no versions, and the linker refuses. */
 
@@ -18,20 +17,23 @@
 #include <unistd.h>
 #endif
 
+/* Shown by the linker beside its own "undefined reference". */
+static const char kmpc_warning[] __attribute__((used, retain, section(".gnu.warning.__kmpc_fork_call"))) =
+    "this object was compiled by clang; bulkhead-omp has the interface of gcc -fopenmp, see COMPILERS in libbulkhead-omp(7)";
+
 extern unsigned bulkhead_omp_doacross_depth(void);
 extern void bulkhead_omp_doacross_wait(const unsigned long *index);
 extern void bulkhead_omp_start(void);
 extern void bulkhead_omp_stop(void);
 
-#define MAX_DEPTH 16
-
 #define DEFINE_DOACROSS_WAIT(NAME, TYPE)                                      \
   void NAME(TYPE first, ...) {                                                \
-    unsigned long index[MAX_DEPTH] = {(unsigned long)first};                  \
     unsigned depth = bulkhead_omp_doacross_depth();                           \
+    unsigned long index[depth + 1];                                           \
+    index[0] = (unsigned long)first;                                          \
     va_list rest;                                                             \
     va_start(rest, first);                                                    \
-    for (unsigned i = 1; i < depth && i < MAX_DEPTH; i++)                     \
+    for (unsigned i = 1; i < depth; i++)                     \
       index[i] = (unsigned long)va_arg(rest, TYPE);                           \
     va_end(rest);                                                             \
     bulkhead_omp_doacross_wait(index);                                        \
@@ -73,10 +75,19 @@ OLD_NEST_LOCK(void, omp_set_nest_lock)
 OLD_NEST_LOCK(void, omp_unset_nest_lock)
 OLD_NEST_LOCK(int, omp_test_nest_lock)
 
-static int is_ours(const char *name) {
-  return !strncmp(name, "GOMP_", 5) || !strncmp(name, "GOACC_", 6) || !strncmp(name, "omp_", 4) ||
-         !strncmp(name, "acc_", 4);
+/* Functions of OpenACC, which this runtime does not have. They are here in old versions only, to which
+   nothing but a program that gcc linked with libgomp is bound: another compiler's program finds its
+   own library's, also where this one is preloaded. A call ends the program; that the program could
+   call one does not. */
+static void __attribute__((noreturn)) missing(const char *name) {
+  fprintf(stderr, "bulkhead-omp: the program calls %s, which this runtime does not have: it has no OpenACC\n", name);
+  _exit(127);
 }
+
+#define MISSING(NODE, NAME)                                                   \
+  void bulkhead_missing_##NAME(void) { missing(#NAME); }                      \
+  __asm__(".symver bulkhead_missing_" #NAME "," #NAME "@" #NODE);
+#include "openacc.h"
 
 static ElfW(Addr) dynamic(const struct link_map *object, ElfW(Sxword) tag) {
   for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++)
@@ -86,29 +97,40 @@ static ElfW(Addr) dynamic(const struct link_map *object, ElfW(Sxword) tag) {
 }
 
 /* Undefined symbols stand before those that the GNU hash table sorts. */
-static void check_object(const struct link_map *object) {
+static int calls_kmpc(const struct link_map *object) {
   const ElfW(Sym) *symbols = (const ElfW(Sym) *)dynamic(object, DT_SYMTAB);
   const char *names = (const char *)dynamic(object, DT_STRTAB);
   const Elf32_Word *hash = (const Elf32_Word *)dynamic(object, DT_GNU_HASH);
   if (!symbols || !names || !hash || (ElfW(Addr))symbols < object->l_addr)
+    return 0;
+  for (Elf32_Word i = 1; i < hash[1]; i++)
+    if (symbols[i].st_shndx == SHN_UNDEF && !strncmp(names + symbols[i].st_name, "__kmpc_", 7))
+      return 1;
+  return 0;
+}
+
+/* A program of clang's has its own runtime; preloading this one does not change that. */
+static void warn_of_kmpc(void) {
+  const char *preloaded = getenv("LD_PRELOAD");
+  if (!preloaded || !(strstr(preloaded, "libbulkhead-omp") || strstr(preloaded, "libgomp.so")))
     return;
-  for (Elf32_Word i = 1; i < hash[1]; i++) {
-    const char *name = names + symbols[i].st_name;
-    int weak = ELF64_ST_BIND(symbols[i].st_info) == STB_WEAK;
-    if (symbols[i].st_shndx != SHN_UNDEF || weak || !is_ours(name) || dlsym(RTLD_DEFAULT, name))
-      continue;
-    const char *file = object->l_name[0] ? object->l_name : "the program";
-    fprintf(stderr, "bulkhead-omp: %s needs %s, which this runtime does not have\n", file, name);
-    _exit(127);
-  }
+  const struct link_map *object;
+  void *self = dlopen(NULL, RTLD_LAZY);
+  if (!self || dlinfo(self, RTLD_DI_LINKMAP, &object))
+    return;
+  for (; object; object = object->l_next)
+    if (!strstr(object->l_name, "libomp") && !strstr(object->l_name, "libiomp") && calls_kmpc(object)) {
+      fprintf(stderr,
+              "bulkhead-omp: warning: %s was compiled by clang (it calls __kmpc_ functions): its OpenMP "
+              "constructs run on LLVM's runtime, not on this one; compile it by gcc -fopenmp, or do not "
+              "preload this library\n",
+              object->l_name[0] ? object->l_name : "the program");
+      return;
+    }
 }
 
 __attribute__((constructor)) static void load(void) {
-  const struct link_map *objects;
-  void *self = dlopen(NULL, RTLD_LAZY);
-  if (self && !dlinfo(self, RTLD_DI_LINKMAP, &objects))
-    for (; objects; objects = objects->l_next)
-      check_object(objects);
+  warn_of_kmpc();
   bulkhead_omp_start();
 }
 

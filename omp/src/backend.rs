@@ -124,6 +124,15 @@ pub trait Backend {
     /// Restricts the calling thread to some cores.
     fn run_on(cores: &CoreSet);
 
+    /// Number that the system below gives the calling kernel thread.
+    fn thread_id() -> u32;
+
+    /// Gives the calling kernel thread, the team's `index`th, a name for the system's tools.
+    fn name_thread(index: u32);
+
+    /// True if a thread that [`Backend::spawn`] started ends when its function returns.
+    const THREADS_END: bool;
+
     /// Number of the process.
     fn process_id() -> u32;
 

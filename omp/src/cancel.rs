@@ -43,7 +43,7 @@ pub fn request(construct: Construct) -> bool {
         }
         Construct::Taskgroup => {
             let group = worker.current().group();
-            group.inspect(|group| group.cancelled.store(true, Ordering::Release));
+            group.inspect(|group| group.cancellable().cancelled.store(true, Ordering::Release));
         }
     }
     true
@@ -67,8 +67,7 @@ pub fn is_requested(construct: Construct) -> bool {
 }
 
 fn in_cancelled_group(task: &'static Task) -> bool {
-    task.group()
-        .is_some_and(|group| group.cancelled.load(Ordering::Acquire))
+    task.group().is_some_and(|group| group.is_cancelled())
 }
 
 /// Whether a task that is about to start must not.

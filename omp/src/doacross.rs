@@ -14,46 +14,35 @@ use crate::workshare::WorkShare;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Depth of nests that need no table of their own.
-const MAX_DEPTH: usize = 16;
-
 /// How far the chunks of a loop have come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     chunks: *mut AtomicU64,
     /// Iterations of the outermost loop per chunk.
     chunk: u64,
-    depth: usize,
-    /// Number of iterations of each inner loop; the outermost is not used.
-    counts: [u64; MAX_DEPTH],
+    /// Number of iterations of each loop, behind the chunks' numbers; the outermost is not used.
+    counts: &'static [u64],
 }
 
 impl Progress {
     /// Nobody has come anywhere: for the first thread that enters the loop.
     pub(crate) fn new(counts: &[u64], chunk: u64) -> Self {
-        if counts.len() > MAX_DEPTH {
-            report::fatal(format_args!(
-                "ordered({}) loops are supported to a depth of {MAX_DEPTH}",
-                counts.len()
-            ));
-        }
         let outermost = counts.first().copied().unwrap_or(0);
         let chunks = outermost.div_ceil(chunk) as usize;
-        let bytes = chunks.max(1) * size_of::<AtomicU64>();
+        let bytes = (chunks + counts.len()).max(1) * size_of::<AtomicU64>();
         let Some(table) = memory::allocate_zeroed(bytes, 64) else {
             report::fatal(format_args!(
                 "no memory for an ordered loop of {outermost} iterations"
             ))
         };
-        let mut own = [1; MAX_DEPTH];
-        own.iter_mut()
-            .zip(counts)
-            .for_each(|(to, from)| *to = *from);
+        let own = table.cast::<u64>().as_ptr().wrapping_add(chunks);
+        // SAFETY: the table has room for the counts behind the chunks' numbers.
+        unsafe { own.copy_from_nonoverlapping(counts.as_ptr(), counts.len()) };
         Self {
             chunks: table.as_ptr().cast(),
             chunk,
-            depth: counts.len(),
-            counts: own,
+            // SAFETY: as above; the table lives until no thread is in the loop.
+            counts: unsafe { core::slice::from_raw_parts(own, counts.len()) },
         }
     }
 
@@ -61,7 +50,7 @@ impl Progress {
     fn locate(&self, index: impl Iterator<Item = u64>) -> (&AtomicU64, u64) {
         let mut outermost = 0;
         let mut rank = 0;
-        for (level, value) in index.take(self.depth).enumerate() {
+        for (level, value) in index.take(self.counts.len()).enumerate() {
             if level == 0 {
                 outermost = value;
                 rank = value % self.chunk;
@@ -94,8 +83,9 @@ pub fn wait(index: impl Iterator<Item = u64>) {
         return;
     };
     let (number, rank) = progress.locate(index);
-    if number.load(Ordering::Acquire) <= rank {
-        worker.wait_until(&|| number.load(Ordering::Acquire) > rank);
+    let has_posted = || number.load(Ordering::Acquire) > rank;
+    if !has_posted() && !worker.watch_for(&has_posted) {
+        worker.wait_until(&has_posted);
     }
     tsan::acquire(number);
 }
@@ -105,7 +95,7 @@ pub fn depth() -> usize {
     let share = Worker::current_here().share.get();
     share
         .and_then(|share| share.doacross.get())
-        .map_or(0, |progress| progress.depth)
+        .map_or(0, |progress| progress.counts.len())
 }
 
 /// The last thread has left the loop.

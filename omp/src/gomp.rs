@@ -9,6 +9,7 @@
 
 pub mod cancel;
 pub mod loops;
+pub mod marks;
 pub mod memory;
 pub mod parallel;
 pub mod sections;

@@ -3,7 +3,6 @@
 //! A lock is one 32-bit word of the program's. Waiters queue in a table by the word's address
 //! (a parking lot), so that four bytes are enough and an unused lock costs nothing.
 
-use crate::arch;
 use crate::fiber::Fiber;
 use crate::inbox::FiberList;
 use crate::spinlock::SpinLock;
@@ -16,8 +15,6 @@ const HELD: u32 = 1;
 const AWAITED: u32 = 2;
 
 const BUCKETS: usize = 64;
-/// Looks at a held lock before its waiter steps aside.
-const LOOKS: u32 = 64;
 
 #[repr(C, align(64))]
 struct Bucket {
@@ -80,16 +77,9 @@ pub fn release(word: &AtomicU32) {
 
 #[cold]
 fn acquire_slowly(word: &AtomicU32) {
-    let looks = if Worker::current_here().team().is_crowded() {
-        1
-    } else {
-        LOOKS
-    };
-    for _ in 0..looks {
-        arch::pause();
-        if word.load(Ordering::Relaxed) == FREE && take(word) {
-            return;
-        }
+    let worker = Worker::current_here();
+    if worker.watch_for(&|| word.load(Ordering::Relaxed) == FREE && take(word)) {
+        return;
     }
     while !take_or_queue(word) {}
 }

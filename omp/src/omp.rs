@@ -5,6 +5,7 @@ pub mod affinity;
 pub mod allocator;
 pub mod control;
 pub mod device;
+pub mod interop;
 pub mod lock;
 pub mod realtime;
 pub mod state;

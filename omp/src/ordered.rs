@@ -14,8 +14,9 @@ pub fn start() {
 }
 
 fn wait_for_turn(worker: &'static Worker, share: &'static WorkShare, start: u64) {
-    if share.turn.0.load(Ordering::Acquire) != start && worker.team().size() > 1 {
-        worker.wait_until(&|| share.turn.0.load(Ordering::Acquire) == start);
+    let is_due = || share.turn.0.load(Ordering::Acquire) == start;
+    if !is_due() && worker.team().size() > 1 && !worker.watch_for(&is_due) {
+        worker.wait_until(&is_due);
     }
     tsan::acquire(&share.turn);
 }

@@ -16,6 +16,7 @@ use crate::worker::Worker;
 use crate::workshare::WorkShare;
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 const BYTES: usize = 1;
 const COPIES: usize = 2;
@@ -107,16 +108,44 @@ pub fn register(descriptor: *mut usize) {
     group.reductions.set(descriptor);
 }
 
+/// Bytes before the copies of a worksharing construct, which hold the number of their users: the construct and each thread that
+/// is in it. A thread may enter another construct, and so leave this one's descriptor, before it combines these copies.
+const USERS: usize = 64;
+
+fn users(copies: *mut usize) -> &'static AtomicUsize {
+    // SAFETY: `begin_loop` made the word; the caller is one of the users counted in it.
+    unsafe { AtomicUsize::from_ptr(copies.cast::<u8>().wrapping_sub(USERS).cast()) }
+}
+
+/// One user of the copies of a worksharing construct less; the last one frees them.
+fn drop_user(copies: *mut usize) {
+    if users(copies).fetch_sub(1, Ordering::AcqRel) == 1
+        && let Some(block) = NonNull::new(copies.cast::<u8>().wrapping_sub(USERS))
+    {
+        // SAFETY: from `zeroed` in `begin_loop`, with this offset; no user is left.
+        unsafe { System::release(block) };
+    }
+}
+
 /// First thread into a worksharing construct with reductions: makes the copies.
 pub(crate) fn begin_loop(worker: &'static Worker, share: &WorkShare, descriptor: *mut usize) {
     let set = Set(descriptor);
     let bytes = set.word(BYTES) * worker.team().size() as usize;
-    share.reductions.set(zeroed(bytes, set.word(COPIES)).cast());
+    if set.word(COPIES) > USERS {
+        report::fatal(format_args!(
+            "a task reduction wants an alignment of {} bytes; {USERS} is the most",
+            set.word(COPIES)
+        ));
+    }
+    let copies = zeroed(USERS + bytes, USERS).wrapping_add(USERS).cast();
+    users(copies).store(1, Ordering::Relaxed);
+    share.reductions.set(copies);
 }
 
 /// Every thread into that construct: shares the copies, and opens the taskgroup that knows them.
 pub(crate) fn join_loop(worker: &'static Worker, share: &WorkShare, descriptor: *mut usize) {
     let set = Set(descriptor);
+    users(share.reductions.get()).fetch_add(1, Ordering::Relaxed);
     let copies = share.reductions.get() as usize;
     set.put(COPIES, copies);
     set.put(
@@ -126,6 +155,25 @@ pub(crate) fn join_loop(worker: &'static Worker, share: &WorkShare, descriptor: 
     crate::taskgroup::start();
     if let Some(group) = worker.current().group() {
         group.reductions.set(descriptor);
+        group.is_implicit.set(true);
+    }
+}
+
+/// The copies of the taskgroup around a worksharing construct, of which the calling thread is a user.
+pub(crate) fn copies_of_loop(worker: &'static Worker) -> *mut usize {
+    let group = worker.current().group();
+    let set = group.map_or(ptr::null_mut(), |group| group.reductions.get());
+    if set.is_null() {
+        ptr::null_mut()
+    } else {
+        Set(set).word(COPIES) as *mut usize
+    }
+}
+
+/// The calling thread does not use the copies any more.
+pub(crate) fn leave_loop(copies: *mut usize) {
+    if !copies.is_null() {
+        drop_user(copies);
     }
 }
 
@@ -150,9 +198,8 @@ pub(crate) unsafe fn shared_memory(share: &WorkShare, memory: *mut *mut c_void) 
 
 /// The last thread has left the construct.
 pub(crate) fn release(share: &WorkShare) {
-    let copies = share.reductions.replace(ptr::null_mut());
-    let shared = share.memory.replace(ptr::null_mut());
-    for block in [copies.cast(), shared].into_iter().filter_map(NonNull::new) {
+    leave_loop(share.reductions.replace(ptr::null_mut()));
+    if let Some(block) = NonNull::new(share.memory.replace(ptr::null_mut())) {
         // SAFETY: from `zeroed`; no thread is in the construct any more.
         unsafe { System::release(block) };
     }

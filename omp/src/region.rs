@@ -17,10 +17,7 @@ use crate::tsan;
 use crate::worker::Worker;
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
-
-/// Threads of all teams, for `OMP_THREAD_LIMIT`.
-static THREADS: AtomicU32 = AtomicU32::new(1);
+use core::sync::atomic::Ordering;
 
 /// Shows that a region was begun and has to be ended, on the same thread.
 #[derive(Clone, Copy, Debug)]
@@ -85,38 +82,140 @@ fn team_size(outer: &'static Worker, team: &'static Team, requested: u32) -> u32
     if icv.dynamic.get() {
         size = size.min(icv::cores() as u32);
     }
-    if size > team.live() {
-        grow(team, size, icv.thread_limit.get())
-    } else {
+    let limit = icv.thread_limit.get();
+    let size = if limit == u32::MAX {
         size.max(1)
+    } else {
+        reserve(outer_team, team, size, limit)
+    };
+    if size > team.live() {
+        team.grow(size).max(1)
+    } else {
+        size
     }
 }
 
-#[cold]
-fn grow(team: &'static Team, size: u32, limit: u32) -> u32 {
-    let missing = size - team.live();
-    let mut threads = THREADS.load(Ordering::Relaxed);
-    let granted = loop {
-        let granted = missing.min(limit.saturating_sub(threads));
-        let (won, lost) = (Ordering::Relaxed, Ordering::Relaxed);
-        match THREADS.compare_exchange(threads, threads + granted, won, lost) {
-            Ok(_) => break granted,
-            Err(other) => threads = other,
-        }
-    };
-    let wanted = team.live() + granted;
-    let got = team.grow(wanted);
-    THREADS.fetch_sub(wanted - got, Ordering::Relaxed);
-    got.max(1)
+/// The team of the initial task around `team`: its contention group's.
+fn contention_group(team: &'static Team) -> &'static Team {
+    let outwards = core::iter::successors(Some(team), |team| {
+        team.encountered_by.get().map(Worker::team)
+    });
+    let mut outwards = outwards.skip_while(|team| team.level.get() != 0);
+    outwards.next().unwrap_or(team)
 }
 
-/// After a fork: one thread is left.
-pub(crate) fn forget_threads() {
-    THREADS.store(1, Ordering::Relaxed);
+/// Size of a region that wants `size` threads, where its contention group may have `limit` at a time.
+#[cold]
+fn reserve(outer: &'static Team, team: &'static Team, size: u32, limit: u32) -> u32 {
+    let busy = &contention_group(outer).busy_helpers;
+    let mut helpers = busy.load(Ordering::Relaxed);
+    loop {
+        let room = limit.saturating_sub(1).saturating_sub(helpers);
+        let granted = size.saturating_sub(1).min(room);
+        let (won, lost) = (Ordering::Relaxed, Ordering::Relaxed);
+        match busy.compare_exchange(helpers, helpers + granted, won, lost) {
+            Ok(_) => {
+                team.reserved.set(granted);
+                return granted + 1;
+            }
+            Err(other) => helpers = other,
+        }
+    }
+}
+
+/// The region that reserved threads has ended.
+#[cold]
+fn give_back_reserved(team: &'static Team) {
+    let reserved = team.reserved.take();
+    if let Some(outer) = team.encountered_by.get() {
+        let busy = &contention_group(outer.team()).busy_helpers;
+        busy.fetch_sub(reserved, Ordering::Relaxed);
+    }
+}
+
+/// Runs `body` as an initial task of its own, on the caller's thread: outside of all regions that are around the caller, with the
+/// control variables the program began with, and with at most `limit` threads in its contention group.
+pub(crate) fn run_initial(body: Body, data: *mut c_void, limit: Option<u32>) {
+    let outer = Worker::current_here();
+    let team = outer.initial.get().unwrap_or_else(|| {
+        let native = crate::memory::place_or_die(crate::fiber::Fiber::new(outer.fiber().bounds()));
+        let team = Team::first_of_new(native).team();
+        outer.initial.set(Some(team));
+        team
+    });
+    let leader = begin_region(outer, team, 1);
+    team.level.set(0);
+    team.active_level.set(0);
+    team.league.set(crate::gomp::teams::League::NONE);
+    team.icv_storage().set(Some(icv::initial()));
+    leader.place.set(outer.place.get());
+    leader.settled.set(outer.settled.get());
+    begin(leader);
+    leader.set_here();
+    if let Some(limit) = limit {
+        icv::modify(|icv| icv.thread_limit.set(limit.max(1)));
+    }
+    // SAFETY: the compiler's outlined function with the argument it expects.
+    unsafe { body(data) };
+    crate::barrier::wait_for_tasks(leader);
+    crate::workshare::leave_last(leader);
+    outer.set_here();
+}
+
+/// Ends the threads that `leader` keeps for its next regions; it is in none.
+pub(crate) fn release_threads(leader: &'static Worker) {
+    if !System::THREADS_END {
+        return;
+    }
+    for team in [leader.inner.get(), leader.initial.get()]
+        .into_iter()
+        .flatten()
+    {
+        if let Some(first) = team.worker(0) {
+            release_threads(first);
+            release_helpers(team);
+            first.forget_counts();
+        }
+    }
+}
+
+fn release_helpers(team: &'static Team) {
+    let helpers = team.live() - 1;
+    let number = team.regions.get().wrapping_add(1);
+    team.regions.set(number);
+    team.set_size(team.live());
+    team.joined.0.store(0, Ordering::Relaxed);
+    for helper in team.workers().skip(1) {
+        helper.order().body.set(None);
+        helper.order().number.store(number, Ordering::Release);
+    }
+    team.wake_all();
+    while team.joined.0.load(Ordering::Acquire) != helpers {
+        System::yield_now();
+    }
+    team.set_live(1);
+    team.set_size(1);
+}
+
+/// The helper's thread ends, and before it those that it keeps.
+#[cold]
+fn retire(worker: &'static Worker) {
+    release_threads(worker);
+    worker.forget_counts();
+    worker.is_retired.store(true, Ordering::Relaxed);
+    worker.team().joined.0.fetch_add(1, Ordering::Release);
 }
 
 #[inline]
 fn set_up(outer: &'static Worker, team: &'static Team, size: u32) -> &'static Worker {
+    let leader = begin_region(outer, team, size);
+    icv::inherit(outer, team);
+    begin(leader);
+    leader
+}
+
+#[inline]
+fn begin_region(outer: &'static Worker, team: &'static Team, size: u32) -> &'static Worker {
     team.encountered_by.set(Some(outer));
     let enclosing = outer.team();
     team.level.set(enclosing.level.get() + 1);
@@ -132,14 +231,12 @@ fn set_up(outer: &'static Worker, team: &'static Team, size: u32) -> &'static Wo
         team.cancelled.store(false, Ordering::Relaxed);
         team.arrived.0.store(0, Ordering::Relaxed);
     }
-    icv::inherit(outer, team);
     let Some(leader) = team.worker(0) else {
         crate::report::fatal(format_args!("internal error: a team without its leader"))
     };
     leader.native().set_bounds(outer.fiber().bounds());
     leader.exceptions.set(outer.exceptions.get());
     icv::take_back_lent(leader);
-    begin(leader);
     leader
 }
 
@@ -161,7 +258,12 @@ fn begin(worker: &'static Worker) {
         crate::depend::forget_children(worker, implicit);
     }
     if let Some(icv) = team.icv_storage().get() {
-        implicit.begin_implicit(team.parent_task(), icv);
+        let outside = if team.level.get() == 0 {
+            crate::task::Flags::OUTSIDE
+        } else {
+            0
+        };
+        implicit.begin_implicit(team.parent_task(), icv, outside);
     }
     worker.set_current(implicit);
     if worker.place.get() != worker.settled.get() {
@@ -195,6 +297,9 @@ pub fn join(_: Leader) {
     };
     crate::workshare::leave_last(leader);
     let team = leader.team();
+    if team.reserved.get() != 0 {
+        give_back_reserved(team);
+    }
     if let Some(outer) = team.encountered_by.get() {
         outer.set_here();
     }
@@ -217,7 +322,10 @@ fn join_team(leader: &'static Worker) -> &'static Worker {
     let team = leader.team();
     let helpers = team.size() - 1;
     let joined = || team.joined.0.load(Ordering::Acquire) == helpers;
-    leader.look_briefly(&joined);
+    // A thread with tasks of its own has better things to do than to wait for the others.
+    if leader.deque().is_empty() {
+        leader.look_briefly(&joined);
+    }
     leader.wait_until(&|| joined() && crate::barrier::is_quiescent(team));
     tsan::acquire(&team.joined);
     tsan::acquire(team.phase());
@@ -234,6 +342,7 @@ pub(crate) extern "C" fn helper_main(worker: usize) {
     worker.native().set_bounds(System::own_stack());
     worker.exceptions.set(exceptions::of_this_thread());
     crate::overflow::watch();
+    System::name_thread(worker.index());
     let mut seen = 0;
     loop {
         let number = &worker.order().number;
@@ -241,6 +350,9 @@ pub(crate) extern "C" fn helper_main(worker: usize) {
         worker.look_briefly(&ordered);
         worker.wait_until(&ordered);
         seen = number.load(Ordering::Acquire);
+        if worker.order().body.get().is_none() {
+            return retire(worker);
+        }
         help(worker);
     }
 }
@@ -255,6 +367,10 @@ fn help(worker: &'static Worker) {
     }
     crate::workshare::leave_last(worker);
     let team = worker.team();
+    if !worker.deque().is_empty() {
+        // Tasks of its own come before the leader takes note of its end, and would steal them.
+        worker.wait_until(&|| worker.deque().is_empty());
+    }
     if team.orphaned.load(Ordering::Relaxed) {
         crate::report::fatal(format_args!(
             "a process that was forked inside a parallel region reached the region's end on a \

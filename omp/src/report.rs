@@ -3,9 +3,11 @@
 use crate::backend::{Backend, System};
 use core::fmt::{self, Write};
 
+const LINE_BYTES: usize = 4096;
+
 /// One line, cut where it would not fit.
 struct Line {
-    text: [u8; 512],
+    text: [u8; LINE_BYTES],
     length: usize,
 }
 
@@ -24,7 +26,7 @@ impl Write for Line {
 
 fn write(arguments: fmt::Arguments<'_>, prefix: &str) {
     let mut line = Line {
-        text: [0; 512],
+        text: [0; LINE_BYTES],
         length: 0,
     };
     let written = writeln!(line, "{prefix}{arguments}");

@@ -60,6 +60,10 @@ impl Flags {
     pub const ORDERS_CHILDREN: u32 = 1024;
     /// Has made children since it got private control variables: they may use them still.
     pub const LENT: u32 = 2048;
+    /// The initial task, outside of any parallel region, or a task that it made.
+    pub const OUTSIDE: u32 = 4096;
+    /// Flags that make children run at once: no other thread could take them, or the task is final.
+    pub const UNDEFERS: u32 = Self::FINAL | Self::OUTSIDE;
     /// Flags that need work at the end of the body.
     pub const SLOW: u32 = Self::GROUPED
         | Self::DEPENDENT
@@ -238,10 +242,10 @@ impl Task {
     }
 
     /// Makes the descriptor an implicit task of a region encountered by `parent`.
-    pub fn begin_implicit(&self, parent: Option<&'static Task>, icv: &'static Icv) {
+    pub fn begin_implicit(&self, parent: Option<&'static Task>, icv: &'static Icv, flags: u32) {
         self.parent.set(parent);
         self.icv.set(icv);
-        self.flags.set(Flags::IMPLICIT);
+        self.flags.set(Flags::IMPLICIT | flags);
         self.group.set(None);
     }
 
@@ -300,7 +304,7 @@ impl Task {
         self.group.set(group);
         let grouped = if group.is_some() { Flags::GROUPED } else { 0 };
         self.flags
-            .set(flags | grouped | parent.flags.get() & Flags::FINAL);
+            .set(flags | grouped | parent.flags.get() & Flags::UNDEFERS);
         if let Some(group) = group {
             group.enter();
         }

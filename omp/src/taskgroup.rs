@@ -20,6 +20,8 @@ pub struct Group {
     waiter: Cell<Option<&'static crate::fiber::Fiber>>,
     /// `cancel taskgroup` has been met.
     pub cancelled: AtomicBool,
+    /// The group around a worksharing construct with task reductions, which `cancel taskgroup` does not mean.
+    pub(crate) is_implicit: Cell<bool>,
     /// Registered task reductions, innermost first.
     pub reductions: Cell<*mut usize>,
     link: AtomicPtr<Group>,
@@ -45,6 +47,7 @@ impl Slot for Group {
             enclosing: Cell::new(None),
             waiter: Cell::new(None),
             cancelled: AtomicBool::new(false),
+            is_implicit: Cell::new(false),
             reductions: Cell::new(ptr::null_mut()),
             link: AtomicPtr::new(ptr::null_mut()),
             home,
@@ -56,6 +59,21 @@ impl Group {
     /// The taskgroup around it.
     pub fn enclosing(&self) -> Option<&'static Group> {
         self.enclosing.get()
+    }
+
+    /// The group that `cancel taskgroup` in a task of this one cancels: the innermost that the program wrote, if there is one.
+    pub(crate) fn cancellable(&'static self) -> &'static Group {
+        let groups = core::iter::successors(Some(self), |group| group.enclosing());
+        groups
+            .into_iter()
+            .find(|group| !group.is_implicit.get())
+            .unwrap_or(self)
+    }
+
+    /// True if [`Group::cancellable`] was cancelled.
+    pub(crate) fn is_cancelled(&'static self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+            || self.is_implicit.get() && self.cancellable().cancelled.load(Ordering::Acquire)
     }
 
     /// A task of the group was made.
@@ -95,6 +113,7 @@ pub fn start() {
     };
     group.outstanding.store(1, Ordering::Relaxed);
     group.cancelled.store(false, Ordering::Relaxed);
+    group.is_implicit.set(false);
     group.reductions.set(ptr::null_mut());
     group.enclosing.set(task.group());
     task.set_group(Some(group));

@@ -58,6 +58,10 @@ pub struct Team {
     pub(crate) awaited_events: AtomicU32,
     /// A worker keeps control variables that tasks of the region may use still.
     pub(crate) has_lent: AtomicBool,
+    /// Threads of the contention group besides the initial one, where it has a limit and this team its initial task.
+    pub(crate) busy_helpers: AtomicU32,
+    /// How many of them are this region's.
+    pub(crate) reserved: Cell<u32>,
     /// Private copies of the region's task reductions.
     pub(crate) reductions: Cell<*mut usize>,
     urgent: Urgent,
@@ -107,6 +111,8 @@ impl Team {
             cancelled: AtomicBool::new(false),
             awaited_events: AtomicU32::new(0),
             has_lent: AtomicBool::new(false),
+            busy_helpers: AtomicU32::new(0),
+            reserved: Cell::new(0),
             reductions: Cell::new(ptr::null_mut()),
             urgent: Urgent::new(),
             icv: Cell::new(None),
@@ -211,20 +217,29 @@ impl Team {
     }
 
     fn add_helper(&'static self, index: u32) -> bool {
-        let nowhere = crate::backend::Stack { low: 0, high: 0 };
-        let Some(native) = memory::place(Fiber::new(nowhere)) else {
+        let Some(worker) = self.retired_or_new(index) else {
             return false;
         };
-        let worker = Worker::create(self, index, native);
-        if !self.install(index, worker) {
-            return false;
-        }
         let argument = ptr::from_ref(worker) as usize;
         let started = System::spawn(crate::region::helper_main, argument, fiber::stack_bytes());
         if let Err(error) = started {
             warn_no_thread(index, error.0);
         }
         started.is_ok()
+    }
+
+    /// Returns worker number `index`, which has no thread yet; reuses one with an ended thread.
+    fn retired_or_new(&'static self, index: u32) -> Option<&'static Worker> {
+        let retired = self.worker(index);
+        if let Some(worker) =
+            retired.filter(|worker| worker.is_retired.swap(false, Ordering::Relaxed))
+        {
+            worker.order().number.store(0, Ordering::Relaxed);
+            return Some(worker);
+        }
+        let nowhere = crate::backend::Stack { low: 0, high: 0 };
+        let worker = Worker::create(self, index, memory::place(Fiber::new(nowhere))?);
+        self.install(index, worker).then_some(worker)
     }
 
     /// Queue of tasks with a priority above the default.

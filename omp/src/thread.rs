@@ -10,8 +10,8 @@ use crate::icv;
 use crate::lock;
 use crate::memory;
 use crate::overflow;
-use crate::region;
 use crate::spinlock::SpinLock;
+use crate::task::Flags;
 use crate::team::Team;
 use crate::worker::Worker;
 use core::cell::Cell;
@@ -48,7 +48,9 @@ pub fn attach() -> &'static Worker {
     let worker = take_vacant().unwrap_or_else(first_worker);
     worker.native().set_bounds(System::own_stack());
     worker.exceptions.set(exceptions::of_this_thread());
-    worker.implicit().begin_implicit(None, icv::initial());
+    worker
+        .implicit()
+        .begin_implicit(None, icv::initial(), Flags::OUTSIDE);
     worker.set_current(worker.implicit());
     worker.set_here();
     System::watch_exit();
@@ -99,7 +101,6 @@ extern "C" fn after_fork_in_child() {
     VACANT.first.set(None);
     after_fork_in_parent();
     lock::forget_waiters();
-    region::forget_threads();
     if crate::arch::current_worker().is_null() {
         return;
     }
@@ -108,11 +109,20 @@ extern "C" fn after_fork_in_child() {
     for inside in enclosing {
         orphan(inside);
     }
-    let mut leader = Some(worker);
-    while let Some(team) = leader.and_then(|leader| leader.inner.get()) {
+    forget_helpers(worker);
+}
+
+/// The teams that `leader` leads, and those that their first workers lead, have no helpers.
+fn forget_helpers(leader: &'static Worker) {
+    for team in [leader.inner.get(), leader.initial.get()]
+        .into_iter()
+        .flatten()
+    {
         team.set_live(1);
-        leader = team.worker(0);
-        leader.into_iter().for_each(Worker::forget_counts);
+        if let Some(first) = team.worker(0) {
+            first.forget_counts();
+            forget_helpers(first);
+        }
     }
 }
 
@@ -120,6 +130,8 @@ extern "C" fn after_fork_in_child() {
 fn orphan(worker: &'static Worker) {
     let team = worker.team();
     team.set_live(1);
+    team.busy_helpers.store(0, Ordering::Relaxed);
+    team.reserved.set(0);
     if team.size() > 1 {
         team.orphaned.store(true, Ordering::Relaxed);
         team.set_size(1);

@@ -28,7 +28,7 @@ use crate::workshare::WorkShare;
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// What a worker does next.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +126,10 @@ pub struct Worker {
     pub(crate) settled: Cell<Option<u32>>,
     /// The team it leads when it encounters a parallel construct.
     pub(crate) inner: Cell<Option<&'static Team>>,
+    /// Team of the initial task that it runs for a `target` construct.
+    pub(crate) initial: Cell<Option<&'static Team>>,
+    /// Its kernel thread has ended, in good order.
+    pub(crate) is_retired: AtomicBool,
     /// Number of `single` constructs it has met in this region.
     pub(crate) singles: Cell<u32>,
     /// The worksharing construct it is in, or was in last.
@@ -197,6 +201,8 @@ impl Worker {
             partition: Cell::new(crate::affinity::Partition::ALL),
             settled: Cell::new(None),
             inner: Cell::new(None),
+            initial: Cell::new(None),
+            is_retired: AtomicBool::new(false),
             singles: Cell::new(0),
             share: Cell::new(None),
             loop_state: crate::workshare::LoopState::new(),

@@ -150,6 +150,14 @@ impl Backend for Component {
     /// Each carrier has a core for good.
     fn run_on(_: &CoreSet) {}
 
+    const THREADS_END: bool = false;
+
+    fn thread_id() -> u32 {
+        carrier::current().rank() as u32
+    }
+
+    fn name_thread(_index: u32) {}
+
     fn process_id() -> u32 {
         1
     }

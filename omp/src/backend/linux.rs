@@ -152,6 +152,30 @@ impl SchedAttr {
     }
 }
 
+/// A thread's name: Linux keeps 15 bytes and a terminating zero.
+#[derive(Default)]
+struct Name {
+    text: [u8; 16],
+    length: usize,
+}
+
+impl fmt::Write for Name {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let last = self.text.len() - 1;
+        for (to, from) in self
+            .text
+            .iter_mut()
+            .take(last)
+            .skip(self.length)
+            .zip(text.bytes())
+        {
+            *to = from;
+            self.length += 1;
+        }
+        Ok(())
+    }
+}
+
 type ForkHandler = Option<extern "C" fn()>;
 
 /* POSIX; the `libc` crate declares it with unsafe handlers only. */
@@ -333,6 +357,20 @@ impl Backend for Linux {
         let mask = words.as_ptr().cast::<libc::cpu_set_t>();
         // SAFETY: the mask is as long as said; a refusal leaves the thread where it was.
         unsafe { libc::sched_setaffinity(0, size_of_val(words), mask) };
+    }
+
+    const THREADS_END: bool = true;
+
+    fn thread_id() -> u32 {
+        // SAFETY: no arguments.
+        unsafe { libc::gettid() as u32 }
+    }
+
+    fn name_thread(index: u32) {
+        let mut name = Name::default();
+        let _ = fmt::Write::write_fmt(&mut name, format_args!("omp-{index}"));
+        // SAFETY: a terminated text of at most 16 bytes.
+        unsafe { libc::prctl(libc::PR_SET_NAME, name.text.as_ptr()) };
     }
 
     fn process_id() -> u32 {

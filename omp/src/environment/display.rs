@@ -40,6 +40,7 @@ pub fn display(verbose: bool) {
     line("OMP_PROC_BIND", affinity::binding_name());
     line("OMP_PLACES", affinity::PlaceList);
     line("OMP_DISPLAY_AFFINITY", boolean(affinity::is_displayed()));
+    crate::omp::affinity::with_format(|format| line("OMP_AFFINITY_FORMAT", format));
     if verbose {
         line("GOMP_SPINCOUNT", idle::spin_rounds());
         line("BULKHEAD_OMP_VERSION", env!("CARGO_PKG_VERSION"));

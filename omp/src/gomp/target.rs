@@ -1,8 +1,9 @@
-//! `target` without devices: everything runs on the host, at once.
+//! `target` without devices: everything runs on the host, at once, in an initial task of its own.
 
 use crate::backend::{Backend, System};
 use crate::depend;
 use crate::depend_list;
+use crate::region;
 use crate::task::Body;
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::{self, NonNull};
@@ -35,7 +36,9 @@ impl Copies {
             let kind = unsafe { kinds.wrapping_add(index).read() };
             // SAFETY: inside the arrays.
             let size = unsafe { sizes.wrapping_add(index).read() };
-            (kind & 0xff == FIRSTPRIVATE).then(|| (index, size, 1usize << (kind >> 8)))
+            // SAFETY: inside the arrays.
+            let present = unsafe { !addresses.wrapping_add(index).read().is_null() };
+            (present && kind & 0xff == FIRSTPRIVATE).then(|| (index, size, 1usize << (kind >> 8)))
         };
         let place = |end: usize, size: usize, align: usize| end.next_multiple_of(align) + size;
         let private = || (0..count).filter_map(each);
@@ -74,6 +77,39 @@ impl Drop for Copies {
     }
 }
 
+/// A word of the list says for which devices it is, which clause it has, and the value or that the value follows.
+const DEVICES: usize = 0x7f;
+const VALUE_FOLLOWS: usize = 0x80;
+const CLAUSE: usize = 0xff00;
+const THREAD_LIMIT: usize = 0x200;
+const VALUE_SHIFT: u32 = 16;
+
+/// The value of `thread_limit` for all devices.
+///
+/// # Safety
+/// `arguments` is null or the compiler's list, which ends with a null word.
+unsafe fn thread_limit(mut arguments: *const usize) -> Option<u32> {
+    let mut limit = None;
+    // SAFETY: inside the list.
+    while let Some(word) = unsafe { arguments.as_ref() }
+        .copied()
+        .filter(|word| *word != 0)
+    {
+        let value = if word & VALUE_FOLLOWS != 0 {
+            arguments = arguments.wrapping_add(1);
+            // SAFETY: the word says that there is another one.
+            unsafe { arguments.read() }
+        } else {
+            word >> VALUE_SHIFT
+        };
+        if word & DEVICES == 0 && word & CLAUSE == THREAD_LIMIT && value != 0 {
+            limit = Some(u32::try_from(value).unwrap_or(u32::MAX));
+        }
+        arguments = arguments.wrapping_add(1);
+    }
+    limit
+}
+
 /// `#pragma omp target`.
 ///
 /// # Safety
@@ -88,13 +124,14 @@ pub unsafe extern "C" fn GOMP_target_ext(
     kinds: *const u16,
     _flags: c_uint,
     dependences: *const *mut c_void,
-    _arguments: *mut *mut c_void,
+    arguments: *const usize,
 ) {
     wait(dependences);
     // SAFETY: the caller's promise.
     let copies = unsafe { Copies::make(count, addresses, sizes, kinds) };
-    // SAFETY: the compiler's outlined function with the argument it expects.
-    unsafe { body(addresses.cast()) };
+    // SAFETY: the caller's promise.
+    let limit = unsafe { thread_limit(arguments) };
+    region::run_initial(body, addresses.cast(), limit);
     drop(copies);
 }
 
@@ -112,8 +149,7 @@ pub unsafe extern "C" fn GOMP_target(
     _sizes: *const usize,
     _kinds: *const u8,
 ) {
-    // SAFETY: the compiler's outlined function with the argument it expects.
-    unsafe { body(addresses.cast()) };
+    region::run_initial(body, addresses.cast(), None);
 }
 
 /// `#pragma omp target data`: host memory is device memory.
@@ -220,4 +256,33 @@ pub extern "C" fn GOMP_offload_unregister(
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_target_map_indirect_ptr(pointer: *mut c_void) -> *mut c_void {
     pointer
+}
+
+/// `#pragma omp interop`: objects become, and are, `omp_interop_none`.
+///
+/// # Safety
+/// The lists have as many elements as said.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_interop(
+    _device: c_int,
+    created: c_int,
+    create: *const *mut *mut c_void,
+    _kinds: *const c_void,
+    _preferences: *const c_void,
+    _used: c_int,
+    _use: *const *mut *mut c_void,
+    destroyed: c_int,
+    destroy: *const *mut *mut c_void,
+    _flags: c_uint,
+    dependences: *const *mut c_void,
+) {
+    wait(dependences);
+    for (count, list) in [(created, create), (destroyed, destroy)] {
+        for index in 0..count.max(0) as usize {
+            // SAFETY: the caller's promise.
+            let object = unsafe { list.wrapping_add(index).read() };
+            // SAFETY: the compiler's address of the program's variable.
+            unsafe { object.write(ptr::null_mut()) };
+        }
+    }
 }

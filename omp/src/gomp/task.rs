@@ -56,7 +56,7 @@ pub unsafe extern "C" fn GOMP_task(
     let plain = deferred && clauses == 0 && copier.is_none();
     // Each case is a function of its own, so that none saves registers for another; arguments stay in theirs.
     let worker = match Worker::attached() {
-        Some(worker) if plain && !worker.current().has(Flags::FINAL) => worker,
+        Some(worker) if plain && !worker.current().has(Flags::UNDEFERS) => worker,
         _ => {
             return task_with_clauses(
                 body, data, copier, size, align, deferred, flags, depend, priority, detach,
@@ -175,11 +175,12 @@ pub(crate) fn with_clauses(
     deferred: bool,
     clauses: Clauses,
 ) {
-    let in_final = worker.current().has(Flags::FINAL);
     if clauses.flags & FINAL != 0 {
         plan.flags |= Flags::FINAL;
     }
-    let deferred = deferred && !in_final && plan.flags & Flags::FINAL == 0;
+    let included = worker.current().has(Flags::FINAL);
+    let outside = worker.current().has(Flags::OUTSIDE) && clauses.flags & DETACH == 0;
+    let deferred = deferred && !included && !outside;
     if !deferred && clauses.flags & DETACH == 0 {
         if clauses.flags & DEPEND != 0 {
             // SAFETY: the compiler's dependence array, alive during the call.
@@ -322,8 +323,10 @@ pub extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usize, addr
 /// Ends the taskgroup around a worksharing construct with task reductions.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
+    let copies = reduction::copies_of_loop(Worker::current_here());
     taskgroup::end();
     if !cancelled {
         crate::barrier::wait(Worker::current_here());
     }
+    reduction::leave_loop(copies);
 }

@@ -10,7 +10,7 @@ use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int};
 use core::fmt::{self, Write};
 
-const MAX_FORMAT: usize = 256;
+const MAX_FORMAT: usize = 1024;
 const DEFAULT_FORMAT: &[u8] = b"level %L thread %i affinity %A";
 
 struct Format {
@@ -44,6 +44,12 @@ fn store(text: &[u8]) {
         .zip(text)
         .for_each(|(to, from)| *to = *from);
     FORMAT.text.set((stored, length));
+}
+
+/// Shows affinity-format-var to `each`.
+pub(crate) fn with_format(each: impl FnOnce(&str)) {
+    let (text, length) = format();
+    each(core::str::from_utf8(text.get(..length).unwrap_or_default()).unwrap_or_default());
 }
 
 /// affinity-format-var.
@@ -199,7 +205,8 @@ fn field(out: &mut dyn Write, name: &str) -> fmt::Result {
         "t" | "team_num" => write!(out, "{}", team.league.get().team),
         "T" | "num_teams" => write!(out, "{}", team.league.get().teams),
         "L" | "nesting_level" => write!(out, "{}", team.level.get()),
-        "i" | "thread_num" | "n" => write!(out, "{}", worker.index()),
+        "n" | "thread_num" => write!(out, "{}", worker.index()),
+        "i" | "native_thread_id" => write!(out, "{}", System::thread_id()),
         "N" | "num_threads" => write!(out, "{}", team.size()),
         "a" | "ancestor_tnum" => {
             let level = team.level.get() as c_int - 1;
@@ -242,7 +249,7 @@ fn expand(out: &mut dyn Write, format: &str) -> fmt::Result {
 
 /// A field in its width: left-aligned, right-aligned after `.`, with zeroes after `0.`.
 fn padded(out: &mut dyn Write, pad: &str, name: &str) -> fmt::Result {
-    let mut text = [0; 128];
+    let mut text = [0; 1024];
     let mut value = Bounded {
         to: text.as_mut_ptr(),
         room: text.len(),
@@ -256,7 +263,14 @@ fn padded(out: &mut dyn Write, pad: &str, name: &str) -> fmt::Result {
         .parse::<usize>()
         .unwrap_or(0);
     let fill = width.saturating_sub(length);
-    let (right, zero) = (pad.contains('.'), pad.starts_with('0'));
+    let is_text = matches!(name, "H" | "host" | "A" | "thread_affinity");
+    let (right, zero) = (pad.contains('.'), pad.starts_with('0') && !is_text);
+    // Zeroes stand between a sign and the digits.
+    let (before, value) = match value.strip_prefix('-') {
+        Some(digits) if zero => ("-", digits),
+        _ => ("", value),
+    };
+    out.write_str(before)?;
     if !right {
         out.write_str(value)?;
     }
@@ -318,7 +332,7 @@ pub extern "C" fn omp_capture_affinity(
 /// Prints the calling thread's affinity in `format`.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_display_affinity(format: *const c_char) {
-    let mut text = [0u8; 512];
+    let mut text = [0u8; 4096];
     let length = omp_capture_affinity(text.as_mut_ptr().cast(), text.len(), format);
     let shown = text.get(..length.min(text.len() - 1)).unwrap_or_default();
     report::inform(format_args!(

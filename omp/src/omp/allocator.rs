@@ -193,22 +193,34 @@ pub unsafe extern "C" fn omp_realloc(
     allocator: usize,
     free_allocator: usize,
 ) -> *mut c_void {
-    let new = if size == 0 {
-        ptr::null_mut()
-    } else {
-        allocate(1, size, allocator)
-    };
     if block.is_null() {
-        return new;
+        return allocate(1, size, allocator);
+    }
+    if size == 0 {
+        free(block, free_allocator);
+        return ptr::null_mut();
+    }
+    // SAFETY: the caller's promise; blocks have their header before them.
+    let header = unsafe { header_of(block).read_unaligned() };
+    let allocator = match [allocator, free_allocator] {
+        [0, 0] if header.custom.is_null() => DEFAULT,
+        [0, 0] => header.custom as usize,
+        [0, given] => given,
+        [given, _] => given,
+    };
+    // The old block is the new one's as long as both come from the same pool: it does not count beside it.
+    let pool = custom(allocator).filter(|custom| ptr::eq(*custom, header.custom));
+    if let Some(custom) = pool {
+        custom.used.fetch_sub(header.size, Ordering::Relaxed);
+    }
+    let new = allocate(1, size, allocator);
+    if let Some(custom) = pool {
+        custom.used.fetch_add(header.size, Ordering::Relaxed);
     }
     if !new.is_null() {
-        // SAFETY: the caller's promise; blocks have their header before them.
-        let header = unsafe { header_of(block).read_unaligned() };
         let before = header.size - (block as usize - header.base as usize);
         // SAFETY: both blocks are at least that large.
         unsafe { ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast(), size.min(before)) };
-    }
-    if size == 0 || !new.is_null() {
         free(block, free_allocator);
     }
     new

@@ -155,27 +155,25 @@ pub unsafe extern "C" fn omp_fulfill_event(event: *const Task) {
     }
 }
 
-/// For Fortran.
+/// Fortran name; its interface passes the event by value.
 ///
 /// # Safety
-/// Points to such an event.
+/// As [`omp_fulfill_event`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_fulfill_event_(event: *const *const Task) {
-    // SAFETY: the caller's promise.
-    let event = unsafe { event.read() };
+pub unsafe extern "C" fn omp_fulfill_event_(event: *const Task) {
     // SAFETY: the caller's promise.
     unsafe { omp_fulfill_event(event) };
 }
 
-/// Nothing needs to be released on the host; fails inside a region, as the specification asks.
+/// Ends the threads that the caller keeps for its next regions; fails inside a region, as the specification asks.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_pause_resource_all(kind: c_int) -> c_int {
-    let in_region = Worker::current_here().team().level.get() > 0;
-    if in_region || !(1..=2).contains(&kind) {
-        -1
-    } else {
-        0
+    let worker = Worker::current_here();
+    if worker.team().level.get() > 0 || !(1..=2).contains(&kind) {
+        return -1;
     }
+    crate::region::release_threads(worker);
+    0
 }
 
 /// As [`omp_pause_resource_all`], for one device.

@@ -178,3 +178,81 @@ pub extern "C" fn omp_target_is_accessible(
 ) -> c_int {
     omp_target_is_present(address, device)
 }
+
+/// Waits for the tasks that the objects in a list of dependences name: for all of the calling task's children.
+fn wait_for_objects(count: c_int) {
+    if count > 0 {
+        let worker = Worker::current_here();
+        worker.current().wait_for_children(worker);
+    }
+}
+
+/// As [`omp_target_memcpy`], in the order of dependence objects; ends before it returns.
+///
+/// # Safety
+/// As [`omp_target_memcpy`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_target_memcpy_async(
+    to: *mut c_void,
+    from: *const c_void,
+    length: usize,
+    to_offset: usize,
+    from_offset: usize,
+    to_device: c_int,
+    from_device: c_int,
+    objects: c_int,
+    _list: *const c_void,
+) -> c_int {
+    wait_for_objects(objects);
+    // SAFETY: the caller's promise.
+    unsafe {
+        omp_target_memcpy(
+            to,
+            from,
+            length,
+            to_offset,
+            from_offset,
+            to_device,
+            from_device,
+        )
+    }
+}
+
+/// As [`omp_target_memcpy_rect`], in the order of dependence objects; ends before it returns.
+///
+/// # Safety
+/// As [`omp_target_memcpy_rect`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_target_memcpy_rect_async(
+    to: *mut c_void,
+    from: *const c_void,
+    size: usize,
+    dimensions: c_int,
+    volume: *const usize,
+    to_offsets: *const usize,
+    from_offsets: *const usize,
+    to_dimensions: *const usize,
+    from_dimensions: *const usize,
+    to_device: c_int,
+    from_device: c_int,
+    objects: c_int,
+    _list: *const c_void,
+) -> c_int {
+    wait_for_objects(objects);
+    // SAFETY: the caller's promise.
+    unsafe {
+        omp_target_memcpy_rect(
+            to,
+            from,
+            size,
+            dimensions,
+            volume,
+            to_offsets,
+            from_offsets,
+            to_dimensions,
+            from_dimensions,
+            to_device,
+            from_device,
+        )
+    }
+}

@@ -236,7 +236,7 @@ static void clocks(void) {
 }
 
 static void events(void) {
-  extern void omp_fulfill_event_(const omp_event_handle_t *);
+  extern void omp_fulfill_event_(omp_event_handle_t);
   int ran = 0;
 #pragma omp parallel num_threads(2)
 #pragma omp single
@@ -244,7 +244,7 @@ static void events(void) {
     omp_event_handle_t event;
 #pragma omp task detach(event) shared(ran)
     ran = 1;
-    omp_fulfill_event_(&event);
+    omp_fulfill_event_(event);
 #pragma omp taskwait
     CHECK(ran);
   }

@@ -163,6 +163,11 @@ unsafe extern "C" fn enter(argument: usize, main: usize, high: usize) -> ! {
 }
 
 impl Carrier {
+    /// Its place among the partition's cores.
+    pub(super) fn rank(&self) -> usize {
+        self.rank.load(Ordering::Relaxed)
+    }
+
     /// Bounds of its stack.
     pub(super) fn stack(&self) -> Stack {
         let [low, high] = [0, 1].map(|bound: usize| self.stack[bound].load(Ordering::Relaxed));
