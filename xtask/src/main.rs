@@ -7,6 +7,7 @@ mod headers;
 mod layers;
 mod licences;
 mod loops;
+mod mutations;
 mod sizes;
 mod suite;
 mod workspace;
@@ -38,6 +39,11 @@ enum Chore {
     Loops,
     /// Lines of files and functions; informational.
     Sizes,
+    /// Seeded errors in kernel, monitor, threads, buffers and analysis make tests fail.
+    Mutations {
+        /// Only mutations of files with this in their paths.
+        file: Option<String>,
+    },
     /// Runs all tests; the last line is `N passed, N failed`.
     Test {
         /// Also those that take hours.
@@ -60,6 +66,7 @@ fn main() -> Result<()> {
         Chore::Headers { check: false } => headers::write(&workspace),
         Chore::Loops => loops::check(&workspace),
         Chore::Sizes => sizes::print(&workspace),
+        Chore::Mutations { file } => mutations::run(&workspace, file.as_deref()),
         Chore::Test { long, part } => suite::run(&workspace, long, part.as_deref()),
     }
 }

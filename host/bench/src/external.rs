@@ -10,6 +10,7 @@ use crate::{Bench, BenchError, Context, Report, Row};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct External {
     id: &'static str,
+    kind: Kind,
     reproduces: &'static str,
     promise: &'static str,
     /// Program and arguments, run in the root of the checkout.
@@ -18,6 +19,7 @@ pub(crate) struct External {
 
 pub(crate) const OMP_MICRO: External = External {
     id: "omp-micro",
+    kind: Kind::Host,
     reproduces: "004 figure 9",
     promise: "each construct at least as fast as in both peers; of ten thousand the worst at most half of libgomp's, or what the host makes of constructs of that length",
     command: &[
@@ -31,6 +33,7 @@ pub(crate) const OMP_MICRO: External = External {
 };
 pub(crate) const OMP_BOTS: External = External {
     id: "omp-bots",
+    kind: Kind::Host,
     reproduces: "004 figure 10",
     promise: "each task program at least as fast as with both peers",
     command: &[
@@ -44,6 +47,7 @@ pub(crate) const OMP_BOTS: External = External {
 };
 pub(crate) const OMP_CONSERVE: External = External {
     id: "omp-conserve",
+    kind: Kind::Host,
     reproduces: "004 appendix A",
     promise: "the ideal time in all runs",
     command: &[
@@ -57,6 +61,7 @@ pub(crate) const OMP_CONSERVE: External = External {
 };
 pub(crate) const BUFFERS_HOST: External = External {
     id: "buffers-host",
+    kind: Kind::Host,
     reproduces: "-",
     promise: "at least as fast as the fastest of the peers; four-slot write and read within 45 cycles",
     command: &[
@@ -73,6 +78,7 @@ pub(crate) const BUFFERS_HOST: External = External {
 
 pub(crate) const SWITCH_HOST: External = External {
     id: "switch-host",
+    kind: Kind::Host,
     reproduces: "004 §V",
     promise: "a thread switch in user mode, all checks included, within 25 cycles",
     command: &[
@@ -84,6 +90,25 @@ pub(crate) const SWITCH_HOST: External = External {
         "bulkhead-hosted",
         "--example",
         "switch_host",
+    ],
+};
+
+/// Attack programs of the repository are cases under the emulator: `tests/qemu/README.md`, key `attack`.
+pub(crate) const ATTACK: External = External {
+    id: "attack",
+    kind: Kind::Virtual,
+    reproduces: "20 what security means; 10",
+    promise: "each attack is contained and named, and its neighbours' worst delays are within what the description admits",
+    command: &[
+        "cargo",
+        "test",
+        "--quiet",
+        "--package",
+        "bulkhead-qemu-tests",
+        "--test",
+        "qemu",
+        "--",
+        "--attacks",
     ],
 };
 
@@ -103,7 +128,7 @@ impl Bench for External {
     }
 
     fn kind(&self) -> Kind {
-        Kind::Host
+        self.kind
     }
 
     fn promise(&self) -> &'static str {

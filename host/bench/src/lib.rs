@@ -90,6 +90,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(pipe_solve::PipeSolve),
         Box::new(edge::SHORT),
         Box::new(edge::FULL),
+        Box::new(external::ATTACK),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
         Box::new(external::OMP_CONSERVE),

@@ -68,6 +68,8 @@ impl Word {
     /// Sets bits; what it was.
     #[inline(always)]
     pub(crate) fn mark(&self, bits: u64) -> u64 {
+        #[cfg(test)]
+        crate::tests::MARKED.with_borrow_mut(|marked| marked.push(core::ptr::from_ref(self)));
         self.0.fetch_or(bits, Ordering::AcqRel)
     }
 

@@ -41,6 +41,11 @@ const PERIOD: u64 = 10_000;
 pub(super) const PAGES: u64 = 104;
 const WINDOW: u64 = 0xffff_ff80_0c00_0000;
 
+std::thread_local! {
+    /// Words in which bits were set, in order: another core may read them at any moment in between.
+    pub(crate) static MARKED: RefCell<Vec<*const Word>> = const { RefCell::new(Vec::new()) };
+}
+
 /// What the machine has once per core.
 #[derive(Default)]
 pub(super) struct Processor {

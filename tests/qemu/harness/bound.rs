@@ -46,6 +46,11 @@ impl TryFrom<Written> for Bound {
 }
 
 impl Bound {
+    /// The largest value within.
+    pub(crate) const fn most(self) -> u64 {
+        self.most
+    }
+
     /// Whether `value` lies within.
     pub(crate) const fn holds(self, value: u64) -> bool {
         self.least <= value && value <= self.most

@@ -38,6 +38,9 @@ pub(crate) struct Expectation {
     /// Whether it belongs to the long tests.
     #[serde(default)]
     pub(crate) long: bool,
+    /// The case is a row of `bulkhead bench attack`.
+    #[serde(default)]
+    pub(crate) attack: bool,
     /// A system of the checkout, or the experiment `bench`; else the folder's own `system.toml`.
     pub(crate) system: Option<PathBuf>,
     /// An experiment whose promise must hold.

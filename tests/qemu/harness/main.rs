@@ -5,6 +5,7 @@
 //! virtual time, so that a test that passes once passes always, however busy the host is.
 #![forbid(unsafe_code)]
 
+mod attacks;
 mod board;
 mod boards;
 mod bound;
@@ -27,6 +28,9 @@ use std::process::ExitCode;
 const AT_A_TIME: usize = 3;
 
 fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == attacks::ARGUMENT) {
+        return print_attacks();
+    }
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(AT_A_TIME);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -37,6 +41,19 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints the table of all attacks as an experiment does.
+fn print_attacks() -> ExitCode {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let long = std::env::var_os("BULKHEAD_LONG").is_some();
+    let table = expectation::discover(folder).map(|cases| attacks::run(&cases, long));
+    match table.map(|table| serde_json::to_string(&table)) {
+        Ok(Ok(text)) => println!("{text}"),
+        Ok(Err(error)) => eprintln!("{error}"),
+        Err(message) => eprintln!("{message}"),
+    }
+    ExitCode::SUCCESS
 }
 
 /// The longest first, so that none is left over in the end.

@@ -49,6 +49,11 @@ pub(crate) fn examine(case: &Case) -> Result<(), String> {
     ))
 }
 
+/// Folder in which a case is built and run.
+pub(crate) fn folder(case: &Case) -> Result<PathBuf, String> {
+    Ok(root()?.join(OUT).join(&case.name))
+}
+
 fn root() -> Result<PathBuf, String> {
     if let Some(root) = std::env::var_os(ROOT_VARIABLE) {
         return Ok(root.into());

@@ -48,6 +48,7 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
     ];
     if long {
         parts.push(suite.ignored().counting());
+        parts.push(suite.cargo("mutations", &["xtask", "mutations"]));
         parts.push(suite.cargo("licences-bridge", &["xtask", "licences", "--bridge"]));
         parts.push(suite.lint_bridge());
         parts.push(suite.bridge().counting());

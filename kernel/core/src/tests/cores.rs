@@ -2,8 +2,9 @@
 
 extern crate std;
 
-use super::{Machine, Workshop};
+use super::{MARKED, Machine, Workshop};
 use crate::Hal;
+use crate::frame::Word;
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{ALL, IMAGE, Kind, Operation, POLL, STACK_TOP, Status, WAIT, first};
 use std::collections::BTreeMap;
@@ -411,4 +412,27 @@ fn what_several_cores_read_none_of_them_writes() {
         assert_eq!(machine.core().void().reference(), kept);
     }
     assert!(machine.frame(kept).words().all(|word| word.get() == 0));
+}
+
+#[test]
+fn a_core_is_told_after_its_thread_is_marked() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let root = start(&shop, 2);
+    machine.on_core(2);
+    let [_, sender, _] = waiting(&shop, root, 3, 10);
+    busy(&shop, root);
+    machine.on_core(0);
+    let mailbox = machine.core_of(2).mailbox().reference();
+    let words = machine.frame(mailbox).words().map(core::ptr::from_ref);
+    let words: Vec<*const Word> = words.collect();
+    MARKED.take();
+    machine.must(sender, Operation::Send, &[]);
+    let marked = MARKED.take();
+    let places: Vec<usize> = marked
+        .iter()
+        .filter_map(|word| words.iter().position(|other| other == word))
+        .collect();
+    assert_eq!(places.len(), 2, "a thread's bit, and the word that has it");
+    assert!(places[0] >= 8 && places[1] == 0, "{places:?}");
 }

@@ -1,0 +1,96 @@
+//! Table of all attacks: each case with `attack = true`, with the delays of its neighbours
+//!
+//! `bulkhead bench attack` prints it. A row is kept if the case is: its figures and consoles require that the attack
+//! is contained, that logs, counters or consoles name it where it violates something, and that no task of a
+//! neighbour is later than the case admits.
+
+use crate::expectation::{Case, Expectation};
+use crate::subject;
+use bulkhead_bench::Row;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// The argument that asks for the table.
+pub(crate) const ARGUMENT: &str = "--attacks";
+/// Attacks at a time: an emulator keeps one processor busy.
+const AT_A_TIME: usize = 2;
+
+/// Rows, as experiments print them.
+#[derive(Serialize)]
+pub(crate) struct Table {
+    rows: Vec<Row>,
+}
+
+/// Runs all attacks; those that broke something are explained on the standard error stream.
+pub(crate) fn run(cases: &[Case], long: bool) -> Table {
+    let is_due = |case: &&Case| case.expectation.attack && (long || !case.expectation.long);
+    let attacks: Vec<&Case> = cases.iter().filter(is_due).collect();
+    let next = AtomicUsize::new(0);
+    let rows = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            scope.spawn(|| {
+                while let Some(case) = attacks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let row = row(case);
+                    rows.lock().expect("no runner panics").push(row);
+                }
+            });
+        }
+    });
+    let mut rows = rows.into_inner().expect("no runner panics");
+    rows.sort_by(|one: &Row, other: &Row| one.name.cmp(&other.name));
+    Table { rows }
+}
+
+fn row(case: &Case) -> Row {
+    let outcome = subject::examine(case);
+    if let Err(trouble) = &outcome {
+        eprintln!("{}: {trouble}", case.name);
+    }
+    let report = subject::folder(case)
+        .and_then(|folder| read(&folder.join("run/report.json")).ok_or("no report".to_owned()));
+    let report = report.unwrap_or(Value::Null);
+    let expected = &case.expectation;
+    let broken = f64::from(outcome.is_err());
+    let mut figures = vec![("broken", broken)];
+    figures.extend(delays(&report, expected));
+    figures.push(("recorded", recorded(&report)));
+    Row::at_most(&case.name, &figures, "", 0.0)
+}
+
+fn read(path: &Path) -> Option<Value> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// The latest start of a neighbour's job, and the most that the case admits of any, in microseconds.
+fn delays(report: &Value, expected: &Expectation) -> Vec<(&'static str, f64)> {
+    let tasks = report["tasks"].as_array().into_iter().flatten();
+    let latest = tasks.filter_map(|task| task["lateness"]["max_ns"].as_f64());
+    let worst = latest.reduce(f64::max);
+    let worst = worst.map(|worst| ("neighbour's worst delay, us", worst / 1e3));
+    let bounds = expected.figures.iter();
+    let bounds = bounds.filter(|(name, _)| name.ends_with(".latest-ns"));
+    let admitted = bounds.map(|(_, bound)| bound.most()).max();
+    let admitted = admitted.map(|most| ("admitted, us", most as f64 / 1e3));
+    worst.into_iter().chain(admitted).collect()
+}
+
+/// Entries of the fault log, traps counted after boot, doorbells dropped: what the monitor attributes to a partition.
+fn recorded(report: &Value) -> f64 {
+    let partitions = || report["partitions"].as_array().into_iter().flatten();
+    let faults = partitions().filter_map(|one| one["faults"].as_f64());
+    let cores = partitions()
+        .filter_map(|one| one["cores"].as_array())
+        .flatten();
+    let traps = cores.filter_map(|core| core["steady"].as_object());
+    let traps = traps.flat_map(|causes| causes.values().filter_map(Value::as_f64));
+    let bells = partitions()
+        .filter_map(|one| one["doorbells"].as_array())
+        .flatten();
+    let dropped = bells.filter_map(|bell| bell["dropped"].as_f64());
+    faults.chain(traps).chain(dropped).sum()
+}

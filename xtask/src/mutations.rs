@@ -1,0 +1,148 @@
+//! Seeded mutations: each must make a test of its crate fail
+//!
+//! `tests/mutations.toml` lists a file, a text in it that occurs once, and what replaces it. The workspace is copied,
+//! each replacement is applied alone, and the tests of the file's crate run. A mutation that no test notices survives;
+//! the list says why where that is known.
+
+use crate::workspace::Workspace;
+use miette::{IntoDiagnostic, Result, miette};
+use serde::Deserialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const LIST: &str = "tests/mutations.toml";
+/// Least share of the mutations that tests notice.
+const CAUGHT_PER_CENT: usize = 95;
+/// Tests that run longer have noticed: a mutated loop may not end.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+#[derive(Deserialize)]
+struct List {
+    mutation: Vec<Mutation>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mutation {
+    file: PathBuf,
+    from: String,
+    to: String,
+    /// Reason for which no test notices it.
+    survives: Option<String>,
+}
+
+#[derive(PartialEq)]
+enum Outcome {
+    Caught,
+    Survived,
+    Invalid(String),
+}
+
+/// Runs the mutations of the files that `only` is a part of; fails if too many survive.
+pub(crate) fn run(workspace: &Workspace, only: Option<&str>) -> Result<()> {
+    let root = Path::new(&workspace.root);
+    let text = fs::read_to_string(root.join(LIST)).into_diagnostic()?;
+    let list: List = toml::from_str(&text).into_diagnostic()?;
+    let place = workspace.metadata.target_directory.as_std_path();
+    let place = place.join("mutations");
+    copy(root, &place.join("tree"))?;
+    let chosen =
+        |one: &&Mutation| only.is_none_or(|part| one.file.to_string_lossy().contains(part));
+    let (mut caught, mut unexplained, mut all) = (0, 0, 0);
+    for one in list.mutation.iter().filter(chosen) {
+        all += 1;
+        let name = format!("{}: {}", one.file.display(), one.from.trim());
+        match outcome(one, &place)? {
+            Outcome::Caught => {
+                caught += 1;
+                println!("caught    {name}");
+            }
+            Outcome::Survived => {
+                unexplained += usize::from(one.survives.is_none());
+                let reason = one.survives.as_deref().unwrap_or("NO REASON KNOWN");
+                println!("SURVIVED  {name} -> {}: {reason}", one.to.trim());
+            }
+            Outcome::Invalid(why) => return Err(miette!("{name}: {why}")),
+        }
+    }
+    println!("{caught} of {all} mutations caught, {unexplained} survivors without a reason");
+    if all == 0 || caught * 100 < all * CAUGHT_PER_CENT || unexplained != 0 {
+        return Err(miette!("the tests notice too few mutations"));
+    }
+    Ok(())
+}
+
+/// Copies what is tracked.
+fn copy(root: &Path, tree: &Path) -> Result<()> {
+    if tree.exists() {
+        fs::remove_dir_all(tree).into_diagnostic()?;
+    }
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-z"]).current_dir(root);
+    let listed = git.output().into_diagnostic()?;
+    let names = String::from_utf8(listed.stdout).into_diagnostic()?;
+    for name in names.split_terminator('\0') {
+        let (from, to) = (root.join(name), tree.join(name));
+        // A file that was removed since is not there.
+        if from.is_file() {
+            fs::create_dir_all(to.parent().unwrap_or(tree)).into_diagnostic()?;
+            fs::copy(from, to).into_diagnostic()?;
+        }
+    }
+    Ok(())
+}
+
+fn outcome(one: &Mutation, place: &Path) -> Result<Outcome> {
+    let path = place.join("tree").join(&one.file);
+    let text = fs::read_to_string(&path).into_diagnostic()?;
+    if text.matches(&one.from).count() != 1 {
+        return Ok(Outcome::Invalid("the text does not occur once".into()));
+    }
+    fs::write(&path, text.replace(&one.from, &one.to)).into_diagnostic()?;
+    let found = test(&path, place);
+    fs::write(&path, text).into_diagnostic()?;
+    found
+}
+
+/// Tests the crate of a file.
+fn test(path: &Path, place: &Path) -> Result<Outcome> {
+    let folder = path
+        .ancestors()
+        .find(|folder| folder.join("Cargo.toml").is_file());
+    let manifest = folder
+        .ok_or_else(|| miette!("no crate"))?
+        .join("Cargo.toml");
+    let cargo = |last: &[&str]| {
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args(["test", "--quiet", "--manifest-path"])
+            .arg(&manifest)
+            .args(last);
+        cargo.env("CARGO_TARGET_DIR", place.join("build"));
+        cargo
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        cargo
+    };
+    if !cargo(&["--no-run"]).status().into_diagnostic()?.success() {
+        return Ok(Outcome::Invalid("it does not compile".into()));
+    }
+    let mut tests = cargo(&[]).spawn().into_diagnostic()?;
+    let began = Instant::now();
+    loop {
+        match tests.try_wait().into_diagnostic()? {
+            Some(status) if status.success() => return Ok(Outcome::Survived),
+            Some(_) => return Ok(Outcome::Caught),
+            None if began.elapsed() > PATIENCE => {
+                tests.kill().into_diagnostic()?;
+                tests.wait().into_diagnostic()?;
+                return Ok(Outcome::Caught);
+            }
+            None => thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
