@@ -14,7 +14,7 @@ use core::ptr::{read_volatile, with_exposed_provenance_mut, write_volatile};
 
 unsafe extern "C" {
     fn reset_guest(hcr: u64, frame: &Frame);
-    fn wait_for_interrupt();
+    fn wait_for_interrupt(mask: u64);
     fn forget_translations_of(vttbr: u64);
     fn take_to_el1(esr: u64, frame: &Frame);
     fn resume_guest(frame: &Frame) -> !;
@@ -54,9 +54,9 @@ impl Machine for Processor {
         wait::pause();
     }
 
-    fn wait(self) {
+    fn wait(self, mask: u64) {
         // SAFETY: leaves everything as it was.
-        unsafe { wait_for_interrupt() }
+        unsafe { wait_for_interrupt(mask) }
     }
 
     fn alarm(self, ticks: u64) {

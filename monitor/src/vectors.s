@@ -320,10 +320,10 @@ failing 700
 // priority is 0. If the guest's own interrupts are held back, they stay so; only active priorities hold none back.
 .global wait_for_interrupt
 wait_for_interrupt:
+    mov x3, x0                      // masks guests, and not the monitor
     mrs x0, s3_0_c12_c9_0           // ICC_AP1R0_EL1
     mrs x1, s3_0_c4_c6_0            // ICC_PMR_EL1
     mrs x2, s3_0_c12_c12_7          // ICC_IGRPEN1_EL1
-    mov x3, #0x10                   // the smallest priority of a guest: masked
     cmp x1, x3
     ccmp x2, #0, #4, hi
     csel x3, x3, x1, eq

@@ -61,6 +61,8 @@ registers! {
     vttbr_el2 = "vttbr_el2";
     /// Base of the stack of EL2's own data.
     tpidr_el2 = "tpidr_el2";
+    /// Pending physical interrupts, as seen by EL2.
+    isr_el1 = "isr_el1";
     /// Vectors of EL2.
     vbar_el2 = "vbar_el2";
     /// Syndrome of an exception taken to EL2.

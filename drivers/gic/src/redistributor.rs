@@ -4,7 +4,7 @@
 use crate::frame::Frame;
 use bulkhead_formats::gicv3::{
     CHILDREN_ASLEEP, DEFAULT_PRIORITY, FRAME_SIZE, GICR_TYPER, GICR_WAKER, ICACTIVER, ICENABLER,
-    ICPENDR, IGROUPR, IGRPMODR, IPRIORITYR, ISENABLER, PROCESSOR_SLEEP,
+    ICPENDR, IGROUPR, IGRPMODR, IPRIORITYR, ISENABLER, ISPENDR, PROCESSOR_SLEEP,
 };
 
 /// A GICv3 redistributor: its own frame and that of the core's private interrupts.
@@ -32,6 +32,18 @@ impl Redistributor {
         let waker = self.control.read32(GICR_WAKER) & !PROCESSOR_SLEEP;
         self.control.write32(GICR_WAKER, waker);
         (0..polls).any(|_| self.control.read32(GICR_WAKER) & CHILDREN_ASLEEP == 0)
+    }
+
+    /// Enables the private interrupts of `mask` and makes them pending, or neither.
+    pub fn raise(self, mask: u32, on: bool) {
+        let banks = if on {
+            [ISENABLER, ISPENDR]
+        } else {
+            [ICENABLER, ICPENDR]
+        };
+        banks
+            .iter()
+            .for_each(|&bank| self.private.write32(bank, mask));
     }
 
     /// Affinity of the core that it serves (layout of `MPIDR_EL1`).

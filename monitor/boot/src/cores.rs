@@ -12,7 +12,7 @@ use crate::{console, firmware, identity, memory, states};
 use bulkhead_abi::boot::{MONITOR_ENTRY_OFFSET, MONITOR_OFFSET};
 use bulkhead_abi::config::{CoreConfig, Hardware, PartitionConfig};
 use bulkhead_abi::status::MAX_CORES;
-use bulkhead_arch::registers::{cntpct_el0, icc_sre_el2};
+use bulkhead_arch::registers::{cntpct_el0, icc_igrpen1_el1, icc_pmr_el1, icc_sre_el2, isr_el1};
 use bulkhead_arch::{barrier, identification, wait};
 use bulkhead_gic::Redistributor;
 use bulkhead_monitor_core::{ALARM, Core, MONITOR_PRIVATE};
@@ -119,6 +119,11 @@ pub(crate) fn prepare(
     features::compare(&configuration.head.hardware, features)?;
     wake_interface(core, &configuration.head.hardware)?;
     let partition = partition_of(configuration, core)?;
+    let mask = find_mask(core, &configuration.head.hardware)?;
+    memory::place(
+        states::core_place(core) + offset_of!(Core, mask) as u64,
+        mask,
+    );
     fill_identity(core, partition.map_or(0, |partition| partition.vtcr));
     Ok(())
 }
@@ -158,6 +163,33 @@ pub(crate) fn finish(
 fn fill_identity(core: &CoreConfig, vtcr: u64) {
     let place = states::core_place(core) + offset_of!(Core, identity) as u64;
     memory::place(place, identity::shown(&identification::read(), vtcr));
+}
+
+/// Finds the priority mask by trying: it has to let the EL2 timer's interrupt through. With two security states the
+/// interrupt's priority is 0x80 as the interface sees it, and masks are shifted likewise only if firmware takes
+/// FIQs (`SCR_EL3.FIQ`).
+fn find_mask(core: &CoreConfig, hardware: &Hardware) -> Result<u64, Refusal> {
+    const MASKS: [u64; 2] = [0x10, 0x88];
+    const PENDING_IRQ: u64 = 1 << 7;
+    // SAFETY: this is the core's own redistributor, and no guest runs on the core.
+    let redistributor = unsafe { Redistributor::new(core.gicr as usize) };
+    redistributor.raise(1 << hardware.alarm, true);
+    let arrives = |mask: &u64| {
+        // SAFETY: interrupts are masked, and no guest runs on the core.
+        unsafe { icc_pmr_el1::write(*mask) };
+        // SAFETY: as above.
+        unsafe { icc_igrpen1_el1::write(1) };
+        barrier::dsb_sy();
+        barrier::isb();
+        (0..1000).any(|_| isr_el1::read() & PENDING_IRQ != 0)
+    };
+    let found = MASKS.into_iter().find(arrives);
+    redistributor.raise(1 << hardware.alarm, false);
+    // SAFETY: as above; the last instructions of the boot part set both.
+    unsafe { icc_igrpen1_el1::write(0) };
+    found.ok_or(Refusal::InterruptControllerLacks(
+        "an EL2 timer whose interrupt arrives (timer.ppis)",
+    ))
 }
 
 fn wake_interface(core: &CoreConfig, hardware: &Hardware) -> Result<(), Refusal> {

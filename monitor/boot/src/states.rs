@@ -308,6 +308,7 @@ fn core_state(
         watches: configuration.slice(config.watches, "watches")?,
         partitions: partition_list(configuration)?,
         counters: memory::promise(counters),
+        mask: 0,
         identity: [const { AtomicU64::new(0) }; IDENTITY_REGISTERS],
         power: AtomicU64::new(Power::Off as u64),
         entry: AtomicU64::new(0),

@@ -29,7 +29,7 @@ impl<M: Machine> Monitor<M> {
             let watch = self.watch();
             let start = self.pass_time();
             self.machine.alarm(watch.min(start));
-            self.machine.wait();
+            self.machine.wait(self.core.mask);
         }
     }
 
@@ -49,7 +49,7 @@ impl<M: Machine> Monitor<M> {
         self.machine.disown();
         loop {
             self.withdraw();
-            self.machine.wait();
+            self.machine.wait(self.core.mask);
         }
     }
 

@@ -40,7 +40,7 @@ pub trait Machine: Copy {
     fn pause(self);
     /// Sleeps until an interrupt is pending that the guest's masks let through, or the monitor's own,
     /// which they cannot hold back. Takes none. The masks are the guest's again afterwards.
-    fn wait(self);
+    fn wait(self, mask: u64);
     /// Has the monitor's interrupt pending on this core from when the counter reaches `ticks`;
     /// `u64::MAX` = never.
     fn alarm(self, ticks: u64);

@@ -81,6 +81,9 @@ pub struct Core {
     pub partitions: &'static [&'static Partition],
     /// Its counters in the partition's status region.
     pub counters: &'static CoreCells,
+    /// ICC_PMR_EL1 that lets the monitor's interrupt through and none of a guest: boot finds out whether firmware
+    /// shifts priorities (IHI 0069, 4.8.2).
+    pub mask: u64,
     /// Identification registers as the guest sees them.
     pub identity: [AtomicU64; IDENTITY_REGISTERS],
     /// A [`Power`]. Mail: another core of the partition may turn `Off` into `Pending`.

@@ -68,7 +68,7 @@ impl<M: Machine> Monitor<M> {
         self.skip();
         // If another core has ended the wait in order to stop this one, the next fetch comes back.
         if self.core.frame.esr() & TIMED_OR_EVENT == 0 {
-            self.machine.wait();
+            self.machine.wait(self.core.mask);
         }
         Verdict::Resume
     }

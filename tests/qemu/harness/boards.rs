@@ -22,7 +22,12 @@ impl TestBoard {
     /// Returns `true` if the case of that name is meant to run on the board.
     pub(crate) fn takes(&self, case: &str) -> bool {
         let only = self.only.as_ref();
-        only.is_none_or(|only| only.iter().any(|name| name == case))
+        only.is_none_or(|only| {
+            only.iter().any(|name| {
+                case.strip_prefix(name.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+        })
     }
 }
 

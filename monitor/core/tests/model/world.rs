@@ -277,6 +277,7 @@ fn core(index: usize, partition: &'static Partition, all: &'static [&'static Par
         watches: if index == SPARE { leak([watch]) } else { &[] },
         partitions: all,
         counters: counters(partition, owner.map_or(0, |(_, rank)| rank)),
+        mask: 0x10,
         identity: std::array::from_fn::<_, IDENTITY_REGISTERS, _>(|n| AtomicU64::new(n as u64)),
         power: AtomicU64::new(Power::Off as u64),
         entry: AtomicU64::new(0),
