@@ -185,9 +185,7 @@ impl System<'_> {
                 let partition = self.random.below(3);
                 format!("priority = {}\ntime_partition = {partition}\n", 1 + number)
             }
-            Class::Bands if number.is_multiple_of(2) => {
-                "kind = \"reservation\"\npriority = 2\n".to_owned()
-            }
+            Class::Bands if number % 2 == 0 => "kind = \"reservation\"\npriority = 2\n".to_owned(),
             Class::Bands => format!("priority = {}\n", [1, 3, 4][number as usize / 2 % 3]),
             _ => String::new(),
         };

@@ -44,7 +44,7 @@ impl Seen {
 
     fn observe(&mut self, what: &str, observed_ns: f64, bound_ns: f64) {
         self.ratios.push(bound_ns / observed_ns);
-        if observed_ns.is_nan() || observed_ns > bound_ns {
+        if !(observed_ns <= bound_ns) {
             let text = format!("{what}: {observed_ns} ns, its bound is {bound_ns} ns");
             self.broken.push(broken(text));
         }
