@@ -4,7 +4,7 @@
 //! allocate. Where nothing costs anything, nothing is kept.
 
 use crate::admission::Refused;
-use crate::overhead::{Asked, Jobs, Keeping, Overhead};
+use crate::overhead::{Activity, Asked, Jobs, Keeping, Overhead, Starts};
 use crate::{Reservation, Time};
 
 /// Tasks, doorbells and changes of slots of a core that are counted.
@@ -15,6 +15,11 @@ const NOTHING: Reservation = Reservation {
     period: 0,
 };
 
+const NOBODY: Starts = Starts {
+    often: 0,
+    period: 0,
+};
+
 /// What decides beside the VCPUs themselves.
 #[derive(Clone, Debug)]
 pub struct Deciding {
@@ -22,11 +27,13 @@ pub struct Deciding {
     keeping: Keeping,
     /// More important than all.
     ahead: List<Reservation>,
+    /// What preempts all.
+    before: List<Starts>,
 }
 
 /// So much was known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark(usize);
+pub(crate) struct Mark([usize; 2]);
 
 impl Default for Deciding {
     fn default() -> Self {
@@ -42,14 +49,13 @@ impl Deciding {
             overhead: Overhead {
                 decision: 0,
                 interrupt: 0,
-                job: 0,
-                stage: 0,
             },
             keeping: Keeping {
                 chunks: 0,
                 quantum: None,
             },
             ahead: List::of(NOTHING),
+            before: List::of(NOBODY),
         }
     }
 
@@ -75,10 +81,12 @@ impl Deciding {
     /// # Errors
     /// [`Refused::Full`].
     pub fn slots(&mut self, slots: u64, frame: Time) -> Result<(), Refused> {
-        match self.overhead.of_slots(slots, frame) {
-            Some(changes) => self.ahead.push(changes),
-            None => Ok(()),
+        let changes = Starts::of_slots(slots, frame);
+        if let Some(ahead) = self.overhead.of_changes(changes) {
+            self.before.push(changes)?;
+            self.ahead.push(ahead)?;
         }
+        Ok(())
     }
 
     /// Counts the tasks of a VCPU. Answers how many of their jobs come in `window`.
@@ -99,18 +107,22 @@ impl Deciding {
             }
             if let Some(ahead) = self.overhead.of_jobs(jobs) {
                 self.ahead.push(ahead)?;
+                if jobs.pieces > 0 {
+                    self.before.push(jobs.starts())?;
+                }
             }
         }
         Ok(count)
     }
 
     pub(crate) const fn mark(&self) -> Mark {
-        Mark(self.ahead.count)
+        Mark([self.ahead.count, self.before.count])
     }
 
     /// Forgets what was counted since.
-    pub(crate) const fn back(&mut self, Mark(ahead): Mark) {
+    pub(crate) const fn back(&mut self, Mark([ahead, before]): Mark) {
         self.ahead.count = ahead;
+        self.before.count = before;
     }
 
     /// What is more important than all VCPUs.
@@ -119,12 +131,15 @@ impl Deciding {
         self.ahead.all()
     }
 
-    /// VCPUs with what their decisions take.
+    /// VCPUs, which are ordered by rank, with what their decisions take.
     #[must_use]
     pub fn prolonged<const M: usize>(&self, vcpus: &[Asked]) -> [Reservation; M] {
+        let mut activities = [Activity::default(); M];
+        let before = self.before.all();
+        self.keeping.activities(before, vcpus, &mut activities);
         let mut found = [NOTHING; M];
-        for (found, vcpu) in found.iter_mut().zip(vcpus) {
-            *found = self.overhead.prolong(vcpu, &self.keeping);
+        for ((found, vcpu), activity) in found.iter_mut().zip(vcpus).zip(activities) {
+            *found = self.overhead.prolong(vcpu.limits, activity);
         }
         found
     }

@@ -306,7 +306,6 @@ impl Loads {
                     server: server.ok_or(Refused::Room)?,
                     runs: Runs::Stage {
                         devices: [function.source, function.sink],
-                        messages,
                     },
                 })?;
             }
@@ -523,7 +522,7 @@ pub fn judge(
     judge_beside(known, pipes, |_| true, core::iter::empty(), tell)
 }
 
-/// Judges the pipes that are judged here, as [`judge`] does, beside `more` stages on the core of this partition for another one: C, T and m of each.
+/// The same of those that are judged here, beside `more` C and T on the core of this partition, stages that another one asked for.
 ///
 /// # Errors
 /// The first that would not be kept.
@@ -531,7 +530,7 @@ pub fn judge_beside(
     known: &Known<'_>,
     pipes: &[Standing<'_>],
     is_judged: impl Fn(usize) -> bool,
-    more: impl Iterator<Item = (Reservation, u64)> + Clone,
+    more: impl Iterator<Item = Reservation> + Clone,
     mut tell: impl FnMut(usize, &Promise),
 ) -> Result<(), Refused> {
     if pipes.len() > MAX_PIPES {
@@ -542,14 +541,11 @@ pub fn judge_beside(
         let others = pipes.iter().enumerate();
         let others = others.filter(|(other, _)| *other != index);
         let mut loads = Loads::of(known, others.map(|(_, other)| other))?;
-        more.clone().try_for_each(|(server, messages)| {
+        more.clone().try_for_each(|server| {
             loads.push(Load {
                 core: known.core(),
                 server,
-                runs: Runs::Stage {
-                    devices: [None; 2],
-                    messages,
-                },
+                runs: Runs::Stage { devices: [None; 2] },
             })
         })?;
         let promise = judge_one(known, (index, pipe), &loads)?;

@@ -169,7 +169,12 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
     let timing = own.timing();
     CORE.threads.prepare(&mut first)?;
     together::open(own, &timing)?;
-    let configured = CORE.configure(&timing, cores::rank() as u32);
+    // Pipes are solved by budgets, and admitted as they were solved.
+    let by_budgets = Timing {
+        costs: None,
+        ..timing
+    };
+    let configured = CORE.configure(&by_budgets, cores::rank() as u32);
     configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     LOAD.calibrate();
     if together::is_first() {
@@ -207,7 +212,7 @@ fn start_first(
 ) -> Result<(), Failure> {
     planner::make_vcpu(first, timing)?;
     device::start(first, own, timing, servers)?;
-    watch::start(first, own, timing, servers)?;
+    watch::start(first, own, timing)?;
     // Before the spare stages: who serves the console serves the first threads of a component.
     planner::start(first, own, timing, common)?;
     seats::open_spare(first, timing)

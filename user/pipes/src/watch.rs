@@ -18,12 +18,19 @@ use bulkhead_component::load::nanoseconds;
 use bulkhead_component::stack::Stack;
 use bulkhead_component::{First, Own};
 use bulkhead_guest::Home;
+use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, ServerId};
-use bulkhead_slite::Mutex;
+use bulkhead_slite::{Jobs, Mutex};
 use bulkhead_stages::message::Entry;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+/// Budgets and periods of the recorder, nanoseconds: the first that is admitted.
+const RECORDER: [[u64; 2]; 3] = [
+    repository::RECORDER_NS,
+    [1_000_000, 200_000_000],
+    [200_000, 200_000_000],
+];
 /// Pages of the recorder's stack, of which 8.1 KiB were used at most.
 const STACK_PAGES: u64 = 3;
 /// The recorder looks for notes so often, nanoseconds.
@@ -32,6 +39,8 @@ pub(crate) const PAUSE_NS: u64 = repository::PAUSE_NS;
 const PATHS: usize = 16;
 
 static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
+/// The recorder's VCPU and its budget.
+static OWN: Mutex<Option<(ServerId, Capacity)>> = Mutex::new(None);
 /// The recorder's stack.
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
 /// The heartbeat's word, if it is watched, and those of other cores.
@@ -55,23 +64,17 @@ struct Path {
     lost: u64,
 }
 
-/// Starts the recorder on its VCPU, which the host tool has added to those of the description; without functions, on what others
-/// leave.
-pub(crate) fn start(
-    first: &mut First,
-    own: &Own,
-    timing: &Timing,
-    servers: &[Option<ServerId>],
-) -> Result<(), Failure> {
-    let mut vcpus = timing.vcpus.iter().zip(servers);
-    let known = vcpus.find(|(vcpu, _)| name_text(&vcpu.name) == repository::RECORDER);
-    let vcpu = match known.and_then(|(_, server)| *server) {
-        Some(vcpu) => vcpu,
-        None => {
-            let created = CORE.create_least(first);
-            created.map_err(|refused| Failure::Vcpu(repository::RECORDER, refused))?
-        }
-    };
+/// Starts the recorder.
+pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(), Failure> {
+    let created = RECORDER.iter().find_map(|budget| {
+        let [capacity, period] = budget.map(ticks);
+        let jobs = [Jobs::each(ticks(PAUSE_NS))];
+        let limits = Capacity { capacity, period };
+        let vcpu = CORE.create_main(first, limits, jobs).ok()?;
+        Some((vcpu, limits))
+    });
+    let (vcpu, limits) = created.ok_or(Failure::named("recorder", "no room for its VCPU"))?;
+    let _kept = OWN.with(&CORE.threads, |own| *own = Some((vcpu, limits)));
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
     control::open(own);
     find_heart(own);
@@ -93,6 +96,11 @@ pub(crate) fn find_heart(own: &Own) -> bool {
         }
     });
     word.is_some()
+}
+
+/// The recorder's VCPU and its budget.
+pub(crate) fn recorder() -> Option<(ServerId, Capacity)> {
+    OWN.with(&CORE.threads, |own| *own).ok().flatten()
 }
 
 /// The recorder's stack.

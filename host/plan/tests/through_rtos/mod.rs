@@ -60,13 +60,10 @@ fn packed_there(system: &System) -> Vec<u64> {
 }
 
 /// C and T of the stages of a pipe there.
-fn asked(pipe: &Pipe) -> Vec<(Reservation, u64)> {
+fn asked(pipe: &Pipe) -> Vec<Reservation> {
     let stages = pipe.solved.stages.iter().zip(&pipe.places);
     let there = stages.filter(|(_, place)| place.partition == PLANT);
-    let limits = there.map(|(stage, _)| {
-        let server = Reservation::new(stage.capacity_ns, stage.period_ns)?;
-        Some((server, stage.messages))
-    });
+    let limits = there.map(|(stage, _)| Reservation::new(stage.capacity_ns, stage.period_ns));
     limits.map(|limits| limits.expect("solved")).collect()
 }
 
@@ -74,7 +71,7 @@ fn asked(pipe: &Pipe) -> Vec<(Reservation, u64)> {
 fn own_promise(
     known: &Known<'_>,
     system: &System,
-    more: &[(Reservation, u64)],
+    more: &[Reservation],
     most: Option<u64>,
 ) -> Result<Promise, Refused> {
     let there = system.pipes.iter().filter(|pipe| pipe.runs_in(PLANT));

@@ -8,7 +8,7 @@
 
 use super::shape::{Limits, Shape};
 use super::{Solution, overloaded};
-use crate::assessment::{Judge, Setting, Violation, job, period_limits, periods};
+use crate::assessment::{Judge, Setting, Violation, period_limits, periods};
 use crate::binding::Bound;
 use crate::language::{Requirement, SOURCE};
 use bulkhead_analysis::Time;
@@ -80,12 +80,12 @@ fn root_shape<const N: usize>(bound: &Bound<'_, N>) -> Shape<N> {
         ..Shape::uniform()
     };
     let longest = (0..bound.len())
-        .map(|stage| job(bound, stage))
+        .map(|stage| bound.function(stage).wcet)
         .max()
         .unwrap_or(1)
         .max(1);
     for (stage, weight) in shape.weight.iter_mut().enumerate().take(bound.len()) {
-        let part = (u128::from(job(bound, stage)) << 32) / u128::from(longest);
+        let part = (u128::from(bound.function(stage).wcet) << 32) / u128::from(longest);
         *weight = (part.isqrt() as u64).max(1);
     }
     shape

@@ -466,11 +466,11 @@ impl Planner {
         let mut places = asked.iter_mut();
         for (_, pipe) in there {
             for ((_, stage), place) in pipe.here().zip(&mut places) {
-                *place = load(&stage);
+                *place = Reservation::new(stage.capacity_ns, stage.period_ns);
             }
         }
         for (stage, place) in wanted.zip(places) {
-            *place = load(stage);
+            *place = Reservation::new(stage.capacity_ns, stage.period_ns);
         }
         let settings = Settings::but(None);
         let is_judged = |index: usize| {
@@ -550,10 +550,4 @@ impl Planner {
         }
         all
     }
-}
-
-/// C and T of a stage, and its jobs in T.
-fn load(stage: &Stage) -> Option<(Reservation, u64)> {
-    let server = Reservation::new(stage.capacity_ns, stage.period_ns)?;
-    Some((server, stage.messages.into()))
 }
