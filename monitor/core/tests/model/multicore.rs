@@ -199,6 +199,8 @@ fn a_stop_that_overtakes_a_start_is_not_lost() {
         } else if partition.stoppers.load(Relaxed) != 0 {
             leader.requests.fetch_or(1 << 4, Relaxed);
             partition.stoppers.store(0, Relaxed);
+            // The leader sets an alarm that is due: its next wait ends at once.
+            fake.0.patience.set(1);
         }
     }));
     assert_eq!(world.call(0, &[hypercall::FAIL, 0]), End::Waits);
