@@ -68,13 +68,13 @@ const PROMISES: [Promise; 12] = [
     promise(
         "invoke-return",
         "invocation and return, two address spaces, of a thread with FP state",
-        405.0,
+        430.0,
         &[("seL4 (quoted)", 408.0)],
     ),
     promise(
         "invoke-return-fp",
         "the same, floating point in both",
-        405.0,
+        430.0,
         &[("seL4 (quoted)", 512.0)],
     ),
     promise(

@@ -76,6 +76,8 @@ fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
             .map(|end| end.latency_ns),
     };
     let stages: Vec<_> = (0..pipe.places.len()).map(stage).collect();
+    // A command may stop or replace a pipe while it runs; its rate over the whole run then says nothing.
+    let is_commanded = system.partitions.iter().any(|one| one.spare.is_some());
     let path = |path: &solved::Path| PathManifest {
         stages: stages.clone(),
         partition: runs(path.tail),
@@ -88,7 +90,7 @@ fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
             Buffering::FourSlot => solved.stages[path.tail].loss.percent() / 100.0,
         },
         throughput: match required {
-            Some(Flow::Throughput(rate)) => Some(rate.0 as f64 / 1e6),
+            Some(Flow::Throughput(rate)) if !is_commanded => Some(rate.0 as f64 / 1e6),
             _ => None,
         },
     };

@@ -232,11 +232,13 @@ impl PathReport {
     }
 
     /// Returns a finding if the required rate is missed, over the whole time from its first message to the run's end. The first and the
-    /// last message may lie outside.
+    /// last message may lie outside, and a source may begin late or pause for a tenth of the time.
     fn slow(&self) -> Option<String> {
         const EDGES: f64 = 2.0;
+        const PAUSES: f64 = 0.1;
         let required = self.required_rate?;
-        let expected = required * (1.0 - self.loss_bound.unwrap_or(0.0)) * self.span_s;
+        let expected =
+            required * (1.0 - self.loss_bound.unwrap_or(0.0)) * (1.0 - PAUSES) * self.span_s;
         (self.delivered as f64 + EDGES < expected).then(|| {
             format!(
                 "carried {:.1} of the required {required:.1} messages per second",
