@@ -165,7 +165,6 @@ impl Paths {
         };
         if let Some(end) = path.ends.get_mut(event.sequence as usize) {
             *end = name;
-            path.throughput = (event.a != 0).then_some(event.a as f64 / 1e6);
         }
     }
 
@@ -365,7 +364,7 @@ mod tests {
         assert_eq!((report.delivered, report.late), (3, 1));
         assert_eq!((report.bound_ns, report.loss_bound), (Some(500), Some(0.1)));
         assert_eq!(report.ends, ["first", "last"]);
-        assert_eq!(report.required_rate, Some(50.0));
+        assert_eq!(report.required_rate, None, "a command may stop it");
         // It runs by its description again.
         let event = promise(EventKind::Promised, 0, 0, "steering");
         paths.promised(0, "steering".into(), &event);
