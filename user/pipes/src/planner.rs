@@ -41,8 +41,8 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 use gone::Gone;
 use serve::Server;
 
-/// Pages of its stack, of which 201 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
-const STACK_PAGES: u64 = 60;
+/// Pages of its stack, of which about 245 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
+const STACK_PAGES: u64 = 76;
 
 /// The line to be obeyed.
 struct Line {
