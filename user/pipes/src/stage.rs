@@ -380,7 +380,12 @@ impl Running {
             return false;
         }
         self.shared.expired.store(false, Relaxed);
-        self.shared.due.store(release + self.plan.period, Relaxed);
+        // A pipe that an overrun stops is halted before the overrun is counted.
+        let due = match OnOverrun::of(self.plan.stage.on_overrun) {
+            OnOverrun::Stop => 0,
+            _ => release + self.plan.period,
+        };
+        self.shared.due.store(due, Relaxed);
         let jobs = self.shared.jobs.load(Relaxed) + 1;
         match self.plan.load {
             _ if self.plan.overruns && overrun::is_on_purpose(jobs) => {
@@ -390,7 +395,7 @@ impl Running {
             Computed::Rounds(count) => load::rounds(count),
         }
         let answer = self.work.compute(taken);
-        let counted = self.shared.due.swap(0, Relaxed) == 0;
+        let counted = due != 0 && self.shared.due.swap(0, Relaxed) == 0;
         if let (Some(mut message), true) = (answer, self.may_send(release, counted)) {
             self.send(&mut message);
         }
