@@ -1,6 +1,6 @@
 //! A CAN controller
 
-use crate::device::Came;
+use crate::device::ReceivedFrame;
 use crate::{CORE, Failure};
 use bulkhead_abi::can::Frame;
 use bulkhead_abi::guest::Function;
@@ -26,12 +26,12 @@ pub(crate) fn open(function: &Function) -> Result<(), Failure> {
 }
 
 /// What serves its interrupts, and hands on what comes.
-pub(crate) fn server(mut hand_on: impl FnMut(&Came)) -> impl FnMut() {
+pub(crate) fn server(mut hand_on: impl FnMut(&ReceivedFrame)) -> impl FnMut() {
     let mut known = Counters::default();
     move || {
         PORT.serve(&mut known, |frame, at| {
             let standard = !frame.extended;
-            hand_on(&Came {
+            hand_on(&ReceivedFrame {
                 identifier: standard.then_some(frame.id as u16),
                 words: frame.words(),
                 at,

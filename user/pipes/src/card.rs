@@ -3,8 +3,8 @@
 //! Frames are looked at by the bottom half, in as many steps as they are long, and forgotten. Hardware addresses of receivers are learned from what comes from there;
 //! until then frames go to everybody on the wire, so that no message waits for a question to be answered.
 
-use crate::device::Came;
-use crate::{CORE, Failure, together};
+use crate::device::ReceivedFrame;
+use crate::{CORE, Failure, shared_state};
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::pipe::{MAX_SHARED, Stage};
 use bulkhead_component::first::Timing;
@@ -33,7 +33,7 @@ static UNSENT: AtomicU64 = AtomicU64::new(0);
 /// The address and the port of the card that stages use, or may, if it is one.
 pub(crate) fn station(timing: &Timing) -> Option<(u32, u16)> {
     let described = timing.stages.iter();
-    let described = described.filter(|stage| together::is_here(stage));
+    let described = described.filter(|stage| shared_state::is_here(stage));
     let described = described.map(|stage| (stage.addresses[0], stage.port as u16));
     let typed = timing.repository.into_iter().flat_map(|all| all.functions);
     let typed = typed.map(|function| (function.addresses[0], function.port as u16));
@@ -62,7 +62,7 @@ pub(crate) fn open(
 }
 
 /// What serves its interrupts, and hands on what comes.
-pub(crate) fn server(mut hand_on: impl FnMut(&Came)) -> impl FnMut() {
+pub(crate) fn server(mut hand_on: impl FnMut(&ReceivedFrame)) -> impl FnMut() {
     let incoming = INCOMING.with(&CORE.threads, Option::take);
     let own = OWN.with(&CORE.threads, |own| *own);
     let mut both = incoming.ok().flatten().zip(own.ok().flatten());
@@ -78,11 +78,11 @@ pub(crate) fn server(mut hand_on: impl FnMut(&Came)) -> impl FnMut() {
     }
 }
 
-fn take(bytes: &[u8], own: Station, hand_on: &mut impl FnMut(&Came)) {
+fn take(bytes: &[u8], own: Station, hand_on: &mut impl FnMut(&ReceivedFrame)) {
     match hear(bytes, own) {
         Heard::Datagram(from, datagram) => {
             learn(from);
-            hand_on(&Came {
+            hand_on(&ReceivedFrame {
                 identifier: Some(datagram.to),
                 words: datagram.words,
                 at: clock::now(),

@@ -9,7 +9,7 @@
 //! Argument word: `commands=MILLISECOND:VERB:NAME,…`: the same without a console, at these times from the first on, so that a run repeats.
 
 use crate::table::{self, Entry};
-use crate::{CORE, ends, planner, say, serving, stage};
+use crate::{CORE, client_pipes, endpoints, planner, say, stage};
 use bulkhead_abi::component::console;
 use bulkhead_abi::name_text;
 use bulkhead_abi::repository::{Function, MAX_LINE, Repository, long_name_field, long_name_text};
@@ -130,7 +130,7 @@ impl Shell {
             Command::Nothing => {}
             Command::List => table::all().for_each(|(number, pipe)| show(number, &pipe)),
             Command::Functions => show_functions(timing),
-            Command::Stop(name) | Command::Start(name) if begins_elsewhere(name) => {
+            Command::Stop(name) | Command::Start(name) if has_remote_sources(name) => {
                 leave(line, timing);
             }
             Command::Stop(name) => self.stop(name),
@@ -146,7 +146,7 @@ impl Shell {
         if stage::is_stopped(number) {
             return say!("it is stopped");
         }
-        if serving::is_asked(number) {
+        if client_pipes::is_requested(number) {
             return say!("pipe {name} was typed in another partition: stop it there");
         }
         (self.ending, self.since) = (self.ending | 1 << number, clock::now());
@@ -183,8 +183,8 @@ fn named(name: &str) -> Option<(usize, Entry)> {
 }
 
 /// Whether another partition has the first stages of a pipe that is stopped and started here.
-fn begins_elsewhere(name: &str) -> bool {
-    table::find(name).is_some_and(|(number, _)| planner::begins_elsewhere(number))
+fn has_remote_sources(name: &str) -> bool {
+    table::find(name).is_some_and(|(number, _)| planner::has_remote_sources(number))
 }
 
 fn start(name: &str) {
@@ -223,12 +223,12 @@ fn show(number: usize, entry: &Entry) {
         0 => "four-slot",
         _ => "lossless",
     };
-    let whose = match serving::is_asked(number) {
+    let origin = match client_pipes::is_requested(number) {
         true => ", typed in another partition",
         false => "",
     };
     say!(
-        "pipe {}: {state}, {} stages, {buffers}, bound {} us{whose}",
+        "pipe {}: {state}, {} stages, {buffers}, bound {} us{origin}",
         entry.name(),
         pipe.stages,
         pipe.bound_ns / 1000
@@ -295,11 +295,11 @@ fn show_functions(timing: &Timing) {
             function.outputs,
         );
     }
-    for device in devices.iter().filter(|device| ends::is_own(device)) {
+    for device in devices.iter().filter(|device| endpoints::is_own(device)) {
         say!(
             "endpoint {}: {} of {} places are taken",
             long_name_text(&device.name),
-            ends::users(&repository, device),
+            endpoints::users(&repository, device),
             device.sharers
         );
     }

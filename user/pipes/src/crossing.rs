@@ -2,8 +2,8 @@
 //!
 //! They are channels, which the tool derived, and are kept for as long as the program runs: a pipe that was forgotten may run again.
 
+use crate::remote_partition::{PeerRole, RemoteEdge};
 use crate::stage::STAGES;
-use crate::through::{Across, Whom};
 use crate::{CORE, Failure};
 use bulkhead_abi::guest::ChannelEnd;
 use bulkhead_abi::pipe::Crossing;
@@ -16,7 +16,7 @@ use bulkhead_stages::work::ENDS;
 const MOST: usize = ENDS * STAGES;
 
 /// The pipe of each, and between which of its stages.
-static ALL: [Mutex<Option<(usize, Across)>>; MOST] = [const { Mutex::new(None) }; MOST];
+static ALL: [Mutex<Option<(usize, RemoteEdge)>>; MOST] = [const { Mutex::new(None) }; MOST];
 
 /// The end of a crossing's channel that this component holds, if it holds it.
 pub(crate) fn end<'o>(own: &'o Own, crossing: &Crossing) -> Option<&'o ChannelEnd> {
@@ -31,23 +31,23 @@ pub(crate) fn open(
     pipe: usize,
     [from, to]: [usize; 2],
 ) -> Result<(), Failure> {
-    let wrong = |why| Failure::Pipe(crossing.channel, why);
+    let wrong = |reason| Failure::Pipe(crossing.channel, reason);
     let missing = || wrong("the component does not hold this channel");
     let end = end(own, crossing).ok_or_else(missing)?;
-    let across = Across {
+    let edge = RemoteEdge {
         from,
         to,
         region: Home::memory(own, end).map_err(|_| missing())?,
         link: own
             .peer_link(end)
             .ok_or(wrong("nobody has its other end"))?,
-        whom: Whom::Described,
+        role: PeerRole::Static,
     };
     let is_kept = |place: &Mutex<Option<_>>| {
         let kept = place.with(&CORE.threads, |place: &mut Option<_>| {
             let free = place.is_none();
             if free {
-                *place = Some((pipe, across));
+                *place = Some((pipe, edge));
             }
             free
         });
@@ -60,9 +60,9 @@ pub(crate) fn open(
 }
 
 /// Those of a pipe.
-pub(crate) fn of_pipe(pipe: usize) -> impl Iterator<Item = Across> {
+pub(crate) fn of_pipe(pipe: usize) -> impl Iterator<Item = RemoteEdge> {
     let all = ALL
         .iter()
         .filter_map(|place| place.with(&CORE.threads, |kept| *kept).ok().flatten());
-    all.filter_map(move |(whose, across)| (whose == pipe).then_some(across))
+    all.filter_map(move |(owner, edge)| (owner == pipe).then_some(edge))
 }

@@ -9,7 +9,7 @@
 //! queue; whoever has that next drains it before its pipe begins.
 
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, can, card, ends, planner, seats, share, table, together};
+use crate::{CORE, Failure, can, card, endpoints, fanout, planner, shared_state, table, vcpu_pool};
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{ANY, NONE, Stage};
@@ -41,7 +41,7 @@ static SERVED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 /// What came.
 #[derive(Clone, Copy)]
-pub(crate) struct Came {
+pub(crate) struct ReceivedFrame {
     /// The identifier or the port, if it has one that stages may have asked for.
     pub(crate) identifier: Option<u16>,
     pub(crate) words: [u64; 2],
@@ -59,7 +59,7 @@ pub(crate) fn start(
     let described = timing.stages.iter().any(uses);
     let typed = timing
         .repository
-        .is_some_and(|all| ends::functions(&all).next().is_some());
+        .is_some_and(|all| endpoints::functions(&all).next().is_some());
     if !described && !typed {
         return Ok(());
     }
@@ -71,7 +71,7 @@ pub(crate) fn start(
             return Ok(());
         }
     };
-    share::open(first, servers, timing)?;
+    fanout::open(first, servers, timing)?;
     for (_, entry) in table::all() {
         entry
             .here()
@@ -114,7 +114,7 @@ fn io(timing: &Timing) -> Option<u32> {
     let described = |uses| stages(uses).map(|stage| stage.io).find(|io| *io != NONE);
     let typed = |end: usize| {
         let all = timing.repository?;
-        let mut ends = ends::functions(&all).filter_map(|one| ends::of(&all, one)[end]);
+        let mut ends = endpoints::functions(&all).filter_map(|one| endpoints::of(&all, one)[end]);
         ends.next().map(|device| device.vcpu)
     };
     described(reads)
@@ -145,21 +145,21 @@ pub(crate) fn attach(number: usize, stage: &Stage) {
         LAST[number % STAGES].store(0, Relaxed);
         match scatters {
             NONE => _ = READERS.fetch_or(1 << number, Relaxed),
-            vcpu => share::attach(number, vcpu),
+            vcpu => fanout::attach(number, vcpu),
         }
     }
     if writes(stage) {
         card::attach(stage);
     }
     if writes(stage) && gathers != NONE {
-        share::attach(number, gathers);
+        fanout::attach(number, gathers);
     }
 }
 
 /// Nothing is handed to a stage any more, nor sent for it.
 pub(crate) fn detach(number: usize) {
     READERS.fetch_and(!(1 << number), Relaxed);
-    share::detach(number);
+    fanout::detach(number);
 }
 
 /// Whom the bottom half works for: the most important of those that use its I/O VCPU, or of those that scatter and gather for them; without one,
@@ -176,8 +176,8 @@ fn most_important(timing: &Timing) -> Option<ServerId> {
             for (_, scatter) in ends.filter(|(at, _)| *at) {
                 let known = timing.vcpus.get(scatter as usize);
                 let cause = match known {
-                    Some(main) => Some((main.period_ns, seats::server_of(timing, scatter))),
-                    None => seats::get(number).map(|seat| (stage.period_ns, seat.server)),
+                    Some(main) => Some((main.period_ns, vcpu_pool::server_of(timing, scatter))),
+                    None => vcpu_pool::get(number).map(|slot| (stage.period_ns, slot.server)),
                 };
                 found = cause.into_iter().chain(found).min();
             }
@@ -190,23 +190,25 @@ fn most_important(timing: &Timing) -> Option<ServerId> {
 pub(crate) fn work_for_most_important(timing: &Timing) {
     let [io, thread] = SERVED.each_ref().map(|word| word.load(Relaxed));
     if let (Some(io), Some(cause), true) = (io.checked_sub(1), most_important(timing), is_open()) {
-        let vcpu = seats::server_of(timing, io as u32);
+        let vcpu = vcpu_pool::server_of(timing, io as u32);
         let _always = CORE.threads.set_parameters(thread, Binding { vcpu, cause });
     }
 }
 
 fn reads(stage: &Stage) -> bool {
-    together::is_here(stage) && stage.from == 0 && !matches!(name_text(&stage.source), "" | "timer")
+    shared_state::is_here(stage)
+        && stage.from == 0
+        && !matches!(name_text(&stage.source), "" | "timer")
 }
 
 fn writes(stage: &Stage) -> bool {
-    together::is_here(stage) && !matches!(name_text(&stage.sink), "" | "trace" | "null")
+    shared_state::is_here(stage) && !matches!(name_text(&stage.sink), "" | "trace" | "null")
 }
 
 /// Whether what came is for those who asked for this identifier.
-pub(crate) fn is_for(identifier: &AtomicU16, came: &Came) -> bool {
+pub(crate) fn is_for(identifier: &AtomicU16, received: &ReceivedFrame) -> bool {
     let wanted = identifier.load(Relaxed);
-    wanted == ANY || came.identifier == Some(wanted)
+    wanted == ANY || received.identifier == Some(wanted)
 }
 
 /// Hands what came to a stage that reads it.
@@ -225,13 +227,13 @@ pub(crate) fn give(number: usize, words: [u64; 2], at: u64) {
 }
 
 /// Hands it to all whom it is for.
-fn hand_on(came: &Came) {
+fn hand_on(received: &ReceivedFrame) {
     let readers = READERS.load(Relaxed);
     let here = (0..STAGES).filter(|number| readers >> number & 1 != 0);
-    for number in here.filter(|&number| is_for(&IDENTIFIERS[number], came)) {
-        give(number, came.words, came.at);
+    for number in here.filter(|&number| is_for(&IDENTIFIERS[number], received)) {
+        give(number, received.words, received.at);
     }
-    share::take(came);
+    fanout::take(received);
 }
 
 /// The bottom half.

@@ -21,22 +21,22 @@
 
 mod can;
 mod card;
+mod client_pipes;
 mod control;
+mod core_commands;
 mod crossing;
 mod device;
-mod ends;
+mod endpoints;
+mod fanout;
 mod memory;
 mod notes;
-mod orders;
 mod planner;
 mod profile;
-mod seats;
-mod serving;
-mod share;
+mod remote_partition;
+mod shared_state;
 mod stage;
 mod table;
-mod through;
-mod together;
+mod vcpu_pool;
 mod watch;
 
 use bulkhead_abi::component::SCHEDULER_FREE;
@@ -108,8 +108,8 @@ enum Failure {
 }
 
 impl Failure {
-    const fn named(name: &'static str, why: &'static str) -> Self {
-        Self::Pipe(name_field(name), why)
+    const fn named(name: &'static str, reason: &'static str) -> Self {
+        Self::Pipe(name_field(name), reason)
     }
 }
 
@@ -124,7 +124,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Kernel(status) => write!(out, "the kernel refuses: {status:?}"),
             Self::Vcpu(name, refused) => write!(out, "VCPU {name} is refused: {refused:?}"),
-            Self::Pipe(name, why) => write!(out, "{}: {why}", name_text(name)),
+            Self::Pipe(name, reason) => write!(out, "{}: {reason}", name_text(name)),
             Self::Function(pipe, function, known) => {
                 let [pipe, function] = [pipe, function].map(name_text);
                 write!(
@@ -168,7 +168,7 @@ pub(crate) fn give_up(failure: &Failure) -> ! {
 fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failure> {
     let timing = own.timing();
     CORE.threads.prepare(&mut first)?;
-    together::open(own, &timing)?;
+    shared_state::open(own, &timing)?;
     // Pipes are solved by budgets, and admitted as they were solved.
     let by_budgets = Timing {
         costs: None,
@@ -177,7 +177,7 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
     let configured = CORE.configure(&by_budgets, cores::rank() as u32);
     configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     LOAD.calibrate();
-    if together::is_first() {
+    if shared_state::is_first() {
         profile::functions(own, functions);
     }
     let mut servers = [None; VCPUS];
@@ -190,13 +190,13 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
     }
     let common = stage::Common::new(own, functions);
     stage::build(&common, own, &timing)?;
-    seats::open(&mut first, &servers)?;
-    match together::is_first() {
+    vcpu_pool::open(&mut first, &servers)?;
+    match shared_state::is_first() {
         true => start_first(&mut first, own, &timing, &servers, common)?,
         false => start_other(&mut first, own, &timing, common)?,
     }
-    together::is_built();
-    if together::is_first() {
+    shared_state::is_built();
+    if shared_state::is_first() {
         begin()?;
     }
     Ok(())
@@ -215,7 +215,7 @@ fn start_first(
     watch::start(first, own, timing)?;
     // Before the spare stages: who serves the console serves the first threads of a component.
     planner::start(first, own, timing, common)?;
-    seats::open_spare(first, timing)
+    vcpu_pool::open_spare(first, timing)
 }
 
 /// What other cores have besides stages.
@@ -225,13 +225,13 @@ fn start_other(
     timing: &Timing,
     common: stage::Common,
 ) -> Result<(), Failure> {
-    orders::start(first, own, timing, common)?;
-    seats::open_spare(first, timing)
+    core_commands::start(first, own, timing, common)?;
+    vcpu_pool::open_spare(first, timing)
 }
 
 /// Lets all stages begin where every core has built its own; whether they did. Who is woken may ask before this has returned.
 pub(crate) fn begin() -> Result<bool, Failure> {
-    let begins = together::are_built();
+    let begins = shared_state::are_built();
     if begins && !BEGUN.swap(true, Relaxed) {
         call(first::MONITOR, Operation::Up, [])?;
         stage::go();
@@ -249,7 +249,7 @@ fn create(
     if vcpu.kind == VcpuKind::Io as u32 {
         let periods = io_periods(timing, number);
         let halves = jobs_on(timing, number);
-        if ends::serves(timing, number) {
+        if endpoints::serves(timing, number) {
             let described = timing.tasks.iter().any(|task| task.vcpu == number);
             let periods = described.then_some(periods);
             return CORE.create_io_for_any(first, vcpu.percent, periods, halves);

@@ -4,7 +4,7 @@
 //! stages of a component are in its own memory; those between cores, and all of what is typed on others than the first, in what all cores' components
 //! share, where the first core's says who has what.
 
-use crate::{CORE, together};
+use crate::{CORE, shared_state};
 use bulkhead_abi::repository::MAX_BUFFERS;
 use bulkhead_buffers::Region;
 use bulkhead_component::first::Timing;
@@ -42,9 +42,9 @@ pub(crate) fn open_common(timing: &Timing) {
     let _opened = COMMON.with(&CORE.threads, |all| {
         all.0
             .iter_mut()
-            .take(together::lines())
+            .take(shared_state::lines())
             .for_each(|line| *line = 0);
-        for (pipe, first, count) in together::described(timing) {
+        for (pipe, first, count) in shared_state::described(timing) {
             let own = all.0.iter_mut().skip(first).take(count);
             own.for_each(|line| *line = pipe as u8 + 1);
         }
@@ -133,7 +133,7 @@ pub(crate) fn take(pipe: usize, bytes: usize) -> Option<Region<'static>> {
 pub(crate) fn take_common(pipe: usize, bytes: usize) -> Option<u16> {
     let lines = COMMON.with(&CORE.threads, |lines| lines.take(pipe, bytes));
     let line = lines.ok().flatten()?.start;
-    together::region(BUFFERS + line, bytes.next_multiple_of(LINE_BYTES))?.clear();
+    shared_state::region(BUFFERS + line, bytes.next_multiple_of(LINE_BYTES))?.clear();
     u16::try_from(line).ok()
 }
 

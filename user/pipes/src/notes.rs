@@ -2,8 +2,8 @@
 //!
 //! A last stage leaves them in a queue of its own, where who records takes them out, perhaps on another core: nobody waits for another's note.
 
+use crate::shared_state::Word;
 use crate::table::Entry as Pipe;
-use crate::together::Word;
 use bulkhead_component::clock;
 use bulkhead_stages::message::{Entry, HEADS, Message};
 use bulkhead_stages::together::{self, NOTE, NOTES, UNNOTED};
@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Which stage of which pipe.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct StagePosition {
     pub(crate) pipe: usize,
     /// Among all stages.
     pub(crate) stage: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Left {
     pub(crate) entries: [Entry; HEADS],
     pub(crate) at: u64,
     pub(crate) pipe: usize,
-    /// Place of the last stage in its pipe.
+    /// StagePosition of the last stage in its pipe.
     pub(crate) tail: usize,
     /// Data to be traced.
     pub(crate) data: Option<[u64; 2]>,
@@ -55,7 +55,7 @@ impl Queue {
 }
 
 /// A message left a pipe.
-pub(crate) fn left(place: &Place, message: &Message, mark: Option<[u64; 2]>) {
+pub(crate) fn left(place: &StagePosition, message: &Message, mark: Option<[u64; 2]>) {
     let queue = Queue::of(place.stage);
     let put = queue.put.load(Relaxed);
     if put.wrapping_sub(queue.taken.load(Acquire)) >= NOTES as u64 {

@@ -7,18 +7,18 @@
 //! core with every decision counted. Then a pipe that goes ends in order, as by `pipe stop`; its stages forget it, its buffers are nobody's, and once everything that left it is
 //! recorded the new one's stages get their budgets, buffers and plans, and begin at one tick.
 
-mod across;
-mod change;
 mod cores;
-mod gone;
-mod heads;
-mod serve;
+mod deployment;
+mod remote;
+mod removal;
+mod server;
+mod sources;
 mod stages;
 
+use crate::remote_partition::{self, PeerChannel, PeerChannels, RemotePartitions};
 use crate::stage::Common;
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::{self, Others, Place, Places};
-use crate::{CORE, Failure, memory, say, seats, serving, watch};
+use crate::{CORE, Failure, client_pipes, memory, say, vcpu_pool, watch};
 use bulkhead_abi::name_field;
 use bulkhead_abi::repository::{Head, MAX_FLOW, MAX_LINE};
 use bulkhead_abi::trace::{Event, EventKind};
@@ -35,11 +35,11 @@ use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::request::{PATHS, Promised};
 use bulkhead_tpipe::language::{Flow, MILLION};
-use change::{Change, promise};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
-use gone::Gone;
-use serve::Server;
+use deployment::{Change, promise};
+use removal::Removal;
+use server::Server;
 
 /// Pages of its stack, of which about 245 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
 const STACK_PAGES: u64 = 76;
@@ -57,21 +57,21 @@ static LINE: Mutex<Line> = Mutex::new(Line {
 /// It is being obeyed.
 static BUSY: AtomicBool = AtomicBool::new(false);
 /// Who runs stages for this partition has to be asked again.
-static ANEW: AtomicBool = AtomicBool::new(false);
+static PEER_RESTARTED: AtomicBool = AtomicBool::new(false);
 /// The pipe that is being changed, counted from 1; 0: none.
 static CHANGED: AtomicU64 = AtomicU64::new(0);
 /// Pipes that are started and stopped here and begin in another partition, or there as well, by bit.
-static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
+static REMOTE_SOURCES: AtomicU64 = AtomicU64::new(0);
 /// Those of them that were stopped and of which nobody looks yet whether they rest, and since when.
 static STOPPING: AtomicU64 = AtomicU64::new(0);
 static STOPPED_SINCE: AtomicU64 = AtomicU64::new(0);
 static THREAD: AtomicU64 = AtomicU64::new(0);
 /// What it knows.
-static KNOWN: Mutex<Option<Means>> = Mutex::new(None);
+static MEANS: Mutex<Option<Means>> = Mutex::new(None);
 static VCPU: Mutex<Option<ServerId>> = Mutex::new(None);
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
 /// What is promised of each pipe and was not announced yet.
-static PROMISED: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+static GUARANTEES: [Mutex<Option<PathGuarantees>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 /// Those, by bit.
 static ANNOUNCE: AtomicU64 = AtomicU64::new(0);
 
@@ -83,9 +83,9 @@ struct Means {
     /// Bytes of all buffers that there may be.
     buffers: usize,
     /// Partitions that run stages for this one.
-    places: Places,
+    places: PeerChannels,
     /// The one for which this one runs stages.
-    asks: Option<Place>,
+    asks: Option<PeerChannel>,
 }
 
 /// Makes the planner's VCPU, where flows can be typed. It is the least important of all: who works for nobody works for it.
@@ -119,10 +119,10 @@ pub(crate) fn start(
         timing: *timing,
         common,
         buffers: described + repository.head.spare_bytes as usize,
-        places: through::places(own, &repository),
-        asks: serving::place(own, &repository),
+        places: remote_partition::open_channels(own, &repository),
+        asks: client_pipes::channel(own, &repository),
     };
-    let _kept = KNOWN.with(&CORE.threads, |place| *place = Some(means));
+    let _kept = MEANS.with(&CORE.threads, |place| *place = Some(means));
     let vcpu = least().ok_or(Failure::named("planner", "it has no VCPU"))?;
     first.set_stack_pages(Some(STACK_PAGES));
     let index = CORE.threads.spawn(first, plan, Binding::main(vcpu))?;
@@ -150,11 +150,11 @@ pub(crate) fn leave(line: &[u8]) -> bool {
 
 /// Has it look after who runs stages for this partition, where one started anew.
 pub(crate) fn look_after_others() {
-    let anew = KNOWN.with(&CORE.threads, |known| {
+    let restarted = MEANS.with(&CORE.threads, |known| {
         let places = known.as_ref().map(|known| &known.places);
-        places.is_some_and(through::is_one_anew)
+        places.is_some_and(remote_partition::has_any_restarted)
     });
-    if anew.unwrap_or(false) && !ANEW.swap(true, Relaxed) {
+    if restarted.unwrap_or(false) && !PEER_RESTARTED.swap(true, Relaxed) {
         CORE.threads.wakeup(THREAD.load(Relaxed));
     }
 }
@@ -165,8 +165,8 @@ pub(crate) fn changes(pipe: usize) -> bool {
 }
 
 /// Whether it is the planner that starts and stops a pipe, since another partition has its first stages.
-pub(crate) fn begins_elsewhere(pipe: usize) -> bool {
-    ELSEWHERE.load(Relaxed) >> pipe & 1 != 0
+pub(crate) fn has_remote_sources(pipe: usize) -> bool {
+    REMOTE_SOURCES.load(Relaxed) >> pipe & 1 != 0
 }
 
 /// Pipes that it stopped, by bit, and since when: from now on who asks looks after them.
@@ -187,7 +187,7 @@ pub(crate) fn is_promised(pipe: usize) -> bool {
 
 /// Records what is promised of a pipe; by who records.
 pub(crate) fn announce(number: usize, pipe: &Pipe) {
-    let Some(place) = PROMISED.get(number) else {
+    let Some(place) = GUARANTEES.get(number) else {
         return;
     };
     ANNOUNCE.fetch_and(!(1 << number), Relaxed);
@@ -200,22 +200,22 @@ pub(crate) fn announce(number: usize, pipe: &Pipe) {
 
 /// What is promised of the paths of a pipe.
 #[derive(Clone, Copy)]
-struct Told {
+struct PathGuarantees {
     paths: [Promised; PATHS],
     count: usize,
 }
 
-impl Told {
+impl PathGuarantees {
     fn new(all: impl Iterator<Item = Promised>) -> Self {
-        let mut told = Self {
+        let mut guarantees = Self {
             paths: [Promised::NOTHING; PATHS],
             count: 0,
         };
-        for (place, one) in told.paths.iter_mut().zip(all) {
+        for (place, one) in guarantees.paths.iter_mut().zip(all) {
             *place = one;
-            told.count += 1;
+            guarantees.count += 1;
         }
-        told
+        guarantees
     }
 
     fn of(promise: &Promise) -> Self {
@@ -246,8 +246,8 @@ fn figures(promise: &Promise) -> [u64; 2] {
     [lost.into(), rate]
 }
 
-fn record(pipe: &Pipe, told: &Told) {
-    for path in told.paths() {
+fn record(pipe: &Pipe, guarantees: &PathGuarantees) {
+    for path in guarantees.paths() {
         let event = Event {
             ticks: clock::now(),
             kind: EventKind::Promised as u32,
@@ -276,13 +276,13 @@ fn record(pipe: &Pipe, told: &Told) {
 
 /// Says what room there is.
 pub(crate) fn show_room(timing: &Timing, head: &Head) {
-    let buffers = KNOWN.with(&CORE.threads, |known| {
+    let buffers = MEANS.with(&CORE.threads, |known| {
         known.map_or(0, |known| known.buffers)
     });
     let taken = memory::Lines::now().taken(|_| true);
     say!(
         "free: {} stages, {} bytes of buffers; {} stages and {} bytes were spare",
-        seats::free_anywhere(timing, None).count(),
+        vcpu_pool::free_anywhere(timing, None).count(),
         buffers.unwrap_or(0).saturating_sub(taken),
         head.spare_stages,
         head.spare_bytes
@@ -290,7 +290,7 @@ pub(crate) fn show_room(timing: &Timing, head: &Head) {
     cores::show_room(timing);
     let stack = STACK.with(&CORE.threads, |stack| *stack).ok().flatten();
     let [used, given] = stack.map_or([0; 2], |stack| [stack.used(), stack.bytes()]);
-    let [most, each] = seats::stacks();
+    let [most, each] = vcpu_pool::stacks();
     let recorder = watch::stack().map_or([0; 2], |stack| [stack.used(), stack.bytes()]);
     say!(
         "stacks: planner {used} of {given} bytes, stages up to {most} of {each}, recorder {} of {}",
@@ -313,8 +313,8 @@ struct Planner {
     buffers: usize,
     known: Known<'static>,
     /// Partitions that run stages for this one, and what is known of them.
-    places: Places,
-    others: Others,
+    places: PeerChannels,
+    others: RemotePartitions,
     /// Who asks for stages here.
     server: Option<Server>,
     /// By which they know those of each pipe.
@@ -322,7 +322,7 @@ struct Planner {
     /// When those were stopped last that begin in other partitions; 0: they run.
     stops: [u64; PIPES],
     /// Described pipes that were removed, which others are not to run either.
-    gone: [Gone; PIPES],
+    removals: [Removal; PIPES],
     /// Of each pipe that was typed.
     texts: [Option<Text>; PIPES],
     /// Pipes that there were.
@@ -330,7 +330,7 @@ struct Planner {
 }
 
 extern "C" fn plan(_: u64) -> ! {
-    let means = KNOWN.with(&CORE.threads, |means| *means).ok().flatten();
+    let means = MEANS.with(&CORE.threads, |means| *means).ok().flatten();
     let made = means.and_then(|means| Some((means, Known::of(means.timing.repository?).ok()?)));
     let Some((means, known)) = made else {
         say!("no flow can be typed: what pipes are made of was packed by another tool");
@@ -342,19 +342,19 @@ extern "C" fn plan(_: u64) -> ! {
         buffers: means.buffers,
         known,
         places: means.places,
-        others: Others::new(&means.places),
+        others: RemotePartitions::new(&means.places),
         server: means.asks.and_then(Server::new),
         ids: [0; PIPES],
         stops: [0; PIPES],
-        gone: [Gone::NOT; PIPES],
+        removals: [Removal::NONE; PIPES],
         texts: [None; PIPES],
         pipes: PIPES as u32,
     };
-    planner.find_heads();
+    planner.find_sources();
     loop {
         while !BUSY.load(Acquire) {
-            if ANEW.swap(false, Relaxed) {
-                planner.ask_again();
+            if PEER_RESTARTED.swap(false, Relaxed) {
+                planner.request_again();
                 // A line that was left meanwhile woke it from its waits there, and does not again.
                 continue;
             }
@@ -368,7 +368,7 @@ extern "C" fn plan(_: u64) -> ! {
         let line = LINE.with(&CORE.threads, |line| (line.bytes, line.length));
         let (bytes, length) = line.unwrap_or(([0; MAX_LINE], 0));
         // Whoever is asked next is asked as it was before, or not at all.
-        planner.ask_again();
+        planner.request_again();
         planner.obey(bytes.get(..length).unwrap_or_default());
         CHANGED.store(0, Relaxed);
         BUSY.store(false, Release);
@@ -381,7 +381,7 @@ impl Planner {
             Ok(Command::Add(typed) | Command::Replace(typed)) if self.server.is_some() => say!(
                 "pipe {0} is not started: {1} types the flows that have stages here: type it there",
                 typed.name,
-                self.who()
+                self.client_name()
             ),
             Ok(Command::Add(typed)) => match table::find(typed.name) {
                 Some(_) => say!(
@@ -408,8 +408,8 @@ impl Planner {
                     say!("pipe {name} is no more");
                 }
             }
-            Ok(Command::Stop(name)) => self.stop_elsewhere(name),
-            Ok(Command::Start(name)) => self.start_elsewhere(name),
+            Ok(Command::Stop(name)) => self.stop_remote(name),
+            Ok(Command::Start(name)) => self.start_remote(name),
             // The recorder has read it.
             _ => {}
         }
@@ -421,12 +421,15 @@ impl Planner {
             say!("there is no pipe {name}; `pipe list` tells all");
             return None;
         };
-        if serving::is_asked(number) {
-            say!("pipe {name} was typed in {0}: remove it there", self.who());
+        if client_pipes::is_requested(number) {
+            say!(
+                "pipe {name} was typed in {0}: remove it there",
+                self.client_name()
+            );
             return None;
         }
-        if let Some(stays) = self.stays(number, &pipe) {
-            say!("pipe {name} stays: {stays}");
+        if let Some(removal_refusal) = self.removal_refusal(number, &pipe) {
+            say!("pipe {name} stays: {removal_refusal}");
             return None;
         }
         CHANGED.store(number as u64 + 1, Relaxed);

@@ -5,8 +5,8 @@
 //! job is taken, from its release on. The sum of the worst of both is what a stage was seen to need at worst.
 //! Argument word: `profile=JOBS`.
 
+use crate::shared_state;
 use crate::stage::STAGES;
-use crate::together;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::figure::{Counter, Figure};
 use bulkhead_component::{Own, clock, println};
@@ -117,7 +117,7 @@ pub(crate) fn ended(stage: usize, released: u64, began: u64) {
 pub(crate) fn tell(stages: &[Stage]) {
     let left = LEFT.load(Relaxed);
     let numbered = CHARGED.iter().zip(stages).enumerate();
-    let counted = numbered.filter(|(_, (_, stage))| together::is_here(stage));
+    let counted = numbered.filter(|(_, (_, stage))| shared_state::is_here(stage));
     let counted = counted.map(|(number, (charged, _))| (number, charged));
     let whole = |(_, charged): (usize, &Charged)| charged.jobs.load(Relaxed) >= left;
     if left == 0 || !counted.clone().all(whole) {

@@ -13,8 +13,8 @@ pub(crate) use shared::{
 pub(crate) use wiring::{Common, build, connected, connected_over, take_up};
 
 use crate::device::{self, To};
-use crate::through::Whom;
-use crate::{CORE, Failure, LOAD, notes, profile, share, together};
+use crate::remote_partition::PeerRole;
+use crate::{CORE, Failure, LOAD, fanout, notes, profile, shared_state};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_abi::status::MAX_CORES;
 use bulkhead_component::clock;
@@ -86,7 +86,7 @@ enum Computed {
 #[derive(Clone, Copy)]
 struct Peer {
     link: Link,
-    whom: Whom,
+    role: PeerRole,
     /// What it writes is read here.
     reads: bool,
 }
@@ -94,7 +94,7 @@ struct Peer {
 impl Peer {
     /// Whether it runs its stages of the pipe.
     fn is_there(&self) -> bool {
-        self.whom.is_there(&self.link)
+        self.role.is_there(&self.link)
     }
 }
 
@@ -116,7 +116,7 @@ struct Plan {
     /// With who is fed.
     outputs: [Option<(Output, Fed)>; ENDS],
     /// Inputs that another partition or core writes, by bit: it reads by the clock.
-    across: u64,
+    remote_inputs: u64,
     /// What takes its place where nothing comes there for so many ticks.
     fallback: Option<(u64, Function)>,
     /// Of a first stage that loses nothing: who has to be up before it begins.
@@ -172,12 +172,12 @@ impl Running {
         let inputs = core::mem::replace(&mut plan.inputs, [const { None }; ENDS]);
         // A pipe that ended before this thread ran does not begin any more.
         while start_of(plan.pipe) == 0 && !is_retired(plan.pipe) {
-            together::wait(plan.period);
+            shared_state::wait(plan.period);
         }
         plan.await_others();
         let start = start_of(plan.pipe);
         let work = Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1);
-        let work = work.across(plan.across, start, plan.fallback);
+        let work = work.across(plan.remote_inputs, start, plan.fallback);
         Self {
             shared: shared(plan.number),
             next: start.max(clock::now()) + plan.offset,
@@ -249,7 +249,7 @@ impl Running {
             if is_retired(self.plan.pipe) {
                 return false;
             }
-            together::wait(self.plan.period);
+            shared_state::wait(self.plan.period);
         }
         set_resting(self.plan.number, false);
         self.shared.arrived.store(0, Relaxed);
@@ -266,7 +266,7 @@ impl Running {
     /// nobody's, and what another partition sent meanwhile only while it is not late: who goes on there does not wait for who starts anew.
     fn await_start(&mut self) {
         CORE.threads.sleep_until(start_of(self.plan.pipe));
-        if self.plan.across != 0 {
+        if self.plan.remote_inputs != 0 {
             self.looked = false;
             let before = clock::now().saturating_sub(self.plan.period);
             self.work.pass_over_late(before, self.plan.stage.buffer);
@@ -301,7 +301,7 @@ impl Running {
             CORE.threads.sleep_until(release);
             return release;
         }
-        if self.plan.across != 0 {
+        if self.plan.remote_inputs != 0 {
             return self.wait_by_clock();
         }
         loop {
@@ -364,7 +364,7 @@ impl Running {
                 read => read,
             },
         };
-        let taken = match self.plan.across {
+        let taken = match self.plan.remote_inputs {
             0 => self.work.take(source),
             _ => self.work.look(clock::now()),
         };
@@ -484,7 +484,7 @@ impl Fed {
     fn feed(self, tick: u64) {
         match self {
             Self::Stage(number) => shared(number).feed(tick),
-            Self::Gatherer(vcpu) => share::wake(vcpu),
+            Self::Gatherer(vcpu) => fanout::wake(vcpu),
             Self::Nobody | Self::Core => {}
         }
     }
@@ -503,8 +503,8 @@ impl Plan {
         misses(&self.peers, which)
     }
 
-    fn place(&self) -> notes::Place {
-        notes::Place {
+    fn place(&self) -> notes::StagePosition {
+        notes::StagePosition {
             pipe: self.pipe,
             stage: self.number,
             place: self.place,

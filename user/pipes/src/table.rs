@@ -3,7 +3,7 @@
 //! Written before the stages run and by the planner; read by the recorder, too.
 
 use crate::stage::{self, STAGES};
-use crate::{CORE, together};
+use crate::{CORE, shared_state};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{Pipe, Stage};
 use bulkhead_abi::repository::MAX_PIPES;
@@ -76,7 +76,8 @@ impl Entry {
 
     /// Those of them that this component runs.
     pub(crate) fn here(&self) -> impl Iterator<Item = (usize, Stage)> + '_ {
-        self.stages().filter(|(_, stage)| together::is_here(stage))
+        self.stages()
+            .filter(|(_, stage)| shared_state::is_here(stage))
     }
 
     /// Those of them that are in this partition, on whichever of its cores.

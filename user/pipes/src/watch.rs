@@ -131,15 +131,15 @@ extern "C" fn record(_: u64) -> ! {
         CORE.threads.sleep_until(clock::now() + pause);
     }
     let mut shell = Shell::new();
-    let mut told = clock::now();
+    let mut last_report = clock::now();
     loop {
         CORE.threads.sleep_until(clock::now() + pause);
         beat();
         recorder.look();
         planner::look_after_others();
         shell.poll(&timing);
-        if clock::now() >= told + second {
-            told += second;
+        if clock::now() >= last_report + second {
+            last_report += second;
             recorder.tell();
             profile::tell(timing.stages);
         }

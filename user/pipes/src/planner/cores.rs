@@ -4,12 +4,12 @@
 //! ([`crate::orders`]). That one is told of one pipe at a time, and nothing more before it has done that.
 
 use super::Planner;
-use super::change::{Stopped, until};
+use super::deployment::{Stopped, until};
 use crate::memory::{self, Lines};
-use crate::seats::{self, Budgets, Missing};
 use crate::stage::STAGES;
 use crate::table::Entry as Pipe;
-use crate::{orders, say, together};
+use crate::vcpu_pool::{self, Budgets, Missing};
+use crate::{core_commands, say, shared_state};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::long_name_text;
 use bulkhead_flows::propose::{Refused, Solved};
@@ -73,7 +73,7 @@ impl Planner {
     ) -> Result<[usize; STAGES], Missing> {
         let cores = self.cores(solved);
         let cores = cores.get(..solved.stages().len()).unwrap_or_default();
-        seats::choose(&self.timing, replaced, cores)
+        vcpu_pool::choose(&self.timing, replaced, cores)
     }
 
     /// Whether all cores with stages of a flow have the time for them, decisions counted.
@@ -81,7 +81,7 @@ impl Planner {
         let cores = self.cores(solved);
         let mut numbers = (0..u64::BITS).filter(|core| cores.contains(core));
         numbers.try_for_each(|core| {
-            let admitted = seats::admit_on(&self.timing, budgets, core);
+            let admitted = vcpu_pool::admit_on(&self.timing, budgets, core);
             admitted.map_err(|refused| Stopped::Core(core, refused))
         })
     }
@@ -149,8 +149,8 @@ impl Planner {
                 })?;
             }
         }
-        let mut across = self.others.edges(number);
-        across.try_for_each(|edge| edges.push(edge))?;
+        let mut remote_edges = self.others.edges(number);
+        remote_edges.try_for_each(|edge| edges.push(edge))?;
         Some(edges)
     }
 
@@ -162,14 +162,14 @@ impl Planner {
         if !self.are_done(pipe) {
             return false;
         }
-        orders::run(number, pipe, (edges.all(), edges.described));
-        if self.are_done(pipe) && orders::is_failed() {
+        core_commands::run(number, pipe, (edges.all(), edges.described));
+        if self.are_done(pipe) && core_commands::is_failed() {
             say!(
                 "pipe {}: a thread on another core does not come to rest",
                 pipe.name()
             );
         }
-        orders::are_done() && !orders::is_failed()
+        core_commands::are_done() && !core_commands::is_failed()
     }
 
     /// Has other cores forget a pipe whose stages have ended; whether they did.
@@ -180,13 +180,13 @@ impl Planner {
         if !self.are_done(pipe) {
             return false;
         }
-        orders::forget(number);
+        core_commands::forget(number);
         self.are_done(pipe)
     }
 
     /// Waits until other cores have done what they were told last; whether they have.
     fn are_done(&self, pipe: &Pipe) -> bool {
-        let done = until(DONE_NS, orders::are_done);
+        let done = until(DONE_NS, core_commands::are_done);
         if !done {
             say!(
                 "pipe {}: another core has no time left, and does not do what was typed",
@@ -227,15 +227,15 @@ pub(super) fn explain_common(name: &str, [wanted, free]: [usize; 2]) {
 
 /// Says what room there is on other cores.
 pub(super) fn show_room(timing: &bulkhead_component::first::Timing) {
-    for core in (1..u64::BITS).filter(|core| together::has(*core)) {
+    for core in (1..u64::BITS).filter(|core| shared_state::has(*core)) {
         say!(
             "free on core {core}: {} of these stages",
-            seats::free_on(timing, None, core).count()
+            vcpu_pool::free_on(timing, None, core).count()
         );
     }
-    if together::others() != 0 {
+    if shared_state::others() != 0 {
         let taken = Lines::common().taken(|_| true);
-        let [used, given] = orders::stacks();
+        let [used, given] = core_commands::stacks();
         say!(
             "free between cores: {} bytes of buffers; stack of who does there what is typed: {used} of {given} bytes",
             memory::MOST.saturating_sub(taken)

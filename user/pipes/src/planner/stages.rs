@@ -1,7 +1,7 @@
 //! Stages of a flow that was solved, as those who run them know them
 
 use super::Planner;
-use crate::ends;
+use crate::endpoints;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::Device;
 use bulkhead_flows::propose::Solved;
@@ -13,7 +13,7 @@ impl Planner {
         solved.stages().iter().filter_map(|stage| {
             let packed = self.known.packed();
             let function = packed.functions.get(stage.function)?;
-            let ends = ends::of(packed, function);
+            let ends = endpoints::of(packed, function);
             let mut served = ends.iter().flatten().map(|device| device.vcpu);
             Some(Stage {
                 function: function.function,

@@ -2,8 +2,8 @@
 
 use super::Plan;
 use crate::CORE;
+use crate::shared_state::{self as common, Word};
 use crate::table::{self, Entry};
-use crate::together::{self as common, Word};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_abi::repository::{MAX_STAGES, RECORDER_NS};

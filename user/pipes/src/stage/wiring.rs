@@ -4,9 +4,9 @@ use super::shared::{self, STAGES};
 use super::{AWAITED, Computed, Fed, Kept, Peer, Plan, Sink, Source};
 use crate::crossing;
 use crate::device::To;
+use crate::remote_partition::RemoteEdge;
 use crate::table::{self, Entry, PIPES};
-use crate::through::Across;
-use crate::{Failure, memory, share, together};
+use crate::{Failure, fanout, memory, shared_state};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_buffers::Region;
@@ -67,7 +67,7 @@ impl Common {
         stage: Stage,
         (head, last): (usize, bool),
     ) -> Result<Plan, Failure> {
-        let wrong = |why| Failure::Pipe(described.name, why);
+        let wrong = |reason| Failure::Pipe(described.name, reason);
         let function = functions::find(self.functions, name_text(&stage.function)).ok_or(
             Failure::Function(described.name, stage.function, self.functions),
         )?;
@@ -86,7 +86,7 @@ impl Common {
             sink: sink(&stage, last),
             inputs: [const { None }; ENDS],
             outputs: [const { None }; ENDS],
-            across: 0,
+            remote_inputs: 0,
             fallback: fallback(described, &stage, self.functions),
             awaits: [None; AWAITED],
             peers: [None; 2 * ENDS],
@@ -112,10 +112,10 @@ impl Common {
             .all(|(_, stage)| stage.from != 0 || stage.is_here());
         let last = entry.stages().last().map(|(_, stage)| stage.to);
         for ((place, (number, stage)), plan) in entry.stages().enumerate().zip(plans.iter_mut()) {
-            if together::is_here(&stage) {
+            if shared_state::is_here(&stage) {
                 let ends = (heads, last == Some(stage.to));
-                let whose = (pipe, &entry.pipe);
-                let made = self.plan(whose, (place, number), stage, ends)?;
+                let owner = (pipe, &entry.pipe);
+                let made = self.plan(owner, (place, number), stage, ends)?;
                 *plan = Some(Plan { own_heads, ..made });
             }
             heads += usize::from(stage.from == 0);
@@ -127,7 +127,7 @@ impl Common {
                 edges.find(|edge| edge.through == 0 && ends == [edge.from.into(), edge.to.into()]);
             edge.map_or_else(
                 || take(bytes),
-                |edge| together::region(edge.first_line(), bytes),
+                |edge| shared_state::region(edge.first_line(), bytes),
             )
         });
         let over = edges().try_for_each(|edge| over_cores(entry, plans, edge));
@@ -149,21 +149,21 @@ pub(crate) fn connected(
     common: &Common,
     pipe: usize,
     entry: &Entry,
-    across: impl Iterator<Item = Across>,
+    remote_edges: impl Iterator<Item = RemoteEdge>,
 ) -> Result<(), Failure> {
-    connected_over(common, (pipe, entry), across, &[])
+    connected_over(common, (pipe, entry), remote_edges, &[])
 }
 
 /// The same of a pipe with stages on other cores, whose edges have their buffers, too. It is another one from then on: those take it up next.
 pub(crate) fn connected_over(
     common: &Common,
     (pipe, entry): (usize, &Entry),
-    across: impl Iterator<Item = Across>,
+    remote_edges: impl Iterator<Item = RemoteEdge>,
     edges: &[Edge],
 ) -> Result<(), Failure> {
     let mut plans: Plans = [const { None }; STAGES];
     common.plans((pipe, entry), || edges.iter().copied(), &mut plans)?;
-    join_all(&mut plans, entry, across)?;
+    join_all(&mut plans, entry, remote_edges)?;
     shared::renew(pipe);
     leave(&mut plans);
     Ok(())
@@ -173,12 +173,12 @@ pub(crate) fn connected_over(
 pub(crate) fn take_up<I: Iterator<Item = Edge>>(
     common: &Common,
     (pipe, entry): (usize, &Entry),
-    across: impl Iterator<Item = Across>,
+    remote_edges: impl Iterator<Item = RemoteEdge>,
     edges: impl Fn() -> I,
 ) -> Result<(), Failure> {
     let mut plans: Plans = [const { None }; STAGES];
     common.plans((pipe, entry), &edges, &mut plans)?;
-    join_all(&mut plans, entry, across)?;
+    join_all(&mut plans, entry, remote_edges)?;
     leave(&mut plans);
     shared::wake(entry);
     Ok(())
@@ -193,7 +193,7 @@ fn over_cores(entry: &Entry, plans: &mut Plans, edge: Edge) -> Option<()> {
     }
     let (_, reader) = entry.stages().nth(ends[1])?;
     let kind = Kind::before(&entry.pipe, &reader);
-    let region = together::region(edge.first_line(), kind.bytes()?)?;
+    let region = shared_state::region(edge.first_line(), kind.bytes()?)?;
     attach(plans, ends.into(), kind, region)
 }
 
@@ -201,10 +201,10 @@ fn over_cores(entry: &Entry, plans: &mut Plans, edge: Edge) -> Option<()> {
 fn join_all(
     plans: &mut Plans,
     entry: &Entry,
-    mut across: impl Iterator<Item = Across>,
+    mut remote_edges: impl Iterator<Item = RemoteEdge>,
 ) -> Result<(), Failure> {
     let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
-    across.try_for_each(|edge| {
+    remote_edges.try_for_each(|edge| {
         let reader = entry.stages().nth(edge.to).map(|(_, stage)| stage);
         let kind = Kind::before(&entry.pipe, &reader.ok_or(wrong)?);
         join(plans, &edge, kind).ok_or(wrong)
@@ -212,18 +212,18 @@ fn join_all(
 }
 
 /// Gives the end of an edge that is here, if one is, to its stage.
-fn join(plans: &mut Plans, edge: &Across, kind: Kind) -> Option<()> {
-    let Across {
+fn join(plans: &mut Plans, edge: &RemoteEdge, kind: Kind) -> Option<()> {
+    let RemoteEdge {
         from,
         to,
         region,
         link,
-        whom,
+        role,
     } = *edge;
     for (place, reads) in [(to, true), (from, false)] {
         if let Some(plan) = plans.get_mut(place)? {
             plan.join(kind, region, (reads, Fed::Nobody))?;
-            free(&mut plan.peers, Peer { link, whom, reads })?;
+            free(&mut plan.peers, Peer { link, role, reads })?;
         }
     }
     Some(())
@@ -242,7 +242,7 @@ pub(crate) fn build(common: &Common, own: &Own, timing: &Timing) -> Result<(), F
     let mut plans: Plans = [const { None }; STAGES];
     for (pipe, described) in timing.pipes.iter().enumerate() {
         let numbers = first..first + described.stages as usize;
-        let wrong = |why| Failure::Pipe(described.name, why);
+        let wrong = |reason| Failure::Pipe(described.name, reason);
         let stages = timing.stages.get(numbers.clone());
         let stages = stages.ok_or(wrong("it has no stages"))?;
         if numbers.end > STAGES || pipe >= PIPES {
@@ -318,13 +318,13 @@ fn leave_to_gatherer(
     take: impl Fn(usize) -> Option<Region<'static>>,
 ) -> Option<()> {
     let (messages, output) = link::make(Kind::Each(link::GATHERED_PLACES), take)?;
-    let outgoing = share::Outgoing {
+    let outgoing = fanout::Outgoing {
         messages,
         place: plan.place(),
         to: To::of(&plan.stage),
         patience: plan.period,
     };
-    share::leave(plan.number, outgoing);
+    fanout::leave(plan.number, outgoing);
     let fed = Fed::Gatherer(plan.gatherer());
     free(&mut plan.outputs, (output, fed))
 }
@@ -355,7 +355,7 @@ fn cross(
         }
         if crossing.is_within() {
             let reader = timing.stages.get(first + to).ok_or(wrong)?;
-            let region = together::buffer(timing, number).ok_or(wrong)?;
+            let region = shared_state::buffer(timing, number).ok_or(wrong)?;
             let kind = Kind::before(&entry.pipe, reader);
             attach(plans, (from, to), kind, region).ok_or(wrong)?;
         } else if plans[from].is_some()
@@ -424,7 +424,7 @@ impl Plan {
     /// What comes from another partition or core.
     fn reads(&mut self, input: Input) -> Option<()> {
         let place = self.inputs.iter().position(Option::is_none)?;
-        self.across |= 1 << place;
+        self.remote_inputs |= 1 << place;
         self.inputs[place] = Some(input);
         Some(())
     }

@@ -4,7 +4,7 @@
 //! asked for them. Such a pipe begins and lasts as its asker says. A described pipe that crosses to the other one is stopped and forgotten as
 //! that one says, until it starts anew.
 
-use crate::through::{self, Place};
+use crate::remote_partition::{self, PeerChannel};
 use bulkhead_abi::repository::Repository;
 use bulkhead_abi::status::{LinkState, State};
 use bulkhead_component::Own;
@@ -13,7 +13,7 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Pipes of the table that were asked for.
-static ASKED: Pipes = Pipes::none();
+static REQUESTED: Pipes = Pipes::none();
 /// Described pipes that the other one had forgotten, or is having forgotten.
 static FORGOTTEN: Pipes = Pipes::none();
 /// Described pipes that the other one stopped.
@@ -42,18 +42,18 @@ impl Pipes {
 }
 
 /// The channel over which another partition asks, if one does and this component has it.
-pub(crate) fn place(own: &Own, repository: &Repository<'_>) -> Option<Place> {
-    through::place(own, repository.serves.first()?)
+pub(crate) fn channel(own: &Own, repository: &Repository<'_>) -> Option<PeerChannel> {
+    remote_partition::open_channel(own, repository.serves.first()?)
 }
 
 /// Whether a pipe was asked for.
-pub(crate) fn is_asked(pipe: usize) -> bool {
-    ASKED.has(pipe)
+pub(crate) fn is_requested(pipe: usize) -> bool {
+    REQUESTED.has(pipe)
 }
 
 /// A pipe of that number was asked for, or is not there any more.
-pub(crate) fn set_asked(pipe: usize, asked: bool) {
-    ASKED.set(pipe, asked);
+pub(crate) fn set_requested(pipe: usize, asked: bool) {
+    REQUESTED.set(pipe, asked);
 }
 
 /// Whether the described pipe of that number is to be forgotten, or is.
@@ -77,8 +77,8 @@ pub(crate) fn set_held(pipe: usize, held: bool) {
 }
 
 /// Whether it is the other one that says how long the stages of a pipe run here.
-pub(crate) fn is_others(pipe: usize) -> bool {
-    is_asked(pipe) || is_forgotten(pipe)
+pub(crate) fn is_client_controlled(pipe: usize) -> bool {
+    is_requested(pipe) || is_forgotten(pipe)
 }
 
 /// It is that start of the other one whose requests are obeyed.
@@ -87,13 +87,13 @@ pub(crate) fn set_epoch(epoch: u32) {
 }
 
 /// Whether the other partition is there as it was when it asked.
-pub(crate) fn is_as_it_asked(link: &Link) -> bool {
+pub(crate) fn is_same_client_start(link: &Link) -> bool {
     let LinkState { state, epoch } = link.read();
     state == State::Up && u64::from(epoch) == EPOCH.load(Relaxed)
 }
 
 /// The name of the partition whose flows may have stages here, if there is one.
-pub(crate) fn who<'b>(repository: &Repository<'b>) -> Option<&'b str> {
+pub(crate) fn client_name<'b>(repository: &Repository<'b>) -> Option<&'b str> {
     let asks = repository.serves.first()?;
-    Some(through::name_of(repository, asks.space))
+    Some(remote_partition::name_of(repository, asks.space))
 }

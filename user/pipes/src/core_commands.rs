@@ -4,11 +4,11 @@
 //! thread that has what all others there leave looks for it, takes the pipe up or forgets it, and says so. It is that thread which gives stages on
 //! its core their budgets, so that no busy period there has both what a VCPU had before and what it has from then on; it beats the core's heart, too.
 
+use crate::remote_partition::{self, PeerChannels};
+use crate::shared_state::{self, Word};
 use crate::stage::{self, Common};
 use crate::table::{self, Entry};
-use crate::through::{self, Places};
-use crate::together::{self, Word};
-use crate::{CORE, Failure, crossing, memory, seats, watch};
+use crate::{CORE, Failure, crossing, memory, vcpu_pool, watch};
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
@@ -33,7 +33,7 @@ struct Means {
     common: Common,
     stack: Stack,
     /// Partitions that run stages for this one.
-    places: Places,
+    places: PeerChannels,
 }
 
 const fn word(number: usize) -> Word {
@@ -67,9 +67,9 @@ pub(crate) fn start(
     let means = Means {
         common,
         stack: first.last_stack(),
-        places: timing
-            .repository
-            .map_or(Default::default(), |all| through::places(own, &all)),
+        places: timing.repository.map_or(Default::default(), |all| {
+            remote_partition::open_channels(own, &all)
+        }),
     };
     let _kept = MEANS.with(&CORE.threads, |place| *place = Some(means));
     Ok(())
@@ -80,9 +80,9 @@ extern "C" fn obey(_: u64) -> ! {
     let mut done = 0;
     loop {
         watch::beat();
-        let told = word(TOLD).load(Acquire);
-        if let (true, Some(means)) = (told != done, &means) {
-            done = told;
+        let issued = word(TOLD).load(Acquire);
+        if let (true, Some(means)) = (issued != done, &means) {
+            done = issued;
             let own = 1 << cores::rank();
             if !follow(means) {
                 word(FAILED).fetch_or(own, Relaxed);
@@ -107,7 +107,7 @@ fn follow(means: &Means) -> bool {
     let all = || (0..order.stages).map(|place| order.stage(place, read));
     for (number, stage) in all() {
         stage::shared(number).become_stage(stage);
-        if together::is_here(&stage) && !rests(number, &stage) {
+        if shared_state::is_here(&stage) && !rests(number, &stage) {
             return false;
         }
     }
@@ -118,16 +118,16 @@ fn follow(means: &Means) -> bool {
     let entry = Entry::new(order.pipe(read), numbers, heads, 0);
     table::set(order.pipe, Some(entry));
     let edges = || order.edges(read);
-    let typed = edges().filter_map(|edge| through::across(&means.places, edge));
+    let typed = edges().filter_map(|edge| remote_partition::remote_edge(&means.places, edge));
     let described = order.described.then(|| crossing::of_pipe(order.pipe));
-    let across = typed.chain(described.into_iter().flatten());
-    stage::take_up(&means.common, (order.pipe, &entry), across, edges).is_ok()
+    let remote_edges = typed.chain(described.into_iter().flatten());
+    stage::take_up(&means.common, (order.pipe, &entry), remote_edges, edges).is_ok()
 }
 
 /// Gives a stage its budget once its thread has no other; whether it could be.
 fn rests(number: usize, stage: &Stage) -> bool {
     let until = clock::now() + ticks(REST_NS);
-    while !seats::give(number, stage) {
+    while !vcpu_pool::give(number, stage) {
         if clock::now() > until {
             return false;
         }
@@ -141,7 +141,7 @@ fn rests(number: usize, stage: &Stage) -> bool {
 /// Whether all other cores have done what they were told last.
 pub(crate) fn are_done() -> bool {
     let waits = read(TOLD) != 0;
-    !waits || word(DONE).load(Acquire) == together::others()
+    !waits || word(DONE).load(Acquire) == shared_state::others()
 }
 
 /// Whether one of them could not.

@@ -7,7 +7,7 @@
 
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, VCPUS, ends, io_periods, together, watch};
+use crate::{CORE, Failure, VCPUS, endpoints, io_periods, shared_state, watch};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
 use bulkhead_analysis::Reservation;
@@ -31,12 +31,12 @@ const RUNTIMES: usize = 1 << 12;
 
 /// A place for a stage.
 #[derive(Clone, Copy)]
-pub(crate) struct Seat {
+pub(crate) struct Slot {
     pub(crate) server: ServerId,
     stack: Stack,
 }
 
-static SEATS: [Mutex<Option<Seat>>; STAGES] = [const { Mutex::new(None) }; STAGES];
+static SLOTS: [Mutex<Option<Slot>>; STAGES] = [const { Mutex::new(None) }; STAGES];
 
 /// Stages with their budgets, by number.
 pub(crate) type Budgets = [Option<Stage>; STAGES];
@@ -62,7 +62,7 @@ pub(crate) fn open_spare(first: &mut First, timing: &Timing) -> Result<(), Failu
         let server = CORE.create_least(first);
         let server = server.map_err(|refused| Failure::Vcpu("spare", refused))?;
         // The first core may have taken one up before another is built.
-        if together::is_first() {
+        if shared_state::is_first() {
             stage::set_vacant(number);
         }
         add(first, number, server)?;
@@ -80,20 +80,20 @@ fn spare(timing: &Timing) -> Range<usize> {
 
 fn add(first: &mut First, number: usize, server: ServerId) -> Result<(), Failure> {
     stage::spawn(first, number, server)?;
-    let seat = Seat {
+    let slot = Slot {
         server,
         stack: first.last_stack(),
     };
-    if let Some(place) = SEATS.get(number) {
-        let _kept = place.with(&CORE.threads, |place| *place = Some(seat));
+    if let Some(place) = SLOTS.get(number) {
+        let _kept = place.with(&CORE.threads, |place| *place = Some(slot));
     }
     Ok(())
 }
 
 /// The seat of a stage.
-pub(crate) fn get(number: usize) -> Option<Seat> {
-    let place = SEATS.get(number)?;
-    place.with(&CORE.threads, |seat| *seat).ok().flatten()
+pub(crate) fn get(number: usize) -> Option<Slot> {
+    let place = SLOTS.get(number)?;
+    place.with(&CORE.threads, |slot| *slot).ok().flatten()
 }
 
 /// Numbers of stages that a new pipe may have: those that nobody has, and those of a pipe that it replaces.
@@ -151,10 +151,10 @@ pub(crate) fn choose(
     replaced: Option<&Entry>,
     cores: &[u32],
 ) -> Result<[usize; STAGES], Missing> {
-    let (mut seats, mut taken) = ([0; STAGES], 0u64);
+    let (mut slots, mut taken) = ([0; STAGES], 0u64);
     for elsewhere in [false, true] {
-        let places = cores.iter().zip(&mut seats);
-        for (&core, seat) in places.filter(|(core, _)| (**core == NONE) == elsewhere) {
+        let places = cores.iter().zip(&mut slots);
+        for (&core, slot) in places.filter(|(core, _)| (**core == NONE) == elsewhere) {
             let free = || {
                 let all = free_anywhere(timing, replaced);
                 all.filter(|number| taken >> number & 1 == 0)
@@ -162,15 +162,15 @@ pub(crate) fn choose(
             let own = |number: &usize| described_on(timing, *number) == Some(core);
             let any = |number: &usize| elsewhere || described_on(timing, *number).is_none();
             let found = free().find(own).or_else(|| free().find(any));
-            *seat = found.ok_or(Missing {
+            *slot = found.ok_or(Missing {
                 core,
                 wanted: cores.iter().filter(|other| **other == core).count(),
                 free: free_on(timing, replaced, core).count(),
             })?;
-            taken |= 1 << *seat;
+            taken |= 1 << *slot;
         }
     }
-    Ok(seats)
+    Ok(slots)
 }
 
 /// Numbers of stages that no thread runs and no pipe has: enough for stages elsewhere.
@@ -186,9 +186,9 @@ fn is_taken(number: usize) -> bool {
 
 /// Most that a stage used of its stack, and what the stacks of typed ones have, bytes.
 pub(crate) fn stacks() -> [u64; 2] {
-    let seats = || (0..STAGES).filter_map(get).map(|seat| seat.stack);
-    let used = seats().map(|stack| stack.used()).max();
-    let given = seats().map(|stack| stack.bytes()).max();
+    let slots = || (0..STAGES).filter_map(get).map(|slot| slot.stack);
+    let used = slots().map(|stack| stack.used()).max();
+    let given = slots().map(|stack| stack.bytes()).max();
     [used.unwrap_or(0), given.unwrap_or(0)]
 }
 
@@ -201,9 +201,9 @@ fn limits(stage: &Stage) -> Capacity {
 }
 
 /// Budgets of all stages that are in this partition, but those of a pipe.
-pub(crate) fn budgets(but: Option<usize>) -> Budgets {
+pub(crate) fn budgets(except: Option<usize>) -> Budgets {
     let mut budgets = [None; STAGES];
-    for (_, entry) in table::all().filter(|(pipe, _)| Some(*pipe) != but) {
+    for (_, entry) in table::all().filter(|(pipe, _)| Some(*pipe) != except) {
         for (number, stage) in entry.within() {
             if let Some(place) = budgets.get_mut(number) {
                 *place = Some(stage);
@@ -214,7 +214,7 @@ pub(crate) fn budgets(but: Option<usize>) -> Budgets {
 }
 
 /// Adds a stage to the budgets.
-pub(crate) fn seat(budgets: &mut Budgets, number: usize, stage: &Stage) {
+pub(crate) fn add_budget(budgets: &mut Budgets, number: usize, stage: &Stage) {
     if let Some(place) = budgets.get_mut(number) {
         *place = Some(*stage);
     }
@@ -222,12 +222,12 @@ pub(crate) fn seat(budgets: &mut Budgets, number: usize, stage: &Stage) {
 
 /// Gives the VCPU of a stage, whose thread waits for a plan, its budget; whether it could be.
 pub(crate) fn give(number: usize, stage: &Stage) -> bool {
-    let Some(seat) = get(number) else {
+    let Some(slot) = get(number) else {
         return false;
     };
     let set = CORE
         .threads
-        .with_policy(|policy, now| policy.set_limits(seat.server, limits(stage), now));
+        .with_policy(|policy, now| policy.set_limits(slot.server, limits(stage), now));
     set.is_ok()
 }
 
@@ -308,7 +308,7 @@ fn admit_described(
     if vcpu.kind == VcpuKind::Io as u32 {
         let share = Fraction::ratio(vcpu.percent.into(), 100);
         let share = share.ok_or(admission::Refused::BadBudget)?;
-        if ends::serves(timing, number) {
+        if endpoints::serves(timing, number) {
             let halves = || halves(timing, number, budgets);
             let periods = || halves().map(|(period, _)| period);
             return match (periods().min(), periods().max()) {
@@ -324,7 +324,7 @@ fn admit_described(
     let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
     let limits = Capacity { capacity, period };
     let identity = number as usize;
-    match ends::scatters(timing, number) {
+    match endpoints::scatters(timing, number) {
         true => admit_main(all, identity, limits, [Jobs::each(period)]),
         false => admit_main(all, identity, limits, jobs_on(timing, number)),
     }
@@ -346,7 +346,7 @@ fn halves<'b>(
     let repository = timing.repository.iter();
     repository.flat_map(move |all| {
         budgets.iter().flatten().flat_map(move |stage| {
-            let ends = ends::of_stage(all, stage).into_iter().flatten();
+            let ends = endpoints::of_stage(all, stage).into_iter().flatten();
             let here = ends.filter(move |end| end.vcpu == vcpu);
             here.filter_map(move |end| {
                 let io = all.ios.get(end.io as usize)?;

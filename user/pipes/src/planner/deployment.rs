@@ -1,15 +1,15 @@
 //! A flow takes its place, or is refused
 
-use super::across::Missing;
 use super::cores::{Edges, explain_common};
-use super::{ANNOUNCE, CHANGED, ELSEWHERE, PROMISED, Planner, Text, Told};
+use super::remote::Missing;
+use super::{ANNOUNCE, CHANGED, GUARANTEES, PathGuarantees, Planner, REMOTE_SOURCES, Text};
 use crate::memory;
-use crate::seats::{self, Budgets};
+use crate::remote_partition::{self, PENDING};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::{self, COMING};
+use crate::vcpu_pool::{self, Budgets};
 use crate::watch::{self, PAUSE_NS};
-use crate::{CORE, Failure, device, say, serving, share, together};
+use crate::{CORE, Failure, client_pipes, device, fanout, say, shared_state};
 use bulkhead_abi::pipe::{NONE, Pipe as Described};
 use bulkhead_abi::repository::MAX_FLOW;
 use bulkhead_abi::{name_field, name_text};
@@ -52,14 +52,14 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Of all pipes but one, and but those that another partition asked for.
-    pub(super) fn but(old: Option<usize>) -> Self {
+    pub(super) fn all_except(old: Option<usize>) -> Self {
         let mut all = Self {
             settings: [[(1, 1); STAGES]; PIPES],
             counts: [0; PIPES],
             pipes: [0; PIPES],
             count: 0,
         };
-        let counts = |number| Some(number) != old && !serving::is_asked(number);
+        let counts = |number| Some(number) != old && !client_pipes::is_requested(number);
         for (number, pipe) in table::all().filter(|(number, _)| counts(*number)) {
             let stages = pipe.stages();
             all.push(
@@ -124,7 +124,7 @@ pub(super) enum Stopped {
     /// A stage reads or writes a device, and there is none.
     Device(usize),
     /// A core has fewer free than it would have of its stages.
-    Stages(seats::Missing),
+    Stages(vcpu_pool::Missing),
     /// The memory that all cores' components share has not what its buffers take there: wanted, free.
     Common([usize; 2]),
     /// A VCPU of that core would not get its budget, decisions counted.
@@ -142,7 +142,7 @@ struct Plan {
     number: usize,
     solved: Solved,
     /// Numbers of its stages.
-    seats: [usize; STAGES],
+    slots: [usize; STAGES],
     /// Of all pipes, by number.
     promises: [Option<Promise>; PIPES],
 }
@@ -150,7 +150,7 @@ struct Plan {
 impl Planner {
     pub(super) fn change(&mut self, change: &Change<'_>, line: &[u8]) {
         let name = change.typed.name;
-        self.settle_left();
+        self.settle_orphaned();
         let began = clock::now();
         match self.plan(change) {
             Ok(plan) => {
@@ -167,15 +167,15 @@ impl Planner {
     fn plan(&self, change: &Change<'_>) -> Result<Plan, Stopped> {
         let old = change.old.map(|(number, _)| number);
         let replaced = change.old.as_ref().map(|(_, pipe)| pipe);
-        let count = seats::free_anywhere(&self.timing, replaced).count();
+        let count = vcpu_pool::free_anywhere(&self.timing, replaced).count();
         let number = old.or_else(|| (0..PIPES).find(|&number| table::get(number).is_none()));
         let number = number.ok_or(Stopped::Pipes)?;
-        let mut settings = Settings::but(old);
+        let mut settings = Settings::all_except(old);
         let flow = change.typed.flow;
         let mut solved = self.standing(&settings, None, |standing| {
             propose::solve(&self.known, flow, standing, count)
         })?;
-        let seats = self.choose(&solved, replaced).map_err(Stopped::Stages)?;
+        let slots = self.choose(&solved, replaced).map_err(Stopped::Stages)?;
         self.can_run(&solved)?;
         let mut promises = [const { None }; PIPES];
         loop {
@@ -198,21 +198,21 @@ impl Planner {
         }
         self.fits_memory(&solved, number, old)?;
         self.others_have_room(&solved).map_err(Stopped::Missing)?;
-        let mut budgets: Budgets = seats::budgets(old);
+        let mut budgets: Budgets = vcpu_pool::budgets(old);
         for (place, stage) in self
             .stages(&solved)
-            .zip(&seats)
-            .map(|(stage, seat)| (*seat, stage))
+            .zip(&slots)
+            .map(|(stage, slot)| (*slot, stage))
         {
             if stage.is_here() {
-                seats::seat(&mut budgets, place, &stage);
+                vcpu_pool::add_budget(&mut budgets, place, &stage);
             }
         }
         self.admit(&solved, &budgets)?;
         Ok(Plan {
             number,
             solved,
-            seats,
+            slots,
             promises,
         })
     }
@@ -288,18 +288,18 @@ impl Planner {
         if let Some((number, pipe)) = &change.old
             && !self.end(*number, pipe)
         {
-            return self.end_across(COMING, id);
+            return self.end_remote(PENDING, id);
         }
-        self.others.hand([COMING, plan.number]);
-        self.asked_as(plan.number, id, &solved.promise);
+        self.others.hand([PENDING, plan.number]);
+        self.set_request_id(plan.number, id, &solved.promise);
         self.pipes += 1;
         let heads = solved.stages().iter().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
         let heads = heads.map(|(place, _)| place);
-        let entry = Pipe::new(described, plan.seats, heads, self.pipes);
+        let entry = Pipe::new(described, plan.slots, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(self.stages(solved)) {
             stage::shared(number).become_stage(stage);
-            if together::is_here(&stage) && !until(END_NS, || seats::give(number, &stage)) {
+            if shared_state::is_here(&stage) && !until(END_NS, || vcpu_pool::give(number, &stage)) {
                 return say!(
                     "pipe {name} is not started: a thread of its stages does not come to rest"
                 );
@@ -312,7 +312,7 @@ impl Planner {
             Err(failure) => {
                 table::set(plan.number, None);
                 memory::release(plan.number);
-                self.end_across(plan.number, id);
+                self.end_remote(plan.number, id);
                 return say!("pipe {name} is not started: {failure}");
             }
         };
@@ -334,9 +334,10 @@ impl Planner {
     fn connect(&self, number: usize, entry: &Pipe) -> Result<Edges, Failure> {
         let room = Failure::Pipe(entry.pipe.name, "there is no room for its buffers");
         let edges = self.edges(number, entry, false).ok_or(room)?;
-        let across = edges.all().iter();
-        let across = across.filter_map(|edge| through::across(&self.places, *edge));
-        stage::connected_over(&self.common, (number, entry), across, edges.all())?;
+        let remote_edges = edges.all().iter();
+        let remote_edges =
+            remote_edges.filter_map(|edge| remote_partition::remote_edge(&self.places, *edge));
+        stage::connected_over(&self.common, (number, entry), remote_edges, edges.all())?;
         Ok(edges)
     }
 
@@ -348,7 +349,7 @@ impl Planner {
         stage::retire(number, pipe);
         let rest = || {
             let mut all = pipe.within();
-            all.all(|(number, stage)| is_vacant(number) && share::is_over(number, &stage))
+            all.all(|(number, stage)| is_vacant(number) && fanout::is_over(number, &stage))
         };
         let name = pipe.name();
         let limit = end_limit(pipe);
@@ -373,8 +374,8 @@ impl Planner {
             return false;
         }
         let id = self.ids.get(number).copied().unwrap_or(0);
-        self.end_across(number, id);
-        self.forget_elsewhere(number, pipe);
+        self.end_remote(number, id);
+        self.withdraw_remote(number, pipe);
         tell_end(pipe);
         pipe.numbers().for_each(device::detach);
         memory::release(number);
@@ -383,7 +384,7 @@ impl Planner {
         if let (Some(text), Some(stop)) = (self.texts.get_mut(number), self.stops.get_mut(number)) {
             (*text, *stop) = (None, 0);
         }
-        ELSEWHERE.fetch_and(!(1 << number), Relaxed);
+        REMOTE_SOURCES.fetch_and(!(1 << number), Relaxed);
         true
     }
 
@@ -458,7 +459,7 @@ impl Planner {
         let before = core::str::from_utf8(before).map_or(0, |text| text.chars().count());
         match stopped {
             Stopped::Refused(refused) => {
-                let settings = Settings::but(change.old.map(|(number, _)| number));
+                let settings = Settings::all_except(change.old.map(|(number, _)| number));
                 let numbers = settings.pipes;
                 let names = numbers.map(|number| {
                     table::get(number).map_or(name_field("?"), |pipe| pipe.pipe.name)
@@ -508,7 +509,7 @@ impl Planner {
     /// Says whose budget a core would lack.
     fn explain_misfit(&self, change: &Change<'_>, core: u32, misfit: Misfit) {
         let old = change.old.map(|(number, _)| number);
-        let lacks = match seats::admit_on(&self.timing, &seats::budgets(old), core) {
+        let lacks = match vcpu_pool::admit_on(&self.timing, &vcpu_pool::budgets(old), core) {
             Ok(()) => "",
             Err(_) => ", and something would without it",
         };
@@ -587,22 +588,22 @@ pub(super) fn promise(promises: &[Option<Promise>; PIPES]) {
             continue;
         };
         table::promise(number, promised.bound);
-        tell(number, &Told::of(&promised));
+        tell(number, &PathGuarantees::of(&promised));
     }
 }
 
 /// Has the recorder say what is promised of a pipe.
-pub(super) fn tell(number: usize, told: &Told) {
-    if let Some(place) = PROMISED.get(number) {
-        let _kept = place.with(&CORE.threads, |place| *place = Some(*told));
+pub(super) fn tell(number: usize, guarantees: &PathGuarantees) {
+    if let Some(place) = GUARANTEES.get(number) {
+        let _kept = place.with(&CORE.threads, |place| *place = Some(*guarantees));
         ANNOUNCE.fetch_or(1 << number, Release);
     }
 }
 
 /// Waits at most so long, looking as often as the recorder does; whether it came.
-pub(super) fn until(limit_ns: u64, came: impl Fn() -> bool) -> bool {
+pub(super) fn until(limit_ns: u64, received: impl Fn() -> bool) -> bool {
     let end = clock::now().saturating_add(ticks(limit_ns));
-    while !came() {
+    while !received() {
         if clock::now() > end {
             return false;
         }

@@ -4,10 +4,10 @@
 //! *gathers* takes the messages that stages leave it, and sends them one after the other. Each is a thread on a Main VCPU of
 //! its own, whose budget is for one message: what comes too often costs nobody else.
 
-use crate::device::{self, Came, To};
-use crate::notes::{self, Place};
+use crate::device::{self, ReceivedFrame, To};
+use crate::notes::{self, StagePosition};
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, ends, together};
+use crate::{CORE, Failure, endpoints, shared_state};
 use bulkhead_abi::pipe::{ANY, MAX_SHARED, NONE, Stage};
 use bulkhead_can_port::Queue;
 use bulkhead_component::First;
@@ -53,7 +53,7 @@ static OVER: AtomicU64 = AtomicU64::new(0);
 /// Messages of a stage that wait to be sent.
 pub(crate) struct Outgoing {
     pub(crate) messages: Input,
-    pub(crate) place: Place,
+    pub(crate) place: StagePosition,
     pub(crate) to: To,
     /// For how long the bus is waited for, ticks.
     pub(crate) patience: u64,
@@ -73,15 +73,15 @@ pub(crate) fn open(
     timing: &Timing,
 ) -> Result<(), Failure> {
     let stages = timing.stages.iter();
-    let stages = stages.filter(|stage| together::is_here(stage));
+    let stages = stages.filter(|stage| shared_state::is_here(stage));
     for stage in stages {
         make(first, servers, stage.scatter, stage.identifiers)?;
     }
     let Some(all) = timing.repository else {
         return Ok(());
     };
-    for function in ends::functions(&all) {
-        let scatter = ends::of(&all, function).map(|end| end.map_or(NONE, |end| end.scatter));
+    for function in endpoints::functions(&all) {
+        let scatter = endpoints::of(&all, function).map(|end| end.map_or(NONE, |end| end.scatter));
         make(first, servers, scatter, function.identifiers)?;
     }
     Ok(())
@@ -151,11 +151,11 @@ pub(crate) fn is_over(number: usize, stage: &Stage) -> bool {
 }
 
 /// The bottom half leaves a frame to those who scatter it.
-pub(crate) fn take(came: &Came) {
+pub(crate) fn take(received: &ReceivedFrame) {
     let scattered = ALL.iter().filter(|one| one.scatters.load(Relaxed));
     let scattered = scattered.filter(|one| one.stages.load(Relaxed) != 0);
-    for shared in scattered.filter(|one| device::is_for(&one.identifier, came)) {
-        if shared.queue.put(came.words, came.at) {
+    for shared in scattered.filter(|one| device::is_for(&one.identifier, received)) {
+        if shared.queue.put(received.words, received.at) {
             CORE.threads.wakeup(shared.thread.load(Relaxed));
         } else {
             shared.numbers().for_each(lost);

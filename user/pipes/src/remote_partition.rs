@@ -3,9 +3,9 @@
 //! The planner asks for them (`bulkhead_stages::request`), over a channel for each such partition in which the buffers lie as well. Which buffer is
 //! between which stages is kept here, in words that the planner alone writes. One that starts anew knows of nothing: it is asked again.
 
+use crate::shared_state::Word;
 use crate::table::PIPES;
-use crate::together::Word;
-use crate::{CORE, serving};
+use crate::{CORE, client_pipes};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Crossing;
 use bulkhead_abi::repository::{MAX_THROUGH, Repository, Through, long_name_text};
@@ -24,7 +24,7 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 const PAUSE_NS: u64 = 5_000_000;
 
 /// Of which start it is the next that has to be told, whichever that is.
-const NONE_YET: u64 = u64::MAX;
+const NOT_REQUESTED: u64 = u64::MAX;
 /// The start of such a partition that knows what was asked for; 0: nothing was.
 const fn epoch(number: usize) -> Word {
     Word::at(together::epoch(number))
@@ -32,29 +32,29 @@ const fn epoch(number: usize) -> Word {
 
 /// A partition that runs stages for this one, or for which this one does.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct PeerChannel {
     pub(crate) region: bulkhead_buffers::Region<'static>,
     pub(crate) link: Link,
     pub(crate) buffers: usize,
 }
 
 /// All of them, by their numbers in the repository.
-pub(crate) type Places = [Option<Place>; MAX_THROUGH];
+pub(crate) type PeerChannels = [Option<PeerChannel>; MAX_THROUGH];
 
 /// Those whose channels this component has.
-pub(crate) fn places(own: &Own, repository: &Repository<'_>) -> Places {
+pub(crate) fn open_channels(own: &Own, repository: &Repository<'_>) -> PeerChannels {
     let mut places = [None; MAX_THROUGH];
     for (place, through) in places.iter_mut().zip(repository.through) {
-        *place = self::place(own, through);
+        *place = open_channel(own, through);
     }
     places
 }
 
 /// One of them, if this component has its channel.
-pub(crate) fn place(own: &Own, through: &Through) -> Option<Place> {
+pub(crate) fn open_channel(own: &Own, through: &Through) -> Option<PeerChannel> {
     let mut ends = own.channels().iter();
     let end = ends.find(|end| end.name == through.channel)?;
-    Some(Place {
+    Some(PeerChannel {
         region: Home::memory(own, end).ok()?,
         link: own.peer_link(end)?,
         buffers: (through.buffers as usize).min(CROSSINGS),
@@ -70,25 +70,25 @@ pub(crate) fn name_of<'b>(repository: &Repository<'b>, space: u32) -> &'b str {
 }
 
 /// Whether one of them, of which something was asked, has started anew since, and is up.
-pub(crate) fn is_one_anew(places: &Places) -> bool {
+pub(crate) fn has_any_restarted(places: &PeerChannels) -> bool {
     let mut all = places.iter().enumerate();
-    all.any(|(number, place)| place.is_some_and(|place| is_anew(&place.link, number)))
+    all.any(|(number, place)| place.is_some_and(|place| has_restarted(&place.link, number)))
 }
 
-fn is_anew(link: &Link, number: usize) -> bool {
+fn has_restarted(link: &Link, number: usize) -> bool {
     let LinkState { state, epoch } = link.read();
-    let asked = asked(number);
-    asked != 0 && state == State::Up && u64::from(epoch) != asked
+    let requested = requested_epoch(number);
+    requested != 0 && state == State::Up && u64::from(epoch) != requested
 }
 
-fn asked(number: usize) -> u64 {
+fn requested_epoch(number: usize) -> u64 {
     epoch(number).load(Relaxed)
 }
 
 /// Whether the partition of that number is there as it was when it was asked.
-fn is_as_asked(link: &Link, number: usize) -> bool {
+fn is_same_remote_start(link: &Link, number: usize) -> bool {
     let LinkState { state, epoch } = link.read();
-    state == State::Up && u64::from(epoch) == asked(number)
+    state == State::Up && u64::from(epoch) == requested_epoch(number)
 }
 
 /// Whose a buffer is, and between which of its stages.
@@ -103,52 +103,52 @@ struct Owner {
 
 /// An edge of a pipe of which an end is in such a partition.
 #[derive(Clone, Copy)]
-pub(crate) struct Across {
+pub(crate) struct RemoteEdge {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) region: bulkhead_buffers::Region<'static>,
     pub(crate) link: Link,
-    pub(crate) whom: Whom,
+    pub(crate) role: PeerRole,
 }
 
 /// The buffer of an edge to one of these, if it is to one.
-pub(crate) fn across(places: &Places, edge: Edge) -> Option<Across> {
+pub(crate) fn remote_edge(places: &PeerChannels, edge: Edge) -> Option<RemoteEdge> {
     let through = usize::from(edge.through).checked_sub(1)?;
     let place = (*places.get(through)?)?;
-    Some(Across {
+    Some(RemoteEdge {
         from: edge.from.into(),
         to: edge.to.into(),
         region: request::buffer(place.region, edge.line.into())?,
         link: place.link,
-        whom: Whom::Asked(through),
+        role: PeerRole::Remote(through),
     })
 }
 
 /// Who has the other end of an edge.
 #[derive(Clone, Copy)]
-pub(crate) enum Whom {
+pub(crate) enum PeerRole {
     /// Who has stages of the pipe by its own description.
-    Described,
+    Static,
     /// Who was asked for its stages, by its number.
-    Asked(usize),
+    Remote(usize),
     /// Who asked for the stages here.
-    Asks,
+    Client,
 }
 
-impl Whom {
+impl PeerRole {
     /// Whether that one runs its stages.
     pub(crate) fn is_there(self, link: &Link) -> bool {
         match self {
-            Self::Described => link.is_up(),
-            Self::Asked(number) => is_as_asked(link, number),
-            Self::Asks => serving::is_as_it_asked(link),
+            Self::Static => link.is_up(),
+            Self::Remote(number) => is_same_remote_start(link, number),
+            Self::Client => client_pipes::is_same_client_start(link),
         }
     }
 }
 
 /// How who is asked knows a pipe.
 #[derive(Clone, Copy)]
-pub(crate) enum By<'n> {
+pub(crate) enum PipeRef<'n> {
     /// As what was asked for.
     Id(u64),
     /// By its description.
@@ -167,25 +167,25 @@ pub(crate) enum Outcome {
 }
 
 /// A partition that runs stages for this one, as the planner knows it.
-struct Other {
-    place: Place,
+struct RemotePartition {
+    place: PeerChannel,
     asker: Asker,
     owners: [Option<Owner>; CROSSINGS],
 }
 
 /// All of them.
-pub(crate) struct Others {
-    all: [Option<Other>; MAX_THROUGH],
+pub(crate) struct RemotePartitions {
+    all: [Option<RemotePartition>; MAX_THROUGH],
     /// What was answered last, and its bytes.
     text: [u8; TEXT_BYTES],
     length: usize,
 }
 
-impl Others {
-    pub(crate) fn new(places: &Places) -> Self {
-        let other = |place: Option<Place>| {
+impl RemotePartitions {
+    pub(crate) fn new(places: &PeerChannels) -> Self {
+        let other = |place: Option<PeerChannel>| {
             let place = place?;
-            Some(Other {
+            Some(RemotePartition {
                 asker: Asker::attach(place.region)?,
                 place,
                 owners: [None; CROSSINGS],
@@ -199,7 +199,7 @@ impl Others {
     }
 
     /// What was answered last.
-    pub(crate) fn said(&self) -> &str {
+    pub(crate) fn answer_text(&self) -> &str {
         let text = self.text.get(..self.length).unwrap_or_default();
         let valid = text.utf8_chunks().next();
         valid.map_or("", |chunk| chunk.valid())
@@ -256,27 +256,27 @@ impl Others {
     }
 
     /// The buffers of a pipe that is not here any more are taken until who was asked says that it has ended its stages.
-    pub(crate) fn leave(&mut self, number: usize, pipe: usize, id: u64) {
+    pub(crate) fn orphan(&mut self, number: usize, pipe: usize, id: u64) {
         let other = self.all.get_mut(number).and_then(Option::as_mut);
         let owners = other.into_iter().flat_map(|other| &mut other.owners);
         for owner in owners.flatten() {
             if usize::from(owner.pipe) == pipe {
-                (owner.pipe, owner.id) = (LEFT as u8, id);
+                (owner.pipe, owner.id) = (ORPHANED as u8, id);
             }
         }
     }
 
     /// By which who was asked knows stages of which it did not say that they ended, if there are some.
-    pub(crate) fn left(&self, number: usize) -> Option<u64> {
-        let mut owned = self.owned(number, LEFT);
+    pub(crate) fn orphaned(&self, number: usize) -> Option<u64> {
+        let mut owned = self.owned(number, ORPHANED);
         owned.next().map(|(_, owner)| owner.id)
     }
 
     /// They have ended.
-    pub(crate) fn release_left(&mut self, number: usize, id: u64) {
+    pub(crate) fn release_orphaned(&mut self, number: usize, id: u64) {
         let other = self.all.get_mut(number).and_then(Option::as_mut);
         for place in other.into_iter().flat_map(|other| &mut other.owners) {
-            let is_it = |owner: &Owner| usize::from(owner.pipe) == LEFT && owner.id == id;
+            let is_it = |owner: &Owner| usize::from(owner.pipe) == ORPHANED && owner.id == id;
             *place = place.filter(|owner| !is_it(owner));
         }
     }
@@ -297,7 +297,7 @@ impl Others {
 
     /// Numbers of those that have buffers of a pipe.
     pub(crate) fn of_pipe(&self, pipe: usize) -> impl Iterator<Item = usize> + use<> {
-        let has = |other: &Option<Other>| {
+        let has = |other: &Option<RemotePartition>| {
             let mut owners = other.iter().flat_map(|other| other.owners).flatten();
             owners.any(|owner| usize::from(owner.pipe) == pipe)
         };
@@ -353,35 +353,43 @@ impl Others {
     }
 
     /// Has one of them begin a pipe of which it has the first stages, not before that tick.
-    pub(crate) fn start(&mut self, number: usize, by: By<'_>, at: u64) -> Outcome {
-        match by {
-            By::Id(id) => self.ask(number, id, &Packed::start(id, at)),
-            By::Name(name) => self.ask_described(number, |id| Packed::start(id, at).named(name)),
+    pub(crate) fn start(&mut self, number: usize, pipe_ref: PipeRef<'_>, at: u64) -> Outcome {
+        match pipe_ref {
+            PipeRef::Id(id) => self.ask(number, id, &Packed::start(id, at)),
+            PipeRef::Name(name) => {
+                self.request_for_static(number, |id| Packed::start(id, at).named(name))
+            }
         }
     }
 
     /// Has one of them send the end of a task into such a pipe.
-    pub(crate) fn stop(&mut self, number: usize, by: By<'_>) -> Outcome {
-        match by {
-            By::Id(id) => self.ask(number, id, &Packed::stop(id)),
-            By::Name(name) => self.ask_described(number, |id| Packed::stop(id).named(name)),
+    pub(crate) fn stop(&mut self, number: usize, pipe_ref: PipeRef<'_>) -> Outcome {
+        match pipe_ref {
+            PipeRef::Id(id) => self.ask(number, id, &Packed::stop(id)),
+            PipeRef::Name(name) => {
+                self.request_for_static(number, |id| Packed::stop(id).named(name))
+            }
         }
     }
 
     /// Asks one of them to forget what is described of a pipe, likewise.
     pub(crate) fn forget(&mut self, number: usize, name: &[u8; NAME_LEN], ended: u64) -> Outcome {
-        self.ask_described(number, |id| Packed::forget(id, name, ended))
+        self.request_for_static(number, |id| Packed::forget(id, name, ended))
     }
 
     /// Asks something of what is described. One that starts anew has to be told again, whatever it answers.
-    fn ask_described(&mut self, number: usize, request: impl FnOnce(u64) -> Packed) -> Outcome {
+    fn request_for_static(
+        &mut self,
+        number: usize,
+        request: impl FnOnce(u64) -> Packed,
+    ) -> Outcome {
         let (id, state) = (clock::now(), self.state(number));
         let outcome = self.ask(number, id, &request(id));
         let known = match outcome {
-            Outcome::Down => NONE_YET,
+            Outcome::Down => NOT_REQUESTED,
             _ => state.epoch.into(),
         };
-        if [0, NONE_YET].contains(&asked(number)) {
+        if [0, NOT_REQUESTED].contains(&requested_epoch(number)) {
             epoch(number).store(known, Relaxed);
         }
         outcome
@@ -424,22 +432,22 @@ impl Others {
     }
 
     /// One of them was asked again for all that it had run.
-    pub(crate) fn is_asked_again(&self, number: usize) {
+    pub(crate) fn renew_epoch(&self, number: usize) {
         epoch(number).store(self.state(number).epoch.into(), Relaxed);
     }
 
     /// Those that were asked and started anew since, and are up.
-    pub(crate) fn anew(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn restarted(&self) -> impl Iterator<Item = usize> + use<> {
         let mut bits = [false; MAX_THROUGH];
         for (number, (bit, other)) in bits.iter_mut().zip(&self.all).enumerate() {
             let link = other.as_ref().map(|other| other.place.link);
-            *bit = link.is_some_and(|link| is_anew(&link, number));
+            *bit = link.is_some_and(|link| has_restarted(&link, number));
         }
         (0..MAX_THROUGH).filter(move |&number| bits.get(number).is_some_and(|bit| *bit))
     }
 }
 
 /// A new pipe's place in the owners' table before its number is known to be free: one behind all pipes.
-pub(crate) const COMING: usize = PIPES;
+pub(crate) const PENDING: usize = PIPES;
 /// The place of those whose stages may still run elsewhere.
-const LEFT: usize = PIPES + 1;
+const ORPHANED: usize = PIPES + 1;
