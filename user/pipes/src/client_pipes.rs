@@ -1,8 +1,9 @@
-//! Stages that another partition asks for: of flows that are typed there
+//! Pipes with stages that run here for a client partition
 //!
-//! What of it the planner keeps for others to see: which pipes of the table are the other one's, and whether that one runs as it did when it
-//! asked for them. Such a pipe begins and lasts as its asker says. A described pipe that crosses to the other one is stopped and forgotten as
-//! that one says, until it starts anew.
+//! The client is the partition on whose console such flows are entered. The planner keeps here, for
+//! the other threads, which pipes of the table belong to the client, and whether the client still
+//! runs the start that requested them. The client begins and ends these pipes. It may also stop and
+//! remove a static pipe that crosses to it, until it restarts.
 
 use crate::remote_partition::{self, PeerChannel};
 use bulkhead_abi::repository::Repository;
@@ -12,16 +13,16 @@ use bulkhead_guest::Link;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Pipes of the table that were asked for.
+/// Pipes of the table that the client requested.
 static REQUESTED: Pipes = Pipes::none();
-/// Described pipes that the other one had forgotten, or is having forgotten.
+/// Static pipes that the client removed or is removing.
 static FORGOTTEN: Pipes = Pipes::none();
-/// Described pipes that the other one stopped.
+/// Static pipes that the client stopped.
 static HELD: Pipes = Pipes::none();
-/// The start of the other partition that asked for them.
+/// Epoch of the client that requested them.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
-/// Some of the pipes of the table, by bit of their numbers.
+/// A set of pipes of the table: one bit per number.
 struct Pipes(AtomicU64);
 
 impl Pipes {
@@ -41,58 +42,58 @@ impl Pipes {
     }
 }
 
-/// The channel over which another partition asks, if one does and this component has it.
+/// The channel for the client's requests, if there is a client and this component has the channel.
 pub(crate) fn channel(own: &Own, repository: &Repository<'_>) -> Option<PeerChannel> {
     remote_partition::open_channel(own, repository.serves.first()?)
 }
 
-/// Whether a pipe was asked for.
+/// Returns whether the client requested a pipe.
 pub(crate) fn is_requested(pipe: usize) -> bool {
     REQUESTED.has(pipe)
 }
 
-/// A pipe of that number was asked for, or is not there any more.
+/// Marks a pipe of the table as requested by the client, or clears the mark.
 pub(crate) fn set_requested(pipe: usize, asked: bool) {
     REQUESTED.set(pipe, asked);
 }
 
-/// Whether the described pipe of that number is to be forgotten, or is.
+/// Returns whether the client removed, or is removing, the static pipe of that number.
 pub(crate) fn is_forgotten(pipe: usize) -> bool {
     FORGOTTEN.has(pipe)
 }
 
-/// The described pipe of that number is to be forgotten, or runs again.
+/// Marks the static pipe of that number as removed, or as running again.
 pub(crate) fn set_forgotten(pipe: usize, forgotten: bool) {
     FORGOTTEN.set(pipe, forgotten);
 }
 
-/// Whether it was the other one that stopped the described pipe of that number.
+/// Returns whether the client stopped the static pipe of that number.
 pub(crate) fn is_held(pipe: usize) -> bool {
     HELD.has(pipe)
 }
 
-/// It did, or that pipe goes on.
+/// Marks the static pipe of that number as stopped by the client, or clears the mark.
 pub(crate) fn set_held(pipe: usize, held: bool) {
     HELD.set(pipe, held);
 }
 
-/// Whether it is the other one that says how long the stages of a pipe run here.
+/// Returns whether the client decides how long the stages of a pipe run here.
 pub(crate) fn is_client_controlled(pipe: usize) -> bool {
     is_requested(pipe) || is_forgotten(pipe)
 }
 
-/// It is that start of the other one whose requests are obeyed.
+/// Sets the epoch of the client whose requests are executed.
 pub(crate) fn set_epoch(epoch: u32) {
     EPOCH.store(epoch.into(), Relaxed);
 }
 
-/// Whether the other partition is there as it was when it asked.
+/// Returns whether the client is up with the epoch that made the requests.
 pub(crate) fn is_same_client_start(link: &Link) -> bool {
     let LinkState { state, epoch } = link.read();
     state == State::Up && u64::from(epoch) == EPOCH.load(Relaxed)
 }
 
-/// The name of the partition whose flows may have stages here, if there is one.
+/// Name of the client partition, if there is one.
 pub(crate) fn client_name<'b>(repository: &Repository<'b>) -> Option<&'b str> {
     let asks = repository.serves.first()?;
     Some(remote_partition::name_of(repository, asks.space))

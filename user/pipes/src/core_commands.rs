@@ -1,8 +1,11 @@
-//! What the first core's component tells those of other cores of pipes that are typed
+//! Commands to the components of the other cores: take up or release the stages of a run-time pipe
 //!
-//! The planner writes it down in the memory that all share (`bulkhead_stages::order`), one pipe at a time, and rings for nobody. On each other core a
-//! thread that has what all others there leave looks for it, takes the pipe up or forgets it, and says so. It is that thread which gives stages on
-//! its core their budgets, so that no busy period there has both what a VCPU had before and what it has from then on; it beats the core's heart, too.
+//! The planner writes a command into the memory that all cores share (`bulkhead_stages::order`),
+//! one pipe at a time, and sends no notification. On each other core a thread with the lowest
+//! priority polls the command, takes the pipe up or releases it, and acknowledges. That thread also
+//! assigns the stages on its core their budgets: since every other thread is idle or out of budget
+//! while it runs, no busy period contains both the old and the new budget of a VCPU. It renews the
+//! core's heartbeat, too.
 
 use crate::remote_partition::{self, PeerChannels};
 use crate::shared_state::{self, Word};
@@ -20,19 +23,20 @@ use bulkhead_stages::order::{self, Edge, Order};
 use bulkhead_stages::together::{DONE, FAILED, STACK, TOLD};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Pages of its stack, of which 47 KiB were used at most: plans of all stages of a pipe lie there.
+/// Stack pages of the thread, of which 47 KiB were used at most: it builds the plans of all stages
+/// of a pipe there.
 const STACK_PAGES: u64 = 20;
-/// A thread that has no stage rests long before this.
+/// A thread without a stage comes to rest long before this.
 const REST_NS: u64 = 500_000_000;
 
-/// What plans are made with.
+/// Parameters from which plans are made.
 static MEANS: Mutex<Option<Means>> = Mutex::new(None);
 
 #[derive(Clone, Copy)]
 struct Means {
     common: Common,
     stack: Stack,
-    /// Partitions that run stages for this one.
+    /// Channels to the partitions that run stages for this one.
     places: PeerChannels,
 }
 
@@ -48,7 +52,8 @@ fn write(number: usize, value: u64) {
     word(number).store(value, Relaxed);
 }
 
-/// Starts who does here what the first core says, where flows can be typed or a heartbeat is watched; on another core.
+/// Starts the thread that executes the commands on another core than the first, if there are
+/// run-time pipes or a heartbeat.
 pub(crate) fn start(
     first: &mut First,
     own: &Own,
@@ -95,7 +100,7 @@ extern "C" fn obey(_: u64) -> ! {
     }
 }
 
-/// Does what is said; whether it could be done.
+/// Executes the command. Returns whether it succeeded.
 #[inline(never)]
 fn follow(means: &Means) -> bool {
     let order = Order::read(read);
@@ -124,7 +129,8 @@ fn follow(means: &Means) -> bool {
     stage::take_up(&means.common, (order.pipe, &entry), remote_edges, edges).is_ok()
 }
 
-/// Gives a stage its budget once its thread has no other; whether it could be.
+/// Assigns a stage its budget once its thread has released the former one. Returns whether it did
+/// in time.
 fn rests(number: usize, stage: &Stage) -> bool {
     let until = clock::now() + ticks(REST_NS);
     while !vcpu_pool::give(number, stage) {
@@ -138,30 +144,30 @@ fn rests(number: usize, stage: &Stage) -> bool {
     true
 }
 
-/// Whether all other cores have done what they were told last.
+/// Returns whether all other cores have executed the last command.
 pub(crate) fn are_done() -> bool {
     let waits = read(TOLD) != 0;
     !waits || word(DONE).load(Acquire) == shared_state::others()
 }
 
-/// Whether one of them could not.
+/// Returns whether a core failed to execute the last command.
 pub(crate) fn is_failed() -> bool {
     read(FAILED) != 0
 }
 
-/// Most that one of them used of the stack of who does it, and what that has, bytes.
+/// Stack bytes used by a command thread (the most on any core), and bytes that it has.
 pub(crate) fn stacks() -> [u64; 2] {
     [read(STACK), STACK_PAGES * bulkhead_abi::PAGE_SIZE]
 }
 
-/// Has other cores take up their stages of a pipe, with these edges, and those of its description if it runs again by that; once all have done what
-/// they were told before.
+/// Commands the other cores to take up their stages of a pipe, with these edges and, if the pipe is
+/// static, with those of the description. Called after all cores have executed the last command.
 pub(crate) fn run(number: usize, entry: &Entry, edges: (&[Edge], bool)) {
     order::run(number, &entry.pipe, entry.stages(), edges, write);
     tell();
 }
 
-/// Has them forget it.
+/// Commands the other cores to release their stages of a pipe.
 pub(crate) fn forget(number: usize) {
     order::forget(number, write);
     tell();

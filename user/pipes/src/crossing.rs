@@ -1,6 +1,7 @@
-//! Buffers to and from stages of other partitions that are described
+//! Buffers between stages of static pipes in different partitions
 //!
-//! They are channels, which the tool derived, and are kept for as long as the program runs: a pipe that was forgotten may run again.
+//! The tool derives a channel for each. They are kept as long as the program runs, because a
+//! removed static pipe may run again.
 
 use crate::remote_partition::{PeerRole, RemoteEdge};
 use crate::stage::STAGES;
@@ -12,19 +13,20 @@ use bulkhead_guest::Home;
 use bulkhead_slite::Mutex;
 use bulkhead_stages::work::ENDS;
 
-/// Those that there may be.
+/// Maximum number of crossings.
 const MOST: usize = ENDS * STAGES;
 
-/// The pipe of each, and between which of its stages.
+/// The pipe of each crossing, and the stages that it connects.
 static ALL: [Mutex<Option<(usize, RemoteEdge)>>; MOST] = [const { Mutex::new(None) }; MOST];
 
-/// The end of a crossing's channel that this component holds, if it holds it.
+/// The channel end of a crossing, if this component holds it.
 pub(crate) fn end<'o>(own: &'o Own, crossing: &Crossing) -> Option<&'o ChannelEnd> {
     let mut ends = own.channels().iter();
     ends.find(|end| end.name == crossing.channel && end.ipa != 0)
 }
 
-/// Opens the channel of a crossing of a pipe, between the stages at these places, and keeps it.
+/// Opens the channel of a crossing between two stages of a pipe, given by their indices, and
+/// keeps it.
 pub(crate) fn open(
     own: &Own,
     crossing: &Crossing,
@@ -59,7 +61,7 @@ pub(crate) fn open(
     }
 }
 
-/// Those of a pipe.
+/// The crossings of a pipe.
 pub(crate) fn of_pipe(pipe: usize) -> impl Iterator<Item = RemoteEdge> {
     let all = ALL
         .iter()

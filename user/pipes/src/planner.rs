@@ -1,11 +1,15 @@
-//! Pipes that are typed: solved here, admitted, and started beside the others
+//! Run-time pipes: solved here, admitted, and started beside the others
 //!
-//! The planner is a thread less important than all others, on a VCPU that has what they leave: however long it solves, it delays nobody, and what it
-//! changes it changes while nobody else has both work and budget. It obeys one line after the other, which the recorder leaves to it.
+//! The planner is the thread with the lowest priority. It runs on a VCPU that gets the time no
+//! other thread uses, so it delays none of them however long it solves, and whenever it changes
+//! something, every other thread is idle or out of budget. It executes one command after the other,
+//! as the recorder passes them on.
 //!
-//! Nothing is touched before it is certain that all of it fits: stages and buffers that are free or of the pipe that goes, the requirements of all other pipes, and the
-//! core with every decision counted. Then a pipe that goes ends in order, as by `pipe stop`; its stages forget it, its buffers are nobody's, and once everything that left it is
-//! recorded the new one's stages get their budgets, buffers and plans, and begin at one tick.
+//! Nothing changes before the planner has reserved everything: free stages and buffers (or those of
+//! the pipe to be replaced), the requirements of all other pipes, and time on the cores, scheduling
+//! overhead included. Then the replaced pipe ends in order, as by `pipe stop`. Its stages and
+//! buffers are released. Once all messages that left it are recorded, the stages of the new pipe
+//! get their budgets, buffers and plans, and begin at one tick.
 
 mod cores;
 mod deployment;
@@ -41,10 +45,11 @@ use deployment::{Change, promise};
 use removal::Removal;
 use server::Server;
 
-/// Pages of its stack, of which about 245 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
+/// Pages of its stack, of which about 245 KiB were used at most: the arrays of solver and admission
+/// lie there, as large for small flows as for large ones.
 const STACK_PAGES: u64 = 76;
 
-/// The line to be obeyed.
+/// The command to be executed.
 struct Line {
     bytes: [u8; MAX_LINE],
     length: usize,
@@ -54,41 +59,43 @@ static LINE: Mutex<Line> = Mutex::new(Line {
     bytes: [0; MAX_LINE],
     length: 0,
 });
-/// It is being obeyed.
+/// True if a command is being executed.
 static BUSY: AtomicBool = AtomicBool::new(false);
-/// Who runs stages for this partition has to be asked again.
+/// True if a remote partition restarted, so that its stages have to be requested again.
 static PEER_RESTARTED: AtomicBool = AtomicBool::new(false);
 /// The pipe that is being changed, counted from 1; 0: none.
 static CHANGED: AtomicU64 = AtomicU64::new(0);
-/// Pipes that are started and stopped here and begin in another partition, or there as well, by bit.
+/// Pipes with first stages in other partitions that are started and stopped here, by bit.
 static REMOTE_SOURCES: AtomicU64 = AtomicU64::new(0);
-/// Those of them that were stopped and of which nobody looks yet whether they rest, and since when.
+/// Pipes of this kind that were stopped and for whose end the recorder does not wait yet, and the
+/// tick of the stop.
 static STOPPING: AtomicU64 = AtomicU64::new(0);
 static STOPPED_SINCE: AtomicU64 = AtomicU64::new(0);
 static THREAD: AtomicU64 = AtomicU64::new(0);
-/// What it knows.
+/// Parameters of the planner.
 static MEANS: Mutex<Option<Means>> = Mutex::new(None);
 static VCPU: Mutex<Option<ServerId>> = Mutex::new(None);
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
-/// What is promised of each pipe and was not announced yet.
+/// Guarantees of each pipe that are not recorded yet.
 static GUARANTEES: [Mutex<Option<PathGuarantees>>; PIPES] = [const { Mutex::new(None) }; PIPES];
-/// Those, by bit.
+/// Pipes with such guarantees, by bit.
 static ANNOUNCE: AtomicU64 = AtomicU64::new(0);
 
-/// What plans are made with.
+/// Parameters from which plans are made.
 #[derive(Clone, Copy)]
 struct Means {
     timing: Timing,
     common: Common,
-    /// Bytes of all buffers that there may be.
+    /// Bytes of all buffers.
     buffers: usize,
-    /// Partitions that run stages for this one.
+    /// Channels to the partitions that run stages for this one.
     places: PeerChannels,
-    /// The one for which this one runs stages.
+    /// Channel to the partition for which this one runs stages.
     asks: Option<PeerChannel>,
 }
 
-/// Makes the planner's VCPU, where flows can be typed. It is the least important of all: who works for nobody works for it.
+/// Creates the planner's VCPU if there can be run-time pipes. It has the lowest priority: a bottom
+/// half without stages to work for runs at its priority.
 pub(crate) fn make_vcpu(first: &mut First, timing: &Timing) -> Result<(), Failure> {
     if timing.repository.is_some() {
         let vcpu = CORE.create_least(first);
@@ -98,12 +105,12 @@ pub(crate) fn make_vcpu(first: &mut First, timing: &Timing) -> Result<(), Failur
     Ok(())
 }
 
-/// Its VCPU.
+/// The planner's VCPU.
 pub(crate) fn least() -> Option<ServerId> {
     VCPU.with(&CORE.threads, |vcpu| *vcpu).ok().flatten()
 }
 
-/// Makes the planner, where flows can be typed.
+/// Creates the planner if there can be run-time pipes.
 pub(crate) fn start(
     first: &mut First,
     own: &Own,
@@ -133,7 +140,7 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// Leaves it a line, unless it has one.
+/// Passes a command to the planner. Returns `false` if it is busy.
 pub(crate) fn leave(line: &[u8]) -> bool {
     if BUSY.swap(true, Acquire) {
         return false;
@@ -148,7 +155,7 @@ pub(crate) fn leave(line: &[u8]) -> bool {
     true
 }
 
-/// Has it look after who runs stages for this partition, where one started anew.
+/// Wakes the planner if a partition that runs stages for this one has restarted.
 pub(crate) fn look_after_others() {
     let restarted = MEANS.with(&CORE.threads, |known| {
         let places = known.as_ref().map(|known| &known.places);
@@ -159,33 +166,35 @@ pub(crate) fn look_after_others() {
     }
 }
 
-/// Whether it changes that pipe.
+/// Returns whether the planner is changing that pipe.
 pub(crate) fn changes(pipe: usize) -> bool {
     CHANGED.load(Relaxed) == pipe as u64 + 1
 }
 
-/// Whether it is the planner that starts and stops a pipe, since another partition has its first stages.
+/// Returns whether the planner starts and stops a pipe because another partition has first stages
+/// of it.
 pub(crate) fn has_remote_sources(pipe: usize) -> bool {
     REMOTE_SOURCES.load(Relaxed) >> pipe & 1 != 0
 }
 
-/// Pipes that it stopped, by bit, and since when: from now on who asks looks after them.
+/// Takes the pipes that the planner stopped, by bit, and the tick of the stop. From now on the
+/// caller waits for their end.
 pub(crate) fn stopping() -> (u64, u64) {
     let pipes = STOPPING.swap(0, Acquire);
     (pipes, STOPPED_SINCE.load(Relaxed))
 }
 
-/// Whether something is promised that was not announced yet.
+/// Returns whether guarantees of any pipe are not recorded yet.
 pub(crate) fn promises() -> bool {
     ANNOUNCE.load(Relaxed) != 0
 }
 
-/// Whether something is promised of a pipe that was not announced yet.
+/// Returns whether guarantees of a pipe are not recorded yet.
 pub(crate) fn is_promised(pipe: usize) -> bool {
     ANNOUNCE.load(Acquire) >> pipe & 1 != 0
 }
 
-/// Records what is promised of a pipe; by who records.
+/// Records the guarantees of a pipe. Called by the recorder.
 pub(crate) fn announce(number: usize, pipe: &Pipe) {
     let Some(place) = GUARANTEES.get(number) else {
         return;
@@ -198,7 +207,7 @@ pub(crate) fn announce(number: usize, pipe: &Pipe) {
     });
 }
 
-/// What is promised of the paths of a pipe.
+/// Guarantees of the paths of a pipe.
 #[derive(Clone, Copy)]
 struct PathGuarantees {
     paths: [Promised; PATHS],
@@ -235,7 +244,8 @@ impl PathGuarantees {
     }
 }
 
-/// Messages of a million that are lost at most, and messages in a million seconds that are required, if any are.
+/// Maximum loss in messages per million, and required throughput in messages per million seconds,
+/// or 0.
 fn figures(promise: &Promise) -> [u64; 2] {
     let lost = (u128::from(promise.loss.0) * u128::from(MILLION)) >> 40;
     let lost = (lost as u32).saturating_add(u32::from(promise.loss.0 != 0));
@@ -257,7 +267,7 @@ fn record(pipe: &Pipe, guarantees: &PathGuarantees) {
             name: pipe.pipe.name,
         };
         Own::record(&event);
-        // As it is described.
+        // The guarantee is that of the description.
         if path.bound_ns == 0 {
             continue;
         }
@@ -274,7 +284,7 @@ fn record(pipe: &Pipe, guarantees: &PathGuarantees) {
     }
 }
 
-/// Says what room there is.
+/// Prints the free resources.
 pub(crate) fn show_room(timing: &Timing, head: &Head) {
     let buffers = MEANS.with(&CORE.threads, |known| {
         known.map_or(0, |known| known.buffers)
@@ -299,33 +309,33 @@ pub(crate) fn show_room(timing: &Timing, head: &Head) {
     );
 }
 
-/// What was typed as a flow.
+/// The flow of a run-time pipe.
 #[derive(Clone, Copy)]
 struct Text {
     bytes: [u8; MAX_FLOW],
     length: usize,
 }
 
-/// The planner's own.
+/// State of the planner.
 struct Planner {
     timing: Timing,
     common: Common,
     buffers: usize,
     known: Known<'static>,
-    /// Partitions that run stages for this one, and what is known of them.
+    /// Partitions that run stages for this one, and their state.
     places: PeerChannels,
     others: RemotePartitions,
-    /// Who asks for stages here.
+    /// The server for the client partition's requests.
     server: Option<Server>,
-    /// By which they know those of each pipe.
+    /// Number by which remote partitions identify each pipe.
     ids: [u64; PIPES],
-    /// When those were stopped last that begin in other partitions; 0: they run.
+    /// Tick at which each pipe with remote first stages was stopped; 0: it runs.
     stops: [u64; PIPES],
-    /// Described pipes that were removed, which others are not to run either.
+    /// Static pipes that were removed, and the partitions that have to remove them, too.
     removals: [Removal; PIPES],
-    /// Of each pipe that was typed.
+    /// Flow of each run-time pipe.
     texts: [Option<Text>; PIPES],
-    /// Pipes that there were.
+    /// Number of pipes that ever existed.
     pipes: u32,
 }
 
@@ -355,11 +365,12 @@ extern "C" fn plan(_: u64) -> ! {
         while !BUSY.load(Acquire) {
             if PEER_RESTARTED.swap(false, Relaxed) {
                 planner.request_again();
-                // A line that was left meanwhile woke it from its waits there, and does not again.
+                // A command that arrived in the meantime ended an earlier wait of the planner, and
+                // sends no second wake-up.
                 continue;
             }
             planner.serve();
-            // Who asks for stages leaves a request in memory, and rings for nobody.
+            // Client partitions place requests in memory, without a notification.
             CORE.threads.block(match planner.server {
                 Some(_) => clock::now() + ticks(watch::PAUSE_NS),
                 None => NEVER,
@@ -367,7 +378,7 @@ extern "C" fn plan(_: u64) -> ! {
         }
         let line = LINE.with(&CORE.threads, |line| (line.bytes, line.length));
         let (bytes, length) = line.unwrap_or(([0; MAX_LINE], 0));
-        // Whoever is asked next is asked as it was before, or not at all.
+        // The next command must not find the pipe in the state of this one.
         planner.request_again();
         planner.obey(bytes.get(..length).unwrap_or_default());
         CHANGED.store(0, Relaxed);
@@ -415,7 +426,7 @@ impl Planner {
         }
     }
 
-    /// A pipe that can go, which nobody else changes from now on.
+    /// Finds a pipe that can be removed. From now on only the planner changes it.
     fn removable(&self, name: &str) -> Option<(usize, Pipe)> {
         let Some((number, pipe)) = table::find(name) else {
             say!("there is no pipe {name}; `pipe list` tells all");
@@ -436,7 +447,7 @@ impl Planner {
         Some((number, pipe))
     }
 
-    /// The flow of a pipe that there is.
+    /// The flow of a pipe.
     fn flow(&self, pipe: usize) -> &str {
         match self.texts.get(pipe) {
             Some(Some(text)) => {

@@ -1,7 +1,9 @@
-//! Stages of typed flows that other partitions run
+//! Stages of run-time pipes that other partitions run
 //!
-//! The planner asks for them (`bulkhead_stages::request`), over a channel for each such partition in which the buffers lie as well. Which buffer is
-//! between which stages is kept here, in words that the planner alone writes. One that starts anew knows of nothing: it is asked again.
+//! The planner requests them (`bulkhead_stages::request`) over a channel for each such partition,
+//! which contains the buffers as well. This module keeps the owner of each buffer, and the epoch in
+//! which each partition answered. The planner alone writes both. A partition that restarts has lost
+//! its state, so its stages are requested again.
 
 use crate::shared_state::Word;
 use crate::table::PIPES;
@@ -18,19 +20,19 @@ use bulkhead_stages::request::{self, Answered, Asker, CROSSINGS, Packed, TEXT_BY
 use bulkhead_stages::together;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// How long an answer may take, nanoseconds: who answers looks 50 times a second.
+/// Time limit of an answer, nanoseconds. The server polls 50 times a second.
 const PATIENCE_NS: u64 = 2_000_000_000;
-/// How often it is looked for, nanoseconds.
+/// Interval at which the answer is polled, nanoseconds.
 const PAUSE_NS: u64 = 5_000_000;
 
-/// Of which start it is the next that has to be told, whichever that is.
+/// The partition has to be notified at its next start, in whatever epoch.
 const NOT_REQUESTED: u64 = u64::MAX;
-/// The start of such a partition that knows what was asked for; 0: nothing was.
+/// Epoch in which such a partition knows the requests; 0: nothing was requested.
 const fn epoch(number: usize) -> Word {
     Word::at(together::epoch(number))
 }
 
-/// A partition that runs stages for this one, or for which this one does.
+/// The channel to a partition that runs stages for this one, or for which this one does.
 #[derive(Clone, Copy)]
 pub(crate) struct PeerChannel {
     pub(crate) region: bulkhead_buffers::Region<'static>,
@@ -38,10 +40,10 @@ pub(crate) struct PeerChannel {
     pub(crate) buffers: usize,
 }
 
-/// All of them, by their numbers in the repository.
+/// Channels to all of them, by number in the repository.
 pub(crate) type PeerChannels = [Option<PeerChannel>; MAX_THROUGH];
 
-/// Those whose channels this component has.
+/// Opens the channels that this component has.
 pub(crate) fn open_channels(own: &Own, repository: &Repository<'_>) -> PeerChannels {
     let mut places = [None; MAX_THROUGH];
     for (place, through) in places.iter_mut().zip(repository.through) {
@@ -50,7 +52,7 @@ pub(crate) fn open_channels(own: &Own, repository: &Repository<'_>) -> PeerChann
     places
 }
 
-/// One of them, if this component has its channel.
+/// Opens one channel, if this component has it.
 pub(crate) fn open_channel(own: &Own, through: &Through) -> Option<PeerChannel> {
     let mut ends = own.channels().iter();
     let end = ends.find(|end| end.name == through.channel)?;
@@ -61,7 +63,7 @@ pub(crate) fn open_channel(own: &Own, through: &Through) -> Option<PeerChannel> 
     })
 }
 
-/// What a partition with that address space is called: as its cores are.
+/// Name of the partition with that address space: the first part of the names of its cores.
 pub(crate) fn name_of<'b>(repository: &Repository<'b>, space: u32) -> &'b str {
     let mut cores = repository.cores.iter();
     let core = cores.find(|core| core.space == space);
@@ -69,7 +71,7 @@ pub(crate) fn name_of<'b>(repository: &Repository<'b>, space: u32) -> &'b str {
     name.split(':').next().unwrap_or(name)
 }
 
-/// Whether one of them, of which something was asked, has started anew since, and is up.
+/// Returns whether one of them is up and has restarted since a request.
 pub(crate) fn has_any_restarted(places: &PeerChannels) -> bool {
     let mut all = places.iter().enumerate();
     all.any(|(number, place)| place.is_some_and(|place| has_restarted(&place.link, number)))
@@ -85,23 +87,24 @@ fn requested_epoch(number: usize) -> u64 {
     epoch(number).load(Relaxed)
 }
 
-/// Whether the partition of that number is there as it was when it was asked.
+/// Returns whether the partition of that number is up in the epoch of the last request.
 fn is_same_remote_start(link: &Link, number: usize) -> bool {
     let LinkState { state, epoch } = link.read();
     state == State::Up && u64::from(epoch) == requested_epoch(number)
 }
 
-/// Whose a buffer is, and between which of its stages.
+/// Owner of a buffer: a pipe, and the stages that it connects.
 #[derive(Clone, Copy)]
 struct Owner {
     pipe: u8,
     from: u8,
     to: u8,
-    /// By which its stages are known to who was asked, once nobody but that one may have it.
+    /// Number by which the remote partition identifies the stages, once only that partition still
+    /// holds the buffer.
     id: u64,
 }
 
-/// An edge of a pipe of which an end is in such a partition.
+/// An edge of a pipe with one end in such a partition.
 #[derive(Clone, Copy)]
 pub(crate) struct RemoteEdge {
     pub(crate) from: usize,
@@ -111,7 +114,7 @@ pub(crate) struct RemoteEdge {
     pub(crate) role: PeerRole,
 }
 
-/// The buffer of an edge to one of these, if it is to one.
+/// The buffer of an edge to another partition, or nothing for other edges.
 pub(crate) fn remote_edge(places: &PeerChannels, edge: Edge) -> Option<RemoteEdge> {
     let through = usize::from(edge.through).checked_sub(1)?;
     let place = (*places.get(through)?)?;
@@ -124,19 +127,19 @@ pub(crate) fn remote_edge(places: &PeerChannels, edge: Edge) -> Option<RemoteEdg
     })
 }
 
-/// Who has the other end of an edge.
+/// Role of the partition at the other end of an edge.
 #[derive(Clone, Copy)]
 pub(crate) enum PeerRole {
-    /// Who has stages of the pipe by its own description.
+    /// The partition has stages of a static pipe, by its own description.
     Static,
-    /// Who was asked for its stages, by its number.
+    /// The partition with this number runs stages that this one requested.
     Remote(usize),
-    /// Who asked for the stages here.
+    /// The partition requested the stages that run here.
     Client,
 }
 
 impl PeerRole {
-    /// Whether that one runs its stages.
+    /// Returns whether that partition runs its stages.
     pub(crate) fn is_there(self, link: &Link) -> bool {
         match self {
             Self::Static => link.is_up(),
@@ -146,37 +149,37 @@ impl PeerRole {
     }
 }
 
-/// How who is asked knows a pipe.
+/// How a remote partition identifies a pipe.
 #[derive(Clone, Copy)]
 pub(crate) enum PipeRef<'n> {
-    /// As what was asked for.
+    /// A run-time pipe, by the number of its request.
     Id(u64),
-    /// By its description.
+    /// A static pipe, by its name.
     Name(&'n [u8; NAME_LEN]),
 }
 
-/// What became of a request.
+/// Outcome of a request.
 pub(crate) enum Outcome {
     Done,
-    /// It said why.
+    /// Rejected; the answer has the reason.
     Refused,
-    /// Nobody is there.
+    /// The partition is not up.
     Down,
-    /// No answer came in time.
+    /// There was no answer in time.
     Silent,
 }
 
-/// A partition that runs stages for this one, as the planner knows it.
+/// The planner's state for a partition that runs stages for this one.
 struct RemotePartition {
     place: PeerChannel,
     asker: Asker,
     owners: [Option<Owner>; CROSSINGS],
 }
 
-/// All of them.
+/// The state for all of them.
 pub(crate) struct RemotePartitions {
     all: [Option<RemotePartition>; MAX_THROUGH],
-    /// What was answered last, and its bytes.
+    /// The last answer and its length.
     text: [u8; TEXT_BYTES],
     length: usize,
 }
@@ -198,14 +201,14 @@ impl RemotePartitions {
         }
     }
 
-    /// What was answered last.
+    /// The text of the last answer.
     pub(crate) fn answer_text(&self) -> &str {
         let text = self.text.get(..self.length).unwrap_or_default();
         let valid = text.utf8_chunks().next();
         valid.map_or("", |chunk| chunk.valid())
     }
 
-    /// Buffers of one that nobody has.
+    /// Number of free buffers.
     pub(crate) fn free(&self, number: usize) -> usize {
         let other = self.all.get(number).and_then(Option::as_ref);
         other.map_or(0, |other| {
@@ -219,7 +222,7 @@ impl RemotePartitions {
         other.is_some_and(|other| other.place.link.is_up())
     }
 
-    /// Takes a buffer for an edge between stages of a pipe; whether there was one.
+    /// Reserves a buffer for an edge between two stages of a pipe. Returns whether one was free.
     pub(crate) fn take(&mut self, number: usize, pipe: usize, [from, to]: [usize; 2]) -> bool {
         let Some(other) = self.all.get_mut(number).and_then(Option::as_mut) else {
             return false;
@@ -245,7 +248,7 @@ impl RemotePartitions {
         true
     }
 
-    /// The buffers of a pipe are nobody's.
+    /// Frees the buffers of a pipe.
     pub(crate) fn release(&mut self, number: usize, pipe: usize) {
         let other = self.all.get_mut(number).and_then(Option::as_mut);
         for owner in other.into_iter().flat_map(|other| &mut other.owners) {
@@ -255,7 +258,8 @@ impl RemotePartitions {
         }
     }
 
-    /// The buffers of a pipe that is not here any more are taken until who was asked says that it has ended its stages.
+    /// Keeps the buffers of a removed pipe reserved until the remote partition reports that its
+    /// stages have ended.
     pub(crate) fn orphan(&mut self, number: usize, pipe: usize, id: u64) {
         let other = self.all.get_mut(number).and_then(Option::as_mut);
         let owners = other.into_iter().flat_map(|other| &mut other.owners);
@@ -266,13 +270,14 @@ impl RemotePartitions {
         }
     }
 
-    /// By which who was asked knows stages of which it did not say that they ended, if there are some.
+    /// Number of a removed pipe with stages that the remote partition has not reported as ended, if
+    /// there is one.
     pub(crate) fn orphaned(&self, number: usize) -> Option<u64> {
         let mut owned = self.owned(number, ORPHANED);
         owned.next().map(|(_, owner)| owner.id)
     }
 
-    /// They have ended.
+    /// Frees the buffers of such a pipe: its stages have ended.
     pub(crate) fn release_orphaned(&mut self, number: usize, id: u64) {
         let other = self.all.get_mut(number).and_then(Option::as_mut);
         for place in other.into_iter().flat_map(|other| &mut other.owners) {
@@ -281,7 +286,7 @@ impl RemotePartitions {
         }
     }
 
-    /// The buffers of one become those of a pipe of another number.
+    /// Moves the buffers of one pipe to the number of another.
     pub(crate) fn hand(&mut self, [from, to]: [usize; 2]) {
         let owners = self
             .all
@@ -295,7 +300,7 @@ impl RemotePartitions {
         }
     }
 
-    /// Numbers of those that have buffers of a pipe.
+    /// Numbers of the partitions with buffers of a pipe.
     pub(crate) fn of_pipe(&self, pipe: usize) -> impl Iterator<Item = usize> + use<> {
         let has = |other: &Option<RemotePartition>| {
             let mut owners = other.iter().flat_map(|other| other.owners).flatten();
@@ -305,7 +310,7 @@ impl RemotePartitions {
         (0..MAX_THROUGH).filter(move |&number| bits.get(number).is_some_and(|has| *has))
     }
 
-    /// Edges of a pipe over one of them, with the numbers of their buffers.
+    /// Edges of a pipe to one of them, with the numbers of their buffers.
     pub(crate) fn crossings(&self, number: usize, pipe: usize) -> impl Iterator<Item = Crossing> {
         self.owned(number, pipe).map(|(buffer, owner)| Crossing {
             channel: request::buffer_name(buffer),
@@ -314,7 +319,7 @@ impl RemotePartitions {
         })
     }
 
-    /// All edges of a pipe over any of them.
+    /// All edges of a pipe to any of them.
     pub(crate) fn edges(&self, pipe: usize) -> impl Iterator<Item = Edge> {
         (0..MAX_THROUGH).flat_map(move |through| {
             let owned = self.owned(through, pipe);
@@ -337,7 +342,7 @@ impl RemotePartitions {
         })
     }
 
-    /// Asks one of them to run stages.
+    /// Requests that a partition runs stages.
     pub(crate) fn run(&mut self, number: usize, id: u64, request: &Packed) -> Outcome {
         let state = self.state(number);
         let outcome = self.ask(number, id, request);
@@ -347,12 +352,12 @@ impl RemotePartitions {
         outcome
     }
 
-    /// Asks one of them to end stages, into which the last end of a task went at that tick.
+    /// Requests that a partition ends stages; the last end of a task was sent at tick `ended`.
     pub(crate) fn end(&mut self, number: usize, id: u64, ended: u64) -> Outcome {
         self.ask(number, id, &Packed::end(id, ended))
     }
 
-    /// Has one of them begin a pipe of which it has the first stages, not before that tick.
+    /// Requests that a partition starts the first stages of a pipe, not before tick `at`.
     pub(crate) fn start(&mut self, number: usize, pipe_ref: PipeRef<'_>, at: u64) -> Outcome {
         match pipe_ref {
             PipeRef::Id(id) => self.ask(number, id, &Packed::start(id, at)),
@@ -362,7 +367,7 @@ impl RemotePartitions {
         }
     }
 
-    /// Has one of them send the end of a task into such a pipe.
+    /// Requests that a partition sends the end of a task into such a pipe.
     pub(crate) fn stop(&mut self, number: usize, pipe_ref: PipeRef<'_>) -> Outcome {
         match pipe_ref {
             PipeRef::Id(id) => self.ask(number, id, &Packed::stop(id)),
@@ -372,12 +377,14 @@ impl RemotePartitions {
         }
     }
 
-    /// Asks one of them to forget what is described of a pipe, likewise.
+    /// Requests that a partition removes its stages of a static pipe; the last end of a task was
+    /// sent at tick `ended`.
     pub(crate) fn forget(&mut self, number: usize, name: &[u8; NAME_LEN], ended: u64) -> Outcome {
         self.request_for_static(number, |id| Packed::forget(id, name, ended))
     }
 
-    /// Asks something of what is described. One that starts anew has to be told again, whatever it answers.
+    /// Sends a request about a static pipe. A partition that restarts has to be notified again,
+    /// whatever it answers now.
     fn request_for_static(
         &mut self,
         number: usize,
@@ -423,7 +430,7 @@ impl RemotePartitions {
                     self.length = length;
                     return Outcome::Refused;
                 }
-                // What a former start did not answer.
+                // The request was lost with a former start.
                 Some(Answered::Gone) => is_sent = false,
                 None => CORE.threads.sleep_until(clock::now() + ticks(PAUSE_NS)),
             }
@@ -431,12 +438,12 @@ impl RemotePartitions {
         Outcome::Silent
     }
 
-    /// One of them was asked again for all that it had run.
+    /// Stores that the partition was sent all its requests again in its present epoch.
     pub(crate) fn renew_epoch(&self, number: usize) {
         epoch(number).store(self.state(number).epoch.into(), Relaxed);
     }
 
-    /// Those that were asked and started anew since, and are up.
+    /// Numbers of the partitions that are up and have restarted since a request.
     pub(crate) fn restarted(&self) -> impl Iterator<Item = usize> + use<> {
         let mut bits = [false; MAX_THROUGH];
         for (number, (bit, other)) in bits.iter_mut().zip(&self.all).enumerate() {
@@ -447,7 +454,7 @@ impl RemotePartitions {
     }
 }
 
-/// A new pipe's place in the owners' table before its number is known to be free: one behind all pipes.
+/// Owner number of a new pipe before it has a number: behind all pipes.
 pub(crate) const PENDING: usize = PIPES;
-/// The place of those whose stages may still run elsewhere.
+/// Owner number of removed pipes with stages that may still run in the remote partition.
 const ORPHANED: usize = PIPES + 1;

@@ -1,7 +1,8 @@
-//! Stages of a flow on other cores of the partition: room for them, and that they are taken up and forgotten there
+//! Stages of a flow on other cores of the partition: resources, deployment and release
 //!
-//! The planner solves and counts for all cores; what changes on another one is done there by who has the time that its stages leave
-//! ([`crate::orders`]). That one is told of one pipe at a time, and nothing more before it has done that.
+//! The planner solves and admits for all cores. What changes on another core is done there by its
+//! command thread, with the time that stages leave ([`crate::core_commands`]). The planner gives
+//! one command at a time, for one pipe, and waits until it is executed.
 
 use super::Planner;
 use super::deployment::{Stopped, until};
@@ -17,14 +18,14 @@ use bulkhead_stages::link::{GATHERED_PLACES, Kind};
 use bulkhead_stages::order::{EDGES, Edge};
 use bulkhead_tpipe::language::Buffering;
 
-/// Who has the time that is left takes up all stages of a pipe long before this, nanoseconds.
+/// A command thread takes up all stages of a pipe long before this, nanoseconds.
 const DONE_NS: u64 = 2_000_000_000;
 
-/// Edges of a pipe of which an end is on another core than the first, or in another partition.
+/// Edges of a pipe with an end on another core than the first, or in another partition.
 pub(super) struct Edges {
     all: [Edge; EDGES],
     count: usize,
-    /// Of a pipe that runs again by its description.
+    /// True if the pipe is static and runs again.
     described: bool,
 }
 
@@ -40,12 +41,14 @@ impl Edges {
     }
 }
 
-/// Whether an edge between stages on these cores of the partition lies in the memory that all share; nothing where another partition has an end.
+/// Returns whether the buffer of an edge between stages on these cores lies in the shared memory;
+/// nothing if another partition has an end.
 fn is_common(cores: [u32; 2]) -> Option<bool> {
     (!cores.contains(&NONE)).then_some(cores != [0; 2])
 }
 
-/// The same of what is described: each component has the buffers between its own stages to itself.
+/// Does so for static pipes: each component has the buffers between its own stages in its own
+/// memory.
 fn is_between(cores: [u32; 2]) -> Option<bool> {
     is_common(cores).map(|_| cores[0] != cores[1])
 }
@@ -56,7 +59,7 @@ fn rounded(kind: Kind) -> usize {
 }
 
 impl Planner {
-    /// The cores of the stages of a flow, [`NONE`] where another partition runs them.
+    /// The cores of the stages of a flow, [`NONE`] for stages that another partition runs.
     fn cores(&self, solved: &Solved) -> [u32; STAGES] {
         let mut cores = [NONE; STAGES];
         for (place, stage) in cores.iter_mut().zip(solved.stages()) {
@@ -65,7 +68,7 @@ impl Planner {
         cores
     }
 
-    /// Numbers for the stages of a flow.
+    /// Chooses numbers for the stages of a flow.
     pub(super) fn choose(
         &self,
         solved: &Solved,
@@ -76,7 +79,7 @@ impl Planner {
         vcpu_pool::choose(&self.timing, replaced, cores)
     }
 
-    /// Whether all cores with stages of a flow have the time for them, decisions counted.
+    /// Admission test of all cores with stages of a flow, scheduling overhead included.
     pub(super) fn admit(&self, solved: &Solved, budgets: &Budgets) -> Result<(), Stopped> {
         let cores = self.cores(solved);
         let mut numbers = (0..u64::BITS).filter(|core| cores.contains(core));
@@ -86,7 +89,7 @@ impl Planner {
         })
     }
 
-    /// Whether its buffers have room once the old pipe's are free.
+    /// Returns whether its buffers have room once those of the replaced pipe are free.
     pub(super) fn fits_memory(
         &self,
         solved: &Solved,
@@ -124,8 +127,9 @@ impl Planner {
         room.map_err(Stopped::Common)
     }
 
-    /// Takes the buffers of edges to and on other cores, which have room; those to other partitions have theirs. What is described
-    /// has room again where nothing was typed on other cores: each finds, one after the other, at least the lines that the description gave it.
+    /// Allocates the buffers of edges to and on other cores, for which room was reserved; edges to
+    /// other partitions have theirs. Static pipes have room again because no run-time pipe uses
+    /// other cores now: each finds, one after the other, at least the lines of the description.
     pub(super) fn edges(&self, number: usize, pipe: &Pipe, described: bool) -> Option<Edges> {
         let mut edges = Edges {
             all: [Edge::default(); EDGES],
@@ -154,7 +158,7 @@ impl Planner {
         Some(edges)
     }
 
-    /// Has other cores take up their stages of a pipe; whether they did.
+    /// Lets other cores take up their stages of a pipe. Returns whether they did.
     pub(super) fn run_there(&self, number: usize, pipe: &Pipe, edges: &Edges) -> bool {
         if !pipe.is_spread() {
             return true;
@@ -172,7 +176,7 @@ impl Planner {
         core_commands::are_done() && !core_commands::is_failed()
     }
 
-    /// Has other cores forget a pipe whose stages have ended; whether they did.
+    /// Lets other cores release a pipe after its stages have ended. Returns whether they did.
     pub(super) fn forget_there(&self, number: usize, pipe: &Pipe) -> bool {
         if !pipe.is_spread() {
             return true;
@@ -184,7 +188,7 @@ impl Planner {
         self.are_done(pipe)
     }
 
-    /// Waits until other cores have done what they were told last; whether they have.
+    /// Waits until other cores have executed the last command. Returns whether they have.
     fn are_done(&self, pipe: &Pipe) -> bool {
         let done = until(DONE_NS, core_commands::are_done);
         if !done {
@@ -196,7 +200,7 @@ impl Planner {
         done
     }
 
-    /// Says which core has too few free.
+    /// Prints which core lacks free stages.
     pub(super) fn explain_stages(&self, name: &str, missing: &Missing) {
         let Missing { core, wanted, free } = *missing;
         say!(
@@ -206,7 +210,7 @@ impl Planner {
         );
     }
 
-    /// What a core of the partition is called.
+    /// Name of a core of the partition.
     pub(super) fn core(&self, number: u32) -> &str {
         let packed = self.known.packed();
         let own = packed.cores.get(packed.head.core as usize);
@@ -217,7 +221,7 @@ impl Planner {
     }
 }
 
-/// Says how much room its buffers lack in the memory that all cores' components share.
+/// Prints how much room the buffers lack in the shared memory.
 pub(super) fn explain_common(name: &str, [wanted, free]: [usize; 2]) {
     say!(
         "pipe {name} is not started: its buffers between cores and on others than the first take {wanted} bytes, and {free} are free there, \
@@ -225,7 +229,7 @@ pub(super) fn explain_common(name: &str, [wanted, free]: [usize; 2]) {
     );
 }
 
-/// Says what room there is on other cores.
+/// Prints the free resources of other cores.
 pub(super) fn show_room(timing: &bulkhead_component::first::Timing) {
     for core in (1..u64::BITS).filter(|core| shared_state::has(*core)) {
         say!(

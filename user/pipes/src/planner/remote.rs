@@ -1,4 +1,4 @@
-//! Stages of a flow that other partitions run: asked for before anything here is touched, ended after everything here has
+//! Remote stages of a flow: requested before anything here changes, ended after everything here has
 
 use super::{PathGuarantees, Planner};
 use crate::remote_partition::{self, Outcome, PENDING};
@@ -14,24 +14,25 @@ use bulkhead_stages::request::{CROSSINGS, PLACES, Packed, Promised};
 use bulkhead_tpipe::language::{Buffering, Pipeline};
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Why stages are not to be had in another partition.
+/// Reason for which another partition does not run stages.
 pub(super) enum Missing {
-    /// It is not up.
+    /// The partition is not up.
     Down(usize),
-    /// More buffers than there are.
+    /// The channel has too few free buffers.
     Buffers { wanted: usize, free: usize },
-    /// A buffer of more messages than there is room for.
+    /// A buffer would have to hold more messages than fit.
     Places { stage: usize, wanted: u64 },
-    /// It refuses, and said why.
+    /// The partition rejected the request, with a reason.
     Refused(usize),
-    /// It does not answer.
+    /// The partition does not answer.
     Silent(usize),
 }
 
-/// What is promised of each pipe that was typed, for who is asked again.
+/// Guarantees of each run-time pipe, for requests after a restart.
 static KEPT: [Mutex<Option<PathGuarantees>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 
-/// The tick at which the last end of a task went into a pipe here, the first of those of its first stages; 0: none did.
+/// Tick at which the last end of a task entered a pipe here: the earliest of all first stages; 0:
+/// none did.
 fn ended(entry: &Pipe) -> u64 {
     let heads = entry.stages().filter(|(_, stage)| stage.from == 0);
     let ends = heads.map(|(number, _)| stage::shared(number).ended.load(Relaxed));
@@ -39,13 +40,14 @@ fn ended(entry: &Pipe) -> u64 {
 }
 
 impl Planner {
-    /// Which other partition runs a function, if one does.
+    /// The remote partition that runs a function, if one does.
     pub(super) fn through(&self, function: usize) -> Option<usize> {
         let function = self.known.packed().functions.get(function)?;
         self.known.through(function.core as usize)
     }
 
-    /// The core on which stages of a function run, by its number in its partition; [`NONE`] for whom another runs it.
+    /// The core on which stages of a function run, by its number in its partition; [`NONE`] if
+    /// another partition runs them.
     pub(super) fn core_for(&self, partition: Option<usize>, function: usize) -> u32 {
         let packed = self.known.packed();
         let core = packed.functions.get(function).map(|function| function.core);
@@ -56,7 +58,7 @@ impl Planner {
         }
     }
 
-    /// Edges of a flow that are not wholly here, with who else has an end.
+    /// Edges of a flow with an end in another partition, with that partition.
     fn edges_across<'s>(
         &'s self,
         solved: &'s Solved,
@@ -67,7 +69,8 @@ impl Planner {
         })
     }
 
-    /// Whether other partitions are there, and have buffers for what is wanted of them once an old pipe's are free.
+    /// Returns whether the other partitions are up, and have the needed buffers once those of the
+    /// replaced pipe are free.
     pub(super) fn others_have_room(&self, solved: &Solved) -> Result<(), Missing> {
         let mut wanted = [0; MAX_THROUGH];
         for (through, [_, to]) in self.edges_across(solved) {
@@ -94,7 +97,8 @@ impl Planner {
         Ok(())
     }
 
-    /// Has other partitions run the stages of a flow that are theirs; none of them does where one does not.
+    /// Requests that other partitions run their stages of a flow. If one rejects, none of them runs
+    /// any.
     pub(super) fn ask(
         &mut self,
         id: u64,
@@ -134,7 +138,7 @@ impl Planner {
         Ok(())
     }
 
-    /// A request to run the stages of a pipe that are theirs, with all others.
+    /// A request to run a partition's stages of a pipe; it contains all other stages, too.
     fn request(
         &self,
         (number, pipe): (usize, usize),
@@ -151,15 +155,18 @@ impl Planner {
         Packed::run(id, described, theirs, crossings, promised)
     }
 
-    /// The tick at which the last end of a task went into a pipe, or after which it did elsewhere; 0: none did.
+    /// Tick at which the last end of a task entered a pipe, or after which it did in another
+    /// partition; 0: none did.
     pub(super) fn last_end(&self, number: usize, pipe: &Pipe) -> u64 {
         let elsewhere = self.stopped_at(number, pipe);
         elsewhere.unwrap_or_else(|| ended(pipe))
     }
 
-    /// Has other partitions end the stages of a pipe, and takes back the buffers of those who did, or are not there.
+    /// Requests that other partitions end the stages of a pipe, and frees the buffers of those that
+    /// did, or are down.
     pub(super) fn end_remote(&mut self, pipe: usize, id: u64) {
-        // Ids are ticks: what went in before is nothing that they had to bring out.
+        // Request numbers are ticks: an end that entered before the request belongs to a former
+        // pipe.
         let ended = table::get(pipe).map_or(0, |entry| self.last_end(pipe, &entry));
         let ended = if ended < id { 0 } else { ended };
         for number in self.others.of_pipe(pipe) {
@@ -176,7 +183,8 @@ impl Planner {
         }
     }
 
-    /// Asks those again who did not say that they ended stages, and takes back the buffers of those who do.
+    /// Repeats the request to partitions that have not ended stages, and frees the buffers
+    /// of those that now have.
     pub(super) fn settle_orphaned(&mut self) {
         for number in 0..MAX_THROUGH {
             while let Some(id) = self.others.orphaned(number) {
@@ -189,7 +197,7 @@ impl Planner {
         self.retry_removals();
     }
 
-    /// The stages of a pipe elsewhere are known there by that number, with what is promised of it.
+    /// Stores the number by which remote partitions identify a pipe, and the pipe's guarantees.
     pub(super) fn set_request_id(&mut self, pipe: usize, id: u64, promise: &Promise) {
         if let Some(own) = self.ids.get_mut(pipe) {
             *own = id;
@@ -207,7 +215,8 @@ impl Planner {
         }
     }
 
-    /// Partitions that started anew forget again what was removed, and run again what was typed through them, which may need that room.
+    /// Partitions that restarted first release again what was removed here, because the run-time
+    /// pipes may need that room; then they run their stages of run-time pipes again.
     pub(super) fn request_again(&mut self) {
         for number in self.others.restarted() {
             self.withdraw_again(number);
@@ -267,7 +276,7 @@ impl Planner {
         }
     }
 
-    /// What another partition is called: as its cores are.
+    /// Name of another partition.
     pub(super) fn name_of(&self, number: usize) -> &str {
         let packed = self.known.packed();
         let through = packed.through.get(number);
@@ -276,7 +285,7 @@ impl Planner {
         })
     }
 
-    /// Says why other partitions do not run their stages.
+    /// Prints why other partitions do not run their stages.
     pub(super) fn explain_missing(&self, name: &str, missing: &Missing) {
         match *missing {
             Missing::Down(number) => say!(

@@ -1,8 +1,8 @@
-//! Described pipes that cross partitions and were removed here: those who run the rest of their stages forget them, too
+//! Removal of static pipes that cross partitions: the other partitions release their stages, too
 //!
-//! What is described comes back wherever a partition starts anew. One of the others that does is told again, before it is asked for anything that
-//! may need the room; where this one does, nothing is removed any more, and the others take their stages up again by
-//! themselves.
+//! A partition that restarts runs its static pipes again. If a remote partition does, the removal
+//! is requested again, before any request that may need the room. If this partition does, its
+//! removals are lost, and the others take their stages up again on their own.
 
 use super::{Planner, sources};
 use crate::remote_partition::{self, Outcome};
@@ -13,27 +13,28 @@ use bulkhead_abi::name_text;
 use bulkhead_abi::repository::MAX_THROUGH;
 use core::fmt;
 
-/// Who is not to run a described pipe any more.
+/// State of the removal of a static pipe.
 #[derive(Clone, Copy)]
 pub(super) struct Removal {
     /// Partitions with stages of it, by bit of their numbers.
     others: u8,
-    /// Those of them that did not say yet that they forgot it.
+    /// Partitions that have not confirmed the removal yet.
     owed: u8,
 }
 
 const _: () = assert!(MAX_THROUGH <= u8::BITS as usize);
 
 impl Removal {
-    /// It was not removed.
+    /// The pipe is not removed.
     pub(super) const NONE: Self = Self { others: 0, owed: 0 };
 }
 
-/// Why a described pipe is not removed here.
+/// Reason for which a static pipe is not removed here.
 pub(super) enum RemovalRefusal<'p> {
-    /// It is removed where flows are typed that have stages here.
+    /// It has to be removed in the client partition, on whose console flows with stages here are
+    /// entered.
     AtClient(&'p str),
-    /// That partition runs stages of it, and is not asked for any from this one.
+    /// The first partition runs stages of it, and is not in `typed_through` of the second.
     Unnamed(&'p str, &'p str),
 }
 
@@ -53,17 +54,17 @@ impl fmt::Display for RemovalRefusal<'_> {
 }
 
 impl Planner {
-    /// Whether the pipe of that number is not one that was typed.
+    /// Returns whether the pipe of that number is static.
     pub(super) fn is_static(&self, number: usize) -> bool {
         self.texts.get(number).is_none_or(Option::is_none)
     }
 
-    /// Whether a pipe is described, and has stages elsewhere.
+    /// Returns whether a pipe is static and has stages in other partitions.
     fn crosses(&self, number: usize, pipe: &Pipe) -> bool {
         self.is_static(number) && pipe.crosses()
     }
 
-    /// What a partition is called, by one of its cores.
+    /// Name of a partition, by one of its cores.
     fn partition(&self, core: u32) -> &str {
         let packed = self.known.packed();
         let space = packed
@@ -73,7 +74,7 @@ impl Planner {
         remote_partition::name_of(packed, space)
     }
 
-    /// Why a pipe is not removed here, if it is not.
+    /// The reason for which a pipe is not removed here, if there is one.
     pub(super) fn removal_refusal(&self, number: usize, pipe: &Pipe) -> Option<RemovalRefusal<'_>> {
         if !self.crosses(number, pipe) {
             return None;
@@ -96,7 +97,7 @@ impl Planner {
         None
     }
 
-    /// Functions of a pipe's stages elsewhere, and whether each is a first stage's.
+    /// Functions of a pipe's stages in other partitions, and whether each is a first stage.
     pub(super) fn elsewhere(
         &self,
         number: usize,
@@ -113,7 +114,7 @@ impl Planner {
         all.filter_map(|(function, first)| Some((function, first?)))
     }
 
-    /// Has others forget a described pipe whose stages here have come to rest.
+    /// Requests that other partitions release a static pipe. Its stages here have come to rest.
     pub(super) fn withdraw_remote(&mut self, number: usize, pipe: &Pipe) {
         if !self.crosses(number, pipe) {
             return;
@@ -132,7 +133,7 @@ impl Planner {
         let _said = self.request_withdrawal(number, others, self.last_end(number, pipe));
     }
 
-    /// Has those forget it; whether all of them did.
+    /// Sends the request to these partitions. Returns whether all of them confirmed.
     fn request_withdrawal(&mut self, pipe: usize, others: u8, ended: u64) -> bool {
         let Some(name) = self.timing.pipes.get(pipe).map(|described| described.name) else {
             return false;
@@ -143,7 +144,7 @@ impl Planner {
             self.explain_withdrawal(number, &name, &outcome);
             done &= matches!(outcome, Outcome::Done);
             if let Some(removals) = self.removals.get_mut(pipe) {
-                // One that is not there is told when it is.
+                // A partition that is down is notified when it is up.
                 removals.owed &= !(1 << number);
                 removals.owed |= u8::from(matches!(outcome, Outcome::Silent)) << number;
             }
@@ -168,7 +169,7 @@ impl Planner {
         }
     }
 
-    /// Asks those again who did not say that they forgot a pipe.
+    /// Repeats the request to partitions that have not confirmed a removal.
     pub(super) fn retry_removals(&mut self) {
         for pipe in 0..self.removals.len() {
             let owed = self.removals.get(pipe).map_or(0, |removals| removals.owed);
@@ -176,7 +177,7 @@ impl Planner {
         }
     }
 
-    /// Has one that started anew forget all that was removed before.
+    /// Requests from a partition that restarted all removals again.
     pub(super) fn withdraw_again(&mut self, number: usize) {
         for pipe in 0..self.removals.len() {
             let Some(removals) = self

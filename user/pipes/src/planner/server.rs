@@ -1,9 +1,10 @@
-//! Stages that another partition asks for: taken, refused, ended
+//! Requests of the client partition: run, reject and end stages
 //!
-//! Who asks has solved them and counts what they take here; that it is right about that is not believed. Every word is looked at
-//! before it is used (`bulkhead_stages::wanted`); threads, memory, the core with every decision counted, and what is promised of pipes that are wholly here,
-//! are looked at as for a flow that is typed, before anything is touched. Who asked and starts anew has forgotten all of it, so all of
-//! it ends, and no buffer is used again before that.
+//! The client has solved the flow and claims what it takes here; the claim is not trusted. Every
+//! word is validated before it is used (`bulkhead_stages::wanted`). Threads, memory, the core
+//! (scheduling overhead included) and the guarantees of pipes that are wholly here are checked as
+//! for a flow that is entered here, before anything changes. A client that restarts has lost all
+//! its requests, so all of its stages end, and no buffer is used again before that.
 
 mod commands;
 mod rejection;
@@ -31,52 +32,54 @@ use bulkhead_stages::wanted::{Unfit, Wanted};
 use core::sync::atomic::Ordering::Relaxed;
 use rejection::{Rejection, Text};
 
-/// A thread that has no stage rests long before this: it may not have run at all since the partition began. Who asks waits for longer.
+/// A thread without a stage comes to rest long before this; it may not have run at all since the
+/// partition began. The client waits longer.
 const REST_NS: u64 = 500_000_000;
-/// What went into a pipe comes out of it within this, beside its periods.
+/// Messages leave a pipe within this, in addition to its periods.
 const END_NS: u64 = 1_000_000_000;
 
-/// Who asks, and what it has here.
+/// State of the client, and its resources here.
 pub(super) struct Server {
     place: PeerChannel,
     answerer: Answerer,
-    /// Its start that is known.
+    /// Its last known epoch.
     epoch: u32,
-    /// What a former start left may lie in the buffers, and what it had forgotten is described.
+    /// Buffers may contain messages of the client's former start, and static pipes that it removed
+    /// have to run again.
     unclean: bool,
-    /// What is to be answered once its stages have ended.
+    /// The request that is answered once its stages have ended.
     due: Option<Due>,
-    /// The pipe of each buffer, counted from 1; 0: nobody's.
+    /// Owner of each buffer: a pipe, counted from 1; 0: free.
     owners: [u8; CROSSINGS],
-    /// The pipe that other cores were told to forget, until it is not there any more.
+    /// The pipe that other cores were commanded to release, until it is removed.
     leaves: Option<usize>,
 }
 
-/// Stages that are to end.
+/// Stages that are ending.
 #[derive(Clone, Copy)]
 struct Due {
     id: u64,
-    /// Those of these pipes, by bit.
+    /// Their pipes, by bit.
     pipes: u64,
-    /// The tick at which the last end of a task went into them.
+    /// Tick at which the last end of a task entered them.
     ended: u64,
-    /// By then all of it has come out.
+    /// Tick by which everything has left them.
     until: u64,
 }
 
-/// What is promised of pipes that end here, until it can be said.
+/// Guarantees of pipes that end here, until they can be recorded.
 static PENDING: [Mutex<Option<PathGuarantees>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 
-/// A request, where it is aligned.
+/// A request in aligned memory.
 #[repr(C, align(8))]
 struct Message([u8; MESSAGE_BYTES]);
 
-/// What is certain to fit.
+/// Resources reserved for the request; starting its stages cannot fail.
 struct Plan {
     number: usize,
     /// Numbers of its stages.
     slots: [usize; STAGES],
-    /// Of pipes that are wholly here.
+    /// Guarantees of pipes that are wholly here.
     promises: [Option<Promise>; PIPES],
 }
 
@@ -95,7 +98,8 @@ impl Server {
         })
     }
 
-    /// Nobody here has a buffer any more, and the other one has none before it is answered.
+    /// Clears all buffers: no stage here has one any more, and the client gets none before it is
+    /// answered.
     fn clean(&self) {
         let buffers = (0..self.place.buffers).map(|one| request::buffer(self.place.region, one));
         buffers.flatten().for_each(|region| region.clear());
@@ -110,8 +114,9 @@ impl Server {
     }
 }
 
-/// Whether the end of a task that went in at that tick came to the last stages here, on whichever core, and out of them. Of a pipe that begins here, out of all stages: who asks
-/// does not see it where it has none behind them.
+/// Returns whether the end of a task that entered at tick `ended` has left the last stages here, on
+/// all cores. Of a pipe that begins here, whether it has left all stages, because the client does
+/// not see it if it has no later stage.
 fn is_over(pipe: &Entry, ended: u64) -> bool {
     let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
     let begins = withdrawal::begins_here(pipe);
@@ -124,7 +129,8 @@ fn is_over(pipe: &Entry, ended: u64) -> bool {
     })
 }
 
-/// Ticks within which all that went into pipes has come out of them: two of each stage's periods for each message that may wait there.
+/// Ticks within which everything that entered these pipes has left them: two periods of each stage
+/// for each message that may wait there.
 fn patience(pipes: u64) -> u64 {
     let all = table::all().filter(|(number, _)| pipes >> number & 1 != 0);
     let periods = all.map(|(_, pipe)| {
@@ -141,19 +147,20 @@ fn patience(pipes: u64) -> u64 {
     )
 }
 
-/// Has stages end each by itself, and forget their pipe: nobody has a use for what is under way in it.
+/// Lets each stage end on its own, and releases its pipe: messages in it are dropped.
 fn give_up(number: usize, pipe: &Entry) {
     stage::stop(number, pipe);
     stage::dismiss(number, pipe);
     stage::retire(number, pipe);
 }
 
-/// Whether a pipe is wholly here, and nobody else's.
+/// Returns whether a pipe is wholly here and was not requested by the client.
 fn is_own(number: usize, pipe: &Entry) -> bool {
     !client_pipes::is_requested(number) && !pipe.crosses()
 }
 
-/// Has the recorder say what is promised of pipes that end here, each once no former one of its name can say anything any more.
+/// Announces the guarantees of pipes that end here, each once no former pipe of its name can record
+/// anything any more.
 fn announce() {
     for (number, pipe) in table::all() {
         let former = |(_, other): (usize, Entry)| {
@@ -169,8 +176,8 @@ fn announce() {
 }
 
 impl Planner {
-    /// Looks after what the other partition asks for, once. Does not wait for stages to end: that is looked after again. Not inlined: the
-    /// stack that it takes is not there beside what solving takes.
+    /// Handles the client's requests, once. It does not wait for stages to end: the next call looks
+    /// again. Not inlined, so that its stack frame does not add to that of the solver.
     #[inline(never)]
     pub(super) fn serve(&mut self) {
         self.notice_start();
@@ -230,7 +237,7 @@ impl Planner {
         }
     }
 
-    /// Who asked and starts anew knows of nothing that it asked for.
+    /// Handles a restart of the client, which has lost all its requests.
     fn notice_start(&mut self) {
         let Some(server) = &mut self.server else {
             return;
@@ -252,7 +259,7 @@ impl Planner {
         }
     }
 
-    /// Stages of these pipes are to end, and who asked is answered once they have.
+    /// Lets stages of these pipes end; the client is answered once they have.
     fn have_end(&mut self, request: Request, pipes: u64) {
         let until = clock::now().saturating_add(patience(pipes));
         if let Some(server) = &mut self.server {
@@ -266,7 +273,8 @@ impl Planner {
         self.end_what_is_over();
     }
 
-    /// Has those stages end that are to, and through which nothing comes any more: the end came out that went in last.
+    /// Ends stages through which no message comes any more, because the end of task that entered
+    /// last has left them, or because they are late.
     fn end_what_is_over(&self) {
         let Some(due) = self.server.as_ref().and_then(|server| server.due) else {
             return;
@@ -279,7 +287,7 @@ impl Planner {
         }
     }
 
-    /// Has stages that were asked for by these numbers end; how many.
+    /// Ends stages of the requests for which `which` holds. Returns the number of stages.
     fn retire_requested(&self, which: impl Fn(u64) -> bool) -> usize {
         let mut count = 0;
         for (number, pipe) in table::all().filter(|(number, _)| client_pipes::is_requested(*number))
@@ -292,10 +300,10 @@ impl Planner {
         count
     }
 
-    /// Takes back what those had whose stages have ended.
+    /// Frees the resources of pipes after their stages have ended.
     fn collect(&mut self) {
         for (number, pipe) in table::all() {
-            // Whoever started it since.
+            // The pipe was started on another console since.
             if !stage::is_stopped(number) {
                 client_pipes::set_held(number, false);
             }
@@ -319,7 +327,7 @@ impl Planner {
         }
     }
 
-    /// Who asks.
+    /// Name of the client.
     pub(super) fn client_name(&self) -> &str {
         client_pipes::client_name(self.known.packed()).unwrap_or("?")
     }
@@ -352,13 +360,13 @@ impl Planner {
         }
     }
 
-    /// What it takes, if all of it fits.
+    /// Plans the stages of a request, if all of it fits.
     fn plan_requested(&self, wanted: &Wanted<'_>) -> Result<Plan, Rejection> {
         let name = name_text(&wanted.pipe.name);
         if !is_name(name) {
             return Err(Rejection::Name);
         }
-        // One that crosses to who asks is that one's to replace: it is forgotten next.
+        // A pipe of the client's is replaced by the client: it releases the old one next.
         let mut own = table::all().filter(|(number, pipe)| is_own(*number, pipe));
         if own.any(|(_, pipe)| pipe.name() == name) {
             return Err(Rejection::Named);
@@ -393,7 +401,8 @@ impl Planner {
         })
     }
 
-    /// A thread for each stage here; to those that are elsewhere, first, numbers that have none.
+    /// Chooses a number with a thread for each stage here, and numbers without a thread for stages
+    /// in other partitions.
     fn slots(wanted: &Wanted<'_>) -> Result<[usize; STAGES], Rejection> {
         let count = wanted.here().count();
         let free = vcpu_pool::free(None).count();
@@ -415,7 +424,8 @@ impl Planner {
         Ok(slots)
     }
 
-    /// A stage as who runs it knows it: what the function needs is known here, and not believed.
+    /// A stage with the parameters of this partition's own repository: those of the request are not
+    /// trusted.
     fn become_own(&self, stage: &Stage) -> Result<Stage, Rejection> {
         let elsewhere = Stage {
             function: stage.function,
@@ -458,7 +468,8 @@ impl Planner {
         })
     }
 
-    /// What is promised of pipes that are wholly here, beside all that was asked for and these: who asks judges all others.
+    /// Guarantees of pipes that are wholly here, beside all stages of the client and these; the
+    /// client judges all other pipes.
     fn judge_own<'s>(
         &self,
         wanted: impl Iterator<Item = &'s Stage>,
@@ -530,14 +541,14 @@ impl Planner {
             return Err(Rejection::Failed);
         }
         promise(&plan.promises);
-        // Who asked says when it begins what has its first stages here.
+        // The client starts a pipe that has its first stages here.
         if !wanted.begins_here() {
             stage::begin(plan.number, &entry);
         }
         Ok(())
     }
 
-    /// The buffers of the channel become the pipe's.
+    /// Assigns buffers of the channel to the pipe.
     fn take_buffers(
         &mut self,
         wanted: &Wanted<'_>,

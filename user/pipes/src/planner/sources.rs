@@ -1,8 +1,9 @@
-//! Pipes that were typed here, or can be removed here, and begin in other partitions, or there as well: who has first stages starts and stops them as it is told
+//! Pipes with first stages in other partitions that are started and stopped here
 //!
-//! A pipe ends where it begins (`doc/design/pipes-language.md`): its end comes from all first stages, through all others, and who is fed by several passes it on
-//! once it came from each. It begins at one tick, which those elsewhere are told before; the stages here wait for what comes by then. What is
-//! described is named, and begins there by itself.
+//! A pipe ends at its first stages (`doc/design/pipes-language.md`): all of them send an end of
+//! task, and a stage with several inputs passes it on once it came on each. A pipe begins at one
+//! tick, which remote partitions receive before; stages here wait for messages from that tick on.
+//! Static pipes are identified by name, and begin in the remote partition on their own.
 
 use super::{Planner, REMOTE_SOURCES, STOPPED_SINCE, STOPPING, has_remote_sources};
 use crate::remote_partition::{Outcome, PipeRef};
@@ -12,16 +13,18 @@ use bulkhead_abi::repository::MAX_THROUGH;
 use bulkhead_component::clock::{self, ticks};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
-/// From what is told to the first release, for each that is told, beside the longest period: answers come before it, and all stages wait for it by then.
+/// Time from the request to the first release, for each partition that is requested, in addition to
+/// the longest period. Answers arrive within it, and all stages are ready by then.
 const AHEAD_NS: u64 = 100_000_000;
 
-/// Some of the other partitions, by their numbers: of those bits that are set.
+/// Numbers of the partitions in a bit set.
 pub(super) fn each(bits: u8) -> impl Iterator<Item = usize> {
     (0..MAX_THROUGH).filter(move |number| bits >> number & 1 != 0)
 }
 
 impl Planner {
-    /// Finds the described pipes that are stopped and started here, and begin in other partitions that are asked, too.
+    /// Finds the static pipes that are started and stopped here and have first stages in remote
+    /// partitions, too.
     pub(super) fn find_sources(&self) {
         for (number, pipe) in table::all() {
             if self.removal_refusal(number, &pipe).is_none()
@@ -32,7 +35,8 @@ impl Planner {
         }
     }
 
-    /// Who has first stages of a pipe that was typed here or can be removed here, by bit of their numbers.
+    /// Partitions with first stages of a pipe that is run-time or can be removed here, by bit of
+    /// their numbers.
     fn sources_of(&self, number: usize, pipe: &Pipe) -> u8 {
         match !self.is_static(number) || has_remote_sources(number) {
             true => self.remote_sources(number, pipe),
@@ -47,7 +51,7 @@ impl Planner {
         others.fold(0, |bits, other| bits | 1 << other)
     }
 
-    /// How who has first stages of a pipe knows it.
+    /// How remote partitions identify a pipe.
     fn pipe_ref<'p>(&self, number: usize, pipe: &'p Pipe) -> PipeRef<'p> {
         match self.is_static(number) {
             true => PipeRef::Name(&pipe.pipe.name),
@@ -55,7 +59,7 @@ impl Planner {
         }
     }
 
-    /// A pipe that was typed begins, and its first stages where they are; when.
+    /// Starts a run-time pipe, with its first stages in all partitions. Returns the tick.
     pub(super) fn begin(&mut self, number: usize, pipe: &Pipe) -> u64 {
         let heads = self.remote_sources(number, pipe);
         if heads != 0 {
@@ -65,8 +69,9 @@ impl Planner {
         stage::begin_at(number, pipe, at.unwrap_or(0))
     }
 
-    /// Has those begin a pipe that have first stages of it: the tick before which nobody does, if somebody does at all. It goes without who does not, as
-    /// without who is not up.
+    /// Requests that partitions start the first stages of a pipe. Returns the tick before which
+    /// none does, or nothing if none starts. The pipe runs without partitions that reject or are
+    /// down.
     fn start_sources(&mut self, number: usize, pipe: &Pipe, heads: u8) -> Option<u64> {
         if let Some(stop) = self.stops.get_mut(number) {
             *stop = 0;
@@ -95,7 +100,7 @@ impl Planner {
         begins.then_some(at)
     }
 
-    /// One that was asked again has its first stages begin, unless they are stopped.
+    /// Starts the first stages in a partition that restarted, unless the pipe is stopped.
     pub(super) fn start_again(&mut self, other: usize, number: usize, pipe: &Pipe) {
         let own = self.sources_of(number, pipe) & 1 << other;
         if own != 0 && !stage::is_stopped(number) {
@@ -103,10 +108,12 @@ impl Planner {
         }
     }
 
-    /// Has a pipe end, all first stages of it. Whether it does: a described one of which that is refused goes on.
+    /// Ends a pipe at all first stages. Returns whether it ends: a static pipe continues if a
+    /// partition rejects the request.
     pub(super) fn stop_all(&mut self, number: usize, pipe: &Pipe) -> bool {
         let heads = self.sources_of(number, pipe);
-        // Before any of its ends goes in, and only once: who is told again sends no other one.
+        // Before any end enters, and only once: a partition that receives the request again sends
+        // no second end.
         let stop = self.stops.get_mut(number);
         let stop = stop.filter(|stop| heads != 0 && **stop == 0);
         let tells = stop.map(|stop| *stop = clock::now()).is_some();
@@ -139,7 +146,7 @@ impl Planner {
         true
     }
 
-    /// One that started anew runs its description: what rests here is stopped there again.
+    /// A partition that restarted runs its static pipes: stops those again that rest here.
     pub(super) fn stop_again(&mut self, other: usize) {
         for (number, pipe) in table::all() {
             let stopped = self.stopped_at(number, &pipe).is_some_and(|at| at != 0);
@@ -150,13 +157,13 @@ impl Planner {
         }
     }
 
-    /// When a pipe was stopped that begins elsewhere, or there as well, before all ends that it was to send.
+    /// Tick before all ends of a stopped pipe with remote first stages; 0: it runs.
     pub(super) fn stopped_at(&self, number: usize, pipe: &Pipe) -> Option<u64> {
         let begins_there = self.sources_of(number, pipe) != 0;
         self.stops.get(number).copied().filter(|_| begins_there)
     }
 
-    /// The recorder says when it has come to its end.
+    /// Stops a pipe. The recorder reports its end.
     pub(super) fn stop_remote(&mut self, name: &str) {
         let Some((number, pipe)) = table::find(name) else {
             return;
@@ -179,7 +186,8 @@ impl Planner {
         if !stage::is_stopped(number) {
             say!("it runs");
         } else if !stage::rests(&pipe) && !self.is_static(number) {
-            // What is described and was stopped there as well comes to no end: it goes on, as does what ends still.
+            // A static pipe that was stopped in both partitions does not end; it resumes, like one
+            // that is still ending.
             say!("it is ending still");
         } else if let Some(at) = self.start_sources(number, &pipe, heads) {
             stage::begin_at(number, &pipe, at);
@@ -187,8 +195,8 @@ impl Planner {
         }
     }
 
-    /// Until all stages of a pipe wait for its beginning, wherever they are, if so many are told, nanoseconds. On another core than the first of their
-    /// partition, here or there, they may look once more.
+    /// Time until all stages of a pipe are ready in all partitions, for this number of requests,
+    /// nanoseconds. On another core than the first of their partition, stages poll once more.
     fn ahead(&self, number: usize, pipe: &Pipe, peers: u8) -> u64 {
         let functions = self.known.packed().functions;
         let is_first = |function: usize| {

@@ -1,4 +1,4 @@
-//! Stages of a flow that was solved, as those who run them know them
+//! Stages of a solved flow, as the partitions that run them need them
 
 use super::Planner;
 use crate::endpoints;
@@ -43,7 +43,8 @@ impl Planner {
         })
     }
 
-    /// The distance that is promised of what a stage reads over a network: its endpoint's, or as the pipe takes it.
+    /// The guaranteed distance of messages that a stage reads from a network: the endpoint's, or
+    /// the one that the pipe assumes.
     fn distance(solved: &Solved, source: Option<&Device>) -> u64 {
         let declared = source.map_or(0, |device| device.distance_ns);
         match (solved.buffering, declared) {

@@ -1,6 +1,8 @@
-//! Stages that have the first ones of their pipe among them: begun and stopped by who asked for them, or may remove what is described of them
+//! Start and stop of pipes with first stages here, as the client commands: its own pipes, and
+//! static ones that it may remove
 //!
-//! They end in the order of their pipe like described ones. Who asked has it begin here a moment after its own stages are ready.
+//! They end in the order of their stages, as on this partition's own console. The client starts
+//! such a pipe a moment after its own stages are ready.
 
 use super::super::Planner;
 use super::withdrawal::begins_here;
@@ -11,13 +13,13 @@ use bulkhead_component::clock::{self, ticks};
 use bulkhead_stages::request::{LONGEST_WAIT_NS, Meant, Request, Verb, meant};
 
 impl Planner {
-    /// Pipes that were asked for by a number.
+    /// Pipes of a request.
     pub(super) fn asked(&self, id: u64) -> impl Iterator<Item = (usize, Entry)> {
         let asked = table::all().filter(|(number, _)| client_pipes::is_requested(*number));
         asked.filter(move |(number, _)| self.ids.get(*number) == Some(&id))
     }
 
-    /// Has those begin, or end a task, that a request means.
+    /// Starts, or ends, the pipes of a request.
     pub(super) fn execute(
         &self,
         request: &Request,

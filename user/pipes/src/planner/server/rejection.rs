@@ -1,4 +1,4 @@
-//! Why stages that another partition asks for do not run here, in words that it says
+//! Reasons for which the client's stages do not run here, as text of the answer
 
 use super::super::Planner;
 use super::super::deployment::{Settings, nanoseconds};
@@ -11,14 +11,14 @@ use bulkhead_stages::request::TEXT_BYTES;
 use bulkhead_stages::wanted::Unfit;
 use core::fmt::{self, Write};
 
-/// What is answered.
+/// Text of an answer.
 pub(super) struct Text {
     bytes: [u8; TEXT_BYTES],
     length: usize,
 }
 
 impl Write for Text {
-    /// What has no room is cut.
+    /// Text that does not fit is cut off.
     fn write_str(&mut self, part: &str) -> fmt::Result {
         for character in part.chars() {
             let mut bytes = [0; 4];
@@ -49,14 +49,14 @@ impl Text {
     }
 }
 
-/// Why stages do not run here.
+/// Reason for which stages do not run here.
 pub(super) enum Rejection {
     Unfit(Unfit),
-    /// It has no name that could be said, or one that a pipe has which is not the other one's.
+    /// Its name is not valid, or belongs to a pipe that is not the client's.
     Name,
     Named,
     Pipes,
-    /// There is no such function, or it reads or writes an endpoint.
+    /// There is no such function, or it uses an endpoint.
     Function([u8; NAME_LEN]),
     Endpoint([u8; NAME_LEN]),
     Stages {
@@ -67,9 +67,9 @@ pub(super) enum Rejection {
         wanted: usize,
         free: usize,
     },
-    /// A buffer of the channel is another pipe's.
+    /// A buffer of the channel belongs to another pipe.
     Taken,
-    /// A pipe that is wholly here would not be kept.
+    /// A pipe that is wholly here would lose its guarantee.
     Refused(Refused),
     Core(bulkhead_slite::Refused),
     /// A thread of its stages does not come to rest.

@@ -1,8 +1,9 @@
-//! Described pipes that cross to who asks: forgotten once they were removed there, stopped and started as it says where they begin here; taken up again
-//! where that one starts anew
+//! Static pipes that cross to the client: removed, stopped and started as it commands, and resumed
+//! when it restarts
 //!
-//! Seats, buffers and room on the core are those that the description gave them. Who asks, and starts anew, has nothing else here any more, so all of it is free
-//! again, and what was admitted at first is admitted now.
+//! Threads, buffers and core time are those of the description. A client that restarts has nothing
+//! else here any more, so all of it is free again, and the static pipes are admitted as they were
+//! at the start.
 
 use super::super::deployment::{tell, until};
 use super::super::{PathGuarantees, Planner, promise};
@@ -14,15 +15,15 @@ use crate::{client_pipes, core_commands, crossing, device, memory, say, shared_s
 use bulkhead_abi::NAME_LEN;
 use bulkhead_stages::request::{self, Promised, Verb};
 
-/// Why nothing is done with a described pipe.
+/// The pipe has no stage in both partitions.
 const NOT_BOTH: &str = "that pipe is not in both partitions";
 
-/// Whether a first stage of a pipe is here.
+/// Returns whether a first stage of a pipe is here.
 pub(super) fn begins_here(pipe: &Entry) -> bool {
     pipe.within().any(|(_, stage)| stage.from == 0)
 }
 
-/// Whether what leaves a pipe, or some of it, is said here.
+/// Returns whether messages leave a pipe here, so that this partition records them.
 fn ends_here(pipe: &Entry) -> bool {
     let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
     let mut within = pipe.within();
@@ -30,14 +31,14 @@ fn ends_here(pipe: &Entry) -> bool {
 }
 
 impl Planner {
-    /// The number of the described pipe of that name.
+    /// Number of the static pipe of that name.
     fn described(&self, name: &[u8; NAME_LEN]) -> Result<usize, &'static str> {
         let mut described = self.timing.pipes.iter();
         let number = described.position(|one| one.name == *name);
         number.ok_or("no pipe of that name is described there")
     }
 
-    /// Whether who asks has stages of a described pipe.
+    /// Returns whether the client has stages of a static pipe.
     fn is_clients(&self, number: usize, pipe: &Entry) -> bool {
         let packed = self.known.packed();
         let asks = packed.serves.first().map(|asks| asks.space as usize);
@@ -48,7 +49,8 @@ impl Planner {
         })
     }
 
-    /// The described pipe that a request names, by bit, from now on to be forgotten; none if it is already.
+    /// Marks the static pipe that a request names as removed. Returns its bit, or 0 if it is
+    /// removed already.
     pub(super) fn withdrawable(&self, body: &[u8]) -> Result<u64, &'static str> {
         let name = request::described(body).ok_or("it names no pipe")?;
         let number = self.described(&name)?;
@@ -59,7 +61,7 @@ impl Planner {
         match table::get(number)
             .filter(|pipe| !client_pipes::is_requested(number) && pipe.pipe.name == name)
         {
-            // It went here, by who types into this console.
+            // It was removed on this partition's own console.
             None => Ok(0),
             Some(pipe) if !self.is_clients(number, &pipe) => Err(NOT_BOTH),
             Some(_) => {
@@ -69,7 +71,8 @@ impl Planner {
         }
     }
 
-    /// Has the described pipe of that name, of which a first stage is here, end a task, or begin, not before a tick. What was stopped here already stays so.
+    /// Ends or starts the static pipe of that name, of which a first stage is here, not before tick
+    /// `at`. A pipe that was stopped here already stays so.
     pub(super) fn execute_static(
         &self,
         name: &[u8; NAME_LEN],
@@ -100,14 +103,14 @@ impl Planner {
         Ok(())
     }
 
-    /// Whether who asks is answered once that pipe has gone.
+    /// Returns whether the client is answered once that pipe is removed.
     pub(super) fn is_due(&self, number: usize) -> bool {
         let due = self.server.as_ref().and_then(|server| server.due);
         due.is_some_and(|due| due.pipes >> number & 1 != 0)
     }
 
-    /// Whether other cores have forgotten a pipe whose stages have ended on all of them. They are told of one after the other, and nobody waits for
-    /// them here: that is looked after again.
+    /// Returns whether other cores have released a pipe whose stages have ended on all of them.
+    /// They get one command after the other; this does not wait, and the next call looks again.
     pub(super) fn is_forgotten_there(&mut self, number: usize, pipe: &Entry) -> bool {
         let Some(server) = self.server.as_mut().filter(|_| pipe.is_spread()) else {
             return true;
@@ -129,7 +132,7 @@ impl Planner {
         }
     }
 
-    /// Who stopped described pipes starts anew, and knows nothing of it: they go on.
+    /// Resumes the static pipes that the client stopped before it restarted.
     pub(super) fn resume_held(&self) {
         for (number, pipe) in table::all().filter(|(number, _)| client_pipes::is_held(*number)) {
             client_pipes::set_held(number, false);
@@ -144,7 +147,8 @@ impl Planner {
         }
     }
 
-    /// Who was to have pipes forgotten starts anew: those that did not end yet go on.
+    /// Keeps static pipes that the client was removing when it restarted, if they have not ended
+    /// yet.
     pub(super) fn keep_described(&mut self) {
         let goes_on = |number: usize| {
             client_pipes::is_forgotten(number) && !client_pipes::is_requested(number)
@@ -160,14 +164,14 @@ impl Planner {
         }
     }
 
-    /// What was forgotten runs again, by the description.
+    /// Runs removed static pipes again.
     pub(super) fn take_up_again(&mut self) {
         for number in (0..PIPES).filter(|number| client_pipes::is_forgotten(*number)) {
             client_pipes::set_forgotten(number, false);
             let Some(entry) = self.prepare_again(number) else {
                 continue;
             };
-            // What it was to keep before, beside this pipe as well.
+            // The guarantees of pipes that were admitted beside it hold again, too.
             if let Ok(promises) = self.judge_own(core::iter::empty()) {
                 promise(&promises);
             }
@@ -218,7 +222,7 @@ impl Planner {
             .for_each(|(number, stage)| device::attach(number, &stage));
         device::work_for_most_important(&self.timing);
         if !self.run_there(number, &entry, &edges) {
-            // As if it had been forgotten again: what is here of it ends, and other cores forget what they took up.
+            // Removed again: its stages here end, and other cores release what they took up.
             client_pipes::set_forgotten(number, true);
             give_up(number, &entry);
             say!("pipe {} does not run again", entry.name());
@@ -227,7 +231,8 @@ impl Planner {
         Some(entry)
     }
 
-    /// Leaves the stages on this core their plans, with the buffers that the description gave them; those to and on other cores are answered.
+    /// Hands their plans to the stages on this core, with the buffers of the description. Returns
+    /// the edges to and on other cores.
     fn connect_again(&self, number: usize, entry: &Entry) -> Option<Edges> {
         let edges = self.edges(number, entry, true)?;
         let remote_edges = crossing::of_pipe(number);
