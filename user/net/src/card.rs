@@ -6,7 +6,7 @@ use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::kernel::Status;
 use bulkhead_component::device::{self, Device, Other};
-use bulkhead_component::{First, Own};
+use bulkhead_component::{Environment, First};
 use bulkhead_virtio_net::{self as virtio, Dma, FRAME, MEMORY, Refused, Space, Transport};
 use core::sync::atomic::AtomicU64;
 
@@ -119,11 +119,11 @@ pub fn drive_from(first: &mut First, function: &Function) -> Result<Card, Proble
 ///
 /// # Errors
 /// [`Problem`].
-pub fn drive(own: &Own) -> Result<Card, Problem> {
-    let function = own.function().ok_or(Problem::None)?;
+pub fn drive(env: &Environment) -> Result<Card, Problem> {
+    let function = env.function().ok_or(Problem::None)?;
     // SAFETY: what the page about the component names is mapped for good.
     let device = unsafe { Device::open(function) }.map_err(Problem::Other)?;
-    start(device, Dma::new(own.memory_words(), function.memory))
+    start(device, Dma::new(env.memory_words(), function.memory))
 }
 
 fn start(device: Device, memory: Dma<'static>) -> Result<Card, Problem> {

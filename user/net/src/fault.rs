@@ -1,7 +1,7 @@
 //! A fault on purpose
 #![expect(unsafe_code, reason = "it is one")]
 
-use bulkhead_component::{Own, println};
+use bulkhead_component::{Environment, println};
 use core::arch::asm;
 
 /// Below everything that a component can have.
@@ -17,12 +17,12 @@ pub struct Fault {
 impl Fault {
     /// As it is asked for.
     #[must_use]
-    pub fn of(own: &Own) -> Self {
-        let named = own.argument("fault");
+    pub fn of(env: &Environment) -> Self {
+        let named = env.argument("fault");
         let named = named.and_then(|fault| fault.strip_suffix("-wild-write"));
-        let here = named == Some(own.name());
+        let here = named == Some(env.name());
         Self {
-            after: here.then(|| own.number("fault_after", 0)),
+            after: here.then(|| env.number("fault_after", 0)),
         }
     }
 

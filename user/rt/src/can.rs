@@ -4,7 +4,7 @@
 
 use crate::call::Answer;
 use crate::invocation::invoke;
-use crate::{Own, clock};
+use crate::{Environment, clock};
 use bulkhead_abi::can::Frame;
 use bulkhead_abi::component::can;
 use bulkhead_abi::kernel::Status;
@@ -41,8 +41,8 @@ impl Can {
     ///
     /// # Errors
     /// It wires none.
-    pub fn open(own: &Own) -> Result<Self, Status> {
-        let slot = own.interface(can::NAME).ok_or(Status::NoCapability)?;
+    pub fn open(env: &Environment) -> Result<Self, Status> {
+        let slot = env.interface(can::NAME).ok_or(Status::NoCapability)?;
         let can = Self { slot };
         // From now on there is a queue.
         can.ask(can::HEAD, [0; 2]).map(|_| can)
@@ -61,7 +61,7 @@ impl Can {
     ///
     /// # Errors
     /// [`Unsent`].
-    pub fn send(&self, own: &Own, frame: &Frame, until: u64) -> Result<u64, Unsent> {
+    pub fn send(&self, env: &Environment, frame: &Frame, until: u64) -> Result<u64, Unsent> {
         loop {
             let now = clock::now();
             let answer = self.ask(can::SEND, frame.words());
@@ -70,7 +70,7 @@ impl Can {
                 can::OFF => return Err(Unsent::Off),
                 can::NO_FRAME => return Err(Unsent::Refused),
                 free if free > until => return Err(Unsent::Late),
-                free => own.sleep_until(free),
+                free => env.sleep_until(free),
             }
         }
     }
@@ -115,9 +115,9 @@ impl Line {
     ///
     /// # Errors
     /// It wires none.
-    pub fn open(own: &Own) -> Result<Self, Status> {
+    pub fn open(env: &Environment) -> Result<Self, Status> {
         Ok(Self {
-            can: Can::open(own)?,
+            can: Can::open(env)?,
             foreign: 0,
             unsent: 0,
             lost: 0,
@@ -142,8 +142,8 @@ impl Line {
     }
 
     /// Sends before tick `until`; when it was put on the bus.
-    pub fn send(&mut self, own: &Own, frame: &Frame, until: u64) -> Option<u64> {
-        let sent = self.can.send(own, frame, until).ok();
+    pub fn send(&mut self, env: &Environment, frame: &Frame, until: u64) -> Option<u64> {
+        let sent = self.can.send(env, frame, until).ok();
         self.unsent += u64::from(sent.is_none());
         sent
     }

@@ -4,11 +4,11 @@
 //! addresses of its own space.
 #![expect(unsafe_code, reason = "mapped addresses become memory")]
 
+mod boot_data;
 mod components;
-mod given;
 
+pub use boot_data::{Timing, argument, argument_text};
 pub use components::{Component, SHARED_ADDRESS, Shared, Subsystem, shared};
-pub use given::{Timing, argument, argument_text};
 
 use crate::call::{Answer, call};
 use crate::stack::Stack;

@@ -23,21 +23,21 @@ pub mod console;
 pub mod cores;
 pub mod device;
 pub mod dispatch;
+pub mod environment;
 pub mod fault;
 pub mod figure;
 pub mod first;
 pub mod invocation;
 pub mod load;
-pub mod own;
 mod panic;
 pub mod stack;
 mod start;
 
+pub use environment::Environment;
 pub use first::First;
-pub use own::Own;
 
 /// Names the entry of an application that a description wires:
-/// `fn(&Own) -> Result<Infallible, E>` with a displayable `E`.
+/// `fn(&Environment) -> Result<Infallible, E>` with a displayable `E`.
 ///
 /// A program that ends has failed: its reason goes to the console, and it faults.
 #[macro_export]
@@ -46,9 +46,9 @@ macro_rules! application {
         $crate::component!(bulkhead_application);
 
         fn bulkhead_application(_: $crate::First) -> ! {
-            let own = $crate::Own::open();
-            let Err(error) = $main(&own);
-            panic!("{}: stopped: {error}", own.name())
+            let env = $crate::Environment::open();
+            let Err(error) = $main(&env);
+            panic!("{}: stopped: {error}", env.name())
         }
     };
 }

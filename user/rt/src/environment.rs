@@ -27,7 +27,7 @@ use zerocopy::IntoBytes;
 
 struct Trace(UnsafeCell<Option<Writer<'static>>>);
 
-// SAFETY: one thread of a component records, as `Own::open` says.
+// SAFETY: one thread of a component records, as `Environment::open` says.
 unsafe impl Sync for Trace {}
 
 static TRACE: Trace = Trace(UnsafeCell::new(None));
@@ -42,31 +42,31 @@ pub fn info() -> &'static ComponentInfo {
 }
 
 /// The component itself.
-pub struct Own {
+pub struct Environment {
     info: &'static ComponentInfo,
     threads: Option<u64>,
 }
 
-impl Own {
+impl Environment {
     /// Reads the page, and opens console and trace as far as they are given. Called by a component's
     /// first thread before it starts others; its threads print and record in turn.
     #[must_use]
     pub fn open() -> Self {
-        let mut own = Self {
+        let mut env = Self {
             info: info(),
             threads: None,
         };
-        own.threads = own.interface(threads::NAME);
-        match own.interface(bulkhead_abi::component::console::NAME) {
+        env.threads = env.interface(threads::NAME);
+        match env.interface(bulkhead_abi::component::console::NAME) {
             Some(slot) => console::open_through(slot),
-            None => own.open_console(),
+            None => env.open_console(),
         }
-        if let Ok(region) = region(own.info.guest.trace) {
-            let writer = recorders::trace(region, own.info.guest.trace[1]);
+        if let Ok(region) = region(env.info.guest.trace) {
+            let writer = recorders::trace(region, env.info.guest.trace[1]);
             // SAFETY: nobody records yet.
             unsafe { *TRACE.0.get() = writer };
         }
-        own
+        env
     }
 
     fn open_console(&self) {
@@ -181,7 +181,7 @@ impl Own {
         (function.configuration != 0).then_some(function)
     }
 
-    /// The memory of that name that it shares with others, and its number ([`Own::wake`]).
+    /// The memory of that name that it shares with others, and its number ([`Environment::wake`]).
     #[must_use]
     pub fn shared(&self, name: &str) -> Option<(u64, &'static [AtomicU64])> {
         let name = name_field(name);
@@ -190,13 +190,13 @@ impl Own {
         Some((number, words([found.address, found.bytes])))
     }
 
-    /// Its own memory ([`Own::memory`]), where a device or others may change it at any time.
+    /// Its own memory ([`Environment::memory`]), where a device or others may change it at any time.
     #[must_use]
     pub fn memory_words(&self) -> &'static [AtomicU64] {
         words(self.info.guest.memory)
     }
 
-    /// Notifies who shares that memory with it: they no longer wait in [`Own::served`].
+    /// Notifies who shares that memory with it: they no longer wait in [`Environment::served`].
     ///
     /// # Errors
     /// It does not have it, or has no scheduler.
@@ -240,7 +240,7 @@ impl Own {
     }
 }
 
-impl Home for Own {
+impl Home for Environment {
     fn channels(&self) -> &[ChannelEnd] {
         let guest = &self.info.guest;
         let held = guest.channels.get(..guest.channel_count as usize);
@@ -287,7 +287,7 @@ fn region([address, bytes]: [u64; 2]) -> Result<Region<'static>, AttachError> {
     unsafe { Region::from_raw(base, bytes as usize) }
 }
 
-/// The memory of that number that the component shares with others ([`Own::shared`]); nothing in it where there is none.
+/// The memory of that number that the component shares with others ([`Environment::shared`]); nothing in it where there is none.
 #[must_use]
 pub fn shared_words(number: u64) -> &'static [AtomicU64] {
     let found = info().shared.get(number as usize);
