@@ -1,4 +1,4 @@
-//! A fault on purpose
+//! Fault injection
 #![expect(unsafe_code, reason = "it is one")]
 
 use bulkhead_component::{Environment, println};
@@ -7,15 +7,15 @@ use core::arch::asm;
 /// Below everything that a component can have.
 const NOWHERE: u64 = 8;
 
-/// The argument words `fault=NAME-wild-write` and `fault_after=N`: the component of that name writes, after so many
-/// frames or messages, where nothing is mapped.
+/// The argument words `fault=NAME-wild-write` and `fault_after=N`: the component of that name
+/// writes, after so many frames or messages, where nothing is mapped.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
     after: Option<u64>,
 }
 
 impl Fault {
-    /// As it is asked for.
+    /// Decodes the argument words.
     #[must_use]
     pub fn of(env: &Environment) -> Self {
         let named = env.argument("fault");
@@ -26,7 +26,7 @@ impl Fault {
         }
     }
 
-    /// After `count` of them, since the component was made.
+    /// Writes after `count` frames or messages, counted since the component was created.
     pub fn after(self, count: u64) {
         if self.after.is_some_and(|after| count >= after) {
             println!("fault: writing to {NOWHERE:#x}");

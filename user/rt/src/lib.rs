@@ -1,7 +1,7 @@
 //! Runtime of components on the kernel (EL0)
 //!
-//! The system call as a function, invocations and their entries, the user-level switch, and for the
-//! first component of a partition what it needs to start the others.
+//! System calls, invocations and their entries, the user-level switch, and the resources with which
+//! the first component of a partition starts the others.
 //!
 //! ```ignore
 //! #![no_std]
@@ -36,8 +36,8 @@ mod start;
 pub use environment::Environment;
 pub use first::First;
 
-/// Names the entry of an application that a description wires:
-/// `fn(&Environment) -> Result<Infallible, E>` with a displayable `E`.
+/// Defines the entry of an application of the description: `fn(&Environment) -> Result<Infallible,
+/// E>` with a displayable `E`.
 ///
 /// A program that ends has failed: its reason goes to the console, and it faults.
 #[macro_export]
@@ -53,7 +53,7 @@ macro_rules! application {
     };
 }
 
-/// Names the component's entry: `fn(First) -> !`.
+/// Defines the component's entry: `fn(First) -> !`.
 #[macro_export]
 macro_rules! component {
     ($main:path) => {
