@@ -1,4 +1,4 @@
-//! What it costs to go from a VCPU whose budget ends to the next, by the number of VCPUs
+//! Cost of a switch from a VCPU with an exhausted budget to the next, by the number of VCPUs
 
 use crate::{DONE, MOST, THREADS, counter, spawn, ticks};
 use bulkhead_abi::kernel::Status;
@@ -8,19 +8,19 @@ use bulkhead_sched::NEVER;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// C of each VCPU, microseconds. All are ready at the same time, and take half of the core together:
-/// in each period one follows the other, the first one follows idleness.
+/// C of each VCPU, microseconds. All are ready at the same time, and use half of the core together:
+/// in each period one follows the other, and the first follows idleness.
 const CAPACITY: u64 = 200;
 const FIRST: u64 = 1;
-/// Instructions without a read that mean that somebody else ran.
+/// Instructions between two reads that show that another thread ran.
 const GAP: u64 = 100;
-/// Periods before anything counts.
+/// Periods before the measurement.
 const SETTLING: u64 = 3;
 
 static ROUNDS: AtomicU64 = AtomicU64::new(0);
 static VCPUS: AtomicU64 = AtomicU64::new(0);
 static START: AtomicU64 = AtomicU64::new(0);
-/// What each thread read last of the cycle counter.
+/// Last value of the cycle counter that each thread read.
 static LAST: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
 static SWITCHES: AtomicU64 = AtomicU64::new(0);
 static SUM: AtomicU64 = AtomicU64::new(0);
@@ -32,7 +32,7 @@ pub(crate) fn measure(first: &mut First, vcpus: u64, rounds: u64) -> Result<(), 
     for _ in 0..vcpus {
         spawn(first, spin, [CAPACITY, 2 * CAPACITY * vcpus])?;
     }
-    // What they need until then has come back by then.
+    // By then the budget that starting used is replenished.
     let start = clock::now() + 3 * ticks(2 * CAPACITY * vcpus);
     START.store(start, Relaxed);
     THREADS.run(NEVER);

@@ -1,4 +1,4 @@
-//! What a thread that never waits executes in each period, beside its budget
+//! Instructions that a thread without waits executes in each period, compared with its budget
 
 use crate::{DONE, THREADS, counter, spawn, ticks};
 use bulkhead_abi::kernel::Status;
@@ -12,7 +12,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// periods.
 const LIMITS: [[u64; 2]; 2] = [[500, 2500], [2500, 10_000]];
 const NAMES: [&str; 2] = ["budget", "budget-preempted"];
-/// Instructions without a read that mean that somebody else ran.
+/// Instructions between two reads that show that another thread ran.
 const GAP: u64 = 100;
 
 static ROUNDS: AtomicU64 = AtomicU64::new(0);
@@ -46,7 +46,7 @@ extern "C" fn spin(index: u64) -> ! {
     let [capacity, period] = LIMITS.get(number).copied().unwrap_or([1; 2]);
     let cycles_of = |us| ticks(us) * CYCLES.load(Relaxed) / 100;
     let budget = counter().steps(cycles_of(capacity));
-    // Between two periods it waits for longer than anybody preempts it.
+    // Between two periods it waits longer than any preemption lasts.
     let between = counter().steps(cycles_of(period)) / 4;
     let mut errors = Errors::default();
     let (mut executed, mut dispatches, mut began) = (0, 1, clock::cycles());
@@ -63,7 +63,7 @@ extern "C" fn spin(index: u64) -> ! {
         if gap <= between {
             continue;
         }
-        // The first period began before it was looked at.
+        // The first period began before the measurement.
         if periods > 0 && periods <= ROUNDS.load(Relaxed) {
             errors.over.add(executed.saturating_sub(budget));
             errors.under.add(budget.saturating_sub(executed));
@@ -80,7 +80,7 @@ extern "C" fn spin(index: u64) -> ! {
                 println!("{DONE}");
             }
         }
-        // What was done here is part of what is executed.
+        // This iteration is part of the executed instructions.
         (executed, dispatches, began) = (0, 1, now);
     }
 }

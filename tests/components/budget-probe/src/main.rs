@@ -1,15 +1,15 @@
-//! Measures how exactly budgets are enforced, and what a decision costs
+//! Measures the accuracy of budget enforcement, and the cost of a decision
 //!
-//! Threads that never wait, each on a VCPU of its own, read the cycle counter all the time. What one of
-//! them sees from its first read to its last before a gap is what it executed; what lies between the
-//! last read of one and the first of the next is what the switch from VCPU to VCPU costs, the
-//! scheduler's decision included. A line `bench NAME N AVERAGE WORST` each, the average in hundredths.
+//! Threads that never wait, each on a VCPU of its own, read the cycle counter in a loop. Between a
+//! thread's first read and its last before a gap it executed; the time between the last read of one
+//! thread and the first of the next is the cost of the switch between VCPUs, including the
+//! scheduler's decision. Prints lines `bench NAME N AVERAGE WORST`, the average in hundredths.
 #![no_std]
 #![no_main]
 
-mod alike;
 mod decision;
 mod enforcement;
+mod equivalence;
 
 use bulkhead_abi::kernel::{Operation, Status, first};
 use bulkhead_abi::timing::MAX_CHUNKS;
@@ -28,7 +28,7 @@ bulkhead_component::component!(run);
 
 /// Ends the run.
 const DONE: &str = "bench done";
-/// VCPUs there may be, a thread on each.
+/// Maximum number of VCPUs, with a thread on each.
 const MOST: usize = 64;
 
 static THREADS: Threads<Vcpus<MOST, MOST, MAX_CHUNKS>, MOST> = Threads::new(Vcpus::new(false));
@@ -58,7 +58,7 @@ fn measure(first: &mut First) -> Result<(), Status> {
     THREADS.prepare(first)?;
     call(first::MONITOR, Operation::Up, [])?;
     match (argument(&info, "decisions"), argument(&info, "vcpus")) {
-        (Some(steps), _) => alike::measure(steps),
+        (Some(steps), _) => equivalence::measure(steps),
         (None, Some(vcpus)) => decision::measure(first, vcpus, rounds),
         (None, None) => enforcement::measure(first, rounds),
     }

@@ -1,9 +1,9 @@
-//! Calls the kernel with anything
+//! Calls the kernel with random operations, capabilities and words
 //!
-//! Any operation of any capability with any words, mostly plausible ones, for ever; in between it writes
-//! anything into what its scheduler shares with the kernel. It has what a component with a scheduler of its
-//! own may have, beside a server to invoke. Words of the page that it shares with who started it: how many calls
-//! it has made, and where its dice begin.
+//! Most words are plausible. The calls never end; between them it writes random values into the
+//! page that its scheduler shares with the kernel. It has the capabilities of a component with a
+//! scheduler of its own, and one to invoke a server. The page that it shares with the supervisor
+//! contains the number of calls and the seed.
 #![no_std]
 #![no_main]
 
@@ -17,9 +17,9 @@ use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 
-/// One that is none included.
+/// Number of operations, including an invalid one.
 const OPERATIONS: u64 = Operation::ALL.len() as u64 + 1;
-/// Slot of the capability to invoke the server, which hardly any word names.
+/// Slot of the capability to invoke the server, which random words rarely name.
 const SERVER: u64 = SLOTS - 1;
 
 /// xorshift64*.
@@ -37,7 +37,7 @@ impl Dice {
         self.roll() % end
     }
 
-    /// Mostly something plausible.
+    /// A random word, mostly a plausible one.
     fn word(&mut self) -> u64 {
         match self.below(16) {
             0 => self.roll(),
@@ -71,7 +71,7 @@ fn run(_: First) -> ! {
     }
 }
 
-/// Anything into a word of the block of its scheduler or of a thread, also of itself.
+/// Writes a random value into a word of the block of its scheduler, of a thread, or of itself.
 fn scribble(dice: &mut Dice) {
     let scb = scb();
     let word = dice.word();

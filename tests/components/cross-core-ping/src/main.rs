@@ -1,10 +1,11 @@
-//! Threads of two cores notify each other
+//! Measures notifications between threads of two cores
 //!
-//! On each core a thread waits at its end-point above one that sleeps. The first core's notifies the
-//! other's and waits for the answer; a round trip is two notifications across with all that belongs to
-//! them: the call, the interrupt, both switches, the waits. The cycle counter of an
-//! instruction-counted machine counts what either core executes and stands still while both sleep, so
-//! it reads the *sum of both cores' instructions*, not a latency.
+//! On each core a thread waits at its receive end; a thread with a lower priority sleeps. The first
+//! core's thread notifies the other's and waits for the answer. A round trip is two notifications
+//! across cores with everything that belongs to them: call, interrupt, both switches, both waits.
+//! The cycle counter of an instruction-counted machine counts the instructions of both cores and
+//! stands still while both sleep, so the figure is the *sum of both cores' instructions*, not a
+//! latency.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "a scheduler's block is found by its address")]
@@ -21,13 +22,14 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 bulkhead_component::component!(run);
 
-/// Indices of the threads, under the root scheduler of either core, and the priorities of their time.
+/// Indices of the threads, under the root scheduler of either core, and the priorities of their
+/// time.
 const WAITER: [u64; 2] = [1, 10];
 const SLEEPER: [u64; 2] = [2, 20];
-/// Rounds until both have met in the usual way.
+/// Rounds before both threads meet in the steady state.
 const WARM_UP: u64 = 2;
 
-/// What one core's threads use: slots, and pages to make time of. Written before they run.
+/// Slots of one core's threads, and pages for their time. Written before they run.
 struct Side {
     scb: AtomicU64,
     scheduler: AtomicU64,
@@ -36,7 +38,7 @@ struct Side {
     sleeper: AtomicU64,
     times: [[AtomicU64; 2]; 2],
     receive: AtomicU64,
-    /// The other side's end-point.
+    /// Send capability to the other side.
     peer: AtomicU64,
     ready: AtomicU64,
 }
@@ -56,7 +58,7 @@ impl Side {
         }
     }
 
-    /// Threads for it; the sending side of the one that waits.
+    /// Creates its threads. Returns the send capability to the waiting one.
     fn furnish(
         &self,
         first: &mut First,
@@ -95,7 +97,7 @@ impl Side {
         unsafe { &*scb }.epoch.load(Relaxed)
     }
 
-    /// Has the core's threads run, each on time of its own: the one that waits once, until it does.
+    /// Runs the core's threads, each on time of its own: first the waiting one, until it waits.
     fn run(&self, before_waiting: impl FnOnce()) -> Result<Infallible, Status> {
         let [waiter, sleeper] = [&self.waiter, &self.sleeper].map(|slot| slot.load(Relaxed));
         let threads = [(waiter, WAITER), (sleeper, SLEEPER)];
@@ -111,7 +113,7 @@ impl Side {
         through_kernel(waiter, waiters.load(Relaxed), self.epoch())?;
         self.ready.store(1, Release);
         loop {
-            // Refused when the one that waits was notified in between.
+            // Rejected if the waiting thread was notified in between.
             let _again = through_kernel(sleeper, sleepers.load(Relaxed), self.epoch());
         }
     }
@@ -179,7 +181,7 @@ extern "C" fn answer(_: u64) -> ! {
     }
 }
 
-/// Asks again and again, once the others sleep.
+/// Pings again and again, once the other threads sleep.
 extern "C" fn ask(_: u64) -> ! {
     let rounds = ROUNDS.load(Relaxed);
     let step = (0..16)
@@ -192,8 +194,8 @@ extern "C" fn ask(_: u64) -> ! {
         .max(1);
     let [mut sum, mut worst, mut lost] = [0; 3];
     for round in 0..WARM_UP + rounds {
-        // Where the emulator's turns end while the other core is on its way from the answer to its wait,
-        // that way would be counted in this round and not in the last.
+        // If the emulator switched cores while the other core was between its answer and its wait,
+        // that path would be counted in this round instead of the last.
         clock::let_others_run();
         let start = clock::cycles();
         FIRST.notify();

@@ -1,7 +1,7 @@
 //! Rings its first doorbell without end
 //!
-//! `every_us=N`: a ring each N microseconds. It pauses in between, so that on an instruction-counted
-//! clock it takes no turns from those it rings.
+//! `every_us=N`: interval of the rings in microseconds. It pauses in between, so that on an
+//! instruction-counted clock it takes no turns from the partition that it rings.
 #![no_std]
 #![no_main]
 
@@ -21,7 +21,7 @@ bulkhead_component::component!(run);
 static THREADS: Threads<FixedPriority<Preemptive, 2>, 2> =
     Threads::new(FixedPriority::new(Preemptive));
 static DOORBELL: AtomicU64 = AtomicU64::new(0);
-/// Ticks from ring to ring.
+/// Ticks between two rings.
 static PAUSE: AtomicU64 = AtomicU64::new(0);
 
 fn run(mut first: First) -> ! {
@@ -55,7 +55,7 @@ extern "C" fn ring(_: u64) -> ! {
     loop {
         next += PAUSE.load(Relaxed);
         THREADS.block(next);
-        // What exceeds the agreed rate is dropped, and nobody is told.
+        // Rings above the agreed rate are dropped, without a notification.
         let _rung = call(first::MONITOR, Operation::Ring, [DOORBELL.load(Relaxed)]);
     }
 }

@@ -1,7 +1,7 @@
-//! Rings a peer and is rung back: both are threads of components, each in a partition of its own
+//! Measures doorbells between components of two partitions
 //!
-//! The one at the writing end of the channel asks once in a millisecond, the other answers. What they
-//! wait for are doorbells as the description hands them out, and so is what they ring.
+//! The writer's end of the channel rings once in a millisecond, the other end answers. Both use
+//! only the doorbells of the description.
 #![no_std]
 #![no_main]
 
@@ -14,11 +14,11 @@ use core::fmt;
 
 bulkhead_component::application!(run);
 
-/// Rounds, and from one line to the next.
+/// Number of rounds, and rounds per line of output.
 const ROUNDS: u64 = 300;
 const REPORT_EVERY: u64 = 100;
 
-/// Why it stopped.
+/// Reason for which it stopped.
 struct Stopped(Status);
 
 impl fmt::Display for Stopped {
@@ -38,7 +38,7 @@ fn run(env: &Environment) -> Result<Infallible, Stopped> {
     let asks = end.role == Role::Writer as u32;
     println!("bell: core={} asks={asks}", cores::rank());
     env.ready()?;
-    // What is not its own, it cannot ring.
+    // It cannot ring a doorbell that is not its own.
     let other = ChannelEnd {
         doorbell_out: end.doorbell_out ^ 1,
         ..*end

@@ -1,7 +1,8 @@
-//! Answers what it is told: the server of measurements
+//! A server for measurements
 //!
-//! `[REPLY, value]` answers the value, `[MULTIPLY, a, b]` uses floating point, `[FAULT]` reads an address at which
-//! nothing is mapped, `[DIGEST, value]` works for some microseconds on words of its stack.
+//! `[REPLY, value]` returns the value, `[MULTIPLY, a, b]` uses floating point, `[FAULT]` reads an
+//! address at which nothing is mapped, `[DIGEST, value]` computes for some microseconds with words
+//! of its stack.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "one function faults on purpose")]
@@ -11,7 +12,7 @@ use bulkhead_component::{First, clock};
 const MULTIPLY: u64 = 1;
 const FAULT: u64 = 2;
 const DIGEST: u64 = 3;
-/// Words that it works on, and rounds.
+/// Words of the digest, and rounds.
 const WORDS: usize = 48;
 const ROUNDS: usize = 40;
 
@@ -30,7 +31,7 @@ fn answer(token: u64, [what, first, second, ..]: [u64; 5]) -> u64 {
         MULTIPLY => (first as f64 * second as f64) as u64,
         FAULT => {
             let nowhere: *const u64 = core::ptr::with_exposed_provenance(0x10_0000);
-            // SAFETY: it is not: the page is not mapped, and that is what is asked for.
+            // SAFETY: it is not safe: the page is not mapped, and this is the purpose.
             unsafe { nowhere.read_volatile() }
         }
         DIGEST => digest(first),
@@ -38,7 +39,7 @@ fn answer(token: u64, [what, first, second, ..]: [u64; 5]) -> u64 {
     }
 }
 
-/// The sum of words that are on the stack for a while.
+/// Sum of words that are on the stack for a while.
 fn digest(value: u64) -> u64 {
     let mut words = [0; WORDS];
     for _ in 0..ROUNDS {

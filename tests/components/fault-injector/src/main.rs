@@ -1,7 +1,7 @@
-//! Does wrong in every way it can
+//! Causes a fault, selected by the thread's index
 //!
-//! The thread's index says which: see [`MISDEEDS`]. The component is to be stopped and named, and
-//! nothing else is to notice.
+//! [`MISDEEDS`] lists the faults. The supervisor must stop and name this component; no other
+//! component may notice.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "does wrong on purpose")]
@@ -12,7 +12,7 @@ use core::hint::black_box;
 
 bulkhead_component::component!(run);
 
-/// What threads of index 1, 2, … do.
+/// Actions of threads with index 1, 2, …
 const MISDEEDS: [fn() -> !; 8] = [
     overflow_the_stack,
     jump_nowhere,
@@ -24,7 +24,7 @@ const MISDEEDS: [fn() -> !; 8] = [
     divide_by_nothing,
 ];
 
-/// Of the linear map of the kernel.
+/// An address in the linear map of the kernel.
 const KERNEL: usize = 0xffff_ff80_4000_0000;
 const NOWHERE: usize = 0x70_0000_0000;
 
@@ -49,32 +49,32 @@ fn overflow_the_stack() -> ! {
 }
 
 fn jump_nowhere() -> ! {
-    // SAFETY: it is not.
+    // SAFETY: it is not safe; the fault is the purpose.
     unsafe { asm!("br {}", in(reg) NOWHERE, options(noreturn)) }
 }
 
 fn read_the_kernel() -> ! {
     let word: *const u64 = core::ptr::with_exposed_provenance(KERNEL);
-    // SAFETY: it is not.
+    // SAFETY: it is not safe; the fault is the purpose.
     black_box(unsafe { word.read_volatile() });
     loop_for_ever()
 }
 
 fn write_its_own_text() -> ! {
     let text: *mut u32 = core::ptr::with_exposed_provenance_mut(run as *const () as usize);
-    // SAFETY: it is not.
+    // SAFETY: it is not safe; the fault is the purpose.
     unsafe { text.write_volatile(0) };
     loop_for_ever()
 }
 
 fn execute_its_own_data() -> ! {
     let code = black_box([0xd503_201f_u32; 16]);
-    // SAFETY: it is not.
+    // SAFETY: it is not safe; the fault is the purpose.
     unsafe { asm!("br {}", in(reg) code.as_ptr(), options(noreturn)) }
 }
 
 fn privileged_instruction() -> ! {
-    // SAFETY: it is not.
+    // SAFETY: it is not safe; the fault is the purpose.
     unsafe { asm!("msr ttbr0_el1, xzr", options(noreturn)) }
 }
 
@@ -84,7 +84,7 @@ fn loop_for_ever() -> ! {
     }
 }
 
-/// The processor answers 0; what traps is the language's check.
+/// The processor returns 0; the check of the language traps.
 fn divide_by_nothing() -> ! {
     black_box(black_box(1) / black_box(0));
     loop_for_ever()

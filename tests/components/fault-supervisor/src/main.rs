@@ -1,8 +1,9 @@
-//! Watches over components that do wrong
+//! Runs fault injectors, and checks that their faults are contained
 //!
-//! The root scheduler of its partition. One thread after the other does wrong in a component of its
-//! own; each is stopped, by a fault or by the end of its time, and named. Afterwards everything of the
-//! warden's is as it was: a server still answers, memory still holds what it held.
+//! The root scheduler of its partition. It runs one fault injector after the other, each in a
+//! component of its own; the kernel stops each by a fault or by the end of its time, and the
+//! supervisor names it. Afterwards it checks its own state: a server still answers, and its memory
+//! is unchanged.
 #![no_std]
 #![no_main]
 
@@ -19,7 +20,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 
-/// Misdeeds, as the culprit numbers them from 1.
+/// Names of the faults, numbered from 1 as in the fault injector.
 const MISDEEDS: [&str; 8] = [
     "stack overflow",
     "wild jump",
@@ -30,7 +31,7 @@ const MISDEEDS: [&str; 8] = [
     "infinite loop",
     "division by zero",
 ];
-/// Time for each, ticks of 16 ns.
+/// Time of each, ticks of 16 ns.
 const SLICE: u64 = 6_000_000;
 /// Identities of the address spaces.
 const SERVER: u64 = 2;
@@ -82,7 +83,7 @@ fn watch(first: &mut First) -> Result<Infallible, Status> {
     }
 }
 
-/// Runs a thread until it is stopped, and how.
+/// Runs a thread until it is stopped. Returns how it stopped.
 fn stopped(culprit: Target, slice: u64) -> Result<EventKind, Status> {
     loop {
         while let Some((index, kind)) = scb().next_event() {

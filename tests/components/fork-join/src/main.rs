@@ -1,9 +1,10 @@
-//! One component with threads on every core of its partition
+//! Fork and join over all cores of a partition, by parking and unparking
 //!
-//! Each core has a scheduler of its own and a thread that waits for work. The first core's thread gives
-//! all of them a piece of a sum, waits until the last one is through, and looks whether it is right: fork
-//! and join over cores, by parking and unparking. The argument word `overflow=1` adds a thread that overflows its stack: below is
-//! nothing, and above those of the others, which do not notice. With `fails=1` the partition fails in the end.
+//! Each core has a scheduler of its own and a worker thread. The first core's thread gives each
+//! worker a part of a sum, waits until the last one has finished, and checks the result. The
+//! argument word `overflow=1` adds a thread that overflows its stack: the page below is not mapped,
+//! and the stacks of the other threads lie above, so that they are not affected. With `fails=1` the
+//! partition fails in the end.
 #![no_std]
 #![no_main]
 
@@ -30,10 +31,11 @@ type Policy = FixedPriority<Preemptive, CAPACITY>;
 
 static THREADS: [CoreThreads<Policy, CAPACITY>; CORES] =
     [const { CoreThreads::new(FixedPriority::new(Preemptive)) }; CORES];
-/// Where the workers wait, and who gives them work.
+/// Parkers of the workers, and of the thread that distributes the work.
 static WORKERS: [Parker; CORES] = [const { Parker::new() }; CORES];
 static MASTER: Parker = Parker::new();
-/// Workers that can be unparked; the round; who is still at it; the sum; pieces that each core did.
+/// Workers that can be unparked; the round; workers that have not finished; the sum; parts that
+/// each core computed.
 static READY: AtomicU64 = AtomicU64::new(0);
 static ROUND: AtomicU64 = AtomicU64::new(0);
 static BUSY: AtomicU64 = AtomicU64::new(0);
@@ -77,7 +79,7 @@ fn start(first: &mut First) -> Result<(), Status> {
     Ok(())
 }
 
-/// What a further core does.
+/// First thread of a further core.
 fn further(mut first: First) -> ! {
     if let Err(status) = populate(&mut first) {
         fail(status)

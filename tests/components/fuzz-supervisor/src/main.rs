@@ -1,9 +1,10 @@
-//! Has components call the kernel with anything, and looks what becomes of others
+//! Runs call fuzzers, and checks their effects on other components
 //!
-//! The root scheduler of its partition. One component after the other is given what a scheduler may have and calls
-//! the kernel with anything, a slice of time after the other; what it took from itself it is given again between
-//! them. After each slice a component next to it looks at its own memory. Where nothing more can be made, because
-//! the kernel has as many schedulers as it knows, it says what it saw and the partition starts again, with other dice.
+//! The root scheduler of its partition. One component after the other gets the capabilities of a
+//! scheduler and calls the kernel with random words, for one slice of time after the other.
+//! Capabilities that it removed are replaced between slices. After each slice a witness component
+//! next to it checks its own memory. Once the kernel's table of schedulers is full, the supervisor
+//! prints the results, and the partition restarts with another seed.
 #![no_std]
 #![no_main]
 
@@ -18,26 +19,26 @@ use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 
-/// Interrupt lines that the attacker may listen to.
+/// Interrupt lines that the fuzzer may receive.
 const FIRST_LINE: u64 = 40;
 const LINES: u64 = 8;
-/// Identities of the address spaces; that of the n-th attacker is as much more.
+/// Identities of the address spaces; that of the n-th fuzzer is greater by n.
 const SERVER: u64 = 2;
 const BYSTANDER: u64 = 3;
 const ATTACKER: u64 = 4;
 /// Priorities of their time.
 const IMPORTANT: u64 = 5;
 const UNIMPORTANT: u64 = 9;
-/// Pages that an attacker may do anything with.
+/// Pages with which a fuzzer may do anything.
 const OWN_PAGES: u64 = 24;
-/// Slices of an attacker at most, and ticks of each.
+/// Maximum slices of a fuzzer, and ticks of each.
 const SLICES: u64 = 40;
 const SLICE: u64 = 50_000;
 /// Slot of its capability to invoke the server.
 const INVOKE: u64 = SLOTS - 1;
-/// Where its leaf hangs in the referee's own table meanwhile.
+/// Slot of the supervisor's own table in which the fuzzer's leaf hangs in the meantime.
 const HUNG: u64 = LEAVES - 1;
-/// What is given up with when the partition is to start again.
+/// Code with which the partition fails in order to restart.
 const AGAIN: u64 = 0x4147_4149;
 
 fn run(mut first: First) -> ! {
@@ -54,13 +55,13 @@ fn run(mut first: First) -> ! {
     }
 }
 
-/// What was seen.
+/// Results.
 #[derive(Default)]
 struct Seen {
     attackers: u64,
     calls: u64,
     faulted: u64,
-    /// Slices after which the bystander had not looked.
+    /// Slices after which the witness had not run.
     missed: u64,
 }
 
@@ -98,14 +99,14 @@ fn watch(first: &mut First) -> Result<(), Status> {
     Ok(())
 }
 
-/// Who is notified and runs for a slice.
+/// A component that is notified and runs for a slice.
 struct Ward {
     time: u64,
     of: Subsystem,
 }
 
 impl Ward {
-    /// Whether it faulted; `index` is its own.
+    /// Runs it. Returns whether it faulted; `index` is its own.
     fn run(&mut self, index: u64) -> Result<bool, Status> {
         call(self.of.sender, Operation::Send, [])?;
         let end = clock::now() + SLICE;
@@ -137,7 +138,7 @@ struct Attacker {
     ward: Ward,
     table: u64,
     leaf: u64,
-    /// What it has: where, and of what.
+    /// Its capabilities: slot and object.
     given: [[u64; 2]; 10],
     memory: u64,
 }
@@ -158,7 +159,7 @@ impl Attacker {
         let [thread, sender, scheduler] = first.schedule(&made, packed, place)?;
         let receive = first.slot();
         call(thread, Operation::Receiver, [receive])?;
-        // It translates the addresses behind those of its image; what the image needs it cannot unmap.
+        // It translates the addresses behind the image; the fuzzer cannot unmap its own image.
         let further = first.make(Operation::MakePages, [3])?;
         call(pages[1], Operation::Attach, [(IMAGE >> 21) + 1, further])?;
         let spare = first.make(Operation::MakePages, [2])?;
@@ -192,7 +193,7 @@ impl Attacker {
         Ok(attacker)
     }
 
-    /// Lets it do what it does, beside the bystander.
+    /// Runs the fuzzer and the witness in turn.
     fn attack(&mut self, bystander: &mut Ward, seen: &mut Seen) -> Result<(), Status> {
         for _ in 0..SLICES {
             self.furnish()?;
@@ -215,7 +216,7 @@ impl Attacker {
         Ok(())
     }
 
-    /// Ends what it has made, and gives it what it had at the start.
+    /// Retires everything that it has created, and restores its first capabilities.
     fn furnish(&self) -> Result<(), Status> {
         call(slots::TABLE, Operation::Copy, [HUNG, self.leaf])?;
         for place in slots::FREE..INVOKE {
@@ -225,7 +226,7 @@ impl Attacker {
         for place in 1..SLOTS {
             call(self.leaf, Operation::Remove, [place])?;
         }
-        // What something else of it refers to comes to rest with the second round, or is lost to it.
+        // An object that another one refers to is released in the second round, or is lost to it.
         for page in (0..2).flat_map(|_| self.memory..self.memory + OWN_PAGES) {
             let _in_use = call(slots::MEMORY, Operation::Reclaim, [page]);
         }
@@ -240,7 +241,7 @@ impl Attacker {
     }
 }
 
-/// Retires what the attacker left in a slot, which may be anything.
+/// Retires the object that the fuzzer left in a slot.
 fn retire(slot: u64) -> u64 {
     call_or_invoke(slot, Operation::Retire as u64, [0; 5]).status
 }

@@ -1,8 +1,8 @@
-//! Serves a level-triggered interrupt: a PL011 that has sent what it was given
+//! Serves a level-triggered interrupt: a PL011 that has sent a byte
 //!
-//! The line is raised when the transmitter has sent and stays so until it is cleared at the device (Arm
-//! DDI 0183, 2.8). A thread serves it; below it another counts how often it is interrupted by time-outs
-//! while the line is raised.
+//! The line is raised when the transmitter has sent, and stays raised until it is cleared at the
+//! device (Arm DDI 0183, 2.8). A thread serves it. A thread with a lower priority counts how often
+//! time-outs interrupt it while the line is raised.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "registers of a device")]
@@ -29,7 +29,7 @@ const CLEAR: usize = 0x44;
 const ENABLED: u32 = 1 | 1 << 8;
 /// TXIM and TXIC.
 const TRANSMIT: u32 = 1 << 5;
-/// Ticks between two looks.
+/// Ticks between two checks.
 const PAUSE: u64 = 20_000;
 
 static DEVICE: AtomicUsize = AtomicUsize::new(0);
@@ -89,7 +89,8 @@ fn drive(first: &mut First) -> Result<Infallible, Status> {
     write(DATA, u32::from(b'!'));
     let look = |looks: u64| -> Answer {
         for _ in 0..looks {
-            // It interrupts this thread, too, which is more important and has to let the other run.
+            // The interrupt also preempts this thread, which has a higher priority and has to let
+            // the other one run.
             match dispatch(driver, driver_time, ALL) {
                 Ok(_) | Err(Status::NotReady) => {}
                 Err(status) => return Err(status),
@@ -117,7 +118,7 @@ fn complete(intid: u64) -> Answer {
     call(first::INTERRUPT, Operation::Complete, [intid])
 }
 
-/// Has a thread run until it waits or the time-out comes; what interrupts in between is no matter.
+/// Runs a thread until it waits or the time-out expires; interruptions in between are ignored.
 fn dispatch(thread: u64, time: u64, timeout: u64) -> Answer {
     consume_events(scb());
     let epoch = scb().epoch.load(Relaxed);

@@ -1,4 +1,4 @@
-//! What the two ends do
+//! The two ends of the exchange
 
 use crate::{CORE, RECEIVE, Settings};
 use bulkhead_abi::guest::{ChannelEnd, Role};
@@ -15,14 +15,14 @@ use core::sync::atomic::Ordering::Relaxed;
 
 /// Bytes of the slot.
 const SLOT: usize = 4096;
-/// Ticks without a look at the clock that mean that the budget was used up.
+/// Ticks between two reads of the clock that show that the budget was used up.
 const GAP_NS: u64 = 500_000;
-/// Of the buffer, which one thread uses.
+/// Reason text for the lock of the buffer, which only one thread uses.
 const KEPT: &str = "nobody keeps it";
-/// Any will do; the same gives the same run.
+/// Seed of the pauses.
 const SEED: u64 = 0x001;
 
-/// What is sent, and what was received.
+/// Bytes to be sent, or received.
 static BYTES: Mutex<[u8; SLOT]> = Mutex::new([0; SLOT]);
 
 /// An end of the channel.
@@ -46,7 +46,7 @@ impl End {
         })
     }
 
-    /// Moves a slot's worth of bytes: takes so long of the budget.
+    /// Moves a slot's worth of bytes, for the configured part of the budget.
     fn move_bytes(settings: Settings) {
         let gap = ticks(GAP_NS);
         let mut left = ticks(settings.delta_ns * SLOT as u64);
@@ -96,7 +96,7 @@ impl End {
         }
     }
 
-    /// Asks so many times, after pauses, and says how long each exchange took.
+    /// Sends `exchanges` requests, after pauses, and prints how long each exchange took.
     pub(crate) fn ask(mut self, settings: Settings) -> ! {
         let mut figure = Figure::new();
         for number in 0..settings.exchanges {
@@ -134,7 +134,7 @@ impl End {
         Self::move_bytes(settings);
     }
 
-    /// One slot after the other, each when the one before has been taken.
+    /// Sends one slot after the other, each when the one before has been taken.
     fn transfer(&mut self, settings: Settings) {
         let mut taken = 0;
         for slot in 0..settings.slots {
@@ -153,7 +153,7 @@ impl End {
         }
     }
 
-    /// Answers what comes, or takes it and says how long all of it was under way.
+    /// Answers requests, or receives a transfer and prints how long it took.
     pub(crate) fn answer(mut self, settings: Settings) -> ! {
         let mut figure = Figure::new();
         for received in 1.. {
@@ -188,7 +188,7 @@ fn nanoseconds(ticks: u64) -> u64 {
     (u128::from(ticks) * 1_000_000_000 / u128::from(clock::frequency())) as u64
 }
 
-/// The number of the exchange and when it began, which every slot carries.
+/// Number and start time of the exchange, contained in every slot.
 fn stamp(words: [u64; 2]) {
     let stamped = BYTES.with(&CORE.threads, |bytes| {
         for (place, word) in bytes.chunks_exact_mut(8).zip(words) {

@@ -1,9 +1,11 @@
-//! One end of a mailbox between partitions, on a VCPU (paper 001 §4.2, §4.6.1)
+//! One end of a transaction buffer between partitions, on a VCPU ("A Real-Time Scheduling
+//! Framework…" §4.2, §4.6.1)
 //!
-//! The end that writes the channel asks, the other one answers. Bytes cost time, `delta_ns` each, as
-//! they do where shared memory is not cached. Whoever waits for the peer uses up its budget, as an end
-//! that polls does: a second thread on the same VCPU stays awake, but executes nothing meanwhile. The
-//! sender pauses for random times, so that periods and budgets meet in every way.
+//! The end that writes the channel sends requests, the other one answers. Bytes cost time,
+//! `delta_ns` each, as if shared memory were not cached. An end that waits for its peer uses up its
+//! budget, like one that polls: a second thread on the same VCPU stays awake, but executes nothing
+//! in the meantime. The sender pauses for random times, so that periods and budgets meet in every
+//! phase.
 #![no_std]
 #![no_main]
 
@@ -26,12 +28,12 @@ bulkhead_component::component!(run);
 
 static CORE: VcpuThreads<4, 2, 16> = VcpuThreads::new(false);
 
-/// What the experiment is made of, from the argument words.
+/// Settings of the experiment, from the argument words.
 #[derive(Clone, Copy)]
 struct Settings {
-    /// Round trips, or one-way transfers of many slots.
+    /// True for one-way transfers of many slots, false for round trips.
     one_way: bool,
-    /// Exchanges.
+    /// Number of exchanges.
     exchanges: u64,
     /// Slots of a transfer.
     slots: u64,
@@ -104,7 +106,7 @@ fn open(first: &mut First, channel: &ChannelEnd) -> Result<End, Status> {
     End::open(region, channel).ok_or(Status::BadArgument)
 }
 
-/// Uses up the budget while nothing is there to do.
+/// Uses up the budget while there is no work.
 extern "C" fn stay_awake(_: u64) -> ! {
     loop {
         clock::wait_for_interrupt();
@@ -112,7 +114,7 @@ extern "C" fn stay_awake(_: u64) -> ! {
     }
 }
 
-/// What the working thread was left.
+/// Takes the parameters of the working thread.
 fn means() -> (End, Settings) {
     let settings = SETTINGS.with(&CORE.threads, |settings| *settings);
     let end = END.with(&CORE.threads, Option::take);

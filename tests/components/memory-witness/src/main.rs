@@ -1,8 +1,8 @@
-//! Notices what others do to its memory and its progress
+//! Checks that other components do not change its memory or stop its progress
 //!
-//! Each time it is notified it looks whether its memory holds what it wrote there, and writes it anew. Words of the
-//! page that it shares with who started it: how often it looked, how many words were wrong, and how many
-//! notifications it got.
+//! At each notification it checks its memory against the pattern that it wrote, and writes a new
+//! one. The page that it shares with the supervisor contains the numbers of checks, of wrong words
+//! and of notifications.
 #![no_std]
 #![no_main]
 #![expect(
@@ -51,7 +51,7 @@ fn look(first: &mut First) -> Result<core::convert::Infallible, Status> {
     Err(Status::Nothing)
 }
 
-/// Of every word and round another one.
+/// A different pattern for every word and round.
 const fn pattern(place: u64) -> u64 {
     place.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

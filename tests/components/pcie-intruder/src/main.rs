@@ -1,12 +1,13 @@
-//! Owns a PCIe function and looks for those of others
+//! Owns a PCIe function, and tries to reach functions of other partitions
 //!
-//! It enables its function, an SJA1000 behind a Kvaser bridge, keeps the controller in reset mode, in
-//! which its acceptance filter is plain memory, and looks each millisecond whether that still holds
-//! what it wrote. Argument words say what it tries besides:
+//! The intruder enables its function, an SJA1000 behind a Kvaser bridge, and keeps the controller
+//! in reset mode, in which its acceptance filter is plain memory. Each millisecond it checks that
+//! the filter still holds the values that it wrote. Argument words select attacks:
 //!
-//! - `move-to=PORT`: puts the function's ports at that address of the bus, where another's are;
-//! - `touch=ADDRESS`: reads there, which is not its own;
-//! - `listen=INTID`: asks for an interrupt that is not its own.
+//! - `move-to=PORT`: moves the function's ports to that address of the bus, which belongs to
+//!   another function;
+//! - `touch=ADDRESS`: reads an address that is not its own;
+//! - `listen=INTID`: requests an interrupt that is not its own.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "looks at addresses that are not its own")]
@@ -37,7 +38,7 @@ const CLOCK_DIVIDER: usize = 31;
 const RESET_MODE: u8 = 1;
 const PELICAN: u8 = 1 << 7;
 const FILTER: usize = 8;
-/// Looks from one line to the next.
+/// Checks per line of output.
 const REPORT_EVERY: u64 = 100;
 const LISTENER: u64 = 1;
 
@@ -131,7 +132,7 @@ fn attack(first: &mut First, device: &Device, own: &Function, intact: bool) -> R
         device.configuration().write_word(bar, port as u32 | 1);
         let there = device.configuration().read_word(bar);
         println!("moved to {:#x}: own registers answer {intact}", there & !3);
-        // What it would write if the other's ports were its own.
+        // It writes as if the other function's ports were its own.
         let registers = device.bar(CONTROLLER);
         (0..FILTER).for_each(|byte| registers.write(ACCEPTANCE + byte, 0));
         device
@@ -141,14 +142,14 @@ fn attack(first: &mut First, device: &Device, own: &Function, intact: bool) -> R
     if let Some(address) = argument(&info, "touch") {
         let place = map(first, address, 4)?;
         println!("touching {address:#x}");
-        // SAFETY: mapped; whether the monitor lets it through is what is tried.
+        // SAFETY: mapped; the attack is to find out whether the monitor allows the access.
         let word = unsafe { Registers::at(place, 4) }.read_word(0);
         println!("touched: {word:#x}");
     }
     Ok(())
 }
 
-/// Asks for an interrupt.
+/// Requests an interrupt.
 fn listen(first: &mut First, intid: u64) -> Result<(), Status> {
     let time = first.time(ALL, 10)?;
     let thread = first.thread(listener, LISTENER, time)?;

@@ -1,7 +1,7 @@
-//! A periodic application that notices what others do to it
+//! A periodic application that checks that other components do not change its memory or delay it
 //!
-//! Each millisecond it looks whether its own memory holds what it wrote there; each tenth of a second
-//! it says so.
+//! Each millisecond it checks its memory against the pattern that it wrote; each tenth of a
+//! second it prints the result.
 #![no_std]
 #![no_main]
 
@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 bulkhead_component::application!(run);
 
-/// Jobs from one line to the next.
+/// Jobs per line of output.
 const REPORT_EVERY: u64 = 100;
 const WORDS: usize = 256;
 static MEMORY: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];

@@ -1,8 +1,9 @@
 //! Measures the kernel's primitives
 //!
-//! Every figure is the cycle counter before and after, in units of one instruction (the counter's
-//! step from one instruction to the next, which is constant on an instruction-counted clock), less
-//! what reading it costs. A line `bench NAME N AVERAGE WORST` each, the average in hundredths.
+//! Every figure is the difference of the cycle counter, in units of one instruction (the counter's
+//! step from one instruction to the next, which is constant on an instruction-counted clock),
+//! without the cost of reading it. Prints lines `bench NAME N AVERAGE WORST`, the average in
+//! hundredths.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "user-level switches between its own threads")]
@@ -32,13 +33,13 @@ const SPINNER: u64 = 19;
 /// Instructions of a call and its return.
 const CALL_AND_RETURN: u64 = 2;
 
-/// Slots that threads use: their own receiving sides and the partner's thread.
+/// Slots that threads use: their receive ends and the partner's thread.
 static RECEIVE: AtomicU64 = AtomicU64::new(0);
 static SEND: AtomicU64 = AtomicU64::new(0);
-/// When what is measured began and ended, for measurements that span threads.
+/// Start and end of a measurement that spans threads.
 static BEGAN: AtomicU64 = AtomicU64::new(0);
 static ENDED: AtomicU64 = AtomicU64::new(0);
-/// Which way the partner switches back.
+/// True if the partner switches back in user mode, false if through the kernel.
 static IN_USER_MODE: AtomicBool = AtomicBool::new(false);
 
 fn run(mut first: First) -> ! {
@@ -59,7 +60,8 @@ fn measure(first: &mut First) -> Result<core::convert::Infallible, Status> {
     call(first::MONITOR, Operation::Up, [])?;
     null_call(counter, rounds)?;
     invocations(first, counter, rounds)?;
-    // A kernel that does not ask who runs does not bear switches in user mode.
+    // A "trusting" kernel does not read which thread runs, so it does not support switches
+    // in user mode.
     if argument(&info, "trusting").is_none() {
         switches(first, counter, rounds)?;
         notifications(first, counter, rounds)?;
@@ -106,7 +108,7 @@ fn invocations(first: &mut First, counter: Counter, rounds: u64) -> Result<(), S
         let reply = invoke(entry, [1, 6, 7, 0, 0]);
         let cycles = counter.since(start);
         if round > 0 {
-            // The first use of floating point is lent by a fault, once.
+            // The first use of floating point traps once.
             figure.add(cycles);
         }
         if reply.value != 42 || product < 1.0 {
@@ -119,7 +121,7 @@ fn invocations(first: &mut First, counter: Counter, rounds: u64) -> Result<(), S
     Ok(())
 }
 
-/// Switches to the first thread and back, the way that is asked for.
+/// Switches to the first thread and back, in the selected way.
 extern "C" fn partner(_: u64) -> ! {
     loop {
         let epoch = scb().epoch.load(Relaxed);
@@ -171,8 +173,9 @@ fn switches(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Stat
             return Err(Status::Stale);
         }
         if round > 0 {
-            // The first one goes through the kernel: the partner has not yet left in user mode.
-            // The call and the return are part of what is measured, and of what is taken off.
+            // The first switch goes through the kernel, because the partner has not left in user
+            // mode yet.
+            // The figure contains the call and the return; they are subtracted.
             let cycles = ENDED.load(Relaxed) - began;
             figure.add(counter.steps(cycles - nothing) + CALL_AND_RETURN);
         }
@@ -181,7 +184,7 @@ fn switches(first: &mut First, counter: Counter, rounds: u64) -> Result<(), Stat
     Ok(())
 }
 
-/// Waits for notifications and notes when each arrived.
+/// Waits for notifications, and stores the time of each.
 extern "C" fn high(_: u64) -> ! {
     loop {
         let _count = call(RECEIVE.load(Relaxed), Operation::Receive, [WAIT]);
@@ -189,7 +192,7 @@ extern "C" fn high(_: u64) -> ! {
     }
 }
 
-/// Notifies and goes back to the scheduler.
+/// Notifies, and returns to the scheduler.
 extern "C" fn low(_: u64) -> ! {
     loop {
         BEGAN.store(clock::cycles(), Relaxed);
@@ -220,7 +223,7 @@ fn notifications(first: &mut First, counter: Counter, rounds: u64) -> Result<(),
     Ok(())
 }
 
-/// Notes the time, over and over.
+/// Stores the time, over and over.
 extern "C" fn spinner(_: u64) -> ! {
     loop {
         BEGAN.store(clock::cycles(), Relaxed);

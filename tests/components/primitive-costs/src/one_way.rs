@@ -1,8 +1,8 @@
 //! A switch in user mode, one way
 //!
-//! From the call of the switch to its return in the other thread, both included. The clock is read in
-//! front of the call, and by the compiler's code behind it; what these cost besides is taken off by
-//! measuring a function that only returns in the same way.
+//! From the call of the switch to its return in the other thread, both included. The clock is read
+//! in front of the call, and by compiler-generated code behind it. The remaining cost of these
+//! reads is subtracted: it is measured with a function that only returns.
 
 use bulkhead_abi::dispatch::{Dcb, Scb};
 use bulkhead_component::clock;
@@ -10,7 +10,7 @@ use core::arch::global_asm;
 
 global_asm!(
     r#"
-// Arguments of the switch in x0 to x5; x6 = where the time goes.
+// Arguments of the switch in x0 to x5; x6 = address for the start time.
 .section .text.primitives_timed, "ax"
 .global primitives_timed_switch
 primitives_timed_switch:
@@ -40,7 +40,7 @@ unsafe extern "C" {
     fn primitives_timed_nothing(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, began: &mut u64);
 }
 
-/// Cycles that a function which only returns takes, measured in the same way.
+/// Cycles of a function that only returns, measured in the same way.
 pub(crate) fn nothing() -> u64 {
     let mut shortest = u64::MAX;
     for _ in 0..16 {

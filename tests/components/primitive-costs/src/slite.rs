@@ -1,4 +1,4 @@
-//! Queues and mutexes within one component: no kernel at all
+//! Queues and mutexes within one component, without the kernel
 
 use bulkhead_abi::kernel::Status;
 use bulkhead_component::figure::{Counter, Figure};
@@ -13,10 +13,10 @@ const CAPACITY: usize = 8;
 static THREADS: Threads<FixedPriority<Preemptive, CAPACITY>, CAPACITY> =
     Threads::new(FixedPriority::new(Preemptive));
 
-/// 32 bytes: what is measured carries when it was sent.
+/// 32 bytes; the message contains the time at which it was sent.
 type Message = [u64; 4];
 static QUEUE: Queue<Message, 4> = Queue::new([0; 4]);
-/// Nobody waits at this one.
+/// A queue at which no thread waits.
 static LOCAL: Queue<Message, 4> = Queue::new([0; 4]);
 static MUTEX: Mutex<u64> = Mutex::new(0);
 
@@ -37,14 +37,14 @@ pub(crate) fn measure(first: &mut First, counter: Counter, rounds: u64) -> Resul
     Ok(())
 }
 
-/// Receives what a less important thread sends.
+/// Receives messages of a thread with a lower priority.
 extern "C" fn consume(_: u64) -> ! {
     let mut figure = Figure::new();
     for round in 0..ROUNDS.load(Relaxed) + 2 {
         let [began, ..] = QUEUE.receive(&THREADS);
         let instructions = counter().between(began, clock::cycles());
         if round > 1 {
-            // Before, the two have not yet left each other in user mode.
+            // Earlier, the two threads have not left each other in user mode yet.
             figure.add(instructions);
         }
     }
@@ -75,7 +75,7 @@ extern "C" fn produce(_: u64) -> ! {
     contend_low()
 }
 
-/// The important thread: woken while the other one holds the mutex, it asks for it.
+/// The thread with higher priority: woken while the other one holds the mutex, it locks it.
 fn contend() -> ! {
     let mut figure = Figure::new();
     for round in 0..ROUNDS.load(Relaxed) + 2 {

@@ -1,7 +1,8 @@
-//! Tries to get time that is not its own, and disturbs threads that share a server or a core's mailbox with it
+//! Tries to get time that is not its own, and disturbs threads that share a server or a core's
+//! mailbox with it
 //!
-//! A component with a scheduler. Words of the page that it shares with the judge: the attack, how often it was made,
-//! and how many answers of the server were wrong.
+//! A component with a scheduler. Words of the page that it shares with the judge: the attack, how
+//! often it was made, and how many answers of the server were wrong.
 #![no_std]
 #![no_main]
 
@@ -15,7 +16,8 @@ use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 
-/// Slots of the capability to invoke the server, and of the sending side of a thread of another core.
+/// Slots of the capability to invoke the server, and of the sending side of a thread of another
+/// core.
 const INVOKE: u64 = SLOTS - 1;
 const SEND: u64 = SLOTS - 2;
 /// The server's operation, and the words on its stack meanwhile.

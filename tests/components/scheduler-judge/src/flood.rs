@@ -26,8 +26,8 @@ const TOLERANCE: u64 = 25;
 const WORK_MS: u64 = 40;
 
 static RECEIVE: AtomicU64 = AtomicU64::new(0);
-/// Means of the other core: address of the SCB, slots of scheduler and time; page and slot of the flooder's time; the
-/// slot of its thread.
+/// Means of the other core: address of the SCB, slots of scheduler and time; page and slot of the
+/// flooder's time; the slot of its thread.
 static OTHER: [AtomicU64; 6] = [const { AtomicU64::new(0) }; 6];
 
 pub(crate) struct Flood {

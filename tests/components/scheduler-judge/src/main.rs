@@ -16,7 +16,8 @@ use ward::Ward;
 
 bulkhead_component::component!(run);
 
-/// Identities of the address spaces of the server and the attackers; the latter are their indices, too.
+/// Identities of the address spaces of the server and the attackers; the latter are their indices,
+/// too.
 const SERVER: u64 = 2;
 const EVADER: u64 = 3;
 const VICTIM: u64 = 4;
@@ -25,7 +26,8 @@ const FLOODER: u64 = 6;
 /// Budgets that an evader is given, each of so many microseconds.
 const BUDGETS: u64 = 100;
 const BUDGET_US: u64 = 200;
-/// By so many per mille a budget may seem exceeded: the judge's own dispatch, and a path of the kernel at the end.
+/// By so many per mille a budget may seem exceeded: the judge's own dispatch, and a path of the
+/// kernel at the end.
 const TOLERANCE: u64 = 25;
 /// Slices of each of two clients, and microseconds of each.
 const SLICES: u64 = 800;

@@ -1,9 +1,9 @@
-//! Preempts switches in user mode everywhere
+//! Preempts user-mode switches at every instruction
 //!
-//! Threads switch among each other in user mode without pause; the kernel preempts them at instants
-//! that sweep over the switch, and the scheduler then has it run any of them. That is the experiment
-//! of `models/dispatch.pml` on the real instructions. Each thread holds values of its own in integer
-//! and FP registers, on its stack and in memory, and counts what it finds changed.
+//! Threads switch among each other in user mode without pause. The kernel preempts them at
+//! instants that sweep over the switch, and the scheduler then continues any of them. This is the
+//! experiment of `models/dispatch.pml` on the real instructions. Each thread keeps its own values
+//! in integer and FP registers, on its stack and in memory, and counts changes.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "user-level switches between its own threads")]
@@ -24,11 +24,11 @@ bulkhead_component::component!(run);
 const THREADS: usize = 3;
 /// Longest stretch between two preemptions, ticks: the sweep.
 const SWEEP: u64 = 97;
-/// Ticks that the way out of the kernel takes at least.
+/// Minimum ticks of the path out of the kernel.
 const WAY_OUT: u64 = 70;
 
 static SLOTS: [AtomicU64; THREADS] = [const { AtomicU64::new(0) }; THREADS];
-/// Switches that each thread came back from, by its own count.
+/// Completed switches of each thread, by its own count.
 static ROUNDS: [AtomicU64; THREADS] = [const { AtomicU64::new(0) }; THREADS];
 static REFUSED: AtomicU64 = AtomicU64::new(0);
 static WRONG: AtomicU64 = AtomicU64::new(0);
@@ -53,7 +53,7 @@ fn sweep(first: &mut First) -> Result<Infallible, Status> {
     call(first::MONITOR, Operation::Up, [])?;
     let mut again = 0;
     for preemption in 0..preemptions {
-        // Any of them: by no means the one that was preempted.
+        // Any of them, not necessarily the one that was preempted.
         let slot = SLOTS[(preemption * 7 / 3) as usize % THREADS].load(Relaxed);
         consume_events(scb());
         let epoch = scb().epoch.load(Relaxed);
@@ -100,7 +100,7 @@ extern "C" fn juggle(index: u64) -> ! {
         // SAFETY: this is thread `index`, the other one is another.
         let switched = unsafe { switch(dcb(index as usize), target, scb(), epoch) };
         if switched == Switched::Refused {
-            // An activation came in between; the event says so until it is read.
+            // An activation came in between; its event is pending until it is read.
             consume_events(scb());
             REFUSED.fetch_add(1, Relaxed);
         }

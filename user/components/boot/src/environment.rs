@@ -1,4 +1,4 @@
-//! What one component has: its memory, what it owns of the window, and its page about itself
+//! Environment of a component: its memory, its parts of the window, and its information page
 
 use crate::build::{Pulses, SharedPages, copy};
 use crate::space::Space;
@@ -16,28 +16,30 @@ use bulkhead_component::first::Component as Slots;
 use bulkhead_formats::archive::{Checked, Component};
 use zerocopy::{FromZeros, IntoBytes};
 
-/// What a component's identity is more than its number: 0 is the kernel's, 1 the boot component's.
+/// Difference between a component's identity and its number: identity 0 is the kernel's, 1 the boot
+/// component's.
 const IDENTITY: u64 = 1;
 
-/// Shared interrupt lines, which the boot component covers all.
+/// First of the shared interrupt lines, all of which the boot component holds.
 const FIRST_LINE: u64 = 32;
 const LINES: u64 = 512 - FIRST_LINE;
 
-/// What components are given parts of.
-pub(crate) struct Given<'a> {
+/// The resources from which components get parts.
+pub(crate) struct Resources<'a> {
     pub(crate) page: &'a GuestPage,
     pub(crate) pulses: &'a Pulses,
     pub(crate) shared: &'a SharedPages,
 }
 
-/// A component with its memory and its page about itself; of a scheduler also the pool of pages that it makes threads of: the first, and how many.
+/// Gives a component its memory and its information page. Returns, for a scheduler, the pool of
+/// pages for threads, too: the first one, and how many.
 pub(crate) fn one(
     first: &mut First,
     archive: Checked<'_>,
     component: &Component<'_>,
-    given: &Given<'_>,
+    given: &Resources<'_>,
 ) -> Result<(Slots, [u64; 2]), Status> {
-    let Given { page, pulses, .. } = *given;
+    let Resources { page, pulses, .. } = *given;
     let info = &page.info;
     let wiring = component.wiring;
     let identity = component.number as u64 + IDENTITY;
@@ -78,7 +80,8 @@ pub(crate) fn one(
     } else if wiring.memory_pages != 0 {
         memory(first, &slots, component, &mut about)?;
     }
-    // The scheduler listens on behalf of drivers, which get no capability to interrupts; it can be one.
+    // The scheduler receives interrupts for drivers, which get no capability to interrupts; it can
+    // be a driver itself.
     let waits = |one: &Wiring| one.intid != 0 || one.doorbells != 0;
     let mut threads = archive.threads_on(wiring.core);
     let waited_for = waits(wiring) || threads.any(|(_, one)| waits(one.wiring));
@@ -96,7 +99,7 @@ pub(crate) fn one(
     Ok((slots, pool))
 }
 
-/// Gives a component the capability to interrupt lines: the first one, and how many.
+/// Gives a component the capability to a range of interrupt lines: the first one, and how many.
 fn give_lines(leaf: u64, lines: Option<[u64; 2]>) -> Result<(), Status> {
     if let Some([line, lines]) = lines {
         let words = [first::INTERRUPT, first::INTERRUPT, line, lines];
@@ -105,7 +108,7 @@ fn give_lines(leaf: u64, lines: Option<[u64; 2]>) -> Result<(), Status> {
     Ok(())
 }
 
-/// The first interrupt line and the number of lines among which all are that a scheduler listens to, for itself and
+/// The range of interrupt lines that contains all lines that a scheduler receives, for itself and
 /// the threads of its core.
 fn lines(archive: Checked<'_>, component: &Component<'_>, info: &GuestInfo) -> Option<[u64; 2]> {
     let wiring = component.wiring;
@@ -124,8 +127,9 @@ fn lines(archive: Checked<'_>, component: &Component<'_>, info: &GuestInfo) -> O
     (low <= high).then(|| [low, high - low + 1])
 }
 
-/// The heartbeat's word and those of the other cores in who owns it; in their schedulers, the word of their core. What
-/// every core renews in half of half the period shows in the owner's word within half the period.
+/// Maps the heartbeat's words: the partition's and those of the other cores for the component that
+/// owns the heartbeat, and their core's word for schedulers. Every core renews its word within a
+/// quarter of the period, and the owner writes the partition's word within half of it.
 fn heart(
     first: &mut First,
     space: &mut Space,
@@ -151,8 +155,8 @@ fn heart(
     Ok(())
 }
 
-/// What a component is told, but for what is mapped.
-/// In its place: a page is a quarter of the stack.
+/// The information page of a component, except for mappings. Written in place, because a page is a
+/// quarter of the stack.
 fn describe(
     about: &mut ComponentInfo,
     archive: Checked<'_>,
@@ -197,13 +201,14 @@ fn memory(
     Ok(())
 }
 
-/// A component's memory begins with that page: what its function calls it. Until now that is what the function calls guest-physical address 0.
+/// Corrects the addresses in a component's page, which so far count from the start of its memory,
+/// to guest-physical ones of the function.
 fn lies_at(first: &First, number: u64, about: &mut ComponentInfo) {
     let from = &mut about.function.memory;
     *from = from.wrapping_add(first.guest_physical(number));
 }
 
-/// What a component has of all that is shared, each with its first page.
+/// Shared memories of a component, each with its first page.
 fn share<'a>(
     first: &mut First,
     space: &mut Space,
@@ -223,7 +228,8 @@ fn share<'a>(
     Ok(())
 }
 
-/// The channel ends of a component; to a scheduler, that there are all those of the partition, of which it has its own.
+/// The channel ends of a component. A scheduler also gets the number of all ends of the
+/// partition, of which it maps its own.
 fn ends(
     first: &mut First,
     space: &mut Space,
@@ -251,12 +257,12 @@ fn ends(
     Ok(())
 }
 
-/// Whether a component holds the end of that number.
+/// Returns whether a component holds the channel end of that number.
 const fn holds(component: &Component<'_>, number: usize) -> bool {
     component.wiring.channels & 1 << number != 0
 }
 
-/// A channel's end, where the component finds it.
+/// Maps a channel's end, and returns it with the component's addresses.
 fn channel(first: &mut First, space: &mut Space, end: &ChannelEnd) -> Result<ChannelEnd, Status> {
     let reads = end.role == EndRole::Reader as u32 && end.kind == ChannelKind::Recorder as u32;
     let rights = if reads { Rights::Read } else { Rights::Write };
@@ -270,13 +276,13 @@ fn channel(first: &mut First, space: &mut Space, end: &ChannelEnd) -> Result<Cha
     })
 }
 
-/// A PCIe function, where its driver finds it: its configuration page, and the pages behind its base
+/// Maps a PCIe function for its driver: its configuration page, and the pages behind its base
 /// address registers.
 fn function(first: &mut First, space: &mut Space, given: &Function) -> Result<Function, Status> {
     given.mapped(|page, pages| space.memory(first, first::DEVICES, [page, pages], Rights::Write))
 }
 
-/// Writes the page about a component, and maps it there for reading.
+/// Writes a component's information page, and maps it there for reading.
 fn publish(first: &mut First, slots: &Slots, about: &ComponentInfo) -> Result<(), Status> {
     let number = first.page();
     let index = (INFO_ADDRESS - IMAGE) / PAGE_SIZE;

@@ -1,4 +1,4 @@
-//! What the threads that are in the boot component share: who builds
+//! The builder, shared by the threads in the boot component
 #![expect(unsafe_code, reason = "shared between threads")]
 
 use crate::build::Builder;
@@ -11,37 +11,37 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 struct Kept(UnsafeCell<Option<Builder>>);
 
-// SAFETY: reached by who has found it free.
+// SAFETY: used only by the thread that has set the flag.
 unsafe impl Sync for Kept {}
 
 static KEPT: Kept = Kept(UnsafeCell::new(None));
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// A page, which is too much for the stack.
+/// A page, which is too large for the stack.
 struct Page(UnsafeCell<MaybeUninit<GuestPage>>);
 
-// SAFETY: written once, before anybody reads it.
+// SAFETY: written once, before any thread reads it.
 unsafe impl Sync for Page {}
 
 static PAGE: Page = Page(UnsafeCell::new(MaybeUninit::zeroed()));
 
-/// The guest page as it is at the start. Called once, before anybody else runs.
+/// Returns the guest page. Called once, before any other thread runs.
 ///
 /// # Errors
 /// The kernel's refusal to map it.
 pub(crate) fn guest(first: &mut First) -> Result<&'static GuestPage, Status> {
-    // SAFETY: nobody else refers to it yet; zeros are a value.
+    // SAFETY: no other reference exists yet; zeros are a value.
     let place = unsafe { &mut *PAGE.0.get().cast::<GuestPage>() };
     first.copy_guest(place)?;
     Ok(place)
 }
 
-/// Leaves it to others. Before any of them runs.
+/// Stores the builder. Called before any other thread runs.
 pub(crate) fn keep(builder: Builder) {
     let _nobody_runs = with_place(|place| *place = Some(builder));
 }
 
-/// Lets one thread at a time have it; nothing where there is none or another one has it.
+/// Runs `act` with the builder. Returns nothing if there is none or it is in use.
 pub(crate) fn with<R>(act: impl FnOnce(&mut Builder) -> R) -> Option<R> {
     with_place(|place| place.as_mut().map(act)).flatten()
 }
@@ -50,7 +50,7 @@ fn with_place<R>(act: impl FnOnce(&mut Option<Builder>) -> R) -> Option<R> {
     if TAKEN.swap(true, Ordering::Acquire) {
         return None;
     }
-    // SAFETY: whoever else comes finds it taken.
+    // SAFETY: any other thread finds the flag set.
     let result = act(unsafe { &mut *KEPT.0.get() });
     TAKEN.store(false, Ordering::Release);
     Some(result)

@@ -1,4 +1,5 @@
-//! Whether a scheduler that could have time partitions and bands decides as one that could not
+//! Checks that a scheduler with support for time partitions and bands, but without any, decides
+//! like one without that support
 
 use crate::DONE;
 use bulkhead_abi::kernel::Status;
@@ -11,21 +12,21 @@ use bulkhead_sched::policy::{Binding, ServerId, Vcpus};
 use bulkhead_sched::{Refusal, Scheduler};
 use bulkhead_slite::Mutex;
 
-/// Threads that live their life.
+/// Simulated threads.
 const THREADS: u16 = 4;
-/// Any will do; the same gives the same life.
+/// Seed of the simulation.
 const SEED: u64 = 0x30;
 
 type Plain = Vcpus<4, 4, MAX_CHUNKS>;
 type Able = Vcpus<4, 4, MAX_CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS>;
 
-/// Both, too large for a stack.
+/// The two schedulers, too large for a stack.
 static BOTH: Mutex<(Scheduler<Plain, 4>, Scheduler<Able, 4>)> = Mutex::new((
     Scheduler::new(Vcpus::new(false)),
     Scheduler::new(Vcpus::new(false)),
 ));
 
-/// Says how many of so many decisions were not alike: none, or the one that ended it.
+/// Prints how many of so many decisions differed: none, or the one that ended the run.
 pub(crate) fn measure(steps: u64) -> Result<(), Status> {
     let compared = BOTH.with(&crate::THREADS, |(plain, able)| {
         describe(plain)?;
@@ -43,7 +44,7 @@ pub(crate) fn measure(steps: u64) -> Result<(), Status> {
     Ok(())
 }
 
-/// Three Main VCPUs and one for I/O.
+/// Three Main VCPUs and one I/O VCPU.
 fn describe<const P: usize, const S: usize>(
     scheduler: &mut Scheduler<Vcpus<4, 4, MAX_CHUNKS, P, S>, 4>,
 ) -> Result<(), Refusal> {
