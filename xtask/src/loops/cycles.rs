@@ -103,7 +103,7 @@ pub(super) fn recursions(graph: &Graph) -> Vec<u64> {
 }
 
 /// Returns the entry of a strongly connected component: its first instruction if there are several.
-fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
+pub(super) fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
     let from_outside: BTreeSet<u64> = graph
         .nodes
         .iter()
@@ -118,7 +118,10 @@ fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
 }
 
 /// Strongly connected components with a cycle, within `part` (Tarjan, with the stack in memory).
-fn components<'g>(part: &BTreeSet<u64>, next: impl Fn(u64) -> &'g Vec<u64>) -> Vec<BTreeSet<u64>> {
+pub(super) fn components<'g>(
+    part: &BTreeSet<u64>,
+    next: impl Fn(u64) -> &'g Vec<u64>,
+) -> Vec<BTreeSet<u64>> {
     let mut search = Search::default();
     for &root in part {
         if search.number.contains_key(&root) {
