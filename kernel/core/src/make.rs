@@ -240,6 +240,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         scheduler.component().set(thread.component().get());
         scheduler.place().set(place);
         scheduler.parent().set(parent.at().address());
+        scheduler
+            .outermost()
+            .set(self.outermost_below(parent, scheduler).at().address());
         scheduler.parent_index().set(thread.index().get());
         scheduler.timeout().set(NEVER);
         scheduler.owned().set(0);
@@ -253,6 +256,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         self.place_in(thread, self.component(thread.component().reference()));
         Ok(scheduler)
+    }
+
+    /// Returns the outermost ancestor below the root of a scheduler with that parent.
+    fn outermost_below(self, parent: Scheduler<'h>, scheduler: Scheduler<'h>) -> Scheduler<'h> {
+        if !self.exists(parent) {
+            return parent;
+        }
+        let above = self.scheduler(parent.outermost().reference());
+        if self.exists(above) { above } else { scheduler }
     }
 
     pub(crate) fn make_time(

@@ -309,12 +309,19 @@ impl Machine {
             self.kernel().begin();
             self.enter_user();
         }
-        if self.processor().mail.take() {
-            self.interrupted(|began| {
-                self.kernel().attend(began);
-                self.kernel().leave_interrupt();
-            });
+        // The core interrupts itself where it has more to attend to.
+        while self.processor().mail.get() {
+            self.attend();
         }
+    }
+
+    /// Serves one interrupt by another core.
+    pub(super) fn attend(&self) {
+        assert!(self.processor().mail.take(), "it was interrupted");
+        self.interrupted(|began| {
+            self.kernel().attend(began);
+            self.kernel().leave_interrupt();
+        });
     }
 
     pub(super) fn number(&self, at: Ref) -> usize {

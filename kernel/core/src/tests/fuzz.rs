@@ -16,7 +16,7 @@ mod victim;
 use super::{Machine, Workshop};
 use crate::Hal;
 use crate::object::{Thread, WAITING};
-use bulkhead_abi::kernel::{Kind, Operation, ThreadWord, first};
+use bulkhead_abi::kernel::{DELEGATES, Kind, Operation, ThreadWord, first};
 use calls::Successes;
 use consistency::{bystanders, check};
 use std::cell::Cell;
@@ -102,7 +102,7 @@ fn arena<'m>(machine: &'m Machine, successes: &'m Successes) -> Arena<'m> {
     let time = shop.make(Operation::MakeTime, &[first::TIME, 0, 9]);
     machine.must(thread, Operation::Bind, &[first::SCHEDULER, 1, time]);
     let sender = shop.slots.next();
-    machine.must(thread, Operation::Sender, &[sender]);
+    machine.must(thread, Operation::Sender, &[sender, DELEGATES]);
     let helper = shop.make(Operation::MakeThread, &[component, 0x40_5000, 0]);
     let nested = shop.scheduler([thread, component, first::SCHEDULER]);
     machine.must(first::SCHEDULER, Operation::Grant, &[nested, 3]);
@@ -170,7 +170,7 @@ fn further(shop: &Workshop<'_>, component: u64, leaf: u64) -> [u64; 4] {
     let time = shop.make(Operation::MakeTime, &[all, 0, 9]);
     machine.must(thread, Operation::Bind, &[scheduler, 1, time]);
     let [sender, receive] = [shop.slots.next(), shop.slots.next()];
-    machine.must(thread, Operation::Sender, &[sender]);
+    machine.must(thread, Operation::Sender, &[sender, DELEGATES]);
     machine.must(thread, Operation::Receiver, &[receive]);
     let nested = shop.scheduler([thread, component, scheduler]);
     machine.must(scheduler, Operation::Grant, &[nested, 2]);
