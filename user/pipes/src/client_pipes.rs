@@ -8,7 +8,7 @@
 use crate::remote_partition::{self, PeerChannel};
 use bulkhead_abi::repository::Repository;
 use bulkhead_abi::status::{LinkState, State};
-use bulkhead_component::Own;
+use bulkhead_component::Environment;
 use bulkhead_guest::Link;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -43,8 +43,8 @@ impl Pipes {
 }
 
 /// The channel for the client's requests, if there is a client and this component has the channel.
-pub(crate) fn channel(own: &Own, repository: &Repository<'_>) -> Option<PeerChannel> {
-    remote_partition::open_channel(own, repository.serves.first()?)
+pub(crate) fn channel(env: &Environment, repository: &Repository<'_>) -> Option<PeerChannel> {
+    remote_partition::open_channel(env, repository.serves.first()?)
 }
 
 /// Returns whether the client requested a pipe.

@@ -19,7 +19,7 @@ use bulkhead_abi::name_text;
 use bulkhead_abi::repository::{Function, MAX_LINE, Repository, long_name_field, long_name_text};
 use bulkhead_component::first::Timing;
 use bulkhead_component::invocation::invoke;
-use bulkhead_component::{Own, clock};
+use bulkhead_component::{Environment, clock};
 use bulkhead_flows::command::{self, Command};
 use bulkhead_slite::Mutex;
 use core::fmt;
@@ -48,14 +48,14 @@ static SCRIPT: Mutex<[u8; SCRIPT_BYTES]> = Mutex::new([0; SCRIPT_BYTES]);
 const SCRIPT_BYTES: usize = 96;
 
 /// Opens the console and the scripted commands.
-pub(crate) fn open(own: &Own) {
-    let text = own.argument("commands").unwrap_or_default();
+pub(crate) fn open(env: &Environment) {
+    let text = env.argument("commands").unwrap_or_default();
     let _kept = SCRIPT.with(&CORE.threads, |script| {
         for (place, byte) in script.iter_mut().zip(text.bytes()) {
             *place = byte;
         }
     });
-    CONSOLE.store(own.interface(console::NAME).unwrap_or(0), Relaxed);
+    CONSOLE.store(env.interface(console::NAME).unwrap_or(0), Relaxed);
 }
 
 impl Shell {
@@ -276,9 +276,9 @@ fn show_functions(timing: &Timing) {
             1 => "four-slot buffers",
             _ => "lossless buffers",
         };
-        let end = |device: u32, own: &[u8; bulkhead_abi::NAME_LEN]| {
+        let end = |device: u32, name: &[u8; bulkhead_abi::NAME_LEN]| {
             let device = devices.get(device as usize);
-            device.map_or(long_name_field(name_text(own)), |one| one.name)
+            device.map_or(long_name_field(name_text(name)), |one| one.name)
         };
         let ends = [
             end(function.reads, &function.source),

@@ -16,7 +16,7 @@ use bulkhead_abi::pipe::Stage;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
-use bulkhead_component::{First, Own, cores};
+use bulkhead_component::{Environment, First, cores};
 use bulkhead_sched::policy::Binding;
 use bulkhead_slite::Mutex;
 use bulkhead_stages::order::{self, Edge, Order};
@@ -56,12 +56,12 @@ fn write(number: usize, value: u64) {
 /// run-time pipes or a heartbeat.
 pub(crate) fn start(
     first: &mut First,
-    own: &Own,
+    env: &Environment,
     timing: &Timing,
     common: Common,
 ) -> Result<(), Failure> {
     let types = timing.repository.is_some();
-    if !watch::find_heart(own) && !types {
+    if !watch::find_heart(env) && !types {
         return Ok(());
     }
     let vcpu = CORE.create_least(first);
@@ -73,7 +73,7 @@ pub(crate) fn start(
         common,
         stack: first.last_stack(),
         places: timing.repository.map_or(Default::default(), |all| {
-            remote_partition::open_channels(own, &all)
+            remote_partition::open_channels(env, &all)
         }),
     };
     let _kept = MEANS.with(&CORE.threads, |place| *place = Some(means));
@@ -88,12 +88,12 @@ extern "C" fn obey(_: u64) -> ! {
         let issued = word(TOLD).load(Acquire);
         if let (true, Some(means)) = (issued != done, &means) {
             done = issued;
-            let own = 1 << cores::rank();
+            let bit = 1 << cores::rank();
             if !follow(means) {
-                word(FAILED).fetch_or(own, Relaxed);
+                word(FAILED).fetch_or(bit, Relaxed);
             }
             word(STACK).fetch_max(means.stack.used(), Relaxed);
-            word(DONE).fetch_or(own, Release);
+            word(DONE).fetch_or(bit, Release);
         }
         CORE.threads
             .sleep_until(clock::now() + ticks(watch::PAUSE_NS));

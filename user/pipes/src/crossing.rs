@@ -8,7 +8,7 @@ use crate::stage::STAGES;
 use crate::{CORE, Failure};
 use bulkhead_abi::guest::ChannelEnd;
 use bulkhead_abi::pipe::Crossing;
-use bulkhead_component::Own;
+use bulkhead_component::Environment;
 use bulkhead_guest::Home;
 use bulkhead_slite::Mutex;
 use bulkhead_stages::work::ENDS;
@@ -20,27 +20,27 @@ const MOST: usize = ENDS * STAGES;
 static ALL: [Mutex<Option<(usize, RemoteEdge)>>; MOST] = [const { Mutex::new(None) }; MOST];
 
 /// The channel end of a crossing, if this component holds it.
-pub(crate) fn end<'o>(own: &'o Own, crossing: &Crossing) -> Option<&'o ChannelEnd> {
-    let mut ends = own.channels().iter();
+pub(crate) fn end<'o>(env: &'o Environment, crossing: &Crossing) -> Option<&'o ChannelEnd> {
+    let mut ends = env.channels().iter();
     ends.find(|end| end.name == crossing.channel && end.ipa != 0)
 }
 
 /// Opens the channel of a crossing between two stages of a pipe, given by their indices, and
 /// keeps it.
 pub(crate) fn open(
-    own: &Own,
+    env: &Environment,
     crossing: &Crossing,
     pipe: usize,
     [from, to]: [usize; 2],
 ) -> Result<(), Failure> {
     let wrong = |reason| Failure::Pipe(crossing.channel, reason);
     let missing = || wrong("the component does not hold this channel");
-    let end = end(own, crossing).ok_or_else(missing)?;
+    let end = end(env, crossing).ok_or_else(missing)?;
     let edge = RemoteEdge {
         from,
         to,
-        region: Home::memory(own, end).map_err(|_| missing())?,
-        link: own
+        region: Home::memory(env, end).map_err(|_| missing())?,
+        link: env
             .peer_link(end)
             .ok_or(wrong("nobody has its other end"))?,
         role: PeerRole::Static,

@@ -20,7 +20,7 @@ use bulkhead_can_port::Queue;
 use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
-use bulkhead_component::{First, Own, println};
+use bulkhead_component::{Environment, First, println};
 use bulkhead_sched::policy::{Binding, ServerId};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64};
@@ -55,7 +55,7 @@ pub(crate) struct ReceivedFrame {
 /// Opens the device and starts its bottom half, if a stage uses it or a run-time pipe may.
 pub(crate) fn start(
     first: &mut First,
-    own: &Own,
+    env: &Environment,
     timing: &Timing,
     servers: &[Option<ServerId>],
 ) -> Result<(), Failure> {
@@ -66,7 +66,7 @@ pub(crate) fn start(
     if !described && !typed {
         return Ok(());
     }
-    let (io, intid) = match opened(first, own, timing) {
+    let (io, intid) = match opened(first, env, timing) {
         Ok(opened) => opened,
         Err(failure) if described => return Err(failure),
         Err(failure) => {
@@ -95,9 +95,9 @@ pub(crate) fn start(
 }
 
 /// Opens the device. Returns the number of its I/O VCPU and its interrupt.
-fn opened(first: &mut First, own: &Own, timing: &Timing) -> Result<(u32, u64), Failure> {
+fn opened(first: &mut First, env: &Environment, timing: &Timing) -> Result<(u32, u64), Failure> {
     let io = io(timing).ok_or(Failure::named("endpoints", "they have no I/O VCPU"))?;
-    let function = own.function();
+    let function = env.function();
     let function = function.ok_or(Failure::named(
         "endpoints",
         "the component drives no device",

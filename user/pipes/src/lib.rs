@@ -56,7 +56,7 @@ use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::Load;
-use bulkhead_component::{Own, clock, console, cores, own, println};
+use bulkhead_component::{Environment, clock, console, cores, environment, println};
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
 use bulkhead_slite::{Mutex, Refused, VcpuThreads, jobs_on};
@@ -148,8 +148,8 @@ impl fmt::Display for Failure {
 
 /// Runs the pipes of the partition for ever. `functions` are the program's own.
 pub fn run(first: First, functions: Functions) -> ! {
-    let own = Own::open();
-    if let Err(failure) = start(first.with_slots_from(SCHEDULER_FREE), &own, functions) {
+    let env = Environment::open();
+    if let Err(failure) = start(first.with_slots_from(SCHEDULER_FREE), &env, functions) {
         give_up(&failure);
     }
     CORE.threads
@@ -159,7 +159,7 @@ pub fn run(first: First, functions: Functions) -> ! {
             (_, stage) => {
                 let name = stage.map_or(name_field("pipes"), stage::Shared::name);
                 println!("{}: faulted", name_text(&name));
-                let _does_not_return = own::fail(first::MONITOR, index);
+                let _does_not_return = environment::fail(first::MONITOR, index);
             }
         })
 }
@@ -167,16 +167,16 @@ pub fn run(first: First, functions: Functions) -> ! {
 /// Reports that no pipe runs, and fails the partition.
 pub(crate) fn give_up(failure: &Failure) -> ! {
     println!("pipes are not started: {failure}");
-    let _does_not_return = own::fail(first::MONITOR, 1);
+    let _does_not_return = environment::fail(first::MONITOR, 1);
     loop {
         clock::wait_for_interrupt();
     }
 }
 
-fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failure> {
-    let timing = own.timing();
+fn start(mut first: First, env: &Environment, functions: Functions) -> Result<(), Failure> {
+    let timing = env.timing();
     CORE.threads.prepare(&mut first)?;
-    shared_state::open(own, &timing)?;
+    shared_state::open(env, &timing)?;
     // The solver admitted the pipes by their budgets, without scheduling costs.
     let by_budgets = Timing {
         costs: None,
@@ -186,7 +186,7 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
     configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     LOAD.calibrate();
     if shared_state::is_first() {
-        profile::functions(own, functions);
+        profile::functions(env, functions);
     }
     let mut servers = [None; VCPUS];
     for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
@@ -196,12 +196,12 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
             *place = Some(created?);
         }
     }
-    let common = stage::Common::new(own, functions);
-    stage::build(&common, own, &timing)?;
+    let common = stage::Common::new(env, functions);
+    stage::build(&common, env, &timing)?;
     vcpu_pool::open(&mut first, &servers)?;
     match shared_state::is_first() {
-        true => start_first(&mut first, own, &timing, &servers, common)?,
-        false => start_other(&mut first, own, &timing, common)?,
+        true => start_first(&mut first, env, &timing, &servers, common)?,
+        false => start_other(&mut first, env, &timing, common)?,
     }
     shared_state::is_built();
     if shared_state::is_first() {
@@ -213,28 +213,28 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
 /// Starts the threads of the first core that are no stages.
 fn start_first(
     first: &mut First,
-    own: &Own,
+    env: &Environment,
     timing: &Timing,
     servers: &[Option<ServerId>],
     common: stage::Common,
 ) -> Result<(), Failure> {
     planner::make_vcpu(first, timing)?;
-    device::start(first, own, timing, servers)?;
-    watch::start(first, own, timing)?;
+    device::start(first, env, timing, servers)?;
+    watch::start(first, env, timing)?;
     // Before the spare stages, because the console server has capabilities only for the first
     // threads of a component.
-    planner::start(first, own, timing, common)?;
+    planner::start(first, env, timing, common)?;
     vcpu_pool::open_spare(first, timing)
 }
 
 /// Starts the threads of another core that are no stages.
 fn start_other(
     first: &mut First,
-    own: &Own,
+    env: &Environment,
     timing: &Timing,
     common: stage::Common,
 ) -> Result<(), Failure> {
-    core_commands::start(first, own, timing, common)?;
+    core_commands::start(first, env, timing, common)?;
     vcpu_pool::open_spare(first, timing)
 }
 

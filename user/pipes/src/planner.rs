@@ -29,7 +29,7 @@ use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
-use bulkhead_component::{First, Own, clock};
+use bulkhead_component::{Environment, First, clock};
 use bulkhead_flows::command::{self, Command};
 use bulkhead_flows::known::Known;
 use bulkhead_flows::propose::Promise;
@@ -113,7 +113,7 @@ pub(crate) fn least() -> Option<ServerId> {
 /// Creates the planner if there can be run-time pipes.
 pub(crate) fn start(
     first: &mut First,
-    own: &Own,
+    env: &Environment,
     timing: &Timing,
     common: Common,
 ) -> Result<(), Failure> {
@@ -126,8 +126,8 @@ pub(crate) fn start(
         timing: *timing,
         common,
         buffers: described + repository.head.spare_bytes as usize,
-        places: remote_partition::open_channels(own, &repository),
-        asks: client_pipes::channel(own, &repository),
+        places: remote_partition::open_channels(env, &repository),
+        asks: client_pipes::channel(env, &repository),
     };
     let _kept = MEANS.with(&CORE.threads, |place| *place = Some(means));
     let vcpu = least().ok_or(Failure::named("planner", "it has no VCPU"))?;
@@ -266,14 +266,14 @@ fn record(pipe: &Pipe, guarantees: &PathGuarantees) {
             b: u64::from(path.head) | u64::from(path.tail) << 8,
             name: pipe.pipe.name,
         };
-        Own::record(&event);
+        Environment::record(&event);
         // The guarantee is that of the description.
         if path.bound_ns == 0 {
             continue;
         }
         for (sequence, place) in (0..).zip([path.head, path.tail]) {
             let stage = pipe.stages().nth(place as usize);
-            Own::record(&Event {
+            Environment::record(&Event {
                 kind: EventKind::PathEnd as u32,
                 sequence,
                 a: path.rate,

@@ -10,7 +10,7 @@ use crate::shared_state;
 use crate::stage::STAGES;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::figure::{Counter, Figure};
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Environment, clock, println};
 use bulkhead_sched::harness::Random;
 use bulkhead_stages::functions::{self, Functions, Job, State};
 use bulkhead_stages::message::Message;
@@ -55,8 +55,8 @@ static CHARGED: [Charged; STAGES] = [const {
 }; STAGES];
 
 /// Measures all functions, if the `profile` argument is given.
-pub(crate) fn functions(own: &Own, functions: Functions) {
-    let jobs = own.number("profile", 0);
+pub(crate) fn functions(env: &Environment, functions: Functions) {
+    let jobs = env.number("profile", 0);
     if jobs == 0 {
         return;
     }

@@ -12,7 +12,7 @@ use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Crossing;
 use bulkhead_abi::repository::{MAX_THROUGH, Repository, Through, long_name_text};
 use bulkhead_abi::status::{LinkState, State};
-use bulkhead_component::Own;
+use bulkhead_component::Environment;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_guest::{Home, Link};
 use bulkhead_stages::order::Edge;
@@ -44,21 +44,21 @@ pub(crate) struct PeerChannel {
 pub(crate) type PeerChannels = [Option<PeerChannel>; MAX_THROUGH];
 
 /// Opens the channels that this component has.
-pub(crate) fn open_channels(own: &Own, repository: &Repository<'_>) -> PeerChannels {
+pub(crate) fn open_channels(env: &Environment, repository: &Repository<'_>) -> PeerChannels {
     let mut places = [None; MAX_THROUGH];
     for (place, through) in places.iter_mut().zip(repository.through) {
-        *place = open_channel(own, through);
+        *place = open_channel(env, through);
     }
     places
 }
 
 /// Opens one channel, if this component has it.
-pub(crate) fn open_channel(own: &Own, through: &Through) -> Option<PeerChannel> {
-    let mut ends = own.channels().iter();
+pub(crate) fn open_channel(env: &Environment, through: &Through) -> Option<PeerChannel> {
+    let mut ends = env.channels().iter();
     let end = ends.find(|end| end.name == through.channel)?;
     Some(PeerChannel {
-        region: Home::memory(own, end).ok()?,
-        link: own.peer_link(end)?,
+        region: Home::memory(env, end).ok()?,
+        link: env.peer_link(end)?,
         buffers: (through.buffers as usize).min(CROSSINGS),
     })
 }

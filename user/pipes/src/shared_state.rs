@@ -10,9 +10,9 @@
 use crate::{CORE, Failure};
 use bulkhead_abi::pipe::{NONE, Pipes, Stage, TOGETHER};
 use bulkhead_buffers::Region;
+use bulkhead_component::environment::shared_words;
 use bulkhead_component::first::Timing;
-use bulkhead_component::own::shared_words;
-use bulkhead_component::{Own, clock, cores};
+use bulkhead_component::{Environment, clock, cores};
 use bulkhead_sched::NEVER;
 use bulkhead_stages::together::{self, BUFFERS, Count, READY, WORDS};
 use core::ops::Deref;
@@ -64,7 +64,7 @@ impl Deref for Word {
 }
 
 /// Maps the shared memory. Called before any of its words is used.
-pub(crate) fn open(own: &Own, timing: &Timing) -> Result<(), Failure> {
+pub(crate) fn open(env: &Environment, timing: &Timing) -> Result<(), Failure> {
     let here = timing.stages.iter().filter(|stage| stage.is_here());
     let here = here.map(|stage| stage.core).chain(typed(timing));
     CORES.store(here.fold(1, |cores, core| cores | 1 << core), Relaxed);
@@ -72,7 +72,7 @@ pub(crate) fn open(own: &Own, timing: &Timing) -> Result<(), Failure> {
         return Ok(());
     }
     let missing = Failure::named("stages", "nothing is shared with those of other cores");
-    let (number, words) = own.shared(TOGETHER).ok_or(missing)?;
+    let (number, words) = env.shared(TOGETHER).ok_or(missing)?;
     let kinds = together::within(pipes(timing)).map(|(_, kind)| kind);
     let end = together::buffers(kinds).last();
     let end = end.map_or(BUFFERS, |(line, bytes)| line + bytes.div_ceil(LINE_BYTES));
@@ -97,9 +97,9 @@ fn typed(timing: &Timing) -> impl Iterator<Item = u32> {
     let functions = all.map_or(&[][..], |all| all.functions);
     let cores = functions.iter().filter_map(move |function| {
         let all = all?;
-        let own = all.cores.get(all.head.core as usize)?.first;
+        let first = all.cores.get(all.head.core as usize)?.first;
         let core = all.cores.get(function.core as usize)?;
-        (core.first == own && core.number != NONE).then_some(core.number)
+        (core.first == first && core.number != NONE).then_some(core.number)
     });
     cores.filter(|core| *core < u64::BITS)
 }

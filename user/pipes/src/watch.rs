@@ -18,7 +18,7 @@ use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::nanoseconds;
 use bulkhead_component::stack::Stack;
-use bulkhead_component::{First, Own};
+use bulkhead_component::{Environment, First};
 use bulkhead_guest::Home;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, ServerId};
@@ -42,7 +42,7 @@ const PATHS: usize = 16;
 
 static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
 /// The recorder's VCPU and its budget.
-static OWN: Mutex<Option<(ServerId, Capacity)>> = Mutex::new(None);
+static RECORDER_VCPU: Mutex<Option<(ServerId, Capacity)>> = Mutex::new(None);
 /// The recorder's stack.
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
 /// The heartbeat's word, if there is one, and those of other cores.
@@ -67,7 +67,7 @@ struct Path {
 }
 
 /// Creates the recorder.
-pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(), Failure> {
+pub(crate) fn start(first: &mut First, env: &Environment, timing: &Timing) -> Result<(), Failure> {
     let created = RECORDER.iter().find_map(|budget| {
         let [capacity, period] = budget.map(ticks);
         let jobs = [Jobs::each(ticks(PAUSE_NS))];
@@ -76,10 +76,10 @@ pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(),
         Some((vcpu, limits))
     });
     let (vcpu, limits) = created.ok_or(Failure::named("recorder", "no room for its VCPU"))?;
-    let _kept = OWN.with(&CORE.threads, |own| *own = Some((vcpu, limits)));
+    let _kept = RECORDER_VCPU.with(&CORE.threads, |kept| *kept = Some((vcpu, limits)));
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
-    control::open(own);
-    find_heart(own);
+    control::open(env);
+    find_heart(env);
     first.set_stack_pages(Some(STACK_PAGES));
     CORE.threads.spawn(first, record, Binding::main(vcpu))?;
     first.set_stack_pages(None);
@@ -89,11 +89,11 @@ pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(),
 }
 
 /// Finds the heartbeat's words. Returns whether this core has one.
-pub(crate) fn find_heart(own: &Own) -> bool {
-    let word = own.heartbeat();
+pub(crate) fn find_heart(env: &Environment) -> bool {
+    let word = env.heartbeat();
     let _kept = HEART.with(&CORE.threads, |place| *place = word);
     let _kept = PULSES.with(&CORE.threads, |pulses| {
-        for (place, pulse) in pulses.iter_mut().zip(own.pulses()) {
+        for (place, pulse) in pulses.iter_mut().zip(env.pulses()) {
             *place = Some(pulse);
         }
     });
@@ -102,7 +102,10 @@ pub(crate) fn find_heart(own: &Own) -> bool {
 
 /// The recorder's VCPU and its budget.
 pub(crate) fn recorder() -> Option<(ServerId, Capacity)> {
-    OWN.with(&CORE.threads, |own| *own).ok().flatten()
+    RECORDER_VCPU
+        .with(&CORE.threads, |vcpu| *vcpu)
+        .ok()
+        .flatten()
 }
 
 /// The recorder's stack.
@@ -176,12 +179,13 @@ impl Recorder {
 
     /// Drops the statistics of a former pipe of that number.
     fn renew(&mut self, number: usize, pipe: &Pipe) {
-        let Some(known) = self.generations.get_mut(number) else {
+        let Some(generation) = self.generations.get_mut(number) else {
             return;
         };
-        if core::mem::replace(known, pipe.generation) != pipe.generation {
-            let own = self.paths.iter_mut();
-            own.filter(|path| path.pipe == number)
+        if core::mem::replace(generation, pipe.generation) != pipe.generation {
+            let paths = self.paths.iter_mut();
+            paths
+                .filter(|path| path.pipe == number)
                 .for_each(|path| *path = Path::default());
         }
     }
@@ -189,8 +193,8 @@ impl Recorder {
     /// Statistics of a path, if there is room for it.
     fn path(&mut self, pipe: usize, number: u64) -> Option<&mut Path> {
         let paths = &mut self.paths;
-        let known = |path: &Path| path.count != 0 && path.pipe == pipe && path.number == number;
-        let place = paths.iter().position(known);
+        let is_it = |path: &Path| path.count != 0 && path.pipe == pipe && path.number == number;
+        let place = paths.iter().position(is_it);
         let place = place.or_else(|| paths.iter().position(|path| path.count == 0))?;
         let path = paths.get_mut(place)?;
         (path.pipe, path.number) = (pipe, number);
@@ -250,17 +254,17 @@ impl Recorder {
 }
 
 /// Records events for stages of a pipe that ran the fallback, or overran, since the last call.
-fn note_stages(index: usize, pipe: &Pipe, known: &mut [[u64; 2]; STAGES]) {
+fn note_stages(index: usize, pipe: &Pipe, traced: &mut [[u64; 2]; STAGES]) {
     for (place, number) in pipe.numbers().enumerate() {
         let shared = stage::shared(number);
         let counts = [
             (EventKind::FellBack, &shared.fallbacks),
             (EventKind::StageOverran, &shared.overruns),
         ];
-        for ((kind, count), known) in counts.into_iter().zip(&mut known[number % STAGES]) {
+        for ((kind, count), traced) in counts.into_iter().zip(&mut traced[number % STAGES]) {
             let count = count.load(Relaxed);
-            if core::mem::replace(known, count) != count {
-                Own::record(&Event {
+            if core::mem::replace(traced, count) != count {
+                Environment::record(&Event {
                     ticks: clock::now(),
                     kind: kind as u32,
                     sequence: count as u32,
@@ -286,9 +290,9 @@ fn trace(pipe: &Pipe, left: &Left, entry: &Entry, number: u64) {
         b,
         name: pipe.pipe.name,
     };
-    Own::record(&event(EventKind::Delivered, number));
+    Environment::record(&event(EventKind::Delivered, number));
     if let Some([first, second]) = left.data {
-        Own::record(&Event {
+        Environment::record(&Event {
             a: first,
             ..event(EventKind::Mark, second)
         });

@@ -10,7 +10,7 @@ use crate::{Failure, fanout, memory, shared_state};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_buffers::Region;
-use bulkhead_component::Own;
+use bulkhead_component::Environment;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_guest::Link;
@@ -36,13 +36,13 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    pub(crate) fn new(own: &Own, functions: Functions) -> Self {
+    pub(crate) fn new(env: &Environment, functions: Functions) -> Self {
         Self {
             functions,
-            rounds: own.argument("rounds").and_then(|word| word.parse().ok()),
-            load: own.number("load", 50).min(95),
-            jitter: own.number("jitter", 0),
-            overrun: name_field(own.argument("overrun").unwrap_or_default()),
+            rounds: env.argument("rounds").and_then(|word| word.parse().ok()),
+            load: env.number("load", 50).min(95),
+            jitter: env.number("jitter", 0),
+            overrun: name_field(env.argument("overrun").unwrap_or_default()),
         }
     }
 
@@ -240,7 +240,7 @@ fn leave(plans: &mut Plans) {
 }
 
 /// Makes and hands over plans of all static stages that are here.
-pub(crate) fn build(common: &Common, own: &Own, timing: &Timing) -> Result<(), Failure> {
+pub(crate) fn build(common: &Common, env: &Environment, timing: &Timing) -> Result<(), Failure> {
     let mut first = 0;
     let mut plans: Plans = [const { None }; STAGES];
     for (pipe, described) in timing.pipes.iter().enumerate() {
@@ -260,7 +260,7 @@ pub(crate) fn build(common: &Common, own: &Own, timing: &Timing) -> Result<(), F
         let entry = Entry::new(*described, numbers, heads, pipe as u32 + 1);
         table::set(pipe, Some(entry));
         common.plans((pipe, &entry), core::iter::empty, &mut plans)?;
-        cross(own, (pipe, first), &entry, timing, &mut plans)?;
+        cross(env, (pipe, first), &entry, timing, &mut plans)?;
         leave(&mut plans);
         first += described.stages as usize;
     }
@@ -342,7 +342,7 @@ fn fallback(pipe: &Pipe, stage: &Stage, functions: Functions) -> Option<(u64, Fu
 /// stage has that number. A lossless first stage here waits until the readers of its buffers are
 /// up, because nothing else prevents an overflow.
 fn cross(
-    own: &Own,
+    env: &Environment,
     (pipe, first): (usize, usize),
     entry: &Entry,
     timing: &Timing,
@@ -364,9 +364,9 @@ fn cross(
             attach(plans, (from, to), kind, region).ok_or(wrong)?;
         } else if plans[from].is_some()
             || plans[to].is_some()
-            || crossing::end(own, crossing).is_some()
+            || crossing::end(env, crossing).is_some()
         {
-            crossing::open(own, crossing, pipe, [from, to])?;
+            crossing::open(env, crossing, pipe, [from, to])?;
         }
     }
     join_all(plans, entry, crossing::of_pipe(pipe))?;
