@@ -7,7 +7,7 @@
 
 use bulkhead_abi::guest::{ChannelEnd, Role};
 use bulkhead_abi::kernel::Status;
-use bulkhead_component::{Own, clock, cores, println};
+use bulkhead_component::{Environment, clock, cores, println};
 use bulkhead_guest::Home;
 use core::convert::Infallible;
 use core::fmt;
@@ -33,49 +33,49 @@ impl From<Status> for Stopped {
     }
 }
 
-fn run(own: &Own) -> Result<Infallible, Stopped> {
-    let end = own.channels().first().ok_or(Status::Nothing)?;
+fn run(env: &Environment) -> Result<Infallible, Stopped> {
+    let end = env.channels().first().ok_or(Status::Nothing)?;
     let asks = end.role == Role::Writer as u32;
     println!("bell: core={} asks={asks}", cores::rank());
-    own.ready()?;
+    env.ready()?;
     // What is not its own, it cannot ring.
     let other = ChannelEnd {
         doorbell_out: end.doorbell_out ^ 1,
         ..*end
     };
-    println!("bell: another doorbell: {:?}", own.ring(&other));
+    println!("bell: another doorbell: {:?}", env.ring(&other));
     if asks {
-        ask(own, end)
+        ask(env, end)
     } else {
-        answer(own, end)
+        answer(env, end)
     }
 }
 
-fn ask(own: &Own, end: &ChannelEnd) -> Result<Infallible, Stopped> {
+fn ask(env: &Environment, end: &ChannelEnd) -> Result<Infallible, Stopped> {
     let millisecond = clock::frequency() / 1000;
-    while !own.peer_link(end).is_some_and(|link| link.is_up()) {
-        own.sleep_until(clock::now() + millisecond);
+    while !env.peer_link(end).is_some_and(|link| link.is_up()) {
+        env.sleep_until(clock::now() + millisecond);
     }
     let (mut release, mut merged, mut worst) = (clock::now(), 0, 0);
     for round in 1..=ROUNDS {
         release += millisecond;
-        own.sleep_until(release);
+        env.sleep_until(release);
         let began = clock::now();
-        own.ring(end)?;
-        merged += own.served()? - 1;
+        env.ring(end)?;
+        merged += env.served()? - 1;
         worst = worst.max(clock::micros(clock::now() - began));
         if round.is_multiple_of(REPORT_EVERY) {
             println!("bell: rounds={round} merged={merged} worst_us={worst}");
         }
     }
     loop {
-        own.sleep_until(u64::MAX);
+        env.sleep_until(u64::MAX);
     }
 }
 
-fn answer(own: &Own, end: &ChannelEnd) -> Result<Infallible, Stopped> {
+fn answer(env: &Environment, end: &ChannelEnd) -> Result<Infallible, Stopped> {
     loop {
-        own.served()?;
-        own.ring(end)?;
+        env.served()?;
+        env.ring(end)?;
     }
 }

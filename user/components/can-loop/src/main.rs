@@ -10,7 +10,7 @@
 #![no_main]
 
 use bulkhead_component::can::Line;
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Environment, clock, println};
 use bulkhead_drive_model::STEP_S;
 use bulkhead_drive_model::controller::Controller;
 use bulkhead_drive_model::reference::Setpoint;
@@ -30,25 +30,25 @@ const REMEMBERED: usize = 64;
 /// A demand that is older than this many milliseconds is none.
 const STALE: u32 = 20;
 
-fn run(own: &Own) -> Result<Infallible, ChannelError> {
-    let Ok(line) = Line::open(own) else {
-        panic!("{}: no CAN", own.name())
+fn run(env: &Environment) -> Result<Infallible, ChannelError> {
+    let Ok(line) = Line::open(env) else {
+        panic!("{}: no CAN", env.name())
     };
-    let _counted_from_here = own.ready();
+    let _counted_from_here = env.ready();
     let millisecond = Period::from_micros(1000);
-    match own.argument("end") {
+    match env.argument("end") {
         Some("controller") => {
-            let target = own.number("target", 72) as f64 / 3.6;
+            let target = env.number("target", 72) as f64 / 3.6;
             let mut end = Control::new(line, target);
-            run_periodic(own, "control", millisecond.with_offset_micros(500), |job| {
-                end.step(own, job);
+            run_periodic(env, "control", millisecond.with_offset_micros(500), |job| {
+                end.step(env, job);
                 ControlFlow::Continue(())
             })
         }
         _ => {
             let mut end = Plant::new(line);
-            run_periodic(own, "plant", millisecond, |job| {
-                end.step(own, job);
+            run_periodic(env, "plant", millisecond, |job| {
+                end.step(env, job);
                 ControlFlow::Continue(())
             })
         }
@@ -56,9 +56,9 @@ fn run(own: &Own) -> Result<Infallible, ChannelError> {
 }
 
 /// Sends within the period; when it was put on the bus.
-fn send(line: &mut Line, own: &Own, wire: &Wire, job: &Job) -> Option<u64> {
+fn send(line: &mut Line, env: &Environment, wire: &Wire, job: &Job) -> Option<u64> {
     let until = job.release + clock::frequency() / 1000;
-    line.send(own, &wire.frame(), until)
+    line.send(env, &wire.frame(), until)
 }
 
 fn report(line: &Line, job: &Job, what: core::fmt::Arguments<'_>) {
@@ -99,7 +99,7 @@ impl Plant {
         }
     }
 
-    fn step(&mut self, own: &Own, job: &Job) {
+    fn step(&mut self, env: &Environment, job: &Job) {
         let number = job.number as u32;
         let Self {
             line,
@@ -125,7 +125,7 @@ impl Plant {
             if sent != 0 && age < REMEMBERED {
                 let round_trip = at.saturating_sub(sent);
                 *longest = (*longest).max(round_trip);
-                trace::delivered::<Own>("round-trip", of, [sent, at]);
+                trace::delivered::<Environment>("round-trip", of, [sent, at]);
             }
             Some(Some(of))
         });
@@ -137,7 +137,7 @@ impl Plant {
             number,
             speed_mps: self.state.speed_mps,
         };
-        let sent = send(&mut self.line, own, &wire, job);
+        let sent = send(&mut self.line, env, &wire, job);
         self.sent_at[job.number as usize % REMEMBERED] = sent.unwrap_or(0);
         if (job.number + 1).is_multiple_of(REPORT_EVERY) {
             let speed = (self.state.speed_mps * 1000.0) as u64;
@@ -166,7 +166,7 @@ impl Control {
         }
     }
 
-    fn step(&mut self, own: &Own, job: &Job) {
+    fn step(&mut self, env: &Environment, job: &Job) {
         let mut newest = None;
         self.line.take(|received| {
             let Some(Wire::Speed { number, speed_mps }) = Wire::of(&received.frame) else {
@@ -183,7 +183,7 @@ impl Control {
                 number,
                 force_n: demand.drive_n - demand.brake_n,
             };
-            let _counted = send(&mut self.line, own, &answer, job);
+            let _counted = send(&mut self.line, env, &answer, job);
         }
         if (job.number + 1).is_multiple_of(REPORT_EVERY) {
             report(&self.line, job, format_args!("controller"));

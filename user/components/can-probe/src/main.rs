@@ -11,7 +11,7 @@
 
 use bulkhead_abi::can::Frame;
 use bulkhead_component::can::Can;
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Environment, clock, println};
 use bulkhead_guest::{ChannelError, Home, trace};
 use bulkhead_sched::harness::Random;
 use core::convert::Infallible;
@@ -28,17 +28,17 @@ const NUMBERS: u64 = 1 << 16;
 /// Frames whose sending is remembered: what is answered later counts as lost.
 const REMEMBERED: u64 = 256;
 
-fn run(own: &Own) -> Result<Infallible, ChannelError> {
-    let Ok(can) = Can::open(own) else {
-        panic!("{}: no CAN", own.name())
+fn run(env: &Environment) -> Result<Infallible, ChannelError> {
+    let Ok(can) = Can::open(env) else {
+        panic!("{}: no CAN", env.name())
     };
-    let _counted_from_here = own.ready();
-    let mut probe = Probe::new(own, can);
+    let _counted_from_here = env.ready();
+    let mut probe = Probe::new(env, can);
     let mut told = clock::now();
     loop {
         let now = clock::now();
         probe.take();
-        let due = (0..STREAMS).filter_map(|stream| probe.ask(own, stream, now));
+        let due = (0..STREAMS).filter_map(|stream| probe.ask(env, stream, now));
         let due = due.min();
         if now >= told + clock::frequency() {
             told += clock::frequency();
@@ -46,7 +46,7 @@ fn run(own: &Own) -> Result<Infallible, ChannelError> {
         }
         // The driver's queue holds the frames of some ten milliseconds.
         let soon = clock::now() + clock::frequency() / 1000;
-        own.sleep_until(due.unwrap_or(soon).min(soon));
+        env.sleep_until(due.unwrap_or(soon).min(soon));
     }
 }
 
@@ -70,11 +70,11 @@ struct Probe {
 }
 
 impl Probe {
-    fn new(own: &Own, can: Can) -> Self {
+    fn new(env: &Environment, can: Can) -> Self {
         let ticks =
-            |per_s: u64, key: &str, usual| own.number(key, usual) * clock::frequency() / per_s;
+            |per_s: u64, key: &str, usual| env.number(key, usual) * clock::frequency() / per_s;
         let start = clock::now() + ticks(1000, "start_ms", 0);
-        let mut random = Random::new(own.number("seed", 1));
+        let mut random = Random::new(env.number("seed", 1));
         let streams = ["gap4_us", "gap5_us"].map(|key| {
             let gap = ticks(1_000_000, key, 2500);
             Stream {
@@ -85,7 +85,7 @@ impl Probe {
                 fresh: [0; STREAMS],
             }
         });
-        let until = match own.number("until_ms", 0) {
+        let until = match env.number("until_ms", 0) {
             0 => u64::MAX,
             _ => start + ticks(1000, "until_ms", 0),
         };
@@ -93,7 +93,7 @@ impl Probe {
             can,
             streams,
             random,
-            jitter: own.number("jitter", 4),
+            jitter: env.number("jitter", 4),
             until,
             answers: 0,
             unsent: 0,
@@ -101,7 +101,7 @@ impl Probe {
     }
 
     /// Sends the frame of a stream that is due; when the next one is.
-    fn ask(&mut self, own: &Own, number: usize, now: u64) -> Option<u64> {
+    fn ask(&mut self, env: &Environment, number: usize, now: u64) -> Option<u64> {
         let stream = self.streams.get_mut(number)?;
         if stream.gap == 0 || stream.next >= self.until {
             return None;
@@ -110,7 +110,7 @@ impl Probe {
             let name = stream.sent % (NUMBERS - 1) + 1;
             let data = name << (16 * number);
             let frame = Frame::new(IDENTIFIERS[number][0], &data.to_le_bytes());
-            let at = match self.can.send(own, &frame, stream.next + stream.gap) {
+            let at = match self.can.send(env, &frame, stream.next + stream.gap) {
                 Ok(at) => {
                     stream.sent_at[(stream.sent % REMEMBERED) as usize] = at;
                     stream.sent += 1;
@@ -139,7 +139,7 @@ impl Probe {
                 let name = word >> (16 * whence) & (NUMBERS - 1);
                 if let Some((number, sent)) = stream.left(name, whither) {
                     let path = PATHS[whence][whither];
-                    trace::delivered::<Own>(path, number, [sent, received.at]);
+                    trace::delivered::<Environment>(path, number, [sent, received.at]);
                 }
             }
         }

@@ -13,7 +13,7 @@ use bulkhead_abi::can::Frame;
 use bulkhead_abi::component::can;
 use bulkhead_abi::kernel::{MAX_COMPONENTS, Status};
 use bulkhead_can_port::{Closed, Counters, Port, Queue, SETTINGS, Sent};
-use bulkhead_component::{First, Own, clock, println};
+use bulkhead_component::{Environment, First, clock, println};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -35,36 +35,36 @@ const MALFORMED: usize = 4;
 const BUS_OFFS: usize = 5;
 
 fn run(_: First) -> ! {
-    let own = Own::open();
-    let Some(function) = own.function() else {
-        panic!("{}: owns no CAN controller", own.name())
+    let env = Environment::open();
+    let Some(function) = env.function() else {
+        panic!("{}: owns no CAN controller", env.name())
     };
     match PORT.open(function) {
         Ok(()) => {}
-        Err(Closed::Other(other)) => panic!("{}: not a PCIcan: {other:?}", own.name()),
-        Err(Closed::Absent) => panic!("{}: no controller answers", own.name()),
+        Err(Closed::Other(other)) => panic!("{}: not a PCIcan: {other:?}", env.name()),
+        Err(Closed::Absent) => panic!("{}: no controller answers", env.name()),
     }
     println!(
         "{}: on the bus at {} bit/s",
-        own.name(),
+        env.name(),
         SETTINGS.bits_per_s
     );
     let mut known = Counters::default();
-    let off_at = own.number("bus-off-at", 0) * clock::frequency() / 1000;
+    let off_at = env.number("bus-off-at", 0) * clock::frequency() / 1000;
     loop {
-        serve(&own, &mut known);
+        serve(&env, &mut known);
         if off_at != 0 && known.bus_offs == 0 && clock::now() >= off_at {
             PORT.leave_bus();
-            serve(&own, &mut known);
+            serve(&env, &mut known);
         }
-        if let Err(status) = own.served() {
-            panic!("{}: no interrupts: {status:?}", own.name())
+        if let Err(status) = env.served() {
+            panic!("{}: no interrupts: {status:?}", env.name())
         }
     }
 }
 
 /// Takes all out that came, and notes what went wrong.
-fn serve(own: &Own, known: &mut Counters) {
+fn serve(env: &Environment, known: &mut Counters) {
     let before = *known;
     PORT.serve(known, |frame, at| {
         COUNTS[RECEIVED].fetch_add(1, Relaxed);
@@ -81,10 +81,10 @@ fn serve(own: &Own, known: &mut Counters) {
     COUNTS[MALFORMED].store(known.malformed.into(), Relaxed);
     COUNTS[BUS_OFFS].store(known.bus_offs.into(), Relaxed);
     if known.bus_offs != before.bus_offs {
-        println!("{}: was off the bus, back again", own.name());
+        println!("{}: was off the bus, back again", env.name());
     }
     if known.overruns != before.overruns {
-        println!("{}: the controller lost frames", own.name());
+        println!("{}: the controller lost frames", env.name());
     }
 }
 

@@ -13,7 +13,7 @@
 use bulkhead_abi::component::console::{BYTES, PRINT, READ};
 use bulkhead_abi::kernel::{MAX_COMPONENTS, Status};
 use bulkhead_buffers::ring::Consumer;
-use bulkhead_component::{First, Own, clock, console};
+use bulkhead_component::{Environment, First, clock, console};
 use bulkhead_guest::line::MAX_BYTES;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -105,7 +105,7 @@ fn read() -> u64 {
     // SAFETY: who has set the flag.
     let input = unsafe { &mut *INPUT.0.get() };
     if input.is_none() {
-        *input = Own::open().console_input();
+        *input = Environment::open().console_input();
     }
     let (mut bytes, mut count) = ([0; 8], 0);
     while let Some(place) = bytes.get_mut(count + 1)
@@ -126,7 +126,7 @@ fn show() {
     let waits = |line: &&Line| line.whole.load(Ordering::SeqCst);
     while LINES.iter().any(|line| waits(&line)) && !HELD.swap(true, Ordering::SeqCst) {
         if !OPEN.swap(true, Ordering::Relaxed) {
-            let _opens_the_recorder = Own::open();
+            let _opens_the_recorder = Environment::open();
         }
         for line in LINES.iter().filter(waits) {
             // SAFETY: whole, and the recorder is held.

@@ -13,7 +13,7 @@
 
 use bulkhead_abi::component::frames::{NAME, SEND};
 use bulkhead_abi::kernel::Status;
-use bulkhead_component::{First, Own, println};
+use bulkhead_component::{Environment, First, println};
 use bulkhead_net::frames::{Received, ToSend, driver};
 use bulkhead_net::{Fault, Incoming, One, Opened, Outgoing, drive};
 
@@ -24,25 +24,25 @@ bulkhead_component::serve!(answer, stack: 4096);
 static SENDING: One<(ToSend, Outgoing<'static, Opened>)> = One::new();
 
 fn run(_: First) -> ! {
-    let own = Own::open();
-    let card = match drive(&own) {
+    let env = Environment::open();
+    let card = match drive(&env) {
         Ok(card) => card,
-        Err(problem) => panic!("{}: no card: {problem:?}", own.name()),
+        Err(problem) => panic!("{}: no card: {problem:?}", env.name()),
     };
-    let (received, to_send) = match driver(&own, NAME, card.address()) {
+    let (received, to_send) = match driver(&env, NAME, card.address()) {
         Ok(ends) => ends,
-        Err(missing) => panic!("{}: nobody to pass frames to: {missing:?}", own.name()),
+        Err(missing) => panic!("{}: nobody to pass frames to: {missing:?}", env.name()),
     };
     let (incoming, outgoing) = card.split();
     let _kept = SENDING.with(|place| *place = Some((to_send, outgoing)));
-    println!("{}: has its card", own.name());
-    received.wake(&own);
-    pass(&own, incoming, received)
+    println!("{}: has its card", env.name());
+    received.wake(&env);
+    pass(&env, incoming, received)
 }
 
 /// Passes on what the card receives.
-fn pass(own: &Own, mut incoming: Incoming<'static, Opened>, mut received: Received) -> ! {
-    let fault = Fault::of(own);
+fn pass(env: &Environment, mut incoming: Incoming<'static, Opened>, mut received: Received) -> ! {
+    let fault = Fault::of(env);
     let mut all = 0;
     let mut mute = false;
     loop {
@@ -51,7 +51,7 @@ fn pass(own: &Own, mut incoming: Incoming<'static, Opened>, mut received: Receiv
         all += passed.count;
         fault.after(all);
         if passed.count != 0 {
-            received.wake(own);
+            received.wake(env);
         }
         if passed.is_full != mute {
             mute = passed.is_full;
@@ -60,8 +60,8 @@ fn pass(own: &Own, mut incoming: Incoming<'static, Opened>, mut received: Receiv
                 continue;
             }
         }
-        if let Err(status) = own.served() {
-            panic!("{}: no interrupts: {status:?}", own.name())
+        if let Err(status) = env.served() {
+            panic!("{}: no interrupts: {status:?}", env.name())
         }
     }
 }

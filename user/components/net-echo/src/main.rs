@@ -8,7 +8,7 @@
 
 use bulkhead_abi::component::frames::NAME;
 use bulkhead_abi::kernel::Status;
-use bulkhead_component::{Own, println};
+use bulkhead_component::{Environment, println};
 use bulkhead_net::frames::{Missing, Port};
 use bulkhead_net::{Buffers, Fault, One, SocketStorage, Udp};
 use core::convert::Infallible;
@@ -47,29 +47,29 @@ impl From<Status> for Ended {
     }
 }
 
-fn run(own: &Own) -> Result<Infallible, Ended> {
+fn run(env: &Environment) -> Result<Infallible, Ended> {
     let answered = MEMORY.with(|memory| match memory {
-        Some((buffers, message)) => answer(own, buffers, message),
+        Some((buffers, message)) => answer(env, buffers, message),
         None => unreachable!("it is there from the start"),
     });
     answered.unwrap_or_else(|| unreachable!("one thread uses it"))
 }
 
 fn answer(
-    own: &Own,
+    env: &Environment,
     buffers: &mut Buffers,
     message: &mut [u8; LONGEST],
 ) -> Result<Infallible, Ended> {
-    let port = Port::open(own, NAME).map_err(Ended::Frames)?;
+    let port = Port::open(env, NAME).map_err(Ended::Frames)?;
     while !port.is_there() {
-        own.served()?;
+        env.served()?;
     }
     let mut storage = [SocketStorage::EMPTY];
     let mut udp = Udp::open(port, buffers, ADDRESS, PORT, &mut storage);
     let [a, b, c, d] = ADDRESS;
-    println!("{}: answers at {a}.{b}.{c}.{d}, port {PORT}", own.name());
-    own.ready()?;
-    let fault = Fault::of(own);
+    println!("{}: answers at {a}.{b}.{c}.{d}, port {PORT}", env.name());
+    env.ready()?;
+    let fault = Fault::of(env);
     let mut answers = 0;
     loop {
         while udp.take() {
@@ -80,6 +80,6 @@ fn answer(
             }
         }
         udp.wire().taken();
-        own.served()?;
+        env.served()?;
     }
 }

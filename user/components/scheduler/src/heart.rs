@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "words at addresses that are given")]
 
 use bulkhead_abi::component::COMPONENT_CORES;
-use bulkhead_component::{Own, clock};
+use bulkhead_component::{Environment, clock};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -18,19 +18,19 @@ static PAUSE: AtomicU64 = AtomicU64::new(0);
 static OTHERS: [AtomicU64; COMPONENT_CORES] = [const { AtomicU64::new(0) }; COMPONENT_CORES];
 
 /// Whether this core has a word.
-pub(crate) fn prepare(own: &Own) -> bool {
-    let Some(word) = own.heartbeat() else {
+pub(crate) fn prepare(env: &Environment) -> bool {
+    let Some(word) = env.heartbeat() else {
         return false;
     };
     let address = |word: &'static AtomicU64| core::ptr::from_ref(word).expose_provenance() as u64;
-    let period = own.info().guest.heartbeat_period_ticks / 2;
+    let period = env.info().guest.heartbeat_period_ticks / 2;
     let pause = if period == 0 {
         clock::frequency()
     } else {
         period
     };
     PAUSE.store(pause, Relaxed);
-    for (place, other) in OTHERS.iter().zip(own.pulses()) {
+    for (place, other) in OTHERS.iter().zip(env.pulses()) {
         place.store(address(other), Relaxed);
     }
     WORD.store(address(word), Relaxed);

@@ -11,7 +11,7 @@
 use bulkhead_abi::component::{SCHEDULER_FREE, Wiring};
 use bulkhead_abi::kernel::{MAX_COMPONENTS, Status};
 use bulkhead_abi::name_text;
-use bulkhead_component::{First, Own, clock};
+use bulkhead_component::{Environment, First, clock};
 use bulkhead_formats::archive::Component;
 use bulkhead_keeper::Keeper;
 use bulkhead_sched::budget::Capacity;
@@ -37,22 +37,22 @@ static KEEPER: Keeper<Policy, CAPACITY> = Keeper::new(&THREADS, || {
 const HEART: Priority = Priority(63);
 
 fn run(first: First) -> ! {
-    let own = Own::open();
-    if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &own) {
-        let partition = name_text(&own.info().guest.name);
+    let env = Environment::open();
+    if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &env) {
+        let partition = name_text(&env.info().guest.name);
         panic!("{partition}: threads cannot be started: {status:?}")
     }
     KEEPER.run()
 }
 
-fn start(mut first: First, own: &Own) -> Result<(), Status> {
+fn start(mut first: First, env: &Environment) -> Result<(), Status> {
     THREADS.prepare(&mut first)?;
     let place = |first: &mut First, component: &Component<'_>| {
         let importance = component.wiring.priority.into();
         Ok((server(first, component.wiring)?, importance))
     };
     KEEPER.adopt(&mut first, place, mend)?;
-    if heart::prepare(own) {
+    if heart::prepare(env) {
         let membership = add(Share::Whole, HEART)?;
         THREADS.spawn(&mut first, beat, membership)?;
     }
@@ -84,8 +84,8 @@ fn add(share: Share, priority: Priority) -> Result<Membership, Status> {
     server.map(Membership).map_err(|_| Status::BadArgument)
 }
 
-extern "C" fn mend(own: u64) -> ! {
-    KEEPER.mend(own)
+extern "C" fn mend(index: u64) -> ! {
+    KEEPER.mend(index)
 }
 
 extern "C" fn beat(_: u64) -> ! {

@@ -10,7 +10,7 @@
 
 use bulkhead_abi::component::stages;
 use bulkhead_abi::kernel::SCB_ADDRESS;
-use bulkhead_component::Own;
+use bulkhead_component::Environment;
 use bulkhead_component::invocation::invoke;
 use core::convert::Infallible;
 
@@ -19,9 +19,9 @@ bulkhead_component::application!(run);
 /// Messages before one that does wrong does it.
 const INNOCENT: u64 = 100;
 
-fn run(own: &Own) -> Result<Infallible, &'static str> {
-    let line = own.interface(stages::NAME).ok_or("it needs no `stages`")?;
-    let culprit = own.argument("fault") == Some(own.name());
+fn run(env: &Environment) -> Result<Infallible, &'static str> {
+    let line = env.interface(stages::NAME).ok_or("it needs no `stages`")?;
+    let culprit = env.argument("fault") == Some(env.name());
     let mut messages = 0;
     loop {
         let message = ask(line, stages::TAKE, 0)?;

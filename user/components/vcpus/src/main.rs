@@ -24,7 +24,7 @@ use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::{Timing, argument, argument_text};
 use bulkhead_component::load::{Load, nanoseconds};
-use bulkhead_component::{First, Own, clock, console, println};
+use bulkhead_component::{Environment, First, clock, console, println};
 use bulkhead_formats::archive::Component;
 use bulkhead_keeper::Keeper;
 use bulkhead_sched::NEVER;
@@ -164,9 +164,9 @@ fn start_alone(first: &mut First) -> Result<(), Failure> {
 
 /// As the scheduler of components, which say themselves that they work.
 fn start_among_components(first: &mut First) -> Result<(), Failure> {
-    let own = Own::open();
-    let info = &own.info().guest;
-    let timing = own.timing();
+    let env = Environment::open();
+    let info = &env.info().guest;
+    let timing = env.timing();
     let servers = create_all(first, info, timing)?;
     let place = |_: &mut First, component: &Component<'_>| {
         let number = (component.wiring.task as usize).checked_sub(1);
@@ -193,8 +193,8 @@ fn start_among_components(first: &mut First) -> Result<(), Failure> {
     start_tasks(first, info, timing, (&servers, rest))
 }
 
-extern "C" fn mend(own: u64) -> ! {
-    KEEPER.mend(own)
+extern "C" fn mend(index: u64) -> ! {
+    KEEPER.mend(index)
 }
 
 fn answer(token: u64, words: [u64; 5]) -> u64 {
@@ -373,8 +373,8 @@ fn create(
 
 /// What the thread of that index is to do.
 fn job(index: u64) -> &'static Job {
-    let own = |job: &&Job| job.thread.load(Relaxed) == index;
-    match JOBS.iter().find(own) {
+    let is_it = |job: &&Job| job.thread.load(Relaxed) == index;
+    match JOBS.iter().find(is_it) {
         Some(job) => job,
         None => panic!("no such task"),
     }
@@ -382,8 +382,8 @@ fn job(index: u64) -> &'static Job {
 
 /// Nothing but computing.
 extern "C" fn compute(index: u64) -> ! {
-    let own = |count: &&Computed| count.thread.load(Relaxed) == index;
-    match COMPUTED.iter().find(own) {
+    let is_it = |count: &&Computed| count.thread.load(Relaxed) == index;
+    match COMPUTED.iter().find(is_it) {
         Some(count) => LOAD.endless(&count.pieces),
         None => panic!("no such VCPU"),
     }

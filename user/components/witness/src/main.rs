@@ -5,7 +5,7 @@
 #![no_std]
 #![no_main]
 
-use bulkhead_component::{Own, println};
+use bulkhead_component::{Environment, println};
 use bulkhead_guest::{ChannelError, Period, run_periodic};
 use core::convert::Infallible;
 use core::ops::ControlFlow;
@@ -18,14 +18,14 @@ const REPORT_EVERY: u64 = 100;
 const WORDS: usize = 256;
 static MEMORY: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
 
-fn run(own: &Own) -> Result<Infallible, ChannelError> {
+fn run(env: &Environment) -> Result<Infallible, ChannelError> {
     for (word, number) in MEMORY.iter().zip(0..) {
         word.store(content(number), Ordering::Relaxed);
     }
-    let name = own.name();
-    println!("{name}: start {}", own.link().read().epoch);
-    let _counted_from_here = own.ready();
-    run_periodic(own, "witness", Period::from_micros(1000), |job| {
+    let name = env.name();
+    println!("{name}: start {}", env.link().read().epoch);
+    let _counted_from_here = env.ready();
+    run_periodic(env, "witness", Period::from_micros(1000), |job| {
         let words = MEMORY.iter().zip(0..);
         let damaged = words
             .filter(|(word, number)| word.load(Ordering::Relaxed) != content(*number))

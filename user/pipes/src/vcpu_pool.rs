@@ -1,13 +1,16 @@
-//! The VCPUs on which stages run, and whether others would fit
+//! The VCPUs on which stages run, and their admission
 //!
-//! Each stage that is here, and each that may be typed, has a thread on a VCPU from the start; one that may be typed on each core, since nobody knows
-//! yet on which it will be. That of a stage which nobody typed yet is less important than all others. It is given C and T while the planner runs, or who
-//! does on another core what that says, who is less important than all: then everybody else has no work, or no
-//! budget, and no busy period has both what the VCPU had before and what it has from then on. Whether all of it fits the planner asks for all cores.
+//! Each static stage here, and each spare stage for run-time pipes, has a thread on a VCPU from the
+//! start. A spare stage has one on each core, because its core is not known yet. The VCPU of an
+//! unused spare stage has the lowest priority. It gets C and T while the planner runs, or on
+//! another core the thread that executes the planner's commands. Both have the lowest priority of
+//! their core: when they run, every other thread is idle or out of budget, and no busy period
+//! contains both the old and the new budget of a VCPU. The planner checks the admission of all
+//! cores.
 
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, VCPUS, ends, io_periods, together, watch};
+use crate::{CORE, Failure, VCPUS, endpoints, io_periods, shared_state, watch};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
 use bulkhead_analysis::Reservation;
@@ -23,25 +26,27 @@ use bulkhead_sched::policy::ServerId;
 use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
 use core::ops::Range;
 
-/// Pages of the stack of a stage: 10.2 KiB were used at most, the functions' own aside, which `pipe functions` tells.
+/// Stack pages of a stage: 10.2 KiB were used at most, without the functions' own, which `pipe
+/// functions` prints.
 const STACK_PAGES: u64 = 4;
 
-/// In admission a VCPU is known by its number in the description, and by one from here on where the runtime made it.
+/// In the admission test, identities below this are numbers of static VCPUs; those of VCPUs that
+/// the runtime created start here.
 const RUNTIMES: usize = 1 << 12;
 
-/// A place for a stage.
+/// The thread and VCPU of a stage.
 #[derive(Clone, Copy)]
-pub(crate) struct Seat {
+pub(crate) struct Slot {
     pub(crate) server: ServerId,
     stack: Stack,
 }
 
-static SEATS: [Mutex<Option<Seat>>; STAGES] = [const { Mutex::new(None) }; STAGES];
+static SLOTS: [Mutex<Option<Slot>>; STAGES] = [const { Mutex::new(None) }; STAGES];
 
 /// Stages with their budgets, by number.
 pub(crate) type Budgets = [Option<Stage>; STAGES];
 
-/// Makes the threads of all stages of the description that are here.
+/// Creates the threads of all static stages that are here.
 pub(crate) fn open(first: &mut First, servers: &[Option<ServerId>]) -> Result<(), Failure> {
     first.set_stack_pages(Some(STACK_PAGES));
     for (_, entry) in table::all() {
@@ -55,14 +60,14 @@ pub(crate) fn open(first: &mut First, servers: &[Option<ServerId>]) -> Result<()
     Ok(())
 }
 
-/// Makes the threads of stages that may be typed.
+/// Creates the threads of spare stages.
 pub(crate) fn open_spare(first: &mut First, timing: &Timing) -> Result<(), Failure> {
     first.set_stack_pages(Some(STACK_PAGES));
     for number in spare(timing) {
         let server = CORE.create_least(first);
         let server = server.map_err(|refused| Failure::Vcpu("spare", refused))?;
-        // The first core may have taken one up before another is built.
-        if together::is_first() {
+        // On other cores, the first core may have used a spare stage before this runs.
+        if shared_state::is_first() {
             stage::set_vacant(number);
         }
         add(first, number, server)?;
@@ -71,7 +76,7 @@ pub(crate) fn open_spare(first: &mut First, timing: &Timing) -> Result<(), Failu
     Ok(())
 }
 
-/// Numbers of stages that may be typed, whichever core they will be on: behind those of the description.
+/// Numbers of spare stages, the same on every core: behind the static ones.
 fn spare(timing: &Timing) -> Range<usize> {
     let described = timing.stages.len().min(STAGES);
     let count = timing.repository.map_or(0, |all| all.head.spare_stages);
@@ -80,34 +85,34 @@ fn spare(timing: &Timing) -> Range<usize> {
 
 fn add(first: &mut First, number: usize, server: ServerId) -> Result<(), Failure> {
     stage::spawn(first, number, server)?;
-    let seat = Seat {
+    let slot = Slot {
         server,
         stack: first.last_stack(),
     };
-    if let Some(place) = SEATS.get(number) {
-        let _kept = place.with(&CORE.threads, |place| *place = Some(seat));
+    if let Some(place) = SLOTS.get(number) {
+        let _kept = place.with(&CORE.threads, |place| *place = Some(slot));
     }
     Ok(())
 }
 
-/// The seat of a stage.
-pub(crate) fn get(number: usize) -> Option<Seat> {
-    let place = SEATS.get(number)?;
-    place.with(&CORE.threads, |seat| *seat).ok().flatten()
+/// Thread and VCPU of a stage.
+pub(crate) fn get(number: usize) -> Option<Slot> {
+    let place = SLOTS.get(number)?;
+    place.with(&CORE.threads, |slot| *slot).ok().flatten()
 }
 
-/// Numbers of stages that a new pipe may have: those that nobody has, and those of a pipe that it replaces.
+/// Numbers of stages that a new pipe may have: free ones, and those of a pipe that it replaces.
 pub(crate) fn free(replaced: Option<&Entry>) -> impl Iterator<Item = usize> + '_ {
     let of_replaced = move |number: usize| {
         replaced.is_some_and(|entry| entry.numbers().any(|other| other == number))
     };
-    // Its thread rests where another partition runs it.
+    // The thread of a stage that another partition runs is idle here.
     (0..STAGES).filter(move |&number| {
         get(number).is_some() && (is_vacant(number) && !is_taken(number) || of_replaced(number))
     })
 }
 
-/// The same on any core of the partition.
+/// Numbers of free stages on any core of the partition.
 pub(crate) fn free_anywhere<'t>(
     timing: &'t Timing,
     replaced: Option<&'t Entry>,
@@ -121,7 +126,7 @@ pub(crate) fn free_anywhere<'t>(
     })
 }
 
-/// Those of them that may be on that core.
+/// Numbers of free stages on that core.
 pub(crate) fn free_on<'t>(
     timing: &'t Timing,
     replaced: Option<&'t Entry>,
@@ -131,30 +136,31 @@ pub(crate) fn free_on<'t>(
     free.filter(move |&number| described_on(timing, number).is_none_or(|own| own == core))
 }
 
-/// The core of a stage of the description that is in this partition: that of its thread.
+/// The core of a static stage of this partition, on which its thread is.
 fn described_on(timing: &Timing, number: usize) -> Option<u32> {
     let stage = timing.stages.get(number)?;
     stage.is_here().then_some(stage.core)
 }
 
-/// More stages on a core than are free there.
+/// A core that lacks free stages.
 pub(crate) struct Missing {
     pub(crate) core: u32,
     pub(crate) wanted: usize,
     pub(crate) free: usize,
 }
 
-/// Numbers for stages on these cores, [`NONE`] where another partition runs them. Those that only one core has are its own first, and what is
-/// elsewhere takes what is left.
+/// Chooses numbers for stages on these cores, [`NONE`] for stages that another partition runs.
+/// Stages that exist on one core only are chosen first; stages of other partitions take the
+/// remaining numbers.
 pub(crate) fn choose(
     timing: &Timing,
     replaced: Option<&Entry>,
     cores: &[u32],
 ) -> Result<[usize; STAGES], Missing> {
-    let (mut seats, mut taken) = ([0; STAGES], 0u64);
+    let (mut slots, mut taken) = ([0; STAGES], 0u64);
     for elsewhere in [false, true] {
-        let places = cores.iter().zip(&mut seats);
-        for (&core, seat) in places.filter(|(core, _)| (**core == NONE) == elsewhere) {
+        let places = cores.iter().zip(&mut slots);
+        for (&core, slot) in places.filter(|(core, _)| (**core == NONE) == elsewhere) {
             let free = || {
                 let all = free_anywhere(timing, replaced);
                 all.filter(|number| taken >> number & 1 == 0)
@@ -162,37 +168,37 @@ pub(crate) fn choose(
             let own = |number: &usize| described_on(timing, *number) == Some(core);
             let any = |number: &usize| elsewhere || described_on(timing, *number).is_none();
             let found = free().find(own).or_else(|| free().find(any));
-            *seat = found.ok_or(Missing {
+            *slot = found.ok_or(Missing {
                 core,
                 wanted: cores.iter().filter(|other| **other == core).count(),
                 free: free_on(timing, replaced, core).count(),
             })?;
-            taken |= 1 << *seat;
+            taken |= 1 << *slot;
         }
     }
-    Ok(seats)
+    Ok(slots)
 }
 
-/// Numbers of stages that no thread runs and no pipe has: enough for stages elsewhere.
+/// Free numbers of stages without a thread here, for stages that another partition runs.
 pub(crate) fn without_thread() -> impl Iterator<Item = usize> {
     (0..STAGES).filter(|&number| get(number).is_none() && !is_taken(number))
 }
 
-/// Whether a pipe has the stage of that number.
+/// Returns whether a pipe has the stage of that number.
 fn is_taken(number: usize) -> bool {
     let mut all = table::all();
     all.any(|(_, entry)| entry.numbers().any(|other| other == number))
 }
 
-/// Most that a stage used of its stack, and what the stacks of typed ones have, bytes.
+/// Stack bytes that a stage used at most, and that spare stages have.
 pub(crate) fn stacks() -> [u64; 2] {
-    let seats = || (0..STAGES).filter_map(get).map(|seat| seat.stack);
-    let used = seats().map(|stack| stack.used()).max();
-    let given = seats().map(|stack| stack.bytes()).max();
+    let slots = || (0..STAGES).filter_map(get).map(|slot| slot.stack);
+    let used = slots().map(|stack| stack.used()).max();
+    let given = slots().map(|stack| stack.bytes()).max();
     [used.unwrap_or(0), given.unwrap_or(0)]
 }
 
-/// C and T of a stage, ticks.
+/// Budget and period of a stage, ticks.
 fn limits(stage: &Stage) -> Capacity {
     Capacity {
         capacity: ticks(stage.capacity_ns),
@@ -200,10 +206,10 @@ fn limits(stage: &Stage) -> Capacity {
     }
 }
 
-/// Budgets of all stages that are in this partition, but those of a pipe.
-pub(crate) fn budgets(but: Option<usize>) -> Budgets {
+/// Budgets of all stages in this partition, except those of a pipe.
+pub(crate) fn budgets(except: Option<usize>) -> Budgets {
     let mut budgets = [None; STAGES];
-    for (_, entry) in table::all().filter(|(pipe, _)| Some(*pipe) != but) {
+    for (_, entry) in table::all().filter(|(pipe, _)| Some(*pipe) != except) {
         for (number, stage) in entry.within() {
             if let Some(place) = budgets.get_mut(number) {
                 *place = Some(stage);
@@ -214,29 +220,32 @@ pub(crate) fn budgets(but: Option<usize>) -> Budgets {
 }
 
 /// Adds a stage to the budgets.
-pub(crate) fn seat(budgets: &mut Budgets, number: usize, stage: &Stage) {
+pub(crate) fn add_budget(budgets: &mut Budgets, number: usize, stage: &Stage) {
     if let Some(place) = budgets.get_mut(number) {
         *place = Some(*stage);
     }
 }
 
-/// Gives the VCPU of a stage, whose thread waits for a plan, its budget; whether it could be.
+/// Assigns a budget to the VCPU of a stage. The stage's thread waits for a plan. Returns whether it
+/// could.
 pub(crate) fn give(number: usize, stage: &Stage) -> bool {
-    let Some(seat) = get(number) else {
+    let Some(slot) = get(number) else {
         return false;
     };
     let set = CORE
         .threads
-        .with_policy(|policy, now| policy.set_limits(seat.server, limits(stage), now));
+        .with_policy(|policy, now| policy.set_limits(slot.server, limits(stage), now));
     set.is_ok()
 }
 
-/// Whether all that is described on the first core, the recorder, and stages there with these budgets fit, decisions counted.
+/// Admission test of the first core: the description, the recorder, and stages with these budgets,
+/// scheduling overhead included.
 pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
     admit_on(timing, budgets, 0)
 }
 
-/// The same on one of the cores; who does on others what the planner says has there what the planner has on the first.
+/// Admission test of one core. The command thread of another core costs the same as the planner on
+/// the first one.
 pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<(), Refused> {
     type Core = VcpuThreads<{ crate::THREADS }, VCPUS, MAX_CHUNKS>;
     let looks = || [Jobs::each(ticks(watch::PAUSE_NS))];
@@ -254,7 +263,7 @@ pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<
             };
             admit_main(all, RUNTIMES, limits, looks())?;
         }
-        // Who solves, or does what was solved, looks as often, and has what is left.
+        // The planner, or the command thread, polls as often, with the remaining time.
         let least = Capacity {
             capacity: 1,
             period: u64::MAX >> 3,
@@ -269,7 +278,7 @@ pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<
     })
 }
 
-/// The stage on a VCPU of the description.
+/// The stage on a static VCPU.
 fn of_vcpu(timing: &Timing, vcpu: u32) -> Option<usize> {
     let mut stages = timing.stages.iter().take(STAGES);
     stages.position(|stage| stage.is_here() && stage.vcpu == vcpu)
@@ -308,7 +317,7 @@ fn admit_described(
     if vcpu.kind == VcpuKind::Io as u32 {
         let share = Fraction::ratio(vcpu.percent.into(), 100);
         let share = share.ok_or(admission::Refused::BadBudget)?;
-        if ends::serves(timing, number) {
+        if endpoints::serves(timing, number) {
             let halves = || halves(timing, number, budgets);
             let periods = || halves().map(|(period, _)| period);
             return match (periods().min(), periods().max()) {
@@ -324,20 +333,21 @@ fn admit_described(
     let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
     let limits = Capacity { capacity, period };
     let identity = number as usize;
-    match ends::scatters(timing, number) {
+    match endpoints::scatters(timing, number) {
         true => admit_main(all, identity, limits, [Jobs::each(period)]),
         false => admit_main(all, identity, limits, jobs_on(timing, number)),
     }
 }
 
-/// The server of a VCPU of this core: those of the description are created in its order, and first.
+/// The server of a VCPU of this core. Those of the description are created first, in its order.
 pub(crate) fn server_of(timing: &Timing, vcpu: u32) -> ServerId {
     let before = timing.vcpus.iter().take(vcpu as usize);
     let here = before.filter(|one| u64::from(one.core) == cores::rank());
     ServerId(here.count() as u16)
 }
 
-/// The bottom halves on an I/O VCPU that work for stages with these budgets, each with the period of whom it works for, ticks.
+/// Bottom halves on an I/O VCPU that work for stages with these budgets, each with the period of
+/// the VCPU that it works for, ticks.
 fn halves<'b>(
     timing: &'b Timing,
     vcpu: u32,
@@ -346,7 +356,7 @@ fn halves<'b>(
     let repository = timing.repository.iter();
     repository.flat_map(move |all| {
         budgets.iter().flatten().flat_map(move |stage| {
-            let ends = ends::of_stage(all, stage).into_iter().flatten();
+            let ends = endpoints::of_stage(all, stage).into_iter().flatten();
             let here = ends.filter(move |end| end.vcpu == vcpu);
             here.filter_map(move |end| {
                 let io = all.ios.get(end.io as usize)?;

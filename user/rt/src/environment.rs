@@ -1,8 +1,8 @@
-//! What a component was given by the description
+//! The environment of a component: name, argument words, channel ends, interfaces and memory, as
+//! the description gives them
 //!
-//! The boot component maps a page about it at [`INFO_ADDRESS`]: name, argument words, channel ends,
-//! interfaces. Addresses there are of this component's own space, and what it was not given is not
-//! mapped.
+//! The boot component maps an information page at [`INFO_ADDRESS`]. Addresses in it are of this
+//! component's own space. Only what the description gives the component is mapped.
 #![expect(
     unsafe_code,
     reason = "mapped addresses become memory; one thread records events"
@@ -27,46 +27,46 @@ use zerocopy::IntoBytes;
 
 struct Trace(UnsafeCell<Option<Writer<'static>>>);
 
-// SAFETY: one thread of a component records, as `Own::open` says.
+// SAFETY: one thread of a component records, as `Environment::open` requires.
 unsafe impl Sync for Trace {}
 
 static TRACE: Trace = Trace(UnsafeCell::new(None));
 
-/// The page about the component, which the boot component built.
+/// The information page, which the boot component built.
 #[must_use]
 pub fn info() -> &'static ComponentInfo {
     let info: *const ComponentInfo = core::ptr::with_exposed_provenance(INFO_ADDRESS as usize);
-    // SAFETY: mapped read-only before the component starts; any content is a value; nobody
-    // writes it while the component runs.
+    // SAFETY: mapped read-only before the component starts; any content is a value; it is not
+    // written while the component runs.
     unsafe { &*info }
 }
 
-/// The component itself.
-pub struct Own {
+/// The environment of this component.
+pub struct Environment {
     info: &'static ComponentInfo,
     threads: Option<u64>,
 }
 
-impl Own {
-    /// Reads the page, and opens console and trace as far as they are given. Called by a component's
-    /// first thread before it starts others; its threads print and record in turn.
+impl Environment {
+    /// Reads the page, and opens console and trace if the component has them. Called by a
+    /// component's first thread before it starts others; its threads print and record in turn.
     #[must_use]
     pub fn open() -> Self {
-        let mut own = Self {
+        let mut env = Self {
             info: info(),
             threads: None,
         };
-        own.threads = own.interface(threads::NAME);
-        match own.interface(bulkhead_abi::component::console::NAME) {
+        env.threads = env.interface(threads::NAME);
+        match env.interface(bulkhead_abi::component::console::NAME) {
             Some(slot) => console::open_through(slot),
-            None => own.open_console(),
+            None => env.open_console(),
         }
-        if let Ok(region) = region(own.info.guest.trace) {
-            let writer = recorders::trace(region, own.info.guest.trace[1]);
-            // SAFETY: nobody records yet.
+        if let Ok(region) = region(env.info.guest.trace) {
+            let writer = recorders::trace(region, env.info.guest.trace[1]);
+            // SAFETY: no thread records yet.
             unsafe { *TRACE.0.get() = writer };
         }
-        own
+        env
     }
 
     fn open_console(&self) {
@@ -76,14 +76,14 @@ impl Own {
         }
     }
 
-    /// The reading end of what is typed into the console, if it owns that; one at a time.
+    /// The consumer of console input, if it owns the console; one at a time.
     #[must_use]
     pub fn console_input(&self) -> Option<Consumer<'static>> {
         let place = self.info.guest.console_in;
         recorders::typed(region(place).ok()?, place[1])
     }
 
-    /// The page itself.
+    /// The information page.
     #[must_use]
     pub const fn info(&self) -> &'static ComponentInfo {
         self.info
@@ -97,7 +97,7 @@ impl Own {
             return Timing::NOTHING;
         }
         let start: *const u8 = core::ptr::with_exposed_provenance(address as usize);
-        // SAFETY: mapped read-only before the component starts, for good; nobody writes it.
+        // SAFETY: mapped read-only before the component starts, for good; it is never written.
         let bytes = unsafe { core::slice::from_raw_parts(start, bytes as usize) };
         Timing::read(bytes).unwrap_or(Timing::NOTHING)
     }
@@ -116,14 +116,14 @@ impl Own {
         argument::value(core::str::from_utf8(text).ok()?, key)
     }
 
-    /// The number in an argument word, or what is usual.
+    /// The number in an argument word, or `usual`.
     #[must_use]
     pub fn number(&self, key: &str, usual: u64) -> u64 {
         let given = self.argument(key).and_then(|text| text.parse().ok());
         given.unwrap_or(usual)
     }
 
-    /// Slot of the capability to invoke an interface, where the description says that it is needed.
+    /// Slot of the capability to invoke an interface, if the description wires it.
     #[must_use]
     pub fn interface(&self, name: &str) -> Option<u64> {
         let name = name_field(name);
@@ -152,21 +152,22 @@ impl Own {
         (end.link != 0).then(|| link(end.link, end.standby_link))
     }
 
-    /// The heartbeat's word: the partition's, or that of one core, which the partition's owner reads.
+    /// The heartbeat's word: the partition's, or that of one core, which the component with the
+    /// partition's word reads.
     #[must_use]
     pub fn heartbeat(&self) -> Option<&'static AtomicU64> {
         heartbeat(self.info.guest_page)
     }
 
-    /// If it owns the partition's: the words of the other cores, to be read.
+    /// The heartbeat words of other cores, if it has the partition's.
     pub fn pulses(&self) -> impl Iterator<Item = &'static AtomicU64> {
         self.info.pulses.iter().filter_map(|page| heartbeat(*page))
     }
 
-    /// Says that it works: once all applications do, the partition is up.
+    /// Reports that the component works: the partition is up once all applications do.
     ///
     /// # Errors
-    /// It has no scheduler, or that one's refusal.
+    /// There is no scheduler, or the scheduler's refusal.
     pub fn ready(&self) -> Result<(), Status> {
         match Status::of(self.ask(threads::READY, 0)?) {
             Some(Status::Ok) => Ok(()),
@@ -174,14 +175,14 @@ impl Own {
         }
     }
 
-    /// The PCIe function that it drives, if it has one.
+    /// The PCIe function of the component, if it has one.
     #[must_use]
     pub fn function(&self) -> Option<&'static Function> {
         let function = &self.info.function;
         (function.configuration != 0).then_some(function)
     }
 
-    /// The memory of that name that it shares with others, and its number ([`Own::wake`]).
+    /// The shared memory of that name, and its number for [`Environment::wake`].
     #[must_use]
     pub fn shared(&self, name: &str) -> Option<(u64, &'static [AtomicU64])> {
         let name = name_field(name);
@@ -190,16 +191,18 @@ impl Own {
         Some((number, words([found.address, found.bytes])))
     }
 
-    /// Its own memory ([`Own::memory`]), where a device or others may change it at any time.
+    /// Its own memory ([`Environment::memory`]), to which a device or other components may write at
+    /// any time.
     #[must_use]
     pub fn memory_words(&self) -> &'static [AtomicU64] {
         words(self.info.guest.memory)
     }
 
-    /// Notifies who shares that memory with it: they no longer wait in [`Own::served`].
+    /// Notifies the other components with that shared memory: they no longer wait in
+    /// [`Environment::served`].
     ///
     /// # Errors
-    /// It does not have it, or has no scheduler.
+    /// The component does not have it, or has no scheduler.
     pub fn wake(&self, shared: u64) -> Result<(), Status> {
         match Status::of(self.ask(threads::WAKE, shared)?) {
             Some(Status::Ok) => Ok(()),
@@ -207,11 +210,11 @@ impl Own {
         }
     }
 
-    /// Waits for its next interrupt, of its function or by a doorbell that it waits for, or to be woken; how many came at
-    /// once. The former one has been served: the device no longer raises its line for it.
+    /// Completes the last interrupt, and waits for the next one, of its function or a doorbell, or
+    /// for a notification. Returns how many came at once.
     ///
     /// # Errors
-    /// It has no scheduler, or that one's refusal.
+    /// There is no scheduler, or the scheduler's refusal.
     pub fn served(&self) -> Answer {
         match self.ask(threads::SERVED, 0)? {
             0 => Err(Status::NoCapability),
@@ -219,10 +222,11 @@ impl Own {
         }
     }
 
-    /// Rings the peer of a channel's end.
+    /// Rings the peer at a channel's end.
     ///
     /// # Errors
-    /// It holds no such end, or the end no doorbell; [`Status::Refused`]: more often than agreed.
+    /// The component has no such end, or the end no doorbell; [`Status::Refused`]: more often than
+    /// agreed.
     pub fn ring(&self, end: &ChannelEnd) -> Result<(), Status> {
         match Status::of(self.ask(threads::RING, end.doorbell_out.into())?) {
             Some(Status::Ok) => Ok(()),
@@ -240,7 +244,7 @@ impl Own {
     }
 }
 
-impl Home for Own {
+impl Home for Environment {
     fn channels(&self) -> &[ChannelEnd] {
         let guest = &self.info.guest;
         let held = guest.channels.get(..guest.channel_count as usize);
@@ -287,7 +291,7 @@ fn region([address, bytes]: [u64; 2]) -> Result<Region<'static>, AttachError> {
     unsafe { Region::from_raw(base, bytes as usize) }
 }
 
-/// The memory of that number that the component shares with others ([`Own::shared`]); nothing in it where there is none.
+/// Words of the shared memory of that number ([`Environment::shared`]); empty if there is none.
 #[must_use]
 pub fn shared_words(number: u64) -> &'static [AtomicU64] {
     let found = info().shared.get(number as usize);
@@ -307,11 +311,11 @@ fn words([address, bytes]: [u64; 2]) -> &'static [AtomicU64] {
 
 fn word(address: u64) -> &'static AtomicU64 {
     let pointer = core::ptr::with_exposed_provenance_mut(address as usize & !7);
-    // SAFETY: in a page that the page about the component names; aligned; others write it whole.
+    // SAFETY: in a page that the information page names; aligned; others write it whole.
     unsafe { AtomicU64::from_ptr(pointer) }
 }
 
-/// In a page that is the guest page or in its place.
+/// Address of a word in a page that is the guest page or stands in for it.
 fn heartbeat(page: u64) -> Option<&'static AtomicU64> {
     (page != 0).then(|| word(page + HEARTBEAT_OFFSET))
 }
@@ -324,10 +328,10 @@ fn link(address: u64, standby: u64) -> Link {
     }
 }
 
-/// Says to the monitor that the partition gives up with `code`; for who has the capability.
+/// Reports to the monitor that the partition gives up with `code`; needs the capability.
 ///
 /// # Errors
-/// The kernel's refusal: there is none at `slot`.
+/// The kernel's refusal: `slot` holds no such capability.
 pub fn fail(slot: u64, code: u64) -> Answer {
     call(slot, Operation::Fail, [code])
 }

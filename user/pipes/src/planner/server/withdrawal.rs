@@ -1,28 +1,29 @@
-//! Described pipes that cross to who asks: forgotten once they were removed there, stopped and started as it says where they begin here; taken up again
-//! where that one starts anew
+//! Static pipes that cross to the client: removed, stopped and started as it commands, and resumed
+//! when it restarts
 //!
-//! Seats, buffers and room on the core are those that the description gave them. Who asks, and starts anew, has nothing else here any more, so all of it is free
-//! again, and what was admitted at first is admitted now.
+//! Threads, buffers and core time are those of the description. A client that restarts has nothing
+//! else here any more, so all of it is free again, and the static pipes are admitted as they were
+//! at the start.
 
-use super::super::change::{tell, until};
-use super::super::{Planner, Told, promise};
+use super::super::deployment::{tell, until};
+use super::super::{PathGuarantees, Planner, promise};
 use super::{REST_NS, give_up};
 use crate::planner::cores::Edges;
 use crate::stage;
 use crate::table::{self, Entry, PIPES};
-use crate::{crossing, device, memory, orders, say, seats, serving, together};
+use crate::{client_pipes, core_commands, crossing, device, memory, say, shared_state, vcpu_pool};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_stages::request::{self, Promised, Verb};
 
-/// Why nothing is done with a described pipe.
+/// The pipe has no stage in both partitions.
 const NOT_BOTH: &str = "that pipe is not in both partitions";
 
-/// Whether a first stage of a pipe is here.
+/// Returns whether a first stage of a pipe is here.
 pub(super) fn begins_here(pipe: &Entry) -> bool {
     pipe.within().any(|(_, stage)| stage.from == 0)
 }
 
-/// Whether what leaves a pipe, or some of it, is said here.
+/// Returns whether messages leave a pipe here, so that this partition records them.
 fn ends_here(pipe: &Entry) -> bool {
     let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
     let mut within = pipe.within();
@@ -30,15 +31,15 @@ fn ends_here(pipe: &Entry) -> bool {
 }
 
 impl Planner {
-    /// The number of the described pipe of that name.
+    /// Number of the static pipe of that name.
     fn described(&self, name: &[u8; NAME_LEN]) -> Result<usize, &'static str> {
         let mut described = self.timing.pipes.iter();
         let number = described.position(|one| one.name == *name);
         number.ok_or("no pipe of that name is described there")
     }
 
-    /// Whether who asks has stages of a described pipe.
-    fn is_askers(&self, number: usize, pipe: &Entry) -> bool {
+    /// Returns whether the client has stages of a static pipe.
+    fn is_clients(&self, number: usize, pipe: &Entry) -> bool {
         let packed = self.known.packed();
         let asks = packed.serves.first().map(|asks| asks.space as usize);
         let mut elsewhere = self.elsewhere(number, pipe);
@@ -48,38 +49,41 @@ impl Planner {
         })
     }
 
-    /// The described pipe that a request names, by bit, from now on to be forgotten; none if it is already.
-    pub(super) fn forgettable(&self, body: &[u8]) -> Result<u64, &'static str> {
+    /// Marks the static pipe that a request names as removed. Returns its bit, or 0 if it is
+    /// removed already.
+    pub(super) fn withdrawable(&self, body: &[u8]) -> Result<u64, &'static str> {
         let name = request::described(body).ok_or("it names no pipe")?;
         let number = self.described(&name)?;
-        if serving::is_forgotten(number) {
-            let goes = table::get(number).filter(|_| !serving::is_asked(number));
+        if client_pipes::is_forgotten(number) {
+            let goes = table::get(number).filter(|_| !client_pipes::is_requested(number));
             return Ok(goes.map_or(0, |_| 1 << number));
         }
-        match table::get(number).filter(|pipe| !serving::is_asked(number) && pipe.pipe.name == name)
+        match table::get(number)
+            .filter(|pipe| !client_pipes::is_requested(number) && pipe.pipe.name == name)
         {
-            // It went here, by who types into this console.
+            // It was removed on this partition's own console.
             None => Ok(0),
-            Some(pipe) if !self.is_askers(number, &pipe) => Err(NOT_BOTH),
+            Some(pipe) if !self.is_clients(number, &pipe) => Err(NOT_BOTH),
             Some(_) => {
-                serving::set_forgotten(number, true);
+                client_pipes::set_forgotten(number, true);
                 Ok(1 << number)
             }
         }
     }
 
-    /// Has the described pipe of that name, of which a first stage is here, end a task, or begin, not before a tick. What was stopped here already stays so.
-    pub(super) fn move_described(
+    /// Ends or starts the static pipe of that name, of which a first stage is here, not before tick
+    /// `at`. A pipe that was stopped here already stays so.
+    pub(super) fn execute_static(
         &self,
         name: &[u8; NAME_LEN],
         verb: Verb,
         at: u64,
     ) -> Result<(), &'static str> {
         let number = self.described(name)?;
-        let is_there = !serving::is_asked(number) && !serving::is_forgotten(number);
+        let is_there = !client_pipes::is_requested(number) && !client_pipes::is_forgotten(number);
         let pipe = table::get(number).filter(|_| is_there);
         let pipe = pipe.ok_or("that pipe is not there any more")?;
-        if !self.is_askers(number, &pipe) {
+        if !self.is_clients(number, &pipe) {
             return Err(NOT_BOTH);
         }
         if !begins_here(&pipe) {
@@ -87,11 +91,11 @@ impl Planner {
         }
         match (verb, stage::is_stopped(number)) {
             (Verb::Stop, false) => {
-                serving::set_held(number, true);
+                client_pipes::set_held(number, true);
                 stage::stop(number, &pipe);
             }
             (Verb::Start, true) => {
-                serving::set_held(number, false);
+                client_pipes::set_held(number, false);
                 stage::begin_at(number, &pipe, at);
             }
             _ => {}
@@ -99,24 +103,24 @@ impl Planner {
         Ok(())
     }
 
-    /// Whether who asks is answered once that pipe has gone.
+    /// Returns whether the client is answered once that pipe is removed.
     pub(super) fn is_due(&self, number: usize) -> bool {
         let due = self.server.as_ref().and_then(|server| server.due);
         due.is_some_and(|due| due.pipes >> number & 1 != 0)
     }
 
-    /// Whether other cores have forgotten a pipe whose stages have ended on all of them. They are told of one after the other, and nobody waits for
-    /// them here: that is looked after again.
+    /// Returns whether other cores have released a pipe whose stages have ended on all of them.
+    /// They get one command after the other; this does not wait, and the next call looks again.
     pub(super) fn is_forgotten_there(&mut self, number: usize, pipe: &Entry) -> bool {
         let Some(server) = self.server.as_mut().filter(|_| pipe.is_spread()) else {
             return true;
         };
-        if !orders::are_done() {
+        if !core_commands::are_done() {
             return false;
         }
         match server.leaves {
             None => {
-                orders::forget(number);
+                core_commands::forget(number);
                 server.leaves = Some(number);
                 false
             }
@@ -128,53 +132,59 @@ impl Planner {
         }
     }
 
-    /// Who stopped described pipes starts anew, and knows nothing of it: they go on.
-    pub(super) fn go_on_held(&self) {
-        for (number, pipe) in table::all().filter(|(number, _)| serving::is_held(*number)) {
-            serving::set_held(number, false);
+    /// Resumes the static pipes that the client stopped before it restarted.
+    pub(super) fn resume_held(&self) {
+        for (number, pipe) in table::all().filter(|(number, _)| client_pipes::is_held(*number)) {
+            client_pipes::set_held(number, false);
             if stage::is_stopped(number) && !stage::is_retired(number) {
                 stage::begin(number, &pipe);
                 say!(
                     "{} started anew: pipe {} goes on, which was stopped there",
-                    self.who(),
+                    self.client_name(),
                     pipe.name()
                 );
             }
         }
     }
 
-    /// Who was to have pipes forgotten starts anew: those that did not end yet go on.
+    /// Keeps static pipes that the client was removing when it restarted, if they have not ended
+    /// yet.
     pub(super) fn keep_described(&mut self) {
-        let goes_on = |number: usize| serving::is_forgotten(number) && !serving::is_asked(number);
+        let goes_on = |number: usize| {
+            client_pipes::is_forgotten(number) && !client_pipes::is_requested(number)
+        };
         for (number, _) in table::all().filter(|(number, _)| goes_on(*number)) {
             if stage::is_retired(number) {
                 continue;
             }
-            serving::set_forgotten(number, false);
+            client_pipes::set_forgotten(number, false);
             if let Some(due) = self.server.as_mut().and_then(|server| server.due.as_mut()) {
                 due.pipes &= !(1 << number);
             }
         }
     }
 
-    /// What was forgotten runs again, by the description.
+    /// Runs removed static pipes again.
     pub(super) fn take_up_again(&mut self) {
-        for number in (0..PIPES).filter(|number| serving::is_forgotten(*number)) {
-            serving::set_forgotten(number, false);
+        for number in (0..PIPES).filter(|number| client_pipes::is_forgotten(*number)) {
+            client_pipes::set_forgotten(number, false);
             let Some(entry) = self.prepare_again(number) else {
                 continue;
             };
-            // What it was to keep before, beside this pipe as well.
+            // The guarantees of pipes that were admitted beside it hold again, too.
             if let Ok(promises) = self.judge_own(core::iter::empty()) {
                 promise(&promises);
             }
             if ends_here(&entry) {
-                tell(number, &Told::new(core::iter::once(Promised::NOTHING)));
+                tell(
+                    number,
+                    &PathGuarantees::new(core::iter::once(Promised::NOTHING)),
+                );
             }
             stage::begin(number, &entry);
             say!(
                 "{} started anew: pipe {} runs again",
-                self.who(),
+                self.client_name(),
                 entry.name()
             );
         }
@@ -193,7 +203,7 @@ impl Planner {
         let entry = Entry::new(described, first..last, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(stages) {
             stage::shared(number).become_stage(*stage);
-            if together::is_here(stage) && !until(REST_NS, || seats::give(number, stage)) {
+            if shared_state::is_here(stage) && !until(REST_NS, || vcpu_pool::give(number, stage)) {
                 return None;
             }
         }
@@ -212,8 +222,8 @@ impl Planner {
             .for_each(|(number, stage)| device::attach(number, &stage));
         device::work_for_most_important(&self.timing);
         if !self.run_there(number, &entry, &edges) {
-            // As if it had been forgotten again: what is here of it ends, and other cores forget what they took up.
-            serving::set_forgotten(number, true);
+            // Removed again: its stages here end, and other cores release what they took up.
+            client_pipes::set_forgotten(number, true);
             give_up(number, &entry);
             say!("pipe {} does not run again", entry.name());
             return None;
@@ -221,11 +231,13 @@ impl Planner {
         Some(entry)
     }
 
-    /// Leaves the stages on this core their plans, with the buffers that the description gave them; those to and on other cores are answered.
+    /// Hands their plans to the stages on this core, with the buffers of the description. Returns
+    /// the edges to and on other cores.
     fn connect_again(&self, number: usize, entry: &Entry) -> Option<Edges> {
         let edges = self.edges(number, entry, true)?;
-        let across = crossing::of_pipe(number);
-        let connected = stage::connected_over(&self.common, (number, entry), across, edges.all());
+        let remote_edges = crossing::of_pipe(number);
+        let connected =
+            stage::connected_over(&self.common, (number, entry), remote_edges, edges.all());
         connected.is_ok().then_some(edges)
     }
 }

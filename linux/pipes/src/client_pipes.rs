@@ -1,15 +1,16 @@
-//! Stages that another partition asks for while this one runs: of flows that are typed there
+//! Pipes with stages that run here for a client partition, on whose console such flows are entered
 //!
-//! The other one solved them, counts what they take here, and gives them buffers (`bulkhead_stages::request`). Linux has the last word: a
-//! reservation that it refuses is a request that is refused. Who asked and starts anew has forgotten all of them, so all of them end.
+//! The client has solved them, counts what they take here, and provides the buffers
+//! (`bulkhead_stages::request`). Linux decides at last: if the kernel rejects a reservation, the
+//! request is rejected. A client that restarts has lost its requests, so all of their stages end.
 
-use crate::begin::{Running, Words};
-use crate::described::Stages;
-use crate::leaving::Leaving;
 use crate::part::{End, Part};
-use crate::plan::{Pipe, Place, Plan, Source, Stage};
+use crate::plan::{Pipe, Placement, Plan, Source, Stage};
+use crate::recording::Leaving;
+use crate::reservation::{Running, Words};
 use crate::stage::Left;
 use crate::start::{Around, Count, Kept, reserve};
+use crate::static_pipes::Stages;
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
@@ -19,52 +20,52 @@ use bulkhead_stages::request::{
 };
 use std::sync::mpsc::SyncSender;
 
-/// How names of channels begin over which stages are asked for.
+/// Prefix of the names of channels for such requests.
 const PREFIX: &str = "typed.";
 
-/// What one other partition asked for.
-pub struct Asked {
+/// State of one client partition.
+pub struct ClientPipes {
     region: Region<'static>,
     answerer: Answerer,
     peer: Peer,
-    /// Its start that asked for what runs.
+    /// Epoch of the client that requested the running stages.
     epoch: u32,
     flows: Vec<Flow>,
-    /// What stages that a former start asked for left may lie in the buffers; who starts has none before it is answered. What that one had
-    /// forgotten is described.
+    /// The buffers may contain messages of the client's former start. The client gets no buffer
+    /// before it is answered. Static pipes that it removed have to run again.
     unclean: bool,
-    /// What was told to end, and what is to be answered once it has.
+    /// Stages that are ending, and the request to be answered once they have.
     ending: Vec<Running>,
     due: Option<Due>,
-    /// What leaves pipes that end here.
+    /// Records messages that leave pipes here.
     leaving: Leaving,
     left: SyncSender<Left>,
     message: Box<[u8; MESSAGE_BYTES]>,
-    /// Kept open: others cannot have it meanwhile.
+    /// Kept open, so that no other program opens it.
     _channel: Channel,
 }
 
 struct Flow {
     id: u64,
     name: String,
-    /// Functions, in their order.
+    /// Functions of its stages, in the order of the flow.
     functions: Vec<String>,
     part: Part,
-    /// Where first stages are here: the word for all, until who asked has them begin.
+    /// Start signal for all threads if first stages are here, until the client starts them.
     words: Option<Words>,
     begins: bool,
-    /// What is promised, until it is recorded.
-    promised: Vec<Promised>,
+    /// Guarantees that are not recorded yet.
+    guarantees: Vec<Promised>,
 }
 
 impl Flow {
-    /// Has first stages here begin, not before a tick, or end a task.
-    fn have(&mut self, verb: Verb, at: u64) -> Result<(), &'static str> {
+    /// Starts first stages here, not before tick `at`, or ends their task.
+    fn execute(&mut self, verb: Verb, at: u64) -> Result<(), &'static str> {
         if !self.begins {
             return Err("it does not begin in Linux");
         }
-        self.part.have(verb, at);
-        // Stopped before it began, it ends no task that it did not begin.
+        self.part.execute(verb, at);
+        // A pipe that was stopped before it began sends no end of task.
         if let Some(words) = self.words.take_if(|_| verb == Verb::Start) {
             words.begin();
         }
@@ -72,52 +73,52 @@ impl Flow {
     }
 }
 
-/// Whether a first stage of a pipe is here.
+/// Returns whether a first stage of a pipe is here.
 fn begins(pipe: &Pipe) -> bool {
     let mut here = pipe
         .stages
         .iter()
-        .filter(|one| one.place != Place::Elsewhere);
+        .filter(|one| one.place != Placement::Elsewhere);
     here.any(|stage| stage.source != Source::Stages)
 }
 
-/// What is to end, and is answered then.
+/// A request to end stages, and the pipe to be ended.
 #[derive(Clone, Copy)]
 struct Due {
     id: u64,
-    what: What,
+    what: EndTarget,
     end: End,
 }
 
 #[derive(Clone, Copy)]
-enum What {
+enum EndTarget {
     /// The flow of that number, if there is one.
     Flow(u64),
-    /// The described pipe at that place.
+    /// The static pipe of that index.
     Described(usize),
 }
 
-/// What is told of a request.
+/// Outcome of a request.
 #[derive(Debug)]
-pub enum Told {
+pub enum Report {
     /// The stages of a pipe run.
     Runs(String),
-    /// They do not, and why.
+    /// The request is rejected, for this reason.
     Refused(String),
-    /// Who asked started anew: so many stages end.
-    Forgotten(usize),
-    /// A described pipe was removed where flows are typed: its stages here have ended.
-    Gone(String),
-    /// Who removed or stopped it starts anew: its stages run again.
-    Again(String),
+    /// The client restarted: so many stages end.
+    ClientRestarted(usize),
+    /// The client removed a static pipe: its stages here have ended.
+    Removed(String),
+    /// The client, which removed or stopped a static pipe, restarted: the pipe's stages run again.
+    Resumed(String),
 }
 
-impl Asked {
-    /// At all channels over which stages may be asked for, of a program that keeps its memory where it is: keeping it anew would hold
-    /// the address space while stages run.
+impl ClientPipes {
+    /// Opens all channels over which stages may be requested. The program has locked its memory
+    /// before: locking it later would hold the address space while stages run.
     ///
     /// # Errors
-    /// One cannot be used.
+    /// A channel cannot be used.
     pub fn open(partition: &Partition) -> Result<Vec<Self>, Error> {
         let channels = partition.channels()?.into_iter();
         let typed = channels.filter(|one| one.kind == Kind::Memory && one.name.starts_with(PREFIX));
@@ -146,21 +147,22 @@ impl Asked {
         })
     }
 
-    /// What each stage did so far.
+    /// Counters of each stage.
     pub fn counts(&self) -> impl Iterator<Item = Count<'_>> {
         self.running().map(Running::count)
     }
 
-    /// Records what left since the last call, and which stages overran.
+    /// Records messages that left since the last call, and overruns.
     ///
     /// # Errors
-    /// A file of what left cannot be written; it is not tried again.
+    /// A file of recorded messages cannot be written; it is not tried again.
     pub fn record(&mut self, trace: &Trace) -> Result<(), Error> {
         self.running().for_each(|running| running.record(trace));
         self.leaving.record(trace)
     }
 
-    /// Says what is promised from now on, where no former pipe of that name can say anything any more.
+    /// Records guarantees of new pipes, once no former pipe of the same name can record anything
+    /// any more.
     fn announce(&mut self, trace: &Trace, described: &Stages) {
         for index in 0..self.flows.len() {
             let (former, rest) = self.flows.split_at_mut(index);
@@ -174,7 +176,7 @@ impl Asked {
             {
                 continue;
             }
-            for one in std::mem::take(&mut flow.promised) {
+            for one in std::mem::take(&mut flow.guarantees) {
                 promise(flow, &one, trace);
             }
         }
@@ -184,28 +186,30 @@ impl Asked {
         self.flows.iter().flat_map(|flow| &flow.part.stages)
     }
 
-    /// Looks after what is asked, once, beside the pipes of the description; what became of a request, if there was one. Never waits.
+    /// Handles the client's requests, once, beside the static pipes. Returns the outcome of a
+    /// request, if there was one. Never blocks.
     pub fn look(
         &mut self,
         around: &Around<'_>,
         trace: &Trace,
         described: &mut Stages,
-    ) -> Option<Told> {
+    ) -> Option<Report> {
         if let Some(count) = self.notice_start(described) {
-            return Some(Told::Forgotten(count));
+            return Some(Report::ClientRestarted(count));
         }
         self.end_what_is_over(described);
         self.ending.retain(|running| !running.has_ended());
         if self.ending.is_empty() {
-            // What left a former flow of a name, before what is promised of the next.
+            // Messages of a former pipe of a name are recorded before the guarantees of the next
+            // one.
             if let Err(error) = self.leaving.record(trace) {
-                return Some(Told::Refused(error.to_string()));
+                return Some(Report::Refused(error.to_string()));
             }
         }
-        let gone = described.collect(trace);
+        let removed = described.collect(trace);
         self.announce(trace, described);
         if !self.ending.is_empty() || described.is_ending() {
-            return gone.map(Told::Gone);
+            return removed.map(Report::Removed);
         }
         if let Some(due) = self
             .due
@@ -213,21 +217,23 @@ impl Asked {
         {
             self.answerer.settle(due.id, None);
         }
-        gone.map(Told::Gone)
+        removed
+            .map(Report::Removed)
             .or_else(|| self.begin_anew(around, trace, described))
             .or_else(|| self.take(around, trace, described))
     }
 
-    /// Who asked and starts anew knows of nothing that it asked for: how many stages end, if some do.
+    /// Handles a restart of the client, which has lost its requests. Returns how many stages end,
+    /// if any do.
     fn notice_start(&mut self, described: &Stages) -> Option<usize> {
         let epoch = self.peer.state().epoch;
         if std::mem::replace(&mut self.epoch, epoch) == epoch {
             return None;
         }
         self.unclean = true;
-        // A described pipe that did not end yet goes on.
-        let goes_on = |due: &mut Due| matches!(due.what, What::Described(place) if !described.has_gone(place));
-        if let Some(due) = self.due.take_if(goes_on) {
+        // A static pipe that has not ended yet continues.
+        let continues = |due: &mut Due| matches!(due.what, EndTarget::Described(place) if !described.is_removed(place));
+        if let Some(due) = self.due.take_if(continues) {
             self.answerer.settle(due.id, None);
         }
         let count = self.running().count();
@@ -235,28 +241,33 @@ impl Asked {
         (count > 0).then_some(count)
     }
 
-    /// Once nothing runs that a former start asked for: buffers are as before it, and what it had forgotten or stopped runs again, one pipe after
-    /// the other.
+    /// Cleans up once no stage of the client's former start runs: clears the buffers, and resumes
+    /// static pipes that it removed or stopped, one per call.
     fn begin_anew(
         &mut self,
         around: &Around<'_>,
         trace: &Trace,
         described: &mut Stages,
-    ) -> Option<Told> {
+    ) -> Option<Report> {
         if !self.unclean {
             return None;
         }
-        let told = described.begin_again(around, trace);
-        if told.is_none() {
+        let report = described.begin_again(around, trace);
+        if report.is_none() {
             self.unclean = false;
             let buffers = (0..).map_while(|number| buffer(self.region, number));
             buffers.for_each(|buffer| buffer.clear());
         }
-        told
+        report
     }
 
-    /// Takes a request.
-    fn take(&mut self, around: &Around<'_>, trace: &Trace, described: &mut Stages) -> Option<Told> {
+    /// Takes a request from the channel.
+    fn take(
+        &mut self,
+        around: &Around<'_>,
+        trace: &Trace,
+        described: &mut Stages,
+    ) -> Option<Report> {
         let (request, length) = self.answerer.take(&mut self.message)?;
         let due = |what, part: Option<&Part>| Due {
             id: request.id,
@@ -265,24 +276,29 @@ impl Asked {
         };
         match Verb::of(request.verb) {
             Some(Verb::Run) => {
-                let told = self.run(request.id, length, around);
-                let why = match &told {
-                    Told::Refused(why) => Some(why.as_str()),
+                let report = self.run(request.id, length, around);
+                let reason = match &report {
+                    Report::Refused(reason) => Some(reason.as_str()),
                     _ => None,
                 };
                 self.announce(trace, described);
-                self.answerer.settle(request.id, why);
-                return Some(told);
+                self.answerer.settle(request.id, reason);
+                return Some(report);
             }
             Some(Verb::End) => {
                 let flow = self.flows.iter().find(|flow| flow.id == request.id);
-                self.due = Some(due(What::Flow(request.id), flow.map(|flow| &flow.part)));
+                self.due = Some(due(
+                    EndTarget::Flow(request.id),
+                    flow.map(|flow| &flow.part),
+                ));
             }
             Some(Verb::Forget) => {
                 let body = self.message.get(size_of::<Request>()..length);
-                match described.forgettable(body.unwrap_or_default()) {
-                    Ok((place, part)) => self.due = Some(due(What::Described(place), Some(part))),
-                    Err(why) => self.answerer.settle(request.id, Some(why)),
+                match described.removable(body.unwrap_or_default()) {
+                    Ok((place, part)) => {
+                        self.due = Some(due(EndTarget::Described(place), Some(part)))
+                    }
+                    Err(reason) => self.answerer.settle(request.id, Some(reason)),
                 }
             }
             Some(verb @ (Verb::Start | Verb::Stop)) => {
@@ -292,8 +308,8 @@ impl Asked {
                     Some(Meant::Asked) => flows
                         .find(|flow| flow.id == request.id)
                         .ok_or("there is no such pipe in Linux")
-                        .and_then(|flow| flow.have(verb, request.ended)),
-                    Some(Meant::Described(name)) => described.have(&name, verb, request.ended),
+                        .and_then(|flow| flow.execute(verb, request.ended)),
+                    Some(Meant::Described(name)) => described.execute(&name, verb, request.ended),
                     None => Err("it names no pipe"),
                 };
                 self.answerer.settle(request.id, done.err());
@@ -305,18 +321,18 @@ impl Asked {
         None
     }
 
-    /// Has those end that are to and that nothing comes out of any more.
+    /// Ends stages that are to end and that no message leaves any more.
     fn end_what_is_over(&mut self, described: &mut Stages) {
         match self.due {
             Some(Due {
-                what: What::Flow(id),
+                what: EndTarget::Flow(id),
                 end,
                 ..
             }) => {
                 self.end(|flow| flow.id == id && flow.part.is_over(&end));
             }
             Some(Due {
-                what: What::Described(place),
+                what: EndTarget::Described(place),
                 end,
                 ..
             }) => described.end(place, &end),
@@ -331,22 +347,22 @@ impl Asked {
         }
     }
 
-    fn run(&mut self, id: u64, length: usize, around: &Around<'_>) -> Told {
+    fn run(&mut self, id: u64, length: usize, around: &Around<'_>) -> Report {
         let packed = self.message.get(size_of::<Request>()..length);
         let plan = packed.and_then(Plan::packed).map(|plan| plan.pipes);
         let Some([pipe]) = plan.as_deref() else {
-            return Told::Refused("it is no pipe".into());
+            return Report::Refused("it is no pipe".into());
         };
-        if let Some(why) = unfit(pipe) {
-            return Told::Refused(why);
+        if let Some(reason) = unfit(pipe) {
+            return Report::Refused(reason);
         }
         let around = Around {
-            asked: Some(self.region),
+            client: Some(self.region),
             ..*around
         };
         match reserve(pipe, &around, &self.left, Kept::default()) {
             Ok((reserved, _)) => {
-                // A pipe runs without a file that cannot be had.
+                // A pipe runs without a file that cannot be created.
                 let _refused = self.leaving.keep(pipe, &around);
                 let promised = packed.into_iter().flat_map(promised);
                 let functions = pipe.stages.iter().map(|stage| stage.function.clone());
@@ -361,57 +377,57 @@ impl Asked {
                     id,
                     name: pipe.name.clone(),
                     functions: functions.collect(),
-                    promised: promised.collect(),
+                    guarantees: promised.collect(),
                     part: Part::new(pipe, stages),
                     words,
                     begins: begins(pipe),
                 });
-                Told::Runs(pipe.name.clone())
+                Report::Runs(pipe.name.clone())
             }
-            Err(why) => Told::Refused(why.to_string()),
+            Err(reason) => Report::Refused(reason.to_string()),
         }
     }
 }
 
-/// Whether what is to end is there still.
-fn is_there(what: What, flows: &[Flow], described: &Stages) -> bool {
+/// Returns whether the pipe to be ended is there still.
+fn is_there(what: EndTarget, flows: &[Flow], described: &Stages) -> bool {
     match what {
-        What::Flow(id) => flows.iter().any(|flow| flow.id == id),
-        What::Described(place) => !described.has_gone(place),
+        EndTarget::Flow(id) => flows.iter().any(|flow| flow.id == id),
+        EndTarget::Described(place) => !described.is_removed(place),
     }
 }
 
-/// Records what is promised of a path, as a partition does in which it is typed.
-fn promise(flow: &Flow, promised: &Promised, trace: &Trace) {
+/// Records the guarantee of a path, as the planner of a partition does.
+fn promise(flow: &Flow, guarantees: &Promised, trace: &Trace) {
     let event = Event {
         ticks: ticks(),
         kind: EventKind::Promised as u32,
-        sequence: promised.lost,
-        a: promised.bound_ns,
-        b: u64::from(promised.head) | u64::from(promised.tail) << 8,
+        sequence: guarantees.lost,
+        a: guarantees.bound_ns,
+        b: u64::from(guarantees.head) | u64::from(guarantees.tail) << 8,
         name: name_field(&flow.name),
     };
     trace.write(&event);
-    for (sequence, place) in (0..).zip([promised.head, promised.tail]) {
+    for (sequence, place) in (0..).zip([guarantees.head, guarantees.tail]) {
         let function = flow.functions.get(place as usize);
         trace.write(&Event {
             kind: EventKind::PathEnd as u32,
             sequence,
-            a: promised.rate,
+            a: guarantees.rate,
             name: name_field(function.map_or("?", String::as_str)),
             ..event
         });
     }
 }
 
-/// The longest interval, nanoseconds: a day, as of whatever is described.
+/// Maximum interval, nanoseconds: a day, as for static pipes.
 const LONGEST_NS: u64 = 86_400_000_000_000;
 
-/// Why a pipe is none that can be asked for.
+/// Reason for which a requested pipe is not valid, if there is one.
 fn unfit(pipe: &Pipe) -> Option<String> {
     let here = || {
         let stages = pipe.stages.iter().enumerate();
-        stages.filter(|(_, stage)| stage.place != Place::Elsewhere)
+        stages.filter(|(_, stage)| stage.place != Placement::Elsewhere)
     };
     let is_made = |stage: &Stage| match stage.source {
         Source::Stages => true,
@@ -456,7 +472,7 @@ mod tests {
         };
         pipe.crossings = vec![crossing(0), crossing(1)];
         for stage in [0, 2] {
-            pipe.stages[stage].place = Place::Elsewhere;
+            pipe.stages[stage].place = Placement::Elsewhere;
         }
         pipe
     }
@@ -465,35 +481,35 @@ mod tests {
     fn what_begins_and_ends_at_no_device_is_run() {
         assert_eq!(unfit(&pipe()), None);
         let mut first = pipe();
-        first.stages[0].place = Place::Core(0);
-        let why = unfit(&first).expect("a first stage at a device");
-        assert!(why.contains("begin or end here at a device"), "{why}");
+        first.stages[0].place = Placement::Core(0);
+        let reason = unfit(&first).expect("a first stage at a device");
+        assert!(reason.contains("begin or end here at a device"), "{reason}");
         for (interval, fits) in [(0, false), (LONGEST_NS + 1, false), (1, true)] {
             first.stages[0].source = Source::Timer(interval);
             assert_eq!(unfit(&first).is_none(), fits, "{interval}");
         }
         assert!(begins(&first) && !begins(&pipe()));
         let mut last = pipe();
-        last.stages[2].place = Place::Core(0);
+        last.stages[2].place = Placement::Core(0);
         last.stages[2].traced = true;
         assert_eq!(unfit(&last), None);
         last.stages[2].bridged = true;
-        let why = unfit(&last).expect("a last stage that leads to others");
-        assert!(why.contains("with `emit`"), "{why}");
+        let reason = unfit(&last).expect("a last stage that leads to others");
+        assert!(reason.contains("with `emit`"), "{reason}");
         let mut cut = pipe();
         cut.crossings.remove(0);
-        let why = unfit(&cut).expect("no buffer");
-        assert!(why.contains("`filter` has no buffer"), "{why}");
+        let reason = unfit(&cut).expect("no buffer");
+        assert!(reason.contains("`filter` has no buffer"), "{reason}");
     }
 
-    /// Buffers that the channel does not have are refused, and nothing has begun.
+    /// A request with buffers that the channel lacks is rejected before anything begins.
     #[test]
     fn a_buffer_that_is_not_there_is_refused() {
         let mut pipe = pipe();
         pipe.crossings[1].channel = "#900".into();
         let (left, _) = sync_channel(1);
         let refused = reserve(&pipe, &Around::default(), &left, Kept::default());
-        let why = refused.map(|_| ()).expect_err("no such buffer").to_string();
-        assert!(why.contains("sample | filter"), "{why}");
+        let reason = refused.map(|_| ()).expect_err("no such buffer").to_string();
+        assert!(reason.contains("sample | filter"), "{reason}");
     }
 }

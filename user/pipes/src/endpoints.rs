@@ -1,27 +1,28 @@
-//! What stages use at endpoints, where flows can be typed
+//! Endpoints that functions of run-time pipes may use
 //!
-//! The repository says it of each function; who serves an endpoint is the partition's own.
+//! The repository lists them for each function, and names the VCPU that serves an endpoint of this
+//! partition.
 
 use crate::table;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::{Device, Function, Repository};
 use bulkhead_component::first::Timing;
 
-/// Whether the VCPU of that number serves an endpoint at which functions may be typed.
+/// Returns whether the VCPU of that number serves an endpoint that run-time pipes may use.
 pub(crate) fn serves(timing: &Timing, vcpu: u32) -> bool {
     timing
         .repository
         .is_some_and(|all| all.devices.iter().any(|device| device.vcpu == vcpu))
 }
 
-/// Whether the VCPU of that number scatters or gathers at such an endpoint.
+/// Returns whether the VCPU of that number scatters or gathers at such an endpoint.
 pub(crate) fn scatters(timing: &Timing, vcpu: u32) -> bool {
     timing
         .repository
         .is_some_and(|all| all.devices.iter().any(|device| device.scatter == vcpu))
 }
 
-/// Functions of the partition at endpoints.
+/// Functions of the partition that use endpoints.
 pub(crate) fn functions<'b>(all: &Repository<'b>) -> impl Iterator<Item = &'b Function> + use<'b> {
     let own = own(*all);
     all.functions
@@ -34,7 +35,7 @@ pub(crate) fn of<'b>(all: &Repository<'b>, function: &Function) -> [Option<&'b D
     [function.reads, function.writes].map(|number| all.devices.get(number as usize))
 }
 
-/// The same of a stage here.
+/// Devices that a stage of this partition reads and writes.
 pub(crate) fn of_stage<'b>(all: &Repository<'b>, stage: &Stage) -> [Option<&'b Device>; 2] {
     let own = own(*all);
     let mut functions = all.functions.iter().filter(|one| own(one));
@@ -42,7 +43,7 @@ pub(crate) fn of_stage<'b>(all: &Repository<'b>, stage: &Stage) -> [Option<&'b D
     function.map_or([None; 2], |function| of(all, function))
 }
 
-/// How many stages use a device.
+/// Number of stages that use a device.
 pub(crate) fn users(all: &Repository<'_>, device: &Device) -> usize {
     let uses = |stage: &Stage| {
         let ends = of_stage(all, stage).into_iter().flatten();
@@ -54,12 +55,12 @@ pub(crate) fn users(all: &Repository<'_>, device: &Device) -> usize {
         .sum()
 }
 
-/// Whether the partition serves a device.
+/// Returns whether the partition serves a device.
 pub(crate) const fn is_own(device: &Device) -> bool {
     device.vcpu != NONE
 }
 
-/// Whether a function is the partition's.
+/// Returns a predicate: whether a function belongs to the partition.
 pub(crate) fn own(all: Repository<'_>) -> impl Fn(&Function) -> bool + '_ {
     let space = move |core: u32| all.cores.get(core as usize).map(|core| core.space);
     move |function| space(function.core) == space(all.head.core)

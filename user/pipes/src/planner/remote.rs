@@ -1,8 +1,8 @@
-//! Stages of a flow that other partitions run: asked for before anything here is touched, ended after everything here has
+//! Remote stages of a flow: requested before anything here changes, ended after everything here has
 
-use super::{Planner, Told};
+use super::{PathGuarantees, Planner};
+use crate::remote_partition::{self, Outcome, PENDING};
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::{self, COMING, Outcome};
 use crate::{CORE, say, stage};
 use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
 use bulkhead_abi::repository::MAX_THROUGH;
@@ -14,24 +14,25 @@ use bulkhead_stages::request::{CROSSINGS, PLACES, Packed, Promised};
 use bulkhead_tpipe::language::{Buffering, Pipeline};
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Why stages are not to be had in another partition.
+/// Reason for which another partition does not run stages.
 pub(super) enum Missing {
-    /// It is not up.
+    /// The partition is not up.
     Down(usize),
-    /// More buffers than there are.
+    /// The channel has too few free buffers.
     Buffers { wanted: usize, free: usize },
-    /// A buffer of more messages than there is room for.
+    /// A buffer would have to hold more messages than fit.
     Places { stage: usize, wanted: u64 },
-    /// It refuses, and said why.
+    /// The partition rejected the request, with a reason.
     Refused(usize),
-    /// It does not answer.
+    /// The partition does not answer.
     Silent(usize),
 }
 
-/// What is promised of each pipe that was typed, for who is asked again.
-static KEPT: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+/// Guarantees of each run-time pipe, for requests after a restart.
+static KEPT: [Mutex<Option<PathGuarantees>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 
-/// The tick at which the last end of a task went into a pipe here, the first of those of its first stages; 0: none did.
+/// Tick at which the last end of a task entered a pipe here: the earliest of all first stages; 0:
+/// none did.
 fn ended(entry: &Pipe) -> u64 {
     let heads = entry.stages().filter(|(_, stage)| stage.from == 0);
     let ends = heads.map(|(number, _)| stage::shared(number).ended.load(Relaxed));
@@ -39,24 +40,25 @@ fn ended(entry: &Pipe) -> u64 {
 }
 
 impl Planner {
-    /// Which other partition runs a function, if one does.
+    /// The remote partition that runs a function, if one does.
     pub(super) fn through(&self, function: usize) -> Option<usize> {
         let function = self.known.packed().functions.get(function)?;
         self.known.through(function.core as usize)
     }
 
-    /// The core on which stages of a function run, by its number in its partition; [`NONE`] for whom another runs it.
-    pub(super) fn core_for(&self, whom: Option<usize>, function: usize) -> u32 {
+    /// The core on which stages of a function run, by its number in its partition; [`NONE`] if
+    /// another partition runs them.
+    pub(super) fn core_for(&self, partition: Option<usize>, function: usize) -> u32 {
         let packed = self.known.packed();
         let core = packed.functions.get(function).map(|function| function.core);
         let core = core.and_then(|core| packed.cores.get(core as usize));
         match core {
-            Some(core) if self.through(function) == whom => core.number,
+            Some(core) if self.through(function) == partition => core.number,
             _ => NONE,
         }
     }
 
-    /// Edges of a flow that are not wholly here, with who else has an end.
+    /// Edges of a flow with an end in another partition, with that partition.
     fn edges_across<'s>(
         &'s self,
         solved: &'s Solved,
@@ -67,7 +69,8 @@ impl Planner {
         })
     }
 
-    /// Whether other partitions are there, and have buffers for what is wanted of them once an old pipe's are free.
+    /// Returns whether the other partitions are up, and have the needed buffers once those of the
+    /// replaced pipe are free.
     pub(super) fn others_have_room(&self, solved: &Solved) -> Result<(), Missing> {
         let mut wanted = [0; MAX_THROUGH];
         for (through, [_, to]) in self.edges_across(solved) {
@@ -94,7 +97,8 @@ impl Planner {
         Ok(())
     }
 
-    /// Has other partitions run the stages of a flow that are theirs; none of them does where one does not.
+    /// Requests that other partitions run their stages of a flow. If one rejects, none of them runs
+    /// any.
     pub(super) fn ask(
         &mut self,
         id: u64,
@@ -108,33 +112,33 @@ impl Planner {
             count += 1;
         }
         for &(through, edge) in edges.get(..count).unwrap_or_default() {
-            if !self.others.take(through, COMING, edge) {
+            if !self.others.take(through, PENDING, edge) {
                 let free = self.others.free(through);
-                self.forget(COMING);
+                self.forget(PENDING);
                 return Err(Missing::Buffers {
                     wanted: count,
                     free,
                 });
             }
         }
-        for number in self.others.of_pipe(COMING) {
+        for number in self.others.of_pipe(PENDING) {
             let functions = solved.stages().iter().map(|stage| stage.function);
             let stages = self.stages(solved).zip(functions);
-            let promised = Told::of(&solved.promise);
-            let request = self.request((number, COMING), id, described, stages, promised.paths());
+            let promised = PathGuarantees::of(&solved.promise);
+            let request = self.request((number, PENDING), id, described, stages, promised.paths());
             let missing = match self.others.run(number, id, &request) {
                 Outcome::Done => continue,
                 Outcome::Down => Missing::Down(number),
                 Outcome::Silent => Missing::Silent(number),
                 Outcome::Refused => Missing::Refused(number),
             };
-            self.end_across(COMING, id);
+            self.end_remote(PENDING, id);
             return Err(missing);
         }
         Ok(())
     }
 
-    /// A request to run the stages of a pipe that are theirs, with all others.
+    /// A request to run a partition's stages of a pipe; it contains all other stages, too.
     fn request(
         &self,
         (number, pipe): (usize, usize),
@@ -151,22 +155,25 @@ impl Planner {
         Packed::run(id, described, theirs, crossings, promised)
     }
 
-    /// The tick at which the last end of a task went into a pipe, or after which it did elsewhere; 0: none did.
+    /// Tick at which the last end of a task entered a pipe, or after which it did in another
+    /// partition; 0: none did.
     pub(super) fn last_end(&self, number: usize, pipe: &Pipe) -> u64 {
         let elsewhere = self.stopped_at(number, pipe);
         elsewhere.unwrap_or_else(|| ended(pipe))
     }
 
-    /// Has other partitions end the stages of a pipe, and takes back the buffers of those who did, or are not there.
-    pub(super) fn end_across(&mut self, pipe: usize, id: u64) {
-        // Ids are ticks: what went in before is nothing that they had to bring out.
+    /// Requests that other partitions end the stages of a pipe, and frees the buffers of those that
+    /// did, or are down.
+    pub(super) fn end_remote(&mut self, pipe: usize, id: u64) {
+        // Request numbers are ticks: an end that entered before the request belongs to a former
+        // pipe.
         let ended = table::get(pipe).map_or(0, |entry| self.last_end(pipe, &entry));
         let ended = if ended < id { 0 } else { ended };
         for number in self.others.of_pipe(pipe) {
             match self.others.end(number, id, ended) {
                 Outcome::Done | Outcome::Down => self.others.release(number, pipe),
                 Outcome::Refused | Outcome::Silent => {
-                    self.others.leave(number, pipe, id);
+                    self.others.orphan(number, pipe, id);
                     say!(
                         "{} does not say that it ended its stages: their buffers stay taken until it does",
                         self.name_of(number)
@@ -176,26 +183,29 @@ impl Planner {
         }
     }
 
-    /// Asks those again who did not say that they ended stages, and takes back the buffers of those who do.
-    pub(super) fn settle_left(&mut self) {
+    /// Repeats the request to partitions that have not ended stages, and frees the buffers
+    /// of those that now have.
+    pub(super) fn settle_orphaned(&mut self) {
         for number in 0..MAX_THROUGH {
-            while let Some(id) = self.others.left(number) {
+            while let Some(id) = self.others.orphaned(number) {
                 match self.others.end(number, id, 0) {
-                    Outcome::Done | Outcome::Down => self.others.release_left(number, id),
+                    Outcome::Done | Outcome::Down => self.others.release_orphaned(number, id),
                     Outcome::Refused | Outcome::Silent => break,
                 }
             }
         }
-        self.settle_gone();
+        self.retry_removals();
     }
 
-    /// The stages of a pipe elsewhere are known there by that number, with what is promised of it.
-    pub(super) fn asked_as(&mut self, pipe: usize, id: u64, promise: &Promise) {
+    /// Stores the number by which remote partitions identify a pipe, and the pipe's guarantees.
+    pub(super) fn set_request_id(&mut self, pipe: usize, id: u64, promise: &Promise) {
         if let Some(own) = self.ids.get_mut(pipe) {
             *own = id;
         }
         if let Some(place) = KEPT.get(pipe) {
-            let _kept = place.with(&CORE.threads, |place| *place = Some(Told::of(promise)));
+            let _kept = place.with(&CORE.threads, |place| {
+                *place = Some(PathGuarantees::of(promise))
+            });
         }
     }
 
@@ -205,22 +215,23 @@ impl Planner {
         }
     }
 
-    /// Partitions that started anew forget again what was removed, and run again what was typed through them, which may need that room.
-    pub(super) fn ask_again(&mut self) {
-        for number in self.others.anew() {
-            self.forget_again(number);
+    /// Partitions that restarted first release again what was removed here, because the run-time
+    /// pipes may need that room; then they run their stages of run-time pipes again.
+    pub(super) fn request_again(&mut self) {
+        for number in self.others.restarted() {
+            self.withdraw_again(number);
             self.stop_again(number);
             for pipe in 0..PIPES {
                 let concerned = self.others.of_pipe(pipe).any(|other| other == number);
                 if let (true, Some(entry)) = (concerned, table::get(pipe)) {
-                    self.ask_one_again(number, pipe, &entry);
+                    self.request_one_again(number, pipe, &entry);
                 }
             }
-            self.others.is_asked_again(number);
+            self.others.renew_epoch(number);
         }
     }
 
-    fn ask_one_again(&mut self, number: usize, pipe: usize, entry: &Pipe) {
+    fn request_one_again(&mut self, number: usize, pipe: usize, entry: &Pipe) {
         let mut functions = [0; stage::STAGES];
         self.functions(pipe, &mut functions);
         let stages = entry.numbers().zip(functions);
@@ -229,7 +240,7 @@ impl Planner {
         let id = clock::now();
         let promise = KEPT.get(pipe);
         let promise = promise.and_then(|place| place.with(&CORE.threads, |kept| *kept).ok()?);
-        let promised = promise.iter().flat_map(Told::paths);
+        let promised = promise.iter().flat_map(PathGuarantees::paths);
         let request = self.request((number, pipe), id, &entry.pipe, stages, promised);
         if let Some(place) = self.ids.get_mut(pipe) {
             *place = id;
@@ -243,7 +254,7 @@ impl Planner {
             }
             Outcome::Refused => say!(
                 "pipe {name}: {other} started anew and refuses: {}",
-                self.others.said()
+                self.others.answer_text()
             ),
             Outcome::Down | Outcome::Silent => {
                 say!("pipe {name}: {other} started anew and does not answer");
@@ -265,14 +276,16 @@ impl Planner {
         }
     }
 
-    /// What another partition is called: as its cores are.
+    /// Name of another partition.
     pub(super) fn name_of(&self, number: usize) -> &str {
         let packed = self.known.packed();
         let through = packed.through.get(number);
-        through.map_or("?", |through| through::name_of(packed, through.space))
+        through.map_or("?", |through| {
+            remote_partition::name_of(packed, through.space)
+        })
     }
 
-    /// Says why other partitions do not run their stages.
+    /// Prints why other partitions do not run their stages.
     pub(super) fn explain_missing(&self, name: &str, missing: &Missing) {
         match *missing {
             Missing::Down(number) => say!(
@@ -289,7 +302,7 @@ impl Planner {
             Missing::Refused(number) => say!(
                 "pipe {name} is not started: {} refuses: {}",
                 self.name_of(number),
-                self.others.said()
+                self.others.answer_text()
             ),
             Missing::Silent(number) => say!(
                 "pipe {name} is not started: {} does not answer",

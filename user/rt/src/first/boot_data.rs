@@ -1,4 +1,4 @@
-//! What the first component finds: argument, guest page, archive, timing, shared memory
+//! Data that the first component finds: argument, guest page, archive, timing, shared memory
 #![expect(unsafe_code, reason = "mapped addresses become memory")]
 
 use super::First;
@@ -26,15 +26,15 @@ pub fn argument_text<'a>(info: &'a GuestInfo, key: &str) -> Option<&'a str> {
 /// The VCPUs and tasks of a partition.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
-    /// In the order of the description.
+    /// VCPUs, in the order of the description.
     pub vcpus: &'static [timing::Vcpu],
-    /// In the order of the description.
+    /// Tasks, in the order of the description.
     pub tasks: &'static [timing::Task],
-    /// How VCPUs are ordered, unless by rate.
+    /// Scheduling order of VCPUs, unless by rate.
     pub schedule: Option<&'static timing::Schedule>,
     /// Slots of all cores.
     pub slots: &'static [timing::Slot],
-    /// What deciding costs, where that is known.
+    /// Costs of scheduling decisions, if they are known.
     pub costs: Option<&'static timing::Costs>,
     /// Doorbells that ring in the partition.
     pub doorbells: &'static [timing::Doorbell],
@@ -44,12 +44,12 @@ pub struct Timing {
     pub stages: &'static [pipe::Stage],
     /// Their edges to and from stages of other partitions.
     pub crossings: &'static [pipe::Crossing],
-    /// What pipes can be made of that are typed, where any may be.
+    /// Functions and endpoints for run-time pipes, if there may be any.
     pub repository: Option<repository::Repository<'static>>,
 }
 
 impl Timing {
-    /// What there is where nothing is described.
+    /// No VCPUs, tasks or pipes.
     pub const NOTHING: Self = Self {
         vcpus: &[],
         tasks: &[],
@@ -63,7 +63,7 @@ impl Timing {
         repository: None,
     };
 
-    /// What stands there; nothing where it is something else.
+    /// Decodes the timing data; nothing if the bytes have another format.
     #[must_use]
     pub fn read(bytes: &'static [u8]) -> Option<Self> {
         let (head, rest) = timing::Head::ref_from_prefix(bytes).ok()?;
@@ -117,7 +117,7 @@ impl Timing {
 }
 
 impl First {
-    /// A copy of the guest information page.
+    /// Returns a copy of the guest information page.
     ///
     /// # Errors
     /// As for [`First::map`].
@@ -127,7 +127,7 @@ impl First {
         Ok(info)
     }
 
-    /// The same with what else is on the page.
+    /// Returns the page with all entries of the window.
     ///
     /// # Errors
     /// As for [`First::map`].
@@ -137,7 +137,8 @@ impl First {
         Ok(page)
     }
 
-    /// Copies the guest information page, or what it begins with, to a place: for who has not the stack for it.
+    /// Copies the guest information page, or its first part, into `into`, for callers with a small
+    /// stack.
     ///
     /// # Errors
     /// As for [`First::map`].
@@ -146,7 +147,7 @@ impl First {
         let number = (self.guest_page - self.window) / PAGE_SIZE;
         let address = self.map_briefly(first::WINDOW, number, Rights::Read)?;
         let page: *const T = core::ptr::with_exposed_provenance(address as usize);
-        // SAFETY: mapped above; every bit pattern is a value; nobody else writes it.
+        // SAFETY: mapped above; every bit pattern is a value; no other thread writes it.
         unsafe { core::ptr::copy_nonoverlapping(page, place, 1) };
         self.unmap(address)
     }
@@ -158,11 +159,11 @@ impl First {
     pub fn archive(&mut self) -> Result<&'static Archive, Status> {
         let address = self.map(first::ARCHIVE, 0, 1, Rights::Read)?;
         let archive: *const Archive = core::ptr::with_exposed_provenance(address as usize);
-        // SAFETY: mapped above for good; the kernel has checked it; nobody writes it.
+        // SAFETY: mapped above for good; the kernel has checked it; it is never written.
         Ok(unsafe { &*archive })
     }
 
-    /// The VCPUs and tasks that the description gives the partition; empty where it gives none.
+    /// The VCPUs and tasks of the partition; empty if the description has none.
     ///
     /// # Errors
     /// As for [`First::map`].
@@ -173,12 +174,12 @@ impl First {
         }
         let address = self.map(first::ARCHIVE, page, pages, Rights::Read)?;
         let bytes: *const u8 = core::ptr::with_exposed_provenance(address as usize);
-        // SAFETY: mapped above for good; nobody writes it.
+        // SAFETY: mapped above for good; it is never written.
         let bytes = unsafe { core::slice::from_raw_parts(bytes, (pages * PAGE_SIZE) as usize) };
         Timing::read(bytes).ok_or(Status::BadArgument)
     }
 
-    /// Shared memory of the window, `[guest-physical address, bytes]`.
+    /// Finds a shared memory of the window. Returns its guest-physical address and bytes.
     ///
     /// # Errors
     /// As for [`First::map`].

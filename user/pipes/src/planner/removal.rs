@@ -1,48 +1,49 @@
-//! Described pipes that cross partitions and were removed here: those who run the rest of their stages forget them, too
+//! Removal of static pipes that cross partitions: the other partitions release their stages, too
 //!
-//! What is described comes back wherever a partition starts anew. One of the others that does is told again, before it is asked for anything that
-//! may need the room; where this one does, nothing is removed any more, and the others take their stages up again by
-//! themselves.
+//! A partition that restarts runs its static pipes again. If a remote partition does, the removal
+//! is requested again, before any request that may need the room. If this partition does, its
+//! removals are lost, and the others take their stages up again on their own.
 
-use super::{Planner, heads};
+use super::{Planner, sources};
+use crate::remote_partition::{self, Outcome};
 use crate::say;
 use crate::table::Entry as Pipe;
-use crate::through::{self, Outcome};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::name_text;
 use bulkhead_abi::repository::MAX_THROUGH;
 use core::fmt;
 
-/// Who is not to run a described pipe any more.
+/// State of the removal of a static pipe.
 #[derive(Clone, Copy)]
-pub(super) struct Gone {
+pub(super) struct Removal {
     /// Partitions with stages of it, by bit of their numbers.
     others: u8,
-    /// Those of them that did not say yet that they forgot it.
+    /// Partitions that have not confirmed the removal yet.
     owed: u8,
 }
 
 const _: () = assert!(MAX_THROUGH <= u8::BITS as usize);
 
-impl Gone {
-    /// It was not removed.
-    pub(super) const NOT: Self = Self { others: 0, owed: 0 };
+impl Removal {
+    /// The pipe is not removed.
+    pub(super) const NONE: Self = Self { others: 0, owed: 0 };
 }
 
-/// Why a described pipe is not removed here.
-pub(super) enum Stays<'p> {
-    /// It is removed where flows are typed that have stages here.
-    Asks(&'p str),
-    /// That partition runs stages of it, and is not asked for any from this one.
+/// Reason for which a static pipe is not removed here.
+pub(super) enum RemovalRefusal<'p> {
+    /// It has to be removed in the client partition, on whose console flows with stages here are
+    /// entered.
+    AtClient(&'p str),
+    /// The first partition runs stages of it, and is not in `typed_through` of the second.
     Unnamed(&'p str, &'p str),
 }
 
-impl fmt::Display for Stays<'_> {
+impl fmt::Display for RemovalRefusal<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Asks(who) => write!(
+            Self::AtClient(client) => write!(
                 out,
-                "it crosses to {who}, which types the flows that have stages here: remove it there"
+                "it crosses to {client}, which types the flows that have stages here: remove it there"
             ),
             Self::Unnamed(other, own) => write!(
                 out,
@@ -53,47 +54,50 @@ impl fmt::Display for Stays<'_> {
 }
 
 impl Planner {
-    /// Whether the pipe of that number is not one that was typed.
-    pub(super) fn is_described(&self, number: usize) -> bool {
+    /// Returns whether the pipe of that number is static.
+    pub(super) fn is_static(&self, number: usize) -> bool {
         self.texts.get(number).is_none_or(Option::is_none)
     }
 
-    /// Whether a pipe is described, and has stages elsewhere.
+    /// Returns whether a pipe is static and has stages in other partitions.
     fn crosses(&self, number: usize, pipe: &Pipe) -> bool {
-        self.is_described(number) && pipe.crosses()
+        self.is_static(number) && pipe.crosses()
     }
 
-    /// What a partition is called, by one of its cores.
+    /// Name of a partition, by one of its cores.
     fn partition(&self, core: u32) -> &str {
         let packed = self.known.packed();
         let space = packed
             .cores
             .get(core as usize)
             .map_or(core, |core| core.space);
-        through::name_of(packed, space)
+        remote_partition::name_of(packed, space)
     }
 
-    /// Why a pipe is not removed here, if it is not.
-    pub(super) fn stays(&self, number: usize, pipe: &Pipe) -> Option<Stays<'_>> {
+    /// The reason for which a pipe is not removed here, if there is one.
+    pub(super) fn removal_refusal(&self, number: usize, pipe: &Pipe) -> Option<RemovalRefusal<'_>> {
         if !self.crosses(number, pipe) {
             return None;
         }
         if self.server.is_some() {
-            return Some(Stays::Asks(self.who()));
+            return Some(RemovalRefusal::AtClient(self.client_name()));
         }
         let packed = self.known.packed();
         for (function, _) in self.elsewhere(number, pipe) {
             let function = packed.functions.get(function);
             let reached = function.filter(|one| self.known.through(one.core as usize).is_some());
             if reached.is_none() {
-                let whose = function.map_or("?", |one| self.partition(one.core));
-                return Some(Stays::Unnamed(whose, self.partition(packed.head.core)));
+                let owner = function.map_or("?", |one| self.partition(one.core));
+                return Some(RemovalRefusal::Unnamed(
+                    owner,
+                    self.partition(packed.head.core),
+                ));
             }
         }
         None
     }
 
-    /// Functions of a pipe's stages elsewhere, and whether each is a first stage's.
+    /// Functions of a pipe's stages in other partitions, and whether each is a first stage.
     pub(super) fn elsewhere(
         &self,
         number: usize,
@@ -110,8 +114,8 @@ impl Planner {
         all.filter_map(|(function, first)| Some((function, first?)))
     }
 
-    /// Has others forget a described pipe whose stages here have come to rest.
-    pub(super) fn forget_elsewhere(&mut self, number: usize, pipe: &Pipe) {
+    /// Requests that other partitions release a static pipe. Its stages here have come to rest.
+    pub(super) fn withdraw_remote(&mut self, number: usize, pipe: &Pipe) {
         if !self.crosses(number, pipe) {
             return;
         }
@@ -120,35 +124,35 @@ impl Planner {
         let cores = functions.filter_map(|(function, _)| Some(packed.get(function)?.core));
         let others = cores.filter_map(|core| self.known.through(core as usize));
         let others = others.fold(0, |bits, other| bits | 1 << other);
-        if let Some(gone) = self.gone.get_mut(number) {
-            *gone = Gone {
+        if let Some(removals) = self.removals.get_mut(number) {
+            *removals = Removal {
                 others,
                 owed: others,
             };
         }
-        let _said = self.have_forgotten(number, others, self.last_end(number, pipe));
+        let _said = self.request_withdrawal(number, others, self.last_end(number, pipe));
     }
 
-    /// Has those forget it; whether all of them did.
-    fn have_forgotten(&mut self, pipe: usize, others: u8, ended: u64) -> bool {
+    /// Sends the request to these partitions. Returns whether all of them confirmed.
+    fn request_withdrawal(&mut self, pipe: usize, others: u8, ended: u64) -> bool {
         let Some(name) = self.timing.pipes.get(pipe).map(|described| described.name) else {
             return false;
         };
         let mut done = true;
-        for number in heads::each(others) {
+        for number in sources::each(others) {
             let outcome = self.others.forget(number, &name, ended);
-            self.explain_forgotten(number, &name, &outcome);
+            self.explain_withdrawal(number, &name, &outcome);
             done &= matches!(outcome, Outcome::Done);
-            if let Some(gone) = self.gone.get_mut(pipe) {
-                // One that is not there is told when it is.
-                gone.owed &= !(1 << number);
-                gone.owed |= u8::from(matches!(outcome, Outcome::Silent)) << number;
+            if let Some(removals) = self.removals.get_mut(pipe) {
+                // A partition that is down is notified when it is up.
+                removals.owed &= !(1 << number);
+                removals.owed |= u8::from(matches!(outcome, Outcome::Silent)) << number;
             }
         }
         done
     }
 
-    fn explain_forgotten(&self, number: usize, name: &[u8; NAME_LEN], outcome: &Outcome) {
+    fn explain_withdrawal(&self, number: usize, name: &[u8; NAME_LEN], outcome: &Outcome) {
         let (name, other) = (name_text(name), self.name_of(number));
         match outcome {
             Outcome::Done => {}
@@ -156,7 +160,7 @@ impl Planner {
             Outcome::Refused => {
                 say!(
                     "pipe {name}: {other} goes on with its stages: {}",
-                    self.others.said()
+                    self.others.answer_text()
                 );
             }
             Outcome::Silent => {
@@ -165,26 +169,26 @@ impl Planner {
         }
     }
 
-    /// Asks those again who did not say that they forgot a pipe.
-    pub(super) fn settle_gone(&mut self) {
-        for pipe in 0..self.gone.len() {
-            let owed = self.gone.get(pipe).map_or(0, |gone| gone.owed);
-            let _said = self.have_forgotten(pipe, owed, 0);
+    /// Repeats the request to partitions that have not confirmed a removal.
+    pub(super) fn retry_removals(&mut self) {
+        for pipe in 0..self.removals.len() {
+            let owed = self.removals.get(pipe).map_or(0, |removals| removals.owed);
+            let _said = self.request_withdrawal(pipe, owed, 0);
         }
     }
 
-    /// Has one that started anew forget all that was removed before.
-    pub(super) fn forget_again(&mut self, number: usize) {
-        for pipe in 0..self.gone.len() {
-            let Some(gone) = self
-                .gone
+    /// Requests from a partition that restarted all removals again.
+    pub(super) fn withdraw_again(&mut self, number: usize) {
+        for pipe in 0..self.removals.len() {
+            let Some(removals) = self
+                .removals
                 .get(pipe)
-                .filter(|gone| gone.others >> number & 1 != 0)
+                .filter(|removals| removals.others >> number & 1 != 0)
             else {
                 continue;
             };
-            let told = gone.others & 1 << number;
-            if self.have_forgotten(pipe, told, 0) {
+            let peer = removals.others & 1 << number;
+            if self.request_withdrawal(pipe, peer, 0) {
                 let name = self.timing.pipes.get(pipe).map(|one| one.name);
                 say!(
                     "pipe {}: {} started anew and forgets it again",

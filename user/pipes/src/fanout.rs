@@ -1,13 +1,14 @@
-//! Endpoints that pipes share through a Main VCPU each (003 §3.1.2)
+//! Endpoints that pipes share through a Main VCPU (Tuned Pipes §3.1.2)
 //!
-//! Who *scatters* takes the frames that the bottom half leaves it, and hands them to every stage that reads there; who
-//! *gathers* takes the messages that stages leave it, and sends them one after the other. Each is a thread on a Main VCPU of
-//! its own, whose budget is for one message: what comes too often costs nobody else.
+//! A *scatterer* takes the frames from the bottom half, and hands them to every stage that reads
+//! the endpoint. A *gatherer* takes the messages of several stages, and sends them one after the
+//! other. Each is a thread on a Main VCPU of its own, whose budget is for one message: messages
+//! above the guaranteed rate delay no other stage.
 
-use crate::device::{self, Came, To};
-use crate::notes::{self, Place};
+use crate::device::{self, ReceivedFrame, To};
+use crate::notes::{self, StagePosition};
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, ends, together};
+use crate::{CORE, Failure, endpoints, shared_state};
 use bulkhead_abi::pipe::{ANY, MAX_SHARED, NONE, Stage};
 use bulkhead_can_port::Queue;
 use bulkhead_component::First;
@@ -19,18 +20,18 @@ use bulkhead_stages::link::Input;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64};
 
-/// An endpoint that a VCPU scatters or gathers for.
+/// An endpoint for which a VCPU scatters or gathers.
 struct Shared {
-    /// Number of the VCPU, counted from 1; 0: nobody's.
+    /// Number of the VCPU, counted from 1; 0: free.
     vcpu: AtomicU64,
     /// Index of its thread.
     thread: AtomicU64,
     /// Stages that read or write there, by bit.
     stages: AtomicU64,
-    /// Whether frames are scattered there, and which.
+    /// True if frames are scattered there, and the identifier of these.
     scatters: AtomicBool,
     identifier: AtomicU16,
-    /// Those that wait for it.
+    /// Frames that wait to be scattered.
     queue: Queue,
 }
 
@@ -44,50 +45,51 @@ static ALL: [Shared; MAX_SHARED] = [const {
         queue: Queue::new(),
     }
 }; MAX_SHARED];
-/// What stages leave to be sent, by number of the stage.
+/// Messages that stages left to be sent, by number of the stage.
 static OUTGOING: [Mutex<Option<Outgoing>>; STAGES] = [const { Mutex::new(None) }; STAGES];
 
-/// Stages whose end of task was the last that was taken out, by bit.
+/// Stages that sent the end of their task as their last message, by bit.
 static OVER: AtomicU64 = AtomicU64::new(0);
 
-/// Messages of a stage that wait to be sent.
+/// Outgoing messages of a stage.
 pub(crate) struct Outgoing {
     pub(crate) messages: Input,
-    pub(crate) place: Place,
+    pub(crate) place: StagePosition,
     pub(crate) to: To,
-    /// For how long the bus is waited for, ticks.
+    /// How long the gatherer waits for the bus, ticks.
     pub(crate) patience: u64,
 }
 
-/// Leaves the messages of a stage to who gathers.
+/// Hands the outgoing buffer of a stage to its gatherer.
 pub(crate) fn leave(number: usize, outgoing: Outgoing) {
     if let Some(place) = OUTGOING.get(number) {
         let _kept = place.with(&CORE.threads, |place| *place = Some(outgoing));
     }
 }
 
-/// Makes the threads of those who scatter or gather for stages of the description, and at endpoints where stages may be typed.
+/// Creates the scatterers and gatherers of static stages, and of endpoints that run-time pipes may
+/// use.
 pub(crate) fn open(
     first: &mut First,
     servers: &[Option<ServerId>],
     timing: &Timing,
 ) -> Result<(), Failure> {
     let stages = timing.stages.iter();
-    let stages = stages.filter(|stage| together::is_here(stage));
+    let stages = stages.filter(|stage| shared_state::is_here(stage));
     for stage in stages {
         make(first, servers, stage.scatter, stage.identifiers)?;
     }
     let Some(all) = timing.repository else {
         return Ok(());
     };
-    for function in ends::functions(&all) {
-        let scatter = ends::of(&all, function).map(|end| end.map_or(NONE, |end| end.scatter));
+    for function in endpoints::functions(&all) {
+        let scatter = endpoints::of(&all, function).map(|end| end.map_or(NONE, |end| end.scatter));
         make(first, servers, scatter, function.identifiers)?;
     }
     Ok(())
 }
 
-/// Those that there are not yet, at what a stage reads and at what it writes.
+/// Creates the missing threads of what a stage reads and writes.
 fn make(
     first: &mut First,
     servers: &[Option<ServerId>],
@@ -126,7 +128,7 @@ fn make(
     Ok(())
 }
 
-/// A stage of that number reads or writes where that VCPU scatters or gathers.
+/// Registers a stage with a scatterer or gatherer.
 pub(crate) fn attach(number: usize, vcpu: u32) {
     let name = u64::from(vcpu) + 1;
     if let Some(shared) = ALL.iter().find(|one| one.vcpu.load(Relaxed) == name) {
@@ -134,7 +136,7 @@ pub(crate) fn attach(number: usize, vcpu: u32) {
     }
 }
 
-/// It does so no more; what it left was sent ([`is_over`]).
+/// Removes a stage with no outgoing message left ([`is_over`]).
 pub(crate) fn detach(number: usize) {
     for shared in &ALL {
         shared.stages.fetch_and(!(1 << number), Relaxed);
@@ -145,17 +147,17 @@ pub(crate) fn detach(number: usize) {
     }
 }
 
-/// Whether all that a stage, whose pipe ends, left to be sent was sent: its end of task came out behind it.
+/// Returns whether all outgoing messages of an ending stage are sent, its end of task last.
 pub(crate) fn is_over(number: usize, stage: &Stage) -> bool {
     stage.scatter[1] == NONE || OVER.load(Relaxed) >> number & 1 != 0
 }
 
-/// The bottom half leaves a frame to those who scatter it.
-pub(crate) fn take(came: &Came) {
+/// Hands a frame from the bottom half to its scatterers.
+pub(crate) fn take(received: &ReceivedFrame) {
     let scattered = ALL.iter().filter(|one| one.scatters.load(Relaxed));
     let scattered = scattered.filter(|one| one.stages.load(Relaxed) != 0);
-    for shared in scattered.filter(|one| device::is_for(&one.identifier, came)) {
-        if shared.queue.put(came.words, came.at) {
+    for shared in scattered.filter(|one| device::is_for(&one.identifier, received)) {
+        if shared.queue.put(received.words, received.at) {
             CORE.threads.wakeup(shared.thread.load(Relaxed));
         } else {
             shared.numbers().for_each(lost);
@@ -163,7 +165,7 @@ pub(crate) fn take(came: &Came) {
     }
 }
 
-/// A message waits for who gathers on that VCPU.
+/// Wakes the gatherer on that VCPU: a message waits.
 pub(crate) fn wake(vcpu: u32) {
     let name = u64::from(vcpu) + 1;
     if let Some(shared) = ALL.iter().find(|one| one.vcpu.load(Relaxed) == name) {
@@ -212,7 +214,8 @@ extern "C" fn gather(index: u64) -> ! {
     }
 }
 
-/// Sends the oldest message that a stage left; whether there was one. Nobody else has the place.
+/// Sends the oldest outgoing message of a stage. Returns whether there was one. Only the gatherer
+/// locks this slot.
 fn send_next(number: usize) -> bool {
     let next = OUTGOING[number].with(&CORE.threads, |outgoing| {
         let outgoing = outgoing.as_mut()?;

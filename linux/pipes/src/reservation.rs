@@ -1,8 +1,8 @@
-//! Stages as threads: each has its reservation before any of its pipe begins
+//! Threads of stages: each has its reservation before any stage of its pipe begins
 
 use crate::budget::Halt;
 use crate::device::{Reader, Watched};
-use crate::plan::{Pipe, Place, Stage};
+use crate::plan::{Pipe, Placement, Stage};
 use crate::stage::{Ready, Shared};
 use crate::start::{AtDevice, Count, StartError};
 use bulkhead_abi::name_field;
@@ -15,53 +15,55 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Of a stage's stack, all of it locked: a small function uses some 10 KiB, and a trace or a panic more.
+/// Bytes of a stage's stack, all of it locked: a small function uses about 10 KiB, a trace or a
+/// panic more.
 const STACK_BYTES: usize = 256 << 10;
 
-/// A stage that runs.
+/// A running stage.
 pub(crate) struct Running {
     pub(crate) pipe: String,
-    /// Its place there.
+    /// Index in its pipe.
     pub(crate) place: usize,
     pub(crate) function: String,
     pub(crate) shared: Arc<Shared>,
     pub(crate) halt: Halt,
     period_ns: u64,
-    /// Messages that may wait before it.
+    /// Number of messages that may wait before it.
     places: u32,
     thread: JoinHandle<()>,
-    /// Wakes it where it waits for a device.
+    /// Wakes the thread if it waits for a device.
     bell: Option<Arc<Bell>>,
     watched: Vec<Watched>,
-    /// Of its fallbacks, its overruns and the times without a device, those that were recorded, and the slowest frame.
+    /// Recorded counts of fallbacks, overruns and failures of devices, and the slowest recorded
+    /// frame.
     recorded: [AtomicU64; 4],
 }
 
 impl Running {
-    /// Has it find that its pipe was stopped, or started.
+    /// Wakes the thread so that it sees that its pipe was stopped, started or removed.
     pub(crate) fn wake(&self) {
         self.thread.thread().unpark();
         self.bell.iter().for_each(|bell| bell.ring());
     }
 
-    /// Has its thread end.
+    /// Lets its thread end.
     pub(crate) fn retire(&self) {
         self.halt.retire();
         self.wake();
     }
 
-    /// Whether its thread has ended.
+    /// Returns whether its thread has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// In which all that may wait before it, and it, come to an end.
+    /// Time within which it handles every message that may wait before it.
     pub(crate) fn longest(&self) -> Duration {
         Duration::from_nanos(self.period_ns)
             .saturating_mul(self.places.saturating_mul(2).saturating_add(2))
     }
 
-    /// What it did so far.
+    /// Its counters.
     pub(crate) fn count(&self) -> Count<'_> {
         Count {
             pipe: &self.pipe,
@@ -75,7 +77,7 @@ impl Running {
         }
     }
 
-    /// Records whether it fell back, or jobs of it overran, since the last call.
+    /// Records fallbacks and overruns since the last call.
     pub(crate) fn record(&self, trace: &Trace) {
         let Shared {
             fallbacks,
@@ -107,7 +109,7 @@ impl Running {
         self.record_device(trace);
     }
 
-    /// Looks at its controllers, and records what changed there.
+    /// Checks its controllers, and records changes.
     fn record_device(&self, trace: &Trace) {
         let downs = self.watched.iter().map(Watched::look).sum();
         let slowest = self.shared.seen.slowest.load(Relaxed);
@@ -128,7 +130,7 @@ impl Running {
         }
     }
 
-    /// What became of its controllers, if it has any.
+    /// State of its controllers, if it has any.
     pub(crate) fn at_device(&self) -> Option<AtDevice> {
         let seen = &self.shared.seen;
         (!self.watched.is_empty()).then(|| AtDevice {
@@ -141,15 +143,15 @@ impl Running {
     }
 }
 
-/// The threads of a pipe, each with its reservation, that wait for the word.
+/// Threads of a pipe with their reservations, which wait for the start signal.
 pub(crate) struct Reserved {
     stages: Vec<Running>,
-    /// A thread whose word is gone ends.
+    /// A thread ends if its sender is dropped.
     words: Vec<Sender<()>>,
 }
 
 impl Reserved {
-    /// Reserves for each stage; where one is refused, all of them end.
+    /// Creates a thread with a reservation for each stage; if one is rejected, all of them end.
     pub(crate) fn of(pipe: &Pipe, ready: Vec<Ready>) -> Result<Self, StartError> {
         let mut reserved = Self {
             stages: Vec::new(),
@@ -184,11 +186,11 @@ impl Reserved {
         let body = move || {
             let stage = &ready.stage;
             let placed = match stage.place {
-                Place::Core(core) => keep_to_core(core),
+                Placement::Core(core) => keep_to_core(core),
                 _ => Ok(()),
             };
             let answer = placed.and_then(|()| reserve(stage.runtime_ns, stage.period_ns));
-            // Who started it waits for the answer.
+            // The creating thread waits for the answer.
             let _ = started.send((stage.clone(), answer));
             if awaited.recv().is_ok() {
                 ready.run();
@@ -200,7 +202,7 @@ impl Reserved {
             source,
         })?;
         self.words.push(word);
-        // Nobody else sets it.
+        // Set only here.
         let _ = shared.thread.set(thread.thread().clone());
         self.stages.push(Running {
             pipe: pipe.name.clone(),
@@ -218,39 +220,39 @@ impl Reserved {
         Ok(())
     }
 
-    /// The word: all of them begin.
+    /// Gives the start signal: all threads begin.
     pub(crate) fn begin(self) -> Vec<Running> {
         let (stages, words) = self.held();
         words.begin();
         stages
     }
 
-    /// Those that begin once the word is given, and the word.
+    /// Returns the threads and the start signal for later.
     pub(crate) fn held(self) -> (Vec<Running>, Words) {
         (self.stages, Words(self.words))
     }
 }
 
-/// The word for which threads wait. Without it they end.
+/// The start signal of threads. They end if it is dropped.
 pub(crate) struct Words(Vec<Sender<()>>);
 
 impl Words {
     pub(crate) fn begin(self) {
         for word in self.0 {
-            // None of them has ended.
+            // None of the threads has ended.
             let _ = word.send(());
         }
     }
 }
 
-/// A stage, and what the kernel said to its reservation.
+/// A stage, and the kernel's answer to its reservation.
 type Answer = (Stage, Result<(), Error>);
 
 fn refused(pipe: &Pipe, stage: Stage, error: Error) -> StartError {
     StartError::Refused {
         pipe: pipe.name.clone(),
         place: match stage.place {
-            Place::Core(core) => format!("core {core}"),
+            Placement::Core(core) => format!("core {core}"),
             _ => "any core".into(),
         },
         stage: stage.function,

@@ -1,16 +1,18 @@
-//! Stages of typed flows that other partitions run
+//! Stages of run-time pipes that other partitions run
 //!
-//! The planner asks for them (`bulkhead_stages::request`), over a channel for each such partition in which the buffers lie as well. Which buffer is
-//! between which stages is kept here, in words that the planner alone writes. One that starts anew knows of nothing: it is asked again.
+//! The planner requests them (`bulkhead_stages::request`) over a channel for each such partition,
+//! which contains the buffers as well. This module keeps the owner of each buffer, and the epoch in
+//! which each partition answered. The planner alone writes both. A partition that restarts has lost
+//! its state, so its stages are requested again.
 
+use crate::shared_state::Word;
 use crate::table::PIPES;
-use crate::together::Word;
-use crate::{CORE, serving};
+use crate::{CORE, client_pipes};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Crossing;
 use bulkhead_abi::repository::{MAX_THROUGH, Repository, Through, long_name_text};
 use bulkhead_abi::status::{LinkState, State};
-use bulkhead_component::Own;
+use bulkhead_component::Environment;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_guest::{Home, Link};
 use bulkhead_stages::order::Edge;
@@ -18,50 +20,50 @@ use bulkhead_stages::request::{self, Answered, Asker, CROSSINGS, Packed, TEXT_BY
 use bulkhead_stages::together;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// How long an answer may take, nanoseconds: who answers looks 50 times a second.
+/// Time limit of an answer, nanoseconds. The server polls 50 times a second.
 const PATIENCE_NS: u64 = 2_000_000_000;
-/// How often it is looked for, nanoseconds.
+/// Interval at which the answer is polled, nanoseconds.
 const PAUSE_NS: u64 = 5_000_000;
 
-/// Of which start it is the next that has to be told, whichever that is.
-const NONE_YET: u64 = u64::MAX;
-/// The start of such a partition that knows what was asked for; 0: nothing was.
+/// The partition has to be notified at its next start, in whatever epoch.
+const NOT_REQUESTED: u64 = u64::MAX;
+/// Epoch in which such a partition knows the requests; 0: nothing was requested.
 const fn epoch(number: usize) -> Word {
     Word::at(together::epoch(number))
 }
 
-/// A partition that runs stages for this one, or for which this one does.
+/// The channel to a partition that runs stages for this one, or for which this one does.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct PeerChannel {
     pub(crate) region: bulkhead_buffers::Region<'static>,
     pub(crate) link: Link,
     pub(crate) buffers: usize,
 }
 
-/// All of them, by their numbers in the repository.
-pub(crate) type Places = [Option<Place>; MAX_THROUGH];
+/// Channels to all of them, by number in the repository.
+pub(crate) type PeerChannels = [Option<PeerChannel>; MAX_THROUGH];
 
-/// Those whose channels this component has.
-pub(crate) fn places(own: &Own, repository: &Repository<'_>) -> Places {
+/// Opens the channels that this component has.
+pub(crate) fn open_channels(env: &Environment, repository: &Repository<'_>) -> PeerChannels {
     let mut places = [None; MAX_THROUGH];
     for (place, through) in places.iter_mut().zip(repository.through) {
-        *place = self::place(own, through);
+        *place = open_channel(env, through);
     }
     places
 }
 
-/// One of them, if this component has its channel.
-pub(crate) fn place(own: &Own, through: &Through) -> Option<Place> {
-    let mut ends = own.channels().iter();
+/// Opens one channel, if this component has it.
+pub(crate) fn open_channel(env: &Environment, through: &Through) -> Option<PeerChannel> {
+    let mut ends = env.channels().iter();
     let end = ends.find(|end| end.name == through.channel)?;
-    Some(Place {
-        region: Home::memory(own, end).ok()?,
-        link: own.peer_link(end)?,
+    Some(PeerChannel {
+        region: Home::memory(env, end).ok()?,
+        link: env.peer_link(end)?,
         buffers: (through.buffers as usize).min(CROSSINGS),
     })
 }
 
-/// What a partition with that address space is called: as its cores are.
+/// Name of the partition with that address space: the first part of the names of its cores.
 pub(crate) fn name_of<'b>(repository: &Repository<'b>, space: u32) -> &'b str {
     let mut cores = repository.cores.iter();
     let core = cores.find(|core| core.space == space);
@@ -69,123 +71,124 @@ pub(crate) fn name_of<'b>(repository: &Repository<'b>, space: u32) -> &'b str {
     name.split(':').next().unwrap_or(name)
 }
 
-/// Whether one of them, of which something was asked, has started anew since, and is up.
-pub(crate) fn is_one_anew(places: &Places) -> bool {
+/// Returns whether one of them is up and has restarted since a request.
+pub(crate) fn has_any_restarted(places: &PeerChannels) -> bool {
     let mut all = places.iter().enumerate();
-    all.any(|(number, place)| place.is_some_and(|place| is_anew(&place.link, number)))
+    all.any(|(number, place)| place.is_some_and(|place| has_restarted(&place.link, number)))
 }
 
-fn is_anew(link: &Link, number: usize) -> bool {
+fn has_restarted(link: &Link, number: usize) -> bool {
     let LinkState { state, epoch } = link.read();
-    let asked = asked(number);
-    asked != 0 && state == State::Up && u64::from(epoch) != asked
+    let requested = requested_epoch(number);
+    requested != 0 && state == State::Up && u64::from(epoch) != requested
 }
 
-fn asked(number: usize) -> u64 {
+fn requested_epoch(number: usize) -> u64 {
     epoch(number).load(Relaxed)
 }
 
-/// Whether the partition of that number is there as it was when it was asked.
-fn is_as_asked(link: &Link, number: usize) -> bool {
+/// Returns whether the partition of that number is up in the epoch of the last request.
+fn is_same_remote_start(link: &Link, number: usize) -> bool {
     let LinkState { state, epoch } = link.read();
-    state == State::Up && u64::from(epoch) == asked(number)
+    state == State::Up && u64::from(epoch) == requested_epoch(number)
 }
 
-/// Whose a buffer is, and between which of its stages.
+/// Owner of a buffer: a pipe, and the stages that it connects.
 #[derive(Clone, Copy)]
 struct Owner {
     pipe: u8,
     from: u8,
     to: u8,
-    /// By which its stages are known to who was asked, once nobody but that one may have it.
+    /// Number by which the remote partition identifies the stages, once only that partition still
+    /// holds the buffer.
     id: u64,
 }
 
-/// An edge of a pipe of which an end is in such a partition.
+/// An edge of a pipe with one end in such a partition.
 #[derive(Clone, Copy)]
-pub(crate) struct Across {
+pub(crate) struct RemoteEdge {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) region: bulkhead_buffers::Region<'static>,
     pub(crate) link: Link,
-    pub(crate) whom: Whom,
+    pub(crate) role: PeerRole,
 }
 
-/// The buffer of an edge to one of these, if it is to one.
-pub(crate) fn across(places: &Places, edge: Edge) -> Option<Across> {
+/// The buffer of an edge to another partition, or nothing for other edges.
+pub(crate) fn remote_edge(places: &PeerChannels, edge: Edge) -> Option<RemoteEdge> {
     let through = usize::from(edge.through).checked_sub(1)?;
     let place = (*places.get(through)?)?;
-    Some(Across {
+    Some(RemoteEdge {
         from: edge.from.into(),
         to: edge.to.into(),
         region: request::buffer(place.region, edge.line.into())?,
         link: place.link,
-        whom: Whom::Asked(through),
+        role: PeerRole::Remote(through),
     })
 }
 
-/// Who has the other end of an edge.
+/// Role of the partition at the other end of an edge.
 #[derive(Clone, Copy)]
-pub(crate) enum Whom {
-    /// Who has stages of the pipe by its own description.
-    Described,
-    /// Who was asked for its stages, by its number.
-    Asked(usize),
-    /// Who asked for the stages here.
-    Asks,
+pub(crate) enum PeerRole {
+    /// The partition has stages of a static pipe, by its own description.
+    Static,
+    /// The partition with this number runs stages that this one requested.
+    Remote(usize),
+    /// The partition requested the stages that run here.
+    Client,
 }
 
-impl Whom {
-    /// Whether that one runs its stages.
+impl PeerRole {
+    /// Returns whether that partition runs its stages.
     pub(crate) fn is_there(self, link: &Link) -> bool {
         match self {
-            Self::Described => link.is_up(),
-            Self::Asked(number) => is_as_asked(link, number),
-            Self::Asks => serving::is_as_it_asked(link),
+            Self::Static => link.is_up(),
+            Self::Remote(number) => is_same_remote_start(link, number),
+            Self::Client => client_pipes::is_same_client_start(link),
         }
     }
 }
 
-/// How who is asked knows a pipe.
+/// How a remote partition identifies a pipe.
 #[derive(Clone, Copy)]
-pub(crate) enum By<'n> {
-    /// As what was asked for.
+pub(crate) enum PipeRef<'n> {
+    /// A run-time pipe, by the number of its request.
     Id(u64),
-    /// By its description.
+    /// A static pipe, by its name.
     Name(&'n [u8; NAME_LEN]),
 }
 
-/// What became of a request.
+/// Outcome of a request.
 pub(crate) enum Outcome {
     Done,
-    /// It said why.
+    /// Rejected; the answer has the reason.
     Refused,
-    /// Nobody is there.
+    /// The partition is not up.
     Down,
-    /// No answer came in time.
+    /// There was no answer in time.
     Silent,
 }
 
-/// A partition that runs stages for this one, as the planner knows it.
-struct Other {
-    place: Place,
+/// The planner's state for a partition that runs stages for this one.
+struct RemotePartition {
+    place: PeerChannel,
     asker: Asker,
     owners: [Option<Owner>; CROSSINGS],
 }
 
-/// All of them.
-pub(crate) struct Others {
-    all: [Option<Other>; MAX_THROUGH],
-    /// What was answered last, and its bytes.
+/// The state for all of them.
+pub(crate) struct RemotePartitions {
+    all: [Option<RemotePartition>; MAX_THROUGH],
+    /// The last answer and its length.
     text: [u8; TEXT_BYTES],
     length: usize,
 }
 
-impl Others {
-    pub(crate) fn new(places: &Places) -> Self {
-        let other = |place: Option<Place>| {
+impl RemotePartitions {
+    pub(crate) fn new(places: &PeerChannels) -> Self {
+        let other = |place: Option<PeerChannel>| {
             let place = place?;
-            Some(Other {
+            Some(RemotePartition {
                 asker: Asker::attach(place.region)?,
                 place,
                 owners: [None; CROSSINGS],
@@ -198,14 +201,14 @@ impl Others {
         }
     }
 
-    /// What was answered last.
-    pub(crate) fn said(&self) -> &str {
+    /// The text of the last answer.
+    pub(crate) fn answer_text(&self) -> &str {
         let text = self.text.get(..self.length).unwrap_or_default();
         let valid = text.utf8_chunks().next();
         valid.map_or("", |chunk| chunk.valid())
     }
 
-    /// Buffers of one that nobody has.
+    /// Number of free buffers.
     pub(crate) fn free(&self, number: usize) -> usize {
         let other = self.all.get(number).and_then(Option::as_ref);
         other.map_or(0, |other| {
@@ -219,7 +222,7 @@ impl Others {
         other.is_some_and(|other| other.place.link.is_up())
     }
 
-    /// Takes a buffer for an edge between stages of a pipe; whether there was one.
+    /// Reserves a buffer for an edge between two stages of a pipe. Returns whether one was free.
     pub(crate) fn take(&mut self, number: usize, pipe: usize, [from, to]: [usize; 2]) -> bool {
         let Some(other) = self.all.get_mut(number).and_then(Option::as_mut) else {
             return false;
@@ -245,7 +248,7 @@ impl Others {
         true
     }
 
-    /// The buffers of a pipe are nobody's.
+    /// Frees the buffers of a pipe.
     pub(crate) fn release(&mut self, number: usize, pipe: usize) {
         let other = self.all.get_mut(number).and_then(Option::as_mut);
         for owner in other.into_iter().flat_map(|other| &mut other.owners) {
@@ -255,33 +258,35 @@ impl Others {
         }
     }
 
-    /// The buffers of a pipe that is not here any more are taken until who was asked says that it has ended its stages.
-    pub(crate) fn leave(&mut self, number: usize, pipe: usize, id: u64) {
+    /// Keeps the buffers of a removed pipe reserved until the remote partition reports that its
+    /// stages have ended.
+    pub(crate) fn orphan(&mut self, number: usize, pipe: usize, id: u64) {
         let other = self.all.get_mut(number).and_then(Option::as_mut);
         let owners = other.into_iter().flat_map(|other| &mut other.owners);
         for owner in owners.flatten() {
             if usize::from(owner.pipe) == pipe {
-                (owner.pipe, owner.id) = (LEFT as u8, id);
+                (owner.pipe, owner.id) = (ORPHANED as u8, id);
             }
         }
     }
 
-    /// By which who was asked knows stages of which it did not say that they ended, if there are some.
-    pub(crate) fn left(&self, number: usize) -> Option<u64> {
-        let mut owned = self.owned(number, LEFT);
+    /// Number of a removed pipe with stages that the remote partition has not reported as ended, if
+    /// there is one.
+    pub(crate) fn orphaned(&self, number: usize) -> Option<u64> {
+        let mut owned = self.owned(number, ORPHANED);
         owned.next().map(|(_, owner)| owner.id)
     }
 
-    /// They have ended.
-    pub(crate) fn release_left(&mut self, number: usize, id: u64) {
+    /// Frees the buffers of such a pipe: its stages have ended.
+    pub(crate) fn release_orphaned(&mut self, number: usize, id: u64) {
         let other = self.all.get_mut(number).and_then(Option::as_mut);
         for place in other.into_iter().flat_map(|other| &mut other.owners) {
-            let is_it = |owner: &Owner| usize::from(owner.pipe) == LEFT && owner.id == id;
+            let is_it = |owner: &Owner| usize::from(owner.pipe) == ORPHANED && owner.id == id;
             *place = place.filter(|owner| !is_it(owner));
         }
     }
 
-    /// The buffers of one become those of a pipe of another number.
+    /// Moves the buffers of one pipe to the number of another.
     pub(crate) fn hand(&mut self, [from, to]: [usize; 2]) {
         let owners = self
             .all
@@ -295,9 +300,9 @@ impl Others {
         }
     }
 
-    /// Numbers of those that have buffers of a pipe.
+    /// Numbers of the partitions with buffers of a pipe.
     pub(crate) fn of_pipe(&self, pipe: usize) -> impl Iterator<Item = usize> + use<> {
-        let has = |other: &Option<Other>| {
+        let has = |other: &Option<RemotePartition>| {
             let mut owners = other.iter().flat_map(|other| other.owners).flatten();
             owners.any(|owner| usize::from(owner.pipe) == pipe)
         };
@@ -305,7 +310,7 @@ impl Others {
         (0..MAX_THROUGH).filter(move |&number| bits.get(number).is_some_and(|has| *has))
     }
 
-    /// Edges of a pipe over one of them, with the numbers of their buffers.
+    /// Edges of a pipe to one of them, with the numbers of their buffers.
     pub(crate) fn crossings(&self, number: usize, pipe: usize) -> impl Iterator<Item = Crossing> {
         self.owned(number, pipe).map(|(buffer, owner)| Crossing {
             channel: request::buffer_name(buffer),
@@ -314,7 +319,7 @@ impl Others {
         })
     }
 
-    /// All edges of a pipe over any of them.
+    /// All edges of a pipe to any of them.
     pub(crate) fn edges(&self, pipe: usize) -> impl Iterator<Item = Edge> {
         (0..MAX_THROUGH).flat_map(move |through| {
             let owned = self.owned(through, pipe);
@@ -337,7 +342,7 @@ impl Others {
         })
     }
 
-    /// Asks one of them to run stages.
+    /// Requests that a partition runs stages.
     pub(crate) fn run(&mut self, number: usize, id: u64, request: &Packed) -> Outcome {
         let state = self.state(number);
         let outcome = self.ask(number, id, request);
@@ -347,41 +352,51 @@ impl Others {
         outcome
     }
 
-    /// Asks one of them to end stages, into which the last end of a task went at that tick.
+    /// Requests that a partition ends stages; the last end of a task was sent at tick `ended`.
     pub(crate) fn end(&mut self, number: usize, id: u64, ended: u64) -> Outcome {
         self.ask(number, id, &Packed::end(id, ended))
     }
 
-    /// Has one of them begin a pipe of which it has the first stages, not before that tick.
-    pub(crate) fn start(&mut self, number: usize, by: By<'_>, at: u64) -> Outcome {
-        match by {
-            By::Id(id) => self.ask(number, id, &Packed::start(id, at)),
-            By::Name(name) => self.ask_described(number, |id| Packed::start(id, at).named(name)),
+    /// Requests that a partition starts the first stages of a pipe, not before tick `at`.
+    pub(crate) fn start(&mut self, number: usize, pipe_ref: PipeRef<'_>, at: u64) -> Outcome {
+        match pipe_ref {
+            PipeRef::Id(id) => self.ask(number, id, &Packed::start(id, at)),
+            PipeRef::Name(name) => {
+                self.request_for_static(number, |id| Packed::start(id, at).named(name))
+            }
         }
     }
 
-    /// Has one of them send the end of a task into such a pipe.
-    pub(crate) fn stop(&mut self, number: usize, by: By<'_>) -> Outcome {
-        match by {
-            By::Id(id) => self.ask(number, id, &Packed::stop(id)),
-            By::Name(name) => self.ask_described(number, |id| Packed::stop(id).named(name)),
+    /// Requests that a partition sends the end of a task into such a pipe.
+    pub(crate) fn stop(&mut self, number: usize, pipe_ref: PipeRef<'_>) -> Outcome {
+        match pipe_ref {
+            PipeRef::Id(id) => self.ask(number, id, &Packed::stop(id)),
+            PipeRef::Name(name) => {
+                self.request_for_static(number, |id| Packed::stop(id).named(name))
+            }
         }
     }
 
-    /// Asks one of them to forget what is described of a pipe, likewise.
+    /// Requests that a partition removes its stages of a static pipe; the last end of a task was
+    /// sent at tick `ended`.
     pub(crate) fn forget(&mut self, number: usize, name: &[u8; NAME_LEN], ended: u64) -> Outcome {
-        self.ask_described(number, |id| Packed::forget(id, name, ended))
+        self.request_for_static(number, |id| Packed::forget(id, name, ended))
     }
 
-    /// Asks something of what is described. One that starts anew has to be told again, whatever it answers.
-    fn ask_described(&mut self, number: usize, request: impl FnOnce(u64) -> Packed) -> Outcome {
+    /// Sends a request about a static pipe. A partition that restarts has to be notified again,
+    /// whatever it answers now.
+    fn request_for_static(
+        &mut self,
+        number: usize,
+        request: impl FnOnce(u64) -> Packed,
+    ) -> Outcome {
         let (id, state) = (clock::now(), self.state(number));
         let outcome = self.ask(number, id, &request(id));
         let known = match outcome {
-            Outcome::Down => NONE_YET,
+            Outcome::Down => NOT_REQUESTED,
             _ => state.epoch.into(),
         };
-        if [0, NONE_YET].contains(&asked(number)) {
+        if [0, NOT_REQUESTED].contains(&requested_epoch(number)) {
             epoch(number).store(known, Relaxed);
         }
         outcome
@@ -415,7 +430,7 @@ impl Others {
                     self.length = length;
                     return Outcome::Refused;
                 }
-                // What a former start did not answer.
+                // The request was lost with a former start.
                 Some(Answered::Gone) => is_sent = false,
                 None => CORE.threads.sleep_until(clock::now() + ticks(PAUSE_NS)),
             }
@@ -423,23 +438,23 @@ impl Others {
         Outcome::Silent
     }
 
-    /// One of them was asked again for all that it had run.
-    pub(crate) fn is_asked_again(&self, number: usize) {
+    /// Stores that the partition was sent all its requests again in its present epoch.
+    pub(crate) fn renew_epoch(&self, number: usize) {
         epoch(number).store(self.state(number).epoch.into(), Relaxed);
     }
 
-    /// Those that were asked and started anew since, and are up.
-    pub(crate) fn anew(&self) -> impl Iterator<Item = usize> + use<> {
+    /// Numbers of the partitions that are up and have restarted since a request.
+    pub(crate) fn restarted(&self) -> impl Iterator<Item = usize> + use<> {
         let mut bits = [false; MAX_THROUGH];
         for (number, (bit, other)) in bits.iter_mut().zip(&self.all).enumerate() {
             let link = other.as_ref().map(|other| other.place.link);
-            *bit = link.is_some_and(|link| is_anew(&link, number));
+            *bit = link.is_some_and(|link| has_restarted(&link, number));
         }
         (0..MAX_THROUGH).filter(move |&number| bits.get(number).is_some_and(|bit| *bit))
     }
 }
 
-/// A new pipe's place in the owners' table before its number is known to be free: one behind all pipes.
-pub(crate) const COMING: usize = PIPES;
-/// The place of those whose stages may still run elsewhere.
-const LEFT: usize = PIPES + 1;
+/// Owner number of a new pipe before it has a number: behind all pipes.
+pub(crate) const PENDING: usize = PIPES;
+/// Owner number of removed pipes with stages that may still run in the remote partition.
+const ORPHANED: usize = PIPES + 1;

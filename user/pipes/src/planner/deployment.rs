@@ -1,15 +1,15 @@
-//! A flow takes its place, or is refused
+//! Deployment of a flow: admission, replacement of an old pipe, and start
 
-use super::across::Missing;
 use super::cores::{Edges, explain_common};
-use super::{ANNOUNCE, CHANGED, ELSEWHERE, PROMISED, Planner, Text, Told};
+use super::remote::Missing;
+use super::{ANNOUNCE, CHANGED, GUARANTEES, PathGuarantees, Planner, REMOTE_SOURCES, Text};
 use crate::memory;
-use crate::seats::{self, Budgets};
+use crate::remote_partition::{self, PENDING};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::{self, COMING};
+use crate::vcpu_pool::{self, Budgets};
 use crate::watch::{self, PAUSE_NS};
-use crate::{CORE, Failure, device, say, serving, share, together};
+use crate::{CORE, Failure, client_pipes, device, fanout, say, shared_state};
 use bulkhead_abi::pipe::{NONE, Pipe as Described};
 use bulkhead_abi::repository::MAX_FLOW;
 use bulkhead_abi::{name_field, name_text};
@@ -21,14 +21,14 @@ use bulkhead_flows::said::{Percent, Said, Shown};
 use bulkhead_tpipe::language::Buffering;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
-/// A pipe that is to be, and which one it replaces.
+/// A pipe to be deployed, and the pipe that it replaces.
 pub(super) struct Change<'l> {
     pub(super) typed: Typed<'l>,
     pub(super) old: Option<(usize, Pipe)>,
 }
 
 impl Change<'_> {
-    /// Says when it begins, microseconds from when the old one was stopped.
+    /// Prints when it begins, in microseconds since the old pipe was stopped.
     fn tell_start(&self, gap: u64) {
         let name = self.typed.name;
         match self.old {
@@ -38,28 +38,29 @@ impl Change<'_> {
     }
 }
 
-/// A pipe that ends in order does so long before this, beside the periods of its stages, of which it may have as many messages under way.
+/// Time within which a stopped pipe ends, in addition to the periods of its stages for as many
+/// messages as may be in it.
 const END_NS: u64 = 2_000_000_000;
 
-/// T and m of the stages of all pipes that are judged by their flows.
+/// Settings T and m of the stages of all pipes that the admission test judges by their flows.
 pub(super) struct Settings {
     settings: [[(u64, u64); STAGES]; PIPES],
     counts: [usize; PIPES],
-    /// Their numbers.
+    /// Numbers of these pipes.
     pipes: [usize; PIPES],
     count: usize,
 }
 
 impl Settings {
-    /// Of all pipes but one, and but those that another partition asked for.
-    pub(super) fn but(old: Option<usize>) -> Self {
+    /// Settings of all pipes except one, and except those that the client requested.
+    pub(super) fn all_except(old: Option<usize>) -> Self {
         let mut all = Self {
             settings: [[(1, 1); STAGES]; PIPES],
             counts: [0; PIPES],
             pipes: [0; PIPES],
             count: 0,
         };
-        let counts = |number| Some(number) != old && !serving::is_asked(number);
+        let counts = |number| Some(number) != old && !client_pipes::is_requested(number);
         for (number, pipe) in table::all().filter(|(number, _)| counts(*number)) {
             let stages = pipe.stages();
             all.push(
@@ -70,12 +71,12 @@ impl Settings {
         all
     }
 
-    /// The number of the pipe at that place.
+    /// Number of the pipe at that index.
     pub(super) fn pipe(&self, index: usize) -> Option<usize> {
         self.pipes.get(..self.count)?.get(index).copied()
     }
 
-    /// The numbers of all.
+    /// Numbers of all of them.
     pub(super) const fn numbers(&self) -> [usize; PIPES] {
         self.pipes
     }
@@ -98,7 +99,7 @@ impl Settings {
         self.count += 1;
     }
 
-    /// Without the last.
+    /// Removes the last one.
     const fn pop(&mut self) {
         self.count = self.count.saturating_sub(1);
     }
@@ -112,22 +113,22 @@ impl Settings {
     }
 }
 
-/// Why a flow that was solved is not started.
+/// Reason for which a solved flow is not started.
 pub(super) enum Stopped {
     Refused(Refused),
-    /// There are as many pipes as there can be.
+    /// The table of pipes is full.
     Pipes,
-    /// The program does not have a function of the description.
+    /// The program lacks a function of the description.
     Program(usize),
-    /// Other partitions do not run their stages.
+    /// Another partition does not run its stages.
     Missing(Missing),
-    /// A stage reads or writes a device, and there is none.
+    /// A stage uses a device that is not there.
     Device(usize),
-    /// A core has fewer free than it would have of its stages.
-    Stages(seats::Missing),
-    /// The memory that all cores' components share has not what its buffers take there: wanted, free.
+    /// A core has too few free stages.
+    Stages(vcpu_pool::Missing),
+    /// The shared memory lacks room for its buffers: bytes needed, bytes free.
     Common([usize; 2]),
-    /// A VCPU of that core would not get its budget, decisions counted.
+    /// A VCPU of that core would miss its budget, scheduling overhead included.
     Core(u32, bulkhead_slite::Refused),
 }
 
@@ -137,20 +138,20 @@ impl From<Refused> for Stopped {
     }
 }
 
-/// What is certain to fit.
+/// Resources reserved for the deployment; starting it cannot fail.
 struct Plan {
     number: usize,
     solved: Solved,
     /// Numbers of its stages.
-    seats: [usize; STAGES],
-    /// Of all pipes, by number.
+    slots: [usize; STAGES],
+    /// Guarantees of all pipes, by number.
     promises: [Option<Promise>; PIPES],
 }
 
 impl Planner {
     pub(super) fn change(&mut self, change: &Change<'_>, line: &[u8]) {
         let name = change.typed.name;
-        self.settle_left();
+        self.settle_orphaned();
         let began = clock::now();
         match self.plan(change) {
             Ok(plan) => {
@@ -163,19 +164,19 @@ impl Planner {
         }
     }
 
-    /// What it would be, if all of it fits.
+    /// Plans the deployment, if all of it fits.
     fn plan(&self, change: &Change<'_>) -> Result<Plan, Stopped> {
         let old = change.old.map(|(number, _)| number);
         let replaced = change.old.as_ref().map(|(_, pipe)| pipe);
-        let count = seats::free_anywhere(&self.timing, replaced).count();
+        let count = vcpu_pool::free_anywhere(&self.timing, replaced).count();
         let number = old.or_else(|| (0..PIPES).find(|&number| table::get(number).is_none()));
         let number = number.ok_or(Stopped::Pipes)?;
-        let mut settings = Settings::but(old);
+        let mut settings = Settings::all_except(old);
         let flow = change.typed.flow;
         let mut solved = self.standing(&settings, None, |standing| {
             propose::solve(&self.known, flow, standing, count)
         })?;
-        let seats = self.choose(&solved, replaced).map_err(Stopped::Stages)?;
+        let slots = self.choose(&solved, replaced).map_err(Stopped::Stages)?;
         self.can_run(&solved)?;
         let mut promises = [const { None }; PIPES];
         loop {
@@ -198,26 +199,26 @@ impl Planner {
         }
         self.fits_memory(&solved, number, old)?;
         self.others_have_room(&solved).map_err(Stopped::Missing)?;
-        let mut budgets: Budgets = seats::budgets(old);
+        let mut budgets: Budgets = vcpu_pool::budgets(old);
         for (place, stage) in self
             .stages(&solved)
-            .zip(&seats)
-            .map(|(stage, seat)| (*seat, stage))
+            .zip(&slots)
+            .map(|(stage, slot)| (*slot, stage))
         {
             if stage.is_here() {
-                seats::seat(&mut budgets, place, &stage);
+                vcpu_pool::add_budget(&mut budgets, place, &stage);
             }
         }
         self.admit(&solved, &budgets)?;
         Ok(Plan {
             number,
             solved,
-            seats,
+            slots,
             promises,
         })
     }
 
-    /// The program has the functions, and there is a device for the stages that use one.
+    /// Checks that the program has the functions, and that stages have the devices that they use.
     fn can_run(&self, solved: &Solved) -> Result<(), Stopped> {
         let missing = solved.stages().iter().position(|stage| {
             if self.core_for(None, stage.function) == NONE {
@@ -234,7 +235,7 @@ impl Planner {
         missing.map_or(Ok(()), |stage| Err(Stopped::Device(stage)))
     }
 
-    /// The pipes that stand, the last of them with this flow if that is a new one.
+    /// The admitted pipes; the new flow is the last one, if there is one.
     pub(super) fn standing<R>(
         &self,
         settings: &Settings,
@@ -254,7 +255,7 @@ impl Planner {
         for (index, (place, &pipe)) in numbered.enumerate() {
             let typed = self.texts.get(pipe).is_some_and(Option::is_some);
             let shared = !typed && self.known.packed().is_shared(pipe);
-            // What ends elsewhere is held there against what was promised at first.
+            // The guarantees of a pipe that ends in another partition stay those of its start.
             let entry = table::get(pipe).filter(|entry| shared || typed && entry.ends_elsewhere());
             *place = Standing {
                 flow: self.flow(pipe),
@@ -288,18 +289,18 @@ impl Planner {
         if let Some((number, pipe)) = &change.old
             && !self.end(*number, pipe)
         {
-            return self.end_across(COMING, id);
+            return self.end_remote(PENDING, id);
         }
-        self.others.hand([COMING, plan.number]);
-        self.asked_as(plan.number, id, &solved.promise);
+        self.others.hand([PENDING, plan.number]);
+        self.set_request_id(plan.number, id, &solved.promise);
         self.pipes += 1;
         let heads = solved.stages().iter().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
         let heads = heads.map(|(place, _)| place);
-        let entry = Pipe::new(described, plan.seats, heads, self.pipes);
+        let entry = Pipe::new(described, plan.slots, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(self.stages(solved)) {
             stage::shared(number).become_stage(stage);
-            if together::is_here(&stage) && !until(END_NS, || seats::give(number, &stage)) {
+            if shared_state::is_here(&stage) && !until(END_NS, || vcpu_pool::give(number, &stage)) {
                 return say!(
                     "pipe {name} is not started: a thread of its stages does not come to rest"
                 );
@@ -312,7 +313,7 @@ impl Planner {
             Err(failure) => {
                 table::set(plan.number, None);
                 memory::release(plan.number);
-                self.end_across(plan.number, id);
+                self.end_remote(plan.number, id);
                 return say!("pipe {name} is not started: {failure}");
             }
         };
@@ -330,17 +331,19 @@ impl Planner {
         change.tell_start(clock::micros(first.saturating_sub(ended)));
     }
 
-    /// Leaves the stages here their plans, with all buffers of their edges; those to and on other cores are answered.
+    /// Hands their plans to the stages here, with the buffers of all edges. Returns the edges to
+    /// and on other cores.
     fn connect(&self, number: usize, entry: &Pipe) -> Result<Edges, Failure> {
         let room = Failure::Pipe(entry.pipe.name, "there is no room for its buffers");
         let edges = self.edges(number, entry, false).ok_or(room)?;
-        let across = edges.all().iter();
-        let across = across.filter_map(|edge| through::across(&self.places, *edge));
-        stage::connected_over(&self.common, (number, entry), across, edges.all())?;
+        let remote_edges = edges.all().iter();
+        let remote_edges =
+            remote_edges.filter_map(|edge| remote_partition::remote_edge(&self.places, *edge));
+        stage::connected_over(&self.common, (number, entry), remote_edges, edges.all())?;
         Ok(edges)
     }
 
-    /// Has a pipe end in order, and forgets it; whether it did.
+    /// Ends a pipe in order, and removes it. Returns whether it did.
     pub(super) fn end(&mut self, number: usize, pipe: &Pipe) -> bool {
         if !self.stop_all(number, pipe) {
             return false;
@@ -348,7 +351,7 @@ impl Planner {
         stage::retire(number, pipe);
         let rest = || {
             let mut all = pipe.within();
-            all.all(|(number, stage)| is_vacant(number) && share::is_over(number, &stage))
+            all.all(|(number, stage)| is_vacant(number) && fanout::is_over(number, &stage))
         };
         let name = pipe.name();
         let limit = end_limit(pipe);
@@ -357,12 +360,12 @@ impl Planner {
                 say!("pipe {name} does not come to an end: it stays, stopped");
                 return false;
             }
-            // Nobody is to wait for that end.
+            // No thread waits for that end any more.
             if let Some(stop) = self.stops.get_mut(number) {
                 *stop = 0;
             }
         }
-        // What left it is recorded as its own.
+        // Messages that left the pipe are recorded as its own.
         if !until(END_NS, || watch::is_drained(pipe)) {
             say!(
                 "what left pipe {name} last is not recorded yet, and is taken for its successor's"
@@ -373,8 +376,8 @@ impl Planner {
             return false;
         }
         let id = self.ids.get(number).copied().unwrap_or(0);
-        self.end_across(number, id);
-        self.forget_elsewhere(number, pipe);
+        self.end_remote(number, id);
+        self.withdraw_remote(number, pipe);
         tell_end(pipe);
         pipe.numbers().for_each(device::detach);
         memory::release(number);
@@ -383,11 +386,12 @@ impl Planner {
         if let (Some(text), Some(stop)) = (self.texts.get_mut(number), self.stops.get_mut(number)) {
             (*text, *stop) = (None, 0);
         }
-        ELSEWHERE.fetch_and(!(1 << number), Relaxed);
+        REMOTE_SOURCES.fetch_and(!(1 << number), Relaxed);
         true
     }
 
-    /// Has a pipe end whose end was lost where others run its stages: one that started anew took out of its buffers what waited there. Whether it did.
+    /// Ends a pipe whose end of task was lost in another partition: one that restarted drops the
+    /// messages in its buffers. Returns whether the pipe ended.
     fn end_anyhow(&self, number: usize, pipe: &Pipe, limit_ns: u64) -> bool {
         let vacant = || pipe.within().all(|(stage, _)| is_vacant(stage));
         if !pipe.crosses() {
@@ -401,7 +405,7 @@ impl Planner {
         until(limit_ns, vacant)
     }
 
-    /// Keeps the flow of a pipe.
+    /// Stores the flow of a pipe.
     fn keep(&mut self, number: usize, flow: &str) {
         let mut text = Text {
             bytes: [0; MAX_FLOW],
@@ -415,7 +419,7 @@ impl Planner {
         }
     }
 
-    /// What was found.
+    /// Prints the solution.
     fn show(&self, change: &Change<'_>, solved: &Solved) {
         let name = change.typed.name;
         for stage in solved.stages() {
@@ -450,7 +454,7 @@ impl Planner {
         function.map_or("?", |function| name_text(&function.function))
     }
 
-    /// Says why not.
+    /// Prints why the flow is rejected.
     fn explain(&self, change: &Change<'_>, line: &[u8], stopped: Stopped) {
         let typed = &change.typed;
         let name = typed.name;
@@ -458,7 +462,7 @@ impl Planner {
         let before = core::str::from_utf8(before).map_or(0, |text| text.chars().count());
         match stopped {
             Stopped::Refused(refused) => {
-                let settings = Settings::but(change.old.map(|(number, _)| number));
+                let settings = Settings::all_except(change.old.map(|(number, _)| number));
                 let numbers = settings.pipes;
                 let names = numbers.map(|number| {
                     table::get(number).map_or(name_field("?"), |pipe| pipe.pipe.name)
@@ -505,10 +509,10 @@ impl Planner {
         self.goes_on(change);
     }
 
-    /// Says whose budget a core would lack.
+    /// Prints which budget a core would miss.
     fn explain_misfit(&self, change: &Change<'_>, core: u32, misfit: Misfit) {
         let old = change.old.map(|(number, _)| number);
-        let lacks = match seats::admit_on(&self.timing, &seats::budgets(old), core) {
+        let lacks = match vcpu_pool::admit_on(&self.timing, &vcpu_pool::budgets(old), core) {
             Ok(()) => "",
             Err(_) => ", and something would without it",
         };
@@ -527,7 +531,7 @@ impl Planner {
         }
     }
 
-    /// Whose VCPU that is, by the number of the server.
+    /// Name of the VCPU of a server number.
     pub(super) fn vcpu(&self, server: usize) -> &str {
         let vcpu = self.timing.vcpus.get(server);
         vcpu.map_or("a stage that is typed, or the recorder,", |vcpu| {
@@ -536,7 +540,8 @@ impl Planner {
     }
 }
 
-/// Within which a pipe that was stopped has come to its end, nanoseconds: wherever they are, its stages take what may wait.
+/// Time within which a stopped pipe ends, nanoseconds: its stages, in all partitions, take
+/// everything that may wait.
 pub(super) fn end_limit(pipe: &Pipe) -> u64 {
     let periods = pipe.stages().map(|(_, stage)| {
         stage
@@ -547,7 +552,7 @@ pub(super) fn end_limit(pipe: &Pipe) -> u64 {
     longest.saturating_add(END_NS)
 }
 
-/// What went through a pipe that loses nothing, between one first stage and one last.
+/// Prints how many messages entered and left a lossless pipe with one first and one last stage.
 fn tell_end(pipe: &Pipe) {
     let mut heads = pipe.heads();
     let (head, other) = (heads.next(), heads.next());
@@ -578,31 +583,32 @@ pub(super) fn nanoseconds(ticks: u64) -> u64 {
     bulkhead_component::load::nanoseconds(ticks)
 }
 
-/// Says what is promised from now on.
+/// Announces the guarantees from now on.
 pub(super) fn promise(promises: &[Option<Promise>; PIPES]) {
     for (number, promised) in promises.iter().enumerate() {
-        // Who runs its last stages was told when they were asked for.
+        // The partition with its last stages received them with the request.
         let is_told = table::get(number).is_some_and(|entry| entry.ends_elsewhere());
         let Some(promised) = promised.filter(|_| !is_told) else {
             continue;
         };
         table::promise(number, promised.bound);
-        tell(number, &Told::of(&promised));
+        tell(number, &PathGuarantees::of(&promised));
     }
 }
 
-/// Has the recorder say what is promised of a pipe.
-pub(super) fn tell(number: usize, told: &Told) {
-    if let Some(place) = PROMISED.get(number) {
-        let _kept = place.with(&CORE.threads, |place| *place = Some(*told));
+/// Lets the recorder record the guarantees of a pipe.
+pub(super) fn tell(number: usize, guarantees: &PathGuarantees) {
+    if let Some(place) = GUARANTEES.get(number) {
+        let _kept = place.with(&CORE.threads, |place| *place = Some(*guarantees));
         ANNOUNCE.fetch_or(1 << number, Release);
     }
 }
 
-/// Waits at most so long, looking as often as the recorder does; whether it came.
-pub(super) fn until(limit_ns: u64, came: impl Fn() -> bool) -> bool {
+/// Polls a condition, as often as the recorder polls, until it holds or the time is over.
+/// Returns whether it holds.
+pub(super) fn until(limit_ns: u64, received: impl Fn() -> bool) -> bool {
     let end = clock::now().saturating_add(ticks(limit_ns));
-    while !came() {
+    while !received() {
         if clock::now() > end {
             return false;
         }

@@ -1,22 +1,23 @@
-//! Stages that another partition asks for: taken, refused, ended
+//! Requests of the client partition: run, reject and end stages
 //!
-//! Who asks has solved them and counts what they take here; that it is right about that is not believed. Every word is looked at
-//! before it is used (`bulkhead_stages::wanted`); threads, memory, the core with every decision counted, and what is promised of pipes that are wholly here,
-//! are looked at as for a flow that is typed, before anything is touched. Who asked and starts anew has forgotten all of it, so all of
-//! it ends, and no buffer is used again before that.
+//! The client has solved the flow and claims what it takes here; the claim is not trusted. Every
+//! word is validated before it is used (`bulkhead_stages::wanted`). Threads, memory, the core
+//! (scheduling overhead included) and the guarantees of pipes that are wholly here are checked as
+//! for a flow that is entered here, before anything changes. A client that restarts has lost all
+//! its requests, so all of its stages end, and no buffer is used again before that.
 
-mod forget;
-mod moves;
-mod why;
+mod commands;
+mod rejection;
+mod withdrawal;
 
-use super::change::{Settings, tell, until};
-use super::{Planner, Told, promise};
+use super::deployment::{Settings, tell, until};
+use super::{PathGuarantees, Planner, promise};
 use crate::memory::{self, Lines};
-use crate::seats::{self, Budgets};
+use crate::remote_partition::{PeerChannel, PeerRole, RemoteEdge};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry, PIPES};
-use crate::through::{Across, Place, Whom};
-use crate::{CORE, device, ends, say, serving, share, watch};
+use crate::vcpu_pool::{self, Budgets};
+use crate::{CORE, client_pipes, device, endpoints, fanout, say, watch};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_analysis::Reservation;
@@ -29,61 +30,63 @@ use bulkhead_stages::request::{
 };
 use bulkhead_stages::wanted::{Unfit, Wanted};
 use core::sync::atomic::Ordering::Relaxed;
-use why::{Text, Why};
+use rejection::{Rejection, Text};
 
-/// A thread that has no stage rests long before this: it may not have run at all since the partition began. Who asks waits for longer.
+/// A thread without a stage comes to rest long before this; it may not have run at all since the
+/// partition began. The client waits longer.
 const REST_NS: u64 = 500_000_000;
-/// What went into a pipe comes out of it within this, beside its periods.
+/// Messages leave a pipe within this, in addition to its periods.
 const END_NS: u64 = 1_000_000_000;
 
-/// Who asks, and what it has here.
+/// State of the client, and its resources here.
 pub(super) struct Server {
-    place: Place,
+    place: PeerChannel,
     answerer: Answerer,
-    /// Its start that is known.
+    /// Its last known epoch.
     epoch: u32,
-    /// What a former start left may lie in the buffers, and what it had forgotten is described.
+    /// Buffers may contain messages of the client's former start, and static pipes that it removed
+    /// have to run again.
     unclean: bool,
-    /// What is to be answered once its stages have ended.
+    /// The request that is answered once its stages have ended.
     due: Option<Due>,
-    /// The pipe of each buffer, counted from 1; 0: nobody's.
+    /// Owner of each buffer: a pipe, counted from 1; 0: free.
     owners: [u8; CROSSINGS],
-    /// The pipe that other cores were told to forget, until it is not there any more.
+    /// The pipe that other cores were commanded to release, until it is removed.
     leaves: Option<usize>,
 }
 
-/// Stages that are to end.
+/// Stages that are ending.
 #[derive(Clone, Copy)]
 struct Due {
     id: u64,
-    /// Those of these pipes, by bit.
+    /// Their pipes, by bit.
     pipes: u64,
-    /// The tick at which the last end of a task went into them.
+    /// Tick at which the last end of a task entered them.
     ended: u64,
-    /// By then all of it has come out.
+    /// Tick by which everything has left them.
     until: u64,
 }
 
-/// What is promised of pipes that end here, until it can be said.
-static PENDING: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+/// Guarantees of pipes that end here, until they can be recorded.
+static PENDING: [Mutex<Option<PathGuarantees>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 
-/// A request, where it is aligned.
+/// A request in aligned memory.
 #[repr(C, align(8))]
 struct Message([u8; MESSAGE_BYTES]);
 
-/// What is certain to fit.
+/// Resources reserved for the request; starting its stages cannot fail.
 struct Plan {
     number: usize,
     /// Numbers of its stages.
-    seats: [usize; STAGES],
-    /// Of pipes that are wholly here.
+    slots: [usize; STAGES],
+    /// Guarantees of pipes that are wholly here.
     promises: [Option<Promise>; PIPES],
 }
 
 impl Server {
-    pub(super) fn new(place: Place) -> Option<Self> {
+    pub(super) fn new(place: PeerChannel) -> Option<Self> {
         let epoch = place.link.read().epoch;
-        serving::set_epoch(epoch);
+        client_pipes::set_epoch(epoch);
         Some(Self {
             place,
             answerer: Answerer::attach(place.region)?,
@@ -95,7 +98,8 @@ impl Server {
         })
     }
 
-    /// Nobody here has a buffer any more, and the other one has none before it is answered.
+    /// Clears all buffers: no stage here has one any more, and the client gets none before it is
+    /// answered.
     fn clean(&self) {
         let buffers = (0..self.place.buffers).map(|one| request::buffer(self.place.region, one));
         buffers.flatten().for_each(|region| region.clear());
@@ -110,21 +114,23 @@ impl Server {
     }
 }
 
-/// Whether the end of a task that went in at that tick came to the last stages here, on whichever core, and out of them. Of a pipe that begins here, out of all stages: who asks
-/// does not see it where it has none behind them.
+/// Returns whether the end of a task that entered at tick `ended` has left the last stages here, on
+/// all cores. Of a pipe that begins here, whether it has left all stages, because the client does
+/// not see it if it has no later stage.
 fn is_over(pipe: &Entry, ended: u64) -> bool {
     let is_read = |to: u32| pipe.stages().any(|(_, stage)| stage.from == to);
-    let begins = forget::begins_here(pipe);
+    let begins = withdrawal::begins_here(pipe);
     let mut awaited = pipe
         .within()
         .filter(|(_, stage)| begins || !is_read(stage.to));
     awaited.all(|(number, stage)| {
-        let came = stage::shared(number).ended.load(Relaxed) >= ended;
-        came && (ended == 0 || share::is_over(number, &stage))
+        let received = stage::shared(number).ended.load(Relaxed) >= ended;
+        received && (ended == 0 || fanout::is_over(number, &stage))
     })
 }
 
-/// Ticks within which all that went into pipes has come out of them: two of each stage's periods for each message that may wait there.
+/// Ticks within which everything that entered these pipes has left them: two periods of each stage
+/// for each message that may wait there.
 fn patience(pipes: u64) -> u64 {
     let all = table::all().filter(|(number, _)| pipes >> number & 1 != 0);
     let periods = all.map(|(_, pipe)| {
@@ -141,19 +147,20 @@ fn patience(pipes: u64) -> u64 {
     )
 }
 
-/// Has stages end each by itself, and forget their pipe: nobody has a use for what is under way in it.
+/// Lets each stage end on its own, and releases its pipe: messages in it are dropped.
 fn give_up(number: usize, pipe: &Entry) {
     stage::stop(number, pipe);
     stage::dismiss(number, pipe);
     stage::retire(number, pipe);
 }
 
-/// Whether a pipe is wholly here, and nobody else's.
+/// Returns whether a pipe is wholly here and was not requested by the client.
 fn is_own(number: usize, pipe: &Entry) -> bool {
-    !serving::is_asked(number) && !pipe.crosses()
+    !client_pipes::is_requested(number) && !pipe.crosses()
 }
 
-/// Has the recorder say what is promised of pipes that end here, each once no former one of its name can say anything any more.
+/// Announces the guarantees of pipes that end here, each once no former pipe of its name can record
+/// anything any more.
 fn announce() {
     for (number, pipe) in table::all() {
         let former = |(_, other): (usize, Entry)| {
@@ -162,23 +169,24 @@ fn announce() {
         let Some(place) = PENDING.get(number).filter(|_| !table::all().any(former)) else {
             continue;
         };
-        if let Ok(Some(told)) = place.with(&CORE.threads, Option::take) {
-            tell(number, &told);
+        if let Ok(Some(guarantees)) = place.with(&CORE.threads, Option::take) {
+            tell(number, &guarantees);
         }
     }
 }
 
 impl Planner {
-    /// Looks after what the other partition asks for, once. Does not wait for stages to end: that is looked after again. Not inlined: the
-    /// stack that it takes is not there beside what solving takes.
+    /// Handles the client's requests, once. It does not wait for stages to end: the next call looks
+    /// again. Not inlined, so that its stack frame does not add to that of the solver.
     #[inline(never)]
     pub(super) fn serve(&mut self) {
         self.notice_start();
         self.end_what_is_over();
         self.collect();
         announce();
-        let ends =
-            table::all().any(|(number, _)| serving::is_others(number) && stage::is_retired(number));
+        let ends = table::all().any(|(number, _)| {
+            client_pipes::is_client_controlled(number) && stage::is_retired(number)
+        });
         let Some(server) = self.server.as_mut().filter(|_| !ends) else {
             return;
         };
@@ -202,34 +210,34 @@ impl Planner {
         };
         let bytes = message.0.get(size_of::<Request>()..length);
         match Verb::of(request.verb) {
-            Some(Verb::Run) => self.run_asked(request.id, bytes.unwrap_or_default()),
+            Some(Verb::Run) => self.run_requested(request.id, bytes.unwrap_or_default()),
             Some(Verb::End) => {
                 let pipes = self.asked(request.id);
                 let pipes = pipes.fold(0, |bits, (number, _)| bits | 1 << number);
                 self.have_end(request, pipes);
             }
-            Some(Verb::Forget) => match self.forgettable(bytes.unwrap_or_default()) {
+            Some(Verb::Forget) => match self.withdrawable(bytes.unwrap_or_default()) {
                 Ok(pipes) => self.have_end(request, pipes),
-                Err(why) => self.refuse(request, why),
+                Err(reason) => self.refuse(request, reason),
             },
             Some(verb @ (Verb::Start | Verb::Stop)) => {
                 let body = bytes.unwrap_or_default();
-                let why = self.move_asked(&request, verb, body).err();
+                let reason = self.execute(&request, verb, body).err();
                 if let Some(server) = &mut self.server {
-                    server.answerer.settle(request.id, why);
+                    server.answerer.settle(request.id, reason);
                 }
             }
             None => self.refuse(request, "it asks for what is not known here"),
         }
     }
 
-    fn refuse(&mut self, request: Request, why: &str) {
+    fn refuse(&mut self, request: Request, reason: &str) {
         if let Some(server) = &mut self.server {
-            server.answerer.settle(request.id, Some(why));
+            server.answerer.settle(request.id, Some(reason));
         }
     }
 
-    /// Who asked and starts anew knows of nothing that it asked for.
+    /// Handles a restart of the client, which has lost all its requests.
     fn notice_start(&mut self) {
         let Some(server) = &mut self.server else {
             return;
@@ -239,19 +247,19 @@ impl Planner {
             return;
         }
         server.unclean = true;
-        serving::set_epoch(epoch);
+        client_pipes::set_epoch(epoch);
         self.keep_described();
-        self.go_on_held();
-        let count = self.retire_asked(|_| true);
+        self.resume_held();
+        let count = self.retire_requested(|_| true);
         if count > 0 {
             say!(
                 "{} started anew: {count} stages of flows that were typed there end",
-                self.who()
+                self.client_name()
             );
         }
     }
 
-    /// Stages of these pipes are to end, and who asked is answered once they have.
+    /// Lets stages of these pipes end; the client is answered once they have.
     fn have_end(&mut self, request: Request, pipes: u64) {
         let until = clock::now().saturating_add(patience(pipes));
         if let Some(server) = &mut self.server {
@@ -265,7 +273,8 @@ impl Planner {
         self.end_what_is_over();
     }
 
-    /// Has those stages end that are to, and through which nothing comes any more: the end came out that went in last.
+    /// Ends stages through which no message comes any more, because the end of task that entered
+    /// last has left them, or because they are late.
     fn end_what_is_over(&self) {
         let Some(due) = self.server.as_ref().and_then(|server| server.due) else {
             return;
@@ -278,10 +287,11 @@ impl Planner {
         }
     }
 
-    /// Has stages that were asked for by these numbers end; how many.
-    fn retire_asked(&self, which: impl Fn(u64) -> bool) -> usize {
+    /// Ends stages of the requests for which `which` holds. Returns the number of stages.
+    fn retire_requested(&self, which: impl Fn(u64) -> bool) -> usize {
         let mut count = 0;
-        for (number, pipe) in table::all().filter(|(number, _)| serving::is_asked(*number)) {
+        for (number, pipe) in table::all().filter(|(number, _)| client_pipes::is_requested(*number))
+        {
             if self.ids.get(number).is_some_and(|id| which(*id)) {
                 count += pipe.here().count();
                 give_up(number, &pipe);
@@ -290,14 +300,14 @@ impl Planner {
         count
     }
 
-    /// Takes back what those had whose stages have ended.
+    /// Frees the resources of pipes after their stages have ended.
     fn collect(&mut self) {
         for (number, pipe) in table::all() {
-            // Whoever started it since.
+            // The pipe was started on another console since.
             if !stage::is_stopped(number) {
-                serving::set_held(number, false);
+                client_pipes::set_held(number, false);
             }
-            let ended = serving::is_others(number) && stage::is_retired(number);
+            let ended = client_pipes::is_client_controlled(number) && stage::is_retired(number);
             let rests = || pipe.within().all(|(stage, _)| is_vacant(stage));
             let over = ended && rests() && watch::is_drained(&pipe);
             if over && self.is_forgotten_there(number, &pipe) {
@@ -305,11 +315,11 @@ impl Planner {
                 memory::release(number);
                 table::set(number, None);
                 device::work_for_most_important(&self.timing);
-                if self.is_due(number) && !serving::is_asked(number) {
-                    say!("pipe {} was removed in {}", pipe.name(), self.who());
+                if self.is_due(number) && !client_pipes::is_requested(number) {
+                    say!("pipe {} was removed in {}", pipe.name(), self.client_name());
                 }
-                serving::set_asked(number, false);
-                serving::set_held(number, false);
+                client_pipes::set_requested(number, false);
+                client_pipes::set_held(number, false);
                 if let Some(server) = &mut self.server {
                     server.release(number);
                 }
@@ -317,31 +327,31 @@ impl Planner {
         }
     }
 
-    /// Who asks.
-    pub(super) fn who(&self) -> &str {
-        serving::who(self.known.packed()).unwrap_or("?")
+    /// Name of the client.
+    pub(super) fn client_name(&self) -> &str {
+        client_pipes::client_name(self.known.packed()).unwrap_or("?")
     }
 
-    fn run_asked(&mut self, id: u64, bytes: &[u8]) {
+    fn run_requested(&mut self, id: u64, bytes: &[u8]) {
         let buffers = self.server.as_ref().map_or(0, |one| one.place.buffers);
-        let done = Wanted::read(bytes, buffers).map_err(Why::Unfit);
+        let done = Wanted::read(bytes, buffers).map_err(Rejection::Unfit);
         let done = done.and_then(|wanted| {
-            let plan = self.plan_asked(&wanted)?;
-            self.start_asked(id, &wanted, &plan)?;
+            let plan = self.plan_requested(&wanted)?;
+            self.start_requested(id, &wanted, &plan)?;
             let ends = wanted.tails().next().is_some();
-            let told = ends.then(|| Told::new(request::promised(bytes)));
+            let guarantees = ends.then(|| PathGuarantees::new(request::promised(bytes)));
             if let Some(place) = PENDING.get(plan.number) {
-                let _kept = place.with(&CORE.threads, |place| *place = told);
+                let _kept = place.with(&CORE.threads, |place| *place = guarantees);
             }
             Ok(())
         });
         announce();
-        let who = serving::who(self.known.packed()).unwrap_or("?");
-        let refused = done.err().map(|why| self.text_of(&why));
+        let client = client_pipes::client_name(self.known.packed()).unwrap_or("?");
+        let refused = done.err().map(|reason| self.text_of(&reason));
         match &refused {
-            None => say!("stages run that were typed in {who}"),
+            None => say!("stages run that were typed in {client}"),
             Some(text) => say!(
-                "stages that were typed in {who} are refused: {}",
+                "stages that were typed in {client} are refused: {}",
                 text.text()
             ),
         }
@@ -350,71 +360,73 @@ impl Planner {
         }
     }
 
-    /// What it takes, if all of it fits.
-    fn plan_asked(&self, wanted: &Wanted<'_>) -> Result<Plan, Why> {
+    /// Plans the stages of a request, if all of it fits.
+    fn plan_requested(&self, wanted: &Wanted<'_>) -> Result<Plan, Rejection> {
         let name = name_text(&wanted.pipe.name);
         if !is_name(name) {
-            return Err(Why::Name);
+            return Err(Rejection::Name);
         }
-        // One that crosses to who asks is that one's to replace: it is forgotten next.
+        // A pipe of the client's is replaced by the client: it releases the old one next.
         let mut own = table::all().filter(|(number, pipe)| is_own(*number, pipe));
         if own.any(|(_, pipe)| pipe.name() == name) {
-            return Err(Why::Named);
+            return Err(Rejection::Named);
         }
         let number = (0..PIPES).find(|&number| table::get(number).is_none());
-        let number = number.ok_or(Why::Pipes)?;
+        let number = number.ok_or(Rejection::Pipes)?;
         for (_, stage) in wanted.here() {
             self.become_own(stage)?;
         }
         let owners = |buffer: usize| self.server.as_ref()?.owners.get(buffer).copied();
         if wanted.across().any(|(buffer, _)| owners(buffer) != Some(0)) {
-            return Err(Why::Taken);
+            return Err(Rejection::Taken);
         }
-        let seats = Self::seats(wanted)?;
+        let slots = Self::slots(wanted)?;
         let sizes = || {
             let bytes = wanted.between().map(|kind| kind.bytes());
             bytes.map(|bytes| bytes.unwrap_or(usize::MAX >> 8).next_multiple_of(64))
         };
         memory::fits(Lines::now(), self.buffers, number, sizes)
-            .map_err(|[wanted, free]| Why::Buffers { wanted, free })?;
+            .map_err(|[wanted, free]| Rejection::Buffers { wanted, free })?;
         let promises = self.judge_own(wanted.here().map(|(_, stage)| stage))?;
-        let mut budgets: Budgets = seats::budgets(None);
+        let mut budgets: Budgets = vcpu_pool::budgets(None);
         for (place, stage) in wanted.here() {
-            let seat = seats.get(place).copied().unwrap_or(STAGES);
-            seats::seat(&mut budgets, seat, &self.become_own(stage)?);
+            let slot = slots.get(place).copied().unwrap_or(STAGES);
+            vcpu_pool::add_budget(&mut budgets, slot, &self.become_own(stage)?);
         }
-        seats::admit(&self.timing, &budgets).map_err(Why::Core)?;
+        vcpu_pool::admit(&self.timing, &budgets).map_err(Rejection::Core)?;
         Ok(Plan {
             number,
-            seats,
+            slots,
             promises,
         })
     }
 
-    /// A thread for each stage here; to those that are elsewhere, first, numbers that have none.
-    fn seats(wanted: &Wanted<'_>) -> Result<[usize; STAGES], Why> {
+    /// Chooses a number with a thread for each stage here, and numbers without a thread for stages
+    /// in other partitions.
+    fn slots(wanted: &Wanted<'_>) -> Result<[usize; STAGES], Rejection> {
         let count = wanted.here().count();
-        let free = seats::free(None).count();
+        let free = vcpu_pool::free(None).count();
         let (mut here, mut elsewhere) = (
-            seats::free(None),
-            seats::without_thread().chain(seats::free(None).skip(count)),
+            vcpu_pool::free(None),
+            vcpu_pool::without_thread().chain(vcpu_pool::free(None).skip(count)),
         );
-        let mut seats = [0; STAGES];
-        for (place, stage) in seats.iter_mut().zip(wanted.stages()) {
+        let mut slots = [0; STAGES];
+        for (place, stage) in slots.iter_mut().zip(wanted.stages()) {
             let found = match stage.is_here() {
                 true => here.next(),
                 false => elsewhere.next(),
             };
-            *place = found.ok_or(Why::Stages {
+            *place = found.ok_or(Rejection::Stages {
                 wanted: count,
                 free,
             })?;
         }
-        Ok(seats)
+        Ok(slots)
     }
 
-    /// A stage as who runs it knows it: what the function needs is known here, and not believed.
-    fn become_own(&self, stage: &Stage) -> Result<Stage, Why> {
+    /// A stage with the parameters of this partition's own repository: those of the request are not
+    /// trusted.
+    fn become_own(&self, stage: &Stage) -> Result<Stage, Rejection> {
         let elsewhere = Stage {
             function: stage.function,
             core: NONE,
@@ -432,17 +444,17 @@ impl Planner {
         }
         let name = stage.function;
         let packed = self.known.packed();
-        let own = ends::own(*packed);
+        let own = endpoints::own(*packed);
         let mut functions = packed.functions.iter();
         let function = functions.find(|one| one.function == name && own(one));
         let function = function.filter(|_| self.common.has(name_text(&name)));
-        let function = function.ok_or(Why::Function(name))?;
+        let function = function.ok_or(Rejection::Function(name))?;
         if function.endpoint != 0 {
-            return Err(Why::Endpoint(name));
+            return Err(Rejection::Endpoint(name));
         }
         let budget = function.wcet_ns.saturating_mul(stage.messages.into());
         if budget > stage.capacity_ns {
-            return Err(Why::Unfit(Unfit::Numbers(name)));
+            return Err(Rejection::Unfit(Unfit::Numbers(name)));
         }
         Ok(Stage {
             core: stage.core,
@@ -456,13 +468,14 @@ impl Planner {
         })
     }
 
-    /// What is promised of pipes that are wholly here, beside all that was asked for and these: who asks judges all others.
+    /// Guarantees of pipes that are wholly here, beside all stages of the client and these; the
+    /// client judges all other pipes.
     fn judge_own<'s>(
         &self,
         wanted: impl Iterator<Item = &'s Stage>,
-    ) -> Result<[Option<Promise>; PIPES], Why> {
+    ) -> Result<[Option<Promise>; PIPES], Rejection> {
         let mut asked = [None; STAGES];
-        let there = table::all().filter(|(number, _)| serving::is_asked(*number));
+        let there = table::all().filter(|(number, _)| client_pipes::is_requested(*number));
         let mut places = asked.iter_mut();
         for (_, pipe) in there {
             for ((_, stage), place) in pipe.here().zip(&mut places) {
@@ -472,7 +485,7 @@ impl Planner {
         for (stage, place) in wanted.zip(places) {
             *place = Reservation::new(stage.capacity_ns, stage.period_ns);
         }
-        let settings = Settings::but(None);
+        let settings = Settings::all_except(None);
         let is_judged = |index: usize| {
             let number = settings.pipe(index);
             let own = number.and_then(|number| Some(is_own(number, &table::get(number)?)));
@@ -488,50 +501,59 @@ impl Planner {
                 }
             })
         });
-        judged.map_err(Why::Refused)?;
+        judged.map_err(Rejection::Refused)?;
         Ok(promises)
     }
 
-    fn start_asked(&mut self, id: u64, wanted: &Wanted<'_>, plan: &Plan) -> Result<(), Why> {
+    fn start_requested(
+        &mut self,
+        id: u64,
+        wanted: &Wanted<'_>,
+        plan: &Plan,
+    ) -> Result<(), Rejection> {
         self.pipes += 1;
         let stages = wanted.stages().iter();
         let heads = stages.clone().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
         let heads = heads.map(|(place, _)| place);
-        let entry = Entry::new(*wanted.pipe, plan.seats, heads, self.pipes);
+        let entry = Entry::new(*wanted.pipe, plan.slots, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(stages) {
             let own = self.become_own(stage)?;
             stage::shared(number).become_stage(own);
-            if own.is_here() && !until(REST_NS, || seats::give(number, &own)) {
-                return Err(Why::Restless);
+            if own.is_here() && !until(REST_NS, || vcpu_pool::give(number, &own)) {
+                return Err(Rejection::Restless);
             }
         }
-        serving::set_asked(plan.number, true);
+        client_pipes::set_requested(plan.number, true);
         table::set(plan.number, Some(entry));
         if let Some(place) = self.ids.get_mut(plan.number) {
             *place = id;
         }
-        let across = self.take_buffers(wanted, plan.number);
-        let across = across.into_iter().flatten();
-        if stage::connected(&self.common, plan.number, &entry, across).is_err() {
+        let remote_edges = self.take_buffers(wanted, plan.number);
+        let remote_edges = remote_edges.into_iter().flatten();
+        if stage::connected(&self.common, plan.number, &entry, remote_edges).is_err() {
             table::set(plan.number, None);
-            serving::set_asked(plan.number, false);
+            client_pipes::set_requested(plan.number, false);
             memory::release(plan.number);
             if let Some(server) = &mut self.server {
                 server.release(plan.number);
             }
-            return Err(Why::Failed);
+            return Err(Rejection::Failed);
         }
         promise(&plan.promises);
-        // Who asked says when it begins what has its first stages here.
+        // The client starts a pipe that has its first stages here.
         if !wanted.begins_here() {
             stage::begin(plan.number, &entry);
         }
         Ok(())
     }
 
-    /// The buffers of the channel become the pipe's.
-    fn take_buffers(&mut self, wanted: &Wanted<'_>, pipe: usize) -> [Option<Across>; CROSSINGS] {
+    /// Assigns buffers of the channel to the pipe.
+    fn take_buffers(
+        &mut self,
+        wanted: &Wanted<'_>,
+        pipe: usize,
+    ) -> [Option<RemoteEdge>; CROSSINGS] {
         let mut all = [None; CROSSINGS];
         let Some(server) = &mut self.server else {
             return all;
@@ -540,12 +562,12 @@ impl Planner {
             if let Some(owner) = server.owners.get_mut(buffer) {
                 *owner = pipe as u8 + 1;
             }
-            *place = request::buffer(server.place.region, buffer).map(|region| Across {
+            *place = request::buffer(server.place.region, buffer).map(|region| RemoteEdge {
                 from,
                 to,
                 region,
                 link: server.place.link,
-                whom: Whom::Asks,
+                role: PeerRole::Client,
             });
         }
         all

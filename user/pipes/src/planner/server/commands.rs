@@ -1,24 +1,26 @@
-//! Stages that have the first ones of their pipe among them: begun and stopped by who asked for them, or may remove what is described of them
+//! Start and stop of pipes with first stages here, as the client commands: its own pipes, and
+//! static ones that it may remove
 //!
-//! They end in the order of their pipe like described ones. Who asked has it begin here a moment after its own stages are ready.
+//! They end in the order of their stages, as on this partition's own console. The client starts
+//! such a pipe a moment after its own stages are ready.
 
 use super::super::Planner;
-use super::forget::begins_here;
-use crate::serving;
+use super::withdrawal::begins_here;
+use crate::client_pipes;
 use crate::stage;
 use crate::table::{self, Entry};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_stages::request::{LONGEST_WAIT_NS, Meant, Request, Verb, meant};
 
 impl Planner {
-    /// Pipes that were asked for by a number.
+    /// Pipes of a request.
     pub(super) fn asked(&self, id: u64) -> impl Iterator<Item = (usize, Entry)> {
-        let asked = table::all().filter(|(number, _)| serving::is_asked(*number));
+        let asked = table::all().filter(|(number, _)| client_pipes::is_requested(*number));
         asked.filter(move |(number, _)| self.ids.get(*number) == Some(&id))
     }
 
-    /// Has those begin, or end a task, that a request means.
-    pub(super) fn move_asked(
+    /// Starts, or ends, the pipes of a request.
+    pub(super) fn execute(
         &self,
         request: &Request,
         verb: Verb,
@@ -27,13 +29,13 @@ impl Planner {
         let latest = clock::now().saturating_add(ticks(LONGEST_WAIT_NS));
         let at = request.ended.min(latest);
         match meant(body) {
-            Some(Meant::Asked) => self.move_typed(request.id, verb, at),
-            Some(Meant::Described(name)) => self.move_described(&name, verb, at),
+            Some(Meant::Asked) => self.execute_run_time(request.id, verb, at),
+            Some(Meant::Described(name)) => self.execute_static(&name, verb, at),
             None => Err("it names no pipe"),
         }
     }
 
-    fn move_typed(&self, id: u64, verb: Verb, at: u64) -> Result<(), &'static str> {
+    fn execute_run_time(&self, id: u64, verb: Verb, at: u64) -> Result<(), &'static str> {
         for (number, pipe) in self.asked(id) {
             if !begins_here(&pipe) {
                 return Err("it does not begin there");

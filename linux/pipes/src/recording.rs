@@ -1,6 +1,6 @@
-//! What leaves pipes: recorded, and kept in files where last stages say so
+//! Records messages that leave pipes, in the trace and, if the last stage demands it, in files
 
-use crate::plan::{Pipe, Place};
+use crate::plan::{Pipe, Placement};
 use crate::stage::Left;
 use crate::start::{Around, StartError};
 use crate::trace_file::TraceFile;
@@ -11,29 +11,30 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Notes of what left that wait to be recorded.
+/// Capacity of the queue of records.
 pub(crate) const NOTES: usize = 256;
 
-/// What left, until it is recorded.
+/// Receives the records of last stages.
 pub(crate) struct Leaving {
     left: Receiver<Left>,
-    /// By pipe and last stage.
+    /// Files by pipe and last stage.
     files: BTreeMap<(Arc<str>, usize), TraceFile>,
 }
 
 impl Leaving {
-    /// With where last stages leave their notes.
+    /// Creates the queue. Returns its sending side for last stages, too.
     pub(crate) fn new() -> (SyncSender<Left>, Self) {
         let (sender, left) = sync_channel(NOTES);
         let files = BTreeMap::new();
         (sender, Self { left, files })
     }
 
-    /// Makes the files of a pipe's last stages. A pipe runs without one that cannot be had.
+    /// Creates the files of a pipe's last stages. A pipe runs without a file that cannot be
+    /// created.
     pub(crate) fn keep(&mut self, pipe: &Pipe, around: &Around<'_>) -> Vec<StartError> {
         let mut refused = Vec::new();
         let stages = pipe.stages.iter().enumerate();
-        let filed = stages.filter(|(_, one)| one.filed && one.place != Place::Elsewhere);
+        let filed = stages.filter(|(_, one)| one.filed && one.place != Placement::Elsewhere);
         for (place, _) in filed {
             let Some(folder) = around.outward else {
                 continue;
@@ -49,10 +50,10 @@ impl Leaving {
         refused
     }
 
-    /// Records what left since the last call.
+    /// Records messages that left since the last call.
     ///
     /// # Errors
-    /// A file of what left cannot be written; it is not tried again.
+    /// A file of recorded messages cannot be written; it is not tried again.
     pub(crate) fn record(&mut self, trace: &Trace) -> Result<(), Error> {
         let all: Vec<_> = self.left.try_iter().collect();
         for Left {

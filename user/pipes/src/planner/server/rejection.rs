@@ -1,7 +1,7 @@
-//! Why stages that another partition asks for do not run here, in words that it says
+//! Reasons for which the client's stages do not run here, as text of the answer
 
 use super::super::Planner;
-use super::super::change::{Settings, nanoseconds};
+use super::super::deployment::{Settings, nanoseconds};
 use crate::table::{self, PIPES};
 use bulkhead_abi::{NAME_LEN, name_text};
 use bulkhead_analysis::admission;
@@ -11,14 +11,14 @@ use bulkhead_stages::request::TEXT_BYTES;
 use bulkhead_stages::wanted::Unfit;
 use core::fmt::{self, Write};
 
-/// What is answered.
+/// Text of an answer.
 pub(super) struct Text {
     bytes: [u8; TEXT_BYTES],
     length: usize,
 }
 
 impl Write for Text {
-    /// What has no room is cut.
+    /// Text that does not fit is cut off.
     fn write_str(&mut self, part: &str) -> fmt::Result {
         for character in part.chars() {
             let mut bytes = [0; 4];
@@ -49,14 +49,14 @@ impl Text {
     }
 }
 
-/// Why stages do not run here.
-pub(super) enum Why {
+/// Reason for which stages do not run here.
+pub(super) enum Rejection {
     Unfit(Unfit),
-    /// It has no name that could be said, or one that a pipe has which is not the other one's.
+    /// Its name is not valid, or belongs to a pipe that is not the client's.
     Name,
     Named,
     Pipes,
-    /// There is no such function, or it reads or writes an endpoint.
+    /// There is no such function, or it uses an endpoint.
     Function([u8; NAME_LEN]),
     Endpoint([u8; NAME_LEN]),
     Stages {
@@ -67,9 +67,9 @@ pub(super) enum Why {
         wanted: usize,
         free: usize,
     },
-    /// A buffer of the channel is another pipe's.
+    /// A buffer of the channel belongs to another pipe.
     Taken,
-    /// A pipe that is wholly here would not be kept.
+    /// A pipe that is wholly here would lose its guarantee.
     Refused(Refused),
     Core(bulkhead_slite::Refused),
     /// A thread of its stages does not come to rest.
@@ -78,45 +78,47 @@ pub(super) enum Why {
 }
 
 impl Planner {
-    pub(super) fn text_of(&self, why: &Why) -> Text {
-        match why {
-            Why::Unfit(unfit) => Text::of(format_args!("{unfit}")),
-            Why::Name => Text::of(format_args!("its name is none")),
-            Why::Named => Text::of(format_args!("another pipe has its name there")),
-            Why::Pipes => Text::of(format_args!("there are {PIPES} pipes, remove one")),
-            Why::Function(name) => Text::of(format_args!(
+    pub(super) fn text_of(&self, reason: &Rejection) -> Text {
+        match reason {
+            Rejection::Unfit(unfit) => Text::of(format_args!("{unfit}")),
+            Rejection::Name => Text::of(format_args!("its name is none")),
+            Rejection::Named => Text::of(format_args!("another pipe has its name there")),
+            Rejection::Pipes => Text::of(format_args!("there are {PIPES} pipes, remove one")),
+            Rejection::Function(name) => Text::of(format_args!(
                 "`{}` is no function of the program there",
                 name_text(name)
             )),
-            Why::Endpoint(name) => Text::of(format_args!(
+            Rejection::Endpoint(name) => Text::of(format_args!(
                 "`{}` reads or writes a device there",
                 name_text(name)
             )),
-            Why::Stages { wanted, free } => Text::of(format_args!(
+            Rejection::Stages { wanted, free } => Text::of(format_args!(
                 "{wanted} stages of it are there, and {free} are free: remove a pipe, or give it more `spare_stages`"
             )),
-            Why::Buffers { wanted, free } => Text::of(format_args!(
+            Rejection::Buffers { wanted, free } => Text::of(format_args!(
                 "buffers between its stages take {wanted} bytes, and {free} are free: remove a pipe, or give it more `spare_buffers`"
             )),
-            Why::Taken => Text::of(format_args!("its buffers are another pipe's")),
-            Why::Refused(refused) => self.text_of_refused(*refused),
-            Why::Core(bulkhead_slite::Refused::Admission(admission::Refused::Misfit(misfit))) => {
-                Text::of(format_args!(
-                    "with what deciding takes, {} would lack {} of its budget: remove a pipe, or ask for a longer delay",
-                    self.vcpu(misfit.vcpu),
-                    Shown(nanoseconds(misfit.lacks))
-                ))
-            }
-            Why::Core(_) => Text::of(format_args!(
+            Rejection::Taken => Text::of(format_args!("its buffers are another pipe's")),
+            Rejection::Refused(refused) => self.text_of_refused(*refused),
+            Rejection::Core(bulkhead_slite::Refused::Admission(admission::Refused::Misfit(
+                misfit,
+            ))) => Text::of(format_args!(
+                "with what deciding takes, {} would lack {} of its budget: remove a pipe, or ask for a longer delay",
+                self.vcpu(misfit.vcpu),
+                Shown(nanoseconds(misfit.lacks))
+            )),
+            Rejection::Core(_) => Text::of(format_args!(
                 "there is no room to count its VCPUs and decisions"
             )),
-            Why::Restless => Text::of(format_args!("a thread of its stages does not come to rest")),
-            Why::Failed => Text::of(format_args!("its stages cannot be connected")),
+            Rejection::Restless => {
+                Text::of(format_args!("a thread of its stages does not come to rest"))
+            }
+            Rejection::Failed => Text::of(format_args!("its stages cannot be connected")),
         }
     }
 
     fn text_of_refused(&self, refused: Refused) -> Text {
-        let settings = Settings::but(None);
+        let settings = Settings::all_except(None);
         let numbers = settings.numbers();
         let names =
             numbers.map(|number| table::get(number).map_or([0; NAME_LEN], |one| one.pipe.name));

@@ -1,6 +1,7 @@
 //! Buffers between stages and the bridge: files, empty at each start
 //!
-//! The same buffers as between stages, joined by a program that may end and begin again: its place in them is in the file.
+//! They have the same format as buffers between stages. The bridge may end and start again, because
+//! its position is stored in the file.
 
 use super::{Builder, StartError};
 use bulkhead_buffers::Region;
@@ -9,7 +10,7 @@ use bulkhead_stages::link::{Input, Kind, OUTWARD_PLACES, Output};
 use bulkhead_stages::message::BYTES;
 
 impl Builder<'_> {
-    /// Makes the buffer from which the bridge takes what a last stage sends.
+    /// Creates the buffer from which the bridge takes the messages of a last stage.
     pub(super) fn lead_outward(&mut self, number: usize) -> Result<(), StartError> {
         let kind = match self.pipe.each {
             true => Kind::Each(OUTWARD_PLACES),
@@ -22,8 +23,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Makes the buffer into which the bridge puts what comes to a first stage, which looks there by its clock: whoever feeds the
-    /// bridge cannot release it.
+    /// Creates the buffer into which the bridge puts messages for a first stage. The stage
+    /// polls it, because the bridge cannot release the stage.
     pub(super) fn lead_inward(&mut self, number: usize) -> Result<(), StartError> {
         let kind = self.kind(number);
         let region = self.file(number, ".in", kind, Role::Reader)?;
@@ -34,7 +35,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The file `PIPE.STAGE` and so on, as the bridge is told of it.
+    /// Creates the file `PIPE.STAGE` with the suffix that the bridge expects.
     fn file(
         &mut self,
         number: usize,
@@ -63,7 +64,8 @@ impl Builder<'_> {
         let before = self.kept(&description.name);
         let device = |error| self.device(error);
         let channel = match before {
-            // Into what is read here the bridge writes still, and knows its place there: who begins takes out what waits.
+            // The bridge still writes to an input and knows its position there; the stage that
+            // begins drops what waits.
             Some(channel) if role == Role::Reader => channel,
             Some(channel) => {
                 channel.region().map_err(device)?.clear();
@@ -82,8 +84,8 @@ mod tests {
     use super::super::{Around, Kept};
     use super::*;
     use crate::budget::Halt;
-    use crate::leaving::NOTES;
     use crate::plan::{Plan, Source};
+    use crate::recording::NOTES;
     use crate::stage::{Left, Shared};
     use bulkhead_linux::{BytesWriter, ticks};
     use bulkhead_stages::message::Message;
@@ -95,10 +97,10 @@ mod tests {
     use std::time::{Duration, Instant};
     use zerocopy::IntoBytes;
 
-    /// Longer than anything takes that happens at all.
+    /// Longer than any step of the test takes.
     const DEADLINE: Duration = Duration::from_secs(40);
 
-    /// A pipe `emit | emit` that begins at the bridge and looks every 2 ms, without reservations.
+    /// A pipe `emit | emit` without reservations that begins at the bridge and polls every 2 ms.
     struct Runs {
         folder: PathBuf,
         ring: bool,
@@ -133,7 +135,7 @@ mod tests {
             let (halt, second) = (ready[0].halt.clone(), Arc::clone(&ready[1].shared));
             let threads = ready.into_iter().map(|one| thread::spawn(|| one.run()));
             let threads: Vec<_> = threads.collect();
-            // Nobody else sets it.
+            // Set only here.
             let _ = second.thread.set(threads[1].thread().clone());
             threads[1].thread().unpark();
             Self {
@@ -147,7 +149,7 @@ mod tests {
             }
         }
 
-        /// As the bridge joins, at each of its starts.
+        /// Attaches as the bridge does at each of its starts.
         fn bridge(&self) -> BytesWriter {
             let path: &Path = &self.folder.join("in.1.in");
             let description = Description {
@@ -176,7 +178,7 @@ mod tests {
             bridge.put(message.as_bytes()).expect("room");
         }
 
-        /// Until the end of a task has come through, and nothing follows it.
+        /// Waits until the end of a task has passed through, and checks that nothing follows it.
         fn stop(&self) {
             self.halt.stop();
             let end = Instant::now() + DEADLINE;
@@ -197,7 +199,7 @@ mod tests {
             self.left.recv_timeout(DEADLINE).expect("a message")
         }
 
-        /// The next one that entered, or fell back.
+        /// The next message that entered at the bridge, or that a fallback made.
         fn next(&self, entered: bool) -> Left {
             let end = Instant::now() + DEADLINE;
             loop {
@@ -224,10 +226,11 @@ mod tests {
     fn what_the_bridge_puts_in_enters_there_and_silence_falls_back() {
         for buffering in ["newest", "each"] {
             let runs = Runs::start(buffering);
-            // The stages begin with what comes then: until it does, the fallback says that they are there.
+            // The stages begin with messages of that time. Until one arrives, the fallback shows
+            // that the stages run.
             runs.next(false);
             let mut number = 0;
-            // The second time, the bridge has started anew.
+            // The second time, the bridge has restarted.
             for data in [[5, 6], [7, 8]] {
                 let mut bridge = runs.bridge();
                 let before = ticks();
@@ -250,7 +253,8 @@ mod tests {
         }
     }
 
-    /// What came while it was stopped is nobody's; that nothing comes is said once it runs.
+    /// Messages that arrived while the pipe was stopped are dropped; the fallback reports their
+    /// absence once it runs.
     #[test]
     fn what_begins_at_the_bridge_is_stopped_and_started() {
         for buffering in ["newest", "each"] {

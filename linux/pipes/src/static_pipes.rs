@@ -1,12 +1,13 @@
-//! Pipes of the description: they begin with the program, and one of them may be forgotten
+//! Static pipes: they begin with the program; the client partition may remove, stop and start them
 //!
-//! Where flows are typed that have stages here, a described pipe that crosses to there can be removed. Its stages here end then, and their
-//! reservations with them, until whoever removed it starts anew and runs its own part again. One that begins here is stopped and started from there.
+//! A static pipe that crosses to the client can be removed there. Then its stages here end with
+//! their reservations, until the client restarts and runs its own part again. The client also
+//! starts and stops a pipe with first stages here.
 
-use crate::asked::Told;
-use crate::leaving::Leaving;
+use crate::client_pipes::Report;
 use crate::part::{End, Part};
-use crate::plan::{Pipe, Place, Plan};
+use crate::plan::{Pipe, Placement, Plan};
+use crate::recording::Leaving;
 use crate::stage::Left;
 use crate::start::{Around, Count, Kept, StartError, reserve};
 use bulkhead_abi::trace::{Event, EventKind};
@@ -15,38 +16,39 @@ use bulkhead_linux::{Error, Trace, lock_memory, ticks};
 use bulkhead_stages::request::{self, Verb};
 use std::sync::mpsc::SyncSender;
 
-/// Pipes that run.
+/// Running static pipes.
 pub struct Stages {
     pipes: Vec<Described>,
     leaving: Leaving,
     left: SyncSender<Left>,
 }
 
-/// A pipe, and how it stands.
+/// A pipe and its state.
 struct Described {
     pipe: Pipe,
     part: Part,
     kept: Kept,
     state: State,
-    /// Who may remove it stopped it.
+    /// The client stopped it.
     held: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It runs, or was refused.
+    /// The pipe runs, or was rejected.
     Described,
-    /// Its threads end.
+    /// Its threads are ending.
     Ending,
-    /// It was forgotten.
+    /// The pipe was removed.
     Gone,
 }
 
 impl Described {
-    /// Whether it begins here; why nobody elsewhere stops or removes it, if nobody does.
+    /// Returns whether it has first stages here, or the reason for which no client may stop or
+    /// remove it.
     fn begins(&self) -> Result<bool, &'static str> {
         let stages = self.pipe.stages.iter();
-        let mut here = stages.filter(|stage| stage.place != Place::Elsewhere);
+        let mut here = stages.filter(|stage| stage.place != Placement::Elsewhere);
         if here.clone().count() == self.pipe.stages.len() {
             return Err("that pipe is wholly in Linux");
         }
@@ -54,11 +56,13 @@ impl Described {
     }
 }
 
-/// Starts all pipes of a plan, or none of a pipe's stages here where one is refused; the refusals come beside what runs.
-/// No stage begins before all have what they need: making it holds the address space, for which a stage would wait.
+/// Starts all pipes of a plan. If one stage of a pipe is rejected, none of its stages here runs;
+/// the errors are returned beside the running pipes. No stage begins before the threads and buffers
+/// of all stages exist, because creating them holds the address space, for which a running stage
+/// would wait.
 ///
 /// # Errors
-/// The memory of the program cannot be kept where it is.
+/// The memory of the program cannot be locked.
 pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError>), Error> {
     lock_memory()?;
     let (left, leaving) = Leaving::new();
@@ -96,32 +100,32 @@ pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError
 }
 
 impl Stages {
-    /// What each did so far.
+    /// Counters of each stage.
     pub fn counts(&self) -> impl Iterator<Item = Count<'_>> {
-        self.running().map(crate::begin::Running::count)
+        self.running().map(crate::reservation::Running::count)
     }
 
-    fn running(&self) -> impl Iterator<Item = &crate::begin::Running> {
+    fn running(&self) -> impl Iterator<Item = &crate::reservation::Running> {
         self.pipes.iter().flat_map(|one| &one.part.stages)
     }
 
-    /// Records what left since the last call, and which stages fell back or overran.
+    /// Records messages that left since the last call, fallbacks and overruns.
     ///
     /// # Errors
-    /// A file of what left cannot be written; it is not tried again.
+    /// A file of recorded messages cannot be written; it is not tried again.
     pub fn record(&mut self, trace: &Trace) -> Result<(), Error> {
         self.running().for_each(|running| running.record(trace));
         self.leaving.record(trace)
     }
 
-    /// Whether a pipe of that name may say something still.
+    /// Returns whether a pipe of that name may still record messages.
     pub(crate) fn runs(&self, name: &str) -> bool {
         let mut pipes = self.pipes.iter();
         pipes.any(|one| one.pipe.name == name && one.state != State::Gone)
     }
 
-    /// The pipe that a request to forget names.
-    pub(crate) fn forgettable(&self, body: &[u8]) -> Result<(usize, &Part), &'static str> {
+    /// Finds the pipe that a removal request names.
+    pub(crate) fn removable(&self, body: &[u8]) -> Result<(usize, &Part), &'static str> {
         let name = request::described(body).ok_or("it names no pipe")?;
         let (place, one) = self.named(&name)?;
         one.begins().map(|_| (place, &one.part))
@@ -133,8 +137,8 @@ impl Stages {
         found.ok_or("no pipe of that name is described in Linux")
     }
 
-    /// Has the pipe of that name, which begins here, end a task, or begin, not before a tick.
-    pub(crate) fn have(
+    /// Ends or starts the pipe of that name, which has first stages here, not before tick `at`.
+    pub(crate) fn execute(
         &mut self,
         name: &[u8; NAME_LEN],
         verb: Verb,
@@ -148,11 +152,11 @@ impl Stages {
         let there = there.filter(|one| one.state == State::Described);
         let one = there.ok_or("that pipe is not in Linux any more")?;
         one.held = verb == Verb::Stop;
-        one.part.have(verb, at);
+        one.part.execute(verb, at);
         Ok(())
     }
 
-    /// Has the stages of the pipe at that place end, if nothing comes out of them any more.
+    /// Ends the stages of the pipe at that index if no message leaves them any more.
     pub(crate) fn end(&mut self, place: usize, end: &End) {
         let Some(one) = self.pipes.get_mut(place) else {
             return;
@@ -163,23 +167,23 @@ impl Stages {
         }
     }
 
-    /// Whether threads of a pipe end that is to be forgotten.
+    /// Returns whether threads of a removed pipe are ending.
     pub(crate) fn is_ending(&self) -> bool {
         self.pipes.iter().any(|one| one.state == State::Ending)
     }
 
-    /// Whether the pipe at that place is on its way, or was forgotten.
-    pub(crate) fn has_gone(&self, place: usize) -> bool {
+    /// Returns whether the pipe at that index is ending or removed.
+    pub(crate) fn is_removed(&self, place: usize) -> bool {
         let one = self.pipes.get(place);
         one.is_none_or(|one| one.state != State::Described)
     }
 
-    /// A pipe whose threads have all ended, with what left it recorded.
+    /// Takes a pipe with no running thread, and records the messages that left it.
     pub(crate) fn collect(&mut self, trace: &Trace) -> Option<String> {
         let mut pipes = self.pipes.iter_mut();
         let one = pipes.find(|one| {
             let mut stages = one.part.stages.iter();
-            one.state == State::Ending && stages.all(crate::begin::Running::has_ended)
+            one.state == State::Ending && stages.all(crate::reservation::Running::has_ended)
         })?;
         one.part
             .stages
@@ -187,29 +191,30 @@ impl Stages {
             .for_each(|running| running.record(trace));
         (one.part, one.state) = (Part::default(), State::Gone);
         let name = one.pipe.name.clone();
-        // A file that cannot be written is not tried again: nothing waits for it.
+        // A file that cannot be written is not tried again, and no thread waits for it.
         let _said_before = self.leaving.record(trace);
         Some(name)
     }
 
-    /// Runs one of those again that were forgotten, or stopped by who may remove them; what became of it.
-    pub(crate) fn begin_again(&mut self, around: &Around<'_>, trace: &Trace) -> Option<Told> {
+    /// Resumes one pipe that the client removed or stopped. Returns the outcome.
+    pub(crate) fn begin_again(&mut self, around: &Around<'_>, trace: &Trace) -> Option<Report> {
         let mut pipes = self.pipes.iter_mut();
         let one = pipes.find(|one| one.state == State::Gone || one.held)?;
         if std::mem::take(&mut one.held) && one.state == State::Described {
-            one.part.have(Verb::Start, 0);
-            return Some(Told::Again(one.pipe.name.clone()));
+            one.part.execute(Verb::Start, 0);
+            return Some(Report::Resumed(one.pipe.name.clone()));
         }
         one.state = State::Described;
         let kept = std::mem::take(&mut one.kept);
         let (reserved, kept) = match reserve(&one.pipe, around, &self.left, kept) {
             Ok(made) => made,
-            Err(why) => return Some(Told::Refused(why.to_string())),
+            Err(reason) => return Some(Report::Refused(reason.to_string())),
         };
         one.kept = kept;
-        // A pipe runs without a file that cannot be had.
+        // A pipe runs without a file that cannot be created.
         let _refused = self.leaving.keep(&one.pipe, around);
-        // What is described of it counts again, and not what was promised of another one of its name.
+        // The guarantee of the description holds again, instead of the one of another pipe of this
+        // name.
         trace.write(&Event {
             ticks: ticks(),
             kind: EventKind::Promised as u32,
@@ -219,7 +224,7 @@ impl Stages {
             name: name_field(&one.pipe.name),
         });
         one.part = Part::new(&one.pipe, reserved.begin());
-        Some(Told::Again(one.pipe.name.clone()))
+        Some(Report::Resumed(one.pipe.name.clone()))
     }
 }
 
@@ -228,8 +233,8 @@ mod tests {
     use super::*;
     use crate::plan::Source;
 
-    /// One that comes back here, one that begins here, one that does so at a device, one that is wholly here, and one that begins here and elsewhere;
-    /// nothing of them runs.
+    /// Pipes that return here, begin here, begin at a device, are wholly here, and begin in both
+    /// partitions; none of them runs.
     fn stages() -> Stages {
         let text = "each/sample,1,2,0,1,1,1/filter,1,2,1,2,1,1/emit,1,2,2,3,1,1";
         let here: [&[usize]; 5] = [&[1], &[0, 1], &[0, 1], &[0, 1, 2], &[0, 2]];
@@ -246,7 +251,7 @@ mod tests {
             }
             for (place, stage) in pipe.stages.iter_mut().enumerate() {
                 if !here.contains(&place) {
-                    stage.place = Place::Elsewhere;
+                    stage.place = Placement::Elsewhere;
                 }
             }
             Described {
@@ -271,28 +276,24 @@ mod tests {
     #[test]
     fn what_another_one_has_end_is_forgotten_and_nothing_else() {
         let stages = stages();
-        let why = |name: &str| {
-            stages
-                .forgettable(&name_field(name))
-                .map(|(place, _)| place)
-        };
-        assert_eq!(why("there"), Ok(0));
+        let reason = |name: &str| stages.removable(&name_field(name)).map(|(place, _)| place);
+        assert_eq!(reason("there"), Ok(0));
         let begin = ["begins", "device", "both"];
-        assert_eq!(begin.map(why), [Ok(1), Ok(2), Ok(4)]);
+        assert_eq!(begin.map(reason), [Ok(1), Ok(2), Ok(4)]);
         let refused = [
             ("own", "that pipe is wholly in Linux"),
             ("other", "no pipe of that name is described in Linux"),
         ];
         for (name, text) in refused {
-            assert_eq!(why(name), Err(text));
+            assert_eq!(reason(name), Err(text));
         }
         assert_eq!(
-            stages.forgettable(b"there").map(|_| ()),
+            stages.removable(b"there").map(|_| ()),
             Err("it names no pipe")
         );
     }
 
-    /// Whatever stands there, it is the name of that pipe, or it is refused.
+    /// Only the name of a static pipe with stages in both partitions is accepted.
     #[test]
     fn no_name_is_too_odd() {
         let (stages, mut seed) = (stages(), 1u64);
@@ -309,45 +310,48 @@ mod tests {
             body.truncate(NAME_LEN - random() % 20 / 19);
             let meant = body.len() == NAME_LEN
                 && name_text(body[..].try_into().expect("a name")) == "there";
-            assert_eq!(stages.forgettable(&body).is_ok(), meant);
+            assert_eq!(stages.removable(&body).is_ok(), meant);
             found += usize::from(meant);
         }
         assert!((100..4900).contains(&found), "{found}");
     }
 
-    /// Only what begins here and is there still; what was stopped so goes on where whoever did starts anew.
+    /// Only a pipe that begins here can be stopped. It resumes when the client restarts.
     #[test]
     fn what_begins_here_is_stopped_and_started_by_its_name() {
         let mut stages = stages();
-        let mut have = |name: &str, verb| stages.have(&name_field(name), verb, u64::MAX);
+        let mut execute = |name: &str, verb| stages.execute(&name_field(name), verb, u64::MAX);
         assert_eq!(
-            have("there", Verb::Stop),
+            execute("there", Verb::Stop),
             Err("that pipe does not begin in Linux")
         );
-        assert!(have("own", Verb::Stop).is_err() && have("other", Verb::Stop).is_err());
+        assert!(execute("own", Verb::Stop).is_err() && execute("other", Verb::Stop).is_err());
         for name in ["begins", "device", "both"] {
-            assert_eq!(have(name, Verb::Stop), Ok(()));
+            assert_eq!(execute(name, Verb::Stop), Ok(()));
         }
         let held: Vec<_> = stages.pipes.iter().map(|one| one.held).collect();
         assert_eq!(held, [false, true, true, false, true]);
-        assert_eq!(stages.have(&name_field("begins"), Verb::Start, 0), Ok(()));
+        assert_eq!(
+            stages.execute(&name_field("begins"), Verb::Start, 0),
+            Ok(())
+        );
         assert!(!stages.pipes[1].held);
         let end = stages.pipes[1].part.end(0);
         stages.end(1, &end);
         assert_eq!(
-            stages.have(&name_field("begins"), Verb::Stop, 0),
+            stages.execute(&name_field("begins"), Verb::Stop, 0),
             Err("that pipe is not in Linux any more")
         );
     }
 
-    /// Each is told of once, and nothing of a pipe that runs by the description is taken for one that went.
+    /// Each removal is reported once, and a running static pipe is never taken for a removed one.
     #[test]
     fn a_pipe_goes_once_its_threads_have_ended() {
         let mut stages = stages();
         let end = stages.pipes[0].part.end(0);
-        assert!(!stages.is_ending() && !stages.has_gone(0) && stages.runs("there"));
+        assert!(!stages.is_ending() && !stages.is_removed(0) && stages.runs("there"));
         stages.end(0, &end);
-        assert!(stages.is_ending() && stages.has_gone(0) && !stages.has_gone(1));
-        assert!(stages.has_gone(9), "there is none");
+        assert!(stages.is_ending() && stages.is_removed(0) && !stages.is_removed(1));
+        assert!(stages.is_removed(9), "there is none");
     }
 }
