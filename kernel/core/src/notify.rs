@@ -372,7 +372,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(0)
     }
 
-    /// Ends Listen of one interrupt of this core that notifies `thread`. Returns false if there is none.
+    /// Ends Listen of one interrupt of this core that notifies `thread`. Returns true if there are more.
     pub(crate) fn ignore_one(self, thread: Thread<'h>) -> bool {
         let core = self.0.core();
         let table = self.0.frame(core.interrupts().reference());
@@ -380,9 +380,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
             let notified = table.word(*intid).get() & !LEVEL;
             *intid != 0 && notified == thread.at().address()
         };
-        let mut listened = (0..LISTENED).map(|place| core.listened(place).get());
-        let one = listened.find(notifies);
-        one.is_some_and(|intid| self.ignore(intid).is_ok())
+        let listened = (0..LISTENED).map(|place| core.listened(place).get());
+        let mut listened = listened.filter(notifies);
+        let one = listened.next();
+        let more = listened.next().is_some();
+        if let Some(intid) = one {
+            let _it_was = self.ignore(intid);
+        }
+        more
     }
 
     /// Replaces who is notified of an interrupt, to whom the table refers.
