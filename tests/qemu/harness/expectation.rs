@@ -77,7 +77,7 @@ pub(crate) struct Expectation {
     pub(crate) desk: Option<Desk>,
     /// Lines that are entered on consoles.
     #[serde(default, rename = "type")]
-    pub(crate) typed: Vec<Typed>,
+    pub(crate) entered: Vec<EnteredLine>,
     /// Allowed values of figures, by name.
     #[serde(default)]
     pub(crate) figures: BTreeMap<String, Bound>,
@@ -133,7 +133,7 @@ pub(crate) enum Damage {
 /// A line that is entered once another line has appeared.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Typed {
+pub(crate) struct EnteredLine {
     /// The line that has to appear before.
     pub(crate) after: Pattern,
     /// The partition with the console.

@@ -34,7 +34,7 @@ pub(crate) fn examine(case: &Case) -> Result<(), String> {
     let root = root()?;
     let out = root.join(OUT).join(&case.name);
     let trouble = match &expected.bench {
-        Some(id) => promise(&root, &out, id)?,
+        Some(id) => broken_guarantees(&root, &out, id)?,
         None => behaviour(case, &root, &out)?,
     };
     if trouble.is_empty() {
@@ -64,7 +64,7 @@ fn root() -> Result<PathBuf, String> {
 }
 
 /// Rows of an experiment with a broken guarantee.
-fn promise(root: &Path, out: &Path, id: &str) -> Result<Vec<String>, String> {
+fn broken_guarantees(root: &Path, out: &Path, id: &str) -> Result<Vec<String>, String> {
     let bench = bulkhead_bench::all()
         .into_iter()
         .find(|bench| bench.id() == id);
@@ -243,7 +243,7 @@ fn run(
     };
     let folder = RunFolder::new(out, &manifest.name);
     let over = AtomicBool::new(false);
-    let mut player = Player::new(manifest, folder, &expected.typed, cut_ns, outside, &over);
+    let mut player = Player::new(manifest, folder, &expected.entered, cut_ns, outside, &over);
     let report = bulkhead_run::run(manifest, out, &options, &mut player, &over)?;
     Ok((report, player.finish()))
 }
