@@ -16,7 +16,7 @@ pub type Arguments = [u64; 5];
 /// Kinds of capabilities that are there, from 1 on.
 const KINDS: u64 = Kind::ALL.len() as u64 - 1;
 
-/// What a call answers.
+/// Value or error of a call.
 pub(crate) type Answer = Result<u64, Status>;
 
 impl<'h, H: Hal> Kernel<'h, H> {
@@ -206,7 +206,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         refers.then_some(()).ok_or(Status::NoCapability)
     }
 
-    /// The same to both or none.
+    /// One reference more to both objects, or to none.
     pub(crate) fn refer_both(self, [one, other]: [Ref; 2]) -> Result<(), Status> {
         self.refer(one)?;
         self.refer(other).inspect_err(|_| self.forget(one))

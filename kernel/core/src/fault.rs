@@ -1,7 +1,7 @@
 //! Faults of user space
 //!
 //! A fault in an invoked component takes the thread back to the client with an error. One at home
-//! ends the thread: its scheduler is told and runs. Where that is the root scheduler itself, the
+//! ends the thread: its scheduler gets an event and runs. If the thread is the root scheduler's, the
 //! partition has failed and the monitor's policy decides.
 
 use crate::hal::MonitorCall;
@@ -10,7 +10,7 @@ use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::Status;
 
-/// What the processor says about a fault.
+/// Registers in which the processor describes a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// ESR_EL1.
@@ -20,7 +20,7 @@ pub struct Fault {
 }
 
 impl<H: Hal> Kernel<'_, H> {
-    /// The current thread, whose registers are saved whole, faulted.
+    /// Handles a fault of the current thread, after all its registers were saved.
     pub fn fault(self, fault: Fault) {
         let thread = self.current();
         thread.fault_syndrome().set(fault.syndrome);

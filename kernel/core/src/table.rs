@@ -1,6 +1,6 @@
 //! Capability tables: copying, narrowing, removing
 //!
-//! Who holds a table's capability decides what is in it: that is delegation and revocation. Each
+//! The holder of a table's capability fills and empties its slots: that is delegation and revocation. Each
 //! call touches one slot.
 
 use crate::call::{Answer, Arguments};
