@@ -197,34 +197,42 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.quiesce_in_passing();
         let core = self.0.core();
         let mailbox = self.0.frame(core.mailbox().reference());
-        let [words, word, bits] = core.mail_left();
-        if words.get() | bits.get() == 0 {
-            words.set(mailbox.word(MAIL).take() & !ON_ITS_WAY);
+        let left = core.mail_left();
+        let [mut words, mut word, mut bits] = left.map(Word::get);
+        let continues = words | bits != 0;
+        if !continues {
+            words = mailbox.word(MAIL).take() & !ON_ITS_WAY;
         }
         let mut began = began;
         for _ in 0..ATTENDED {
-            if bits.get() == 0 {
-                let mut left = Bits(words.get());
-                let Some(next) = left.next() else {
+            if bits == 0 {
+                if words == 0 {
                     break;
-                };
-                words.set(left.0);
-                word.set(next);
-                bits.set(mailbox.word(FIRST_MAIL + next % MAILS).take());
+                }
+                word = u64::from(words.trailing_zeros());
+                words &= words - 1;
+                bits = mailbox.word(FIRST_MAIL + word % MAILS).take();
             }
-            let mut left = Bits(bits.get());
-            if let Some(bit) = left.next() {
-                bits.set(left.0);
-                began = self.deliver_posted(word.get() * 64 + bit, began);
+            if bits != 0 {
+                let number = word * 64 + u64::from(bits.trailing_zeros());
+                bits &= bits - 1;
+                began = self.deliver_posted(number, began);
             }
         }
-        let on_its_way = mailbox.word(MAIL).first() & ON_ITS_WAY;
-        if words.get() | bits.get() | on_its_way != 0 {
-            self.0.interrupt_core(core);
+        // An interrupt of another core that came meanwhile may be this one.
+        if words | bits != 0 || continues {
+            let came = mailbox.word(MAIL).first() & ON_ITS_WAY != 0;
+            for (place, value) in left.into_iter().zip([words, word, bits]) {
+                place.set(value);
+            }
+            if words | bits != 0 || came {
+                self.0.interrupt_core(core);
+            }
         }
     }
 
     /// Delivers what was posted to the thread of that number of this core. Returns the time, or `began` if nothing was.
+    #[inline(always)]
     fn deliver_posted(self, number: u64, began: u64) -> u64 {
         let place = number / MAX_THREADS as u64;
         let scheduler = self.scheduler(self.0.core().placed(place).reference());
