@@ -46,9 +46,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 if leaf.detail() != LEAF {
                     return Err(Status::BadArgument);
                 }
-                if entry.reference() != self.void() {
-                    return Err(Status::Occupied);
-                }
                 self.refer(leaf.object())?;
                 if !entry.exchange(self.void().address(), leaf.object().address()) {
                     self.forget(leaf.object());
