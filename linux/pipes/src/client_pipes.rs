@@ -16,7 +16,7 @@ use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{Channel, Error, Kind, Partition, Peer, Trace, ticks};
 use bulkhead_stages::request::{
-    Answerer, MESSAGE_BYTES, Meant, Promised, Request, Verb, buffer, meant, promised,
+    MESSAGE_BYTES, PathGuarantee, Request, Responder, Target, Verb, buffer, path_guarantees, target,
 };
 use std::sync::mpsc::SyncSender;
 
@@ -26,7 +26,7 @@ const PREFIX: &str = "typed.";
 /// State of one client partition.
 pub struct ClientPipes {
     region: Region<'static>,
-    answerer: Answerer,
+    answerer: Responder,
     peer: Peer,
     /// Epoch of the client that requested the running stages.
     epoch: u32,
@@ -55,7 +55,7 @@ struct Flow {
     words: Option<Words>,
     begins: bool,
     /// Guarantees that are not recorded yet.
-    guarantees: Vec<Promised>,
+    guarantees: Vec<PathGuarantee>,
 }
 
 impl Flow {
@@ -135,7 +135,7 @@ impl ClientPipes {
             left,
             leaving,
             region,
-            answerer: Answerer::attach(region).ok_or_else(none)?,
+            answerer: Responder::attach(region).ok_or_else(none)?,
             epoch: peer.state().epoch,
             peer,
             flows: Vec::new(),
@@ -304,12 +304,12 @@ impl ClientPipes {
             Some(verb @ (Verb::Start | Verb::Stop)) => {
                 let body = self.message.get(size_of::<Request>()..length);
                 let mut flows = self.flows.iter_mut();
-                let done = match meant(body.unwrap_or_default()) {
-                    Some(Meant::Asked) => flows
+                let done = match target(body.unwrap_or_default()) {
+                    Some(Target::Requested) => flows
                         .find(|flow| flow.id == request.id)
                         .ok_or("there is no such pipe in Linux")
                         .and_then(|flow| flow.execute(verb, request.ended)),
-                    Some(Meant::Described(name)) => described.execute(&name, verb, request.ended),
+                    Some(Target::Described(name)) => described.execute(&name, verb, request.ended),
                     None => Err("it names no pipe"),
                 };
                 self.answerer.settle(request.id, done.err());
@@ -364,7 +364,7 @@ impl ClientPipes {
             Ok((reserved, _)) => {
                 // A pipe runs without a file that cannot be created.
                 let _refused = self.leaving.keep(pipe, &around);
-                let promised = packed.into_iter().flat_map(promised);
+                let promised = packed.into_iter().flat_map(path_guarantees);
                 let functions = pipe.stages.iter().map(|stage| stage.function.clone());
                 let (stages, words) = match begins(pipe) {
                     true => {
@@ -398,7 +398,7 @@ fn is_there(what: EndTarget, flows: &[Flow], described: &Stages) -> bool {
 }
 
 /// Records the guarantee of a path, as the planner of a partition does.
-fn promise(flow: &Flow, guarantees: &Promised, trace: &Trace) {
+fn promise(flow: &Flow, guarantees: &PathGuarantee, trace: &Trace) {
     let event = Event {
         ticks: ticks(),
         kind: EventKind::Promised as u32,

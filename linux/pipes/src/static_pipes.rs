@@ -308,10 +308,10 @@ mod tests {
                 body[random() % NAME_LEN] = random() as u8;
             }
             body.truncate(NAME_LEN - random() % 20 / 19);
-            let meant = body.len() == NAME_LEN
+            let target = body.len() == NAME_LEN
                 && name_text(body[..].try_into().expect("a name")) == "there";
-            assert_eq!(stages.removable(&body).is_ok(), meant);
-            found += usize::from(meant);
+            assert_eq!(stages.removable(&body).is_ok(), target);
+            found += usize::from(target);
         }
         assert!((100..4900).contains(&found), "{found}");
     }

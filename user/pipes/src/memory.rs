@@ -10,7 +10,7 @@ use bulkhead_abi::repository::MAX_BUFFERS;
 use bulkhead_buffers::Region;
 use bulkhead_component::first::Timing;
 use bulkhead_slite::Mutex;
-use bulkhead_stages::together::BUFFERS;
+use bulkhead_stages::shared_state::BUFFERS;
 use core::ops::Range;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;

@@ -37,7 +37,7 @@ use bulkhead_guest::Home;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
-use bulkhead_stages::request::{PATHS, Promised};
+use bulkhead_stages::request::{PATHS, PathGuarantee};
 use bulkhead_tpipe::language::{Flow, MILLION};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
@@ -210,14 +210,14 @@ pub(crate) fn announce(number: usize, pipe: &Pipe) {
 /// Guarantees of the paths of a pipe.
 #[derive(Clone, Copy)]
 struct PathGuarantees {
-    paths: [Promised; PATHS],
+    paths: [PathGuarantee; PATHS],
     count: usize,
 }
 
 impl PathGuarantees {
-    fn new(all: impl Iterator<Item = Promised>) -> Self {
+    fn new(all: impl Iterator<Item = PathGuarantee>) -> Self {
         let mut guarantees = Self {
-            paths: [Promised::NOTHING; PATHS],
+            paths: [PathGuarantee::NOTHING; PATHS],
             count: 0,
         };
         for (place, one) in guarantees.paths.iter_mut().zip(all) {
@@ -229,7 +229,7 @@ impl PathGuarantees {
 
     fn of(promise: &Promise) -> Self {
         let [lost, rate] = figures(promise);
-        Self::new(promise.paths().iter().map(|path| Promised {
+        Self::new(promise.paths().iter().map(|path| PathGuarantee {
             head: path.head as u32,
             tail: path.tail as u32,
             bound_ns: path.bound,
@@ -239,7 +239,7 @@ impl PathGuarantees {
         }))
     }
 
-    fn paths(&self) -> impl Iterator<Item = Promised> + '_ {
+    fn paths(&self) -> impl Iterator<Item = PathGuarantee> + '_ {
         self.paths.iter().take(self.count).copied()
     }
 }

@@ -1,6 +1,6 @@
 //! State shared by the components that run stages on several cores of the partition
 //!
-//! Each core has its own scheduler and address space. Shared memory (`bulkhead_stages::together`)
+//! Each core has its own scheduler and address space. Shared memory (`bulkhead_stages::shared_state`)
 //! holds the state that all need: which pipes run and since when, the counters of stages, records
 //! of messages that left, and the buffers between cores. The first core's component handles
 //! console, recording and planning for all of them. No notification crosses cores: a thread that
@@ -14,7 +14,7 @@ use bulkhead_component::environment::shared_words;
 use bulkhead_component::first::Timing;
 use bulkhead_component::{Environment, clock, cores};
 use bulkhead_sched::NEVER;
-use bulkhead_stages::together::{self, BUFFERS, Count, READY, WORDS};
+use bulkhead_stages::shared_state::{self as layout, BUFFERS, Count, READY, WORDS};
 use core::ops::Deref;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -47,7 +47,7 @@ impl Word {
 
     /// A counter of a stage.
     pub(crate) const fn of_stage(stage: usize, what: Count) -> Self {
-        Self(together::count(stage, what))
+        Self(layout::count(stage, what))
     }
 }
 
@@ -73,8 +73,8 @@ pub(crate) fn open(env: &Environment, timing: &Timing) -> Result<(), Failure> {
     }
     let missing = Failure::named("stages", "nothing is shared with those of other cores");
     let (number, words) = env.shared(TOGETHER).ok_or(missing)?;
-    let kinds = together::within(pipes(timing)).map(|(_, kind)| kind);
-    let end = together::buffers(kinds).last();
+    let kinds = layout::within(pipes(timing)).map(|(_, kind)| kind);
+    let end = layout::buffers(kinds).last();
     let end = end.map_or(BUFFERS, |(line, bytes)| line + bytes.div_ceil(LINE_BYTES));
     let spare = timing
         .repository
@@ -161,8 +161,8 @@ const fn pipes(timing: &Timing) -> Pipes<'static> {
 
 /// Buffers of static edges between cores: index of the edge, first line of the buffer, and bytes.
 fn placed(timing: &Timing) -> impl Iterator<Item = (usize, (usize, usize))> {
-    let within = || together::within(pipes(timing));
-    let placed = together::buffers(within().map(|(_, kind)| kind));
+    let within = || layout::within(pipes(timing));
+    let placed = layout::buffers(within().map(|(_, kind)| kind));
     within().map(|(number, _)| number).zip(placed)
 }
 

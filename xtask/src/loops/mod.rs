@@ -101,7 +101,7 @@ struct Code<'i> {
     image: &'i Image,
     graph: Graph,
     after_boot: BTreeSet<u64>,
-    /// Where it is entered after boot.
+    /// Entry points after boot.
     entries: Vec<u64>,
     loops: Vec<Loop>,
 }

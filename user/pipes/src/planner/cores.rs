@@ -14,8 +14,8 @@ use crate::{core_commands, say, shared_state};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::long_name_text;
 use bulkhead_flows::propose::{Refused, Solved};
+use bulkhead_stages::core_command::{EDGES, Edge};
 use bulkhead_stages::link::{GATHERED_PLACES, Kind};
-use bulkhead_stages::order::{EDGES, Edge};
 use bulkhead_tpipe::language::Buffering;
 
 /// A command thread takes up all stages of a pipe long before this, nanoseconds.

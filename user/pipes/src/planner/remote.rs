@@ -10,7 +10,7 @@ use bulkhead_component::clock;
 use bulkhead_flows::ROOM;
 use bulkhead_flows::propose::{Promise, Solved};
 use bulkhead_slite::Mutex;
-use bulkhead_stages::request::{CROSSINGS, PLACES, Packed, Promised};
+use bulkhead_stages::request::{CROSSINGS, PLACES, Packed, PathGuarantee};
 use bulkhead_tpipe::language::{Buffering, Pipeline};
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -145,7 +145,7 @@ impl Planner {
         id: u64,
         described: &Described,
         stages: impl Iterator<Item = (Stage, usize)>,
-        promised: impl Iterator<Item = Promised>,
+        promised: impl Iterator<Item = PathGuarantee>,
     ) -> Packed {
         let theirs = stages.map(|(stage, function)| Stage {
             core: self.core_for(Some(number), function),

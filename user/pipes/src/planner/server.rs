@@ -1,7 +1,7 @@
 //! Requests of the client partition: run, reject and end stages
 //!
 //! The client has solved the flow and claims what it takes here; the claim is not trusted. Every
-//! word is validated before it is used (`bulkhead_stages::wanted`). Threads, memory, the core
+//! word is validated before it is used (`bulkhead_stages::deploy_request`). Threads, memory, the core
 //! (scheduling overhead included) and the guarantees of pipes that are wholly here are checked as
 //! for a flow that is entered here, before anything changes. A client that restarts has lost all
 //! its requests, so all of its stages end, and no buffer is used again before that.
@@ -25,10 +25,10 @@ use bulkhead_component::clock::{self, ticks};
 use bulkhead_flows::command::is_name;
 use bulkhead_flows::propose::{self, Promise};
 use bulkhead_slite::Mutex;
+use bulkhead_stages::deploy_request::{DeployRequest, Unfit};
 use bulkhead_stages::request::{
-    self, Answerer, CROSSINGS, LONGEST_WAIT_NS, MESSAGE_BYTES, Request, Verb,
+    self, CROSSINGS, LONGEST_WAIT_NS, MESSAGE_BYTES, Request, Responder, Verb,
 };
-use bulkhead_stages::wanted::{Unfit, Wanted};
 use core::sync::atomic::Ordering::Relaxed;
 use rejection::{Rejection, Text};
 
@@ -41,7 +41,7 @@ const END_NS: u64 = 1_000_000_000;
 /// State of the client, and its resources here.
 pub(super) struct Server {
     place: PeerChannel,
-    answerer: Answerer,
+    answerer: Responder,
     /// Its last known epoch.
     epoch: u32,
     /// Buffers may contain messages of the client's former start, and static pipes that it removed
@@ -89,7 +89,7 @@ impl Server {
         client_pipes::set_epoch(epoch);
         Some(Self {
             place,
-            answerer: Answerer::attach(place.region)?,
+            answerer: Responder::attach(place.region)?,
             epoch,
             unclean: false,
             due: None,
@@ -334,12 +334,12 @@ impl Planner {
 
     fn run_requested(&mut self, id: u64, bytes: &[u8]) {
         let buffers = self.server.as_ref().map_or(0, |one| one.place.buffers);
-        let done = Wanted::read(bytes, buffers).map_err(Rejection::Unfit);
+        let done = DeployRequest::read(bytes, buffers).map_err(Rejection::Unfit);
         let done = done.and_then(|wanted| {
             let plan = self.plan_requested(&wanted)?;
             self.start_requested(id, &wanted, &plan)?;
             let ends = wanted.tails().next().is_some();
-            let guarantees = ends.then(|| PathGuarantees::new(request::promised(bytes)));
+            let guarantees = ends.then(|| PathGuarantees::new(request::path_guarantees(bytes)));
             if let Some(place) = PENDING.get(plan.number) {
                 let _kept = place.with(&CORE.threads, |place| *place = guarantees);
             }
@@ -361,7 +361,7 @@ impl Planner {
     }
 
     /// Plans the stages of a request, if all of it fits.
-    fn plan_requested(&self, wanted: &Wanted<'_>) -> Result<Plan, Rejection> {
+    fn plan_requested(&self, wanted: &DeployRequest<'_>) -> Result<Plan, Rejection> {
         let name = name_text(&wanted.pipe.name);
         if !is_name(name) {
             return Err(Rejection::Name);
@@ -403,7 +403,7 @@ impl Planner {
 
     /// Chooses a number with a thread for each stage here, and numbers without a thread for stages
     /// in other partitions.
-    fn slots(wanted: &Wanted<'_>) -> Result<[usize; STAGES], Rejection> {
+    fn slots(wanted: &DeployRequest<'_>) -> Result<[usize; STAGES], Rejection> {
         let count = wanted.here().count();
         let free = vcpu_pool::free(None).count();
         let (mut here, mut elsewhere) = (
@@ -508,7 +508,7 @@ impl Planner {
     fn start_requested(
         &mut self,
         id: u64,
-        wanted: &Wanted<'_>,
+        wanted: &DeployRequest<'_>,
         plan: &Plan,
     ) -> Result<(), Rejection> {
         self.pipes += 1;
@@ -551,7 +551,7 @@ impl Planner {
     /// Assigns buffers of the channel to the pipe.
     fn take_buffers(
         &mut self,
-        wanted: &Wanted<'_>,
+        wanted: &DeployRequest<'_>,
         pipe: usize,
     ) -> [Option<RemoteEdge>; CROSSINGS] {
         let mut all = [None; CROSSINGS];

@@ -14,10 +14,10 @@ use bulkhead_component::Environment;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_guest::Link;
+use bulkhead_stages::core_command::Edge;
 use bulkhead_stages::functions::{self, Function, Functions};
 use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::message::HEADS;
-use bulkhead_stages::order::Edge;
 use bulkhead_stages::pace::MESSAGES;
 use bulkhead_stages::work::ENDS;
 

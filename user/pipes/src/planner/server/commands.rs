@@ -10,7 +10,7 @@ use crate::client_pipes;
 use crate::stage;
 use crate::table::{self, Entry};
 use bulkhead_component::clock::{self, ticks};
-use bulkhead_stages::request::{LONGEST_WAIT_NS, Meant, Request, Verb, meant};
+use bulkhead_stages::request::{LONGEST_WAIT_NS, Request, Target, Verb, target};
 
 impl Planner {
     /// Pipes of a request.
@@ -28,9 +28,9 @@ impl Planner {
     ) -> Result<(), &'static str> {
         let latest = clock::now().saturating_add(ticks(LONGEST_WAIT_NS));
         let at = request.ended.min(latest);
-        match meant(body) {
-            Some(Meant::Asked) => self.execute_run_time(request.id, verb, at),
-            Some(Meant::Described(name)) => self.execute_static(&name, verb, at),
+        match target(body) {
+            Some(Target::Requested) => self.execute_run_time(request.id, verb, at),
+            Some(Target::Described(name)) => self.execute_static(&name, verb, at),
             None => Err("it names no pipe"),
         }
     }

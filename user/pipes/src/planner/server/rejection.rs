@@ -7,8 +7,8 @@ use bulkhead_abi::{NAME_LEN, name_text};
 use bulkhead_analysis::admission;
 use bulkhead_flows::propose::Refused;
 use bulkhead_flows::said::{Said, Shown};
+use bulkhead_stages::deploy_request::Unfit;
 use bulkhead_stages::request::TEXT_BYTES;
-use bulkhead_stages::wanted::Unfit;
 use core::fmt::{self, Write};
 
 /// Text of an answer.

@@ -13,7 +13,7 @@ use crate::stage;
 use crate::table::{self, Entry, PIPES};
 use crate::{client_pipes, core_commands, crossing, device, memory, say, shared_state, vcpu_pool};
 use bulkhead_abi::NAME_LEN;
-use bulkhead_stages::request::{self, Promised, Verb};
+use bulkhead_stages::request::{self, PathGuarantee, Verb};
 
 /// The pipe has no stage in both partitions.
 const NOT_BOTH: &str = "that pipe is not in both partitions";
@@ -178,7 +178,7 @@ impl Planner {
             if ends_here(&entry) {
                 tell(
                     number,
-                    &PathGuarantees::new(core::iter::once(Promised::NOTHING)),
+                    &PathGuarantees::new(core::iter::once(PathGuarantee::NOTHING)),
                 );
             }
             stage::begin(number, &entry);
