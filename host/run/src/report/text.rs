@@ -99,7 +99,7 @@ fn counters_row(partition: &PartitionReport) -> Vec<String> {
         partition.name.clone(),
         partition.state.clone(),
         partition.epoch.to_string(),
-        partition.faults.to_string(),
+        (partition.faults + partition.component_faults).to_string(),
         if partition.restarts > 0 {
             restart
         } else {
@@ -356,27 +356,15 @@ pub fn refused_text(refused: &[RefusedReport]) -> String {
 }
 
 fn register_text(fault: &FaultReport) -> String {
-    let mut text = format!("    elr {:#018x}  spsr {:#x}", fault.elr, fault.spsr);
+    let mut text = format!(
+        "    syndrome {:#x}  elr {:#018x}  spsr {:#x}",
+        fault.esr, fault.elr, fault.spsr
+    );
     for (number, value) in fault.x.iter().enumerate() {
         let separator = if number % 4 == 0 { "\n    " } else { "  " };
         let _ = write!(text, "{separator}x{number:<2} {value:#018x}");
     }
     text
-}
-
-impl FaultReport {
-    /// What happened, in one line.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let place = match self.cause.as_str() {
-            "violation" => format!(" at {:#x} (guest-physical {:#x})", self.far, self.ipa),
-            _ => String::new(),
-        };
-        format!(
-            "[{:.6}] {} on core {}: {}{place}, syndrome {:#x}, pc {:#x} -> {}",
-            self.at_s, self.partition, self.core, self.cause, self.esr, self.elr, self.action
-        )
-    }
 }
 
 fn us(ns: u64) -> String {
@@ -464,26 +452,5 @@ mod tests {
             [vec!["a".into(), "1".into()], vec!["b".into(), "100".into()]],
         );
         assert_eq!(text, " name    n\n a       1\n b     100");
-    }
-
-    #[test]
-    fn a_fault_reads_as_a_sentence() {
-        let fault = FaultReport {
-            partition: "control".into(),
-            at_s: 5.25,
-            cause: "violation".into(),
-            action: "restart".into(),
-            core: 1,
-            ipa: 0x8000_0000,
-            far: 0x8000_0000,
-            esr: 0x9200_0046,
-            elr: 0x4000_1234,
-            ..FaultReport::default()
-        };
-        assert_eq!(
-            fault.sentence(),
-            "[5.250000] control on core 1: violation at 0x80000000 (guest-physical 0x80000000), \
-             syndrome 0x92000046, pc 0x40001234 -> restart"
-        );
     }
 }

@@ -17,7 +17,8 @@ use crate::machine::{
 };
 use crate::ram::Ram;
 use crate::report::{
-    Live, Recording, Report, Verdict, fault_reports, judge, partition_reports, refused_reports,
+    COMPONENT, FaultLog, Live, Recording, Report, Verdict, fault_report, judge, partition_reports,
+    refused_reports,
 };
 use crate::watch::{Clock, Sight, Watch, ns_to_ticks};
 use progress::Progress;
@@ -190,6 +191,8 @@ struct Course<'m> {
     watch: Watch<'m>,
     clock: Clock,
     recording: Recording,
+    /// Faults of which the first of each kind was shown.
+    shown: FaultLog,
 }
 
 impl<'m> Course<'m> {
@@ -211,6 +214,7 @@ impl<'m> Course<'m> {
             watch: Watch::new(ram, manifest, folder)?,
             clock,
             recording,
+            shown: FaultLog::default(),
         })
     }
 
@@ -282,25 +286,29 @@ impl<'m> Course<'m> {
         Ok(())
     }
 
-    fn show(&self, sight: &Sight, observer: &mut dyn Observer) {
-        let name = |index: usize| self.manifest.partitions[index].name.as_str();
+    fn show(&mut self, sight: &Sight, observer: &mut dyn Observer) {
+        let manifest = self.manifest;
+        let name = |index: usize| manifest.partitions[index].name.as_str();
         match sight {
             Sight::Line { partition, text } => {
                 observer.line(partition.map_or(crate::report::BOOT, name), text);
             }
-            Sight::Fault { partition, record } => {
-                let fault = (*partition, **record);
-                let reports = fault_reports(self.manifest, &[fault], &self.clock);
-                reports
-                    .iter()
-                    .for_each(|fault| observer.notice(&fault.sentence()));
+            Sight::Fault { partition, fault } => {
+                if self.shown.add(*partition, fault) {
+                    let partition = &self.manifest.partitions[*partition];
+                    let fault = fault_report(partition, fault, &self.clock);
+                    observer.notice(&fault.sentence());
+                }
             }
             Sight::Missed { what, count, .. } => {
                 observer.notice(&format!(
                     "{count} {what} were overwritten before they were read"
                 ));
             }
-            Sight::Event { .. } | Sight::Record { .. } | Sight::Gap { .. } => {}
+            Sight::Event { .. }
+            | Sight::Record { .. }
+            | Sight::Gap { .. }
+            | Sight::Unseen { .. } => {}
         }
     }
 
@@ -355,7 +363,7 @@ impl<'m> Course<'m> {
             paths: recording.paths(&self.clock),
             tasks: recording.tasks(),
             tracking: recording.tracking(),
-            faults: fault_reports(manifest, recording.faults(), &self.clock),
+            faults: recording.faults().reports(manifest, &self.clock),
             refused: refused_reports(manifest, self.ram),
             missed,
             verdict: Verdict::default(),
@@ -365,6 +373,14 @@ impl<'m> Course<'m> {
             if let Some(partition) = beat.filter(|_| ticks != 0) {
                 partition.last_sign_s = Some(self.clock.ns(ticks) as f64 / 1e9);
             }
+        }
+        for partition in &mut report.partitions {
+            let own = report
+                .faults
+                .iter()
+                .filter(|fault| fault.partition == partition.name);
+            let components = own.filter(|fault| fault.cause == COMPONENT && !fault.ended);
+            partition.component_faults = components.map(|fault| fault.count).sum();
         }
         report.verdict = judge(&report, manifest);
         Ok(report)

@@ -120,6 +120,7 @@ pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
         (scheduler, O::Retire, [0; 5]),
         (monitor, O::Up, [0; 5]),
         (monitor, O::Ring, [level, 0, 0, 0, 0]),
+        (monitor, O::Note, [level, 0, 0, 0, 0]),
         (core, O::Prepare, [memory, page, empty, component, entry]),
         (core, O::Start, [0; 5]),
         (component, O::Entry, [empty, entry, entry, 0, 0]),
@@ -166,6 +167,7 @@ impl Successes {
             (Kind::Receive, Operation::Receive),
             (Kind::Monitor, Operation::Up),
             (Kind::Monitor, Operation::Ring),
+            (Kind::Monitor, Operation::Note),
             (Kind::Core, Operation::Prepare),
             (Kind::Core, Operation::Start),
         ] {
