@@ -73,7 +73,7 @@ pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
     let epoch = machine.epoch();
     let (cycles, level) = (cycles(dice), dice.below(4));
     let (entry, importance) = (dice.word(), priority(dice));
-    let all: [(u64, O, [u64; 5]); 30] = [
+    let all: [(u64, O, [u64; 5]); 31] = [
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
