@@ -9,7 +9,7 @@ use crate::object::{Component, Scheduler, Thread, Time};
 use crate::slot::{Slot, Vacant};
 use crate::{Hal, Kernel};
 use bulkhead_abi::component_log::{ComponentFault, ENDED};
-use bulkhead_abi::kernel::{Kind, LEAVES, Operation, POLL, SLOTS, Status, ThreadWord};
+use bulkhead_abi::kernel::{DELEGATES, Kind, LEAVES, Operation, POLL, SLOTS, Status, ThreadWord};
 
 /// `x2` to `x6`.
 pub type Arguments = [u64; 5];
@@ -125,16 +125,16 @@ impl<'h, H: Hal> Kernel<'h, H> {
         [first, second, third, ..]: Arguments,
     ) -> Answer {
         let thread = self.thread(slot.object());
-        let kind = match operation {
+        let (kind, delegates) = match operation {
             Operation::Retire => return self.retire(thread),
             Operation::Bind => return self.bind(caller, thread, [first, second, third]),
             Operation::Inspect => return self.inspect(thread, first),
-            Operation::Sender => Kind::Send,
-            Operation::Receiver => Kind::Receive,
+            Operation::Sender => (Kind::Send, u64::from(second == DELEGATES)),
+            Operation::Receiver => (Kind::Receive, 0),
             _ => return Err(Status::NoOperation),
         };
         let place = self.destination(caller, first)?;
-        self.name(place, kind, slot.object(), [0, 0])
+        self.name(place, kind, slot.object(), [delegates, 0])
     }
 
     fn inspect(self, thread: Thread<'h>, word: u64) -> Answer {

@@ -3,6 +3,7 @@
 //! Layout and rules: [`bulkhead_abi::dispatch`]; steps: `models/dispatch.pml`. Nothing a scheduler
 //! writes is used but to choose among its own threads, in its own component.
 
+use crate::bits::Bits;
 use crate::frame::{Frame, Word};
 use crate::object::{READY, Scheduler, Thread};
 use crate::{Hal, Kernel};
@@ -20,6 +21,8 @@ const QUEUE: u64 = offset_of!(Scb, events) as u64 / 8;
 const EVENT_WORDS: u64 = size_of::<Event>() as u64 / 8;
 const BLOCKS: u64 = size_of::<Scb>() as u64 / 8;
 const BLOCK_WORDS: u64 = size_of::<Dcb>() as u64 / 8;
+/// Threads of a word whose events one call fetches.
+const FETCHED: usize = 4;
 
 const _: () = assert!(offset_of!(Scb, consumed) == offset_of!(Scb, produced) + 4 && CURRENT == 0);
 
@@ -53,6 +56,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 if core.fp_owner().reference() == thread.at() {
                     core.fp_owner().set(next.at().address());
                     next.floating().set(1);
+                    // The machine has the FP state of both. The page of the thread that dispatched away has older
+                    // state, which may be that of a server in which it was preempted.
+                    thread.floating().set(0);
                 }
             }
             None => current.set(thread.index().get()),
@@ -151,37 +157,43 @@ impl<'h, H: Hal> Kernel<'h, H> {
         cursors as u32 != (cursors >> 32) as u32
     }
 
-    /// Moves events that found no room into the queue; how many threads still have some.
+    /// Moves events that found no room into the queue, those of twice [`FETCHED`] threads at most, so that the call is
+    /// short. Returns how many threads still have some.
     pub(crate) fn fetch(self, scheduler: Scheduler<'h>) -> u64 {
+        let words = [scheduler.overflow(), scheduler.overflow_high()];
+        for (number, word) in (0..).zip(words) {
+            for bit in Bits(word.get()).take(FETCHED) {
+                self.fetch_of(scheduler, 64 * number + bit);
+            }
+        }
+        let left = words.map(|word| u64::from(word.get().count_ones()));
+        let left = left[0] + left[1];
+        self.scb(scheduler).word(OVERFLOW).set(u64::from(left > 0));
+        left
+    }
+
+    /// Moves the events of the thread of that index.
+    #[inline(never)]
+    fn fetch_of(self, scheduler: Scheduler<'h>, index: u64) {
         const KINDS: [EventKind; 4] = [
             EventKind::Activated,
             EventKind::Blocked,
             EventKind::Expired,
             EventKind::Faulted,
         ];
-        let mut left = 0;
-        for index in 0..MAX_THREADS as u64 {
-            let word = scheduler_overflow(scheduler, index);
-            if word.get() & 1 << (index % 64) == 0 {
-                continue;
-            }
-            let thread = self.thread(scheduler.member(index).reference());
-            for kind in KINDS {
-                let bit = 1 << kind as u64;
-                let waits = thread.overflow().get() & bit != 0;
-                if waits && self.enqueue(scheduler, index, kind, thread.cycles().get()) {
-                    thread.overflow().set(thread.overflow().get() & !bit);
-                    thread.cycles().set(0);
-                }
-            }
-            if thread.overflow().get() == 0 {
-                word.set(word.get() & !(1 << (index % 64)));
-            } else {
-                left += 1;
+        let thread = self.thread(scheduler.member(index).reference());
+        for kind in KINDS {
+            let bit = 1 << kind as u64;
+            let waits = thread.overflow().get() & bit != 0;
+            if waits && self.enqueue(scheduler, index, kind, thread.cycles().get()) {
+                thread.overflow().set(thread.overflow().get() & !bit);
+                thread.cycles().set(0);
             }
         }
-        self.scb(scheduler).word(OVERFLOW).set(u64::from(left > 0));
-        left
+        if thread.overflow().get() == 0 {
+            let word = scheduler_overflow(scheduler, index);
+            word.set(word.get() & !(1 << (index % 64)));
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod bits;
 pub mod boot;
 mod call;
 mod cores;

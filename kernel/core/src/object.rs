@@ -157,10 +157,6 @@ objects! {
         number = 50,
         /// Cycles of the kernel for interrupts that notified it.
         served = 51,
-        /// Start of the window in which its interrupts of other cores are counted.
-        window = 52,
-        /// Interrupts of other cores in that window.
-        sent = 53,
         /// 1 while the component it executes in has FP state of it, in the machine or in its page.
         floating = 54,
         /// Notifications that other cores posted; alone on its line, for they write it.
@@ -201,10 +197,14 @@ objects! {
         owned = 10,
         /// Schedulers that may still be made under it: its quota of the core's places.
         quota = 11,
-        /// Start of the window in which the interrupts of other cores by its threads are counted.
+        /// Start of the window in which interrupts of other cores are counted, by its threads and those below it.
         window = 12,
         /// Interrupts of other cores in that window.
         sent = 13,
+        /// Its outermost ancestor below the root, or itself if its parent is the root; the void if it is the root.
+        outermost = 14,
+        /// Schedulers from the root to it, both included.
+        nesting = 15,
     }
 
     /// A temporal capability.
@@ -283,6 +283,12 @@ impl<'h> Core<'h> {
         self.frame.word(PLACED + place % SCHEDULERS as u64)
     }
 
+    /// Marks of the mailbox that the core attends to: words not taken yet, the word taken last, what is left of it.
+    #[inline(always)]
+    pub(crate) fn mail_left(self) -> [&'h Word; 3] {
+        [35, 36, 37].map(|word| self.frame.word(word))
+    }
+
     /// [`Core::reuses`] when that place was last given to another scheduler.
     pub(crate) fn reused(self, place: u64) -> &'h Word {
         self.frame.word(REUSED + place % SCHEDULERS as u64)
@@ -302,6 +308,13 @@ impl<'h> Component<'h> {
     #[inline(always)]
     pub(crate) fn inside(self, rank: u64) -> &'h Word {
         self.frame.word(INSIDE + LINE * (rank % MAX_CORES as u64))
+    }
+
+    /// Start of the window in which interrupts of other cores by threads of the core of that rank that were made in it
+    /// are counted, and their number.
+    pub(crate) fn sent(self, rank: u64) -> [&'h Word; 2] {
+        let first = INSIDE + LINE * (rank % MAX_CORES as u64);
+        [2, 3].map(|word| self.frame.word(first + word))
     }
 
     /// Thread pointer of its threads on the core of that rank, while another component executes there.

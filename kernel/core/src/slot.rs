@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 | a [`Kind`]; or [`RESTING`] since when; or [`FILLING`] |
 //! | 1 | the object's page; for memory its first page |
-//! | 2 | entry · level · pages |
+//! | 2 | entry · level · pages · whether a sending side delegates |
 //! | 3 | token · whether memory is the window |
 
 //!

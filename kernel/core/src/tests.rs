@@ -119,7 +119,11 @@ impl Hal for Machine {
 
     fn interrupt_core(&self, core: Core<'_>) {
         let processor = &self.processors[core.rank().get() as usize];
-        assert!(!processor.mail.replace(true), "one is on its way");
+        let attends = core.mail_left().iter().any(|left| left.get() != 0);
+        if processor.mail.replace(true) || attends {
+            assert!(attends, "one is on its way");
+            return;
+        }
         let mailbox = self.frame(core.mailbox().reference());
         let marked = |word: &u64| mailbox.word(8 + word).get() != 0;
         let listed = |word: &u64| mailbox.word(0).get() & 1 << word != 0;
@@ -317,12 +321,19 @@ impl Machine {
             self.kernel().begin();
             self.enter_user();
         }
-        if self.processor().mail.take() {
-            self.interrupted(|began| {
-                self.kernel().attend(began);
-                self.kernel().leave_interrupt();
-            });
+        // The core interrupts itself where it has more to attend to.
+        while self.processor().mail.get() {
+            self.attend();
         }
+    }
+
+    /// Serves one interrupt by another core.
+    pub(super) fn attend(&self) {
+        assert!(self.processor().mail.take(), "it was interrupted");
+        self.interrupted(|began| {
+            self.kernel().attend(began);
+            self.kernel().leave_interrupt();
+        });
     }
 
     pub(super) fn number(&self, at: Ref) -> usize {

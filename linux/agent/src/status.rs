@@ -1,4 +1,4 @@
-//! What the command `status` shows
+//! Output of the command `status`
 
 use crate::console::say;
 use bulkhead_abi::status::{Status, TRAP_NAMES};

@@ -22,9 +22,9 @@ unsafe extern "C" {
     fn slite_main() -> i32;
 }
 
-/// What the component was given; nothing while it is made.
+/// Resources of the component, while threads are created.
 static MEANS: Mutex<Option<First>> = Mutex::new(None);
-/// What the partition was given, channels among it.
+/// Environment of the component, with its channels.
 static INFO: Mutex<Option<GuestInfo>> = Mutex::new(None);
 /// What each thread runs: its function and the argument. Written before the thread exists.
 static BODIES: [[AtomicPtr<c_void>; 2]; THREAD_COUNT] =
@@ -72,10 +72,10 @@ fn start(first: &mut First) -> Result<(), Status> {
     Ok(())
 }
 
-/// Whether the description says the policy.
+/// True if the description chooses the policy.
 static NAMED: AtomicUsize = AtomicUsize::new(0);
 
-/// A quantum of that many ticks; 0 stands for a millisecond.
+/// A quantum of so many ticks; 0: a millisecond.
 fn quantum(ticks: u64) -> u64 {
     match ticks {
         0 => clock::frequency() / 1000,
@@ -111,7 +111,7 @@ extern "C" fn slite_after_us(us: u64) -> u64 {
     clock::now().saturating_add(us.saturating_mul(clock::frequency()) / 1_000_000)
 }
 
-/// Runs what was noted for the thread.
+/// Runs the function that was stored for the thread.
 extern "C" fn body(index: u64) -> ! {
     if let Some([function, argument]) = BODIES.get(index as usize - 1) {
         // SAFETY: `spawn` stored a function.
@@ -125,7 +125,7 @@ extern "C" fn serve_timers(_: u64) -> ! {
     TIMERS.serve(&THREADS)
 }
 
-/// Makes a thread; its index, or an error.
+/// Creates a thread. Returns its index or an error.
 fn spawn(entry: extern "C" fn(u64) -> !, words: [*mut c_void; 2], task: Task) -> i32 {
     let made = MEANS.with(&THREADS, |means| {
         let first = means.as_mut().ok_or(NO_MEMORY)?;
@@ -199,7 +199,7 @@ unsafe extern "C" fn slite_periodic_wait(task: *mut Periodic) -> u64 {
     unsafe { &mut *task }.wait(&THREADS)
 }
 
-/// Calls what C set the timer for.
+/// Calls the function that C set for the timer.
 fn expire(timer: u64, due: u64) {
     if let Some([action, argument]) = ACTIONS.get(timer as usize) {
         // SAFETY: `slite_timer_start` stored a function.
@@ -247,7 +247,7 @@ extern "C" fn slite_timer_stop(timer: i32) -> i32 {
     }
 }
 
-/// As in the header.
+/// The structure of the header.
 #[repr(C)]
 struct EndPoint {
     receive: u64,
@@ -293,7 +293,7 @@ unsafe extern "C" fn slite_listen(place: *const EndPoint, intid: u64) -> i32 {
     status(call(first::INTERRUPT, Operation::Listen, [intid, send]))
 }
 
-/// A number that this partition's end of a channel has; nothing where it has none.
+/// A number of this partition's end of a channel; nothing if it has no such end.
 fn of_channel(name: *const c_char, number: impl FnOnce(&ChannelEnd) -> u32) -> Option<u64> {
     // SAFETY: a string of the caller's.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
@@ -333,7 +333,7 @@ unsafe extern "C" fn slite_print(text: *const u8, length: usize) {
     });
 }
 
-/// Bytes as text; what is no UTF-8 among them is replaced.
+/// Bytes as text; invalid UTF-8 is replaced.
 struct Text<'b>(&'b [u8]);
 
 impl fmt::Display for Text<'_> {

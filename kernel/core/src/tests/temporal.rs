@@ -4,7 +4,7 @@ use super::{Machine, Workshop};
 use crate::object::{Scheduler, Time};
 use crate::slot::Slot;
 use crate::{Hal, Ref};
-use bulkhead_abi::kernel::{ALL, LEAST, Operation, SLOTS, Status, first};
+use bulkhead_abi::kernel::{ALL, DELEGATES, LEAST, Operation, SLOTS, Status, first};
 
 impl Machine {
     /// The root scheduler's own thread, which never leaves the first component.
@@ -43,7 +43,8 @@ impl Workshop<'_> {
         self.machine.must(thread, Operation::Bind, &words);
         self.scheduler([thread, first::COMPONENT, first::SCHEDULER]);
         let [sender, receive] = [self.slots.next(), self.slots.next()];
-        self.machine.must(thread, Operation::Sender, &[sender]);
+        self.machine
+            .must(thread, Operation::Sender, &[sender, DELEGATES]);
         self.machine.must(thread, Operation::Receiver, &[receive]);
         [thread, time, sender, receive]
     }
