@@ -78,6 +78,8 @@ pub(crate) struct Expectation {
     /// Lines that are typed.
     #[serde(default, rename = "type")]
     pub(crate) typed: Vec<Typed>,
+    /// The verdict: one pattern for each broken promise, none for PASS; without the key, any verdict will do.
+    pub(crate) broken: Option<Vec<Pattern>>,
     /// What figures may be, by their names.
     #[serde(default)]
     pub(crate) figures: BTreeMap<String, Bound>,

@@ -165,6 +165,12 @@ pub struct ChannelReport {
     pub from: String,
     /// Readers.
     pub to: Vec<String>,
+    /// The writer has a trace, in which it records what it sends.
+    #[serde(default)]
+    pub is_sender_traced: bool,
+    /// All readers have traces, or are the tool.
+    #[serde(default)]
+    pub is_receiver_traced: bool,
     /// Messages sent.
     pub sent: u64,
     /// Messages received.
@@ -194,6 +200,12 @@ pub struct TaskReport {
     /// Jobs that ended later.
     #[serde(default)]
     pub late: u64,
+    /// Releases without a job at the end of the run.
+    #[serde(default)]
+    pub unserved: u64,
+    /// End of the newest job, seconds of the machine's clock.
+    #[serde(default)]
+    pub newest_s: f64,
     /// Longest time from a release to the end of its job, nanoseconds.
     #[serde(default)]
     pub worst_response_ns: u64,

@@ -233,8 +233,9 @@ impl Recording {
 
     /// Periodic tasks.
     #[must_use]
-    pub fn tasks(&self) -> Vec<TaskReport> {
-        self.events.tasks(&self.names)
+    pub fn tasks(&self, clock: &Clock) -> Vec<TaskReport> {
+        let end_ns = self.cut_ns.min(clock.now_ns());
+        self.events.tasks(&self.names, end_ns)
     }
 
     /// Set-points and how they were followed.
@@ -254,11 +255,18 @@ impl Recording {
 
 /// Channels without figures yet, in the manifest's order.
 fn channel_reports(manifest: &Manifest) -> Vec<ChannelReport> {
+    let is_traced = |name: &String| {
+        let mut partitions = manifest.partitions.iter();
+        let partition = partitions.find(|partition| partition.name == *name);
+        partition.is_none_or(|partition| partition.trace.is_some())
+    };
     let report = |channel: &ChannelManifest| ChannelReport {
         name: channel.name.clone(),
         kind: channel.kind.clone(),
         from: channel.from.clone(),
         to: channel.to.clone(),
+        is_sender_traced: is_traced(&channel.from),
+        is_receiver_traced: channel.to.iter().all(is_traced),
         ..ChannelReport::default()
     };
     manifest.channels.iter().map(report).collect()

@@ -34,14 +34,17 @@ pub fn report_text(report: &Report) -> String {
 }
 
 fn headline(report: &Report) -> String {
-    let asked = report
-        .for_s
-        .map_or_else(String::new, |s| format!(" of {s} s"));
+    // A machine at rest runs on past its length in one step; what comes later counts nowhere.
+    let length = match report.for_s {
+        Some(length) if report.length_s >= length => format!("{length} s"),
+        Some(length) => format!("{:.3} s of {length} s", report.length_s),
+        None => format!("{:.1} s", report.length_s),
+    };
     let digest = report.digest.as_ref();
     let digest = digest.map_or_else(|| no_digest(report), |digest| format!("digest {digest}"));
     format!(
-        "{}: {:.1} s{asked} ({}) in {:.1} s of the host; {}\n{digest}\n",
-        report.system, report.length_s, report.kind, report.wall_s, report.ended
+        "{}: {length} ({}) in {:.1} s of the host; {}\n{digest}\n",
+        report.system, report.kind, report.wall_s, report.ended
     )
 }
 
@@ -154,8 +157,8 @@ fn channels_text(channels: &[ChannelReport], kind: Kind) -> String {
                 channel.kind.clone(),
                 channel.from.clone(),
                 channel.to.join(" "),
-                channel.sent.to_string(),
-                channel.received.to_string(),
+                count(channel.sent, channel.is_sender_traced),
+                count(channel.received, channel.is_receiver_traced),
                 channel.backlog.to_string(),
                 channel.lost.to_string(),
                 if delayed {
@@ -171,6 +174,15 @@ fn channels_text(channels: &[ChannelReport], kind: Kind) -> String {
             ]
         });
     table(&head, rows)
+}
+
+/// A count of events; of a partition without a trace nothing is known.
+fn count(events: u64, is_traced: bool) -> String {
+    if events > 0 || is_traced {
+        events.to_string()
+    } else {
+        "-".into()
+    }
 }
 
 fn paths_text(paths: &[PathReport], kind: Kind) -> String {
@@ -441,7 +453,7 @@ mod tests {
         };
         assert_eq!(
             report_text(&report),
-            "drive: 20.5 s of 20 s (virtual) in 41.0 s of the host; reached its length\ndigest abc\n\nPASS: every promise was kept\n"
+            "drive: 20 s (virtual) in 41.0 s of the host; reached its length\ndigest abc\n\nPASS: every promise was kept\n"
         );
     }
 

@@ -192,9 +192,18 @@ fn task_finding(task: &TaskReport) -> Option<Finding> {
             task.overruns
         )
     });
-    let unseen = (task.jobs == 0)
+    let unseen = (task.jobs == 0 && task.unserved == 0)
         .then(|| "no job of it was seen; its deadline could not be judged".to_owned());
-    let all: Vec<_> = [late, overran, unseen].into_iter().flatten().collect();
+    let stopped = (task.unserved > 0).then(|| {
+        format!(
+            "{} releases were never served: its newest job ended at {:.3} s",
+            task.unserved, task.newest_s
+        )
+    });
+    let all: Vec<_> = [late, overran, stopped, unseen]
+        .into_iter()
+        .flatten()
+        .collect();
     (!all.is_empty()).then(|| finding(&subject, all.join("; ")))
 }
 

@@ -5,7 +5,7 @@ mod progress;
 
 pub use files::Files;
 
-use bulkhead_plan::manifest::Manifest;
+use bulkhead_plan::manifest::{ChannelManifest, Manifest};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -361,7 +361,7 @@ impl<'m> Course<'m> {
             partitions: partition_reports(manifest, &snapshots, &self.clock),
             channels: recording.channels(),
             paths: recording.paths(&self.clock),
-            tasks: recording.tasks(),
+            tasks: recording.tasks(&self.clock),
             tracking: recording.tracking(),
             faults: recording.faults().reports(manifest, &self.clock),
             refused: refused_reports(manifest, self.ram),
@@ -372,6 +372,12 @@ impl<'m> Course<'m> {
             let beat = report.partitions.get_mut(partition);
             if let Some(partition) = beat.filter(|_| ticks != 0) {
                 partition.last_sign_s = Some(self.clock.ns(ticks) as f64 / 1e9);
+            }
+        }
+        for (channel, built) in report.channels.iter_mut().zip(&manifest.channels) {
+            if let Some([sent, received]) = ring_cursors(self.ram, built) {
+                channel.sent = channel.sent.max(sent);
+                channel.received = channel.received.max(received);
             }
         }
         for partition in &mut report.partitions {
@@ -385,4 +391,17 @@ impl<'m> Course<'m> {
         report.verdict = judge(&report, manifest);
         Ok(report)
     }
+}
+
+/// Messages that passed a ring, as its two cursors count them: sent and received; of partitions without a trace nothing else is
+/// known. Cursors that no ring can have say nothing.
+fn ring_cursors(ram: &Ram, channel: &ChannelManifest) -> Option<[u64; 2]> {
+    const CONSUMER_LINE: u64 = 64;
+    if channel.kind != "ring" {
+        return None;
+    }
+    let sent: u64 = ram.read(channel.region.pa).ok()?;
+    let received: u64 = ram.read(channel.region.pa + CONSUMER_LINE).ok()?;
+    let held = sent.checked_sub(received)?;
+    (held <= channel.messages.into()).then_some([sent, received])
 }

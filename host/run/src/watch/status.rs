@@ -238,12 +238,12 @@ mod tests {
     #[test]
     fn a_flood_of_one_cause_leaves_the_records_of_others() {
         let mut log = Log::new();
-        log.finish(Cause::Component, 1);
-        log.count(Cause::Component, 1);
+        log.finish(Cause::Panic, 1);
+        log.count(Cause::Panic, 1);
         (2..=100_000).for_each(|sequence| log.finish(Cause::Violation, sequence));
         log.count(Cause::Violation, 100_000);
         let (sequences, missed) = log.look();
-        assert_eq!(sequences.first(), Some(&1), "the component's");
+        assert_eq!(sequences.first(), Some(&1), "the panic");
         assert_eq!((sequences.len(), missed), (9, 99_992));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::fake::{Effect, End, Fake};
 use crate::world::{Wishes, World, target};
-use bulkhead_abi::status::{Action, Cause, State};
+use bulkhead_abi::status::{Action, Cause, FaultRecord, State};
 use bulkhead_abi::{hypercall, psci};
 use bulkhead_monitor_core::{Core, Monitor, Power};
 use std::sync::atomic::Ordering::Relaxed;
@@ -154,7 +154,9 @@ fn nothing_of_a_lost_core_is_told_but_that_it_is_lost() {
     frame.set_elr(0x1111);
     frame.set_x(7, 0x2222);
     world.call(0, &[hypercall::FAIL, 0]);
-    let record = world.faults(0)[0];
+    let log = world.faults(0);
+    let lost = |record: &&FaultRecord| record.cause == Cause::Hang as u32;
+    let record = log.iter().find(lost).expect("a record");
     assert_eq!((record.core, record.cause), (1, Cause::Hang as u32));
     assert_eq!((record.elr, record.x[7], record.esr), (0, 0, 0));
     assert!(record.ticks > 0);

@@ -174,7 +174,7 @@ fn a_word_that_no_longer_changes_is_a_hang_at_the_second_look() {
     look(&world);
     assert_eq!(world.kicked(), [target(2)]);
     assert_eq!(world.fetch(2), End::Resumed);
-    assert_eq!(world.status(1).log[0].cause, Cause::Hang as u32);
+    assert_eq!(world.faults(1)[0].cause, Cause::Hang as u32);
 }
 
 #[test]
