@@ -26,17 +26,24 @@ extern void bulkhead_omp_doacross_wait(const unsigned long *index);
 extern void bulkhead_omp_start(void);
 extern void bulkhead_omp_stop(void);
 
+/* Without a nest (in a team of one thread) there is nothing to wait for: a function of its own, which needs no frame. */
 #define DEFINE_DOACROSS_WAIT(NAME, TYPE)                                      \
+  static void __attribute__((noinline))                                       \
+  NAME##_in_nest(unsigned depth, TYPE first, va_list rest) {                  \
+    unsigned long index[depth];                                               \
+    index[0] = (unsigned long)first;                                          \
+    for (unsigned i = 1; i < depth; i++)                                      \
+      index[i] = (unsigned long)va_arg(rest, TYPE);                           \
+    bulkhead_omp_doacross_wait(index);                                        \
+  }                                                                           \
   void NAME(TYPE first, ...) {                                                \
     unsigned depth = bulkhead_omp_doacross_depth();                           \
-    unsigned long index[depth + 1];                                           \
-    index[0] = (unsigned long)first;                                          \
+    if (!depth)                                                               \
+      return;                                                                 \
     va_list rest;                                                             \
     va_start(rest, first);                                                    \
-    for (unsigned i = 1; i < depth; i++)                     \
-      index[i] = (unsigned long)va_arg(rest, TYPE);                           \
+    NAME##_in_nest(depth, first, rest);                                       \
     va_end(rest);                                                             \
-    bulkhead_omp_doacross_wait(index);                                        \
   }
 
 DEFINE_DOACROSS_WAIT(GOMP_doacross_wait, long)

@@ -8,6 +8,7 @@ use crate::hal::MonitorCall;
 use crate::object::{Component, Scheduler, Thread, Time};
 use crate::slot::{Slot, Vacant};
 use crate::{Hal, Kernel};
+use bulkhead_abi::component_log::{ComponentFault, ENDED};
 use bulkhead_abi::kernel::{DELEGATES, Kind, LEAVES, Operation, POLL, SLOTS, Status, ThreadWord};
 
 /// `x2` to `x6`.
@@ -16,7 +17,7 @@ pub type Arguments = [u64; 5];
 /// Kinds of capabilities that are there, from 1 on.
 const KINDS: u64 = Kind::ALL.len() as u64 - 1;
 
-/// What a call answers.
+/// Value or error of a call.
 pub(crate) type Answer = Result<u64, Status>;
 
 impl<'h, H: Hal> Kernel<'h, H> {
@@ -98,6 +99,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (Operation::Up, Kind::Monitor) => self.ask(MonitorCall::Up),
             (Operation::Fail, Kind::Monitor) => self.ask(MonitorCall::Fail(first)),
             (Operation::Ring, Kind::Monitor) => self.ask(MonitorCall::Ring(first)),
+            (Operation::Note, Kind::Monitor) => {
+                self.0.record_fault(ComponentFault {
+                    ticks: self.0.now(),
+                    syndrome: ENDED,
+                    component_thread: first & 0xFFFF_FFFF,
+                    ..ComponentFault::default()
+                });
+                Ok(0)
+            }
             _ => Err(Status::NoOperation),
         }
     }
@@ -206,7 +216,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         refers.then_some(()).ok_or(Status::NoCapability)
     }
 
-    /// The same to both or none.
+    /// One reference more to both objects, or to none.
     pub(crate) fn refer_both(self, [one, other]: [Ref; 2]) -> Result<(), Status> {
         self.refer(one)?;
         self.refer(other).inspect_err(|_| self.forget(one))

@@ -73,7 +73,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.claim(at, Kind::Component, 0)
             .inspect_err(|_| self.forget_both(held))?;
         if word.mark(bit) & bit != 0 {
-            // Another core was faster; nobody has seen the page.
+            // Another core was faster; no core has seen the page.
             self.abandon(at, Kind::Component);
             self.forget_both(held);
             return Err(Status::Occupied);
@@ -314,7 +314,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(time)
     }
 
-    /// Has a scheduler be told when time that nobody owned ends.
+    /// Makes a scheduler the owner of time without one: it gets an event when the time ends.
     pub(crate) fn set_owner(self, time: Time<'h>, owner: Scheduler<'h>) {
         time.owner().set(owner.at().address());
         owner.owned().set(owner.owned().get().wrapping_add(1));

@@ -69,8 +69,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.local(self.time(time.object()))
     }
 
-    /// What the caller says of time for its scheduler: its place in vectors, and a priority. Who decides is in
-    /// the scheduler's component; its threads elsewhere make nothing more important than it said.
+    /// Returns the place of the caller's scheduler in vectors and the priority that the caller may give time there. Only
+    /// threads in the scheduler's component may raise a priority; its threads elsewhere may weaken it.
     #[inline(never)]
     pub(crate) fn said(
         self,

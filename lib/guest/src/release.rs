@@ -106,6 +106,12 @@ impl Releases {
         self.next.ticks
     }
 
+    /// Ticks from a release to the next, rounded down.
+    #[must_use]
+    pub const fn period_ticks(&self) -> u64 {
+        self.period.ticks
+    }
+
     /// Takes the release that is due at `now_ticks`, the newest one where several are; the others
     /// are skipped, for a controller that is late must act on the present and not catch up.
     pub fn take(&mut self, now_ticks: u64) -> Release {

@@ -21,6 +21,9 @@ pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines
     if report.ended != end.sentence() {
         wrong.push(format!("the run did not end as expected: {}", report.ended));
     }
+    if let Some(broken) = &expected.broken {
+        wrong.extend(verdict_differences(broken, report));
+    }
     let figures = figures::of(report);
     let bounds = expected.figures.iter();
     wrong.extend(bounds.filter_map(|(name, bound)| match figures.get(name) {
@@ -41,6 +44,23 @@ pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines
         );
     }
     wrong
+}
+
+/// Broken promises that were not expected, and expected ones that were kept.
+fn verdict_differences(expected: &[Pattern], report: &Report) -> Vec<String> {
+    let broken = report.verdict.broken.iter();
+    let lines: Vec<_> = broken
+        .map(|one| format!("{}: {}", one.subject, one.what))
+        .collect();
+    let kept = expected
+        .iter()
+        .filter(|pattern| !lines.iter().any(|line| pattern.is_in(line)))
+        .map(|pattern| format!("the verdict has no broken promise `{pattern}`"));
+    let surplus = lines
+        .iter()
+        .filter(|line| !expected.iter().any(|pattern| pattern.is_in(line)))
+        .map(|line| format!("the verdict has an unexpected broken promise: {line}"));
+    kept.chain(surplus).collect()
 }
 
 fn unknown(name: &str, figures: &Figures) -> String {

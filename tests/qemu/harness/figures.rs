@@ -1,6 +1,6 @@
 //! The figures of a report by their names
 //!
-//! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `worst-restart-ns`, `boot`, `steady`,
+//! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `component-faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
 //! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit),
@@ -71,6 +71,7 @@ fn add_partition(figures: &mut Figures, partition: &PartitionReport) {
         ("epoch", partition.epoch.into()),
         ("restarts", partition.restarts),
         ("faults", partition.faults),
+        ("component-faults", partition.component_faults),
         ("worst-restart-ns", partition.worst_restart_ns),
         ("boot", total(CoreReport::boot_total)),
         ("steady", total(CoreReport::steady_total)),
@@ -115,7 +116,7 @@ fn add_faults(figures: &mut Figures, report: &Report, partition: &str) {
         });
         figures.insert(
             format!("fault.{partition}.{cause}.{action}"),
-            alike.count() as u64,
+            alike.map(|fault| fault.count).sum(),
         );
     }
 }

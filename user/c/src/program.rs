@@ -7,7 +7,7 @@ use bulkhead_component::call::call;
 use bulkhead_component::first::argument_text;
 use bulkhead_component::{First, clock, console};
 use bulkhead_sched::policy::{Chosen, Task};
-use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, Timers};
+use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, TaskTrace, Timers};
 use core::ffi::{CStr, c_char, c_void};
 use core::fmt::{self, Write};
 use core::sync::atomic::Ordering::Relaxed;
@@ -35,6 +35,8 @@ static MADE: AtomicUsize = AtomicUsize::new(0);
 static ACTIONS: [[AtomicPtr<c_void>; 2]; TIMER_COUNT] =
     [const { [const { AtomicPtr::new(core::ptr::null_mut()) }; 2] }; TIMER_COUNT];
 static TIMERS: Timers<TIMER_COUNT> = Timers::new();
+/// Jobs of periodic tasks; threads have the indices from 1 on.
+static TASKS: TaskTrace<{ THREAD_COUNT + 1 }> = TaskTrace::new();
 
 bulkhead_component::component!(run);
 
@@ -62,6 +64,7 @@ fn start(first: &mut First) -> Result<(), Status> {
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
     THREADS.prepare(first)?;
+    TASKS.open(&THREADS, first, &info)?;
     if let Some(name) = argument_text(&info, "policy") {
         if !THREADS.with_policy(|policy, _| policy.choose(name, quantum(0))) {
             return Err(Status::BadArgument);
@@ -118,6 +121,7 @@ extern "C" fn body(index: u64) -> ! {
         let function: Body = unsafe { core::mem::transmute(function.load(Relaxed)) };
         function(argument.load(Relaxed));
     }
+    TASKS.end(&THREADS);
     THREADS.exit()
 }
 
@@ -170,6 +174,7 @@ unsafe extern "C" fn slite_thread_task(thread: i32, task: *const Task) -> i32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn slite_thread_exit() -> ! {
+    TASKS.end(&THREADS);
     THREADS.exit()
 }
 
@@ -196,7 +201,8 @@ extern "C" fn slite_sleep_until(until: u64) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn slite_periodic_wait(task: *mut Periodic) -> u64 {
     // SAFETY: the caller's own.
-    unsafe { &mut *task }.wait(&THREADS)
+    let task = unsafe { &mut *task };
+    TASKS.wait(&THREADS, task)
 }
 
 /// Calls the function that C set for the timer.

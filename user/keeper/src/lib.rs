@@ -14,7 +14,7 @@ mod lines;
 mod mending;
 
 use bells::Bells;
-use bulkhead_abi::component::{BOOT, OnFault, Role, Wiring, boot, thread_slot, threads};
+use bulkhead_abi::component::{BOOT, IDENTITY, OnFault, Role, Wiring, boot, thread_slot, threads};
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::guest::ChannelEnd;
 use bulkhead_abi::kernel::{Archive, MAX_COMPONENTS, Operation, Status, first};
@@ -186,6 +186,8 @@ where
                 self.threads.wakeup(self.mending.who());
             } else {
                 println!("{partition}.{}: stays stopped", component.name());
+                let identity = component.number as u64 + IDENTITY;
+                let _recorded = call(first::MONITOR, Operation::Note, [identity]);
             }
         })
     }
