@@ -81,7 +81,7 @@ fn a_fault_in_the_server_is_an_error_for_the_client() {
         [inspect(1), inspect(3), inspect(7)],
         [0x9200_0000, 0x40_0100, 2]
     );
-    assert!(machine.asked.borrow().is_empty());
+    assert!(machine.requests.borrow().is_empty());
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_fault_unwinds_to_the_next_client_and_no_further() {
         assert_eq!(machine.processor().context.get(), context);
         assert_eq!(machine.answer()[0], Status::Faulted as u64);
     }
-    assert!(machine.asked.borrow().is_empty());
+    assert!(machine.requests.borrow().is_empty());
 }
 
 #[test]
@@ -143,12 +143,12 @@ fn a_fault_at_home_ends_the_thread_and_its_scheduler_hears() {
         machine.dispatch(worker, u64::MAX)[0],
         Status::NotReady as u64
     );
-    assert!(machine.asked.borrow().is_empty());
+    assert!(machine.requests.borrow().is_empty());
 }
 
 #[test]
 fn a_fault_of_the_root_scheduler_fails_the_partition() {
     let machine = Machine::booted();
     machine.fault(0x77);
-    assert_eq!(*machine.asked.borrow(), [MonitorCall::Fail(0x77)]);
+    assert_eq!(*machine.requests.borrow(), [MonitorCall::Fail(0x77)]);
 }
