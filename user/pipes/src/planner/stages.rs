@@ -1,7 +1,7 @@
-//! Stages of a flow that was solved, as those who run them know them
+//! Stages of a solved flow, as the partitions that run them need them
 
 use super::Planner;
-use crate::ends;
+use crate::endpoints;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::Device;
 use bulkhead_flows::propose::Solved;
@@ -13,7 +13,7 @@ impl Planner {
         solved.stages().iter().filter_map(|stage| {
             let packed = self.known.packed();
             let function = packed.functions.get(stage.function)?;
-            let ends = ends::of(packed, function);
+            let ends = endpoints::of(packed, function);
             let mut served = ends.iter().flatten().map(|device| device.vcpu);
             Some(Stage {
                 function: function.function,
@@ -43,7 +43,8 @@ impl Planner {
         })
     }
 
-    /// The distance that is promised of what a stage reads over a network: its endpoint's, or as the pipe takes it.
+    /// The guaranteed distance of messages that a stage reads from a network: the endpoint's, or
+    /// the one that the pipe assumes.
     fn distance(solved: &Solved, source: Option<&Device>) -> u64 {
         let declared = source.map_or(0, |device| device.distance_ns);
         match (solved.buffering, declared) {
