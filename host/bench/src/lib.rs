@@ -92,6 +92,8 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(external::ATTACK),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
+        Box::new(external::OMP_APPS),
+        Box::new(external::OMP_CONSTRUCTS),
         Box::new(external::OMP_CONSERVE),
     ]
 }
