@@ -39,7 +39,10 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(AT_A_TIME);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     match expectation::discover(folder) {
-        Ok(cases) => {
+        Ok(mut cases) => {
+            if let Some(filter) = &arguments.filter {
+                cases.retain(|case| case.name.contains(filter.as_str()));
+            }
             let chosen = arguments
                 .filter
                 .as_deref()
