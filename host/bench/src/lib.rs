@@ -47,6 +47,10 @@ pub trait Bench {
     fn kind(&self) -> Kind;
     /// What its bounds say, in one line.
     fn promise(&self) -> &'static str;
+    /// Returns `true` if it runs on any board, not on that of its descriptions only.
+    fn takes_board(&self) -> bool {
+        false
+    }
     /// Runs it.
     ///
     /// # Errors
