@@ -140,7 +140,7 @@ pub(crate) const ATTACK: External = External {
     ],
 };
 
-/// What the program prints.
+/// Output of the program.
 #[derive(Debug, Deserialize)]
 struct Printed {
     rows: Vec<Row>,
