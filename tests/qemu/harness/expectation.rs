@@ -88,7 +88,7 @@ pub(crate) struct Expectation {
     pub(crate) desk: Option<Desk>,
     /// Lines that are entered on consoles.
     #[serde(default, rename = "type")]
-    pub(crate) typed: Vec<Typed>,
+    pub(crate) entered: Vec<EnteredLine>,
     /// The verdict: one pattern for each broken promise, none for PASS; without the key, any verdict will do.
     pub(crate) broken: Option<Vec<Pattern>>,
     /// Allowed values of figures, by name.
@@ -146,7 +146,7 @@ pub(crate) enum Damage {
 /// A line that is entered once another line has appeared.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Typed {
+pub(crate) struct EnteredLine {
     /// The line that has to appear before.
     pub(crate) after: Pattern,
     /// The partition with the console.

@@ -35,7 +35,7 @@ pub(crate) fn examine(case: &Case) -> Result<(), String> {
     let root = root()?;
     let out = root.join(OUT).join(&case.name);
     let trouble = match &expected.bench {
-        Some(id) => promise(expected, &root, &out, id)?,
+        Some(id) => broken_guarantees(expected, &root, &out, id)?,
         None => behaviour(case, &root, &out)?,
     };
     if trouble.is_empty() {
@@ -96,7 +96,7 @@ pub(crate) fn misfit(case: &Case) -> Option<String> {
 }
 
 /// Rows of an experiment with a broken guarantee.
-fn promise(
+fn broken_guarantees(
     expected: &Expectation,
     root: &Path,
     out: &Path,
@@ -324,7 +324,7 @@ fn run(
     };
     let folder = RunFolder::new(out, &manifest.name);
     let over = AtomicBool::new(false);
-    let mut player = Player::new(manifest, folder, &expected.typed, cut_ns, outside, &over);
+    let mut player = Player::new(manifest, folder, &expected.entered, cut_ns, outside, &over);
     let report = bulkhead_run::run(manifest, out, &options, &mut player, &over)?;
     Ok((report, player.finish()))
 }
