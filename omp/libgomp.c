@@ -18,8 +18,13 @@
 #endif
 
 /* Shown by the linker beside its own "undefined reference". */
-static const char kmpc_warning[] __attribute__((used, retain, section(".gnu.warning.__kmpc_fork_call"))) =
-    "this object was compiled by clang; bulkhead-omp has the interface of gcc -fopenmp, see COMPILERS in libbulkhead-omp(7)";
+#define CLANG                                                                 \
+  "this object was compiled by clang; bulkhead-omp has the interface of gcc -fopenmp, see COMPILERS in libbulkhead-omp(7)"
+#define WARN_OF(NAME)                                                         \
+  static const char warning_of_##NAME[]                                       \
+      __attribute__((used, retain, section(".gnu.warning." #NAME))) = CLANG;
+WARN_OF(__kmpc_fork_call)
+WARN_OF(__kmpc_global_thread_num)
 
 extern unsigned bulkhead_omp_doacross_depth(void);
 extern void bulkhead_omp_doacross_wait(const unsigned long *index);
@@ -119,7 +124,11 @@ static int calls_kmpc(const struct link_map *object) {
 /* A program of clang's has its own runtime; preloading this one does not change that. */
 static void warn_of_kmpc(void) {
   const char *preloaded = getenv("LD_PRELOAD");
-  if (!preloaded || !(strstr(preloaded, "libbulkhead-omp") || strstr(preloaded, "libgomp.so")))
+  Dl_info own;
+  if (!preloaded || !dladdr((void *)warn_of_kmpc, &own) || !own.dli_fname)
+    return;
+  const char *slash = strrchr(own.dli_fname, '/');
+  if (!strstr(preloaded, slash ? slash + 1 : own.dli_fname))
     return;
   const struct link_map *object;
   void *self = dlopen(NULL, RTLD_LAZY);

@@ -32,6 +32,13 @@ impl Worker {
         }
     }
 
+    /// Whether the current task's next child may run at once because there are no thieves to take it: no task waits for a lock that
+    /// this stack holds, and the stack has room.
+    pub fn may_run_at_once(&self) -> bool {
+        let fiber = self.fiber.get();
+        self.deque.is_private() && fiber.holds_no_lock() && fiber.has_room()
+    }
+
     /// Whether the current task's next child may run at once, on top of it: thieves have
     /// enough to take, no task waits for a lock that this stack holds, the stack has room, and it
     /// can move if the child blocks. Where there are no thieves it need not move.
