@@ -74,7 +74,7 @@ pub struct Load {
     pub runs: Runs,
 }
 
-/// What runs on a Main VCPU that is there already; it counts where decisions are counted.
+/// Work of a Main VCPU that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
     /// Tasks, of which so many jobs come in T; where they stand alone, [`Decisions::jobs`] has them, too.
@@ -86,10 +86,13 @@ pub enum Runs {
     Stage {
         /// Devices that it reads and writes.
         devices: [Option<usize>; 2],
+        /// m: jobs in T.
+        messages: u64,
     },
 }
 
-/// A core on which the scheduler's decisions are counted, as run-time admission does.
+/// Scheduling overhead of a core, counted as run-time admission does. Absent for Linux alone: the WCETs of its
+/// functions have its overhead.
 #[derive(Clone, Copy, Debug)]
 pub struct Decisions<'a> {
     /// Its number.
@@ -192,7 +195,14 @@ pub struct Repository<'a> {
 }
 
 impl Repository<'_> {
-    /// What is counted of decisions on a core, if anything is.
+    /// Most that the runtime takes of a stage's budget for each job on a core.
+    #[must_use]
+    pub fn stage_cost(&self, core: usize) -> Time {
+        self.decisions_on(core)
+            .map_or(0, |counted| counted.overhead.stage)
+    }
+
+    /// Scheduling overhead of a core, if it is counted.
     #[must_use]
     pub fn decisions_on(&self, core: usize) -> Option<&Decisions<'_>> {
         self.decisions.iter().find(|one| one.core == core)

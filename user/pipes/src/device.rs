@@ -13,6 +13,7 @@ use crate::{CORE, Failure, can, card, ends, planner, seats, share, table, togeth
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{ANY, NONE, Stage};
+use bulkhead_abi::trace::PORT;
 use bulkhead_can_port::Queue;
 use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
@@ -30,10 +31,12 @@ static QUEUES: [Queue; STAGES] = [const { Queue::new() }; STAGES];
 static READERS: AtomicU64 = AtomicU64::new(0);
 /// What they read, by number.
 static IDENTIFIERS: [AtomicU16; STAGES] = [const { AtomicU16::new(ANY) }; STAGES];
-/// The shortest distance that is promised of what they read, and when the last message came that was no closer, ticks, by number: over a network anybody may
-/// send at any time.
+/// The shortest distance that is declared of the messages that they read, ticks, by number; any node may send at any time.
 static DISTANCES: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
-static LAST: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
+/// Tick at which the next message is due, a distance after the one before; 0: none came yet.
+static DUE: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
+/// Messages that came closer and were dropped, by number.
+static EARLY: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
 /// Capability by which the bottom half waits, and the interrupt.
 static LINE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// The number of the I/O VCPU, counted from 1, and the bottom half's thread; 0: there is none.
@@ -142,7 +145,8 @@ pub(crate) fn attach(number: usize, stage: &Stage) {
         while queue.take() != 0 {}
         IDENTIFIERS[number % STAGES].store(stage.identifiers[0], Relaxed);
         DISTANCES[number % STAGES].store(ticks(stage.distance_ns), Relaxed);
-        LAST[number % STAGES].store(0, Relaxed);
+        DUE[number % STAGES].store(0, Relaxed);
+        EARLY[number % STAGES].store(0, Relaxed);
         match scatters {
             NONE => _ = READERS.fetch_or(1 << number, Relaxed),
             vcpu => share::attach(number, vcpu),
@@ -209,19 +213,34 @@ pub(crate) fn is_for(identifier: &AtomicU16, came: &Came) -> bool {
     wanted == ANY || came.identifier == Some(wanted)
 }
 
-/// Hands what came to a stage that reads it.
+/// Hands what came to a stage that reads it, unless it came too close.
+///
+/// The schedule of the messages before decides, not the last one alone: the driver hands over sooner or later after the wire,
+/// and a sender that keeps the distance is never more than that ahead of its schedule. Half a distance is admitted for it.
 pub(crate) fn give(number: usize, words: [u64; 2], at: u64) {
-    let [distance, last] = [&DISTANCES, &LAST].map(|all| &all[number % STAGES]);
-    let too_close = match last.load(Relaxed) {
-        0 => false,
-        last => at.saturating_sub(last) < distance.load(Relaxed),
-    };
-    if !too_close && QUEUES[number % STAGES].put(words, at) {
-        last.store(at, Relaxed);
+    let [distance, due, early] = [&DISTANCES, &DUE, &EARLY].map(|all| &all[number % STAGES]);
+    let (distance, expected) = (distance.load(Relaxed), due.load(Relaxed));
+    let is_early = at.saturating_add(distance / 2) < expected;
+    if is_early {
+        early.fetch_add(1, Relaxed);
+    }
+    if !is_early && QUEUES[number % STAGES].put(words, at) {
+        due.store(at.max(expected).saturating_add(distance), Relaxed);
         stage::shared(number).feed(at);
     } else {
         stage::shared(number).dropped.fetch_add(1, Relaxed);
     }
+}
+
+/// Messages that came too close to a stage, their sender as a trace event names it, and the distance that is declared, ticks.
+pub(crate) fn early(number: usize) -> (u64, u64, u64) {
+    let [distance, early] = [&DISTANCES, &EARLY].map(|all| all[number % STAGES].load(Relaxed));
+    let identifier = u64::from(IDENTIFIERS[number % STAGES].load(Relaxed));
+    let sender = match IS_CARD.load(Relaxed) {
+        true => PORT | identifier,
+        false => identifier,
+    };
+    (early, sender, distance)
 }
 
 /// Hands it to all whom it is for.

@@ -169,12 +169,7 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
     let timing = own.timing();
     CORE.threads.prepare(&mut first)?;
     together::open(own, &timing)?;
-    // Pipes are solved by budgets, and admitted as they were solved.
-    let by_budgets = Timing {
-        costs: None,
-        ..timing
-    };
-    let configured = CORE.configure(&by_budgets, cores::rank() as u32);
+    let configured = CORE.configure(&timing, cores::rank() as u32);
     configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     LOAD.calibrate();
     if together::is_first() {
@@ -212,7 +207,7 @@ fn start_first(
 ) -> Result<(), Failure> {
     planner::make_vcpu(first, timing)?;
     device::start(first, own, timing, servers)?;
-    watch::start(first, own, timing)?;
+    watch::start(first, own, timing, servers)?;
     // Before the spare stages: who serves the console serves the first threads of a component.
     planner::start(first, own, timing, common)?;
     seats::open_spare(first, timing)

@@ -26,7 +26,7 @@ use core::ops::Range;
 /// Pages of the stack of a stage: 10.2 KiB were used at most, the functions' own aside, which `pipe functions` tells.
 const STACK_PAGES: u64 = 4;
 
-/// In admission a VCPU is known by its number in the description, and by one from here on where the runtime made it.
+/// In admission a VCPU is known by its number in the description; that of a stage started at run time by the stage's, from here on.
 const RUNTIMES: usize = 1 << 12;
 
 /// A place for a stage.
@@ -231,7 +231,8 @@ pub(crate) fn give(number: usize, stage: &Stage) -> bool {
     set.is_ok()
 }
 
-/// Whether all that is described on the first core, the recorder, and stages there with these budgets fit, decisions counted.
+/// Whether all that is described on the first core, the recorder among it, and stages there with these budgets fit, scheduling
+/// overhead included.
 pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
     admit_on(timing, budgets, 0)
 }
@@ -239,7 +240,6 @@ pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
 /// The same on one of the cores; who does on others what the planner says has there what the planner has on the first.
 pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<(), Refused> {
     type Core = VcpuThreads<{ crate::THREADS }, VCPUS, MAX_CHUNKS>;
-    let looks = || [Jobs::each(ticks(watch::PAUSE_NS))];
     Core::would_admit(timing, |all| {
         let vcpus = (0..).zip(timing.vcpus);
         for (number, vcpu) in vcpus.filter(|(_, vcpu)| vcpu.core == core) {
@@ -248,24 +248,19 @@ pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<
                 None => admit_described(all, number, vcpu, timing, budgets)?,
             }
         }
-        if core == 0 {
-            let Some((_, limits)) = watch::recorder() else {
-                return Ok(());
-            };
-            admit_main(all, RUNTIMES, limits, looks())?;
-        }
         // Who solves, or does what was solved, looks as often, and has what is left.
         let least = Capacity {
             capacity: 1,
             period: u64::MAX >> 3,
         };
-        admit_main(all, usize::from(u16::MAX), least, looks())?;
+        let looks = [Jobs::each(ticks(watch::PAUSE_NS))];
+        admit_main(all, usize::from(u16::MAX), least, looks)?;
         let on_core = |number: &usize| {
             let stage = budgets.get(*number).and_then(Option::as_ref);
             stage.is_some_and(|stage| stage.core == core)
         };
         let mut typed = spare(timing).filter(on_core);
-        typed.try_for_each(|number| admit_stage(all, RUNTIMES + 1 + number, budgets, number))
+        typed.try_for_each(|number| admit_stage(all, RUNTIMES + number, budgets, number))
     })
 }
 
@@ -281,11 +276,12 @@ fn admit_stage(
     budgets: &Budgets,
     number: usize,
 ) -> Result<(), admission::Refused> {
-    let stage = budgets.get(number).and_then(Option::as_ref);
-    match stage.map(limits) {
-        Some(limits) => admit_main(all, identity, limits, [Jobs::each(limits.period)]),
-        None => Ok(()),
-    }
+    let Some(stage) = budgets.get(number).and_then(Option::as_ref) else {
+        return Ok(());
+    };
+    let limits = limits(stage);
+    let jobs = Jobs::each(limits.period).in_bursts(stage.messages.into());
+    admit_main(all, identity, limits, [jobs])
 }
 
 fn admit_main(
@@ -356,7 +352,8 @@ fn halves<'b>(
                     period => ticks(period),
                 };
                 let wcet = ticks_up(io.wcet_ns);
-                Some((cause, Jobs::of_bottom_half(own, wcet, io.percent, cause)))
+                let half = Jobs::of_bottom_half(own, wcet, io.percent, cause);
+                Some((cause, half.in_bursts(stage.messages.into())))
             })
         })
     })

@@ -10,7 +10,7 @@ use crate::stage::{self, STAGES};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::{CORE, Failure, device, planner, profile, say};
 use bulkhead_abi::component::COMPONENT_CORES;
-use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_abi::trace::{Event, EventKind, PORT};
 use bulkhead_abi::{name_text, repository};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
@@ -18,19 +18,12 @@ use bulkhead_component::load::nanoseconds;
 use bulkhead_component::stack::Stack;
 use bulkhead_component::{First, Own};
 use bulkhead_guest::Home;
-use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, ServerId};
-use bulkhead_slite::{Jobs, Mutex};
+use bulkhead_slite::Mutex;
 use bulkhead_stages::message::Entry;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Budgets and periods of the recorder, nanoseconds: the first that is admitted.
-const RECORDER: [[u64; 2]; 3] = [
-    repository::RECORDER_NS,
-    [1_000_000, 200_000_000],
-    [200_000, 200_000_000],
-];
 /// Pages of the recorder's stack, of which 8.1 KiB were used at most.
 const STACK_PAGES: u64 = 3;
 /// The recorder looks for notes so often, nanoseconds.
@@ -39,8 +32,6 @@ pub(crate) const PAUSE_NS: u64 = repository::PAUSE_NS;
 const PATHS: usize = 16;
 
 static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
-/// The recorder's VCPU and its budget.
-static OWN: Mutex<Option<(ServerId, Capacity)>> = Mutex::new(None);
 /// The recorder's stack.
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
 /// The heartbeat's word, if it is watched, and those of other cores.
@@ -64,17 +55,23 @@ struct Path {
     lost: u64,
 }
 
-/// Starts the recorder.
-pub(crate) fn start(first: &mut First, own: &Own, timing: &Timing) -> Result<(), Failure> {
-    let created = RECORDER.iter().find_map(|budget| {
-        let [capacity, period] = budget.map(ticks);
-        let jobs = [Jobs::each(ticks(PAUSE_NS))];
-        let limits = Capacity { capacity, period };
-        let vcpu = CORE.create_main(first, limits, jobs).ok()?;
-        Some((vcpu, limits))
-    });
-    let (vcpu, limits) = created.ok_or(Failure::named("recorder", "no room for its VCPU"))?;
-    let _kept = OWN.with(&CORE.threads, |own| *own = Some((vcpu, limits)));
+/// Starts the recorder on its VCPU, which the host tool has added to those of the description; without functions, on what others
+/// leave.
+pub(crate) fn start(
+    first: &mut First,
+    own: &Own,
+    timing: &Timing,
+    servers: &[Option<ServerId>],
+) -> Result<(), Failure> {
+    let mut vcpus = timing.vcpus.iter().zip(servers);
+    let known = vcpus.find(|(vcpu, _)| name_text(&vcpu.name) == repository::RECORDER);
+    let vcpu = match known.and_then(|(_, server)| *server) {
+        Some(vcpu) => vcpu,
+        None => {
+            let created = CORE.create_least(first);
+            created.map_err(|refused| Failure::Vcpu(repository::RECORDER, refused))?
+        }
+    };
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
     control::open(own);
     find_heart(own);
@@ -98,11 +95,6 @@ pub(crate) fn find_heart(own: &Own) -> bool {
     word.is_some()
 }
 
-/// The recorder's VCPU and its budget.
-pub(crate) fn recorder() -> Option<(ServerId, Capacity)> {
-    OWN.with(&CORE.threads, |own| *own).ok().flatten()
-}
-
 /// The recorder's stack.
 pub(crate) fn stack() -> Option<Stack> {
     STACK.with(&CORE.threads, |stack| *stack).ok().flatten()
@@ -113,8 +105,8 @@ struct Recorder {
     paths: [Path; PATHS],
     /// Which pipe it was of that number.
     generations: [u32; PIPES],
-    /// By stage: of its jobs that fell back, and of those that overran, how many are traced.
-    noted: [[u64; 2]; STAGES],
+    /// By stage: of its jobs that fell back, of those that overran, and of the messages that came early, how many are traced.
+    noted: [[u64; 3]; STAGES],
 }
 
 extern "C" fn record(_: u64) -> ! {
@@ -123,7 +115,7 @@ extern "C" fn record(_: u64) -> ! {
     let mut recorder = Recorder {
         paths: [Path::default(); PATHS],
         generations: [0; PIPES],
-        noted: [[0; 2]; STAGES],
+        noted: [[0; 3]; STAGES],
     };
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
     while !crate::begin().unwrap_or_else(|failure| crate::give_up(&failure)) {
@@ -247,16 +239,17 @@ impl Recorder {
     }
 }
 
-/// Events of the stages of a pipe that fell back, or whose jobs overran, since the last look.
-fn note_stages(index: usize, pipe: &Pipe, known: &mut [[u64; 2]; STAGES]) {
+/// Traces the stages of a pipe that fell back, whose jobs overran, or to which messages came too close since the last call.
+fn note_stages(index: usize, pipe: &Pipe, known: &mut [[u64; 3]; STAGES]) {
     for (place, number) in pipe.numbers().enumerate() {
         let shared = stage::shared(number);
+        let (early, sender, _) = device::early(number);
         let counts = [
-            (EventKind::FellBack, &shared.fallbacks),
-            (EventKind::StageOverran, &shared.overruns),
+            (EventKind::FellBack, shared.fallbacks.load(Relaxed)),
+            (EventKind::StageOverran, shared.overruns.load(Relaxed)),
+            (EventKind::CameEarly, early),
         ];
         for ((kind, count), known) in counts.into_iter().zip(&mut known[number % STAGES]) {
-            let count = count.load(Relaxed);
             if core::mem::replace(known, count) != count {
                 Own::record(&Event {
                     ticks: clock::now(),
@@ -264,6 +257,7 @@ fn note_stages(index: usize, pipe: &Pipe, known: &mut [[u64; 2]; STAGES]) {
                     sequence: count as u32,
                     a: match kind {
                         EventKind::FellBack => shared.oldest.load(Relaxed),
+                        EventKind::CameEarly => sender,
                         _ => stage::is_halted(index).into(),
                     },
                     b: place as u64,
@@ -369,6 +363,17 @@ fn tell_stage(pipe: &str, number: usize, shared: &stage::Shared) {
         say!(
             "pipe {pipe} stage {name}: fell back {fallbacks} times, what it reads being up to {} us old",
             us(oldest)
+        );
+    }
+    let (early, sender, distance) = device::early(number);
+    if early > 0 {
+        let (what, sender) = match sender & PORT {
+            0 => ("identifier", sender),
+            _ => ("port", sender & !PORT),
+        };
+        say!(
+            "pipe {pipe} stage {name}: {early} messages of {what} {sender:#x} came closer than {} us, dropped",
+            us(distance)
         );
     }
     if overruns + dropped > 0 {

@@ -235,11 +235,16 @@ fn said_of_stages(path: &PathReport) -> String {
         } = one;
         format!(", {stage} of {partition} overran {jobs} times{stopped}")
     });
+    let early = path
+        .early
+        .iter()
+        .map(|one| format!(", {}", one.sentence()));
     let devices = path.devices.iter().map(said_of_device);
     before
         .into_iter()
         .chain(fell_back)
         .chain(overran)
+        .chain(early)
         .chain(devices)
         .collect()
 }

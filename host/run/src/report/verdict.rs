@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{FaultReport, PartitionReport, PathReport, Report, TaskReport};
+use super::{EarlyReport, FaultReport, PartitionReport, PathReport, Report, TaskReport};
 use crate::figures::Kind;
 use crate::run::Ended;
 
@@ -228,6 +228,8 @@ impl PathReport {
                 one.stage, one.partition, one.jobs
             )
         }));
+        let promised = self.early.iter().filter(|one| !one.is_port);
+        broken.extend(promised.map(EarlyReport::sentence));
         broken
     }
 

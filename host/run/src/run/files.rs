@@ -13,7 +13,7 @@ use crate::RunError;
 use crate::watch::Clock;
 
 /// Names of [`EventKind`], in order.
-const EVENT_NAMES: [&str; 13] = [
+const EVENT_NAMES: [&str; 14] = [
     "job",
     "sent",
     "received",
@@ -27,6 +27,7 @@ const EVENT_NAMES: [&str; 13] = [
     "path-end",
     "stage-overran",
     "endpoint",
+    "came-early",
 ];
 const TRACE_HEAD: &str = "time_s,ticks,event,name,sequence,a,b\n";
 

@@ -6,7 +6,7 @@
 //! job, and they come as they like; so do those of a UART that always has something to say (`storm`). VCPUs that the argument word `compute=NAME,NAME` names compute
 //! without end and count pieces of 10 us; those of `unlimited=NAME,NAME` have no limit and are not admitted. `turns=CORES`: so many emulated cores take turns, and what is computed takes its time beside all of them
 //! (else as calibrated beside whoever runs at the start). A VCPU of its own, created at run time and less important than all others, reports once a
-//! second, so that reporting makes nobody late.
+//! second, so that reporting makes no task late; where it is not admitted, with the time that all others leave.
 #![no_std]
 #![no_main]
 
@@ -248,10 +248,11 @@ fn start_tasks(
     storm::raise();
     let reporter = reporter(first, timing)?;
     let _kept = TIMING.with(&CORE.threads, |known| *known = timing);
-    if let Some(reporter) = reporter {
-        CORE.threads.spawn(first, report, Binding::main(reporter))?;
-    }
-    START.store(clock::now() + ticks(1_000_000), Relaxed);
+    CORE.threads.spawn(first, report, Binding::main(reporter))?;
+    // By then the budget that threads used to start is back.
+    let periods = timing.vcpus.iter().map(|vcpu| vcpu.period_ns);
+    let longest = periods.max().unwrap_or(0).saturating_add(1_000_000);
+    START.store(clock::now() + ticks(longest), Relaxed);
     Ok(())
 }
 
@@ -260,8 +261,8 @@ fn named(info: &GuestInfo, key: &str, name: &str) -> bool {
     argument_text(info, key).is_some_and(|list| list.split(',').any(|one| one == name))
 }
 
-/// The VCPU for reports, if there is room for one.
-fn reporter(first: &mut First, timing: Timing) -> Result<Option<ServerId>, Failure> {
+/// The VCPU for reports.
+fn reporter(first: &mut First, timing: Timing) -> Result<ServerId, Refused> {
     let [capacity, period] = REPORTER.map(ticks);
     // Whether what is not described fits is found out here.
     let limits = Capacity { capacity, period };
@@ -271,14 +272,12 @@ fn reporter(first: &mut First, timing: Timing) -> Result<Option<ServerId>, Failu
         false => CORE.create_main(first, limits, jobs),
     };
     match created {
-        Err(Refused::Admission(admission::Refused::Misfit(misfit))) => {
-            println!(
-                "no room for reports: VCPU {} would lack {} ticks",
-                misfit.vcpu, misfit.lacks
-            );
-            Ok(None)
-        }
-        answer => Ok(Some(answer?)),
+        // It reports with what all others leave.
+        Err(Refused::Admission(admission::Refused::Misfit(_))) => match placed(timing) {
+            true => CORE.create_unlimited(first, period, Place::Partition(0, LEAST)),
+            false => CORE.create_least(first),
+        },
+        answer => answer,
     }
 }
 

@@ -466,11 +466,11 @@ impl Planner {
         let mut places = asked.iter_mut();
         for (_, pipe) in there {
             for ((_, stage), place) in pipe.here().zip(&mut places) {
-                *place = Reservation::new(stage.capacity_ns, stage.period_ns);
+                *place = load(&stage);
             }
         }
         for (stage, place) in wanted.zip(places) {
-            *place = Reservation::new(stage.capacity_ns, stage.period_ns);
+            *place = load(stage);
         }
         let settings = Settings::but(None);
         let is_judged = |index: usize| {
@@ -550,4 +550,10 @@ impl Planner {
         }
         all
     }
+}
+
+/// C and T of a stage, and its jobs in T.
+fn load(stage: &Stage) -> Option<(Reservation, u64)> {
+    let server = Reservation::new(stage.capacity_ns, stage.period_ns)?;
+    Some((server, stage.messages.into()))
 }

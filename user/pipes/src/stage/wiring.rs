@@ -40,7 +40,7 @@ impl Common {
         Self {
             functions,
             rounds: own.argument("rounds").and_then(|word| word.parse().ok()),
-            load: own.number("load", 50).min(95),
+            load: own.number("load", 50).min(100),
             jitter: own.number("jitter", 0),
             overrun: name_field(own.argument("overrun").unwrap_or_default()),
         }
