@@ -24,6 +24,10 @@ pub const COMPONENT_CORES: usize = MAX_CORES;
 /// Lowest importance that a description may give; below are the runtime's own threads.
 pub const LEAST_PRIORITY: u32 = 60;
 
+/// What the identity of a component's address space is more than its number in the archive: 0 is the kernel's, 1 the first
+/// component's.
+pub const IDENTITY: u64 = 1;
+
 /// What a component is for.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

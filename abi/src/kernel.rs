@@ -91,7 +91,7 @@ numbered! {
         Bind = 4,
         /// Thread: `x2` = a [`ThreadWord`]. Answers it.
         Inspect = 5,
-        /// Thread: its end-point's sending side to `x2` = dst.
+        /// Thread: its end-point's sending side to `x2` = dst, `x3` = [`DELEGATES`] for one that may also delegate.
         Sender = 6,
         /// Thread: its end-point's receiving side to `x2` = dst.
         Receiver = 7,
@@ -129,7 +129,7 @@ numbered! {
         Reclaim = 20,
         /// Time: `x2` = Time that receives, `x3` = cycles or [`ALL`].
         Transfer = 21,
-        /// Time: `x2` = Send whose thread's time receives, `x3` = cycles or [`ALL`], `x4` = priority,
+        /// Time: `x2` = Send that may delegate, whose thread's time receives, `x3` = cycles or [`ALL`], `x4` = priority,
         /// `x5` = whether to send, too.
         Delegate = 22,
         /// Time: `x2` = priority for the caller's scheduler.
@@ -162,6 +162,8 @@ numbered! {
         Ignore = 34,
         /// Scheduler: moves `x3` places of its quota to that of the Scheduler `x2` of the same core.
         Grant = 35,
+        /// Monitor: records in the log of component faults that the component of identity `x2` ended for good.
+        Note = 36,
     }
 }
 
@@ -253,6 +255,8 @@ pub const LEAVES: u64 = 512;
 pub const DEPTH: usize = 16;
 /// Schedulers of one core that a temporal capability tells apart.
 pub const SCHEDULERS: usize = 16;
+/// Schedulers from the root to the innermost one, both included.
+pub const NESTING: usize = 8;
 /// Identities of address spaces that the kernel has room for.
 pub const IDENTITIES: u64 = 1 << 15;
 /// First bit of the Identities capability beside an identity ([`Operation::MakeComponent`]).
@@ -271,6 +275,8 @@ pub const fn zeroed_bytes(cores: u64, memory: u64) -> u64 {
     cores * (KERNEL_STACK_BYTES + crate::PAGE_SIZE)
         + (memory / crate::PAGE_SIZE * 8).next_multiple_of(crate::PAGE_SIZE)
 }
+/// A sending side that may also delegate time to its thread.
+pub const DELEGATES: u64 = 1;
 /// Waits until there is something.
 pub const WAIT: u64 = 0;
 /// Answers [`Status::Nothing`] instead of waiting.

@@ -19,17 +19,17 @@
 
 #include "bulkhead_abi.h"
 
-/* How often pages that change without an interrupt are looked at while open. */
+/* Polling interval of open pages that change without an interrupt. */
 #define BULKHEAD_POLL_MS 20
 
 struct bulkhead_window;
 
-/* What a kind of window does beyond being mapped. */
+/* Operations of a kind of window, besides mmap. */
 struct bulkhead_window_ops {
 	/* The first open, or the last close; may be NULL. */
 	int (*open)(struct bulkhead_window *window);
 	void (*close)(struct bulkhead_window *window);
-	/* write(2); NULL where there is nothing to ring. */
+	/* write(2); NULL if there is no doorbell. */
 	int (*ring)(struct bulkhead_window *window);
 };
 

@@ -2,10 +2,10 @@
 /*
  * Channels, and the trace: windows that user space writes
  *
- * What is in the memory is a matter of user space and its library; the module
+ * User space and its library define the content of the memory; the module
  * maps it, delivers the peer's doorbell and rings the partition's own. A
- * channel with a key is asked for when it is first opened and given back when
- * nobody has it open or mapped any more.
+ * channel with a key is requested when it is first opened, and returned when
+ * the last file and the last mapping of it are closed.
  */
 #include <linux/interrupt.h>
 #include <linux/ioport.h>
@@ -130,7 +130,7 @@ static int bulkhead_channel_listen(struct bulkhead_channel *channel, struct devi
 				&channel->window);
 }
 
-/* Memory of the window; on-demand channels get theirs when they are opened. */
+/* Memory of the window; channels on demand get theirs when they are opened. */
 static int bulkhead_channel_memory(struct bulkhead_channel *channel, struct device_node *node)
 {
 	struct bulkhead_window *window = &channel->window;

@@ -2,9 +2,9 @@
 /*
  * Consoles in memory as ttys: ttyBH0, ttyBH1, …
  *
- * What a partition prints is a recorder of bytes, what it is typed a ring. Of
- * another partition's console the recorder is read, from its oldest byte on,
- * and the ring written; of this partition's own it is the other way round, and
+ * The output of a console is a recorder of bytes, the input a ring. Of another
+ * partition's console, the module reads the recorder from its oldest byte on,
+ * and writes the ring; of this partition's own it is the other way round, and
  * the kernel's messages go there, too, from the first one on.
  */
 #include <linux/console.h>
@@ -214,7 +214,7 @@ static void bulkhead_printk_remove(void *printk)
 	unregister_console(printk);
 }
 
-/* Enabled whatever the command line names: nobody else could show the messages. */
+/* Enabled whatever the command line names: otherwise the messages would be lost. */
 static int bulkhead_printk_add(struct device *dev, struct bulkhead_console *console, int index)
 {
 	struct console *printk = &console->printk;

@@ -2,8 +2,8 @@
 /*
  * Link pages: whether a partition is up, and how often it was started
  *
- * The monitors write them, nobody is told; so the page is looked at every
- * BULKHEAD_POLL_MS while somebody has the window open. A change is an event.
+ * The monitors write them without a notification, so the module polls the page
+ * every BULKHEAD_POLL_MS while the window is open. A change is an event.
  */
 #include <linux/workqueue.h>
 

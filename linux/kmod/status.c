@@ -2,7 +2,7 @@
 /*
  * Status regions: the monitors' counters and fault log of a partition
  *
- * Mapped read-only for whoever may read them. A privileged partition may also
+ * Mapped read-only if the partition may read them. A privileged one may also
  * restart or halt the partition by writing the word to its `control`.
  */
 #include <linux/ioport.h>

@@ -90,7 +90,7 @@ static int bulkhead_release(struct inode *inode, struct file *file)
 
 /*
  * Private mappings would copy what must be shared. An open for reading alone
- * has lost VM_MAYWRITE by now, so nobody can make it writable later.
+ * has lost VM_MAYWRITE by now, so it cannot be made writable later.
  */
 static int bulkhead_mmap(struct file *file, struct vm_area_struct *vma)
 {

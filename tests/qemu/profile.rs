@@ -1,4 +1,4 @@
-//! `bulkhead profile`: what it measures is what `check` goes by
+//! `bulkhead profile`: `check` uses the measured times
 
 mod tool;
 
@@ -9,7 +9,7 @@ use tool::Fresh;
 
 const DESCRIPTION: &str = include_str!("profile.toml");
 
-/// A system whose functions nobody has measured.
+/// A system with functions that were not measured.
 struct Measured {
     fresh: Fresh,
 }
@@ -27,7 +27,7 @@ impl Measured {
         self.fresh.0.join("measured/profile.toml")
     }
 
-    /// Exit status, and what is said about the description.
+    /// Returns the exit status and the messages of `check`.
     fn check(&self, changes: &[&str]) -> (Option<i32>, String) {
         let arguments = [&["check", "measured"], changes].concat();
         let Output {

@@ -7,6 +7,7 @@ mod headers;
 mod layers;
 mod licences;
 mod loops;
+mod modules;
 mod mutations;
 mod sizes;
 mod suite;
@@ -21,8 +22,13 @@ use workspace::Workspace;
 enum Chore {
     /// Layers, licences, generated files and sizes of policies are as they should be.
     Check,
-    /// Every dependency is one that layers.toml allows.
+    /// Every dependency of a crate is one that layers.toml allows, and no files depend on each other in circles.
     Layers,
+    /// Shows the files that depend on each other in circles, and by which names.
+    Cycles {
+        /// Of one library, program or test.
+        target: Option<String>,
+    },
     /// Every crate has a licence that layers.toml accepts, every kernel file the kernel's.
     Licences {
         /// Of the bridge, which is a workspace of its own.
@@ -59,7 +65,8 @@ fn main() -> Result<()> {
     let workspace = Workspace::read()?;
     match chore {
         Chore::Check => check(&workspace),
-        Chore::Layers => layers::check(&workspace),
+        Chore::Layers => layers::check(&workspace).and_then(|()| modules::check(&workspace)),
+        Chore::Cycles { target } => modules::print(&workspace, target.as_deref()),
         Chore::Licences { bridge: false } => licences::check(&workspace),
         Chore::Licences { bridge: true } => licences::check_bridge(&workspace),
         Chore::Headers { check: true } => headers::check(&workspace),
@@ -73,6 +80,7 @@ fn main() -> Result<()> {
 
 fn check(workspace: &Workspace) -> Result<()> {
     layers::check(workspace)?;
+    modules::check(workspace)?;
     licences::check(workspace)?;
     headers::check(workspace)?;
     sizes::check_policies(workspace)?;

@@ -17,6 +17,9 @@ pub(crate) struct Workspace {
 #[derive(Deserialize)]
 pub(crate) struct Rules {
     pub(crate) licences: LicenceRules,
+    /// Files in import cycles that are still to be removed, by the target's name.
+    #[serde(default)]
+    pub(crate) cycles: BTreeMap<String, usize>,
     #[serde(flatten)]
     pub(crate) layers: BTreeMap<String, Layer>,
 }

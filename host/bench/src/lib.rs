@@ -27,6 +27,7 @@ mod report;
 mod restart;
 mod setting;
 mod sloc;
+mod stop_latency;
 mod traps;
 mod tuned_pipes;
 mod until;
@@ -74,6 +75,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(guest_overhead::GuestOverhead),
         Box::new(restart::Restart),
         Box::new(restart::RestartShowcase),
+        Box::new(stop_latency::StopLatency),
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
         Box::new(pipeline_isolation::PipelineIsolation),

@@ -175,6 +175,7 @@ pub fn bytes(
     info.argument_len = argument.len() as u32;
     info.argument[..argument.len()].copy_from_slice(argument.as_bytes());
     info.channels[..ends.len()].copy_from_slice(&ends);
+    all.component_log = window.place(Purpose::ComponentLog(id));
     for (place, function) in all.functions.iter_mut().zip(functions) {
         *place = *function;
     }

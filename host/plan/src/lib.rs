@@ -39,6 +39,7 @@ use bulkhead_formats::address::{PAGE, Pa};
 use bulkhead_formats::el2;
 use bulkhead_formats::region::Range;
 use bulkhead_model::system::{Partition, System};
+use std::path::PathBuf;
 
 pub use error::PlanError;
 pub use view::{GuestView, Start};
@@ -113,6 +114,8 @@ pub struct PartitionImages {
     pub alternate: Option<GuestImage>,
     /// Argument words of this build.
     pub argument: String,
+    /// Executables with symbols: what runs at EL1, if it has any, then the components by their numbers.
+    pub programs: Vec<PathBuf>,
 }
 
 /// What is planned beside the description.

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// A region of physical memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +132,9 @@ pub struct PartitionManifest {
     pub console: Option<ConsoleManifest>,
     /// Its trace, if it has one.
     pub trace: Option<Region>,
+    /// What its kernel records of faults of components, if it has one.
+    #[serde(default)]
+    pub component_log: Option<u64>,
     /// Its outgoing doorbells, in the order of its counters: channel and receiver.
     pub doorbells: Vec<(String, String)>,
     /// Its image runs on the kernel: the runtime announces that the partition is up.
@@ -145,6 +149,27 @@ pub struct PartitionManifest {
     /// Deadlines of its tasks, nanoseconds from their release.
     #[serde(default)]
     pub deadlines: BTreeMap<String, u64>,
+    /// Executable of what runs at EL1, if its symbols are at hand.
+    #[serde(default)]
+    pub program: Option<PathBuf>,
+    /// Its components, by their numbers.
+    #[serde(default)]
+    pub components: Vec<ComponentManifest>,
+}
+
+/// A component of a partition.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ComponentManifest {
+    /// Name.
+    pub name: String,
+    /// Its executable.
+    pub program: Option<PathBuf>,
+    /// Bytes of its stack.
+    pub stack: u64,
+    /// The component has threads of its own, by their indices.
+    pub has_threads: bool,
+    /// The description names what a fault of it comes to.
+    pub is_fault_foreseen: bool,
 }
 
 /// What the SMMU holds back, and where it says so.

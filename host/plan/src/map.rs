@@ -70,6 +70,7 @@ fn purpose_text(system: &System, purpose: Purpose) -> String {
         Purpose::ConsoleOut(id) => of("console output", id),
         Purpose::ConsoleIn(id) => of("console input", id),
         Purpose::Trace(id) => of("trace", id),
+        Purpose::ComponentLog(id) => of("component faults", id),
         Purpose::Memory(id) => of("memory", id),
         Purpose::Channel(id) => format!("channel {}", system.channels[id.0].name),
         Purpose::Device(id) => format!("device {}", system.board.device(id).name),

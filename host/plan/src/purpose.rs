@@ -38,6 +38,8 @@ pub enum Purpose {
     ConsoleIn(PartitionId),
     /// Trace of a partition.
     Trace(PartitionId),
+    /// Faults of a partition's components, as its kernel records them.
+    ComponentLog(PartitionId),
     /// Memory of a partition.
     Memory(PartitionId),
     /// Buffer of a channel.
@@ -59,7 +61,9 @@ pub fn grant(system: &System, partition: PartitionId, purpose: Purpose) -> Optio
     let own = |id: PartitionId, access| (id == partition).then_some(access);
     match purpose {
         Purpose::Memory(id) => own(id, Access::MEMORY),
-        Purpose::GuestPage(id) | Purpose::Trace(id) => own(id, Access::SHARED),
+        Purpose::GuestPage(id) | Purpose::Trace(id) | Purpose::ComponentLog(id) => {
+            own(id, Access::SHARED)
+        }
         Purpose::ConsoleOut(id) if this.privileged && id != partition => Some(Access::READ_ONLY),
         Purpose::ConsoleIn(id) if this.privileged && id != partition => Some(Access::SHARED),
         Purpose::ConsoleOut(id) | Purpose::ConsoleIn(id) => {

@@ -4,7 +4,7 @@
 
 use bulkhead_abi::status::STATUS_SIZE;
 use bulkhead_formats::address::{BLOCK_2M, PAGE};
-use bulkhead_model::system::{ChannelId, Console, PartitionId, System};
+use bulkhead_model::system::{ChannelId, Console, Image, PartitionId, System};
 
 use crate::purpose::Purpose;
 
@@ -81,6 +81,13 @@ fn of_partition(system: &System, id: PartitionId) -> Vec<Shared> {
         ranges.push(Shared {
             purpose: Purpose::Trace(id),
             size,
+        });
+    }
+    let mut images = std::iter::once(&partition.image).chain(&partition.alternate);
+    if images.any(|image| matches!(image, Image::Components(_))) {
+        ranges.push(Shared {
+            purpose: Purpose::ComponentLog(id),
+            size: bulkhead_abi::component_log::SIZE,
         });
     }
     ranges

@@ -319,6 +319,7 @@ fn el2_may(regions: &[Region], range: Range, access: el2::Access) -> bool {
             Purpose::Boot
             | Purpose::Channel(_)
             | Purpose::Trace(_)
+            | Purpose::ComponentLog(_)
             | Purpose::Device(_)
             | Purpose::Bus(_)
             | Purpose::Confining

@@ -115,6 +115,8 @@ fn rank(partition: PartitionId, slot: &Slot) -> u32 {
         Purpose::Link(_) => 6,
         Purpose::Status(_) => 7,
         Purpose::ConsoleOut(_) | Purpose::ConsoleIn(_) => 8,
+        // Behind everything that the kernel gives out.
+        Purpose::ComponentLog(_) => 10,
         _ => 9,
     }
 }

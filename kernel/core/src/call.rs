@@ -8,7 +8,8 @@ use crate::hal::MonitorCall;
 use crate::object::{Component, Scheduler, Thread, Time};
 use crate::slot::{Slot, Vacant};
 use crate::{Hal, Kernel};
-use bulkhead_abi::kernel::{Kind, LEAVES, Operation, POLL, SLOTS, Status, ThreadWord};
+use bulkhead_abi::component_log::{ComponentFault, ENDED};
+use bulkhead_abi::kernel::{DELEGATES, Kind, LEAVES, Operation, POLL, SLOTS, Status, ThreadWord};
 
 /// `x2` to `x6`.
 pub type Arguments = [u64; 5];
@@ -16,7 +17,7 @@ pub type Arguments = [u64; 5];
 /// Kinds of capabilities that are there, from 1 on.
 const KINDS: u64 = Kind::ALL.len() as u64 - 1;
 
-/// What a call answers.
+/// Value or error of a call.
 pub(crate) type Answer = Result<u64, Status>;
 
 impl<'h, H: Hal> Kernel<'h, H> {
@@ -98,6 +99,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (Operation::Up, Kind::Monitor) => self.ask(MonitorCall::Up),
             (Operation::Fail, Kind::Monitor) => self.ask(MonitorCall::Fail(first)),
             (Operation::Ring, Kind::Monitor) => self.ask(MonitorCall::Ring(first)),
+            (Operation::Note, Kind::Monitor) => {
+                self.0.record_fault(ComponentFault {
+                    ticks: self.0.now(),
+                    syndrome: ENDED,
+                    component_thread: first & 0xFFFF_FFFF,
+                    ..ComponentFault::default()
+                });
+                Ok(0)
+            }
             _ => Err(Status::NoOperation),
         }
     }
@@ -115,16 +125,16 @@ impl<'h, H: Hal> Kernel<'h, H> {
         [first, second, third, ..]: Arguments,
     ) -> Answer {
         let thread = self.thread(slot.object());
-        let kind = match operation {
+        let (kind, delegates) = match operation {
             Operation::Retire => return self.retire(thread),
             Operation::Bind => return self.bind(caller, thread, [first, second, third]),
             Operation::Inspect => return self.inspect(thread, first),
-            Operation::Sender => Kind::Send,
-            Operation::Receiver => Kind::Receive,
+            Operation::Sender => (Kind::Send, u64::from(second == DELEGATES)),
+            Operation::Receiver => (Kind::Receive, 0),
             _ => return Err(Status::NoOperation),
         };
         let place = self.destination(caller, first)?;
-        self.name(place, kind, slot.object(), [0, 0])
+        self.name(place, kind, slot.object(), [delegates, 0])
     }
 
     fn inspect(self, thread: Thread<'h>, word: u64) -> Answer {
@@ -206,7 +216,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         refers.then_some(()).ok_or(Status::NoCapability)
     }
 
-    /// The same to both or none.
+    /// One reference more to both objects, or to none.
     pub(crate) fn refer_both(self, [one, other]: [Ref; 2]) -> Result<(), Status> {
         self.refer(one)?;
         self.refer(other).inspect_err(|_| self.forget(one))

@@ -1,8 +1,8 @@
 //! Further cores of a partition
 //!
 //! A core has a page, schedulers, threads and time of its own; capability tables, address spaces and
-//! memory are common. Whoever holds its capability gives it its first thread and starts it, once. What
-//! belongs to a core only that core changes: others are refused, or post to its mailbox.
+//! memory are common. The holder of a core's capability gives it its first thread and starts it, once. Only a core
+//! itself changes its objects: calls on other cores are refused, or post to its mailbox.
 
 use crate::call::{Answer, Arguments};
 use crate::frame::Ref;

@@ -1,8 +1,9 @@
-//! What a scheduler is told, and what it is believed
+//! Events for schedulers, and the part of their shared pages that the kernel trusts
 //!
 //! Layout and rules: [`bulkhead_abi::dispatch`]; steps: `models/dispatch.pml`. Nothing a scheduler
 //! writes is used but to choose among its own threads, in its own component.
 
+use crate::bits::Bits;
 use crate::frame::{Frame, Word};
 use crate::object::{READY, Scheduler, Thread};
 use crate::{Hal, Kernel};
@@ -20,11 +21,13 @@ const QUEUE: u64 = offset_of!(Scb, events) as u64 / 8;
 const EVENT_WORDS: u64 = size_of::<Event>() as u64 / 8;
 const BLOCKS: u64 = size_of::<Scb>() as u64 / 8;
 const BLOCK_WORDS: u64 = size_of::<Dcb>() as u64 / 8;
+/// Number of threads of a word from which one call fetches events.
+const FETCHED: usize = 4;
 
 const _: () = assert!(offset_of!(Scb, consumed) == offset_of!(Scb, produced) + 4 && CURRENT == 0);
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// Whether it is a scheduler and not the void.
+    /// Returns true if this is a scheduler and not the void.
     pub(crate) fn exists(self, scheduler: Scheduler<'h>) -> bool {
         scheduler.at() != self.void()
     }
@@ -53,6 +56,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 if core.fp_owner().reference() == thread.at() {
                     core.fp_owner().set(next.at().address());
                     next.floating().set(1);
+                    // The machine has the FP state of both. The page of the thread that dispatched away has older
+                    // state, which may be that of a server in which it was preempted.
+                    thread.floating().set(0);
                 }
             }
             None => current.set(thread.index().get()),
@@ -69,7 +75,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         (there && thread.state().get() == READY).then_some(thread)
     }
 
-    /// Says that `thread` runs, and resumes it from its block where it dispatched away in user mode.
+    /// Records that `thread` runs, and resumes it from its block where it dispatched away in user mode.
     #[inline(always)]
     pub(crate) fn announce(self, thread: Thread<'h>) {
         let scheduler = self.scheduler(thread.scheduler().reference());
@@ -102,13 +108,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// Forgets what the block of an index says: a thread that is bound there has not run.
+    /// Clears the block of an index: a thread that is bound there has not run.
     pub(crate) fn empty_block(self, scheduler: Scheduler<'h>, index: u64) {
         let block = BLOCKS + BLOCK_WORDS * (index % MAX_THREADS as u64);
         self.scb(scheduler).word(block + 1).set(0);
     }
 
-    /// Tells the thread's scheduler, or its parent's where it is that scheduler's own.
+    /// Sends an event about a thread to its scheduler, or to the parent if the thread is the scheduler's own.
     pub(crate) fn tell(self, thread: Thread<'h>, kind: EventKind) {
         let own = self.scheduler(thread.scheduler().reference());
         let (scheduler, index) = if own.thread().reference() == thread.at() {
@@ -145,43 +151,49 @@ impl<'h, H: Hal> Kernel<'h, H> {
         true
     }
 
-    /// Whether events wait in the queue.
+    /// Returns true if events wait in the queue.
     pub(crate) fn has_events(self, scheduler: Scheduler<'h>) -> bool {
         let cursors = self.scb(scheduler).word(CURSORS).get();
         cursors as u32 != (cursors >> 32) as u32
     }
 
-    /// Moves events that found no room into the queue; how many threads still have some.
+    /// Moves events that found no room into the queue, those of twice [`FETCHED`] threads at most, so that the call is
+    /// short. Returns how many threads still have some.
     pub(crate) fn fetch(self, scheduler: Scheduler<'h>) -> u64 {
+        let words = [scheduler.overflow(), scheduler.overflow_high()];
+        for (number, word) in (0..).zip(words) {
+            for bit in Bits(word.get()).take(FETCHED) {
+                self.fetch_of(scheduler, 64 * number + bit);
+            }
+        }
+        let left = words.map(|word| u64::from(word.get().count_ones()));
+        let left = left[0] + left[1];
+        self.scb(scheduler).word(OVERFLOW).set(u64::from(left > 0));
+        left
+    }
+
+    /// Moves the events of the thread of that index.
+    #[inline(never)]
+    fn fetch_of(self, scheduler: Scheduler<'h>, index: u64) {
         const KINDS: [EventKind; 4] = [
             EventKind::Activated,
             EventKind::Blocked,
             EventKind::Expired,
             EventKind::Faulted,
         ];
-        let mut left = 0;
-        for index in 0..MAX_THREADS as u64 {
-            let word = scheduler_overflow(scheduler, index);
-            if word.get() & 1 << (index % 64) == 0 {
-                continue;
-            }
-            let thread = self.thread(scheduler.member(index).reference());
-            for kind in KINDS {
-                let bit = 1 << kind as u64;
-                let waits = thread.overflow().get() & bit != 0;
-                if waits && self.enqueue(scheduler, index, kind, thread.cycles().get()) {
-                    thread.overflow().set(thread.overflow().get() & !bit);
-                    thread.cycles().set(0);
-                }
-            }
-            if thread.overflow().get() == 0 {
-                word.set(word.get() & !(1 << (index % 64)));
-            } else {
-                left += 1;
+        let thread = self.thread(scheduler.member(index).reference());
+        for kind in KINDS {
+            let bit = 1 << kind as u64;
+            let waits = thread.overflow().get() & bit != 0;
+            if waits && self.enqueue(scheduler, index, kind, thread.cycles().get()) {
+                thread.overflow().set(thread.overflow().get() & !bit);
+                thread.cycles().set(0);
             }
         }
-        self.scb(scheduler).word(OVERFLOW).set(u64::from(left > 0));
-        left
+        if thread.overflow().get() == 0 {
+            let word = scheduler_overflow(scheduler, index);
+            word.set(word.get() & !(1 << (index % 64)));
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::run::number;
 use crate::slot::Vacant;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::kernel::{
-    IDENTITIES, IDENTITIES_SHIFT, Kind, LEAST, NEVER, Rights, SCHEDULERS, Status,
+    IDENTITIES, IDENTITIES_SHIFT, Kind, LEAST, NESTING, NEVER, Rights, SCHEDULERS, Status,
 };
 
 const _: () = assert!(IDENTITIES == 8 * crate::frame::PAGE, "a bit each");
@@ -73,7 +73,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.claim(at, Kind::Component, 0)
             .inspect_err(|_| self.forget_both(held))?;
         if word.mark(bit) & bit != 0 {
-            // Another core was faster; nobody has seen the page.
+            // Another core was faster; no core has seen the page.
             self.abandon(at, Kind::Component);
             self.forget_both(held);
             return Err(Status::Occupied);
@@ -156,6 +156,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         if thread.scheduler().reference() != parent.at() {
             return Err(Status::Foreign);
+        }
+        if parent.nesting().get() >= NESTING as u64 {
+            return Err(Status::Exhausted);
         }
         let left = parent.quota().get().checked_sub(1);
         let left = left.ok_or(Status::Exhausted)?;
@@ -240,7 +243,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
         scheduler.component().set(thread.component().get());
         scheduler.place().set(place);
         scheduler.parent().set(parent.at().address());
+        scheduler
+            .outermost()
+            .set(self.outermost_below(parent, scheduler).at().address());
         scheduler.parent_index().set(thread.index().get());
+        let above = if alone { 0 } else { parent.nesting().get() };
+        scheduler.nesting().set(above + 1);
         scheduler.timeout().set(NEVER);
         scheduler.owned().set(0);
         scheduler.overflow().set(0);
@@ -253,6 +261,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         self.place_in(thread, self.component(thread.component().reference()));
         Ok(scheduler)
+    }
+
+    /// Returns the outermost ancestor below the root of a scheduler with that parent.
+    fn outermost_below(self, parent: Scheduler<'h>, scheduler: Scheduler<'h>) -> Scheduler<'h> {
+        if !self.exists(parent) {
+            return parent;
+        }
+        let above = self.scheduler(parent.outermost().reference());
+        if self.exists(above) { above } else { scheduler }
     }
 
     pub(crate) fn make_time(
@@ -270,8 +287,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         let time = self.new_time(self.0.core(), at)?;
         let said = self.said(caller, source, priority);
-        self.meet(source, time, 0, said);
-        self.transfer(source, time, cycles, said)?;
+        if cycles == 0 {
+            // None is moved, and the vector is that of the source.
+            self.meet(source, time, 0, said);
+        } else {
+            self.transfer(source, time, cycles, said)?;
+        }
         // A server on a client's thread makes no time of which the client's scheduler is told.
         let scheduler = self.scheduler(caller.scheduler().reference());
         let decides = scheduler.component().get() == caller.component().get();
@@ -293,7 +314,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(time)
     }
 
-    /// Has a scheduler be told when time that nobody owned ends.
+    /// Makes a scheduler the owner of time without one: it gets an event when the time ends.
     pub(crate) fn set_owner(self, time: Time<'h>, owner: Scheduler<'h>) {
         time.owner().set(owner.at().address());
         owner.owned().set(owner.owned().get().wrapping_add(1));

@@ -5,6 +5,7 @@
 //! thread decide whether it runs at once or is left to its scheduler (spec 20-kernel §4). A thread of
 //! another core is notified by what both share, three words, and an interrupt.
 
+use crate::bits::Bits;
 use crate::call::Answer;
 use crate::frame::{Frame, Ref, Word};
 use crate::object::{Core, LISTENED, READY, Scheduler, Thread, Time, WAITING};
@@ -13,7 +14,7 @@ use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{Kind, SCHEDULERS, Status};
 use core::ops::Range;
 
-/// Word of a mailbox that says which others are not zero.
+/// Word of a mailbox with a bit for each other word that is not zero.
 const MAIL: u64 = 0;
 /// Bit of that word: the core is being interrupted and has not attended yet.
 const ON_ITS_WAY: u64 = 1 << 63;
@@ -24,24 +25,13 @@ const MAILS: u64 = (SCHEDULERS * MAX_THREADS / 64) as u64;
 
 const _: () = assert!(MAILS < 64);
 
+/// Threads that are notified in an interrupt by other cores, so that it is short.
+const ATTENDED: u64 = 2;
+
 /// Windows in a period of quiescence.
 const WINDOWS: u64 = 10;
 /// How often a source may interrupt other cores in a window.
 const INTERRUPTS_PER_WINDOW: u64 = 4;
-
-/// The bits that are set, lowest first.
-struct Bits(u64);
-
-impl Iterator for Bits {
-    type Item = u64;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<u64> {
-        let bit = u64::from(self.0.trailing_zeros());
-        self.0 &= self.0.wrapping_sub(1);
-        (bit < 64).then_some(bit)
-    }
-}
 
 /// Beside the thread in the table of interrupts.
 const LEVEL: u64 = 1;
@@ -49,8 +39,6 @@ const LEVEL: u64 = 1;
 const INTERRUPTS: u64 = 512;
 /// The shared ones of them.
 pub(crate) const LINES: Range<u64> = 32..INTERRUPTS;
-/// Interrupts that a call ignores at most.
-const IGNORED: u64 = 4;
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// One notification for `receiver`.
@@ -87,7 +75,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Counts a notification at a thread of another core, and marks it in the core's mailbox, with other `bits` of
-    /// [`MAIL`]; the value of that before.
+    /// [`MAIL`]. Returns the former value of that word.
     ///
     /// A thread is marked once until its core has attended, however often it is notified.
     #[inline(always)]
@@ -131,7 +119,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// Interrupts it if the source may now; later otherwise.
+    /// Interrupts a core now if the source's limit admits it; later otherwise.
     #[inline(never)]
     fn interrupt_limited(self, core: Ref, source: [&'h Word; 2]) {
         if self.admits(source) {
@@ -143,18 +131,25 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// Counters of the source to which interrupts of other cores are limited. The root scheduler's component, which
-    /// has the core, is not limited. Another scheduler is one source with all its threads; of the root's other
-    /// threads each is one.
+    /// Returns the counters of the source that a notification of another core is limited by, or `None` if the root
+    /// scheduler's component, which has the core, sends. A scheduler under the root is one source with all that is below
+    /// it. The root's other threads are one source for each component in which they were made: neither nested schedulers
+    /// nor further threads raise the limit of a component.
     #[inline(always)]
     fn source(self, sender: Thread<'h>) -> Option<[&'h Word; 2]> {
         let scheduler = self.scheduler(sender.scheduler().reference());
-        if self.exists(self.scheduler(scheduler.parent().reference())) {
-            Some([scheduler.window(), scheduler.sent()])
+        let outermost = self.scheduler(scheduler.outermost().reference());
+        if self.exists(outermost) {
+            Some([outermost.window(), outermost.sent()])
         } else if scheduler.component().get() == sender.component().get() {
             None
         } else {
-            Some([sender.window(), sender.sent()])
+            let home = match sender.depth().get() {
+                0 => sender.component(),
+                _ => sender.invocation(0)[0],
+            };
+            let rank = self.0.core().rank().get();
+            Some(self.component(home.reference()).sent(rank))
         }
     }
 
@@ -195,32 +190,67 @@ impl<'h, H: Hal> Kernel<'h, H> {
         own.late().set(0);
     }
 
-    /// Other cores have posted, of which an interrupt came at `began`: delivers, to each thread at most once.
+    /// Delivers what other cores have posted, to each thread at most once for an interrupt of theirs, which came at
+    /// `began`. A call notifies [`ATTENDED`] threads at most. For the rest the core interrupts itself, so that other
+    /// interrupts come between; what is marked meanwhile waits for the next interrupt of another core.
     pub fn attend(self, began: u64) {
         self.quiesce_in_passing();
         let core = self.0.core();
         let mailbox = self.0.frame(core.mailbox().reference());
+        let left = core.mail_left();
+        let [mut words, mut word, mut bits] = left.map(Word::get);
+        let continues = words | bits != 0;
+        if !continues {
+            words = mailbox.word(MAIL).take() & !ON_ITS_WAY;
+        }
         let mut began = began;
-        for word in Bits(mailbox.word(MAIL).take() & !ON_ITS_WAY) {
-            for bit in Bits(mailbox.word(FIRST_MAIL + word % MAILS).take()) {
-                let number = word * 64 + bit;
-                let place = number / MAX_THREADS as u64;
-                let scheduler = self.scheduler(core.placed(place).reference());
-                if !self.exists(scheduler) {
-                    // Retired since, with its threads.
-                    continue;
+        for _ in 0..ATTENDED {
+            if bits == 0 {
+                if words == 0 {
+                    break;
                 }
-                let receiver = self.thread(scheduler.member(number).reference());
-                if receiver.at() != self.void() {
-                    let count = receiver.posted().take();
-                    // It may have been meant for one that was retired.
-                    if count != 0 {
-                        self.deliver(receiver, count);
-                        began = self.served(receiver, began);
-                    }
-                }
+                word = u64::from(words.trailing_zeros());
+                words &= words - 1;
+                bits = mailbox.word(FIRST_MAIL + word % MAILS).take();
+            }
+            if bits != 0 {
+                let number = word * 64 + u64::from(bits.trailing_zeros());
+                bits &= bits - 1;
+                began = self.deliver_posted(number, began);
             }
         }
+        // An interrupt of another core that came meanwhile may be this one.
+        if words | bits != 0 || continues {
+            let came = mailbox.word(MAIL).first() & ON_ITS_WAY != 0;
+            for (place, value) in left.into_iter().zip([words, word, bits]) {
+                place.set(value);
+            }
+            if words | bits != 0 || came {
+                self.0.interrupt_core(core);
+            }
+        }
+    }
+
+    /// Delivers what was posted to the thread of that number of this core. Returns the time, or `began` if nothing was.
+    #[inline(always)]
+    fn deliver_posted(self, number: u64, began: u64) -> u64 {
+        let place = number / MAX_THREADS as u64;
+        let scheduler = self.scheduler(self.0.core().placed(place).reference());
+        if !self.exists(scheduler) {
+            // Retired since, with its threads.
+            return began;
+        }
+        let receiver = self.thread(scheduler.member(number).reference());
+        if receiver.at() == self.void() {
+            return began;
+        }
+        let count = receiver.posted().take();
+        if count == 0 {
+            // The mark was meant for a thread that was retired.
+            return began;
+        }
+        self.deliver(receiver, count);
+        self.served(receiver, began)
     }
 
     /// Returns whether a thread on `time` preempts one on `running`: it has time, and for every scheduler that
@@ -252,7 +282,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.switch(receiver, time);
     }
 
-    /// The caller, whose end-point it must be, waits for notifications or events.
+    /// Has the caller, which must be the thread of the end-point, wait for notifications or events.
     pub(crate) fn receive(self, caller: Thread<'h>, receiver: Thread<'h>, poll: bool) -> Answer {
         if !caller.is(receiver) {
             return Err(Status::BadArgument);
@@ -333,7 +363,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(level.into())
     }
 
-    /// Interrupt `intid` of this core is nobody's business any more.
+    /// Ends Listen of interrupt `intid` of this core.
     #[inline(never)]
     pub(crate) fn ignore(self, intid: u64) -> Answer {
         let table = self.0.frame(self.0.core().interrupts().reference());
@@ -350,23 +380,25 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(0)
     }
 
-    /// Ends Listen of a few interrupts of this core that notify `thread`; returns true if more may be left.
-    pub(crate) fn ignore_some(self, thread: Thread<'h>) -> bool {
+    /// Ends Listen of one interrupt of this core that notifies `thread`. Returns true if there are more.
+    pub(crate) fn ignore_one(self, thread: Thread<'h>) -> bool {
         let core = self.0.core();
         let table = self.0.frame(core.interrupts().reference());
-        let mut left = IGNORED;
-        for place in 0..LISTENED {
-            let intid = core.listened(place).get();
-            let notified = table.word(intid).get() & !LEVEL == thread.at().address();
-            if intid != 0 && notified && left != 0 {
-                let _it_was = self.ignore(intid);
-                left -= 1;
-            }
+        let notifies = |intid: &u64| {
+            let notified = table.word(*intid).get() & !LEVEL;
+            *intid != 0 && notified == thread.at().address()
+        };
+        let listened = (0..LISTENED).map(|place| core.listened(place).get());
+        let mut listened = listened.filter(notifies);
+        let one = listened.next();
+        let more = listened.next().is_some();
+        if let Some(intid) = one {
+            let _it_was = self.ignore(intid);
         }
-        left == 0
+        more
     }
 
-    /// Replaces who is notified of an interrupt, to whom the table refers.
+    /// Replaces the thread that an interrupt notifies, to which the table refers.
     fn notify_of(self, intid: u64, word: u64) {
         let table = self.0.frame(self.0.core().interrupts().reference());
         let before = Ref(table.word(intid).get() & !LEVEL);
@@ -407,7 +439,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         !level
     }
 
-    /// What the kernel did since `began` was for interrupts of `receiver`, whoever runs then; now.
+    /// Counts the time since `began`, which the kernel used for interrupts of `receiver`. Returns the time now.
     #[inline(always)]
     fn served(self, receiver: Thread<'h>, began: u64) -> u64 {
         let now = self.0.now();

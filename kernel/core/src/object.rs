@@ -25,14 +25,14 @@ macro_rules! objects {
                 Self { at, frame }
             }
 
-            /// Where it is.
+            /// Its address.
             #[inline(always)]
             #[must_use]
             pub const fn at(self) -> Ref {
                 self.at
             }
 
-            /// Whether they are the same object.
+            /// Returns true if both are one object.
             #[inline(always)]
             #[must_use]
             pub fn is(self, other: Self) -> bool {
@@ -52,29 +52,29 @@ macro_rules! objects {
 }
 
 objects! {
-    /// What one core keeps to itself.
+    /// State of one core.
     Core {
-        /// The thread whose registers are in the machine.
+        /// The thread that has its registers in the machine.
         running = 0,
-        /// The thread that runs next: the same, until a path decides otherwise.
+        /// The thread that runs next: the running one, until a path decides otherwise.
         current = 1,
-        /// The temporal capability that pays.
+        /// The temporal capability that is charged.
         time = 2,
-        /// When it last paid; [`NEVER`] where nobody pays until the kernel is left.
+        /// Time of the last charge; [`NEVER`] if nothing is charged until the kernel is left.
         since = 3,
-        /// The thread whose FP registers are in the machine, or the void.
+        /// The thread that has its FP registers in the machine, or the void.
         fp_owner = 4,
         /// The thread that a notification preempted, or the void.
         preempted = 7,
-        /// The time that paid for it.
+        /// The time that was charged for it.
         preempted_time = 8,
         /// Component in force: its address space and thread pointer.
         component = 9,
-        /// What the timer is set to.
+        /// Deadline of the timer.
         armed = 10,
         /// How often a place of a retired scheduler was given to another one.
         reuses = 11,
-        /// A page of zeros whose slots are empty and whose leaves are itself: stands for "none".
+        /// A page of zeros, with empty slots and itself as leaves: stands for "none".
         void = 12,
         /// Bitmap of the address-space identities in use.
         identities = 13,
@@ -93,7 +93,7 @@ objects! {
         rank = 19,
         /// Page of the first core.
         first = 21,
-        /// Cores of the partition, whose pages follow it.
+        /// Number of cores of the partition; their pages follow one another.
         count = 22,
         /// Cycles in which each core becomes quiet once.
         period = 23,
@@ -122,7 +122,7 @@ objects! {
         spsr = 33,
         /// How its registers are restored: [`CALLED`] or [`INTERRUPTED`].
         resume = Self::RESUME,
-        /// Address of the word that says who executes: its scheduler's `current` while it is in the
+        /// Address of the word with the index of the thread that executes: its scheduler's `current` while it is in the
         /// scheduler's component, its own index elsewhere.
         claim = Self::CLAIM,
         /// Its index in the SCB.
@@ -157,10 +157,6 @@ objects! {
         number = 50,
         /// Cycles of the kernel for interrupts that notified it.
         served = 51,
-        /// Start of the window in which its interrupts of other cores are counted.
-        window = 52,
-        /// Interrupts of other cores in that window.
-        sent = 53,
         /// 1 while the component it executes in has FP state of it, in the machine or in its page.
         floating = 54,
         /// Notifications that other cores posted; alone on its line, for they write it.
@@ -181,7 +177,7 @@ objects! {
         scb = 0,
         /// Its own thread.
         thread = 1,
-        /// The component whose user mode dispatches.
+        /// The component that dispatches in user mode.
         component = 2,
         /// Its place in priority vectors.
         place = 3,
@@ -191,7 +187,7 @@ objects! {
         parent_index = 5,
         /// Bitmap of threads 0 to 63 with events that found no room.
         overflow = 6,
-        /// The same of threads 64 to 127.
+        /// Bitmap of threads 64 to 127 with events that found no room.
         overflow_high = 7,
         /// When it wants to run again at the latest.
         timeout = 8,
@@ -201,17 +197,21 @@ objects! {
         owned = 10,
         /// Schedulers that may still be made under it: its quota of the core's places.
         quota = 11,
-        /// Start of the window in which the interrupts of other cores by its threads are counted.
+        /// Start of the window in which interrupts of other cores are counted, by its threads and those below it.
         window = 12,
         /// Interrupts of other cores in that window.
         sent = 13,
+        /// Its outermost ancestor below the root, or itself if its parent is the root; the void if it is the root.
+        outermost = 14,
+        /// Schedulers from the root to it, both included.
+        nesting = 15,
     }
 
     /// A temporal capability.
     Time {
         /// Cycles left, or without end.
         budget = 0,
-        /// The scheduler that is told when they end.
+        /// The scheduler that gets an event when they end.
         owner = 1,
         /// Length of the vector in use.
         places = 2,
@@ -224,11 +224,11 @@ objects! {
 
 /// The core does not run.
 pub const OFF: u64 = 0;
-/// It is given a thread to run.
+/// The core is being given a thread to run.
 pub const PREPARING: u64 = 1;
-/// It has it.
+/// The core has a thread to run.
 pub const PREPARED: u64 = 2;
-/// It runs, or is about to.
+/// The core runs, or is about to.
 pub const STARTED: u64 = 3;
 
 /// Restored as a call that returns.
@@ -236,13 +236,13 @@ pub const CALLED: u64 = 0;
 /// Restored whole.
 pub const INTERRUPTED: u64 = 1;
 
-/// It can be dispatched.
+/// The thread can be dispatched.
 pub const READY: u64 = 0;
-/// It waits for a notification.
+/// The thread waits for a notification.
 pub const WAITING: u64 = 1;
-/// It faulted.
+/// The thread faulted.
 pub const FAULTED: u64 = 2;
-/// It never runs again.
+/// The thread never runs again.
 pub const RETIRED: u64 = 3;
 
 /// First word of the invocation stack: component, PC, SP and whether there is FP state each.
@@ -283,6 +283,12 @@ impl<'h> Core<'h> {
         self.frame.word(PLACED + place % SCHEDULERS as u64)
     }
 
+    /// Marks of the mailbox that the core attends to: words not taken yet, the word taken last, what is left of it.
+    #[inline(always)]
+    pub(crate) fn mail_left(self) -> [&'h Word; 3] {
+        [35, 36, 37].map(|word| self.frame.word(word))
+    }
+
     /// [`Core::reuses`] when that place was last given to another scheduler.
     pub(crate) fn reused(self, place: u64) -> &'h Word {
         self.frame.word(REUSED + place % SCHEDULERS as u64)
@@ -302,6 +308,13 @@ impl<'h> Component<'h> {
     #[inline(always)]
     pub(crate) fn inside(self, rank: u64) -> &'h Word {
         self.frame.word(INSIDE + LINE * (rank % MAX_CORES as u64))
+    }
+
+    /// Start of the window in which interrupts of other cores by threads of the core of that rank that were made in it
+    /// are counted, and their number.
+    pub(crate) fn sent(self, rank: u64) -> [&'h Word; 2] {
+        let first = INSIDE + LINE * (rank % MAX_CORES as u64);
+        [2, 3].map(|word| self.frame.word(first + word))
     }
 
     /// Thread pointer of its threads on the core of that rank, while another component executes there.

@@ -2,14 +2,14 @@
 //!
 //! A page keeps its type while anything refers to it. Most references are counted in the frame table;
 //! those that a thread takes and leaves in the middle of an invocation are counted in the component, by
-//! the core that does it. What ends a thread or a scheduler comes first (*retire*, on its core) and gives
-//! back what it referred to; then the page is laid at rest and may be used once all cores were quiet
+//! the core that does it. *Retire*, on its core, ends a thread or a scheduler and gives
+//! its references back; then the page is laid at rest and may be used once all cores were quiet
 //! ([`crate::quiet`]).
 //!
 //! A component is given up in two steps (`models/reclaim.pml`). When no capability is left, another core
-//! may still be about to invoke it through one that it has read before: after a period of quiet nobody
-//! can come in any more, and what its counts say then is final. Once nobody is inside, its translations
-//! may still be in the TLB of whoever left last: after another period its identity can be given to others.
+//! may still be about to invoke it through one that it has read before: after a period of quiet no thread
+//! can enter any more, and its counts are final. Once no thread is inside, its translations
+//! may still be in the TLB of the core that left last: after another period its identity can be given to others.
 
 use crate::call::Answer;
 use crate::frame::{Ref, State};
@@ -20,7 +20,7 @@ use bulkhead_abi::dispatch::MAX_THREADS;
 use bulkhead_abi::kernel::{DEPTH, Kind, MAX_CORES, Rights, SLOTS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// A thread never runs again: it leaves its scheduler and the components it was invoked into.
+    /// Ends a thread for good: it leaves its scheduler and the components into which it was invoked.
     #[inline(never)]
     pub(crate) fn retire(self, thread: Thread<'h>) -> Answer {
         let core = self.0.core();
@@ -34,8 +34,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if thread.is(self.current()) || scheduler.thread().reference() == thread.at() {
             return Err(Status::InUse);
         }
-        // A call ignores a few interrupts: it is made again until none is left.
-        if self.ignore_some(thread) {
+        // A call ends Listen of one interrupt: it is made again until none is left.
+        if self.ignore_one(thread) {
             return Err(Status::Resting);
         }
         thread.state().set(RETIRED);
@@ -57,7 +57,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(0)
     }
 
-    /// Nobody returns any more to where the thread was; the component it was made in.
+    /// Ends the invocations of a thread, which it never returns from. Returns the component in which it was made.
     fn leave_all(self, thread: Thread<'h>) -> Ref {
         let rank = self.0.core().rank().get();
         let mut left = thread.component().reference();
@@ -106,9 +106,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(0)
     }
 
-    /// Lays an object that nobody refers to at rest, goes on with a component that is being given up, or
-    /// says whether a page rests no more. What another core may still hold is refused until it does not:
-    /// to be tried again.
+    /// Lays an object without references at rest, continues to give up a component, or
+    /// makes a page untyped that has rested. Refuses a page that another core may still hold: the call
+    /// is to be tried again.
     #[inline(never)]
     pub(crate) fn reclaim(self, at: Ref) -> Answer {
         let state = self.0.state(at).ok_or(Status::WrongPage)?;
@@ -167,7 +167,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(())
     }
 
-    /// Goes on with a component that nobody has a capability to.
+    /// Continues to give up a component without capabilities.
     fn reclaim_component(self, component: Component<'h>, state: &State) -> Result<(), Status> {
         state.desert(
             |rest| self.is_quiet(rest),
@@ -188,7 +188,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(())
     }
 
-    /// Whether no thread of any core is inside.
+    /// Returns true if no thread of any core is inside.
     fn is_deserted(self, component: Component<'h>) -> bool {
         (0..MAX_CORES as u64).all(|rank| component.inside(rank).get() == 0)
     }

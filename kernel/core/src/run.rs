@@ -1,7 +1,7 @@
-//! Who runs, on whose time, and until when
+//! Dispatch, accounting, time-outs and ends of budgets
 //!
-//! A path sets [`Core::current`]; the way out of the kernel notices when that is not the thread whose
-//! registers are in the machine. Every cycle is charged to the temporal capability in force. One
+//! A path sets [`Core::current`]; the way out of the kernel switches if the registers of another thread
+//! are in the machine. Every cycle is charged to the temporal capability in force. One
 //! timer serves time-outs and ends of budgets.
 //!
 //! [`Core::current`]: crate::object::Core::current
@@ -11,7 +11,7 @@ use crate::frame::Ref;
 use crate::object::{Core, READY, Scheduler, Thread, Time, WAITING};
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
-use bulkhead_abi::kernel::{ALL, KEEP, Kind, NEVER, SAME_TIME, SCHEDULERS, Status};
+use bulkhead_abi::kernel::{ALL, KEEP, Kind, NESTING, NEVER, SAME_TIME, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// A scheduler's decision, with time, time-out and epoch as arguments. A function of its own, so that other calls
@@ -69,7 +69,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(never)]
     fn is_below(self, scheduler: Scheduler<'h>, ancestor: Scheduler<'h>) -> bool {
         let mut scheduler = scheduler;
-        for _ in 0..SCHEDULERS {
+        for _ in 0..NESTING {
             if !self.exists(scheduler) {
                 return false;
             }
@@ -101,7 +101,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// Charges the time since the last charge to who ran.
+    /// Charges the time since the last charge to the thread that ran.
     #[inline(always)]
     pub(crate) fn charge(self) {
         self.charge_until(self.0.now());
@@ -137,7 +137,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         time.budget().set(0);
         let mut excess = excess;
         let mut scheduler = self.scheduler(self.current().scheduler().reference());
-        for _ in 0..SCHEDULERS {
+        for _ in 0..NESTING {
             if excess == 0 || !self.exists(scheduler) {
                 break;
             }
@@ -194,7 +194,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn first_timeout(self) -> u64 {
         let mut first = NEVER;
         let mut scheduler = self.scheduler(self.current().scheduler().reference());
-        for _ in 0..SCHEDULERS {
+        for _ in 0..NESTING {
             first = first.min(scheduler.timeout().get());
             scheduler = self.scheduler(scheduler.parent().reference());
             if !self.exists(scheduler) {
@@ -228,11 +228,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.leave();
     }
 
-    /// Among the current thread's scheduler and its ancestors, the outermost whose time-out has come.
+    /// Returns the outermost of the current thread's scheduler and its ancestors that has timed out.
     fn timed_out(self, now: u64) -> Option<Scheduler<'h>> {
         let mut found = None;
         let mut scheduler = self.scheduler(self.current().scheduler().reference());
-        for _ in 0..SCHEDULERS {
+        for _ in 0..NESTING {
             if !self.exists(scheduler) {
                 break;
             }
@@ -245,8 +245,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// The budget in force is used up: the scheduler to activate. That is the owner of the time if it is the
-    /// current thread's scheduler or an ancestor of it: a thread does not hand the core to the owner of any time
-    /// that it has.
+    /// current thread's scheduler or an ancestor of it: a thread does not hand the core to the owner of
+    /// any of its times.
     fn expired(self) -> Scheduler<'h> {
         let time = self.time(self.0.core().time().reference());
         let current = self.current();
@@ -264,7 +264,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// the core: it has time without end, and where it faults the partition fails.
     pub(crate) fn activate(self, scheduler: Scheduler<'h>) {
         let mut scheduler = scheduler;
-        for _ in 0..SCHEDULERS {
+        for _ in 0..NESTING {
             if !self.exists(scheduler) {
                 break;
             }
@@ -332,7 +332,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(0)
     }
 
-    /// Has a thread that is nobody's belong to a core. Of several cores that try, one succeeds.
+    /// Binds an unbound thread to a core. Of several cores that try, one succeeds.
     pub(crate) fn adopt(self, thread: Thread<'h>, core: Core<'h>) -> bool {
         let void = self.void().address();
         thread.core().exchange(void, core.at().address())
@@ -346,7 +346,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 }
 
-/// What a thread at `index` of a scheduler is called on its core.
+/// Number of the thread at `index` of a scheduler, unique on its core.
 pub(crate) fn number(scheduler: Scheduler<'_>, index: u64) -> u64 {
     scheduler.place().get() * MAX_THREADS as u64 + index
 }

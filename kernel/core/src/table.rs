@@ -1,6 +1,6 @@
 //! Capability tables: copying, narrowing, removing
 //!
-//! Who holds a table's capability decides what is in it: that is delegation and revocation. Each
+//! The holder of a table's capability fills and empties its slots: that is delegation and revocation. Each
 //! call touches one slot.
 
 use crate::call::{Answer, Arguments};
@@ -45,9 +45,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 let entry = node.word(place);
                 if leaf.detail() != LEAF {
                     return Err(Status::BadArgument);
-                }
-                if entry.reference() != self.void() {
-                    return Err(Status::Occupied);
                 }
                 self.refer(leaf.object())?;
                 if !entry.exchange(self.void().address(), leaf.object().address()) {

@@ -9,7 +9,7 @@ use crate::call::{Answer, Arguments};
 use crate::object::{Thread, Time};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
-use bulkhead_abi::kernel::{ALL, Kind, LEAST, Operation, SCHEDULERS, Status};
+use bulkhead_abi::kernel::{ALL, DELEGATES, Kind, LEAST, Operation, SCHEDULERS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(never)]
@@ -35,6 +35,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
             }
             Operation::Delegate => {
                 let receiver = self.own(caller, first).expect(Kind::Send)?;
+                // Time that meets other time can weaken it: the right to notify is not enough.
+                if receiver.detail() != DELEGATES {
+                    return Err(Status::NoCapability);
+                }
                 let receiver = self.thread(receiver.object());
                 let into = self.local(self.time(receiver.time().reference()))?;
                 let grade = self.said(caller, time, third);
@@ -65,8 +69,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.local(self.time(time.object()))
     }
 
-    /// What the caller says of time for its scheduler: its place in vectors, and a priority. Who decides is in
-    /// the scheduler's component; its threads elsewhere make nothing more important than it said.
+    /// Returns the place of the caller's scheduler in vectors and the priority that the caller may give time there. Only
+    /// threads in the scheduler's component may raise a priority; its threads elsewhere may weaken it.
     #[inline(never)]
     pub(crate) fn said(
         self,

@@ -12,9 +12,9 @@
 //! its cursor store never happened; a pop that was cut off gives its message to the next instance.
 //!
 //! *Nonsense.* The producer's cursor rules: a consumer that finds more than the capacity between the
-//! cursors reports [`Error::Corrupt`] and goes to the producer's; a producer that finds it reports it and
-//! goes on. Each stores its own cursor again whenever it has to wait, in case the peer had overwritten it,
-//! so that two correct ends agree again whatever the words held.
+//! cursors reports [`Error::Corrupt`] and goes to the producer's; a producer that finds it
+//! reports it and goes on. Each stores its own cursor again whenever it has to wait, in case the
+//! peer had overwritten it, so that two correct ends agree again whatever the words held.
 
 use crate::atomic::{AtomicU64, Ordering};
 use crate::copy::{self, words_for};
@@ -106,8 +106,8 @@ impl<'m> Slots<'m> {
         self.at = (cursor % self.capacity) as usize * self.slot_words;
     }
 
-    /// The words from the cursor on, and a step to the next slot. `at` is this side's own and always
-    /// in range; a copy takes what the message needs, which is one slot.
+    /// The words from the cursor on, and a step to the next slot. `at` is this side's own and
+    /// always in range; a copy takes what the message needs, which is one slot.
     #[inline]
     fn take(&mut self) -> Result<&'m [AtomicU64], Error> {
         let slot = self.words.get(self.at..).ok_or(Error::Corrupt)?;
@@ -126,8 +126,8 @@ fn cursors<'m>(
     Ok((lines.word(PRODUCER_LINE, 0)?, lines.word(CONSUMER_LINE, 0)?))
 }
 
-/// A cursor found in shared memory. One that could wrap would lose its place there when the capacity
-/// is no power of two; such can only be nonsense, and both sides then start from 0.
+/// A cursor found in shared memory. One that could wrap would lose its place there when the
+/// capacity is no power of two; such can only be nonsense, and both sides then start from 0.
 fn plausible(cursor: u64, bound: u64) -> u64 {
     if cursor < bound { cursor } else { 0 }
 }

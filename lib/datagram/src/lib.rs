@@ -1,8 +1,8 @@
 //! Two words in a UDP datagram in an Ethernet frame (RFC 768, 791, 826), without state
 //!
-//! For code with a bound: the length of a frame limits the number of steps, no call waits for an answer, and
-//! no state is kept. Frames for other hosts, fragments and other protocols are ignored. The views of `smoltcp::wire`
-//! check lengths before any access.
+//! For code with a bound: the length of a frame limits the number of steps, no call waits for an
+//! answer, and no state is kept. Frames for other hosts, fragments and other protocols are ignored.
+//! The views of `smoltcp::wire` check lengths before any access.
 #![cfg_attr(not(test), no_std)]
 
 use smoltcp::phy::ChecksumCapabilities;
@@ -13,7 +13,8 @@ use smoltcp::wire::{
 
 /// Bytes of a datagram's words, little-endian.
 pub const BYTES: usize = 16;
-/// Bytes of the frames that are written: the shortest that Ethernet has, without their check sequence.
+/// Bytes of the frames that are written: the shortest that Ethernet has, without their check
+/// sequence.
 pub const FRAME: usize = 60;
 /// Destination of frames while the receiver's hardware address is unknown.
 pub const EVERYBODY: [u8; 6] = [0xff; 6];

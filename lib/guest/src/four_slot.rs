@@ -33,8 +33,8 @@ impl<T: Message, H: Home> Publisher<T, H> {
         })
     }
 
-    /// Returns the message that this end published last, perhaps before a restart; `None` if there is none. The peer can
-    /// write the memory, too: check the message before use.
+    /// Returns the message that this end published last, perhaps before a restart; `None` if there
+    /// is none. The peer can write the memory, too: check the message before use.
     #[must_use]
     pub fn last(&self) -> Option<T> {
         let mut message = T::new_zeroed();

@@ -86,8 +86,8 @@ impl<T: Message, H: Home> MailReceiver<T, H> {
     /// The message in the slot; never waits.
     ///
     /// # Errors
-    /// [`Error::Empty`]; [`Error::Corrupt`] when the peer wrote nonsense; [`Error::Length`] when the
-    /// message is not whole or not of the described size (it is passed over).
+    /// [`Error::Empty`]; [`Error::Corrupt`] when the peer wrote nonsense; [`Error::Length`] when
+    /// the message is not whole or not of the described size (it is passed over).
     pub fn receive(&mut self) -> Result<Received<T>, Error> {
         let mut message = T::new_zeroed();
         let part = self.mailbox.try_receive(message.as_mut_bytes())?;

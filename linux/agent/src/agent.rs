@@ -1,4 +1,4 @@
-//! One loop: the clock's tick, what is typed, what becomes of the peers
+//! The main loop of the agent: timer ticks, entered commands, changes of peers
 
 use crate::bridge::Bridge;
 use crate::command::{Command, HELP, parse};
@@ -35,7 +35,7 @@ pub(crate) struct Agent {
     tick: u64,
 }
 
-/// What woke the loop.
+/// Reason for which the loop woke.
 struct Ready {
     timer: bool,
     input: bool,
@@ -172,7 +172,7 @@ impl Agent {
         }
     }
 
-    /// What the partition answers is on its console.
+    /// The partition's answer is on its console.
     fn tell(&self, name: &str, text: &str) -> Result<(), Error> {
         let consoles = self.partition.consoles()?;
         let console = consoles.iter().find(|one| one.partition == name);
@@ -184,7 +184,8 @@ impl Agent {
             source,
         };
         let mut options = OpenOptions::new();
-        // Who reads the console may be gone: then it takes no more, and nobody is waited for.
+        // If no program reads the console any more, it takes no more; the agent does not wait for
+        // it.
         let options = options.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
         let mut file = options.open(tty).map_err(failed)?;
         type_in(&mut file, &format!("{text}\n")).map_err(failed)

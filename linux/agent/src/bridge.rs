@@ -1,7 +1,7 @@
-//! The bridge to other machines, where the description has one
+//! The bridge to other machines, if the description has one
 //!
-//! A program of its own, since what it brings along is no part of what an agent needs. It is started behind the stages, which
-//! make its buffers, and again when it ended.
+//! The bridge is a program of its own, because an agent does not need its libraries. The agent
+//! starts it after the stages, which create its buffers, and again after it ends.
 
 use crate::console::say;
 use bulkhead_linux::Partition;
@@ -12,17 +12,18 @@ const PROGRAM: &str = "/bin/bulkhead-bridge";
 /// Seconds between its end and its next start.
 const PAUSE_S: u64 = 5;
 
-/// It runs, or will.
+/// Running, or is about to start.
 pub(crate) struct Bridge {
     child: Option<Child>,
     /// Ticks of the agent until the next start.
     pause: u64,
-    /// That many are in [`PAUSE_S`].
+    /// Ticks of the agent in [`PAUSE_S`].
     pauses: u64,
 }
 
 impl Bridge {
-    /// Starts it, if the description has one; `second` is how many ticks of the agent a second has.
+    /// Starts the bridge, if the description has one; `second` is the number of ticks of the agent
+    /// in a second.
     pub(crate) fn start(partition: &Partition, second: u64) -> Option<Self> {
         partition.bridge()?;
         let mut bridge = Self {
@@ -34,14 +35,14 @@ impl Bridge {
         Some(bridge)
     }
 
-    /// Looks whether it still runs.
+    /// Checks that it still runs, and restarts it after the pause otherwise.
     pub(crate) fn tick(&mut self) {
         let Some(child) = &mut self.child else {
             if self.pause > 0 {
                 self.pause -= 1;
                 return;
             }
-            // What is typed is the agent's.
+            // Console input belongs to the agent.
             match Command::new(PROGRAM).stdin(Stdio::null()).spawn() {
                 Ok(child) => self.child = Some(child),
                 Err(error) => self.wait(format_args!("is not started: {error}")),

@@ -1,8 +1,8 @@
-//! `bulkhead-agent can …`: ends of what happens on a CAN bus, in Linux
+//! `bulkhead-agent can …`: programs at the Linux end of a CAN bus
 //!
-//! `answer`: the controller's end of the loop; answers each sensor frame with a demand, as `user/components/can-loop` does,
-//! by a proportional rule. `send`: keeps a channel busy. `take`: receives all that comes. Each says twice a second what came and
-//! went since it began.
+//! `answer` is the controller of the loop: it answers each sensor frame with a demand, as
+//! `user/components/can-loop` does, by a proportional rule. `send` keeps a channel busy. `take`
+//! receives all frames. Each prints its totals twice a second.
 
 use crate::console::say;
 use bulkhead_abi::can::{BITS_PER_S, Frame};
@@ -11,12 +11,12 @@ use bulkhead_linux::{Can, Error};
 use std::time::{Duration, Instant};
 
 const TELLING: Duration = Duration::from_millis(500);
-/// Aimed at, m/s, and newtons for each of these that it lacks.
+/// Set speed in m/s, and force in newtons per m/s below it.
 const TARGET_MPS: f64 = 20.0;
 const GAIN: f64 = 200.0;
 const MOST_N: f64 = 4000.0;
 
-/// Never ends but by an error.
+/// Returns only with an error.
 pub(crate) fn answer(interface: &str) -> Result<(), Error> {
     let can = Can::open(interface, BITS_PER_S)?;
     say(format_args!("{interface}: up at {BITS_PER_S} bit/s"));
@@ -39,7 +39,8 @@ pub(crate) fn answer(interface: &str) -> Result<(), Error> {
     }
 }
 
-/// Sends frames of 8 bytes that take at least so many percent of the bus. Never ends but by an error.
+/// Sends frames of 8 bytes that take at least this percentage of the bus. Returns only with an
+/// error.
 pub(crate) fn send(interface: &str, percent: &str) -> Result<(), Error> {
     let can = Can::open(interface, BITS_PER_S)?;
     can.hear(None)?;
@@ -54,7 +55,7 @@ pub(crate) fn send(interface: &str, percent: &str) -> Result<(), Error> {
     for number in 1_u64.. {
         let due = start + Duration::from_nanos(gap_ns * number);
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        // A queue that is full for a moment: the frame is left out.
+        // If the queue is full, the frame is left out.
         match can.send(&frame) {
             Ok(()) => sent += 1,
             Err(_) => unsent += 1,
@@ -67,7 +68,7 @@ pub(crate) fn send(interface: &str, percent: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Receives all frames. Never ends but by an error.
+/// Receives all frames. Returns only with an error.
 pub(crate) fn take(interface: &str) -> Result<(), Error> {
     let can = Can::open(interface, BITS_PER_S)?;
     let mut received = 0_u64;
@@ -81,7 +82,7 @@ pub(crate) fn take(interface: &str) -> Result<(), Error> {
     }
 }
 
-/// What answers a sensor frame; nothing to any other.
+/// The answer to a sensor frame; none to any other frame.
 fn demand(frame: &Frame) -> Option<Frame> {
     let Some(Wire::Speed { number, speed_mps }) = Wire::of(frame) else {
         return None;

@@ -1,11 +1,11 @@
-//! What a person can type
+//! Commands of the agent's console
 
 use bulkhead_abi::repository::MAX_LINE;
 use bulkhead_drive_model::message::MAX_SPEED_MPS;
 use bulkhead_drive_model::{kmph, mps};
 use bulkhead_linux::Control;
 
-/// A typed command.
+/// A command.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Command {
     /// Hold this speed, m/s.
@@ -35,7 +35,7 @@ tell PARTITION X   type X into its console, e.g. `tell control pipe list`
 shell              a shell; the agent goes on meanwhile
 help               this list";
 
-/// The command in `line`, which may begin with the word `drive`; what is wrong in words.
+/// Parses `line`, which may begin with the word `drive`. The error is a text for the user.
 pub(crate) fn parse(line: &str) -> Result<Option<Command>, String> {
     let mut words = line.split_ascii_whitespace().peekable();
     let _ = words.next_if_eq(&"drive");
@@ -60,7 +60,7 @@ pub(crate) fn parse(line: &str) -> Result<Option<Command>, String> {
     }))
 }
 
-/// What stands behind the partition's name, as it was typed.
+/// The text behind the partition's name, unchanged.
 fn told(line: &str) -> Result<String, String> {
     let word = |text: &str| {
         let text = text.trim_ascii_start();

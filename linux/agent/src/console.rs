@@ -1,4 +1,4 @@
-//! The console: stamped lines out, typed lines in
+//! The console: prints stamped lines, reads commands
 
 use nix::time::{ClockId, clock_gettime};
 use std::fmt::Arguments;
@@ -6,22 +6,23 @@ use std::io::{self, BufRead, Write, stdin, stdout};
 use std::thread;
 use std::time::Duration;
 
-/// What is typed without an end of line is given up beyond this, bytes.
+/// Maximum bytes of a line that is being entered; a longer one is dropped.
 const LONGEST_LINE: usize = 4096;
 
-/// How often, and after what time, a console that is full is tried again: its reader looks every few milliseconds.
+/// Number of retries, and the pause before each, while a console is full: its reader polls every
+/// few milliseconds.
 const PATIENCE: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Prints a line with Linux's own time in front, as the kernel stamps its messages.
+/// Prints a line with Linux's own time in front, like a kernel message.
 pub(crate) fn say(text: Arguments<'_>) {
     let (seconds, micros) = clock_gettime(ClockId::CLOCK_MONOTONIC)
         .map_or((0, 0), |now| (now.tv_sec(), now.tv_nsec() / 1000));
-    // A console that is gone is no reason to stop controlling.
+    // A failing console must not stop the controller.
     let _ = writeln!(stdout(), "[{seconds:5}.{micros:06}] {text}");
 }
 
-/// Writes all of a line, in parts where that is all there is room for, or says that it was cut.
+/// Writes a whole line, in parts if there is no room, or reports how much of it was written.
 pub(crate) fn type_in(file: &mut impl Write, line: &str) -> io::Result<()> {
     let mut left = line.as_bytes();
     let mut patience = PATIENCE;
@@ -33,9 +34,9 @@ pub(crate) fn type_in(file: &mut impl Write, line: &str) -> io::Result<()> {
         left = left.get(written..).unwrap_or_default();
         if written == 0 {
             if patience == 0 {
-                let (told, all) = (line.len() - left.len(), line.len());
-                let why = format!("nobody reads it: {told} of {all} bytes were told");
-                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+                let (written, all) = (line.len() - left.len(), line.len());
+                let reason = format!("nobody reads it: {written} of {all} bytes were told");
+                return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
             }
             patience -= 1;
             thread::sleep(PAUSE);
@@ -48,7 +49,7 @@ pub(crate) fn type_in(file: &mut impl Write, line: &str) -> io::Result<()> {
 #[derive(Default)]
 pub(crate) struct Lines {
     typed: Vec<u8>,
-    /// The line that is being typed is too long: it is none, to its end.
+    /// True while the rest of a line that is too long is skipped.
     long: bool,
 }
 
@@ -58,7 +59,8 @@ impl Lines {
         self.read_from(&mut stdin().lock())
     }
 
-    /// Takes all that one read brought: what stays in the reader wakes nobody who waits for the file.
+    /// Takes everything that one read delivered, because bytes left in the reader would not wake a
+    /// poll of the file.
     fn read_from(&mut self, input: &mut impl BufRead) -> Option<Vec<String>> {
         let bytes = input.fill_buf().ok().filter(|bytes| !bytes.is_empty())?;
         let count = bytes.len();
@@ -97,10 +99,10 @@ mod tests {
     use super::{LONGEST_LINE, Lines, PATIENCE, type_in};
     use std::io::{self, Write};
 
-    /// A console that has room now and then.
+    /// A console with little room.
     struct Tight {
         room: Vec<usize>,
-        told: Vec<u8>,
+        taken: Vec<u8>,
     }
 
     impl Write for Tight {
@@ -109,7 +111,7 @@ mod tests {
                 None | Some(0) => Err(io::ErrorKind::WouldBlock.into()),
                 Some(room) => {
                     let taken = bytes.len().min(room);
-                    self.told.extend(&bytes[..taken]);
+                    self.taken.extend(&bytes[..taken]);
                     Ok(taken)
                 }
             }
@@ -124,10 +126,10 @@ mod tests {
     fn a_line_is_told_whole_or_it_is_said_that_it_was_not() {
         let mut console = Tight {
             room: vec![100, 0, 0, 5, 3],
-            told: Vec::new(),
+            taken: Vec::new(),
         };
         type_in(&mut console, "pipe list\n").expect("there is room");
-        assert_eq!(console.told, b"pipe list\n");
+        assert_eq!(console.taken, b"pipe list\n");
         console.room = vec![0; PATIENCE as usize + 2];
         console.room.push(4);
         let error = type_in(&mut console, "pipe list\n").expect_err("nobody reads");

@@ -1,7 +1,7 @@
 //! The showcase: trajectories to the controller, telemetry from it
 //!
-//! Telemetry is polled: a doorbell for each message would enter the monitor a hundred times a second
-//! for nothing that a person could see.
+//! Telemetry is polled: a doorbell for each message would enter the monitor a hundred times a
+//! second, faster than a person could read.
 
 use crate::console::say;
 use crate::record::{COLUMNS, Row};
@@ -12,14 +12,14 @@ use bulkhead_linux::{
     Channel, Error, Partition, Received, Receiver, Sender, Trace, frequency_hz, ticks,
 };
 
-/// How far ahead the controller is told, seconds: it goes on so long without Linux.
+/// Horizon of a trajectory, seconds: the controller continues so long without Linux.
 const HORIZON_S: f64 = 30.0;
 /// Ticks of the agent between two trajectories: 10 Hz.
 const TICKS_PER_COMMAND: u64 = 5;
 /// Ticks of the agent between two lines: 1 Hz.
 const TICKS_PER_LINE: u64 = 50;
 
-/// What the controller is to do.
+/// Mode of the controller.
 enum Wish {
     /// Hold a speed, m/s.
     Speed(f64),
@@ -69,7 +69,7 @@ impl Drive {
         Ok(Some(drive))
     }
 
-    /// Everything that happens in tick number `tick`.
+    /// Executes tick number `tick`.
     pub(crate) fn tick(&mut self, tick: u64) {
         self.receive();
         if tick.is_multiple_of(TICKS_PER_COMMAND) {
@@ -80,19 +80,20 @@ impl Drive {
         }
     }
 
-    /// Hold `speed_mps` from now on.
+    /// Holds `speed_mps` from now on.
     pub(crate) fn hold(&mut self, speed_mps: f64) {
         self.wish = Wish::Speed(speed_mps);
         self.command();
     }
 
-    /// Follow the cycle from now on.
+    /// Follows the cycle from now on.
     pub(crate) fn follow(&mut self) {
         self.wish = Wish::Cycle;
         self.command();
     }
 
-    /// Rings and sends as fast as it goes until `until_ticks`: what a Linux gone mad would do.
+    /// Rings doorbells and sends as fast as possible until `until_ticks`, like a Linux that runs
+    /// amok.
     pub(crate) fn flood(&mut self, until_ticks: u64) {
         while ticks() < until_ticks {
             let _ = self.commands.ring();
@@ -100,7 +101,7 @@ impl Drive {
         }
     }
 
-    /// A controller that restarts has not yet taken the last one: the next will do.
+    /// A controller that restarts has not taken the last trajectory yet; the next one reaches it.
     fn command(&mut self) {
         match self.trajectories.send(&self.trajectory()) {
             Err(error) if !error.is_full() => say(format_args!("agent: {error}")),
@@ -108,7 +109,7 @@ impl Drive {
         }
     }
 
-    /// The cycle goes by the machine's time, so that a restart of Linux does not set it back.
+    /// The cycle follows the machine's time, so that a restart of Linux does not set it back.
     fn trajectory(&self) -> Trajectory {
         let now = ticks();
         match self.wish {
@@ -150,7 +151,7 @@ impl Drive {
 
     fn keep(&mut self, row: &Row) {
         if let Some(record) = &mut self.record {
-            // A recorder never is full.
+            // A recorder is never full.
             let _ = record.send(row);
         }
     }

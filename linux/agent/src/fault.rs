@@ -1,13 +1,13 @@
-//! Faults on purpose, for the showcase and its tests
+//! Fault injection, for the showcase and its tests
 //!
-//! `fault=linux-panic` and `fault=linux-flood` happen 5 s after the agent's start, or with
-//! `fault_after_ms=NUMBER` so much after it, and only the first time that the partition runs.
+//! `fault=linux-panic` and `fault=linux-flood` take effect 5 s after the agent's start, or
+//! `fault_after_ms=NUMBER` after it, and only in the partition's first epoch.
 
 use crate::console::say;
 use crate::drive::Drive;
 use bulkhead_linux::{Error, Partition, frequency_hz, ticks};
 
-/// From the agent's start to the fault, milliseconds, where nothing is said.
+/// Default time from the agent's start to the fault, milliseconds.
 const AFTER_MS: u64 = 5000;
 /// How long a flood lasts, seconds, and how much of each tick it takes, per cent.
 const FLOOD_S: u64 = 3;
@@ -19,7 +19,7 @@ enum Kind {
     Flood,
 }
 
-/// A fault to come.
+/// A fault that is going to be injected.
 pub(crate) struct Fault {
     kind: Kind,
     begin_ticks: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// The fault that the arguments ask for, if any, in the partition's first epoch.
+    /// The fault of the arguments, if there is one, in the partition's first epoch.
     pub(crate) fn of(partition: &Partition) -> Result<Option<Self>, Error> {
         let kind = match partition.argument("fault") {
             Some("linux-panic") => Kind::Panic,
@@ -45,7 +45,7 @@ impl Fault {
         }))
     }
 
-    /// Does what is due in a tick of `tick_ticks`.
+    /// Injects the fault in the tick in which it is due.
     pub(crate) fn tick(&mut self, drive: Option<&mut Drive>, tick_ticks: u64) {
         let now = ticks();
         if now < self.begin_ticks {
@@ -64,9 +64,9 @@ impl Fault {
     }
 }
 
-/// Does not come back, unless the kernel forbids it.
+/// Does not return, unless the kernel forbids the panic.
 fn panic_kernel() {
-    // What was said leaves before; where the output is no terminal, it already has.
+    // Output leaves before; if it is no terminal, it has left already.
     let _ = nix::sys::termios::tcdrain(std::io::stdout());
     if let Err(error) = std::fs::write("/proc/sysrq-trigger", "c") {
         say(format_args!(

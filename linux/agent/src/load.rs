@@ -1,8 +1,9 @@
 //! Cores kept busy in user and kernel space
 //!
-//! For measurements of a busy steady state: processes, page faults, files, system calls, arithmetic,
-//! in turn and without a pause. No clock, no chance. And what 003 §4 has in the background of its pipelines: five copies of
-//! files, five transfers over a network, here the loopback, and a periodic task that takes a fifth of a core.
+//! For measurements of a busy steady state: processes, page faults, files, system calls and
+//! arithmetic in turn, without a pause, clock or random numbers. In addition the background load of
+//! "Tuned Pipes" §4: five copies of files, five network transfers, here over the loopback, and a
+//! periodic task that takes a fifth of a core.
 
 use crate::console::say;
 use bulkhead_linux::Error;
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 const PAGE: usize = 4096;
 const FILE: &str = "/tmp/busy";
 
-/// Never ends.
+/// Never returns.
 pub(crate) fn keep_busy() -> ! {
     loop {
         processes(4);
@@ -30,7 +31,7 @@ pub(crate) fn keep_busy() -> ! {
     }
 }
 
-/// Tasks of each kind in the background, and what one has to do in each of its periods.
+/// Background tasks of each kind, and the work of each per period.
 const TASKS: usize = 5;
 const TASK_PERIOD: Duration = Duration::from_millis(50);
 const COPIED: usize = 896 << 10;
@@ -40,25 +41,25 @@ const TELLING: Duration = Duration::from_millis(500);
 /// A fifth of a core.
 const PERIODIC: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(2)];
 
-/// What all of them did since they began: bytes of files, packets that arrived.
+/// Total since the start: bytes of files, packets that arrived.
 static COPIED_BYTES: AtomicU64 = AtomicU64::new(0);
 static ARRIVED: AtomicU64 = AtomicU64::new(0);
 
-/// Says twice a second what was done. Never ends but by an error.
+/// Prints totals twice a second. Returns only with an error.
 pub(crate) fn traffic() -> Result<(), Error> {
     for number in 0..TASKS {
         copy_files(number)?;
         send_packets()?;
     }
     let [period, share] = PERIODIC;
-    let mut told = Instant::now();
+    let mut last_report = Instant::now();
     every(period, || {
         let start = Instant::now();
         while start.elapsed() < share {
             arithmetic(1000);
         }
-        if told.elapsed() >= TELLING {
-            told += TELLING;
+        if last_report.elapsed() >= TELLING {
+            last_report += TELLING;
             tell();
         }
     });
@@ -116,7 +117,7 @@ fn failed(path: &str) -> impl FnOnce(std::io::Error) -> Error {
     move |source| Error::File { path, source }
 }
 
-/// Acts in each period, and at once where it is late.
+/// Runs `act` once per period, immediately if it is late.
 fn every(period: Duration, mut act: impl FnMut()) {
     let mut next = Instant::now();
     loop {
@@ -136,7 +137,7 @@ fn processes(count: usize) {
     }
 }
 
-/// Fresh memory, each page touched, given back.
+/// Allocates memory, touches each page, and frees it.
 fn page_faults(bytes: usize) {
     let mut memory = vec![0_u8; bytes];
     memory.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);

@@ -1,14 +1,14 @@
 //! The agent of the Linux partition
 //!
-//! Started by `/init`. In the showcase it sends the driving cycle, or what a person types, to the
-//! controller, and shows and records the telemetry; where the partition has no such channels it
-//! reports on the partition and its peers. Everything goes by the monotonic clock and the counter
-//! of the machine, so that runs in virtual time repeat.
+//! Started by `/init`. In the showcase it sends the driving cycle, or entered speeds, to the
+//! controller, and shows and records the telemetry. In a partition without these channels it
+//! reports on the partition and its peers. It uses only the monotonic clock and the counter of the
+//! machine, so that runs in virtual time repeat.
 //!
-//! `bulkhead-agent busy` is a load for measurements instead, `bulkhead-agent peek CHANNEL` shows a channel's memory,
-//! `bulkhead-agent can answer INTERFACE` is an end of the control loop over CAN, `can send INTERFACE PERCENT` and `can take
-//! INTERFACE` are those of a channel that is busy to so much of its rate; `bulkhead-agent traffic` copies files and talks over
-//! the loopback network.
+//! Other modes: `bulkhead-agent busy` is a load for measurements, `peek CHANNEL` shows a channel's
+//! memory, `can answer INTERFACE` is an end of the control loop over CAN, `can send INTERFACE
+//! PERCENT` and `can take INTERFACE` are the ends of a channel with this load, and `traffic` copies
+//! files and uses the loopback network.
 #![forbid(unsafe_code)]
 
 mod agent;

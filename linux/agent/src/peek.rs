@@ -1,7 +1,7 @@
-//! `bulkhead-agent peek CHANNEL`: what lies in a channel's memory
+//! `bulkhead-agent peek CHANNEL`: shows the memory of a channel
 //!
-//! For whoever debugs an end: the words that are not zero, whatever they mean. A channel on demand is asked
-//! for and given back.
+//! For debugging: prints the words that are not zero. A channel on demand is requested and
+//! returned.
 
 use crate::console::say;
 use bulkhead_linux::{Error, Partition};

@@ -1,23 +1,25 @@
-//! The stages that the tool placed in this Linux
+//! The pipe stages that the tool placed in this Linux
 //!
-//! They start before the partition is announced, so that who feeds them finds them there; what a stage did is said once a second.
+//! They start before the partition is announced, so that producers find them running. Totals of
+//! each stage are printed once a second.
 //!
-//! Argument words: `rounds=COUNT` of a loop that each job computes for each microsecond of its budget; `overrun=FUNCTION`: every hundredth job of
-//! that function needs half a job more than its budget.
+//! Argument words: `rounds=COUNT`: iterations of a loop that each job computes for each microsecond
+//! of its budget; `overrun=FUNCTION`: every hundredth job of that function needs half a job more
+//! than its budget.
 
 use crate::console::say;
 use bulkhead_linux::{Error, Partition, Trace, cut_exactly, frequency_hz};
-use bulkhead_linux_pipes::{Around, Asked, AtDevice, Plan, Stages, Told, start};
+use bulkhead_linux_pipes::{Around, AtDevice, ClientPipes, Plan, Report, Stages, start};
 use std::path::Path;
 
-/// Where last stages leave what they send: for the bridge, and in files.
+/// Folder for the output of last stages: buffers of the bridge, and files.
 const OUTWARD: &str = "/run/bulkhead";
 
-/// Stages that run, and how often they are looked after.
+/// Running stages, and the interval of their reports.
 pub(crate) struct Pipes {
     stages: Stages,
-    /// What other partitions ask for.
-    asked: Vec<Asked>,
+    /// Pipes that other partitions requested.
+    client: Vec<ClientPipes>,
     rounds: u64,
     trace: Trace,
     /// Ticks of the agent in a second.
@@ -25,15 +27,16 @@ pub(crate) struct Pipes {
 }
 
 impl Pipes {
-    /// Starts what is placed here, if anything is; what is refused is said, and marked in the trace.
+    /// Starts the stages that are placed here, if there are any. Rejections are printed, and marked
+    /// in the trace.
     pub(crate) fn start(
         partition: &Partition,
         trace: &Trace,
         second: u64,
     ) -> Result<Option<Self>, Error> {
         let plan = partition.pipes().and_then(|bytes| Plan::packed(&bytes));
-        let asked = Asked::open(partition)?;
-        if plan.is_none() && asked.is_empty() {
+        let client = ClientPipes::open(partition)?;
+        if plan.is_none() && client.is_empty() {
             return Ok(None);
         }
         let plan = plan.unwrap_or(Plan { pipes: Vec::new() });
@@ -64,7 +67,7 @@ impl Pipes {
         }
         Ok(Some(Self {
             stages,
-            asked,
+            client,
             rounds,
             trace: trace.clone(),
             second,
@@ -82,25 +85,25 @@ impl Pipes {
             outward: Some(Path::new(OUTWARD)),
             ..Around::default()
         };
-        for asked in &mut self.asked {
-            if let Err(error) = asked.record(&self.trace) {
+        for client in &mut self.client {
+            if let Err(error) = client.record(&self.trace) {
                 say(format_args!(
                     "agent: what leaves a pipe is in no file any more: {error}"
                 ));
             }
-            match asked.look(&around, &self.trace, &mut self.stages) {
-                Some(Told::Runs(pipe)) => say(format_args!("pipe {pipe}: runs, as it was typed")),
-                Some(Told::Refused(why)) => {
+            match client.look(&around, &self.trace, &mut self.stages) {
+                Some(Report::Runs(pipe)) => say(format_args!("pipe {pipe}: runs, as it was typed")),
+                Some(Report::Refused(reason)) => {
                     self.trace.mark("pipe-refused", 0, 0);
-                    say(format_args!("agent: {why}"));
+                    say(format_args!("agent: {reason}"));
                 }
-                Some(Told::Forgotten(count)) => say(format_args!(
+                Some(Report::ClientRestarted(count)) => say(format_args!(
                     "agent: who typed flows through here started anew, {count} stages of them end"
                 )),
-                Some(Told::Gone(pipe)) => {
+                Some(Report::Removed(pipe)) => {
                     say(format_args!("pipe {pipe}: removed where flows are typed"));
                 }
-                Some(Told::Again(pipe)) => say(format_args!(
+                Some(Report::Resumed(pipe)) => say(format_args!(
                     "pipe {pipe}: runs again, as it is described: who removed it started anew"
                 )),
                 None => {}
@@ -109,8 +112,8 @@ impl Pipes {
         if !tick.is_multiple_of(self.second) {
             return;
         }
-        let asked = self.asked.iter().flat_map(Asked::counts);
-        for count in self.stages.counts().chain(asked) {
+        let client = self.client.iter().flat_map(ClientPipes::counts);
+        for count in self.stages.counts().chain(client) {
             let (pipe, stage, jobs) = (count.pipe, count.stage, count.jobs);
             let stopped = if count.halted { ", stopped" } else { "" };
             let device = count.device.map_or_else(String::new, at_device);
@@ -122,7 +125,7 @@ impl Pipes {
     }
 }
 
-/// What became of a stage's controllers.
+/// Prints the state of a stage's controllers.
 fn at_device(at: AtDevice) -> String {
     let AtDevice {
         downs,

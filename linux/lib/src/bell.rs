@@ -1,6 +1,7 @@
 //! Wakes a thread that waits for a device (`eventfd(2)`)
 //!
-//! The ringing thread writes its request first; the waiting thread clears the bell and then reads the request. No ring is lost or seen twice.
+//! The ringing thread writes its request first; the waiting thread clears the bell and then reads
+//! the request. No ring is lost or seen twice.
 
 use crate::Error;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

@@ -1,11 +1,12 @@
 //! Messages as bytes, for what carries them on without knowing them
 //!
-//! Of four slots and rings only: these number what they hold, so that the number of a message goes with it. No trace is
-//! written, since what has no [`Stamp`](bulkhead_abi::trace::Stamp) has nothing to be traced by.
+//! Of four slots and rings only: these number what they hold, so that the number of a message goes
+//! with it. No trace is written, since what has no [`Stamp`](bulkhead_abi::trace::Stamp) has
+//! nothing to be traced by.
 
 use crate::messages::input::Input;
 use crate::messages::output::Output;
-use crate::messages::{expect_end, failed};
+use crate::messages::{check_end, failed};
 use crate::{Channel, Error, Kind, Role};
 use bulkhead_buffers::Error as BufferError;
 
@@ -33,7 +34,8 @@ impl BytesReader {
         })
     }
 
-    /// The next message, of four slots the newest if it is new, and its number, from 1; `None` when there is none. Never waits.
+    /// The next message, of four slots the newest if it is new, and its number, from 1; `None` when
+    /// there is none. Never waits.
     ///
     /// # Errors
     /// The peer wrote nonsense; this end has re-synchronised and may go on.
@@ -64,14 +66,15 @@ impl BytesWriter {
     /// Puts a message in; never waits.
     ///
     /// # Errors
-    /// The channel is full ([`Error::is_full`]), the message has another length than its messages, or the peer wrote nonsense.
+    /// The channel is full ([`Error::is_full`]), the message has another length than its messages,
+    /// or the peer wrote nonsense.
     pub fn put(&mut self, message: &[u8]) -> Result<(), Error> {
         self.output.put(message).map_err(failed(&self.channel))
     }
 }
 
 fn expect_bytes(channel: &Channel, role: Role) -> Result<(), Error> {
-    expect_end(channel, role)?;
+    check_end(channel, role)?;
     let description = channel.description();
     match description.kind {
         Kind::FourSlot | Kind::Ring => Ok(()),

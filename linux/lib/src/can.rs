@@ -1,6 +1,7 @@
 //! A CAN controller of the partition, by SocketCAN
 //!
-//! `linux/can.h`. The tools that usually set the speed of an interface are in no small initial file system.
+//! `linux/can.h`. The tools that usually set the speed of an interface are in no small initial file
+//! system.
 #![expect(unsafe_code, reason = "an address that the library does not know")]
 
 mod link;
@@ -116,7 +117,8 @@ pub fn can_at(place: &str) -> Result<String, Error> {
     name.ok_or_else(|| Error::NoController(place.to_owned()))
 }
 
-/// From now on, also if it is taken down and up again, the interrupts of the controller at a place are served on that core.
+/// From now on, also if it is taken down and up again, the interrupts of the controller at a place
+/// are served on that core.
 ///
 /// # Errors
 /// There is no controller that is up, or no such core.

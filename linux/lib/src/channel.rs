@@ -89,8 +89,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Opens a buffer in an ordinary file, between programs of one Linux. The file has the buffer's size and is all zeros
-    /// at first.
+    /// Opens a buffer in an ordinary file, between programs of one Linux. The file has the buffer's
+    /// size and is all zeros at first.
     ///
     /// # Errors
     /// The file cannot be opened or mapped.
@@ -230,7 +230,8 @@ impl Channel {
             .map_err(Error::file(&self.path))
     }
 
-    /// Waits at most `timeout` milliseconds for the peer's doorbell; gives the rings since the last call.
+    /// Waits at most `timeout` milliseconds for the peer's doorbell; gives the rings since the last
+    /// call.
     ///
     /// # Errors
     /// The module's device cannot be read.

@@ -8,7 +8,8 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::ClockId;
 use nix::unistd::Pid;
 
-/// The calling thread gets `runtime_ns` in every `period_ns`, and no more, with the period as its deadline.
+/// The calling thread gets `runtime_ns` in every `period_ns`, and no more, with the period as its
+/// deadline.
 ///
 /// # Errors
 /// More is reserved than the kernel gives away, or the period is none it admits (100 us to 4 s).
@@ -59,17 +60,18 @@ pub fn reserve(runtime_ns: u64, period_ns: u64) -> Result<(), Error> {
 /// Features of the scheduler, in kernels built with that choice.
 const FEATURES: &str = "/sys/kernel/debug/sched/features";
 
-/// From now on reservations are cut by a timer of their own, not by the next tick, until which others would wait: for up to 4 ms at
-/// 250 ticks a second.
+/// From now on reservations are cut by a timer of their own, not by the next tick, until which
+/// others would wait: for up to 4 ms at 250 ticks a second.
 ///
 /// # Errors
-/// The kernel has no such timers (`CONFIG_SCHED_HRTICK`, `CONFIG_SCHED_DEBUG`), or debugfs is not mounted.
+/// The kernel has no such timers (`CONFIG_SCHED_HRTICK`, `CONFIG_SCHED_DEBUG`), or debugfs is not
+/// mounted.
 pub fn cut_exactly() -> Result<(), Error> {
     std::fs::write(FEATURES, "HRTICK_DL").map_err(Error::file(FEATURES))
 }
 
-/// Processor time that the calling thread has used, nanoseconds: by what the kernel charges a reservation with (`clock_gettime(2)`). `None`
-/// if the kernel does not report it.
+/// Processor time that the calling thread has used, nanoseconds: by what the kernel charges a
+/// reservation with (`clock_gettime(2)`). `None` if the kernel does not report it.
 #[must_use]
 pub fn used_ns() -> Option<u64> {
     let used = ClockId::CLOCK_THREAD_CPUTIME_ID.now().ok()?;

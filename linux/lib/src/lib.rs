@@ -1,19 +1,19 @@
 //! A Linux partition from inside
 //!
-//! The files of the kernel module under `/dev/bulkhead*` and in sysfs, as types: the partition itself
-//! ([`Partition`]), channels and typed, stamped messages on them ([`Sender`], [`Receiver`]), doorbells
-//! ([`Channel::wait`], [`Channel::ring`]), whether peers are up ([`Peer`], [`Link`]), the monitors' counters
-//! ([`Partition::status`]), the consoles of other partitions, and the trace, which senders and
-//! receivers fill by themselves.
+//! The files of the kernel module under `/dev/bulkhead*` and in sysfs, as types: the partition
+//! itself ([`Partition`]), channels and typed, stamped messages on them ([`Sender`], [`Receiver`]),
+//! doorbells ([`Channel::wait`], [`Channel::ring`]), whether peers are up ([`Peer`], [`Link`]), the
+//! monitors' counters ([`Partition::status`]), the consoles of other partitions, and the trace,
+//! which senders and receivers fill by themselves.
 //!
-//! Programs that forward messages without decoding them use bytes ([`BytesReader`], [`BytesWriter`]), also between programs
-//! of one Linux ([`Channel::over_file`]).
+//! Programs that forward messages without decoding them use bytes ([`BytesReader`],
+//! [`BytesWriter`]), also between programs of one Linux ([`Channel::over_file`]).
 //!
-//! A CAN controller of the partition is a [`Can`]. A [`Bell`] wakes a thread that waits for frames. [`reserve`] gives a thread
-//! a deadline reservation.
+//! A CAN controller of the partition is a [`Can`]. A [`Bell`] wakes a thread that waits for frames.
+//! [`reserve`] gives a thread a deadline reservation.
 //!
-//! No call here enters the monitor but [`Partition::announce`], [`Channel::ring`], opening or dropping
-//! a channel that is mapped on demand, and [`Partition::control`].
+//! No call here enters the monitor but [`Partition::announce`], [`Channel::ring`], opening or
+//! dropping a channel that is mapped on demand, and [`Partition::control`].
 
 mod attributes;
 mod bell;

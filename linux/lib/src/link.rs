@@ -90,7 +90,8 @@ impl Peer {
         self.link.state().or_standby(standby)
     }
 
-    /// Waits at most `timeout` milliseconds for a change since the last call; tells whether there was one.
+    /// Waits at most `timeout` milliseconds for a change since the last call; tells whether there
+    /// was one.
     ///
     /// # Errors
     /// The module's device cannot be read.

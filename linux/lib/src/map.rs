@@ -60,8 +60,9 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// The first write to a page is a fault, in which the kernel notes that it is written: now, and not in a stage that has no
-    /// time to wait until other threads have changed the address space. Nothing that others write meanwhile is lost.
+    /// The first write to a page is a fault, in which the kernel notes that it is written: now, and
+    /// not in a stage that has no time to wait until other threads have changed the address space.
+    /// Nothing that others write meanwhile is lost.
     fn write_nothing(&self) {
         for word in self.words().iter().step_by(PAGE_BYTES / WORD_BYTES) {
             word.fetch_or(0, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Typed messages with a stamp
 //!
-//! A message type begins with a [`Stamp`], which the sender fills in and the receiver checks: so age
-//! and loss are known for every message on every kind of channel, and both ends write them into
+//! A message type begins with a [`Stamp`], which the sender fills in and the receiver checks: so
+//! age and loss are known for every message on every kind of channel, and both ends write them into
 //! their partition's trace. Numbers go on over restarts of the sender where the buffer counts
 //! messages; a mailbox counts parts of both directions, so there they begin anew.
 
@@ -53,7 +53,7 @@ pub struct Sender<T> {
 
 impl<T: Message> Sender<T> {
     pub(crate) fn attach(channel: &Channel, trace: Trace) -> Result<Self, Error> {
-        expect::<T>(channel, Role::Writer)?;
+        check_type::<T>(channel, Role::Writer)?;
         let output = Output::attach(channel)?;
         let name = channel.description().name.clone();
         Ok(Self {
@@ -95,7 +95,7 @@ pub struct Receiver<T> {
 
 impl<T: Message> Receiver<T> {
     pub(crate) fn attach(channel: &Channel, trace: Trace) -> Result<Self, Error> {
-        expect::<T>(channel, Role::Reader)?;
+        check_type::<T>(channel, Role::Reader)?;
         let input = Input::attach(channel)?;
         let channel = channel.description().name.clone();
         Ok(Self {
@@ -139,8 +139,8 @@ impl<T: Message> Receiver<T> {
 }
 
 /// The type and the end are those of the description.
-fn expect<T>(channel: &Channel, role: Role) -> Result<(), Error> {
-    expect_end(channel, role)?;
+fn check_type<T>(channel: &Channel, role: Role) -> Result<(), Error> {
+    check_end(channel, role)?;
     let description = channel.description();
     let channel = || description.name.clone();
     let (described, wanted) = (description.message_bytes, size_of::<T>());
@@ -155,7 +155,7 @@ fn expect<T>(channel: &Channel, role: Role) -> Result<(), Error> {
 }
 
 /// The end is that of the description.
-pub(crate) fn expect_end(channel: &Channel, role: Role) -> Result<(), Error> {
+pub(crate) fn check_end(channel: &Channel, role: Role) -> Result<(), Error> {
     let description = channel.description();
     if description.role == role {
         return Ok(());

@@ -74,13 +74,15 @@ impl Partition {
         })
     }
 
-    /// Returns the packed pipes with stages in this partition (`bulkhead_abi::pipe`); `None` if it runs none.
+    /// Returns the packed pipes with stages in this partition (`bulkhead_abi::pipe`); `None` if it
+    /// runs none.
     #[must_use]
     pub fn pipes(&self) -> Option<Vec<u8>> {
         std::fs::read(self.root.join("proc/device-tree/bulkhead/bulkhead,pipes")).ok()
     }
 
-    /// Returns the description of endpoints beyond this machine, as lines for the bridge; `None` if there are none.
+    /// Returns the description of endpoints beyond this machine, as lines for the bridge; `None` if
+    /// there are none.
     #[must_use]
     pub fn bridge(&self) -> Option<String> {
         let text = attributes::text(
@@ -155,7 +157,8 @@ impl Partition {
         )))
     }
 
-    /// The monitors' counters and fault logs that this partition may read, by name of the partition.
+    /// The monitors' counters and fault logs that this partition may read, by name of the
+    /// partition.
     ///
     /// # Errors
     /// The module's files cannot be read.

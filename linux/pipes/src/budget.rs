@@ -1,8 +1,9 @@
-//! A stage's budget: which of its jobs need more, and what is done about it
+//! The budget of a stage: detects jobs that need more, and reacts
 //!
-//! Linux cuts who uses up a reservation, and lets it go on with the next one. It tells nobody but, where that is asked for, the process, by a
-//! signal that does not say which thread it was. So a stage asks the kernel what its thread used until a job was
-//! released, and until it ended (`doc/design/linux.md`).
+//! Linux throttles a thread that uses up its reservation until the next period. It reports this at
+//! most to the process, by a signal that does not name the thread. Therefore a stage asks the
+//! kernel how much time its thread had used when a job was released and when it ended
+//! (`doc/design/linux.md`).
 
 use crate::plan::Stage;
 use crate::stage::{compute, ticks_of};
@@ -12,12 +13,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// Looks at the thread's clock while a job overruns on purpose: few, since the kernel cuts at each, and it is to do so by itself.
+/// Checks of the thread's clock in a job that overruns on purpose: few, because the kernel
+/// throttles at each, and the job is to be throttled only for its length.
 const LOOKS: u64 = 8;
-/// Rounds that are computed between two looks at the machine's counter.
+/// Iterations between two reads of the machine's counter.
 const ROUNDS: u64 = 100;
 
-/// What ends a pipe here: all its stages look at it.
+/// State of a pipe here that all its stages poll.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Halt(Arc<Ends>);
 
@@ -26,12 +28,12 @@ struct Ends {
     halted: AtomicBool,
     retired: AtomicBool,
     stopped: AtomicBool,
-    /// The tick before which it does not begin.
+    /// Tick before which the pipe does not begin.
     start: AtomicU64,
 }
 
 impl Halt {
-    /// It stopped itself: what is under way in it here is dropped, and nothing is made.
+    /// Halts the pipe at an overrun: messages in it are dropped, and no new ones are made.
     pub(crate) fn halt(&self) {
         self.0.halted.store(true, Relaxed);
     }
@@ -40,12 +42,12 @@ impl Halt {
         self.0.halted.load(Relaxed)
     }
 
-    /// First stages here send the end of a task and rest.
+    /// Lets first stages here send the end of a task and rest.
     pub(crate) fn stop(&self) {
         self.0.stopped.store(true, Relaxed);
     }
 
-    /// They begin, not before a tick.
+    /// Starts first stages here, not before tick `at`.
     pub(crate) fn start(&self, at: u64) {
         self.0.start.store(at, Relaxed);
         self.0.stopped.store(false, Release);
@@ -59,13 +61,13 @@ impl Halt {
         self.0.start.load(Relaxed)
     }
 
-    /// Its threads end, whatever comes.
+    /// Lets the threads end in any state.
     pub(crate) fn retire(&self) {
         self.0.retired.store(true, Relaxed);
     }
 
-    /// Whether first stages here wait for what comes.
-    pub(crate) fn goes_on(&self) -> bool {
+    /// Returns whether the pipe is not stopped.
+    pub(crate) fn continues(&self) -> bool {
         !self.is_halted() && !self.is_stopped() && !self.is_retired()
     }
 
@@ -74,16 +76,17 @@ impl Halt {
     }
 }
 
-/// The budget of a stage that runs.
+/// Budget of a running stage.
 pub(crate) struct Budget {
     spent: Spent,
-    /// What a job that overruns on purpose needs, if any does, nanoseconds: its budget, and half of a job's share of one besides.
+    /// Nanoseconds that a job needs which overruns on purpose: the budget, and half of a job's
+    /// share of one.
     too_much: Option<u64>,
     jobs: u64,
 }
 
 impl Budget {
-    /// Of a stage of which some jobs overrun on purpose, or none.
+    /// The budget of a stage; `on_purpose`: some of its jobs overrun.
     pub(crate) fn new(stage: &Stage, on_purpose: bool) -> Self {
         let share = stage.runtime_ns / u64::from(stage.messages.max(1));
         Self {
@@ -93,7 +96,8 @@ impl Budget {
         }
     }
 
-    /// A job begins that was released at a tick, when its thread had used so much.
+    /// Begins a job that was released at tick `release`; the thread had used `used` nanoseconds by
+    /// then.
     pub(crate) fn begin(&mut self, release: u64, used: Option<u64>) {
         self.jobs += 1;
         let Some(used) = used else {
@@ -107,13 +111,13 @@ impl Budget {
         }
     }
 
-    /// The job has ended, and sends next: whether it overran.
+    /// Ends a job before it sends. Returns whether it overran.
     pub(crate) fn overran(&mut self) -> bool {
         used_ns().is_some_and(|used| self.spent.overran(used))
     }
 }
 
-/// Computes until the thread has used so many nanoseconds, in pieces of so many.
+/// Computes until the thread has used `needed` nanoseconds, in steps of `piece`.
 fn use_up(needed: u64, piece: u64) {
     while used_ns().is_some_and(|used| used < needed) {
         let until = ticks().saturating_add(ticks_of(piece));
@@ -128,7 +132,7 @@ mod tests {
     use super::*;
     use crate::plan::Plan;
 
-    /// Of these jobs of a stage with 20 ms in every 100 ms, how many overran.
+    /// Runs so many jobs of a stage with 20 ms in every 100 ms. Returns how many overran.
     fn overruns(on_purpose: bool, jobs: u64) -> u64 {
         let plan: Plan = "each/emit,20000000,100000000,0,1,1,1"
             .parse()

@@ -1,9 +1,9 @@
 //! CAN controllers that stages read and write (`linux/can.h`)
 //!
-//! The agent brings a controller up when the first of its stages is built. One that is taken down, or goes off its bus, brings and takes
-//! nothing until it is back: sockets outlast that.
+//! The agent brings a controller up when the first of its stages is created. A controller that is
+//! taken down, or goes off the bus, neither receives nor sends until it is back; sockets stay open.
 
-use crate::plan::{End, Place, Source, Stage};
+use crate::plan::{End, Placement, Source, Stage};
 use bulkhead_abi::can::{BITS_PER_S, Frame};
 use bulkhead_linux::{Bell, Can, CanReader, Error, can_at, can_is_on_bus, can_serve_on, ticks};
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a first stage waits for a frame at once: nobody rings when its pipe stops itself.
+/// Longest wait of a first stage for a frame. A pipe that halts sends no notification.
 const PATIENCE_MS: u16 = 1000;
 
-/// What others see of a stage's controllers.
+/// State of a stage's controllers that the recorder reads.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Longest time from the driver to the stage that waited, ticks.
+    /// Longest time from the driver to the waiting stage, ticks.
     pub(crate) slowest: AtomicU64,
-    /// Frames that came while the stage's socket was full, and those without data.
+    /// Frames that arrived while the stage's socket was full, and frames without data.
     pub(crate) lost: AtomicU64,
     pub(crate) passed_over: AtomicU64,
 }
 
-/// Whether an interface can be used, as it was last looked at.
+/// State of an interface at the last check.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) interface: String,
     on_bus: AtomicBool,
-    /// Times that it could not be used.
+    /// Number of failures.
     downs: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ impl Watched {
         }
     }
 
-    /// Looks; how often it could not be used so far.
+    /// Checks the interface. Returns the number of failures so far.
     pub(crate) fn look(&self) -> u64 {
         let on_bus = can_is_on_bus(&self.interface);
         let was = self.on_bus.swap(on_bus, Relaxed);
@@ -60,17 +60,18 @@ impl Watched {
     }
 }
 
-/// The ends of a stage at controllers.
+/// The controllers that a stage reads and writes.
 #[derive(Default)]
 pub(crate) struct Ends {
     pub(crate) reader: Option<Reader>,
     pub(crate) writer: Option<Writer>,
-    /// Their interfaces, for who looks after them.
+    /// Their interfaces, for the periodic check.
     pub(crate) watched: Vec<Watched>,
 }
 
 impl Ends {
-    /// Those of a stage; with the program's interface, for ends that name none.
+    /// Opens the controllers of a stage; `usual` is the program's interface, for ends that name
+    /// none.
     pub(crate) fn open(stage: &Stage, usual: Option<&str>) -> Result<Self, Error> {
         let mut ends = Self::default();
         if let Source::Can(end) = &stage.source {
@@ -90,29 +91,31 @@ impl Ends {
     }
 }
 
-/// The end of a stage at a controller, which is up from then on: that of a place on the PCI bus, or the program's.
+/// Opens a controller, given by its address on the PCI bus or as the program's interface, and
+/// brings it up.
 ///
-/// Its interrupts come to the core of its stages. Elsewhere a frame waits behind all that Linux has to do there for networks and files,
-/// for milliseconds, and the stage's core has to be interrupted by another one for each.
-fn open(end: &End, core: Place, usual: Option<&str>) -> Result<Can, Error> {
+/// Its interrupts go to the core of its stages. On another core a frame would wait milliseconds
+/// behind the kernel's work for networks and files, and each frame would interrupt the stage's core
+/// a second time.
+fn open(end: &End, core: Placement, usual: Option<&str>) -> Result<Can, Error> {
     let Some(place) = &end.place else {
         return Can::listen(usual.ok_or(Error::NoInterface)?);
     };
     let can = Can::open_shared(&can_at(place)?, BITS_PER_S)?;
-    if let Place::Core(core) = core {
+    if let Placement::Core(core) = core {
         can_serve_on(place, core)?;
     }
     Ok(can)
 }
 
-/// Frames that come to a first stage.
+/// The socket from which a first stage reads frames.
 pub(crate) struct Reader {
     can: CanReader,
     bell: Arc<Bell>,
 }
 
 impl Reader {
-    /// Frames with the end's identifier from now on, or all.
+    /// Receives frames with the end's identifier from now on, or all frames.
     pub(crate) fn new(can: Can, end: &End) -> Result<Self, Error> {
         if let Some(identifier) = end.identifier {
             can.hear(Some(identifier))?;
@@ -121,12 +124,12 @@ impl Reader {
         Ok(Self { can, bell })
     }
 
-    /// Wakes who waits for a frame.
+    /// Returns the bell that wakes the thread that waits for a frame.
     pub(crate) fn bell(&self) -> Arc<Bell> {
         Arc::clone(&self.bell)
     }
 
-    /// What waits, and when it came. From an interface that is down nothing comes.
+    /// Takes a waiting frame and its time of arrival. An interface that is down delivers none.
     pub(crate) fn take(&mut self, seen: &Seen) -> Option<([u64; 2], u64)> {
         let taken = self.can.take().ok().flatten();
         seen.lost.store(self.can.lost(), Relaxed);
@@ -134,7 +137,7 @@ impl Reader {
         taken.map(|one| (one.frame.words(), one.at))
     }
 
-    /// The same, waited for until somebody rings.
+    /// Takes a frame, and waits for one until the bell rings.
     pub(crate) fn wait(&mut self, seen: &Seen) -> Option<([u64; 2], u64)> {
         if let Some(taken) = self.take(seen) {
             return Some(taken);
@@ -147,7 +150,7 @@ impl Reader {
     }
 }
 
-/// Where a last stage sends frames.
+/// The socket to which a last stage writes frames.
 pub(crate) struct Writer {
     can: Can,
     identifier: Option<u16>,
@@ -164,7 +167,8 @@ impl Writer {
         })
     }
 
-    /// Whether the kernel took the frame within the stage's patience: one that is down takes none.
+    /// Sends a frame. Returns whether the kernel accepted it within the stage's patience; an
+    /// interface that is down accepts none.
     pub(crate) fn send(&self, data: [u64; 2]) -> bool {
         let frame = match self.identifier {
             Some(identifier) => Some(Frame::new(identifier, &data[1].to_le_bytes())),

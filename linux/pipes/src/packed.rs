@@ -1,23 +1,24 @@
 //! The plan that the tool packed: the pipes of this partition (`bulkhead_abi::pipe`)
 
-use crate::plan::{Crossing, End, Pipe, Place, Plan, Source, Stage};
+use crate::plan::{Crossing, End, Pipe, Placement, Plan, Source, Stage};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{self, ANY, NONE, OnOverrun, Pipes};
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
-/// What a last stage writes to whose messages other machines are to have, and a first one reads whose messages are theirs.
+/// Endpoint of messages to and from other machines.
 const BRIDGE: &str = "bridge";
-/// The same of messages that are kept.
+/// Endpoint of messages that are kept in a file.
 const TRACE: &str = "trace";
-/// What a stage reads and writes that is no device's; the way in of a first stage that makes its messages itself has no name.
+/// Endpoints for reading and writing that are no device's. A timer-driven first stage of the
+/// library reads the empty name.
 const BUILT_IN: [&[&str]; 2] = [&["", "timer", BRIDGE], &["", TRACE, "null", BRIDGE]];
 
 impl Plan {
-    /// What stands in `bytes`; nothing where that are no pipes.
+    /// Decodes a plan. Returns nothing if `bytes` is no plan.
     #[must_use]
     pub fn packed(bytes: &[u8]) -> Option<Self> {
-        // Aligned as what is read there.
+        // A copy with the alignment of the format.
         let mut words = vec![0_u64; bytes.len().div_ceil(8)];
         words
             .as_mut_bytes()
@@ -52,7 +53,8 @@ fn unpack(all: &Pipes<'_>, pipe: &pipe::Pipe, range: Range<usize>) -> Option<Pip
         stages: stages
             .clone()
             .map(|one| {
-                // What goes on to others has left the pipe there, and its delay ends there.
+                // A stage that feeds only other partitions is no last stage there: the message
+                // leaves the pipe here, and its delay ends here.
                 let is_last = stages.clone().all(|other| other.from != one.to);
                 stage(pipe, one, is_last)
             })
@@ -78,8 +80,8 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage, is_last: bool) -> Stage {
         },
         writes: end(stage, 1),
         place: match stage.core {
-            NONE => Place::Elsewhere,
-            core => Place::Core(core as usize),
+            NONE => Placement::Elsewhere,
+            core => Placement::Core(core as usize),
         },
         traced: is_last,
         filed: name_text(&stage.sink) == TRACE,
@@ -92,7 +94,7 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage, is_last: bool) -> Stage {
     }
 }
 
-/// The device that a stage reads, or writes.
+/// The device that a stage reads or writes.
 fn end(stage: &pipe::Stage, which: usize) -> Option<End> {
     let name = name_text([&stage.source, &stage.sink][which]);
     let identifier = stage.identifiers[which];
@@ -123,8 +125,8 @@ mod tests {
             let none = stage(source, sink);
             assert_eq!([0, 1].map(|which| end(&none, which)), [None, None]);
         }
-        let beyond = super::stage(&pipe::Pipe::default(), &stage("bridge", ""), false);
-        assert_eq!(beyond.source, Source::Bridge);
+        let bridged = super::stage(&pipe::Pipe::default(), &stage("bridge", ""), false);
+        assert_eq!(bridged.source, Source::Bridge);
     }
 
     #[test]
@@ -170,7 +172,7 @@ mod tests {
         assert_eq!((pipe.name.as_str(), pipe.each), ("steer", true));
         assert_eq!(
             pipe.stages.iter().map(|one| one.place).collect::<Vec<_>>(),
-            [Place::Core(1), Place::Elsewhere]
+            [Placement::Core(1), Placement::Elsewhere]
         );
         assert_eq!(
             pipe.stages

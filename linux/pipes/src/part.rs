@@ -1,38 +1,39 @@
-//! The stages of a pipe that run here: when all that went in has come out of them, and their end
+//! The stages of a pipe that run here: their common start, stop and end
 
-use crate::begin::Running;
-use crate::plan::{Pipe, Place};
+use crate::plan::{Pipe, Placement};
+use crate::reservation::Running;
 use crate::stage::ticks_of;
 use bulkhead_linux::ticks;
 use bulkhead_stages::request::{LONGEST_WAIT_NS, Verb};
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
-/// What goes into a pipe before its end comes out of it within this and two of each stage's periods for each message that may wait there.
+/// Messages leave a pipe within this and two periods of each stage for each message that may wait
+/// there.
 const END: Duration = Duration::from_secs(1);
 
-/// They begin and end together.
+/// Stages that begin and end together.
 #[derive(Default)]
 pub(crate) struct Part {
     pub(crate) stages: Vec<Running>,
-    /// Places of those out of which its end has to come: last ones of the pipe, or all where it begins here. Who asks does not see that where it has
-    /// none behind them.
+    /// Indices of the stages out of which an end of task has to come: the last ones, or all stages
+    /// if the pipe begins here, because the client does not see the end if it has no later stage.
     awaited: Vec<usize>,
 }
 
-/// By when a part that is to end does.
+/// Deadline of stages that are ending.
 #[derive(Clone, Copy)]
 pub(crate) struct End {
-    /// The tick at which the last end of a task went into the pipe.
+    /// Tick at which the last end of a task entered the pipe.
     at: u64,
-    /// By then all of it has come out.
+    /// Time by which everything has left the pipe.
     until: Instant,
 }
 
 impl Part {
     pub(crate) fn new(pipe: &Pipe, stages: Vec<Running>) -> Self {
         let here = pipe.stages.iter().enumerate();
-        let here = here.filter(|(_, stage)| stage.place != Place::Elsewhere);
+        let here = here.filter(|(_, stage)| stage.place != Placement::Elsewhere);
         let begins = here.clone().any(|(_, stage)| stage.from == 0);
         let awaited = here.filter(|(_, stage)| begins || stage.traced);
         Self {
@@ -41,7 +42,7 @@ impl Part {
         }
     }
 
-    /// It is to end, once what went into the pipe before that tick has come out, or will not any more.
+    /// Deadline for everything that entered the pipe before tick `at`.
     pub(crate) fn end(&self, at: u64) -> End {
         let periods = self.stages.iter().map(Running::longest);
         let all = periods.fold(END, Duration::saturating_add);
@@ -51,7 +52,7 @@ impl Part {
         }
     }
 
-    /// Whether it may.
+    /// Returns whether everything has left, or the deadline is over.
     pub(crate) fn is_over(&self, end: &End) -> bool {
         let awaited = self
             .stages
@@ -61,8 +62,8 @@ impl Part {
         Instant::now() > end.until || open.all(Running::has_ended)
     }
 
-    /// Has first stages here begin, not before a tick, or end a task.
-    pub(crate) fn have(&self, verb: Verb, at: u64) {
+    /// Starts first stages here, not before tick `at`, or ends their task.
+    pub(crate) fn execute(&self, verb: Verb, at: u64) {
         let Some(one) = self.stages.first() else {
             return;
         };
@@ -75,7 +76,7 @@ impl Part {
         self.stages.iter().for_each(Running::wake);
     }
 
-    /// Has all threads end.
+    /// Lets all threads end.
     pub(crate) fn retire(&self) {
         self.stages.iter().for_each(Running::retire);
     }
@@ -86,7 +87,8 @@ mod tests {
     use super::*;
     use crate::plan::Plan;
 
-    /// The places out of which an end has to come of `sample | filter | emit`, of which these are here.
+    /// Indices of the stages out of which an end has to come, of `sample | filter | emit` with
+    /// these stages here.
     fn awaited(here: &[usize]) -> Vec<usize> {
         let text = "each/sample,1,2,0,1,1,1/filter,1,2,1,2,1,1/emit,1,2,2,3,1,1";
         let plan: Plan = text.parse().expect("a plan");
@@ -95,7 +97,7 @@ mod tests {
         let stages = pipe.stages.iter_mut().enumerate();
         stages
             .filter(|(place, _)| !here.contains(place))
-            .for_each(|(_, stage)| stage.place = Place::Elsewhere);
+            .for_each(|(_, stage)| stage.place = Placement::Elsewhere);
         Part::new(&pipe, Vec::new()).awaited
     }
 

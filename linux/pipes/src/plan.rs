@@ -1,28 +1,29 @@
-//! What is to run, also as a word
+//! The plan of the pipes to be run, also in a text form
 //!
-//! `PIPE+PIPE…`, a pipe `newest/STAGE/STAGE…` or `each/STAGE…`, a stage
-//! `FUNCTION,C,T,FROM,TO,MESSAGES,PLACES[,IDENTIFIER]`: nanoseconds; junctions, 0 the way in; jobs in a budget; places in each
-//! buffer before it; the identifier, hexadecimal, of what a first stage reads and a last one writes. Overruns are counted, nothing more.
+//! A plan is `PIPE+PIPE…`, a pipe `newest/STAGE/STAGE…` or `each/STAGE…`, a stage
+//! `FUNCTION,C,T,FROM,TO,MESSAGES,PLACES[,IDENTIFIER]`: C and T in nanoseconds; junctions, of which
+//! 0 is the input of the pipe; jobs per budget; capacity of each buffer before it; the identifier,
+//! hexadecimal, that a first stage reads and a last one writes. Overruns are only counted.
 
 use bulkhead_abi::pipe::OnOverrun;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// All pipes.
+/// The pipes to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// In their order.
+    /// Pipes in the order of the description.
     pub pipes: Vec<Pipe>,
 }
 
 /// A pipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pipe {
-    /// Its name; nothing in a word.
+    /// Name; empty in the text form.
     pub name: String,
-    /// Buffers are lossless.
+    /// True if buffers are lossless.
     pub each: bool,
-    /// In an order in which data flow.
+    /// Stages in an order in which data flow.
     pub stages: Vec<Stage>,
     /// Edges between stages here and in other partitions.
     pub crossings: Vec<Crossing>,
@@ -33,87 +34,88 @@ pub struct Pipe {
 pub struct Crossing {
     /// The channel that is the buffer.
     pub channel: String,
-    /// The stage that writes, by its place.
+    /// Index of the writing stage.
     pub from: usize,
-    /// The stage that reads.
+    /// Index of the reading stage.
     pub to: usize,
 }
 
-/// Where a stage runs.
+/// Processor on which a stage runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Wherever Linux likes.
+pub enum Placement {
+    /// Any core that Linux chooses.
     Anywhere,
-    /// On this core.
+    /// This core.
     Core(usize),
-    /// In another partition.
+    /// Another partition.
     Elsewhere,
 }
 
-/// Where a stage's messages come from.
+/// Source of a stage's messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The stages before.
+    /// The buffers of the stages before it.
     Stages,
-    /// The clock, every so many nanoseconds.
+    /// A timer with this interval in nanoseconds.
     Timer(u64),
     /// Frames of a CAN controller.
     Can(End),
-    /// What comes from beyond the machine.
+    /// The bridge to other machines.
     Bridge,
 }
 
-/// An end of a stage at a CAN controller.
+/// A CAN controller that a stage reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// The controller's place on the PCI bus; nothing: the interface that the program was told of.
+    /// Address of the controller on the PCI bus; none: the program's interface.
     pub place: Option<String>,
-    /// Of the frames that are read or written; nothing: all, or each as it is.
+    /// Identifier of the frames; none: all of them, or each its own.
     pub identifier: Option<u16>,
 }
 
 /// A stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// By its name.
+    /// Name of the function.
     pub function: String,
-    /// C, nanoseconds.
+    /// Budget C, nanoseconds.
     pub runtime_ns: u64,
-    /// T, nanoseconds.
+    /// Period T, nanoseconds.
     pub period_ns: u64,
-    /// Junction it reads from; 0 is the way in.
+    /// Junction from which it reads; 0 is the input of the pipe.
     pub from: u32,
-    /// Junction it writes to.
+    /// Junction to which it writes.
     pub to: u32,
-    /// m: jobs in a budget.
+    /// Jobs per budget, m.
     pub messages: u32,
-    /// Places in each buffer before it.
+    /// Capacity of each buffer before it.
     pub places: u32,
-    /// What it reads.
+    /// Source of its messages.
     pub source: Source,
-    /// Where it runs.
-    pub place: Place,
-    /// The device that it writes.
+    /// Processor on which it runs.
+    pub place: Placement,
+    /// The device to which it writes.
     pub writes: Option<End>,
-    /// What leaves it is recorded.
+    /// True if messages that leave it are recorded.
     pub traced: bool,
-    /// What leaves it is in a file.
+    /// True if messages that leave it are kept in a file.
     pub filed: bool,
-    /// What leaves it goes to other machines.
+    /// True if messages that leave it go to other machines.
     pub bridged: bool,
-    /// What takes its place where nothing comes from another partition for so many nanoseconds.
+    /// The fallback function, and after how many nanoseconds without a message of another
+    /// partition it runs.
     pub fallback: Option<(u64, String)>,
-    /// What is done about a job that needs more than its budget.
+    /// Reaction to a job that needs more than its budget.
     pub on_overrun: OnOverrun,
 }
 
-/// What is wrong with the word.
+/// Error in the text form.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PlanError {
-    /// Neither `newest` nor `each`.
+    /// A pipe begins neither with `newest` nor with `each`.
     #[error("`{0}` is neither `newest` nor `each`")]
     Kind(String),
-    /// A stage that is none.
+    /// A stage with missing or wrong fields.
     #[error("`{0}` is no stage: FUNCTION,C,T,FROM,TO,MESSAGES,PLACES[,IDENTIFIER]")]
     Stage(String),
 }
@@ -172,7 +174,7 @@ fn stage(text: &str) -> Option<Stage> {
             0 => Source::Can(end),
             _ => Source::Stages,
         },
-        place: Place::Anywhere,
+        place: Placement::Anywhere,
         traced: false,
         filed: false,
         bridged: false,
@@ -182,7 +184,7 @@ fn stage(text: &str) -> Option<Stage> {
 }
 
 impl Pipe {
-    /// Whether a stage is a last one.
+    /// Returns whether a stage is a last one.
     #[must_use]
     pub fn is_last(&self, stage: &Stage) -> bool {
         self.stages.iter().all(|other| other.from != stage.to)

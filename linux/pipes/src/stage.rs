@@ -1,4 +1,5 @@
-//! A stage: a thread with a reservation, released by data, or by its clock where it reads across partitions
+//! A stage: a thread with a reservation, released by data, or by a timer if it reads from another
+//! partition
 
 use crate::budget::{Budget, Halt};
 use crate::device::{Ends, Seen};
@@ -19,27 +20,28 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// What of a stage others see.
+/// State of a stage that other threads use.
 #[derive(Default)]
 pub(crate) struct Shared {
     pub(crate) thread: OnceLock<Thread>,
-    /// Tick of the first arrival that no job has taken; 0 = none.
+    /// Tick of the first arrival that no job has taken; 0: none.
     arrived: AtomicU64,
     pub(crate) jobs: AtomicU64,
     /// Jobs that needed more than their budget.
     pub(crate) overruns: AtomicU64,
     /// Messages that found no room in time.
     pub(crate) dropped: AtomicU64,
-    /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
+    /// Jobs that ran the fallback, and the greatest age of the input that the last one of them
+    /// read, ticks.
     pub(crate) fallbacks: AtomicU64,
     pub(crate) oldest: AtomicU64,
-    /// Times that the end of a task came on all inputs, and what came before has left.
+    /// Number of ends of a task that came on all inputs, after all earlier messages had left.
     pub(crate) ended: AtomicU64,
     pub(crate) seen: Seen,
 }
 
 impl Shared {
-    /// Something came for it at `tick`.
+    /// Marks that a message arrived at `tick`, and wakes the stage.
     fn feed(&self, tick: u64) {
         let _is_first = self.arrived.compare_exchange(0, tick, Relaxed, Relaxed);
         if let Some(thread) = self.thread.get() {
@@ -56,11 +58,11 @@ pub(crate) struct Left {
     pub(crate) places: Places,
 }
 
-/// The ends of the ways that a message took.
+/// Ends of the paths of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     pub(crate) pipe: Arc<str>,
-    /// First stages, by their places in the pipe.
+    /// First stages, by index in the pipe.
     pub(crate) heads: Arc<[usize]>,
     /// The last stage.
     pub(crate) tail: usize,
@@ -69,29 +71,29 @@ pub(crate) struct Places {
 /// A stage before it runs.
 pub(crate) struct Ready {
     pub(crate) stage: Stage,
-    /// Its place in its pipe.
+    /// Index in its pipe.
     pub(crate) place: usize,
     pub(crate) shared: Arc<Shared>,
     pub(crate) work: Work,
-    /// With who is fed, if that is here.
+    /// Output buffers, with the consumer if it is here.
     pub(crate) outputs: Vec<(Output, Option<Arc<Shared>>)>,
     pub(crate) ends: Ends,
-    /// It reads what another partition writes, or the bridge.
+    /// True if it reads from another partition or the bridge.
     pub(crate) clocked: bool,
-    /// Of its messages, only the newest counts.
+    /// True if only the newest message counts.
     pub(crate) newest: bool,
     pub(crate) rounds: u64,
     pub(crate) budget: Budget,
-    /// Of its pipe.
+    /// State of its pipe.
     pub(crate) halt: Halt,
-    /// Of a first stage that loses nothing: who has to be up before it begins.
+    /// Of a lossless first stage: partitions that have to be up before it begins.
     pub(crate) awaits: Option<Arc<Vec<Peer>>>,
-    /// Where what leaves is recorded, if it is.
+    /// Queue of records for messages that leave, if they are recorded.
     pub(crate) left: Option<(SyncSender<Left>, Places)>,
 }
 
 impl Ready {
-    /// Until its pipe has stopped itself, and nobody starts it again before the partition, or is retired.
+    /// Runs jobs until the pipe halts itself, or is removed.
     pub(crate) fn run(mut self) {
         let mut pace = Pace::new(ticks_of(self.stage.period_ns), self.stage.messages);
         while !self.others_are_up() && !self.halt.is_retired() {
@@ -129,25 +131,26 @@ impl Ready {
                 self.budget.begin(release, used);
                 let waited = self.job(taken);
                 if waited && matches!(self.stage.source, Source::Timer(_)) {
-                    // What was not made meanwhile is not made up for: it would be late, and all behind it.
+                    // Missed releases are not repeated: their messages would be late, and delay all
+                    // later ones.
                     clock = clock.max(ticks());
                 }
                 self.shared.jobs.fetch_add(1, Relaxed);
             }
             if let Some(at) = ended {
-                // Who reads it finds what left before it.
+                // A thread that reads it finds the messages that left before.
                 self.shared.ended.store(at, Release);
             }
         }
     }
 
-    /// Whether messages enter the pipe here: it ends them by itself.
+    /// Returns whether messages enter the pipe here, so that this stage sends the end of task.
     fn is_first(&self) -> bool {
         self.stage.source != Source::Stages
     }
 
-    /// A task begins here, when it is to. What a device or the bridge brought before is nobody's: most of it is taken out while there is time, and does
-    /// not take it from what comes then.
+    /// Waits until the pipe is to begin. Messages that a device or the bridge brought before are
+    /// dropped; most are taken out while there is time, so that they do not delay new ones.
     fn begin(&mut self) -> u64 {
         let start = ticks().max(self.halt.starts());
         if self.is_first() {
@@ -163,7 +166,7 @@ impl Ready {
         while self.frame().is_some() {}
     }
 
-    /// Until a tick, or the pipe is not to begin then any more.
+    /// Waits for a tick, or until the pipe is stopped again.
     fn await_tick(&self, tick: u64) {
         while let early @ 1.. = tick.saturating_sub(ticks()) {
             if self.halt.is_stopped() || self.halt.is_retired() {
@@ -173,7 +176,8 @@ impl Ready {
         }
     }
 
-    /// Passes the end of the task on, and waits until the pipe is started again; whether it was, and is not to end.
+    /// Passes the end of the task on, and waits until the pipe is started again. Returns `false` if
+    /// the stage has to end.
     fn rest(&mut self) -> bool {
         let at = ticks();
         self.pass_end(at);
@@ -184,7 +188,7 @@ impl Ready {
         !self.halt.is_retired()
     }
 
-    /// What the next job works on, if there is any.
+    /// Takes the input of the next job, if there is any.
     fn take(&mut self, mut source: Option<([u64; 2], u64)>) -> Option<Taken> {
         self.shared.arrived.store(0, Relaxed);
         if self.newest && source.is_some() {
@@ -204,7 +208,8 @@ impl Ready {
         taken
     }
 
-    /// Whether no message comes any more. From who is not there no end comes, so who falls back does not wait for it.
+    /// Returns whether all inputs have ended. A partition that is down sends no end, so a stage in
+    /// fallback does not wait for it.
     fn is_over(&self, stale: bool) -> bool {
         let halted = self.halt.is_halted();
         match self.stage.source {
@@ -213,7 +218,7 @@ impl Ready {
         }
     }
 
-    /// Computes, and sends what may be sent; whether it had to wait for room.
+    /// Runs a job, and sends its output if allowed. Returns whether it had to wait for room.
     fn job(&mut self, taken: Taken) -> bool {
         compute(self.rounds);
         let answer = self.work.compute(taken);
@@ -223,35 +228,35 @@ impl Ready {
         }
     }
 
-    /// What is done about a job that needed more than its budget.
+    /// Counts and handles an overrun. Returns whether the job may send.
     fn may_send(&mut self) -> bool {
         if !self.budget.overran() {
             return true;
         }
         let sends = overrun::may_send(self.stage.on_overrun, || self.halt.halt());
-        // Who reads the count finds the pipe halted by it.
+        // A thread that reads the count finds the pipe halted.
         self.shared.overruns.fetch_add(1, Release);
         sends
     }
 
-    /// The next frame that waits: in four slots it overwrites the one before.
+    /// Takes the next waiting frame; a four-slot buffer would overwrite the one before.
     fn frame(&mut self) -> Option<([u64; 2], u64)> {
         let reader = self.ends.reader.as_mut()?;
         reader.take(&self.shared.seen)
     }
 
-    /// What a device brings next, and when it came; nothing once the pipe was stopped, or has stopped itself.
+    /// Waits for the next message of a device. Returns nothing once the pipe was stopped or halted.
     fn wait_for_frame(&mut self) -> Option<([u64; 2], u64)> {
         let reader = self.ends.reader.as_mut()?;
         loop {
             match reader.wait(&self.shared.seen) {
-                None if self.halt.goes_on() => {}
+                None if self.halt.continues() => {}
                 taken => return taken,
             }
         }
     }
 
-    /// Until there is something to do: what a device brought, and when.
+    /// Waits for work. Returns the message of a device, and its arrival.
     fn wait(&mut self, clock: &mut u64, pace: &Pace) -> (Option<([u64; 2], u64)>, u64) {
         if let Source::Timer(interval_ns) = self.stage.source {
             *clock += ticks_of(interval_ns);
@@ -278,7 +283,8 @@ impl Ready {
         }
     }
 
-    /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
+    /// Waits for the next tick of its timer. Does not wait while a ring has more messages and the
+    /// budget lasts.
     fn wait_by_clock(&mut self, clock: &mut u64, pace: &Pace) -> u64 {
         let before = ticks();
         let waits = self.work.waiting().is_some();
@@ -293,13 +299,14 @@ impl Ready {
         *clock
     }
 
-    /// Whether those are up without whom nothing is taken out behind it.
+    /// Returns whether all partitions are up that this stage has to wait for.
     fn others_are_up(&self) -> bool {
         let mut others = self.awaits.iter().flat_map(|all| all.iter());
         others.all(|peer| peer.state().state == State::Up)
     }
 
-    /// The end of a task goes on, and is never dropped: who reads makes room as long as there is something to read.
+    /// Passes the end of a task on. The end is never dropped: a reader makes room as long as its
+    /// buffer is not empty.
     fn pass_end(&mut self, at: u64) {
         for (output, next) in &mut self.outputs {
             while !output.put(&Message::end(at)) && !self.halt.is_retired() {
@@ -307,10 +314,10 @@ impl Ready {
             }
             feed(next.as_deref(), ticks());
         }
-        self.work.go_on(ticks());
+        self.work.resume(ticks());
     }
 
-    /// Whether it had to wait for room.
+    /// Sends a message. Returns whether it had to wait for room.
     fn send(&mut self, message: Message) -> bool {
         if let Some(writer) = &self.ends.writer {
             if writer.send(message.data) {
@@ -324,7 +331,7 @@ impl Ready {
         self.pass(message)
     }
 
-    /// What left the pipe is recorded.
+    /// Records that a message left the pipe.
     fn note(&self, message: Message) {
         let Some((left, places)) = &self.left else {
             return;
@@ -339,7 +346,7 @@ impl Ready {
         self.shared.dropped.fetch_add(unnoted, Relaxed);
     }
 
-    /// To the stages behind; whether it had to wait for room.
+    /// Writes a message to the next stages. Returns whether it had to wait for room.
     fn pass(&mut self, mut message: Message) -> bool {
         let period = Duration::from_nanos(self.stage.period_ns);
         let mut waited = false;
@@ -349,7 +356,7 @@ impl Ready {
                 feed(next.as_deref(), message.put);
                 continue;
             }
-            // Nobody beyond the machine keeps a pipe from being in time.
+            // Other machines must not delay a pipe, so a message for the bridge does not wait.
             if self.stage.bridged {
                 self.shared.dropped.fetch_add(1, Relaxed);
                 continue;
@@ -360,7 +367,7 @@ impl Ready {
                 continue;
             }
             self.shared.dropped.fetch_add(1, Relaxed);
-            // It has used up its time like a job that uses up its budget.
+            // Handled like a job that uses up its budget.
             if self.stage.on_overrun == OnOverrun::Stop {
                 self.halt.halt();
             }
@@ -369,7 +376,7 @@ impl Ready {
     }
 }
 
-/// A stage that is here is woken; one of another partition looks by itself.
+/// Wakes a consumer that is here; a consumer in another partition polls.
 fn feed(stage: Option<&Shared>, tick: u64) {
     if let Some(stage) = stage {
         stage.feed(tick);
@@ -391,14 +398,14 @@ fn duration_of(ticks: u64) -> Duration {
     Duration::from_nanos(ns as u64)
 }
 
-/// As a job of an rtos partition does (`bulkhead_component::load`): the same instructions.
+/// The load of a job: the same instructions as in an rtos partition (`bulkhead_component::load`).
 pub(crate) fn compute(rounds: u64) {
     for round in 0..rounds {
         black_box(round);
     }
 }
 
-/// Waits for room for so long, no longer.
+/// Waits at most so long for room.
 fn put_in_time(output: &mut Output, message: &Message, patience: Duration) -> bool {
     let until = Instant::now() + patience;
     let mut room = output.put(message);

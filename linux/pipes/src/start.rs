@@ -1,11 +1,11 @@
 //! Builds the stages of a pipe, and starts it as a whole
 
-mod beyond;
+mod bridge_buffers;
 
-use crate::begin::Reserved;
 use crate::budget::{Budget, Halt};
 use crate::device::Ends;
-use crate::plan::{Crossing, Pipe, Place, Source};
+use crate::plan::{Crossing, Pipe, Placement, Source};
+use crate::reservation::Reserved;
 use crate::stage::{Left, Places, Ready, Shared, ticks_of};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{Channel, Error, Partition, Peer, ticks};
@@ -21,36 +21,36 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::SyncSender;
 use thiserror::Error;
 
-/// What stages find around them.
+/// Environment of the stages.
 #[derive(Clone, Copy, Default)]
 pub struct Around<'a> {
-    /// The partition whose channels are the edges to others.
+    /// The partition with the channels to others.
     pub partition: Option<&'a Partition>,
     /// The CAN interface, which is up.
     pub interface: Option<&'a str>,
-    /// Rounds of a loop that a job computes for each microsecond of its budget.
+    /// Iterations of a loop that a job computes for each microsecond of its budget.
     pub rounds: u64,
-    /// The function of which every hundredth job needs more than its budget.
+    /// The function with overruns in every hundredth job.
     pub overrun: Option<&'a str>,
-    /// The folder of the buffers between stages and the bridge, and of the files that last stages write.
+    /// Folder of the buffers between stages and the bridge, and of the files of last stages.
     pub outward: Option<&'a Path>,
-    /// Where the buffers are of pipes that another partition asked for.
-    pub asked: Option<Region<'static>>,
+    /// Memory with the buffers of pipes that a client requested.
+    pub client: Option<Region<'static>>,
 }
 
-/// Why a pipe is not started.
+/// Reason for which a pipe is not started.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The kernel does not give a stage its budget.
+    /// The kernel rejects the reservation of a stage.
     #[error("pipe `{pipe}` is not started: stage `{stage}` on {place}: {source}")]
     Refused {
         /// The pipe.
         pipe: String,
-        /// Its stage's function.
+        /// The function of its stage.
         stage: String,
         /// Its core.
         place: String,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: Box<Error>,
     },
     /// There are too many threads.
@@ -58,10 +58,10 @@ pub enum StartError {
     Thread {
         /// The pipe.
         pipe: String,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
-    /// A stage has a function that is not here.
+    /// A function that this program lacks.
     #[error("pipe `{pipe}`: Linux has no function `{stage}`")]
     Function {
         /// The pipe.
@@ -69,7 +69,7 @@ pub enum StartError {
         /// The function.
         stage: String,
     },
-    /// A buffer is not what the plan says.
+    /// A buffer differs from the plan.
     #[error("pipe `{pipe}`: there is no buffer `{edge}` as its stages need it")]
     Buffer {
         /// The pipe.
@@ -77,12 +77,12 @@ pub enum StartError {
         /// The edge.
         edge: String,
     },
-    /// A pipe runs, and nobody writes down what leaves it.
+    /// A pipe runs, but messages that leave it are not written to its file.
     #[error("pipe `{pipe}`: what leaves it is in no file: {source}")]
     File {
         /// The pipe.
         pipe: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A channel or the interface cannot be used.
@@ -90,12 +90,12 @@ pub enum StartError {
     Device {
         /// The pipe.
         pipe: String,
-        /// Why.
+        /// The reason.
         source: Box<Error>,
     },
 }
 
-/// What a stage did so far.
+/// Counters of a stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Count<'s> {
     /// Its pipe.
@@ -106,41 +106,41 @@ pub struct Count<'s> {
     pub jobs: u64,
     /// Jobs that needed more than their budget.
     pub overruns: u64,
-    /// Its pipe has stopped itself.
+    /// True if its pipe has halted itself.
     pub halted: bool,
     /// Messages that found no room in time.
     pub dropped: u64,
-    /// Jobs in which its fallback took its place.
+    /// Jobs that ran the fallback.
     pub fallbacks: u64,
-    /// What it has at devices, if anything.
+    /// State of its devices, if it has any.
     pub device: Option<AtDevice>,
 }
 
-/// What became of a stage's controllers so far.
+/// State of a stage's controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtDevice {
-    /// All of them are up and on their buses.
+    /// True if all of them are up and on their buses.
     pub on_bus: bool,
-    /// Times that one could not be used.
+    /// Number of failures.
     pub downs: u64,
-    /// Longest time from the driver to the stage that waited, ticks.
+    /// Longest time from the driver to the waiting stage, ticks.
     pub slowest: u64,
-    /// Frames that came while the stage's socket was full.
+    /// Frames that arrived while the stage's socket was full.
     pub lost: u64,
     /// Frames without data.
     pub passed_over: u64,
 }
 
-/// What a pipe keeps when its stages end, for those that run in their place: memory of the program is not given back.
+/// Memory that a pipe keeps for its next start: a program does not return memory.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// Kept open: others cannot have them meanwhile.
+    /// Kept open, so that no other program opens them.
     channels: Vec<Channel>,
     /// Buffers between stages here, in the order of their edges.
     buffers: VecDeque<Region<'static>>,
 }
 
-/// Makes the stages of one pipe, each with its reservation, that wait for the word.
+/// Creates the stages of a pipe with their reservations; they wait for the start signal.
 pub(crate) fn reserve(
     pipe: &Pipe,
     around: &Around<'_>,
@@ -151,7 +151,7 @@ pub(crate) fn reserve(
     Ok((Reserved::of(pipe, ready)?, kept))
 }
 
-/// Makes the stages of a pipe that run here, with their buffers.
+/// Creates the stages of a pipe that run here, with their buffers.
 struct Builder<'b> {
     pipe: &'b Pipe,
     around: &'b Around<'b>,
@@ -162,7 +162,7 @@ struct Builder<'b> {
     /// Inputs from other partitions, by bit.
     across: Vec<u64>,
     awaits: Vec<Peer>,
-    /// Of stages that ended, as far as it is not used again yet.
+    /// Buffers of ended stages that are not reused yet.
     before: Kept,
     kept: Kept,
 }
@@ -207,14 +207,14 @@ impl<'b> Builder<'b> {
         Ok((ready, self.kept))
     }
 
-    /// A channel of that name that was kept.
+    /// Takes a kept channel of that name.
     fn kept(&mut self, name: &str) -> Option<Channel> {
         let mut all = self.before.channels.iter();
         let place = all.position(|one| one.description().name == name)?;
         Some(self.before.channels.swap_remove(place))
     }
 
-    /// Pairs of stages here, the one that feeds the other first.
+    /// Pairs of stages here: producer and consumer.
     fn edges(&self) -> Vec<(usize, usize)> {
         let stages = &self.pipe.stages;
         let feeds =
@@ -229,14 +229,14 @@ impl<'b> Builder<'b> {
             .collect()
     }
 
-    /// Stages here, by their places.
+    /// Indices of the stages here.
     fn here(&self) -> impl Iterator<Item = usize> + use<'b> {
         let stages = self.pipe.stages.iter().enumerate();
-        let here = stages.filter(|(_, stage)| stage.place != Place::Elsewhere);
+        let here = stages.filter(|(_, stage)| stage.place != Placement::Elsewhere);
         here.map(|(place, _)| place)
     }
 
-    /// How messages wait before a stage.
+    /// Kind of the buffer before a stage.
     fn kind(&self, to: usize) -> Kind {
         match self.pipe.each {
             true => Kind::Each(self.pipe.stages[to].places),
@@ -266,12 +266,12 @@ impl<'b> Builder<'b> {
         Ok(free)
     }
 
-    /// Joins a buffer that another partition gave: between stages of both, or of this one.
+    /// Attaches a buffer of the client: between stages of both partitions, or of this one.
     fn join(&mut self, number: usize, [from, to]: [usize; 2]) -> Result<(), StartError> {
         let none = || self.no_buffer(from, to);
-        let region = self.around.asked.and_then(|all| buffer(all, number));
+        let region = self.around.client.and_then(|all| buffer(all, number));
         let (region, kind) = (region.ok_or_else(none)?, self.kind(to));
-        let is_here = |stage: usize| self.pipe.stages[stage].place != Place::Elsewhere;
+        let is_here = |stage: usize| self.pipe.stages[stage].place != Placement::Elsewhere;
         let (writes, reads) = (is_here(from), is_here(to));
         if reads {
             let input = Input::attach(kind, region).ok_or_else(none)?;
@@ -287,7 +287,7 @@ impl<'b> Builder<'b> {
         Ok(())
     }
 
-    /// Joins the channel to or from a stage of another partition.
+    /// Attaches the channel to or from a stage of another partition.
     fn cross(&mut self, crossing: &Crossing) -> Result<(), StartError> {
         let Crossing {
             ref channel,
@@ -304,7 +304,7 @@ impl<'b> Builder<'b> {
         let device = |source| self.device(source);
         let none = || device(Error::NoChannel(channel.clone()));
         let (channel, peer) = match (before, self.around.partition) {
-            // Nobody waits for others that are there.
+            // No start waits for partitions that are up already.
             (Some(channel), _) => (channel, None),
             (None, partition) => {
                 let partition = partition.ok_or_else(none)?;
@@ -315,7 +315,7 @@ impl<'b> Builder<'b> {
         };
         let region = channel.region().map_err(device)?;
         let kind = self.kind(to);
-        if self.pipe.stages[to].place == Place::Elsewhere {
+        if self.pipe.stages[to].place == Placement::Elsewhere {
             let output = Output::attach(kind, region);
             let output = output.ok_or_else(|| self.no_buffer(from, to))?;
             self.outputs[from].push((output, None));
@@ -401,7 +401,7 @@ impl<'b> Builder<'b> {
     }
 }
 
-/// Memory that lasts as long as the program, whole cache lines.
+/// Allocates memory for the rest of the program's life, in whole cache lines.
 fn memory(bytes: usize) -> Option<Region<'static>> {
     let words = bytes.div_ceil(64) * 8;
     let all: Vec<AtomicU64> = (0..words + 8).map(|_| AtomicU64::new(0)).collect();
@@ -419,10 +419,11 @@ mod tests {
     use std::sync::mpsc::sync_channel;
     use std::thread;
 
-    /// A pipe of two stages without reservations, of which the first one's hundredth job overruns, until it is halted, or 105
-    /// messages have left it. The numbers of what left, jobs and overruns of the first, and whether it halted itself.
+    /// Runs a pipe of two stages without reservations until it is halted or 105 messages have
+    /// left it; every hundredth job of the first stage overruns. Returns the numbers of the
+    /// messages, jobs and overruns of the first stage, and whether the pipe halted itself.
     fn overrun(on_overrun: OnOverrun) -> (Vec<u64>, [u64; 2], bool) {
-        // Budgets that no other job uses up, however busy the machine is.
+        // Budgets that other jobs do not use up, however busy the machine is.
         let text = "each/sample,60000000,2000000,0,1,1,1/emit,60000000,2000000,1,2,1,200";
         let mut plan: Plan = text.parse().expect("a plan");
         let pipe = &mut plan.pipes[0];
@@ -443,7 +444,7 @@ mod tests {
         let threads = ready.into_iter().map(|one| thread::spawn(|| one.run()));
         let threads: Vec<_> = threads.collect();
         for (shared, thread) in woken.iter().zip(&threads) {
-            // Nobody else sets it.
+            // Set only here.
             let _ = shared.thread.set(thread.thread().clone());
             thread.thread().unpark();
         }

@@ -1,14 +1,16 @@
-//! What last stages with `writes = "trace"` send: a file of each, lines of text
+//! Files of messages of last stages with `writes = "trace"`: a text file for each stage
 //!
-//! `LEFT ENTERED NUMBER WORD WORD`: ticks, ticks, and the number of the newest message that it comes from (0: of none, a stage fell back), then
-//! both words of data, hexadecimal. Who starts stages writes, after them, so that none waits for it; the file is in memory, and so is bounded.
+//! A line is `LEFT ENTERED NUMBER WORD WORD`: two ticks, the number of the newest first message
+//! from which it was made (0: none, a stage ran its fallback), and both data words in hexadecimal.
+//! The recording thread writes the files, so that no stage waits for them. They are in memory, and
+//! therefore bounded.
 
 use crate::stage::Left;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes after which a file is put aside, in place of the one before.
+/// Size at which a file replaces the previous one and a new file begins.
 const MOST: u64 = 512 << 10;
 
 /// The file of a stage.
@@ -20,7 +22,7 @@ pub(crate) struct TraceFile {
 }
 
 impl TraceFile {
-    /// `PIPE.STAGE.trace`, stages counted from 1, empty at each start.
+    /// Creates the file `PIPE.STAGE.trace`, stages counted from 1, empty at each start.
     pub(crate) fn new(folder: &Path, pipe: &str, place: usize) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let path = folder.join(format!("{pipe}.{}.trace", place + 1));
@@ -31,12 +33,12 @@ impl TraceFile {
         })
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends lines of what left.
+    /// Appends lines for messages that left.
     pub(crate) fn write(&mut self, left: &[&Left]) -> io::Result<()> {
         let text: String = left.iter().map(|left| line(left)).collect();
         if self.bytes + text.len() as u64 > MOST {

@@ -149,6 +149,8 @@ pub struct Partition {
     pub image: AtomicU64,
     /// Counter value of the fault that led to the start under way; 0 for the first start.
     pub fault_ticks: AtomicU64,
+    /// Of a guest that is watched by changes: the bits seen last, and since when. The watching core's.
+    pub progress: [AtomicU64; 2],
     /// What is done for each cause of fault.
     pub actions: [Action; CAUSES],
     /// What is done when no restart is left.
@@ -187,11 +189,12 @@ impl Core {
 impl Partition {
     /// Logs a fault of one of the partition's cores.
     #[inline(never)]
-    pub(crate) fn record(&self, victim: &Core, cause: u64, action: Action) {
+    pub(crate) fn record(&self, victim: &Core, cause: u64, action: u64) {
+        let status = self.status;
         victim
             .frame
-            .judge(cause, action, victim.index, self.status.restarts());
-        self.status.record(&victim.frame);
+            .judge(cause, action, victim.index, status.restarts());
+        status.record(cause, &victim.frame);
     }
 
     /// Logs that a core has not come: nothing is known of where it is.
@@ -199,7 +202,7 @@ impl Partition {
     pub(crate) fn record_lost(&self, core: &Core, now: u64) {
         core.frame.clear();
         core.frame.set_ticks(now);
-        self.record(core, Cause::Hang as u64, Action::Halt);
+        self.record(core, Cause::Hang as u64, Action::Halt as u64);
     }
 
     pub(crate) fn leader(&self) -> Option<&'static Core> {

@@ -1,11 +1,11 @@
-//! `boards.toml`: boards on which the cases run beside their own
+//! `boards.toml`: boards on which the cases run in addition to their own
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Table, Value};
 
 const FILE_NAME: &str = "boards.toml";
-/// The list of cases that run on a board; without it all that can.
+/// Key with the cases that run on a board; without it all possible ones do.
 const ONLY: &str = "only";
 
 /// A board of the tests.
@@ -13,7 +13,7 @@ const ONLY: &str = "only";
 pub(crate) struct TestBoard {
     /// Its name behind the `@` of a case.
     pub(crate) name: String,
-    /// Keys of an expectation that every case has there: `board` and `facts`.
+    /// Keys of an expectation that all cases get on that board: `board` and `facts`.
     pub(crate) changes: Table,
     only: Option<Vec<String>>,
 }

@@ -1,4 +1,4 @@
-//! Types what is to be typed while a system runs, and keeps what was said
+//! Enters lines on consoles while a system runs, and stores the output
 
 use crate::expectation::Typed;
 use crate::outside::Outside;
@@ -11,28 +11,28 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// What was said, by console.
+/// Output by console.
 pub(crate) type Lines = BTreeMap<String, Vec<String>>;
 
-/// An observer that types.
+/// An observer that enters lines.
 pub(crate) struct Player<'m> {
     manifest: &'m Manifest,
     folder: RunFolder,
     pending: VecDeque<&'m Typed>,
     due: Vec<&'m Typed>,
-    /// Everything said up to the cut.
+    /// Output up to the cut.
     pub(crate) lines: Lines,
-    /// What is stamped later counts for nothing, nor does what comes after it: how far the machine runs on until it
-    /// is stopped depends on the host. Nanoseconds by the stamps.
+    /// Time of the cut in nanoseconds. Lines with a later stamp, and all lines behind them, are
+    /// ignored, because it depends on the host how far the machine runs on until it is stopped.
     cut_ns: u64,
-    /// Consoles that are past the cut.
+    /// Consoles with output behind the cut.
     past: BTreeSet<String>,
-    /// What could not be typed.
+    /// Errors in entering lines.
     pub(crate) failures: Vec<String>,
-    /// Lines on their way through the emulated UART, which may take its time while the machine goes on.
+    /// Lines on their way through the emulated UART, which may be slow while the machine continues.
     typing: Vec<JoinHandle<Option<String>>>,
     outside: Option<&'m mut Box<dyn Outside>>,
-    /// Ends the run.
+    /// Flag that ends the run.
     over: &'m AtomicBool,
 }
 
@@ -60,7 +60,7 @@ impl<'m> Player<'m> {
         }
     }
 
-    /// What was said, and what was to be typed but was not.
+    /// Returns the output, and the lines that could not be entered.
     pub(crate) fn finish(mut self) -> (Lines, Vec<String>) {
         let typing = self.typing.drain(..);
         let failed = typing.filter_map(|line| line.join().ok().flatten());

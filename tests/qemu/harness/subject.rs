@@ -23,12 +23,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use zerocopy::FromBytes;
 
-/// Where tests are built and run, from the root of the checkout.
+/// Folder in which tests are built and run, relative to the root of the checkout.
 const OUT: &str = "out/tests";
-/// Names the checkout that is tested where it is not the one around this program.
+/// Names the tested checkout if it is not the one around this program.
 const ROOT_VARIABLE: &str = "BULKHEAD_ROOT";
 
-/// Builds and runs; all that is not as expected is the error.
+/// Builds and runs a case; the error lists all differences.
 pub(crate) fn examine(case: &Case) -> Result<(), String> {
     let expected = &case.expectation;
     let root = root()?;
@@ -63,7 +63,7 @@ fn root() -> Result<PathBuf, String> {
         .ok_or_else(|| "there is no checkout around the tests".into())
 }
 
-/// Rows of an experiment that do not keep its promise.
+/// Rows of an experiment with a broken guarantee.
 fn promise(root: &Path, out: &Path, id: &str) -> Result<Vec<String>, String> {
     let bench = bulkhead_bench::all()
         .into_iter()
@@ -94,7 +94,7 @@ fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String
     if let Some(pattern) = &expected.refused {
         return match run(case, &manifest, out, None) {
             Err(RunError::BootFailed { message }) if pattern.is_in(&message) => Ok(Vec::new()),
-            Err(error) => Ok(vec![format!("`{pattern}` was not said: {error}")]),
+            Err(error) => Ok(vec![format!("`{pattern}` was not printed: {error}")]),
             Ok(_) => Ok(vec!["it was not refused".into()]),
         };
     }
@@ -116,7 +116,7 @@ fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String
     Ok(trouble)
 }
 
-/// Whoever is there on the host.
+/// The program on the host, if the case has one.
 fn outside(case: &Case, root: &Path, out: &Path) -> Result<Option<Box<dyn Outside>>, String> {
     let Expectation { host, desk, .. } = &case.expectation;
     Ok(match (host, desk) {
@@ -147,7 +147,7 @@ fn build(
     })
 }
 
-/// The folder's own description is copied beside its compiled guests.
+/// Loads the description; the folder's own is copied beside its compiled guests.
 fn load(
     case: &Case,
     root: &Path,
@@ -192,7 +192,7 @@ fn load(
         .map_err(|findings| render(&findings, Style::default()))
 }
 
-/// Turns one bit of the boot image over.
+/// Flips one bit of the boot image.
 fn turn_over(damage: Damage, image: &Path) -> Result<(), String> {
     let mut bytes = std::fs::read(image).map_err(text)?;
     let place = place_of(damage, &bytes).ok_or("the boot image has no configuration")?;
@@ -200,7 +200,7 @@ fn turn_over(damage: Damage, image: &Path) -> Result<(), String> {
     std::fs::write(image, bytes).map_err(text)
 }
 
-/// Where in the boot image the damage is done.
+/// Offset of the damage in the boot image.
 fn place_of(damage: Damage, bytes: &[u8]) -> Option<usize> {
     let magic = CONFIG_MAGIC.to_le_bytes();
     let at = bytes.windows(8).step_by(8).position(|word| word == magic)? * 8;
@@ -220,7 +220,7 @@ fn place_of(damage: Damage, bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Each run begins with memory that is made anew.
+/// Each run begins with new memory.
 fn run(
     case: &Case,
     manifest: &Manifest,

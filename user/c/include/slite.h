@@ -3,10 +3,10 @@
  * A program is `int slite_main(void)`: it makes threads and returns 0, and from then on they run under
  * the policy that it set. Anything else it returns is a failure of the partition.
  *
- * Time is in ticks of the clock that all partitions share (`slite_now`, `slite_frequency`). Whatever
- * waits takes the instant at which it gives up: SLITE_NEVER does not give up, SLITE_NOW does not wait.
- * Who was granted what it waited for has it, even if its time came before it ran. Among several that wait
- * the most important is served first, then the one that waits longest.
+ * Time is in ticks of the clock that all partitions share (`slite_now`, `slite_frequency`). Functions that
+ * wait take the instant at which they time out: SLITE_NEVER never does, SLITE_NOW does not wait. A thread that
+ * was granted an object keeps it, even if its time-out passed before it ran. The thread with the highest
+ * priority is served first, and among equal ones the thread that has waited longest.
  *
  * Functions that can fail return SLITE_OK or one of the negative numbers below; they, and the layouts
  * here, do not change. Objects must not move while they are in use.
@@ -32,7 +32,7 @@ enum slite_error {
     SLITE_NO_MEMORY = -6, /* the kernel or a table has no room */
 };
 
-/* Threads there may be, timers, and bytes of a message. */
+/* Maximum numbers of threads and timers, and bytes of a message. */
 #define SLITE_THREADS 16
 #define SLITE_TIMERS 16
 #define SLITE_MESSAGE_BYTES 32
@@ -56,7 +56,7 @@ int slite_policy(const char *name, uint64_t quantum);
 
 /* --- Threads -------------------------------------------------------------------------------------- */
 
-/* What a policy may ask of a thread; what it does not use is ignored. */
+/* Parameters of a thread; a policy ignores those that it does not use. */
 struct slite_task {
     uint8_t priority;  /* importance, 0 the most important, below 64 */
     uint64_t deadline; /* edf: ticks from a wake-up to its deadline */
@@ -64,7 +64,7 @@ struct slite_task {
     uint64_t period;   /* the same: ticks */
 };
 
-/* Makes a thread, ready to run `body(argument)`, which may return. Its index, from 1, or an error. */
+/* Creates a thread, ready to run `body(argument)`, which may return. Returns its index, from 1, or an error. */
 int slite_thread(void (*body)(void *argument), void *argument, const struct slite_task *task);
 int slite_thread_self(void);
 int slite_thread_task(int thread, const struct slite_task *task); /* changes its parameters */
@@ -82,21 +82,21 @@ struct slite_periodic {
     uint64_t overruns; /* releases that came while the job before them still ran */
 };
 
-/* Waits for the next release, to the tick, and says which it was. The grid of releases never drifts. */
+/* Waits for the next release, to the tick, and returns its number. The grid of releases never drifts. */
 uint64_t slite_periodic_wait(struct slite_periodic *task);
 
 /* --- Timers --------------------------------------------------------------------------------------- */
 
-/* What an expiry does runs in one thread, made first with the importance that all timers are to have. */
+/* Actions of timers run in one thread. Create it first, with the parameters that all timers are to have. */
 int slite_timers(const struct slite_task *task);
-/* Starts a timer (0 to SLITE_TIMERS - 1), or sets it anew; `period` 0: it expires once. */
+/* Starts or restarts a timer (0 to SLITE_TIMERS - 1); `period` 0: it expires once. */
 int slite_timer_start(int timer, uint64_t due, uint64_t period,
                       void (*action)(void *argument, uint64_t due), void *argument);
 int slite_timer_stop(int timer);        /* SLITE_REFUSED where it was not started */
 
 /* --- Queues: one consumer, any senders ------------------------------------------------------------- */
 
-/* All zero is an empty queue. A consumer that waits and is more important runs at once. */
+/* All zero is an empty queue. A waiting consumer with a higher priority than the sender runs immediately. */
 struct slite_queue { _Alignas(16) unsigned char opaque[576]; };
 int slite_queue_send(struct slite_queue *queue, const void *message, uint64_t until);
 int slite_queue_receive(struct slite_queue *queue, void *message, uint64_t until);
@@ -125,7 +125,7 @@ enum slite_wish {
 
 /* All zero: no flag is set. */
 struct slite_events { _Alignas(16) unsigned char opaque[32]; };
-/* The flags of the wish that were set go to `found`, which may be NULL. */
+/* Stores those of `flags` that were set in `found`, which may be NULL. */
 int slite_events_wait(struct slite_events *events, uint32_t flags, int wish, uint64_t until,
                       uint32_t *found);
 void slite_events_set(struct slite_events *events, uint32_t flags);
@@ -133,7 +133,7 @@ uint32_t slite_events_clear(struct slite_events *events, uint32_t flags); /* tho
 
 /* --- Notifications and interrupts ------------------------------------------------------------------- */
 
-/* Where a thread waits in the kernel. A notification runs it at once, whatever its importance. */
+/* The place at which a thread waits in the kernel. A notification runs it immediately, whatever its priority. */
 struct slite_end_point { uint64_t receive, send; };
 int slite_end_point(int thread, struct slite_end_point *end_point);
 int slite_wait_notified(const struct slite_end_point *end_point); /* how many were merged, or an error */
@@ -142,10 +142,10 @@ int slite_listen(const struct slite_end_point *end_point, uint64_t intid); /* an
 
 /* --- Doorbells of channels -------------------------------------------------------------------------- */
 
-/* By the channel's name in the description. The interrupt by which its peer rings, for `slite_listen`; 0
- * where there is no such channel or it has no doorbell for this end. */
+/* Interrupt of the peer's doorbell, for `slite_listen`, by the channel's name in the description; 0 if there is
+ * no such channel or it has no doorbell for this end. */
 uint64_t slite_doorbell(const char *channel);
-/* Rings the peer's, within the limit that the description gives. */
+/* Rings the peer's doorbell, within the rate of the description. */
 int slite_ring(const char *channel);
 
 /* --- Output ---------------------------------------------------------------------------------------- */
@@ -159,7 +159,7 @@ int snprintf(char *text, size_t size, const char *format, ...) __attribute__((fo
 int vsnprintf(char *text, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 void slite_print(const char *text, size_t length);
-/* Says that the partition is up: what it promises counts from now on. */
+/* Reports that the partition is up: its guarantees hold from now on. */
 void slite_up(void);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 //! `SliteOS` for C programs
 //!
-//! What `include/slite.h` declares, over [`bulkhead_slite`]: numbers become types and errors become
-//! numbers, and nothing else happens here. The header says what each function does.
+//! The functions of `include/slite.h`, over [`bulkhead_slite`]: they only convert numbers to types
+//! and errors to numbers. The header documents them.
 
 #![no_std]
 #![expect(
@@ -20,7 +20,7 @@ use bulkhead_sched::policy::{Chosen, Task};
 use bulkhead_sched::{Refusal, Wakeup};
 use bulkhead_slite::{Full, LockError, Threads, TimedOut};
 
-/// As in the header.
+/// The constants of the header.
 const THREAD_COUNT: usize = 16;
 const TIMER_COUNT: usize = 16;
 const MESSAGE_WORDS: usize = 4;
@@ -37,7 +37,7 @@ const NOT_OWNER: i32 = -4;
 const REFUSED: i32 = -5;
 const NO_MEMORY: i32 = -6;
 
-/// An error as C knows it.
+/// The error number of the header.
 trait Number {
     fn number(self) -> i32;
 }
@@ -83,11 +83,11 @@ const fn woken(how: Wakeup) -> i32 {
     }
 }
 
-/// What C says of a thread.
+/// Requirements that C states for a thread.
 ///
 /// # Safety
 /// `task` points to one.
 unsafe fn task_of(task: *const Task) -> Task {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     unsafe { task.read() }
 }

@@ -7,7 +7,7 @@ use bulkhead_component::call::call;
 use bulkhead_component::first::argument_text;
 use bulkhead_component::{First, clock, console};
 use bulkhead_sched::policy::{Chosen, Task};
-use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, Timers};
+use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, TaskTrace, Timers};
 use core::ffi::{CStr, c_char, c_void};
 use core::fmt::{self, Write};
 use core::sync::atomic::Ordering::Relaxed;
@@ -22,9 +22,9 @@ unsafe extern "C" {
     fn slite_main() -> i32;
 }
 
-/// What the component was given; nothing while it is made.
+/// Resources of the component, while threads are created.
 static MEANS: Mutex<Option<First>> = Mutex::new(None);
-/// What the partition was given, channels among it.
+/// Environment of the component, with its channels.
 static INFO: Mutex<Option<GuestInfo>> = Mutex::new(None);
 /// What each thread runs: its function and the argument. Written before the thread exists.
 static BODIES: [[AtomicPtr<c_void>; 2]; THREAD_COUNT] =
@@ -35,6 +35,8 @@ static MADE: AtomicUsize = AtomicUsize::new(0);
 static ACTIONS: [[AtomicPtr<c_void>; 2]; TIMER_COUNT] =
     [const { [const { AtomicPtr::new(core::ptr::null_mut()) }; 2] }; TIMER_COUNT];
 static TIMERS: Timers<TIMER_COUNT> = Timers::new();
+/// Jobs of periodic tasks; threads have the indices from 1 on.
+static TASKS: TaskTrace<{ THREAD_COUNT + 1 }> = TaskTrace::new();
 
 bulkhead_component::component!(run);
 
@@ -62,6 +64,7 @@ fn start(first: &mut First) -> Result<(), Status> {
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
     THREADS.prepare(first)?;
+    TASKS.open(&THREADS, first, &info)?;
     if let Some(name) = argument_text(&info, "policy") {
         if !THREADS.with_policy(|policy, _| policy.choose(name, quantum(0))) {
             return Err(Status::BadArgument);
@@ -72,10 +75,10 @@ fn start(first: &mut First) -> Result<(), Status> {
     Ok(())
 }
 
-/// Whether the description says the policy.
+/// True if the description chooses the policy.
 static NAMED: AtomicUsize = AtomicUsize::new(0);
 
-/// A quantum of that many ticks; 0 stands for a millisecond.
+/// A quantum of so many ticks; 0: a millisecond.
 fn quantum(ticks: u64) -> u64 {
     match ticks {
         0 => clock::frequency() / 1000,
@@ -111,13 +114,14 @@ extern "C" fn slite_after_us(us: u64) -> u64 {
     clock::now().saturating_add(us.saturating_mul(clock::frequency()) / 1_000_000)
 }
 
-/// Runs what was noted for the thread.
+/// Runs the function that was stored for the thread.
 extern "C" fn body(index: u64) -> ! {
     if let Some([function, argument]) = BODIES.get(index as usize - 1) {
         // SAFETY: `spawn` stored a function.
         let function: Body = unsafe { core::mem::transmute(function.load(Relaxed)) };
         function(argument.load(Relaxed));
     }
+    TASKS.end(&THREADS);
     THREADS.exit()
 }
 
@@ -125,7 +129,7 @@ extern "C" fn serve_timers(_: u64) -> ! {
     TIMERS.serve(&THREADS)
 }
 
-/// Makes a thread; its index, or an error.
+/// Creates a thread. Returns its index or an error.
 fn spawn(entry: extern "C" fn(u64) -> !, words: [*mut c_void; 2], task: Task) -> i32 {
     let made = MEANS.with(&THREADS, |means| {
         let first = means.as_mut().ok_or(NO_MEMORY)?;
@@ -170,6 +174,7 @@ unsafe extern "C" fn slite_thread_task(thread: i32, task: *const Task) -> i32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn slite_thread_exit() -> ! {
+    TASKS.end(&THREADS);
     THREADS.exit()
 }
 
@@ -196,10 +201,11 @@ extern "C" fn slite_sleep_until(until: u64) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn slite_periodic_wait(task: *mut Periodic) -> u64 {
     // SAFETY: the caller's own.
-    unsafe { &mut *task }.wait(&THREADS)
+    let task = unsafe { &mut *task };
+    TASKS.wait(&THREADS, task)
 }
 
-/// Calls what C set the timer for.
+/// Calls the function that C set for the timer.
 fn expire(timer: u64, due: u64) {
     if let Some([action, argument]) = ACTIONS.get(timer as usize) {
         // SAFETY: `slite_timer_start` stored a function.
@@ -247,7 +253,7 @@ extern "C" fn slite_timer_stop(timer: i32) -> i32 {
     }
 }
 
-/// As in the header.
+/// The structure of the header.
 #[repr(C)]
 struct EndPoint {
     receive: u64,
@@ -293,7 +299,7 @@ unsafe extern "C" fn slite_listen(place: *const EndPoint, intid: u64) -> i32 {
     status(call(first::INTERRUPT, Operation::Listen, [intid, send]))
 }
 
-/// A number that this partition's end of a channel has; nothing where it has none.
+/// A number of this partition's end of a channel; nothing if it has no such end.
 fn of_channel(name: *const c_char, number: impl FnOnce(&ChannelEnd) -> u32) -> Option<u64> {
     // SAFETY: a string of the caller's.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
@@ -333,7 +339,7 @@ unsafe extern "C" fn slite_print(text: *const u8, length: usize) {
     });
 }
 
-/// Bytes as text; what is no UTF-8 among them is replaced.
+/// Bytes as text; invalid UTF-8 is replaced.
 struct Text<'b>(&'b [u8]);
 
 impl fmt::Display for Text<'_> {

@@ -1,8 +1,9 @@
 //! A CAN controller on its board, with the wire's pace
 //!
-//! One thread serves the interrupts, and may preempt those that send. The wire is paced here: a frame is sent
-//! only when the preceding frames, of this and of other controllers, have had their time at the speed of the bus. An emulated
-//! controller would take frames faster, and its peers would lose them.
+//! One thread serves the interrupts, and may preempt those that send. The wire is paced here: a
+//! frame is sent only when the preceding frames, of this and of other controllers, have had their
+//! time at the speed of the bus. An emulated controller would take frames faster, and its peers
+//! would lose them.
 #![no_std]
 
 mod board;
@@ -31,7 +32,7 @@ const SHORTEST: Frame = Frame {
     data: [0; 8],
 };
 
-/// Why there is no controller.
+/// Reason for which there is no controller.
 #[derive(Clone, Copy, Debug)]
 pub enum Closed {
     /// The function is another one.
@@ -87,8 +88,8 @@ impl Port {
         Sja1000::running(&self.board, SETTINGS)
     }
 
-    /// Serves an interrupt: hands over all frames that came, with the tick at which they were taken out,
-    /// and counts what went wrong.
+    /// Serves an interrupt: hands over all frames that came, with the tick at which they were taken
+    /// out, and counts what went wrong.
     pub fn serve(&self, known: &mut Counters, mut take: impl FnMut(&Frame, u64)) {
         let controller = self.controller();
         controller.attend(known);
@@ -99,8 +100,9 @@ impl Port {
         }
     }
 
-    /// Puts a frame on the bus if the bus is free. A thread that is preempted while it writes the controller blocks all other senders, so threads
-    /// with budgets send under a mutex with inheritance.
+    /// Puts a frame on the bus if the bus is free. A thread that is preempted while it writes the
+    /// controller blocks all other senders, so threads with budgets send under a mutex with
+    /// inheritance.
     pub fn send(&self, frame: &Frame) -> Sent {
         let now = clock::now();
         let soon = now + wire_ticks(SHORTEST.least_bits());
@@ -113,7 +115,8 @@ impl Port {
         sent
     }
 
-    /// Sends for the only writer of the transmit buffer: no other thread occupies the bus with a frame of this controller in the meantime.
+    /// Sends for the only writer of the transmit buffer: no other thread occupies the bus with a
+    /// frame of this controller in the meantime.
     fn send_alone(&self, frame: &Frame, now: u64) -> Sent {
         let free = self.free.load(Relaxed);
         if free > now {

@@ -1,7 +1,7 @@
 //! Frames on their way from the driver's thread to one client
 //!
-//! The driver's thread, which can preempt the client, only writes; the client only reads: each word has
-//! one writer, and a place is written only while it is free.
+//! The driver's thread, which can preempt the client, only writes; the client only reads: each word
+//! has one writer, and a place is written only while it is free.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};

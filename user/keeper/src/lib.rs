@@ -14,14 +14,14 @@ mod lines;
 mod mending;
 
 use bells::Bells;
-use bulkhead_abi::component::{BOOT, OnFault, Role, Wiring, boot, thread_slot, threads};
+use bulkhead_abi::component::{BOOT, IDENTITY, OnFault, Role, Wiring, boot, thread_slot, threads};
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::guest::ChannelEnd;
 use bulkhead_abi::kernel::{Archive, MAX_COMPONENTS, Operation, Status, first};
 use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
 use bulkhead_component::invocation::invoke;
-use bulkhead_component::{First, clock, cores, fault, own, println};
+use bulkhead_component::{First, clock, cores, environment, fault, println};
 use bulkhead_formats::archive::{Checked, Component};
 use bulkhead_limiter::Limiter;
 use bulkhead_sched::NEVER;
@@ -70,7 +70,7 @@ impl Packed for Binding {
 /// There is none.
 #[must_use]
 pub fn archive() -> Checked<'static> {
-    let address = own::info().archive as usize;
+    let address = environment::info().archive as usize;
     let archive: *const Archive = core::ptr::with_exposed_provenance(address);
     // SAFETY: mapped for good before a scheduler starts; any content is a value; nobody writes it.
     match Checked::of(unsafe { &*archive }) {
@@ -149,7 +149,7 @@ where
     /// Runs threads for ever.
     pub fn run(&self) -> ! {
         let archive = archive();
-        let partition = name_text(&own::info().guest.name);
+        let partition = name_text(&environment::info().guest.name);
         let core = cores::rank() as u32;
         let limits: [Option<Limiter>; MAX_COMPONENTS] = core::array::from_fn(|number| {
             let component = archive.components().nth(number)?;
@@ -174,7 +174,7 @@ where
             }
             let syndrome = fault::report(partition, &component, thread).unwrap_or_default();
             if component.wiring.on_fault == OnFault::Fail as u32 {
-                let _does_not_return = own::fail(first::MONITOR, syndrome);
+                let _does_not_return = environment::fail(first::MONITOR, syndrome);
             }
             let Some(Some(limit)) = limits.get(component.number) else {
                 return;
@@ -186,6 +186,8 @@ where
                 self.threads.wakeup(self.mending.who());
             } else {
                 println!("{partition}.{}: stays stopped", component.name());
+                let identity = component.number as u64 + IDENTITY;
+                let _recorded = call(first::MONITOR, Operation::Note, [identity]);
             }
         })
     }
@@ -286,7 +288,7 @@ where
 
 /// The ends of these bits, among the partition's.
 fn ends(bits: u32) -> impl Iterator<Item = &'static ChannelEnd> {
-    let numbered = own::info().guest.channels.iter().enumerate();
+    let numbered = environment::info().guest.channels.iter().enumerate();
     numbered
         .filter(move |(number, _)| bits & 1 << number != 0)
         .map(|(_, end)| end)

@@ -6,7 +6,7 @@ use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::kernel::Status;
 use bulkhead_component::device::{self, Device, Other};
-use bulkhead_component::{First, Own};
+use bulkhead_component::{Environment, First};
 use bulkhead_virtio_net::{self as virtio, Dma, FRAME, MEMORY, Refused, Space, Transport};
 use core::sync::atomic::AtomicU64;
 
@@ -14,7 +14,7 @@ use core::sync::atomic::AtomicU64;
 #[derive(Clone, Copy, Debug)]
 pub struct Opened(Device);
 
-/// Registers of it.
+/// Its registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Registers(device::Registers);
 
@@ -51,12 +51,12 @@ impl Space for Opened {
     }
 }
 
-/// Why there is no card.
+/// Reason for which there is no card.
 #[derive(Clone, Copy, Debug)]
 pub enum Problem {
     /// The kernel's refusal.
     Kernel(Status),
-    /// The function is not what the description says.
+    /// The function differs from the description.
     Other(Other),
     /// The function is no network card.
     Card(Refused),
@@ -70,7 +70,7 @@ impl From<Status> for Problem {
     }
 }
 
-/// A card that works.
+/// An opened card.
 pub type Card = virtio::Card<'static, Opened>;
 
 impl Wire for Card {
@@ -83,12 +83,12 @@ impl Wire for Card {
     }
 
     fn send(&mut self, frame: &[u8]) {
-        // A card that does not send loses what it is given, as a wire may.
+        // A card that does not send drops frames, as a wire may.
         let _lost = Self::send(self, frame);
     }
 }
 
-/// Starts the card that a function of the guest page is, in memory of its own.
+/// Opens the network card of a function of the guest page, in memory of its own.
 ///
 /// # Errors
 /// [`Problem`].
@@ -97,7 +97,7 @@ pub fn open(first: &mut First, given: &Function) -> Result<Card, Problem> {
     drive_from(first, &function)
 }
 
-/// Starts the card that the component of a scheduler owns, in memory that threads would be made of.
+/// Opens the card of a scheduler's component, in memory that threads would otherwise be made of.
 ///
 /// # Errors
 /// [`Problem`].
@@ -115,15 +115,15 @@ pub fn drive_from(first: &mut First, function: &Function) -> Result<Card, Proble
     )
 }
 
-/// Starts the card that a component owns, in its memory, all of which it needs.
+/// Opens the card of a component, with all of the component's memory.
 ///
 /// # Errors
 /// [`Problem`].
-pub fn drive(own: &Own) -> Result<Card, Problem> {
-    let function = own.function().ok_or(Problem::None)?;
+pub fn drive(env: &Environment) -> Result<Card, Problem> {
+    let function = env.function().ok_or(Problem::None)?;
     // SAFETY: what the page about the component names is mapped for good.
     let device = unsafe { Device::open(function) }.map_err(Problem::Other)?;
-    start(device, Dma::new(own.memory_words(), function.memory))
+    start(device, Dma::new(env.memory_words(), function.memory))
 }
 
 fn start(device: Device, memory: Dma<'static>) -> Result<Card, Problem> {

@@ -1,32 +1,32 @@
-//! A fault on purpose
+//! Fault injection
 #![expect(unsafe_code, reason = "it is one")]
 
-use bulkhead_component::{Own, println};
+use bulkhead_component::{Environment, println};
 use core::arch::asm;
 
 /// Below everything that a component can have.
 const NOWHERE: u64 = 8;
 
-/// The argument words `fault=NAME-wild-write` and `fault_after=N`: the component of that name writes, after so many
-/// frames or messages, where nothing is mapped.
+/// The argument words `fault=NAME-wild-write` and `fault_after=N`: the component of that name
+/// writes, after so many frames or messages, where nothing is mapped.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
     after: Option<u64>,
 }
 
 impl Fault {
-    /// As it is asked for.
+    /// Decodes the argument words.
     #[must_use]
-    pub fn of(own: &Own) -> Self {
-        let named = own.argument("fault");
+    pub fn of(env: &Environment) -> Self {
+        let named = env.argument("fault");
         let named = named.and_then(|fault| fault.strip_suffix("-wild-write"));
-        let here = named == Some(own.name());
+        let here = named == Some(env.name());
         Self {
-            after: here.then(|| own.number("fault_after", 0)),
+            after: here.then(|| env.number("fault_after", 0)),
         }
     }
 
-    /// After `count` of them, since the component was made.
+    /// Writes after `count` frames or messages, counted since the component was created.
     pub fn after(self, count: u64) {
         if self.after.is_some_and(|after| count >= after) {
             println!("fault: writing to {NOWHERE:#x}");

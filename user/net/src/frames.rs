@@ -12,7 +12,7 @@ use crate::Wire;
 use bulkhead_abi::component::frames::{NAME, SEND};
 use bulkhead_buffers::ring::{Consumer, Layout, Producer};
 use bulkhead_buffers::{AttachError, Error, LayoutError, Region};
-use bulkhead_component::Own;
+use bulkhead_component::Environment;
 use bulkhead_component::invocation::invoke;
 use bulkhead_virtio_net::FRAME;
 use core::sync::atomic::AtomicU64;
@@ -127,8 +127,12 @@ pub struct Passed {
 ///
 /// # Errors
 /// [`Missing`].
-pub fn driver(own: &Own, name: &str, address: [u8; 6]) -> Result<(Received, ToSend), Missing> {
-    let (shared, words) = own.shared(name).ok_or(Missing::Memory)?;
+pub fn driver(
+    env: &Environment,
+    name: &str,
+    address: [u8; 6],
+) -> Result<(Received, ToSend), Missing> {
+    let (shared, words) = env.shared(name).ok_or(Missing::Memory)?;
     let parts = Parts::of(words)?;
     let received = Received {
         shared,
@@ -169,9 +173,9 @@ impl Received {
     }
 
     /// Has the protocols look.
-    pub fn wake(&self, own: &Own) {
+    pub fn wake(&self, env: &Environment) {
         // Protocols that are gone wait for nothing.
-        let _nobody = own.wake(self.shared);
+        let _nobody = env.wake(self.shared);
     }
 
     /// Puts a frame into the ring; returns false if it is full, after the other side was told.
@@ -208,7 +212,7 @@ impl ToSend {
 
 /// The protocols' ends.
 pub struct Port<'a> {
-    own: &'a Own,
+    env: &'a Environment,
     shared: u64,
     driver: u64,
     received: Consumer<'static>,
@@ -224,12 +228,12 @@ impl<'a> Port<'a> {
     ///
     /// # Errors
     /// [`Missing`].
-    pub fn open(own: &'a Own, name: &str) -> Result<Self, Missing> {
-        let (shared, words) = own.shared(name).ok_or(Missing::Memory)?;
-        let driver = own.interface(NAME).ok_or(Missing::Interface)?;
+    pub fn open(env: &'a Environment, name: &str) -> Result<Self, Missing> {
+        let (shared, words) = env.shared(name).ok_or(Missing::Memory)?;
+        let driver = env.interface(NAME).ok_or(Missing::Interface)?;
         let about = Parts::of(words)?;
         Ok(Self {
-            own,
+            env,
             shared,
             driver,
             received: Consumer::attach(about.received.0, &about.received.1)?,
@@ -257,7 +261,7 @@ impl<'a> Port<'a> {
         fence(SeqCst);
         if self.about.word(FULL).swap(0, Relaxed) != 0 {
             // A driver that is gone waits for nothing.
-            let _nobody = self.own.wake(self.shared);
+            let _nobody = self.env.wake(self.shared);
         }
     }
 }

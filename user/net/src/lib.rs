@@ -1,7 +1,8 @@
 //! UDP over a network card, for components
 //!
-//! Protocols (smoltcp) work over a [`Wire`]: a card that the component drives itself, or frames in memory that it
-//! shares with the driver's component ([`frames`]). Then neither's fault reaches the other, and each has a budget of its own.
+//! Protocols (smoltcp) work over a [`Wire`]: a card that the component drives itself, or frames in
+//! memory that it shares with the driver's component ([`frames`]). Then neither's fault reaches the
+//! other, and each has a budget of its own.
 #![no_std]
 
 mod card;

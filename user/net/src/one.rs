@@ -1,4 +1,4 @@
-//! A value that is used by one at a time
+//! A value with one user at a time
 #![expect(unsafe_code, reason = "shared between threads")]
 
 use core::cell::UnsafeCell;
@@ -25,7 +25,7 @@ impl<T> One<T> {
         }
     }
 
-    /// This one.
+    /// With this value.
     pub const fn of(value: T) -> Self {
         Self {
             taken: AtomicBool::new(false),
@@ -33,7 +33,7 @@ impl<T> One<T> {
         }
     }
 
-    /// Uses it; nothing where it is in use.
+    /// Runs `act` with the value, unless it is in use.
     pub fn with<R>(&self, act: impl FnOnce(&mut Option<T>) -> R) -> Option<R> {
         if self.taken.swap(true, Acquire) {
             return None;

@@ -16,7 +16,7 @@ use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr, IpEndpo
 /// Messages that wait each way, and their bytes.
 const MESSAGES: usize = 16;
 const BYTES: usize = 4096;
-/// Bits of an address that say on which wire it is.
+/// Bits of the address that identify the network.
 const NETWORK: u8 = 24;
 
 /// Memory of a port, too large for a stack.
@@ -131,7 +131,7 @@ pub fn peer([a, b, c, d]: [u8; 4], port: u16) -> Peer {
 }
 
 impl<'a, W: Wire> Udp<'a, W> {
-    /// Opens a port of that address, on a network of 256.
+    /// Opens a port of that address, in a network with 256 addresses.
     #[must_use]
     pub fn open(
         wire: W,
@@ -157,7 +157,7 @@ impl<'a, W: Wire> Udp<'a, W> {
         let incoming = PacketBuffer::new(&mut kept_in[..], &mut bytes_in[..]);
         let outgoing = PacketBuffer::new(&mut kept_out[..], &mut bytes_out[..]);
         let mut socket = Socket::new(incoming, outgoing);
-        // Refused for port 0 alone, which then nothing arrives at.
+        // Rejected only for port 0, at which nothing arrives then.
         let _bound = socket.bind(port);
         let mut sockets = SocketSet::new(&mut storage[..]);
         Self {
@@ -168,7 +168,8 @@ impl<'a, W: Wire> Udp<'a, W> {
         }
     }
 
-    /// Takes the next frame from the wire; whether there was one. What waited for it is sent.
+    /// Takes the next frame from the wire, and sends messages that waited for it. Returns whether
+    /// there was one.
     pub fn take(&mut self) -> bool {
         let Self {
             wire,
@@ -181,7 +182,7 @@ impl<'a, W: Wire> Udp<'a, W> {
         taken != PollIngressSingleResult::None
     }
 
-    /// Sends what waits, as far as it is known where its receivers are.
+    /// Sends waiting messages for receivers with known hardware addresses.
     fn send_waiting(&mut self) {
         let Self {
             wire,
@@ -190,7 +191,7 @@ impl<'a, W: Wire> Udp<'a, W> {
             port,
         } = self;
         let waiting = sockets.get::<Socket<'_>>(*port).send_queue() > 0;
-        // Each time one message goes at most.
+        // Each iteration sends at most one message.
         for _ in 0..if waiting { MESSAGES } else { 0 } {
             if interface.poll_egress(now(), wire, sockets) == PollResult::None {
                 return;
@@ -198,7 +199,7 @@ impl<'a, W: Wire> Udp<'a, W> {
         }
     }
 
-    /// The oldest message that arrived: its length, cut to `into`, and from where.
+    /// Takes the oldest message. Returns its length, cut to `into`, and its source.
     pub fn receive(&mut self, into: &mut [u8]) -> Option<(usize, Peer)> {
         let socket = self.sockets.get_mut::<Socket<'_>>(self.port);
         let (message, from) = socket.recv().ok()?;
@@ -208,7 +209,8 @@ impl<'a, W: Wire> Udp<'a, W> {
         Some((length, from.endpoint))
     }
 
-    /// Sends a message, as soon as it is known where its receiver is; whether there was room for it.
+    /// Sends a message once the receiver's hardware address is known. Returns whether there was
+    /// room for it.
     pub fn send(&mut self, message: &[u8], to: Peer) -> bool {
         let socket = self.sockets.get_mut::<Socket<'_>>(self.port);
         let taken = socket.send_slice(message, to).is_ok();

@@ -6,8 +6,8 @@ use bulkhead_virtio_net::FRAME;
 pub trait Wire {
     /// Its hardware address.
     fn address(&self) -> [u8; 6];
-    /// Takes the oldest frame that came; its length.
+    /// Takes the oldest received frame. Returns its length.
     fn receive(&mut self, into: &mut [u8; FRAME]) -> Option<usize>;
-    /// Sends a frame of at most [`FRAME`] bytes. What cannot be sent is lost, as on a wire.
+    /// Sends a frame of at most [`FRAME`] bytes. A frame that cannot be sent is dropped.
     fn send(&mut self, frame: &[u8]);
 }

@@ -1,6 +1,6 @@
 //! A CAN controller
 
-use crate::device::Came;
+use crate::device::ReceivedFrame;
 use crate::{CORE, Failure};
 use bulkhead_abi::can::Frame;
 use bulkhead_abi::guest::Function;
@@ -12,7 +12,8 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 static PORT: Port = Port::new();
-/// Who sends: a stage that is cut while it writes the controller goes on at the expense of who waits for it.
+/// Held while a frame is sent. A stage that is preempted while it writes to the controller inherits
+/// the budget of the stage that waits for the lock.
 static SENDER: Mutex<()> = Mutex::new(());
 /// Overruns, malformed frames, times off the bus.
 static WRONG: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
@@ -25,13 +26,13 @@ pub(crate) fn open(function: &Function) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What serves its interrupts, and hands on what comes.
-pub(crate) fn server(mut hand_on: impl FnMut(&Came)) -> impl FnMut() {
+/// Returns the handler of the controller's interrupts. It passes each received frame to `hand_on`.
+pub(crate) fn server(mut hand_on: impl FnMut(&ReceivedFrame)) -> impl FnMut() {
     let mut known = Counters::default();
     move || {
         PORT.serve(&mut known, |frame, at| {
             let standard = !frame.extended;
-            hand_on(&Came {
+            hand_on(&ReceivedFrame {
                 identifier: standard.then_some(frame.id as u16),
                 words: frame.words(),
                 at,
@@ -44,7 +45,7 @@ pub(crate) fn server(mut hand_on: impl FnMut(&Came)) -> impl FnMut() {
     }
 }
 
-/// Says what went wrong, if anything did.
+/// Prints the error counters of the controller if one has changed.
 pub(crate) fn tell() {
     let [overruns, malformed, bus_offs] = WRONG.each_ref().map(|count| count.load(Relaxed));
     if overruns + malformed + bus_offs > 0 {
@@ -52,8 +53,8 @@ pub(crate) fn tell() {
     }
 }
 
-/// Sends a frame, of the identifier if one is given; `false` where the bus was not free, or the controller not on it, for
-/// so many ticks.
+/// Sends a frame with the identifier, or with the stage's own if none is given. Returns `false` if
+/// the bus stayed busy, or the controller off the bus, for `patience` ticks.
 pub(crate) fn write(words: [u64; 2], identifier: u16, patience: u64) -> bool {
     let frame = match identifier {
         ANY => Frame::of(words),

@@ -1,10 +1,12 @@
 //! A network card: a UDP datagram of two words is a message
 //!
-//! Frames are looked at by the bottom half, in as many steps as they are long, and forgotten. Hardware addresses of receivers are learned from what comes from there;
-//! until then frames go to everybody on the wire, so that no message waits for a question to be answered.
+//! The bottom half inspects each frame in a number of steps that is bounded by its length, and
+//! keeps nothing of it. The hardware address of a receiver is learned from frames that it sends.
+//! Until then frames go to the broadcast address, so that no message waits for an address
+//! resolution.
 
-use crate::device::Came;
-use crate::{CORE, Failure, together};
+use crate::device::ReceivedFrame;
+use crate::{CORE, Failure, shared_state};
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::pipe::{MAX_SHARED, Stage};
 use bulkhead_component::first::Timing;
@@ -15,25 +17,25 @@ use bulkhead_slite::Mutex;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Bytes of a frame that are looked at: those of a datagram with the longest header.
+/// Bytes of a frame that are inspected: a datagram with the longest header.
 const LOOKED_AT: usize = 128;
 
-/// The half that receives, until the bottom half has it, and the half that sends.
+/// The receiving half, until the bottom half takes it, and the sending half.
 static INCOMING: Mutex<Option<Incoming<'static, Opened>>> = Mutex::new(None);
 static OUTGOING: Mutex<Option<Outgoing<'static, Opened>>> = Mutex::new(None);
-/// The card's own addresses, and the port it sends from.
+/// The card's addresses and the port it sends from.
 static OWN: Mutex<Option<(Station, u16)>> = Mutex::new(None);
-/// Receivers, and what is known of where they are, plus 1; 0: nothing.
+/// Receivers, and their hardware addresses plus 1; 0: not learned yet.
 static RECEIVERS: [(AtomicU32, AtomicU64); MAX_SHARED] =
     [const { (AtomicU32::new(0), AtomicU64::new(0)) }; MAX_SHARED];
-/// Datagrams that were none, and frames that the card did not take.
+/// Number of malformed datagrams, and of frames that the card did not accept.
 static MALFORMED: AtomicU64 = AtomicU64::new(0);
 static UNSENT: AtomicU64 = AtomicU64::new(0);
 
-/// The address and the port of the card that stages use, or may, if it is one.
+/// Returns the address and the port of the card if stages use one, or run-time pipes may.
 pub(crate) fn station(timing: &Timing) -> Option<(u32, u16)> {
     let described = timing.stages.iter();
-    let described = described.filter(|stage| together::is_here(stage));
+    let described = described.filter(|stage| shared_state::is_here(stage));
     let described = described.map(|stage| (stage.addresses[0], stage.port as u16));
     let typed = timing.repository.into_iter().flat_map(|all| all.functions);
     let typed = typed.map(|function| (function.addresses[0], function.port as u16));
@@ -61,8 +63,8 @@ pub(crate) fn open(
     Ok(())
 }
 
-/// What serves its interrupts, and hands on what comes.
-pub(crate) fn server(mut hand_on: impl FnMut(&Came)) -> impl FnMut() {
+/// Returns the handler of the card's interrupts. It passes each received message to `hand_on`.
+pub(crate) fn server(mut hand_on: impl FnMut(&ReceivedFrame)) -> impl FnMut() {
     let incoming = INCOMING.with(&CORE.threads, Option::take);
     let own = OWN.with(&CORE.threads, |own| *own);
     let mut both = incoming.ok().flatten().zip(own.ok().flatten());
@@ -78,11 +80,11 @@ pub(crate) fn server(mut hand_on: impl FnMut(&Came)) -> impl FnMut() {
     }
 }
 
-fn take(bytes: &[u8], own: Station, hand_on: &mut impl FnMut(&Came)) {
+fn take(bytes: &[u8], own: Station, hand_on: &mut impl FnMut(&ReceivedFrame)) {
     match hear(bytes, own) {
         Heard::Datagram(from, datagram) => {
             learn(from);
-            hand_on(&Came {
+            hand_on(&ReceivedFrame {
                 identifier: Some(datagram.to),
                 words: datagram.words,
                 at: clock::now(),
@@ -98,7 +100,7 @@ fn take(bytes: &[u8], own: Station, hand_on: &mut impl FnMut(&Came)) {
     }
 }
 
-/// Where a receiver is.
+/// Stores the hardware address of a receiver.
 fn learn(from: Station) {
     let address = u32::from_be_bytes(from.address);
     let mut known = RECEIVERS.iter();
@@ -108,7 +110,7 @@ fn learn(from: Station) {
     }
 }
 
-/// A stage writes to a receiver: from now on it is learned where that is.
+/// Registers the receiver of a stage, so that its hardware address is learned.
 pub(crate) fn attach(stage: &Stage) {
     let [_, receiver] = stage.addresses;
     let mut places = RECEIVERS.iter().map(|(address, _)| address);
@@ -138,7 +140,7 @@ fn send(frame: &[u8]) -> bool {
     sent
 }
 
-/// Sends a message; `false` where the card has no room.
+/// Sends a message. Returns `false` if the card has no free descriptor.
 pub(crate) fn write(words: [u64; 2], port: u16, address: u32) -> bool {
     let Ok(Some((own, from))) = OWN.with(&CORE.threads, |own| *own) else {
         return false;
@@ -155,7 +157,7 @@ pub(crate) fn write(words: [u64; 2], port: u16, address: u32) -> bool {
     send(&frame(own, to, &datagram))
 }
 
-/// Says what went wrong, if anything did.
+/// Prints the error counters of the card if one has changed.
 pub(crate) fn tell() {
     let [malformed, unsent] = [&MALFORMED, &UNSENT].map(|count| count.load(Relaxed));
     if malformed + unsent > 0 {

@@ -1,21 +1,25 @@
-//! The partition's shell about pipes: what is typed into the console
+//! Pipe commands on the partition's console
 //!
-//! The recorder, who is the least important with a budget, reads the console and obeys what is quick: `pipe list`, `pipe functions`, `pipe stop
-//! NAME`, `pipe start NAME`. What has to be solved, `pipe add NAME FLOW`, `pipe replace NAME FLOW` and `pipe remove NAME`, it leaves to the planner
-//! ([`crate::planner`]). A pipe that is stopped ends in the order of its stages: the first ones send an end of task behind their last message, and who has it from
-//! all stages before it passes it on and rests. So a lossless pipe loses nothing, and nobody else's stages, buffers or budgets are touched. It can be
-//! started again once all its stages rest, all at one tick, as at first.
+//! The recorder, the least important thread with a budget, reads the console and executes the short
+//! commands: `pipe list`, `pipe functions`, `pipe stop NAME`, `pipe start NAME`. It passes `pipe
+//! add NAME FLOW`, `pipe replace NAME FLOW` and `pipe remove NAME`, which need the solver, to the
+//! planner ([`crate::planner`]). A stopped pipe ends in the order of its stages: the first stages
+//! send an end of task behind their last message, and a stage that received it from all stages
+//! before it passes it on and rests. Therefore a lossless pipe loses nothing, and stages, buffers
+//! and budgets of other pipes are not touched. A pipe can be started again, at one tick, once all
+//! its stages rest.
 //!
-//! Argument word: `commands=MILLISECOND:VERB:NAME,…`: the same without a console, at these times from the first on, so that a run repeats.
+//! Argument word: `commands=MILLISECOND:VERB:NAME,…`: executes these commands at these times,
+//! counted from the first release, without a console, so that a run repeats.
 
 use crate::table::{self, Entry};
-use crate::{CORE, ends, planner, say, serving, stage};
+use crate::{CORE, client_pipes, endpoints, planner, say, stage};
 use bulkhead_abi::component::console;
 use bulkhead_abi::name_text;
 use bulkhead_abi::repository::{Function, MAX_LINE, Repository, long_name_field, long_name_text};
 use bulkhead_component::first::Timing;
 use bulkhead_component::invocation::invoke;
-use bulkhead_component::{Own, clock};
+use bulkhead_component::{Environment, clock};
 use bulkhead_flows::command::{self, Command};
 use bulkhead_slite::Mutex;
 use core::fmt;
@@ -25,33 +29,33 @@ use core::sync::atomic::Ordering::Relaxed;
 /// Slot of the console's capability; 0: there is none.
 static CONSOLE: AtomicU64 = AtomicU64::new(0);
 
-/// What is being typed.
+/// State of the command line.
 pub(crate) struct Shell {
-    /// One byte more than a line has: who fills it has typed too much.
+    /// One byte more than the longest line: a full buffer means that the line was too long.
     line: [u8; MAX_LINE + 1],
     filled: usize,
-    /// Pipes that end, by bit, and since when.
+    /// Pipes that are ending, by bit, and the tick at which each was stopped.
     ending: u64,
     since: u64,
     script: [u8; SCRIPT_BYTES],
-    /// Commands of it that were obeyed.
+    /// Number of scripted commands that were executed.
     obeyed: usize,
     began: u64,
 }
 
-/// Commands that come by themselves.
+/// Commands of the `commands` argument.
 static SCRIPT: Mutex<[u8; SCRIPT_BYTES]> = Mutex::new([0; SCRIPT_BYTES]);
 const SCRIPT_BYTES: usize = 96;
 
-/// Finds the console, and what comes by itself.
-pub(crate) fn open(own: &Own) {
-    let text = own.argument("commands").unwrap_or_default();
+/// Opens the console and the scripted commands.
+pub(crate) fn open(env: &Environment) {
+    let text = env.argument("commands").unwrap_or_default();
     let _kept = SCRIPT.with(&CORE.threads, |script| {
         for (place, byte) in script.iter_mut().zip(text.bytes()) {
             *place = byte;
         }
     });
-    CONSOLE.store(own.interface(console::NAME).unwrap_or(0), Relaxed);
+    CONSOLE.store(env.interface(console::NAME).unwrap_or(0), Relaxed);
 }
 
 impl Shell {
@@ -68,7 +72,7 @@ impl Shell {
         }
     }
 
-    /// Takes what was typed, and says which pipes have ended.
+    /// Executes what was entered, and reports which pipes have ended.
     pub(crate) fn poll(&mut self, timing: &Timing) {
         while let Some(typed) = typed() {
             for byte in typed {
@@ -91,7 +95,7 @@ impl Shell {
         }
     }
 
-    /// Obeys the next command that is due.
+    /// Executes the next scripted command that is due.
     fn follow_script(&mut self, timing: &Timing) {
         let script = self.script;
         let text = core::str::from_utf8(&script).unwrap_or_default();
@@ -130,7 +134,7 @@ impl Shell {
             Command::Nothing => {}
             Command::List => table::all().for_each(|(number, pipe)| show(number, &pipe)),
             Command::Functions => show_functions(timing),
-            Command::Stop(name) | Command::Start(name) if begins_elsewhere(name) => {
+            Command::Stop(name) | Command::Start(name) if has_remote_sources(name) => {
                 leave(line, timing);
             }
             Command::Stop(name) => self.stop(name),
@@ -146,7 +150,7 @@ impl Shell {
         if stage::is_stopped(number) {
             return say!("it is stopped");
         }
-        if serving::is_asked(number) {
+        if client_pipes::is_requested(number) {
             return say!("pipe {name} was typed in another partition: stop it there");
         }
         (self.ending, self.since) = (self.ending | 1 << number, clock::now());
@@ -154,7 +158,7 @@ impl Shell {
     }
 }
 
-/// Bytes that were typed, if any were.
+/// Bytes entered since the last call, if there are any.
 fn typed() -> Option<impl Iterator<Item = u8>> {
     let slot = CONSOLE.load(Relaxed);
     if slot == 0 {
@@ -166,7 +170,7 @@ fn typed() -> Option<impl Iterator<Item = u8>> {
     some.then(|| bytes.into_iter().take(count.into()))
 }
 
-/// A pipe that nobody changes.
+/// Finds a pipe that the planner is not changing.
 fn named(name: &str) -> Option<(usize, Entry)> {
     let found = table::find(name);
     match found {
@@ -182,9 +186,9 @@ fn named(name: &str) -> Option<(usize, Entry)> {
     }
 }
 
-/// Whether another partition has the first stages of a pipe that is stopped and started here.
-fn begins_elsewhere(name: &str) -> bool {
-    table::find(name).is_some_and(|(number, _)| planner::begins_elsewhere(number))
+/// Returns whether another partition runs first stages of a pipe that is started and stopped here.
+fn has_remote_sources(name: &str) -> bool {
+    table::find(name).is_some_and(|(number, _)| planner::has_remote_sources(number))
 }
 
 fn start(name: &str) {
@@ -201,7 +205,7 @@ fn start(name: &str) {
     }
 }
 
-/// What has to be solved.
+/// Passes a command that needs the solver to the planner.
 fn leave(line: &[u8], timing: &Timing) {
     if timing.repository.is_none() {
         say!(
@@ -223,19 +227,19 @@ fn show(number: usize, entry: &Entry) {
         0 => "four-slot",
         _ => "lossless",
     };
-    let whose = match serving::is_asked(number) {
+    let origin = match client_pipes::is_requested(number) {
         true => ", typed in another partition",
         false => "",
     };
     say!(
-        "pipe {}: {state}, {} stages, {buffers}, bound {} us{whose}",
+        "pipe {}: {state}, {} stages, {buffers}, bound {} us{origin}",
         entry.name(),
         pipe.stages,
         pipe.bound_ns / 1000
     );
 }
 
-/// A longest time that was measured.
+/// The longest measured time.
 struct Measured(u64);
 
 impl fmt::Display for Measured {
@@ -247,7 +251,7 @@ impl fmt::Display for Measured {
     }
 }
 
-/// What pipes can be made of, and what room there is.
+/// Prints the functions of which pipes can be made, and the free resources.
 fn show_functions(timing: &Timing) {
     let Some(repository) = timing.repository else {
         return say!(
@@ -261,7 +265,7 @@ fn show_functions(timing: &Timing) {
         cores,
         ..
     } = repository;
-    // One whose name is unique stands there twice.
+    // A function with a unique name is listed twice.
     let alone = |function: &&Function| {
         let short = long_name_field(name_text(&function.function));
         function.name == short || !functions.iter().any(|other| other.name == short)
@@ -272,9 +276,9 @@ fn show_functions(timing: &Timing) {
             1 => "four-slot buffers",
             _ => "lossless buffers",
         };
-        let end = |device: u32, own: &[u8; bulkhead_abi::NAME_LEN]| {
+        let end = |device: u32, name: &[u8; bulkhead_abi::NAME_LEN]| {
             let device = devices.get(device as usize);
-            device.map_or(long_name_field(name_text(own)), |one| one.name)
+            device.map_or(long_name_field(name_text(name)), |one| one.name)
         };
         let ends = [
             end(function.reads, &function.source),
@@ -295,11 +299,11 @@ fn show_functions(timing: &Timing) {
             function.outputs,
         );
     }
-    for device in devices.iter().filter(|device| ends::is_own(device)) {
+    for device in devices.iter().filter(|device| endpoints::is_own(device)) {
         say!(
             "endpoint {}: {} of {} places are taken",
             long_name_text(&device.name),
-            ends::users(&repository, device),
+            endpoints::users(&repository, device),
             device.sharers
         );
     }

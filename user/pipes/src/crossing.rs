@@ -1,53 +1,55 @@
-//! Buffers to and from stages of other partitions that are described
+//! Buffers between stages of static pipes in different partitions
 //!
-//! They are channels, which the tool derived, and are kept for as long as the program runs: a pipe that was forgotten may run again.
+//! The tool derives a channel for each. They are kept as long as the program runs, because a
+//! removed static pipe may run again.
 
+use crate::remote_partition::{PeerRole, RemoteEdge};
 use crate::stage::STAGES;
-use crate::through::{Across, Whom};
 use crate::{CORE, Failure};
 use bulkhead_abi::guest::ChannelEnd;
 use bulkhead_abi::pipe::Crossing;
-use bulkhead_component::Own;
+use bulkhead_component::Environment;
 use bulkhead_guest::Home;
 use bulkhead_slite::Mutex;
 use bulkhead_stages::work::ENDS;
 
-/// Those that there may be.
+/// Maximum number of crossings.
 const MOST: usize = ENDS * STAGES;
 
-/// The pipe of each, and between which of its stages.
-static ALL: [Mutex<Option<(usize, Across)>>; MOST] = [const { Mutex::new(None) }; MOST];
+/// The pipe of each crossing, and the stages that it connects.
+static ALL: [Mutex<Option<(usize, RemoteEdge)>>; MOST] = [const { Mutex::new(None) }; MOST];
 
-/// The end of a crossing's channel that this component holds, if it holds it.
-pub(crate) fn end<'o>(own: &'o Own, crossing: &Crossing) -> Option<&'o ChannelEnd> {
-    let mut ends = own.channels().iter();
+/// The channel end of a crossing, if this component holds it.
+pub(crate) fn end<'o>(env: &'o Environment, crossing: &Crossing) -> Option<&'o ChannelEnd> {
+    let mut ends = env.channels().iter();
     ends.find(|end| end.name == crossing.channel && end.ipa != 0)
 }
 
-/// Opens the channel of a crossing of a pipe, between the stages at these places, and keeps it.
+/// Opens the channel of a crossing between two stages of a pipe, given by their indices, and
+/// keeps it.
 pub(crate) fn open(
-    own: &Own,
+    env: &Environment,
     crossing: &Crossing,
     pipe: usize,
     [from, to]: [usize; 2],
 ) -> Result<(), Failure> {
-    let wrong = |why| Failure::Pipe(crossing.channel, why);
+    let wrong = |reason| Failure::Pipe(crossing.channel, reason);
     let missing = || wrong("the component does not hold this channel");
-    let end = end(own, crossing).ok_or_else(missing)?;
-    let across = Across {
+    let end = end(env, crossing).ok_or_else(missing)?;
+    let edge = RemoteEdge {
         from,
         to,
-        region: Home::memory(own, end).map_err(|_| missing())?,
-        link: own
+        region: Home::memory(env, end).map_err(|_| missing())?,
+        link: env
             .peer_link(end)
             .ok_or(wrong("nobody has its other end"))?,
-        whom: Whom::Described,
+        role: PeerRole::Static,
     };
     let is_kept = |place: &Mutex<Option<_>>| {
         let kept = place.with(&CORE.threads, |place: &mut Option<_>| {
             let free = place.is_none();
             if free {
-                *place = Some((pipe, across));
+                *place = Some((pipe, edge));
             }
             free
         });
@@ -59,10 +61,10 @@ pub(crate) fn open(
     }
 }
 
-/// Those of a pipe.
-pub(crate) fn of_pipe(pipe: usize) -> impl Iterator<Item = Across> {
+/// The crossings of a pipe.
+pub(crate) fn of_pipe(pipe: usize) -> impl Iterator<Item = RemoteEdge> {
     let all = ALL
         .iter()
         .filter_map(|place| place.with(&CORE.threads, |kept| *kept).ok().flatten());
-    all.filter_map(move |(whose, across)| (whose == pipe).then_some(across))
+    all.filter_map(move |(owner, edge)| (owner == pipe).then_some(edge))
 }

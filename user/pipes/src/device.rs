@@ -1,15 +1,18 @@
-//! What brings messages to pipes and takes them from there: a CAN controller or a network card
+//! The device through which messages enter and leave: a CAN controller or a network card
 //!
-//! The bottom half is a thread on the I/O VCPU, at the priority of the most important that it works for: no bound counts on less, and each
-//! counts on what that may take. It puts what came into a queue of each stage that reads it: with an identifier, the frames that have that one; with a
-//! port, the datagrams that come there. Who writes
-//! does so on the stage's own budget. Where a Main VCPU scatters or gathers for an endpoint, it stands between ([`share`]).
+//! The bottom half is a thread on the I/O VCPU, with the priority of the most important
+//! stage that it works for; every bound assumes at least this, and each counts the time of
+//! the bottom half. It puts each received message into a queue of every stage that reads it:
+//! CAN frames by identifier, datagrams by port. A stage that writes does so on its own
+//! budget. Where a Main VCPU scatters or gathers for an endpoint, it stands between them
+//! ([`crate::fanout`]).
 //!
-//! Stages come and go while the planner runs ([`crate::planner`]). A frame that the bottom half was about to hand to one that went finds its
-//! queue; whoever has that next drains it before its pipe begins.
+//! The planner adds and removes stages at run time ([`crate::planner`]). A message that the bottom
+//! half was about to hand to a removed stage still enters that stage's queue; the next stage that
+//! gets the queue drains it before its pipe begins.
 
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, can, card, ends, planner, seats, share, table, together};
+use crate::{CORE, Failure, can, card, endpoints, fanout, planner, shared_state, table, vcpu_pool};
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{ANY, NONE, Stage};
@@ -18,20 +21,21 @@ use bulkhead_can_port::Queue;
 use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
-use bulkhead_component::{First, Own, println};
+use bulkhead_component::{Environment, First, println};
 use bulkhead_sched::policy::{Binding, ServerId};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64};
 
-/// Whether it is a network card.
+/// True if the device is a network card.
 static IS_CARD: AtomicBool = AtomicBool::new(false);
-/// By number of the stage that reads.
+/// Queues of received messages, by number of the reading stage.
 static QUEUES: [Queue; STAGES] = [const { Queue::new() }; STAGES];
-/// Stages that read, by bit.
+/// Reading stages, by bit.
 static READERS: AtomicU64 = AtomicU64::new(0);
-/// What they read, by number.
+/// Identifier that each stage reads, by number.
 static IDENTIFIERS: [AtomicU16; STAGES] = [const { AtomicU16::new(ANY) }; STAGES];
-/// The shortest distance that is declared of the messages that they read, ticks, by number; any node may send at any time.
+/// Shortest distance declared between messages that a stage reads, in ticks, by number of the stage.
+/// A sender may break it at any time.
 static DISTANCES: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
 /// Tick at which the next message is due, a distance after the one before; 0: none came yet.
 static DUE: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
@@ -39,34 +43,34 @@ static DUE: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
 static EARLY: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
 /// Capability by which the bottom half waits, and the interrupt.
 static LINE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
-/// The number of the I/O VCPU, counted from 1, and the bottom half's thread; 0: there is none.
+/// Number of the I/O VCPU, counted from 1, and thread of the bottom half; 0: none.
 static SERVED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// What came.
+/// A received message.
 #[derive(Clone, Copy)]
-pub(crate) struct Came {
-    /// The identifier or the port, if it has one that stages may have asked for.
+pub(crate) struct ReceivedFrame {
+    /// CAN identifier or UDP port, if stages may have selected it.
     pub(crate) identifier: Option<u16>,
     pub(crate) words: [u64; 2],
-    /// When, ticks.
+    /// Time of reception, ticks.
     pub(crate) at: u64,
 }
 
-/// Opens the device and starts its bottom half, if a stage reads or writes there, or one that is typed may.
+/// Opens the device and starts its bottom half, if a stage uses it or a run-time pipe may.
 pub(crate) fn start(
     first: &mut First,
-    own: &Own,
+    env: &Environment,
     timing: &Timing,
     servers: &[Option<ServerId>],
 ) -> Result<(), Failure> {
     let described = timing.stages.iter().any(uses);
     let typed = timing
         .repository
-        .is_some_and(|all| ends::functions(&all).next().is_some());
+        .is_some_and(|all| endpoints::functions(&all).next().is_some());
     if !described && !typed {
         return Ok(());
     }
-    let (io, intid) = match opened(first, own, timing) {
+    let (io, intid) = match opened(first, env, timing) {
         Ok(opened) => opened,
         Err(failure) if described => return Err(failure),
         Err(failure) => {
@@ -74,7 +78,7 @@ pub(crate) fn start(
             return Ok(());
         }
     };
-    share::open(first, servers, timing)?;
+    fanout::open(first, servers, timing)?;
     for (_, entry) in table::all() {
         entry
             .here()
@@ -94,10 +98,10 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// Opens the device: the number of its I/O VCPU, and its interrupt.
-fn opened(first: &mut First, own: &Own, timing: &Timing) -> Result<(u32, u64), Failure> {
+/// Opens the device. Returns the number of its I/O VCPU and its interrupt.
+fn opened(first: &mut First, env: &Environment, timing: &Timing) -> Result<(u32, u64), Failure> {
     let io = io(timing).ok_or(Failure::named("endpoints", "they have no I/O VCPU"))?;
-    let function = own.function();
+    let function = env.function();
     let function = function.ok_or(Failure::named(
         "endpoints",
         "the component drives no device",
@@ -111,13 +115,14 @@ fn opened(first: &mut First, own: &Own, timing: &Timing) -> Result<(u32, u64), F
     Ok((io, function.intid.into()))
 }
 
-/// The number of the I/O VCPU that the device interrupts: of what stages read there, or may; where nobody does, of what they write.
+/// Number of the I/O VCPU that the device interrupts: the one of endpoints that stages read, or may
+/// read; if there is none, the one of endpoints that they write.
 fn io(timing: &Timing) -> Option<u32> {
     let stages = |uses: fn(&Stage) -> bool| timing.stages.iter().filter(move |stage| uses(stage));
     let described = |uses| stages(uses).map(|stage| stage.io).find(|io| *io != NONE);
     let typed = |end: usize| {
         let all = timing.repository?;
-        let mut ends = ends::functions(&all).filter_map(|one| ends::of(&all, one)[end]);
+        let mut ends = endpoints::functions(&all).filter_map(|one| endpoints::of(&all, one)[end]);
         ends.next().map(|device| device.vcpu)
     };
     described(reads)
@@ -126,17 +131,17 @@ fn io(timing: &Timing) -> Option<u32> {
         .or_else(|| typed(1))
 }
 
-/// Whether the device is there.
+/// Returns whether the device is open.
 pub(crate) fn is_open() -> bool {
     SERVED[1].load(Relaxed) != 0
 }
 
-/// Whether a stage reads or writes there.
+/// Returns whether a stage uses the device.
 pub(crate) fn uses(stage: &Stage) -> bool {
     reads(stage) || writes(stage)
 }
 
-/// A stage that does nothing yet is handed what comes for it, and may send.
+/// Connects a stage, before it begins, to the device.
 pub(crate) fn attach(number: usize, stage: &Stage) {
     let [scatters, gathers] = stage.scatter;
     if reads(stage) {
@@ -149,25 +154,26 @@ pub(crate) fn attach(number: usize, stage: &Stage) {
         EARLY[number % STAGES].store(0, Relaxed);
         match scatters {
             NONE => _ = READERS.fetch_or(1 << number, Relaxed),
-            vcpu => share::attach(number, vcpu),
+            vcpu => fanout::attach(number, vcpu),
         }
     }
     if writes(stage) {
         card::attach(stage);
     }
     if writes(stage) && gathers != NONE {
-        share::attach(number, gathers);
+        fanout::attach(number, gathers);
     }
 }
 
-/// Nothing is handed to a stage any more, nor sent for it.
+/// Disconnects a stage from the device.
 pub(crate) fn detach(number: usize) {
     READERS.fetch_and(!(1 << number), Relaxed);
-    share::detach(number);
+    fanout::detach(number);
 }
 
-/// Whom the bottom half works for: the most important of those that use its I/O VCPU, or of those that scatter and gather for them; without one,
-/// the planner, who is less important than all.
+/// The most important VCPU for which the bottom half works: of the stages that use its I/O VCPU, or
+/// of the threads that scatter and gather for them. Without one it is the planner's, the least
+/// important of all.
 fn most_important(timing: &Timing) -> Option<ServerId> {
     let io = SERVED[0].load(Relaxed);
     let mut found = None;
@@ -180,8 +186,8 @@ fn most_important(timing: &Timing) -> Option<ServerId> {
             for (_, scatter) in ends.filter(|(at, _)| *at) {
                 let known = timing.vcpus.get(scatter as usize);
                 let cause = match known {
-                    Some(main) => Some((main.period_ns, seats::server_of(timing, scatter))),
-                    None => seats::get(number).map(|seat| (stage.period_ns, seat.server)),
+                    Some(main) => Some((main.period_ns, vcpu_pool::server_of(timing, scatter))),
+                    None => vcpu_pool::get(number).map(|slot| (stage.period_ns, slot.server)),
                 };
                 found = cause.into_iter().chain(found).min();
             }
@@ -190,33 +196,36 @@ fn most_important(timing: &Timing) -> Option<ServerId> {
     found.map(|(_, server)| server).or_else(planner::least)
 }
 
-/// Has the bottom half work for the most important of those that there are now; by the planner.
+/// Lets the bottom half inherit the priority of the most important VCPU that it works for now.
+/// Called by the planner.
 pub(crate) fn work_for_most_important(timing: &Timing) {
     let [io, thread] = SERVED.each_ref().map(|word| word.load(Relaxed));
     if let (Some(io), Some(cause), true) = (io.checked_sub(1), most_important(timing), is_open()) {
-        let vcpu = seats::server_of(timing, io as u32);
+        let vcpu = vcpu_pool::server_of(timing, io as u32);
         let _always = CORE.threads.set_parameters(thread, Binding { vcpu, cause });
     }
 }
 
 fn reads(stage: &Stage) -> bool {
-    together::is_here(stage) && stage.from == 0 && !matches!(name_text(&stage.source), "" | "timer")
+    shared_state::is_here(stage)
+        && stage.from == 0
+        && !matches!(name_text(&stage.source), "" | "timer")
 }
 
 fn writes(stage: &Stage) -> bool {
-    together::is_here(stage) && !matches!(name_text(&stage.sink), "" | "trace" | "null")
+    shared_state::is_here(stage) && !matches!(name_text(&stage.sink), "" | "trace" | "null")
 }
 
-/// Whether what came is for those who asked for this identifier.
-pub(crate) fn is_for(identifier: &AtomicU16, came: &Came) -> bool {
+/// Returns whether a message is for readers of this identifier.
+pub(crate) fn is_for(identifier: &AtomicU16, received: &ReceivedFrame) -> bool {
     let wanted = identifier.load(Relaxed);
-    wanted == ANY || came.identifier == Some(wanted)
+    wanted == ANY || received.identifier == Some(wanted)
 }
 
-/// Hands what came to a stage that reads it, unless it came too close.
+/// Puts a message into the queue of a stage that reads it, unless the message came too close.
 ///
-/// The schedule of the messages before decides, not the last one alone: the driver hands over sooner or later after the wire,
-/// and a sender that keeps the distance is never more than that ahead of its schedule. Half a distance is admitted for it.
+/// The schedule of all earlier messages decides, not the last one alone: the driver hands messages over with jitter.
+/// A sender that keeps the distance is ahead of that schedule by this jitter at most; half a distance is admitted.
 pub(crate) fn give(number: usize, words: [u64; 2], at: u64) {
     let [distance, due, early] = [&DISTANCES, &DUE, &EARLY].map(|all| &all[number % STAGES]);
     let (distance, expected) = (distance.load(Relaxed), due.load(Relaxed));
@@ -232,7 +241,8 @@ pub(crate) fn give(number: usize, words: [u64; 2], at: u64) {
     }
 }
 
-/// Messages that came too close to a stage, their sender as a trace event names it, and the distance that is declared, ticks.
+/// Returns the number of messages that came too close to a stage, their sender as in a trace event, and the declared distance in
+/// ticks.
 pub(crate) fn early(number: usize) -> (u64, u64, u64) {
     let [distance, early] = [&DISTANCES, &EARLY].map(|all| all[number % STAGES].load(Relaxed));
     let identifier = u64::from(IDENTIFIERS[number % STAGES].load(Relaxed));
@@ -243,14 +253,14 @@ pub(crate) fn early(number: usize) -> (u64, u64, u64) {
     (early, sender, distance)
 }
 
-/// Hands it to all whom it is for.
-fn hand_on(came: &Came) {
+/// Hands a message to all stages that read it.
+fn hand_on(received: &ReceivedFrame) {
     let readers = READERS.load(Relaxed);
     let here = (0..STAGES).filter(|number| readers >> number & 1 != 0);
-    for number in here.filter(|&number| is_for(&IDENTIFIERS[number], came)) {
-        give(number, came.words, came.at);
+    for number in here.filter(|&number| is_for(&IDENTIFIERS[number], received)) {
+        give(number, received.words, received.at);
     }
-    share::take(came);
+    fanout::take(received);
 }
 
 /// The bottom half.
@@ -272,12 +282,12 @@ pub(crate) fn tell() {
     card::tell();
 }
 
-/// When the oldest message came that waits for a stage.
+/// Time of reception of the oldest message in a stage's queue.
 pub(crate) fn waiting(number: usize) -> Option<u64> {
     QUEUES[number % STAGES].oldest().map(|(_, at)| at)
 }
 
-/// The oldest message that waits for a stage, and when it came.
+/// Takes the oldest message of a stage's queue, with its time of reception.
 pub(crate) fn read(number: usize) -> Option<([u64; 2], u64)> {
     let queue = &QUEUES[number % STAGES];
     let oldest = queue.oldest();
@@ -285,16 +295,16 @@ pub(crate) fn read(number: usize) -> Option<([u64; 2], u64)> {
     oldest
 }
 
-/// Where messages go.
+/// Destination of messages.
 #[derive(Clone, Copy)]
 pub(crate) struct To {
-    /// Identifier or port.
+    /// CAN identifier or UDP port.
     identifier: u16,
     address: u32,
 }
 
 impl To {
-    /// Where a stage writes.
+    /// The destination of a stage.
     pub(crate) const fn of(stage: &Stage) -> Self {
         let [_, identifier] = stage.identifiers;
         let [_, address] = stage.addresses;
@@ -305,7 +315,7 @@ impl To {
     }
 }
 
-/// Sends a message; `false` where it could not be within so many ticks.
+/// Sends a message. Returns `false` if it could not be sent within `patience` ticks.
 pub(crate) fn write(words: [u64; 2], to: To, patience: u64) -> bool {
     match to.address {
         0 => can::write(words, to.identifier, patience),

@@ -1,42 +1,50 @@
-//! Runs the tuned pipes of its partition (paper 003; spec 40-channels-and-pipes)
+//! The program that runs the tuned pipes of a partition ("Tuned Pipes";
+//! `doc/design/pipes-deployment.md`)
 //!
-//! Schedules the partition: each stage of a pipe is a thread on a VCPU with the C and T that were solved, and is
-//! released by data, paced as `doc/design/pipes-language.md` says. It copies its inputs when a job begins. Interrupts of the device that
-//! the component owns are served on an I/O VCPU. Only pipes that were solved and admitted as a whole are in the
-//! archive; they start together, once all of them are built, or the partition fails. A job that uses up its budget is cut
-//! there by the kernel; it is counted, and dealt with as its function says. The least important VCPU records what left the pipes, says
-//! so once a second, and beats the heart.
+//! It is the scheduler of the partition. Each stage of a pipe is a thread on a VCPU with the
+//! solved budget and period, released by data and paced as `doc/design/pipes-language.md`
+//! explains. A stage copies its inputs when a job begins. An I/O VCPU serves the interrupts of the
+//! device that the component owns. The archive contains only pipes that were solved and admitted
+//! as a whole: they start together once all of them are built, or the partition fails. The kernel
+//! ends a job that uses up its budget; the runtime counts the overrun and reacts as the function's
+//! `on_overrun` demands. The least important VCPU with a budget runs the recorder, which records
+//! messages that leave the pipes, prints a report once a second, and renews the heartbeat.
 //!
-//! Where stages are on several cores of the partition, each core has such a component of its own, in an address space of its own, and they share
-//! memory (`together`, `doc/design/pipes-deployment.md`). That of the first core has the console, the trace, the devices and the recorder, and tells the others
-//! what is typed (`orders`, `doc/design/pipes-deployment.md`).
+//! If stages are on several cores of the partition, each core has such a component with an address
+//! space of its own. The components share memory ([`shared_state`],
+//! `doc/design/pipes-deployment.md`). The first core's component has console, trace, devices and
+//! recorder, and commands the others ([`core_commands`]).
 //!
-//! A program names its functions ([`functions!`]); those of `lib/stages` are there in any case.
+//! A program names its functions ([`functions!`]); those of `lib/stages` are always available.
 //!
-//! Argument words: `profile=JOBS`: functions and stages are measured (`profile`); `load=PERCENT` of its WCET that each job computes (default 50); `rounds=COUNT` of a loop
-//! for each microsecond of its WCET instead, as many in any system; `overrun=FUNCTION`: every
-//! hundredth job of that function computes for twice its WCET; `jitter=PERCENT`: each release by the timer is later than its
-//! interval by up to so much.
+//! Argument words:
+//! - `profile=JOBS`: measures functions and stages ([`profile`]);
+//! - `load=PERCENT`: part of its WCET that each job computes (default 50);
+//! - `rounds=COUNT`: instead, iterations of a loop per microsecond of WCET, the same in every
+//!   system;
+//! - `overrun=FUNCTION`: every hundredth job of that function computes for twice its WCET;
+//! - `jitter=PERCENT`: delays each timer release by a random part, up to this percentage, of its
+//!   interval.
 #![no_std]
 
 mod can;
 mod card;
+mod client_pipes;
 mod control;
+mod core_commands;
 mod crossing;
 mod device;
-mod ends;
+mod endpoints;
+mod fanout;
 mod memory;
 mod notes;
-mod orders;
 mod planner;
 mod profile;
-mod seats;
-mod serving;
-mod share;
+mod remote_partition;
+mod shared_state;
 mod stage;
 mod table;
-mod through;
-mod together;
+mod vcpu_pool;
 mod watch;
 
 use bulkhead_abi::component::SCHEDULER_FREE;
@@ -48,7 +56,7 @@ use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::Load;
-use bulkhead_component::{Own, clock, console, cores, own, println};
+use bulkhead_component::{Environment, clock, console, cores, environment, println};
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
 use bulkhead_slite::{Mutex, Refused, VcpuThreads, jobs_on};
@@ -56,8 +64,8 @@ use core::fmt;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Names the functions of a program that runs pipes: a constant list of names and functions, each a
-/// `fn(&mut Job<'_>) -> Option<[u64; 2]>` (`bulkhead_stages::functions`).
+/// Defines a program that runs pipes from a constant list of names and functions, each a `fn(&mut
+/// Job<'_>) -> Option<[u64; 2]>` (`bulkhead_stages::functions`).
 #[macro_export]
 macro_rules! functions {
     ($($functions:tt)*) => {
@@ -74,15 +82,15 @@ macro_rules! functions {
 pub use bulkhead_component::First;
 pub use bulkhead_stages::functions::{Function, Functions, Job};
 
-/// Threads: stages, the device's, the recorder's, the planner's.
+/// Maximum number of threads: stages, bottom half, recorder, planner, scatterers and gatherers.
 const THREADS: usize = 40;
 const VCPUS: usize = bulkhead_abi::pipe::MAX_VCPUS;
 
 static CORE: VcpuThreads<THREADS, VCPUS, MAX_CHUNKS> = VcpuThreads::new(false);
 static LOAD: Load = Load::new();
-/// The stages were let begin.
+/// True if the stages have begun.
 static BEGUN: AtomicBool = AtomicBool::new(false);
-/// Who prints: recorder and planner have one line between them.
+/// Lock of the console: recorder and planner share it.
 static SAYS: Mutex<()> = Mutex::new(());
 
 /// Prints lines of a thread.
@@ -97,19 +105,19 @@ fn say_all(text: fmt::Arguments<'_>) {
     let _said = SAYS.with(&CORE.threads, |()| console::print(text));
 }
 
-/// Why no pipe runs.
+/// Reason for which no pipe runs.
 #[derive(Clone, Copy)]
 enum Failure {
     Kernel(Status),
     Vcpu(&'static str, Refused),
     Pipe([u8; NAME_LEN], &'static str),
-    /// A pipe, its function that this program has not, and those that it has.
+    /// A pipe, the function that the program lacks, and the functions that it has.
     Function([u8; NAME_LEN], [u8; NAME_LEN], Functions),
 }
 
 impl Failure {
-    const fn named(name: &'static str, why: &'static str) -> Self {
-        Self::Pipe(name_field(name), why)
+    const fn named(name: &'static str, reason: &'static str) -> Self {
+        Self::Pipe(name_field(name), reason)
     }
 }
 
@@ -124,7 +132,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Kernel(status) => write!(out, "the kernel refuses: {status:?}"),
             Self::Vcpu(name, refused) => write!(out, "VCPU {name} is refused: {refused:?}"),
-            Self::Pipe(name, why) => write!(out, "{}: {why}", name_text(name)),
+            Self::Pipe(name, reason) => write!(out, "{}: {reason}", name_text(name)),
             Self::Function(pipe, function, known) => {
                 let [pipe, function] = [pipe, function].map(name_text);
                 write!(
@@ -138,10 +146,10 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs the pipes of the partition for ever, whose stages find their functions among these.
+/// Runs the pipes of the partition for ever. `functions` are the program's own.
 pub fn run(first: First, functions: Functions) -> ! {
-    let own = Own::open();
-    if let Err(failure) = start(first.with_slots_from(SCHEDULER_FREE), &own, functions) {
+    let env = Environment::open();
+    if let Err(failure) = start(first.with_slots_from(SCHEDULER_FREE), &env, functions) {
         give_up(&failure);
     }
     CORE.threads
@@ -151,29 +159,29 @@ pub fn run(first: First, functions: Functions) -> ! {
             (_, stage) => {
                 let name = stage.map_or(name_field("pipes"), stage::Shared::name);
                 println!("{}: faulted", name_text(&name));
-                let _does_not_return = own::fail(first::MONITOR, index);
+                let _does_not_return = environment::fail(first::MONITOR, index);
             }
         })
 }
 
-/// No pipe runs, and so the partition has failed.
+/// Reports that no pipe runs, and fails the partition.
 pub(crate) fn give_up(failure: &Failure) -> ! {
     println!("pipes are not started: {failure}");
-    let _does_not_return = own::fail(first::MONITOR, 1);
+    let _does_not_return = environment::fail(first::MONITOR, 1);
     loop {
         clock::wait_for_interrupt();
     }
 }
 
-fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failure> {
-    let timing = own.timing();
+fn start(mut first: First, env: &Environment, functions: Functions) -> Result<(), Failure> {
+    let timing = env.timing();
     CORE.threads.prepare(&mut first)?;
-    together::open(own, &timing)?;
+    shared_state::open(env, &timing)?;
     let configured = CORE.configure(&timing, cores::rank() as u32);
     configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     LOAD.calibrate();
-    if together::is_first() {
-        profile::functions(own, functions);
+    if shared_state::is_first() {
+        profile::functions(env, functions);
     }
     let mut servers = [None; VCPUS];
     for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
@@ -183,50 +191,52 @@ fn start(mut first: First, own: &Own, functions: Functions) -> Result<(), Failur
             *place = Some(created?);
         }
     }
-    let common = stage::Common::new(own, functions);
-    stage::build(&common, own, &timing)?;
-    seats::open(&mut first, &servers)?;
-    match together::is_first() {
-        true => start_first(&mut first, own, &timing, &servers, common)?,
-        false => start_other(&mut first, own, &timing, common)?,
+    let common = stage::Common::new(env, functions);
+    stage::build(&common, env, &timing)?;
+    vcpu_pool::open(&mut first, &servers)?;
+    match shared_state::is_first() {
+        true => start_first(&mut first, env, &timing, &servers, common)?,
+        false => start_other(&mut first, env, &timing, common)?,
     }
-    together::is_built();
-    if together::is_first() {
+    shared_state::is_built();
+    if shared_state::is_first() {
         begin()?;
     }
     Ok(())
 }
 
-/// What the first core has besides stages.
+/// Starts the threads of the first core that are no stages.
 fn start_first(
     first: &mut First,
-    own: &Own,
+    env: &Environment,
     timing: &Timing,
     servers: &[Option<ServerId>],
     common: stage::Common,
 ) -> Result<(), Failure> {
     planner::make_vcpu(first, timing)?;
-    device::start(first, own, timing, servers)?;
-    watch::start(first, own, timing, servers)?;
-    // Before the spare stages: who serves the console serves the first threads of a component.
-    planner::start(first, own, timing, common)?;
-    seats::open_spare(first, timing)
+    device::start(first, env, timing, servers)?;
+    watch::start(first, env, timing, servers)?;
+    // Before the spare stages, because the console server has capabilities only for the first
+    // threads of a component.
+    planner::start(first, env, timing, common)?;
+    vcpu_pool::open_spare(first, timing)
 }
 
-/// What other cores have besides stages.
+/// Starts the threads of another core that are no stages.
 fn start_other(
     first: &mut First,
-    own: &Own,
+    env: &Environment,
     timing: &Timing,
     common: stage::Common,
 ) -> Result<(), Failure> {
-    orders::start(first, own, timing, common)?;
-    seats::open_spare(first, timing)
+    core_commands::start(first, env, timing, common)?;
+    vcpu_pool::open_spare(first, timing)
 }
 
-/// Lets all stages begin where every core has built its own; whether they did. Who is woken may ask before this has returned.
+/// Lets all stages begin once every core has built its own. Returns whether they did. A stage that
+/// this wakes may call it before it returns.
 pub(crate) fn begin() -> Result<bool, Failure> {
-    let begins = together::are_built();
+    let begins = shared_state::are_built();
     if begins && !BEGUN.swap(true, Relaxed) {
         call(first::MONITOR, Operation::Up, [])?;
         stage::go();
@@ -234,7 +244,7 @@ pub(crate) fn begin() -> Result<bool, Failure> {
     Ok(begins)
 }
 
-/// A VCPU as the description or the solver made it.
+/// Creates a VCPU of the description or of the solver.
 fn create(
     first: &mut First,
     number: u32,
@@ -244,7 +254,7 @@ fn create(
     if vcpu.kind == VcpuKind::Io as u32 {
         let periods = io_periods(timing, number);
         let halves = jobs_on(timing, number);
-        if ends::serves(timing, number) {
+        if endpoints::serves(timing, number) {
             let described = timing.tasks.iter().any(|task| task.vcpu == number);
             let periods = described.then_some(periods);
             return CORE.create_io_for_any(first, vcpu.percent, periods, halves);
@@ -259,7 +269,7 @@ fn create(
     )
 }
 
-/// The shortest and the longest period of those for whom an I/O VCPU works, ticks.
+/// The shortest and the longest period of the VCPUs for which an I/O VCPU works, ticks.
 fn io_periods(timing: &Timing, number: u32) -> [u64; 2] {
     let tasks = timing.tasks.iter().filter(|task| task.vcpu == number);
     let causes = tasks.filter_map(|task| timing.vcpus.get(task.cause as usize));

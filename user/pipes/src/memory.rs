@@ -1,15 +1,16 @@
 //! Memory of the buffers between stages
 //!
-//! Whole cache lines, each of which belongs to one pipe at most. What a pipe leaves behind is zero again before another one has it. Buffers between
-//! stages of a component are in its own memory; those between cores, and all of what is typed on others than the first, in what all cores' components
-//! share, where the first core's says who has what.
+//! It is allocated in whole cache lines, each of which belongs to at most one pipe. The memory of a
+//! released pipe is cleared before another pipe gets it. Buffers between stages of a component are
+//! in its own memory. Buffers between cores, and all buffers of run-time stages on other cores than
+//! the first, are in memory that all cores share; the first core's component allocates it.
 
-use crate::{CORE, together};
+use crate::{CORE, shared_state};
 use bulkhead_abi::repository::MAX_BUFFERS;
 use bulkhead_buffers::Region;
 use bulkhead_component::first::Timing;
 use bulkhead_slite::Mutex;
-use bulkhead_stages::together::BUFFERS;
+use bulkhead_stages::shared_state::BUFFERS;
 use core::ops::Range;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -27,24 +28,24 @@ struct Arena([AtomicU64; WORDS]);
 
 static ARENA: Arena = Arena([const { AtomicU64::new(0) }; WORDS]);
 
-/// The pipe of each line, counted from 1; 0: nobody's.
+/// Owner of each line: a pipe, counted from 1; 0: free.
 #[derive(Clone, Copy)]
 pub(crate) struct Lines([u8; LINES]);
 
 static OWNERS: Mutex<Lines> = Mutex::new(Lines([0; LINES]));
-/// The same of what all cores' components share; nothing is there before it is opened.
+/// Lines of the memory that all cores share; none is free before it is opened.
 static COMMON: Mutex<Lines> = Mutex::new(Lines([u8::MAX; LINES]));
-/// Bytes there, and what nobody can have: as much as anybody may want of it.
+/// Bytes of that memory, more than any pipe can request: marks lines that do not exist.
 pub(crate) const MOST: usize = LINES * LINE_BYTES;
 
-/// Finds out what is free of what all cores' components share; by that of the first core.
+/// Finds the free lines of the shared memory. Called on the first core.
 pub(crate) fn open_common(timing: &Timing) {
     let _opened = COMMON.with(&CORE.threads, |all| {
         all.0
             .iter_mut()
-            .take(together::lines())
+            .take(shared_state::lines())
             .for_each(|line| *line = 0);
-        for (pipe, first, count) in together::described(timing) {
+        for (pipe, first, count) in shared_state::described(timing) {
             let own = all.0.iter_mut().skip(first).take(count);
             own.for_each(|line| *line = pipe as u8 + 1);
         }
@@ -52,12 +53,12 @@ pub(crate) fn open_common(timing: &Timing) {
 }
 
 impl Lines {
-    /// As they are now.
+    /// A copy of the present state.
     pub(crate) fn now() -> Self {
         Self::of(&OWNERS)
     }
 
-    /// The same of what all cores' components share.
+    /// A copy of the present state of the shared memory.
     pub(crate) fn common() -> Self {
         Self::of(&COMMON)
     }
@@ -67,13 +68,13 @@ impl Lines {
         lines.unwrap_or(Self([u8::MAX; LINES]))
     }
 
-    /// Without what a pipe has.
+    /// The state without the lines of a pipe.
     pub(crate) fn without(mut self, pipe: usize) -> Self {
         self.release(pipe);
         self
     }
 
-    /// Bytes that pipes have whom `counts` says to count.
+    /// Bytes of all pipes for which `counts` holds.
     pub(crate) fn taken(&self, counts: impl Fn(usize) -> bool) -> usize {
         let owners = self
             .0
@@ -82,7 +83,7 @@ impl Lines {
         owners.filter(|&pipe| counts(pipe)).count() * LINE_BYTES
     }
 
-    /// Takes so many bytes for a pipe, the first that are free.
+    /// Takes the first free run of so many bytes for a pipe.
     pub(crate) fn take(&mut self, pipe: usize, bytes: usize) -> Option<Range<usize>> {
         let wanted = bytes.div_ceil(LINE_BYTES);
         let mut run = 0..0;
@@ -105,7 +106,8 @@ impl Lines {
     }
 }
 
-/// Whether a pipe has room for buffers of these sizes where those of all pipes may take `most` bytes; else what they take, and what is free.
+/// Returns whether a pipe has room for buffers of these sizes if all pipes together may have `most`
+/// bytes. The error has the bytes needed and the bytes free.
 pub(crate) fn fits<I: Iterator<Item = usize>>(
     mut lines: Lines,
     most: usize,
@@ -120,7 +122,7 @@ pub(crate) fn fits<I: Iterator<Item = usize>>(
     }
 }
 
-/// So many bytes that nobody else has, for a pipe; nothing where there is no room.
+/// Allocates so many bytes for a pipe, or returns nothing if there is no room.
 pub(crate) fn take(pipe: usize, bytes: usize) -> Option<Region<'static>> {
     let lines = OWNERS.with(&CORE.threads, |lines| lines.take(pipe, bytes));
     let lines = lines.ok().flatten()?;
@@ -129,15 +131,15 @@ pub(crate) fn take(pipe: usize, bytes: usize) -> Option<Region<'static>> {
     Some(Region::from_words(words))
 }
 
-/// The same of what all cores' components share: the first line.
+/// Allocates bytes of the shared memory for a pipe. Returns the first line.
 pub(crate) fn take_common(pipe: usize, bytes: usize) -> Option<u16> {
     let lines = COMMON.with(&CORE.threads, |lines| lines.take(pipe, bytes));
     let line = lines.ok().flatten()?.start;
-    together::region(BUFFERS + line, bytes.next_multiple_of(LINE_BYTES))?.clear();
+    shared_state::region(BUFFERS + line, bytes.next_multiple_of(LINE_BYTES))?.clear();
     u16::try_from(line).ok()
 }
 
-/// What a pipe had is nobody's: none of its stages has an end of a buffer any more.
+/// Frees the memory of a pipe after its stages have given up their buffers.
 pub(crate) fn release(pipe: usize) {
     for owners in [&OWNERS, &COMMON] {
         let _released = owners.with(&CORE.threads, |lines| lines.release(pipe));

@@ -1,36 +1,37 @@
-//! Notes about what left the pipes
+//! Records of messages that left the pipes
 //!
-//! A last stage leaves them in a queue of its own, where who records takes them out, perhaps on another core: nobody waits for another's note.
+//! Each last stage writes into a queue of its own, so that no stage waits for another one. The
+//! recorder, perhaps on another core, empties the queues.
 
+use crate::shared_state::Word;
 use crate::table::Entry as Pipe;
-use crate::together::Word;
 use bulkhead_component::clock;
 use bulkhead_stages::message::{Entry, HEADS, Message};
-use bulkhead_stages::together::{self, NOTE, NOTES, UNNOTED};
+use bulkhead_stages::shared_state::{self as layout, NOTE, NOTES, UNNOTED};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Which stage of which pipe.
+/// Position of a stage.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct StagePosition {
     pub(crate) pipe: usize,
-    /// Among all stages.
+    /// Number among all stages.
     pub(crate) stage: usize,
-    /// Among those of its pipe.
+    /// Index among the stages of its pipe.
     pub(crate) place: usize,
 }
 
-/// What a note says.
+/// A record of a message that left a pipe.
 pub(crate) struct Left {
     pub(crate) entries: [Entry; HEADS],
     pub(crate) at: u64,
     pub(crate) pipe: usize,
-    /// Place of the last stage in its pipe.
+    /// Index of the last stage in its pipe.
     pub(crate) tail: usize,
     /// Data to be traced.
     pub(crate) data: Option<[u64; 2]>,
 }
 
-/// The queue of a stage.
+/// The queue of records of a stage.
 struct Queue {
     put: Word,
     taken: Word,
@@ -39,7 +40,7 @@ struct Queue {
 
 impl Queue {
     fn of(stage: usize) -> Self {
-        let (put, taken, notes) = together::notes(stage);
+        let (put, taken, notes) = layout::notes(stage);
         Self {
             put: Word::at(put),
             taken: Word::at(taken),
@@ -47,15 +48,15 @@ impl Queue {
         }
     }
 
-    /// The words of a note.
+    /// The words of a record.
     fn note(&self, number: u64) -> impl Iterator<Item = Word> {
         let first = self.first + number as usize % NOTES * NOTE;
         (first..first + NOTE).map(Word::at)
     }
 }
 
-/// A message left a pipe.
-pub(crate) fn left(place: &Place, message: &Message, mark: Option<[u64; 2]>) {
+/// Records that a message left a pipe.
+pub(crate) fn left(place: &StagePosition, message: &Message, mark: Option<[u64; 2]>) {
     let queue = Queue::of(place.stage);
     let put = queue.put.load(Relaxed);
     if put.wrapping_sub(queue.taken.load(Acquire)) >= NOTES as u64 {
@@ -75,7 +76,7 @@ pub(crate) fn left(place: &Place, message: &Message, mark: Option<[u64; 2]>) {
     queue.put.store(put + 1, Release);
 }
 
-/// Takes the oldest note of a stage out.
+/// Takes the oldest record of a stage.
 pub(crate) fn take(stage: usize) -> Option<Left> {
     let queue = Queue::of(stage);
     let taken = queue.taken.load(Relaxed);
@@ -101,13 +102,13 @@ pub(crate) fn take(stage: usize) -> Option<Left> {
     })
 }
 
-/// Whether nothing waits to be recorded of what left a pipe.
+/// Returns whether all messages that left a pipe are recorded.
 pub(crate) fn is_drained(pipe: &Pipe) -> bool {
     let mut queues = pipe.numbers().map(Queue::of);
     queues.all(|queue| queue.put.load(Acquire) == queue.taken.load(Relaxed))
 }
 
-/// Messages for whose notes there was no room.
+/// Number of messages that were not recorded because the queue was full.
 pub(crate) fn missing() -> u64 {
     Word::at(UNNOTED).load(Relaxed)
 }

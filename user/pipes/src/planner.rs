@@ -1,31 +1,35 @@
-//! Pipes that are typed: solved here, admitted, and started beside the others
+//! Run-time pipes: solved here, admitted, and started beside the others
 //!
-//! The planner is a thread less important than all others, on a VCPU that has what they leave: however long it solves, it delays nobody, and what it
-//! changes it changes while nobody else has both work and budget. It obeys one line after the other, which the recorder leaves to it.
+//! The planner is the thread with the lowest priority. It runs on a VCPU that gets the time no
+//! other thread uses, so it delays none of them however long it solves, and whenever it changes
+//! something, every other thread is idle or out of budget. It executes one command after the other,
+//! as the recorder passes them on.
 //!
-//! Nothing is touched before it is certain that all of it fits: stages and buffers that are free or of the pipe that goes, the requirements of all other pipes, and the
-//! core with every decision counted. Then a pipe that goes ends in order, as by `pipe stop`; its stages forget it, its buffers are nobody's, and once everything that left it is
-//! recorded the new one's stages get their budgets, buffers and plans, and begin at one tick.
+//! Nothing changes before the planner has reserved everything: free stages and buffers (or those of
+//! the pipe to be replaced), the requirements of all other pipes, and time on the cores, scheduling
+//! overhead included. Then the replaced pipe ends in order, as by `pipe stop`. Its stages and
+//! buffers are released. Once all messages that left it are recorded, the stages of the new pipe
+//! get their budgets, buffers and plans, and begin at one tick.
 
-mod across;
-mod change;
 mod cores;
-mod gone;
-mod heads;
-mod serve;
+mod deployment;
+mod remote;
+mod removal;
+mod server;
+mod sources;
 mod stages;
 
+use crate::remote_partition::{self, PeerChannel, PeerChannels, RemotePartitions};
 use crate::stage::Common;
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::through::{self, Others, Place, Places};
-use crate::{CORE, Failure, memory, say, seats, serving, watch};
+use crate::{CORE, Failure, client_pipes, memory, say, vcpu_pool, watch};
 use bulkhead_abi::name_field;
 use bulkhead_abi::repository::{Head, MAX_FLOW, MAX_LINE};
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
-use bulkhead_component::{First, Own, clock};
+use bulkhead_component::{Environment, First, clock};
 use bulkhead_flows::command::{self, Command};
 use bulkhead_flows::known::Known;
 use bulkhead_flows::propose::Promise;
@@ -33,18 +37,19 @@ use bulkhead_guest::Home;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
-use bulkhead_stages::request::{PATHS, Promised};
+use bulkhead_stages::request::{PATHS, PathGuarantee};
 use bulkhead_tpipe::language::{Flow, MILLION};
-use change::{Change, promise};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
-use gone::Gone;
-use serve::Server;
+use deployment::{Change, promise};
+use removal::Removal;
+use server::Server;
 
-/// Pages of its stack, of which about 245 KiB were used at most: what is solved and judged lies there in arrays, as large for small flows as for large ones.
+/// Pages of its stack, of which about 245 KiB were used at most: the arrays of solver and admission
+/// lie there, as large for small flows as for large ones.
 const STACK_PAGES: u64 = 76;
 
-/// The line to be obeyed.
+/// The command to be executed.
 struct Line {
     bytes: [u8; MAX_LINE],
     length: usize,
@@ -54,41 +59,43 @@ static LINE: Mutex<Line> = Mutex::new(Line {
     bytes: [0; MAX_LINE],
     length: 0,
 });
-/// It is being obeyed.
+/// True if a command is being executed.
 static BUSY: AtomicBool = AtomicBool::new(false);
-/// Who runs stages for this partition has to be asked again.
-static ANEW: AtomicBool = AtomicBool::new(false);
+/// True if a remote partition restarted, so that its stages have to be requested again.
+static PEER_RESTARTED: AtomicBool = AtomicBool::new(false);
 /// The pipe that is being changed, counted from 1; 0: none.
 static CHANGED: AtomicU64 = AtomicU64::new(0);
-/// Pipes that are started and stopped here and begin in another partition, or there as well, by bit.
-static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
-/// Those of them that were stopped and of which nobody looks yet whether they rest, and since when.
+/// Pipes with first stages in other partitions that are started and stopped here, by bit.
+static REMOTE_SOURCES: AtomicU64 = AtomicU64::new(0);
+/// Pipes of this kind that were stopped and for whose end the recorder does not wait yet, and the
+/// tick of the stop.
 static STOPPING: AtomicU64 = AtomicU64::new(0);
 static STOPPED_SINCE: AtomicU64 = AtomicU64::new(0);
 static THREAD: AtomicU64 = AtomicU64::new(0);
-/// What it knows.
-static KNOWN: Mutex<Option<Means>> = Mutex::new(None);
+/// Parameters of the planner.
+static MEANS: Mutex<Option<Means>> = Mutex::new(None);
 static VCPU: Mutex<Option<ServerId>> = Mutex::new(None);
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
-/// What is promised of each pipe and was not announced yet.
-static PROMISED: [Mutex<Option<Told>>; PIPES] = [const { Mutex::new(None) }; PIPES];
-/// Those, by bit.
+/// Guarantees of each pipe that are not recorded yet.
+static GUARANTEES: [Mutex<Option<PathGuarantees>>; PIPES] = [const { Mutex::new(None) }; PIPES];
+/// Pipes with such guarantees, by bit.
 static ANNOUNCE: AtomicU64 = AtomicU64::new(0);
 
-/// What plans are made with.
+/// Parameters from which plans are made.
 #[derive(Clone, Copy)]
 struct Means {
     timing: Timing,
     common: Common,
-    /// Bytes of all buffers that there may be.
+    /// Bytes of all buffers.
     buffers: usize,
-    /// Partitions that run stages for this one.
-    places: Places,
-    /// The one for which this one runs stages.
-    asks: Option<Place>,
+    /// Channels to the partitions that run stages for this one.
+    places: PeerChannels,
+    /// Channel to the partition for which this one runs stages.
+    asks: Option<PeerChannel>,
 }
 
-/// Makes the planner's VCPU, where flows can be typed. It is the least important of all: who works for nobody works for it.
+/// Creates the planner's VCPU if there can be run-time pipes. It has the lowest priority: a bottom
+/// half without stages to work for runs at its priority.
 pub(crate) fn make_vcpu(first: &mut First, timing: &Timing) -> Result<(), Failure> {
     if timing.repository.is_some() {
         let vcpu = CORE.create_least(first);
@@ -98,15 +105,15 @@ pub(crate) fn make_vcpu(first: &mut First, timing: &Timing) -> Result<(), Failur
     Ok(())
 }
 
-/// Its VCPU.
+/// The planner's VCPU.
 pub(crate) fn least() -> Option<ServerId> {
     VCPU.with(&CORE.threads, |vcpu| *vcpu).ok().flatten()
 }
 
-/// Makes the planner, where flows can be typed.
+/// Creates the planner if there can be run-time pipes.
 pub(crate) fn start(
     first: &mut First,
-    own: &Own,
+    env: &Environment,
     timing: &Timing,
     common: Common,
 ) -> Result<(), Failure> {
@@ -119,10 +126,10 @@ pub(crate) fn start(
         timing: *timing,
         common,
         buffers: described + repository.head.spare_bytes as usize,
-        places: through::places(own, &repository),
-        asks: serving::place(own, &repository),
+        places: remote_partition::open_channels(env, &repository),
+        asks: client_pipes::channel(env, &repository),
     };
-    let _kept = KNOWN.with(&CORE.threads, |place| *place = Some(means));
+    let _kept = MEANS.with(&CORE.threads, |place| *place = Some(means));
     let vcpu = least().ok_or(Failure::named("planner", "it has no VCPU"))?;
     first.set_stack_pages(Some(STACK_PAGES));
     let index = CORE.threads.spawn(first, plan, Binding::main(vcpu))?;
@@ -133,7 +140,7 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// Leaves it a line, unless it has one.
+/// Passes a command to the planner. Returns `false` if it is busy.
 pub(crate) fn leave(line: &[u8]) -> bool {
     if BUSY.swap(true, Acquire) {
         return false;
@@ -148,46 +155,48 @@ pub(crate) fn leave(line: &[u8]) -> bool {
     true
 }
 
-/// Has it look after who runs stages for this partition, where one started anew.
+/// Wakes the planner if a partition that runs stages for this one has restarted.
 pub(crate) fn look_after_others() {
-    let anew = KNOWN.with(&CORE.threads, |known| {
+    let restarted = MEANS.with(&CORE.threads, |known| {
         let places = known.as_ref().map(|known| &known.places);
-        places.is_some_and(through::is_one_anew)
+        places.is_some_and(remote_partition::has_any_restarted)
     });
-    if anew.unwrap_or(false) && !ANEW.swap(true, Relaxed) {
+    if restarted.unwrap_or(false) && !PEER_RESTARTED.swap(true, Relaxed) {
         CORE.threads.wakeup(THREAD.load(Relaxed));
     }
 }
 
-/// Whether it changes that pipe.
+/// Returns whether the planner is changing that pipe.
 pub(crate) fn changes(pipe: usize) -> bool {
     CHANGED.load(Relaxed) == pipe as u64 + 1
 }
 
-/// Whether it is the planner that starts and stops a pipe, since another partition has its first stages.
-pub(crate) fn begins_elsewhere(pipe: usize) -> bool {
-    ELSEWHERE.load(Relaxed) >> pipe & 1 != 0
+/// Returns whether the planner starts and stops a pipe because another partition has first stages
+/// of it.
+pub(crate) fn has_remote_sources(pipe: usize) -> bool {
+    REMOTE_SOURCES.load(Relaxed) >> pipe & 1 != 0
 }
 
-/// Pipes that it stopped, by bit, and since when: from now on who asks looks after them.
+/// Takes the pipes that the planner stopped, by bit, and the tick of the stop. From now on the
+/// caller waits for their end.
 pub(crate) fn stopping() -> (u64, u64) {
     let pipes = STOPPING.swap(0, Acquire);
     (pipes, STOPPED_SINCE.load(Relaxed))
 }
 
-/// Whether something is promised that was not announced yet.
+/// Returns whether guarantees of any pipe are not recorded yet.
 pub(crate) fn promises() -> bool {
     ANNOUNCE.load(Relaxed) != 0
 }
 
-/// Whether something is promised of a pipe that was not announced yet.
+/// Returns whether guarantees of a pipe are not recorded yet.
 pub(crate) fn is_promised(pipe: usize) -> bool {
     ANNOUNCE.load(Acquire) >> pipe & 1 != 0
 }
 
-/// Records what is promised of a pipe; by who records.
+/// Records the guarantees of a pipe. Called by the recorder.
 pub(crate) fn announce(number: usize, pipe: &Pipe) {
-    let Some(place) = PROMISED.get(number) else {
+    let Some(place) = GUARANTEES.get(number) else {
         return;
     };
     ANNOUNCE.fetch_and(!(1 << number), Relaxed);
@@ -198,29 +207,29 @@ pub(crate) fn announce(number: usize, pipe: &Pipe) {
     });
 }
 
-/// What is promised of the paths of a pipe.
+/// Guarantees of the paths of a pipe.
 #[derive(Clone, Copy)]
-struct Told {
-    paths: [Promised; PATHS],
+struct PathGuarantees {
+    paths: [PathGuarantee; PATHS],
     count: usize,
 }
 
-impl Told {
-    fn new(all: impl Iterator<Item = Promised>) -> Self {
-        let mut told = Self {
-            paths: [Promised::NOTHING; PATHS],
+impl PathGuarantees {
+    fn new(all: impl Iterator<Item = PathGuarantee>) -> Self {
+        let mut guarantees = Self {
+            paths: [PathGuarantee::NOTHING; PATHS],
             count: 0,
         };
-        for (place, one) in told.paths.iter_mut().zip(all) {
+        for (place, one) in guarantees.paths.iter_mut().zip(all) {
             *place = one;
-            told.count += 1;
+            guarantees.count += 1;
         }
-        told
+        guarantees
     }
 
     fn of(promise: &Promise) -> Self {
         let [lost, rate] = figures(promise);
-        Self::new(promise.paths().iter().map(|path| Promised {
+        Self::new(promise.paths().iter().map(|path| PathGuarantee {
             head: path.head as u32,
             tail: path.tail as u32,
             bound_ns: path.bound,
@@ -230,12 +239,13 @@ impl Told {
         }))
     }
 
-    fn paths(&self) -> impl Iterator<Item = Promised> + '_ {
+    fn paths(&self) -> impl Iterator<Item = PathGuarantee> + '_ {
         self.paths.iter().take(self.count).copied()
     }
 }
 
-/// Messages of a million that are lost at most, and messages in a million seconds that are required, if any are.
+/// Maximum loss in messages per million, and required throughput in messages per million seconds,
+/// or 0.
 fn figures(promise: &Promise) -> [u64; 2] {
     let lost = (u128::from(promise.loss.0) * u128::from(MILLION)) >> 40;
     let lost = (lost as u32).saturating_add(u32::from(promise.loss.0 != 0));
@@ -246,8 +256,8 @@ fn figures(promise: &Promise) -> [u64; 2] {
     [lost.into(), rate]
 }
 
-fn record(pipe: &Pipe, told: &Told) {
-    for path in told.paths() {
+fn record(pipe: &Pipe, guarantees: &PathGuarantees) {
+    for path in guarantees.paths() {
         let event = Event {
             ticks: clock::now(),
             kind: EventKind::Promised as u32,
@@ -256,14 +266,14 @@ fn record(pipe: &Pipe, told: &Told) {
             b: u64::from(path.head) | u64::from(path.tail) << 8,
             name: pipe.pipe.name,
         };
-        Own::record(&event);
-        // As it is described.
+        Environment::record(&event);
+        // The guarantee is that of the description.
         if path.bound_ns == 0 {
             continue;
         }
         for (sequence, place) in (0..).zip([path.head, path.tail]) {
             let stage = pipe.stages().nth(place as usize);
-            Own::record(&Event {
+            Environment::record(&Event {
                 kind: EventKind::PathEnd as u32,
                 sequence,
                 a: path.rate,
@@ -274,15 +284,15 @@ fn record(pipe: &Pipe, told: &Told) {
     }
 }
 
-/// Says what room there is.
+/// Prints the free resources.
 pub(crate) fn show_room(timing: &Timing, head: &Head) {
-    let buffers = KNOWN.with(&CORE.threads, |known| {
+    let buffers = MEANS.with(&CORE.threads, |known| {
         known.map_or(0, |known| known.buffers)
     });
     let taken = memory::Lines::now().taken(|_| true);
     say!(
         "free: {} stages, {} bytes of buffers; {} stages and {} bytes were spare",
-        seats::free_anywhere(timing, None).count(),
+        vcpu_pool::free_anywhere(timing, None).count(),
         buffers.unwrap_or(0).saturating_sub(taken),
         head.spare_stages,
         head.spare_bytes
@@ -290,7 +300,7 @@ pub(crate) fn show_room(timing: &Timing, head: &Head) {
     cores::show_room(timing);
     let stack = STACK.with(&CORE.threads, |stack| *stack).ok().flatten();
     let [used, given] = stack.map_or([0; 2], |stack| [stack.used(), stack.bytes()]);
-    let [most, each] = seats::stacks();
+    let [most, each] = vcpu_pool::stacks();
     let recorder = watch::stack().map_or([0; 2], |stack| [stack.used(), stack.bytes()]);
     say!(
         "stacks: planner {used} of {given} bytes, stages up to {most} of {each}, recorder {} of {}",
@@ -299,38 +309,38 @@ pub(crate) fn show_room(timing: &Timing, head: &Head) {
     );
 }
 
-/// What was typed as a flow.
+/// The flow of a run-time pipe.
 #[derive(Clone, Copy)]
 struct Text {
     bytes: [u8; MAX_FLOW],
     length: usize,
 }
 
-/// The planner's own.
+/// State of the planner.
 struct Planner {
     timing: Timing,
     common: Common,
     buffers: usize,
     known: Known<'static>,
-    /// Partitions that run stages for this one, and what is known of them.
-    places: Places,
-    others: Others,
-    /// Who asks for stages here.
+    /// Partitions that run stages for this one, and their state.
+    places: PeerChannels,
+    others: RemotePartitions,
+    /// The server for the client partition's requests.
     server: Option<Server>,
-    /// By which they know those of each pipe.
+    /// Number by which remote partitions identify each pipe.
     ids: [u64; PIPES],
-    /// When those were stopped last that begin in other partitions; 0: they run.
+    /// Tick at which each pipe with remote first stages was stopped; 0: it runs.
     stops: [u64; PIPES],
-    /// Described pipes that were removed, which others are not to run either.
-    gone: [Gone; PIPES],
-    /// Of each pipe that was typed.
+    /// Static pipes that were removed, and the partitions that have to remove them, too.
+    removals: [Removal; PIPES],
+    /// Flow of each run-time pipe.
     texts: [Option<Text>; PIPES],
-    /// Pipes that there were.
+    /// Number of pipes that ever existed.
     pipes: u32,
 }
 
 extern "C" fn plan(_: u64) -> ! {
-    let means = KNOWN.with(&CORE.threads, |means| *means).ok().flatten();
+    let means = MEANS.with(&CORE.threads, |means| *means).ok().flatten();
     let made = means.and_then(|means| Some((means, Known::of(means.timing.repository?).ok()?)));
     let Some((means, known)) = made else {
         say!("no flow can be typed: what pipes are made of was packed by another tool");
@@ -342,24 +352,25 @@ extern "C" fn plan(_: u64) -> ! {
         buffers: means.buffers,
         known,
         places: means.places,
-        others: Others::new(&means.places),
+        others: RemotePartitions::new(&means.places),
         server: means.asks.and_then(Server::new),
         ids: [0; PIPES],
         stops: [0; PIPES],
-        gone: [Gone::NOT; PIPES],
+        removals: [Removal::NONE; PIPES],
         texts: [None; PIPES],
         pipes: PIPES as u32,
     };
-    planner.find_heads();
+    planner.find_sources();
     loop {
         while !BUSY.load(Acquire) {
-            if ANEW.swap(false, Relaxed) {
-                planner.ask_again();
-                // A line that was left meanwhile woke it from its waits there, and does not again.
+            if PEER_RESTARTED.swap(false, Relaxed) {
+                planner.request_again();
+                // A command that arrived in the meantime ended an earlier wait of the planner, and
+                // sends no second wake-up.
                 continue;
             }
             planner.serve();
-            // Who asks for stages leaves a request in memory, and rings for nobody.
+            // Client partitions place requests in memory, without a notification.
             CORE.threads.block(match planner.server {
                 Some(_) => clock::now() + ticks(watch::PAUSE_NS),
                 None => NEVER,
@@ -367,8 +378,8 @@ extern "C" fn plan(_: u64) -> ! {
         }
         let line = LINE.with(&CORE.threads, |line| (line.bytes, line.length));
         let (bytes, length) = line.unwrap_or(([0; MAX_LINE], 0));
-        // Whoever is asked next is asked as it was before, or not at all.
-        planner.ask_again();
+        // The next command must not find the pipe in the state of this one.
+        planner.request_again();
         planner.obey(bytes.get(..length).unwrap_or_default());
         CHANGED.store(0, Relaxed);
         BUSY.store(false, Release);
@@ -381,7 +392,7 @@ impl Planner {
             Ok(Command::Add(typed) | Command::Replace(typed)) if self.server.is_some() => say!(
                 "pipe {0} is not started: {1} types the flows that have stages here: type it there",
                 typed.name,
-                self.who()
+                self.client_name()
             ),
             Ok(Command::Add(typed)) => match table::find(typed.name) {
                 Some(_) => say!(
@@ -408,32 +419,35 @@ impl Planner {
                     say!("pipe {name} is no more");
                 }
             }
-            Ok(Command::Stop(name)) => self.stop_elsewhere(name),
-            Ok(Command::Start(name)) => self.start_elsewhere(name),
+            Ok(Command::Stop(name)) => self.stop_remote(name),
+            Ok(Command::Start(name)) => self.start_remote(name),
             // The recorder has read it.
             _ => {}
         }
     }
 
-    /// A pipe that can go, which nobody else changes from now on.
+    /// Finds a pipe that can be removed. From now on only the planner changes it.
     fn removable(&self, name: &str) -> Option<(usize, Pipe)> {
         let Some((number, pipe)) = table::find(name) else {
             say!("there is no pipe {name}; `pipe list` tells all");
             return None;
         };
-        if serving::is_asked(number) {
-            say!("pipe {name} was typed in {0}: remove it there", self.who());
+        if client_pipes::is_requested(number) {
+            say!(
+                "pipe {name} was typed in {0}: remove it there",
+                self.client_name()
+            );
             return None;
         }
-        if let Some(stays) = self.stays(number, &pipe) {
-            say!("pipe {name} stays: {stays}");
+        if let Some(removal_refusal) = self.removal_refusal(number, &pipe) {
+            say!("pipe {name} stays: {removal_refusal}");
             return None;
         }
         CHANGED.store(number as u64 + 1, Relaxed);
         Some((number, pipe))
     }
 
-    /// The flow of a pipe that there is.
+    /// The flow of a pipe.
     fn flow(&self, pipe: usize) -> &str {
         match self.texts.get(pipe) {
             Some(Some(text)) => {

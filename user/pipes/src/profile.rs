@@ -1,15 +1,16 @@
 //! Measures the pipe functions (`bulkhead profile`)
 //!
-//! First each function alone, where nothing interrupts it: jobs with random and with extreme inputs, from none of them to all.
-//! Then what a stage needs besides: the pipes of the partition run with functions that do next to nothing, alone on their core, and the time of each
-//! job is taken, from its release on. The sum of the worst of both is what a stage was seen to need at worst.
+//! First each function runs alone, without interrupts: jobs with random and with extreme inputs,
+//! from none to all of them. Then the overhead of a stage is measured: the pipes of the partition
+//! run with functions that do next to nothing, alone on their core, and each job is timed from its
+//! release on. The sum of both maxima is the worst measured time of a stage.
 //! Argument word: `profile=JOBS`.
 
+use crate::shared_state;
 use crate::stage::STAGES;
-use crate::together;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::figure::{Counter, Figure};
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Environment, clock, println};
 use bulkhead_sched::harness::Random;
 use bulkhead_stages::functions::{self, Functions, Job, State};
 use bulkhead_stages::message::Message;
@@ -18,10 +19,10 @@ use core::hint::black_box;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// What a stage needs besides its function, beside the functions.
+/// Name of the row for a stage's overhead, beside the functions.
 const STAGE: &str = "(stage)";
 
-/// What breaks arithmetic, if anything does.
+/// Inputs at which arithmetic may fail.
 const EXTREMES: [u64; 6] = [
     0,
     1,
@@ -32,13 +33,13 @@ const EXTREMES: [u64; 6] = [
     0x7ff8_0000_7fc0_0000,
 ];
 
-/// Jobs of each stage that are still to be counted; 0: none is.
+/// Jobs of each stage that are still to be measured; 0: none.
 static LEFT: AtomicU64 = AtomicU64::new(0);
-/// Instructions in the time of [`TICKS`].
+/// Instructions per [`TICKS`].
 static INSTRUCTIONS: AtomicU64 = AtomicU64::new(1);
 const TICKS: u64 = 10_000;
 
-/// What jobs of a stage needed, ticks.
+/// Measured time of a stage's jobs, ticks.
 struct Charged {
     jobs: AtomicU64,
     sum: AtomicU64,
@@ -53,9 +54,9 @@ static CHARGED: [Charged; STAGES] = [const {
     }
 }; STAGES];
 
-/// Measures all functions, if that is asked for.
-pub(crate) fn functions(own: &Own, functions: Functions) {
-    let jobs = own.number("profile", 0);
+/// Measures all functions, if the `profile` argument is given.
+pub(crate) fn functions(env: &Environment, functions: Functions) {
+    let jobs = env.number("profile", 0);
     if jobs == 0 {
         return;
     }
@@ -102,7 +103,8 @@ fn data(random: &mut Random) -> [u64; 2] {
     })
 }
 
-/// A stage has ended a job that was released and began at these ticks. Going to sleep is taken to need no more than waking up.
+/// Counts a job of a stage that was released at `released` and began at `began`, in ticks. Blocking
+/// is assumed to cost no more than waking up.
 pub(crate) fn ended(stage: usize, released: u64, began: u64) {
     let Some(charged) = CHARGED.get(stage).filter(|_| LEFT.load(Relaxed) != 0) else {
         return;
@@ -113,18 +115,18 @@ pub(crate) fn ended(stage: usize, released: u64, began: u64) {
     charged.jobs.fetch_add(1, Relaxed);
 }
 
-/// Says what stages needed once each has had its jobs; by who records.
+/// Prints the overhead of stages once each has run its jobs. Called by the recorder.
 pub(crate) fn tell(stages: &[Stage]) {
     let left = LEFT.load(Relaxed);
     let numbered = CHARGED.iter().zip(stages).enumerate();
-    let counted = numbered.filter(|(_, (_, stage))| together::is_here(stage));
+    let counted = numbered.filter(|(_, (_, stage))| shared_state::is_here(stage));
     let counted = counted.map(|(number, (charged, _))| (number, charged));
     let whole = |(_, charged): (usize, &Charged)| charged.jobs.load(Relaxed) >= left;
     if left == 0 || !counted.clone().all(whole) {
         return;
     }
     LEFT.store(0, Relaxed);
-    // Rounded up: a tick is some instructions.
+    // Rounded up, since a tick is several instructions.
     let instructions = |ticks: u64| (ticks * INSTRUCTIONS.load(Relaxed)).div_ceil(TICKS);
     for (stage, charged) in counted {
         let [jobs, sum, worst] =

@@ -1,7 +1,8 @@
 //! A stage: a thread on its VCPU, released by data
 //!
-//! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the bound stands on. Who reads what a
-//! stage of another partition, or of another core, writes is released by the clock instead, every period.
+//! A job copies its inputs when it is released (implicit communication), at the [`Pace`] that the
+//! bound assumes. A stage that reads from another partition or core is released by the clock
+//! instead, every period.
 
 mod shared;
 mod wiring;
@@ -13,8 +14,8 @@ pub(crate) use shared::{
 pub(crate) use wiring::{Common, build, connected, connected_over, take_up};
 
 use crate::device::{self, To};
-use crate::through::Whom;
-use crate::{CORE, Failure, LOAD, notes, profile, share, together};
+use crate::remote_partition::PeerRole;
+use crate::{CORE, Failure, LOAD, fanout, notes, profile, shared_state};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_abi::status::MAX_CORES;
 use bulkhead_component::clock;
@@ -31,21 +32,22 @@ use bulkhead_stages::work::{ENDS, Work};
 use core::sync::atomic::Ordering::Relaxed;
 use shared::{halt, is_dismissed, set_resting, start_of};
 
-/// Other partitions in which a pipe may have stages: each has a core of its own.
+/// Maximum number of other partitions with stages of a pipe; each has a core of its own.
 const AWAITED: usize = MAX_CORES - 1;
 
-/// Where a first stage's messages come from.
+/// Source of a first stage's messages.
 #[derive(Clone, Copy)]
 enum Source {
-    /// The stages before.
+    /// Not a first stage: the buffers of the stages before it.
     Stages,
-    /// The clock, every so many ticks.
+    /// A timer with this interval, ticks.
     Timer(u64),
-    /// The CAN controller: each frame, or the newest that came since the last job.
+    /// The device: each frame, or the newest since the last job.
     Device(Kept),
 }
 
-/// What of a device's messages is kept for a first stage, as of others' in the buffers of its pipe.
+/// Which messages of a device are kept for a first stage, in the same way as in the buffers of its
+/// pipe.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
     Newest,
@@ -60,25 +62,27 @@ enum Sink {
     Device,
 }
 
-/// Who is told of a message in a buffer.
+/// The consumer of a buffer, which is notified of messages.
 #[derive(Clone, Copy)]
 enum Fed {
-    /// A stage that is here.
+    /// A stage on this core.
     Stage(usize),
-    /// Who gathers, on that VCPU.
+    /// The gatherer on that VCPU.
     Gatherer(u32),
-    /// Nobody: who is in another partition looks by itself, while that one is up.
+    /// A stage in another partition: it polls, and the producer writes only while that partition is
+    /// up.
     Nobody,
-    /// Nobody either: who is on another core looks by itself, and is there.
+    /// A stage on another core: it polls, and is always up.
     Core,
 }
 
-/// What a job computes besides its function.
+/// Load of a job in addition to its function.
 #[derive(Clone, Copy)]
 enum Computed {
-    /// For so many nanoseconds by the clock, the turns of other cores included where these are emulated.
+    /// Computes for so many nanoseconds of the clock. On an emulator with several cores this
+    /// includes the turns of the others.
     Time(u64),
-    /// So many rounds of a loop.
+    /// Runs so many iterations of a loop.
     Rounds(u64),
 }
 
@@ -86,53 +90,55 @@ enum Computed {
 #[derive(Clone, Copy)]
 struct Peer {
     link: Link,
-    whom: Whom,
-    /// What it writes is read here.
+    role: PeerRole,
+    /// True if this partition reads what it writes.
     reads: bool,
 }
 
 impl Peer {
-    /// Whether it runs its stages of the pipe.
+    /// Returns whether the partition runs its stages of the pipe.
     fn is_there(&self) -> bool {
-        self.whom.is_there(&self.link)
+        self.role.is_there(&self.link)
     }
 }
 
-/// A stage before it runs.
+/// True if a partition with a stage before this one runs.
 struct Plan {
     number: usize,
     pipe: usize,
-    /// Among the stages of its pipe.
+    /// Index among the stages of its pipe.
     place: usize,
     stage: Stage,
     function: Function,
     source: Source,
-    /// Which first stage it is.
+    /// Index among the first stages.
     head: usize,
-    /// All first stages are in this partition.
+    /// True if all first stages are in this partition.
     own_heads: bool,
     sink: Sink,
     inputs: [Option<Input>; ENDS],
-    /// With who is fed.
+    /// Output buffers with their consumers.
     outputs: [Option<(Output, Fed)>; ENDS],
-    /// Inputs that another partition or core writes, by bit: it reads by the clock.
-    across: u64,
-    /// What takes its place where nothing comes there for so many ticks.
+    /// Inputs that another partition or core writes, by bit. If there are any, the stage is
+    /// released by the clock.
+    remote_inputs: u64,
+    /// The fallback function, and the age in ticks of remote inputs from which on it replaces the
+    /// stage's function.
     fallback: Option<(u64, Function)>,
-    /// Of a first stage that loses nothing: who has to be up before it begins.
+    /// Of a lossless first stage: partitions that have to be up before it begins.
     awaits: [Option<Link>; AWAITED],
-    /// Who has the other ends of its buffers that are not here.
+    /// Partitions at the other ends of its buffers.
     peers: [Option<Peer>; 2 * ENDS],
     period: u64,
     load: Computed,
     overruns: bool,
-    /// By how many percent of its interval at most a timer comes later.
+    /// Maximum delay of a timer release, percent of its interval.
     jitter: u64,
-    /// Ticks by which the first release of a timer is later than that of others.
+    /// Ticks by which the first timer release is later than that of other stages.
     offset: u64,
 }
 
-/// Makes the thread of a stage, which waits for a plan.
+/// Creates the thread of a stage, which waits for a plan.
 pub(crate) fn spawn(first: &mut First, number: usize, vcpu: ServerId) -> Result<(), Failure> {
     let index = CORE.threads.spawn(first, work, Binding::main(vcpu))?;
     shared(number).thread.store(index, Relaxed);
@@ -154,16 +160,16 @@ extern "C" fn work(index: u64) -> ! {
     }
 }
 
-/// A stage that runs.
+/// A running stage.
 struct Running {
     plan: Plan,
     shared: &'static Shared,
     pace: Pace,
     work: Work,
     next: u64,
-    /// Its last job was its fallback's.
+    /// True if the last job ran the fallback.
     stale: bool,
-    /// By its clock, since its pipe began.
+    /// Next release by its clock, since its pipe began.
     looked: bool,
 }
 
@@ -172,12 +178,12 @@ impl Running {
         let inputs = core::mem::replace(&mut plan.inputs, [const { None }; ENDS]);
         // A pipe that ended before this thread ran does not begin any more.
         while start_of(plan.pipe) == 0 && !is_retired(plan.pipe) {
-            together::wait(plan.period);
+            shared_state::wait(plan.period);
         }
         plan.await_others();
         let start = start_of(plan.pipe);
         let work = Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1);
-        let work = work.across(plan.across, start, plan.fallback);
+        let work = work.across(plan.remote_inputs, start, plan.fallback);
         Self {
             shared: shared(plan.number),
             next: start.max(clock::now()) + plan.offset,
@@ -192,7 +198,7 @@ impl Running {
         }
     }
 
-    /// Until its pipe is no more.
+    /// Runs jobs until the pipe is removed.
     fn run(mut self) {
         self.work
             .begin_anew(start_of(self.plan.pipe), self.plan.stage.buffer);
@@ -213,11 +219,11 @@ impl Running {
         }
     }
 
-    /// Whether no message comes any more.
+    /// Returns whether all inputs have ended.
     fn is_over(&self) -> bool {
         match self.plan.source {
             _ if is_dismissed(self.plan.pipe) => true,
-            // From who is not there no end comes.
+            // A partition that is not up sends no end.
             Source::Stages => {
                 let misses = || self.stale || self.plan.misses(|peer| peer.reads);
                 self.work.is_over() || is_stopped(self.plan.pipe) && misses()
@@ -226,7 +232,8 @@ impl Running {
         }
     }
 
-    /// Passes the end on, and waits until the pipe is started again, which it answers, or is to be forgotten.
+    /// Passes the end on, and waits until the pipe is started again or removed. Returns whether it
+    /// is started.
     fn rest(&mut self) -> bool {
         let at = self.work.ended_at(clock::now());
         self.pass_end(at);
@@ -234,11 +241,12 @@ impl Running {
             self.shared.ended.store(at, Relaxed);
         }
         if !is_stopped(self.plan.pipe) {
-            // It is stopped and started elsewhere, or was started again before it could pass the end on.
-            self.work.go_on(clock::now());
+            // It is stopped and started elsewhere, or was started again before it could pass the
+            // end on.
+            self.work.resume(clock::now());
             self.stale = false;
             if !matches!(self.plan.source, Source::Stages) {
-                // Who reads it begins then. What it did not make meanwhile is not made up for.
+                // Its readers begin then. Releases that it missed are not repeated.
                 self.await_start();
                 self.next = self.next.max(clock::now());
             }
@@ -249,7 +257,7 @@ impl Running {
             if is_retired(self.plan.pipe) {
                 return false;
             }
-            together::wait(self.plan.period);
+            shared_state::wait(self.plan.period);
         }
         set_resting(self.plan.number, false);
         self.shared.arrived.store(0, Relaxed);
@@ -262,11 +270,13 @@ impl Running {
         true
     }
 
-    /// Until the tick at which its pipe begins: by then what starting took of its budget is back. What a device brought before is
-    /// nobody's, and what another partition sent meanwhile only while it is not late: who goes on there does not wait for who starts anew.
+    /// Waits for the tick at which the pipe begins; by then the budget that starting used is
+    /// replenished. Messages that a device received before are dropped. Messages that another
+    /// partition sent in the meantime are dropped if they are late, because that partition does not
+    /// wait for one that restarts.
     fn await_start(&mut self) {
         CORE.threads.sleep_until(start_of(self.plan.pipe));
-        if self.plan.across != 0 {
+        if self.plan.remote_inputs != 0 {
             self.looked = false;
             let before = clock::now().saturating_sub(self.plan.period);
             self.work.pass_over_late(before, self.plan.stage.buffer);
@@ -276,8 +286,9 @@ impl Running {
         {}
     }
 
-    /// The end is never dropped: who reads makes room as long as there is something to read, and is there. Where no end comes any more, who is
-    /// behind on this core is woken all the same: on another one than the first nobody else does.
+    /// The end is never dropped: a reader that is up makes room as long as its buffer is not empty.
+    /// Successors on this core are woken even if no end comes, because on other cores than the
+    /// first no other thread wakes them.
     fn pass_end(&mut self, at: u64) {
         let (peers, pipe) = (self.plan.peers, self.plan.pipe);
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
@@ -292,16 +303,16 @@ impl Running {
         }
     }
 
-    /// Until there is something to do: when it came.
+    /// Waits until there is work. Returns the tick of its arrival.
     fn wait(&mut self) -> u64 {
         if let Source::Timer(interval) = self.plan.source {
             let release = self.next;
-            // Never closer together than the interval.
-            self.next += interval + self.work.some(interval * self.plan.jitter / 100);
+            // Two releases are at least an interval apart.
+            self.next += interval + self.work.random_below(interval * self.plan.jitter / 100);
             CORE.threads.sleep_until(release);
             return release;
         }
-        if self.plan.across != 0 {
+        if self.plan.remote_inputs != 0 {
             return self.wait_by_clock();
         }
         loop {
@@ -319,7 +330,8 @@ impl Running {
         }
     }
 
-    /// Until the next tick of its clock, or not at all while the budget of this one lasts and a ring has more.
+    /// Waits for the next tick of its clock. Does not wait while a ring has more messages and the
+    /// budget lasts.
     fn wait_by_clock(&mut self) -> u64 {
         if !core::mem::replace(&mut self.looked, true) {
             CORE.threads.sleep_until(self.next);
@@ -334,7 +346,7 @@ impl Running {
         self.next
     }
 
-    /// When the oldest message came that waits in a queue or a ring.
+    /// Arrival of the oldest message in a queue or a ring.
     fn waiting(&mut self) -> Option<u64> {
         match self.plan.source {
             Source::Device(_) => device::waiting(self.plan.number),
@@ -342,7 +354,8 @@ impl Running {
         }
     }
 
-    /// The last frame that waits behind one that was read: in four slots each would have overwritten the one before.
+    /// Skips to the newest of the frames that wait behind one that was read: a four-slot buffer
+    /// would have overwritten all others.
     fn newest(&mut self, oldest: ([u64; 2], u64)) -> ([u64; 2], u64) {
         let mut newest = oldest;
         while let Some(later) = device::read(self.plan.number) {
@@ -352,7 +365,8 @@ impl Running {
         newest
     }
 
-    /// A job; whether it was one, and did not wake for what another had taken.
+    /// Runs a job. Returns `false` if there was no work, because an earlier job took the
+    /// message that woke the thread.
     fn job(&mut self, arrival: u64, release: u64) -> bool {
         self.shared.arrived.store(0, Relaxed);
         let source = match self.plan.source {
@@ -364,7 +378,7 @@ impl Running {
                 read => read,
             },
         };
-        let taken = match self.plan.across {
+        let taken = match self.plan.remote_inputs {
             0 => self.work.take(source),
             _ => self.work.look(clock::now()),
         };
@@ -380,7 +394,7 @@ impl Running {
             return false;
         }
         self.shared.expired.store(false, Relaxed);
-        // A pipe that an overrun stops is halted before the overrun is counted.
+        // A pipe that stops at an overrun is halted before the overrun is counted.
         let due = match OnOverrun::of(self.plan.stage.on_overrun) {
             OnOverrun::Stop => 0,
             _ => release + self.plan.period,
@@ -405,9 +419,10 @@ impl Running {
         true
     }
 
-    /// What is done about a job that used up its budget: having used all of it since its release it had to wait until a
-    /// period after that, while every other job is bound to end before. A part of a budget that ends a moment before the next
-    /// part is back is no overrun.
+    /// Detects and handles a job that used up its budget. Such a job used all of it since its
+    /// release, so it had to wait until a period after that, while every other job ends earlier by
+    /// the bound. It is no overrun if a chunk of the budget ends a moment before the next chunk is
+    /// replenished.
     fn may_send(&self, release: u64, counted: bool) -> bool {
         let ended = self.shared.expired.swap(false, Relaxed);
         if !ended || clock::now() < release + self.plan.period {
@@ -415,7 +430,7 @@ impl Running {
         }
         let what = OnOverrun::of(self.plan.stage.on_overrun);
         let sends = overrun::may_send(what, || halt(self.plan.pipe));
-        // Who reads the count finds the pipe halted by it.
+        // A thread that reads the count finds the pipe halted.
         if !counted {
             self.shared.overruns.fetch_add(1, Relaxed);
         }
@@ -439,8 +454,9 @@ impl Running {
         device::write(data, To::of(&self.plan.stage), self.plan.period)
     }
 
-    /// To the stages behind; waits for room in a ring for a period, no longer, and not for who is not there: when that one is, what had
-    /// waited would be late. A job that finds none has used up its time like one that uses up its budget.
+    /// Writes the output to the next stages. Waits at most one period for room in a ring, and not
+    /// for a partition that is down: once it is up, the waiting messages would be late. A job that
+    /// finds no room is handled like one that uses up its budget.
     fn pass(&mut self, message: &mut Message) {
         let until = clock::now() + self.plan.period;
         let (mut waited, mut blocked) = (false, 0);
@@ -462,8 +478,9 @@ impl Running {
             }
         }
         if let (true, Source::Timer(interval)) = (waited, self.plan.source) {
-            // What was not made meanwhile is not made up for: it would be late, and all behind it. Nor does the next message
-            // come closer than any other, since who reads as often as it writes would have one waiting ever after.
+            // Missed releases are not repeated: their messages would be late, and delay all later
+            // ones. The next message keeps the minimum distance, because a reader with the same
+            // rate would otherwise have one waiting for ever.
             self.next = self.next.max(clock::now() + interval);
         }
         self.shared.dropped.fetch_add(blocked, Relaxed);
@@ -479,7 +496,7 @@ fn misses(peers: &[Option<Peer>], which: impl Fn(&Peer) -> bool) -> bool {
 }
 
 impl Fed {
-    /// Whether it is in another partition.
+    /// Returns whether the consumer is in another partition.
     const fn is_elsewhere(self) -> bool {
         matches!(self, Self::Nobody)
     }
@@ -487,27 +504,27 @@ impl Fed {
     fn feed(self, tick: u64) {
         match self {
             Self::Stage(number) => shared(number).feed(tick),
-            Self::Gatherer(vcpu) => share::wake(vcpu),
+            Self::Gatherer(vcpu) => fanout::wake(vcpu),
             Self::Nobody | Self::Core => {}
         }
     }
 }
 
 impl Plan {
-    /// Waits until those are up without whom nothing is taken out behind it.
+    /// Waits until all partitions are up on whose readers the pipe depends.
     fn await_others(&self) {
         while !self.awaits.iter().flatten().all(Link::is_up) {
             CORE.threads.sleep_until(clock::now() + self.period);
         }
     }
 
-    /// Whether one of these does not run its stages.
+    /// Returns whether one of these partitions does not run its stages.
     fn misses(&self, which: impl Fn(&Peer) -> bool) -> bool {
         misses(&self.peers, which)
     }
 
-    fn place(&self) -> notes::Place {
-        notes::Place {
+    fn place(&self) -> notes::StagePosition {
+        notes::StagePosition {
             pipe: self.pipe,
             stage: self.number,
             place: self.place,

@@ -1,9 +1,9 @@
-//! The pipes that there are: those of the description, and those that were typed
+//! The table of pipes: static ones and run-time ones
 //!
-//! Written before the stages run and by the planner; read by the recorder, too.
+//! Written before the stages run, and by the planner. The recorder reads it, too.
 
 use crate::stage::{self, STAGES};
-use crate::{CORE, together};
+use crate::{CORE, shared_state};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{Pipe, Stage};
 use bulkhead_abi::repository::MAX_PIPES;
@@ -12,29 +12,29 @@ use bulkhead_stages::message::HEADS;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Most pipes.
+/// Maximum number of pipes.
 pub(crate) const PIPES: usize = MAX_PIPES;
 
 /// A pipe.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
-    /// What it is called and what is promised of it.
+    /// Name and guarantees.
     pub(crate) pipe: Pipe,
-    /// Numbers of its stages, by their places.
+    /// Numbers of its stages, in the order of the flow.
     numbers: [u8; STAGES],
-    /// Places of its first stages.
+    /// Indices of its first stages.
     heads: [u8; HEADS],
     head_count: u8,
-    /// Another one for each pipe that there ever was.
+    /// Counts the pipes that were ever added, so that each has another value.
     pub(crate) generation: u32,
 }
 
-/// Those that there are, by bit.
+/// Used entries, by bit.
 static THERE: AtomicU64 = AtomicU64::new(0);
 static TABLE: [Mutex<Option<Entry>>; PIPES] = [const { Mutex::new(None) }; PIPES];
 
 impl Entry {
-    /// Of a pipe whose stages have these numbers, those that are first these places.
+    /// A pipe with stages of these numbers; `heads` are the indices of the first stages.
     pub(crate) fn new(
         pipe: Pipe,
         numbers: impl IntoIterator<Item = usize>,
@@ -62,7 +62,7 @@ impl Entry {
         name_text(&self.pipe.name)
     }
 
-    /// Numbers of its stages among all, in their order.
+    /// Numbers of its stages, in the order of the flow.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
         let count = self.pipe.stages as usize;
         self.numbers.iter().take(count).map(|&number| number.into())
@@ -74,34 +74,36 @@ impl Entry {
         all.filter_map(|number| Some((number, stage::shared(number).stage()?)))
     }
 
-    /// Those of them that this component runs.
+    /// Its stages on this core.
     pub(crate) fn here(&self) -> impl Iterator<Item = (usize, Stage)> + '_ {
-        self.stages().filter(|(_, stage)| together::is_here(stage))
+        self.stages()
+            .filter(|(_, stage)| shared_state::is_here(stage))
     }
 
-    /// Those of them that are in this partition, on whichever of its cores.
+    /// Its stages in this partition, on all cores.
     pub(crate) fn within(&self) -> impl Iterator<Item = (usize, Stage)> + '_ {
         self.stages().filter(|(_, stage)| stage.is_here())
     }
 
-    /// Whether other partitions have some of its stages.
+    /// Returns whether stages of it are in other partitions.
     pub(crate) fn crosses(&self) -> bool {
         self.within().count() != self.stages().count()
     }
 
-    /// Whether some of those here are on another core.
+    /// Returns whether stages of it in this partition are on another core.
     pub(crate) fn is_spread(&self) -> bool {
         self.within().count() != self.here().count()
     }
 
-    /// Whether another partition runs its last stage, or one of them, and says what leaves it.
+    /// Returns whether another partition runs a last stage of it, and records the messages that
+    /// leave there.
     pub(crate) fn ends_elsewhere(&self) -> bool {
         let is_read = |to: u32| self.stages().any(|(_, stage)| stage.from == to);
         let mut stages = self.stages();
         stages.any(|(_, stage)| !stage.is_here() && !is_read(stage.to))
     }
 
-    /// Places of its first stages.
+    /// Indices of its first stages.
     pub(crate) fn heads(&self) -> impl Iterator<Item = usize> + '_ {
         let count = usize::from(self.head_count);
         self.heads.iter().take(count).map(|&head| head.into())
@@ -114,7 +116,7 @@ pub(crate) fn get(number: usize) -> Option<Entry> {
     place.with(&CORE.threads, |entry| *entry).ok().flatten()
 }
 
-/// Puts a pipe there, or takes it away.
+/// Sets or clears the entry of that number.
 pub(crate) fn set(number: usize, entry: Option<Entry>) {
     let Some(place) = TABLE.get(number) else {
         return;
@@ -126,7 +128,7 @@ pub(crate) fn set(number: usize, entry: Option<Entry>) {
     };
 }
 
-/// Says what is promised of a pipe from now on.
+/// Sets the guaranteed bound of a pipe.
 pub(crate) fn promise(number: usize, bound_ns: u64) {
     if let Some(mut entry) = get(number) {
         entry.pipe.bound_ns = bound_ns;
@@ -134,7 +136,7 @@ pub(crate) fn promise(number: usize, bound_ns: u64) {
     }
 }
 
-/// Numbers of the pipes that there are.
+/// Numbers of the used entries.
 pub(crate) fn there() -> impl Iterator<Item = usize> {
     let there = THERE.load(Relaxed);
     (0..PIPES).filter(move |number| there >> number & 1 != 0)

@@ -1,8 +1,10 @@
-//! What left the pipes: recorded, said once a second, held against the bound
+//! The recorder: records messages that left the pipes, reports once a second, and compares delays
+//! with the bounds
 //!
-//! A last stage leaves a note in a queue of its own ([`crate::notes`]); the recorder's thread, on the least important VCPU of the first core, takes the
-//! notes out, so that no stage waits for another's note. A delay above the bound is an event of its own. On other cores nobody
-//! records; there a thread with the time that stages leave beats that core's heart ([`crate::orders`]).
+//! Each last stage writes records into a queue of its own ([`crate::notes`]). The recorder, a
+//! thread on the least important VCPU of the first core, empties the queues, so that no stage waits
+//! for another one. A delay above the bound is an event of its own. Other cores have no recorder:
+//! there the command thread ([`crate::core_commands`]) renews the core's heartbeat.
 
 use crate::control::{self, Shell};
 use crate::notes::{self, Left};
@@ -16,7 +18,7 @@ use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::nanoseconds;
 use bulkhead_component::stack::Stack;
-use bulkhead_component::{First, Own};
+use bulkhead_component::{Environment, First};
 use bulkhead_guest::Home;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
@@ -26,15 +28,15 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Pages of the recorder's stack, of which 8.1 KiB were used at most.
 const STACK_PAGES: u64 = 3;
-/// The recorder looks for notes so often, nanoseconds.
+/// Interval at which the recorder polls the queues, nanoseconds.
 pub(crate) const PAUSE_NS: u64 = repository::PAUSE_NS;
-/// Paths of all pipes of which something is said.
+/// Maximum number of paths, of all pipes, in the report.
 const PATHS: usize = 16;
 
 static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
 /// The recorder's stack.
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
-/// The heartbeat's word, if it is watched, and those of other cores.
+/// The heartbeat's word, if there is one, and those of other cores.
 static HEART: Mutex<Option<&'static AtomicU64>> = Mutex::new(None);
 static PULSES: Mutex<Pulses> = Mutex::new([None; COMPONENT_CORES]);
 
@@ -42,7 +44,7 @@ type Pulses = [Option<&'static AtomicU64>; COMPONENT_CORES];
 
 pub(crate) use crate::notes::is_drained;
 
-/// A path of a pipe.
+/// Statistics of a path of a pipe.
 #[derive(Clone, Copy, Default)]
 struct Path {
     pipe: usize,
@@ -55,11 +57,11 @@ struct Path {
     lost: u64,
 }
 
-/// Starts the recorder on its VCPU, which the host tool has added to those of the description; without functions, on what others
-/// leave.
+/// Creates the recorder on its VCPU, which the host tool adds to those of the description; without
+/// functions, on the time that others leave.
 pub(crate) fn start(
     first: &mut First,
-    own: &Own,
+    env: &Environment,
     timing: &Timing,
     servers: &[Option<ServerId>],
 ) -> Result<(), Failure> {
@@ -73,8 +75,8 @@ pub(crate) fn start(
         }
     };
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
-    control::open(own);
-    find_heart(own);
+    control::open(env);
+    find_heart(env);
     first.set_stack_pages(Some(STACK_PAGES));
     CORE.threads.spawn(first, record, Binding::main(vcpu))?;
     first.set_stack_pages(None);
@@ -83,12 +85,12 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// Whether there is one.
-pub(crate) fn find_heart(own: &Own) -> bool {
-    let word = own.heartbeat();
+/// Finds the heartbeat's words. Returns whether this core has one.
+pub(crate) fn find_heart(env: &Environment) -> bool {
+    let word = env.heartbeat();
     let _kept = HEART.with(&CORE.threads, |place| *place = word);
     let _kept = PULSES.with(&CORE.threads, |pulses| {
-        for (place, pulse) in pulses.iter_mut().zip(own.pulses()) {
+        for (place, pulse) in pulses.iter_mut().zip(env.pulses()) {
             *place = Some(pulse);
         }
     });
@@ -100,12 +102,12 @@ pub(crate) fn stack() -> Option<Stack> {
     STACK.with(&CORE.threads, |stack| *stack).ok().flatten()
 }
 
-/// What the recorder knows of pipes.
+/// State of the recorder.
 struct Recorder {
     paths: [Path; PATHS],
-    /// Which pipe it was of that number.
+    /// Generation of the pipe of each number.
     generations: [u32; PIPES],
-    /// By stage: of its jobs that fell back, of those that overran, and of the messages that came early, how many are traced.
+    /// By stage: jobs that ran the fallback, overruns, and early messages, of which events are recorded.
     noted: [[u64; 3]; STAGES],
 }
 
@@ -123,15 +125,15 @@ extern "C" fn record(_: u64) -> ! {
         CORE.threads.sleep_until(clock::now() + pause);
     }
     let mut shell = Shell::new();
-    let mut told = clock::now();
+    let mut last_report = clock::now();
     loop {
         CORE.threads.sleep_until(clock::now() + pause);
         beat();
         recorder.look();
         planner::look_after_others();
         shell.poll(&timing);
-        if clock::now() >= told + second {
-            told += second;
+        if clock::now() >= last_report + second {
+            last_report += second;
             recorder.tell();
             profile::tell(timing.stages);
         }
@@ -151,7 +153,7 @@ impl Recorder {
         }
     }
 
-    /// Says what is promised from now on, before anything that left since.
+    /// Records new guarantees, before any message that left the pipe since.
     fn announce(&mut self) {
         if !planner::promises() {
             return;
@@ -164,30 +166,31 @@ impl Recorder {
         }
     }
 
-    /// Forgets what it knew of another pipe of that number.
+    /// Drops the statistics of a former pipe of that number.
     fn renew(&mut self, number: usize, pipe: &Pipe) {
-        let Some(known) = self.generations.get_mut(number) else {
+        let Some(generation) = self.generations.get_mut(number) else {
             return;
         };
-        if core::mem::replace(known, pipe.generation) != pipe.generation {
-            let own = self.paths.iter_mut();
-            own.filter(|path| path.pipe == number)
+        if core::mem::replace(generation, pipe.generation) != pipe.generation {
+            let paths = self.paths.iter_mut();
+            paths
+                .filter(|path| path.pipe == number)
                 .for_each(|path| *path = Path::default());
         }
     }
 
-    /// What is known of a path, if there is room for it.
+    /// Statistics of a path, if there is room for it.
     fn path(&mut self, pipe: usize, number: u64) -> Option<&mut Path> {
         let paths = &mut self.paths;
-        let known = |path: &Path| path.count != 0 && path.pipe == pipe && path.number == number;
-        let place = paths.iter().position(known);
+        let is_it = |path: &Path| path.count != 0 && path.pipe == pipe && path.number == number;
+        let place = paths.iter().position(is_it);
         let place = place.or_else(|| paths.iter().position(|path| path.count == 0))?;
         let path = paths.get_mut(place)?;
         (path.pipe, path.number) = (pipe, number);
         Some(path)
     }
 
-    /// Traces what left, and counts it on its paths.
+    /// Records a message that left, and adds it to the statistics of its paths.
     fn enter(&mut self, left: &Left) {
         if planner::is_promised(left.pipe) {
             self.announce();
@@ -217,7 +220,7 @@ impl Recorder {
     }
 
     fn tell(&mut self) {
-        // Nothing of a pipe that went is told as its successor's.
+        // Messages of a removed pipe are not attributed to its successor.
         for (index, pipe) in table::all() {
             self.renew(index, &pipe);
         }
@@ -239,8 +242,9 @@ impl Recorder {
     }
 }
 
-/// Traces the stages of a pipe that fell back, whose jobs overran, or to which messages came too close since the last call.
-fn note_stages(index: usize, pipe: &Pipe, known: &mut [[u64; 3]; STAGES]) {
+/// Records events for stages of a pipe that ran the fallback, overran, or received messages too
+/// close together since the last call.
+fn note_stages(index: usize, pipe: &Pipe, traced: &mut [[u64; 3]; STAGES]) {
     for (place, number) in pipe.numbers().enumerate() {
         let shared = stage::shared(number);
         let (early, sender, _) = device::early(number);
@@ -249,9 +253,9 @@ fn note_stages(index: usize, pipe: &Pipe, known: &mut [[u64; 3]; STAGES]) {
             (EventKind::StageOverran, shared.overruns.load(Relaxed)),
             (EventKind::CameEarly, early),
         ];
-        for ((kind, count), known) in counts.into_iter().zip(&mut known[number % STAGES]) {
-            if core::mem::replace(known, count) != count {
-                Own::record(&Event {
+        for ((kind, count), traced) in counts.into_iter().zip(&mut traced[number % STAGES]) {
+            if core::mem::replace(traced, count) != count {
+                Environment::record(&Event {
                     ticks: clock::now(),
                     kind: kind as u32,
                     sequence: count as u32,
@@ -268,7 +272,7 @@ fn note_stages(index: usize, pipe: &Pipe, known: &mut [[u64; 3]; STAGES]) {
     }
 }
 
-/// Traces what left a path.
+/// Records that a message left a path.
 fn trace(pipe: &Pipe, left: &Left, entry: &Entry, number: u64) {
     let event = |kind: EventKind, b| Event {
         ticks: left.at,
@@ -278,16 +282,16 @@ fn trace(pipe: &Pipe, left: &Left, entry: &Entry, number: u64) {
         b,
         name: pipe.pipe.name,
     };
-    Own::record(&event(EventKind::Delivered, number));
+    Environment::record(&event(EventKind::Delivered, number));
     if let Some([first, second]) = left.data {
-        Own::record(&Event {
+        Environment::record(&Event {
             a: first,
             ..event(EventKind::Mark, second)
         });
     }
 }
 
-/// Notes the time; in the partition's word the oldest of all cores that have begun.
+/// Renews the heartbeat. The partition's word gets the oldest time of all cores that have begun.
 pub(crate) fn beat() {
     let pulses = PULSES.with(&CORE.threads, |pulses| *pulses);
     let others = pulses.unwrap_or([None; COMPONENT_CORES]);
@@ -311,7 +315,7 @@ impl Path {
             _ => self.least.min(delay),
         };
         self.most = self.most.max(delay);
-        // What another partition says of a message is any number.
+        // Numbers in a message from another partition are not trusted.
         self.sum = self.sum.saturating_add(delay);
         self.count += 1;
         let next = self.last.saturating_add(1);
@@ -344,7 +348,7 @@ fn tell_path(pipe: &Pipe, path: &Path) {
     );
 }
 
-/// What of a stage did not go as it should.
+/// Failures of a stage since the last report.
 fn tell_stage(pipe: &str, number: usize, shared: &stage::Shared) {
     let name = shared.name();
     let name = name_text(&name);

@@ -4,10 +4,11 @@
 use bulkhead_abi::kernel::{Operation, Status};
 use core::arch::asm;
 
-/// What the kernel answers.
+/// The kernel's answer: a value, or the reason for a rejection.
 pub type Answer = Result<u64, Status>;
 
-/// Asks `operation` of the capability at `index`, with up to five words; the value of the answer.
+/// Invokes `operation` on the capability at `index` with up to five words. Returns the value of the
+/// answer.
 ///
 /// # Errors
 /// The kernel's refusal.
@@ -24,12 +25,12 @@ pub fn call<const N: usize>(index: u64, operation: Operation, words: [u64; N]) -
     }
 }
 
-/// The system call itself: `x0` and `x1` afterwards.
+/// The system call itself. Returns `x0` and `x1`.
 #[inline(always)]
 pub fn raw(index: u64, operation: u64, words: [u64; 5]) -> [u64; 2] {
     let (status, value);
-    // SAFETY: the kernel keeps what a function keeps. What a call does to memory of this component it
-    // does by capabilities that the caller names: mapping goes through `First`.
+    // SAFETY: the kernel preserves the registers that a function preserves. Effects on this
+    // component's memory need capabilities that the caller names: mapping goes through `First`.
     unsafe {
         asm!("svc #0",
             inlateout("x0") index => status, inlateout("x1") operation => value,

@@ -1,50 +1,50 @@
-//! CAN as a client of the controller's driver sees it
+//! CAN for clients of the controller's driver
 //!
 //! Interface `can` ([`bulkhead_abi::component::can`]).
 
 use crate::call::Answer;
 use crate::invocation::invoke;
-use crate::{Own, clock};
+use crate::{Environment, clock};
 use bulkhead_abi::can::Frame;
 use bulkhead_abi::component::can;
 use bulkhead_abi::kernel::Status;
 use bulkhead_guest::Home;
 
-/// A frame that came.
+/// A received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// The frame.
     pub frame: Frame,
-    /// When the driver had it, ticks.
+    /// Time at which the driver received it, ticks.
     pub at: u64,
 }
 
-/// Why a frame is not sent.
+/// Reason for which a frame was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsent {
     /// The bus was not free before the time was up.
     Late,
     /// The controller is off the bus, and being brought back.
     Off,
-    /// The driver is gone, or refuses.
+    /// The driver does not run, or refuses.
     Refused,
 }
 
-/// The controller.
+/// The client's end of the controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Can {
     slot: u64,
 }
 
 impl Can {
-    /// The one that the description wires.
+    /// Opens the controller that the description wires.
     ///
     /// # Errors
-    /// It wires none.
-    pub fn open(own: &Own) -> Result<Self, Status> {
-        let slot = own.interface(can::NAME).ok_or(Status::NoCapability)?;
+    /// The description wires none.
+    pub fn open(env: &Environment) -> Result<Self, Status> {
+        let slot = env.interface(can::NAME).ok_or(Status::NoCapability)?;
         let can = Self { slot };
-        // From now on there is a queue.
+        // From now on the driver keeps a queue for this client.
         can.ask(can::HEAD, [0; 2]).map(|_| can)
     }
 
@@ -56,12 +56,12 @@ impl Can {
         }
     }
 
-    /// Sends a frame, once those before it have had their time on the bus; gives up at tick `until`. The
-    /// tick at which it was put on the bus.
+    /// Sends a frame, once the frames before it have had their time on the bus. Gives up at tick
+    /// `until`. Returns the tick at which the frame was put on the bus.
     ///
     /// # Errors
     /// [`Unsent`].
-    pub fn send(&self, own: &Own, frame: &Frame, until: u64) -> Result<u64, Unsent> {
+    pub fn send(&self, env: &Environment, frame: &Frame, until: u64) -> Result<u64, Unsent> {
         loop {
             let now = clock::now();
             let answer = self.ask(can::SEND, frame.words());
@@ -70,12 +70,12 @@ impl Can {
                 can::OFF => return Err(Unsent::Off),
                 can::NO_FRAME => return Err(Unsent::Refused),
                 free if free > until => return Err(Unsent::Late),
-                free => own.sleep_until(free),
+                free => env.sleep_until(free),
             }
         }
     }
 
-    /// The oldest frame that came and was not taken.
+    /// Takes the oldest received frame.
     #[must_use]
     pub fn receive(&self) -> Option<Received> {
         let ask = |what| self.ask(what, [0; 2]).unwrap_or(0);
@@ -89,35 +89,35 @@ impl Can {
         Some(Received { frame, at })
     }
 
-    /// How often things happened, in the order of [`can::COUNTS`].
+    /// Event counters, in the order of [`can::COUNTS`].
     #[must_use]
     pub fn counts(&self) -> [u64; can::COUNTS.len()] {
         core::array::from_fn(|number| self.ask(can::COUNT, [number as u64, 0]).unwrap_or(0))
     }
 }
 
-/// Numbered frames on their way between two ends that know each other.
+/// A stream of numbered frames between two ends.
 #[derive(Debug)]
 pub struct Line {
     can: Can,
-    /// Frames that are not the ends'.
+    /// Received frames of other streams.
     pub foreign: u64,
     /// Frames that could not be sent in time.
     pub unsent: u64,
-    /// Numbers that never came.
+    /// Missing numbers.
     pub lost: u64,
-    /// Number that comes next, once one has come.
+    /// Next expected number, once a frame has arrived.
     next: Option<u32>,
 }
 
 impl Line {
-    /// Through the controller that the description wires.
+    /// Opens the stream over the controller that the description wires.
     ///
     /// # Errors
-    /// It wires none.
-    pub fn open(own: &Own) -> Result<Self, Status> {
+    /// The description wires none.
+    pub fn open(env: &Environment) -> Result<Self, Status> {
         Ok(Self {
-            can: Can::open(own)?,
+            can: Can::open(env)?,
             foreign: 0,
             unsent: 0,
             lost: 0,
@@ -125,14 +125,14 @@ impl Line {
         })
     }
 
-    /// Takes all frames out; `read` uses one that it knows, and says its number if it has one.
+    /// Takes all frames; `read` uses a frame of the stream, and returns its number if it has one.
     pub fn take(&mut self, mut read: impl FnMut(&Received) -> Option<Option<u32>>) {
         while let Some(received) = self.can.receive() {
             match read(&received) {
                 None => self.foreign += 1,
                 Some(None) => {}
                 Some(Some(number)) => {
-                    // A smaller one is of a peer that was started anew.
+                    // A smaller number comes from a peer that restarted.
                     let missing = number.checked_sub(self.next.unwrap_or(number));
                     self.lost += u64::from(missing.unwrap_or(0));
                     self.next = Some(number.wrapping_add(1));
@@ -141,9 +141,9 @@ impl Line {
         }
     }
 
-    /// Sends before tick `until`; when it was put on the bus.
-    pub fn send(&mut self, own: &Own, frame: &Frame, until: u64) -> Option<u64> {
-        let sent = self.can.send(own, frame, until).ok();
+    /// Sends before tick `until`. Returns the tick at which the frame was put on the bus.
+    pub fn send(&mut self, env: &Environment, frame: &Frame, until: u64) -> Option<u64> {
+        let sent = self.can.send(env, frame, until).ok();
         self.unsent += u64::from(sent.is_none());
         sent
     }

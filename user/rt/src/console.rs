@@ -1,4 +1,5 @@
-//! The console: stamped lines, to the partition's recorder or through who owns it
+//! The console: stamped lines, to the partition's recorder or to the component that owns the
+//! console
 //!
 //! Threads of one component must not print at once.
 #![expect(unsafe_code, reason = "one writer, by the promise of `open`")]
@@ -14,11 +15,11 @@ use core::cell::UnsafeCell;
 use core::fmt::{Arguments, Write};
 
 enum Way {
-    /// Nobody hears.
+    /// No console is open.
     Closed,
-    /// Its own.
+    /// The recorder of this component.
     Recorder(stream::Writer<'static>),
-    /// By invocations of the capability in that slot.
+    /// Invocations of the capability in that slot.
     Interface(u64),
 }
 
@@ -50,7 +51,7 @@ pub fn open_through(slot: u64) {
 }
 
 fn set(way: Way) {
-    // SAFETY: nobody prints yet.
+    // SAFETY: no thread prints yet.
     unsafe { *OUTPUT.0.get() = way };
 }
 
@@ -62,7 +63,7 @@ pub fn print(text: Arguments<'_>) {
     lines.finish();
 }
 
-/// Shows a whole line, newline included.
+/// Writes a whole line, newline included.
 pub fn write(line: &[u8]) {
     // SAFETY: one thread prints at a time.
     match unsafe { &mut *OUTPUT.0.get() } {
@@ -72,7 +73,7 @@ pub fn write(line: &[u8]) {
     }
 }
 
-/// A part of a line; where nobody takes it, it is lost.
+/// Writes a part of a line; if the console's owner does not run, it is lost.
 fn pass(slot: u64, part: &[u8]) {
     let mut bytes = [0; BYTES];
     for (place, byte) in bytes.iter_mut().zip(part) {

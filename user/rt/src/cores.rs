@@ -1,7 +1,7 @@
 //! Further cores of the partition
 //!
-//! A core begins with a thread of this component, which is the own thread of a root scheduler with a
-//! block of its own. Memory and capabilities are common to all.
+//! A core begins with a thread of this component, which is the own thread of a root scheduler with
+//! a block of its own. Memory and capabilities are common to all.
 #![expect(
     unsafe_code,
     reason = "the first instructions, and mapped addresses become memory"
@@ -57,7 +57,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// That of the first core, which the kernel has started.
+    /// The block of the first core, which the kernel has started.
     #[must_use]
     pub fn first() -> Self {
         Self {

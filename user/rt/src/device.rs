@@ -1,7 +1,7 @@
 //! Registers of the PCIe function that a component drives
 //!
-//! PCI Local Bus Specification 3.0, chapter 6. The function's owner sets its base address registers;
-//! nothing outside of its partition can be reached, whatever they hold.
+//! PCI Local Bus Specification 3.0, chapter 6. The function's owner sets its base address
+//! registers; nothing outside of its partition can be reached, whatever they hold.
 #![expect(unsafe_code, reason = "registers of a device")]
 
 use bulkhead_abi::guest::{BARS, Function};
@@ -13,10 +13,10 @@ const FIRST_BAR: usize = 0x10;
 const DECODE: u32 = 1 << 0 | 1 << 1;
 /// It may access memory.
 const MASTER: u32 = 1 << 2;
-/// The upper half of the command register is the status, whose bits are cleared by writing ones.
+/// The upper half of the command register is the status, of which a bit is cleared by writing one.
 const STATUS: u32 = 0xffff_0000;
 
-/// The function is not what the description says: the first word of its configuration page.
+/// The function differs from the description; the first word of its configuration page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Other(pub u32);
 
@@ -49,7 +49,7 @@ macro_rules! access {
         /// Writes a register, if there is one.
         pub fn $write(self, offset: usize, value: $type) {
             if let Some(place) = self.place::<$type>(offset) {
-                // SAFETY: as above.
+                // SAFETY: the caller of `map` guarantees that registers are mapped here for good.
                 unsafe { place.write_volatile(value) };
             }
         }
@@ -69,7 +69,7 @@ impl Registers {
         }
     }
 
-    /// Where they are mapped.
+    /// Address at which they are mapped.
     #[must_use]
     pub const fn base(self) -> u64 {
         self.base as u64
@@ -122,7 +122,7 @@ impl Device {
         })
     }
 
-    /// What is behind base address register `number`; nothing where there is none.
+    /// The registers behind base address register `number`, if there are any.
     #[must_use]
     pub fn bar(&self, number: usize) -> Registers {
         let none = Registers { base: 0, bytes: 0 };
@@ -135,7 +135,7 @@ impl Device {
         self.configuration
     }
 
-    /// Lets it access memory, as far as an SMMU does, too.
+    /// Allows it to access memory, within the limits of an SMMU.
     pub fn allow_memory(&self) {
         let command = self.configuration.read_word(COMMAND) & !STATUS;
         self.configuration.write_word(COMMAND, command | MASTER);

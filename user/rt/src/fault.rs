@@ -1,4 +1,4 @@
-//! Faults, in the names of the description
+//! Fault reports, in the names of the description
 
 use crate::call::{Answer, call};
 use crate::first::image_end;
@@ -9,22 +9,22 @@ use bulkhead_formats::syndrome::deed;
 use core::fmt::Arguments;
 use core::ops::Range;
 
-/// Names who faulted, how and where on the console; `thread` is a capability to the component's thread. The syndrome
-/// (Arm ARM D17.2.37).
+/// Prints which thread faulted, how and where; `thread` is a capability to the component's thread.
+/// Returns the syndrome (Arm ARM D17.2.37).
 ///
 /// # Errors
-/// The kernel's refusal to tell of the thread.
+/// The kernel's refusal to describe the thread.
 pub fn report(partition: &str, component: &Component<'_>, thread: u64) -> Answer {
     let stack = STACK_TOP - u64::from(component.wiring.stack_pages) * PAGE_SIZE;
     let name = format_args!("{partition}.{}", component.name());
     tell(name, thread, &(stack - PAGE_SIZE..stack))
 }
 
-/// The same of a thread of this component, by its index. Behind its image it has stacks, and pages below
-/// them that are not mapped.
+/// Does so for a thread of this component, by its index. Stacks lie behind the component's image,
+/// with unmapped pages below them.
 ///
 /// # Errors
-/// The kernel's refusal to tell of the thread.
+/// The kernel's refusal to describe the thread.
 pub fn report_own(index: u64, thread: u64) -> Answer {
     tell(
         format_args!("thread {index}"),

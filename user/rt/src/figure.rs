@@ -3,7 +3,7 @@
 use crate::clock;
 use core::fmt::Display;
 
-/// What the cycle counter's steps mean.
+/// Length of the cycle counter's steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter {
     /// Cycles of one instruction: from one read of the counter to the next.
@@ -11,7 +11,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Calibrates itself.
+    /// Calibrates the counter.
     #[must_use]
     pub fn calibrated() -> Self {
         let shortest = (0..16)
@@ -25,7 +25,7 @@ impl Counter {
         }
     }
 
-    /// Of a known step, cycles.
+    /// With a known step, cycles.
     #[must_use]
     pub const fn of_step(step: u64) -> Self {
         Self { step }
@@ -58,7 +58,7 @@ impl Counter {
     }
 }
 
-/// What has been measured of one thing.
+/// Statistics of one measured operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figure {
     count: u64,
@@ -77,7 +77,7 @@ impl Figure {
         }
     }
 
-    /// One more.
+    /// Adds a measurement.
     #[inline(always)]
     pub fn add(&mut self, instructions: u64) {
         self.count += 1;
@@ -85,13 +85,13 @@ impl Figure {
         self.worst = self.worst.max(instructions);
     }
 
-    /// What was measured elsewhere.
+    /// Statistics that were measured on another core.
     #[must_use]
     pub const fn of(count: u64, sum: u64, worst: u64) -> Self {
         Self { count, sum, worst }
     }
 
-    /// `bench NAME N AVERAGE WORST`, the average in hundredths.
+    /// Prints `bench NAME N AVERAGE WORST`, the average in hundredths.
     pub fn print(&self, name: impl Display) {
         let hundredths = self.sum * 100 / self.count.max(1);
         crate::println!("bench {name} {} {hundredths} {}", self.count, self.worst);

@@ -1,14 +1,14 @@
-//! What the first component of a partition starts with
+//! Resources of the first component of a partition
 //!
 //! It holds every capability there is. Pages are handed out one after the other, and so are free
 //! addresses of its own space.
 #![expect(unsafe_code, reason = "mapped addresses become memory")]
 
+mod boot_data;
 mod components;
-mod given;
 
+pub use boot_data::{Timing, argument, argument_text};
 pub use components::{Component, SHARED_ADDRESS, Shared, Subsystem, shared};
-pub use given::{Timing, argument, argument_text};
 
 use crate::call::{Answer, call};
 use crate::stack::Stack;
@@ -59,7 +59,7 @@ pub struct Position {
     pub slot: u64,
 }
 
-/// The first component's means.
+/// The resources of the first component.
 #[derive(Debug)]
 pub struct First {
     index: u64,
@@ -81,11 +81,12 @@ pub struct First {
     last_stack: Stack,
 }
 
-/// Addresses that pages mapped for a moment take turns at: an entry that was unmapped rests until all cores were
-/// quiet.
+/// Addresses for short mappings, used in turn: an entry that was unmapped is not used again before
+/// all cores were quiet.
 const BRIEFLY: u64 = 32;
 
-/// Maps a page at a free entry of the last level; `false` where another core may hold the former translation.
+/// Maps a page at a free entry of the last level. Returns `false` if another core may hold the
+/// former translation.
 fn map_entry(words: [u64; 4]) -> Result<bool, Status> {
     match call(first::PAGES[2], Operation::Map, words) {
         Ok(_) => Ok(true),
@@ -118,19 +119,19 @@ impl First {
         }
     }
 
-    /// The stack of the thread that was made last.
+    /// The stack of the thread that was created last.
     #[must_use]
     pub const fn last_stack(&self) -> Stack {
         self.last_stack
     }
 
-    /// Gives threads that are made from now on stacks of so many pages; without a number, of as many as is usual.
+    /// Sets the number of stack pages of threads that are created from now on; `None`: the default.
     pub fn set_stack_pages(&mut self, pages: Option<u64>) {
         self.stack_pages = pages.unwrap_or(THREAD_STACK_PAGES);
     }
 
-    /// A part of it, for a thread of another core: `pages` pages of memory, addresses for as many, and the
-    /// slots of one leaf, but the last.
+    /// Splits off resources for a thread of another core: `pages` pages of memory, addresses for as
+    /// many, and the slots of one leaf, except the last.
     ///
     /// # Errors
     /// No free addresses.
@@ -161,21 +162,21 @@ impl First {
         Ok(part)
     }
 
-    /// The same, in a component whose table has more in it: slots from `slot` on are empty.
+    /// Returns the resources with slots from `slot` on, for a component whose table holds more.
     #[must_use]
     pub const fn with_slots_from(mut self, slot: u64) -> Self {
         self.slot = slot;
         self
     }
 
-    /// Has the next `slots` slots lie in one leaf.
+    /// Reserves the next `slots` slots in one leaf.
     pub fn keep_together(&mut self, slots: u64) {
         while self.slot % SLOTS + slots >= SLOTS {
             self.slot();
         }
     }
 
-    /// What it hands out next.
+    /// The next page and slot to be handed out.
     #[must_use]
     pub const fn position(&self) -> Position {
         Position {
@@ -184,7 +185,8 @@ impl First {
         }
     }
 
-    /// Hands out from there on, what was handed out before, too: it was given up since.
+    /// Continues from there, also with resources that were handed out before: they were given up
+    /// since.
     pub const fn go_to(&mut self, position: Position) {
         self.page = position.page;
         self.slot = position.slot;
@@ -205,18 +207,19 @@ impl First {
         Ok(())
     }
 
-    /// Hands out from now on slots that it never handed out: none that rests.
+    /// Hands out only slots from now on that were never used, so that none of them waits for quiet
+    /// cores.
     pub fn skip_released(&mut self) {
         self.slot = self.fresh.max(self.slot);
     }
 
-    /// Index of the thread that started here; the others' means are only the first component's.
+    /// Index of the first thread. Only the first component has it.
     #[must_use]
     pub const fn index(&self) -> u64 {
         self.index
     }
 
-    /// The next page of [`first::MEMORY`]; where there is none, a number that the kernel refuses.
+    /// The next page of [`first::MEMORY`]; if there is none, a number that the kernel rejects.
     pub fn page(&mut self) -> u64 {
         if self.page == self.end.page {
             return u64::MAX;
@@ -225,8 +228,8 @@ impl First {
         self.page - 1
     }
 
-    /// The next empty slot of its table. The last one of a leaf holds the next leaf; where that
-    /// cannot be made, what is put into its slots is refused; as in a part, where the leaf is full.
+    /// The next empty slot of its table. The last slot of a leaf holds the next leaf. If that
+    /// cannot be created, or the leaf of a part is full, the kernel rejects the use of the slot.
     pub fn slot(&mut self) -> u64 {
         if self.slot == self.end.slot {
             return self.slot;
@@ -258,7 +261,7 @@ impl First {
         self.memory.wrapping_add(page.wrapping_mul(PAGE_SIZE))
     }
 
-    /// Makes an object of the next page; its slot.
+    /// Creates an object from the next page. Returns its slot.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -305,7 +308,8 @@ impl First {
         Ok([self.memory(pages)?, at])
     }
 
-    /// A PCIe function as the guest page gives it, mapped: where this component finds its registers.
+    /// Maps the registers of a PCIe function of the guest page. Returns their addresses in this
+    /// component.
     ///
     /// # Errors
     /// As for [`First::map`].
@@ -313,8 +317,8 @@ impl First {
         given.mapped(|page, pages| self.map(first::DEVICES, page, pages, Rights::Write))
     }
 
-    /// A thread of this component, which notifications run on `time`: its function, which must not
-    /// return, gets its index. Its slot.
+    /// Creates a thread of this component that runs on `time` when it is notified. Its function,
+    /// which must not return, gets the thread's index. Returns its slot.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -324,8 +328,8 @@ impl First {
         Ok(thread)
     }
 
-    /// A thread of this component that is nobody's yet: its function, which must not return, gets the
-    /// index at which it is bound. Its slot.
+    /// Creates a thread of this component that is not bound to a scheduler yet. Its function, which
+    /// must not return, gets the index at which it is bound. Returns its slot.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -335,7 +339,7 @@ impl First {
         self.make(Operation::MakeThread, [first::COMPONENT, entry, stack])
     }
 
-    /// A stack; its upper end.
+    /// Creates a stack. Returns its upper end.
     /// The page below is not mapped.
     pub(crate) fn stack(&mut self, pages: u64) -> Answer {
         self.address += PAGE_SIZE;
@@ -344,7 +348,7 @@ impl First {
         Ok(bottom + pages * PAGE_SIZE)
     }
 
-    /// Time split off its own: `cycles` (or [`bulkhead_abi::kernel::ALL`]) of `priority`.
+    /// Splits `cycles` (or [`bulkhead_abi::kernel::ALL`]) of `priority` off its own time.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -352,7 +356,8 @@ impl First {
         self.make(Operation::MakeTime, [first::TIME, cycles, priority])
     }
 
-    /// Writes `bytes` to the start of page `number` of its memory, which another component has mapped.
+    /// Writes `bytes` to the start of page `number` of its memory, which another component has
+    /// mapped.
     ///
     /// # Errors
     /// As for [`First::map`].
@@ -360,12 +365,14 @@ impl First {
         let address = self.map_briefly(first::MEMORY, number, Rights::Write)?;
         let length = bytes.len().min(PAGE_SIZE as usize);
         let page = core::ptr::with_exposed_provenance_mut::<u8>(address as usize);
-        // SAFETY: mapped above, of at least that length; who has the page has not started.
+        // SAFETY: mapped above, of at least that length; the component that owns the page has not
+        // started.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), page, length) };
         self.unmap(address)
     }
 
-    /// Maps a page for a moment, at an address behind those in use at which nothing was mapped a moment ago.
+    /// Maps a page for a short time, at an address behind those in use at which nothing was mapped
+    /// a moment ago.
     fn map_briefly(&self, memory: u64, number: u64, rights: Rights) -> Answer {
         let left = (self.address_end - self.address) / PAGE_SIZE;
         let mut rests = true;
@@ -377,7 +384,7 @@ impl First {
                 match map_entry([index, memory, number, rights as u64]) {
                     Ok(true) => return Ok(address),
                     Ok(false) => rests = true,
-                    // Something that was made before is there.
+                    // An older mapping occupies the entry.
                     Err(Status::Occupied) => {}
                     Err(status) => return Err(status),
                 }
@@ -386,7 +393,7 @@ impl First {
         Err(Status::BadArgument)
     }
 
-    /// Unmaps a page that was mapped for a moment.
+    /// Unmaps a page that was mapped for a short time.
     fn unmap(&self, address: u64) -> Result<(), Status> {
         let index = (address - IMAGE) / PAGE_SIZE;
         call(first::PAGES[2], Operation::Unmap, [index]).map(|_| ())

@@ -1,7 +1,8 @@
 //! Invocations and their entries
 //!
-//! A client keeps the integer registers that it wants back on its own stack: the kernel clears them. A server
-//! has a stack for each invocation that is in it, claimed by the thread's number on its core.
+//! A client keeps the integer registers that it wants back on its own stack: the kernel clears
+//! them. A server has a stack for each invocation that is in it, claimed by the thread's number on
+//! its core.
 #![expect(
     unsafe_code,
     reason = "the calling conventions of invocations are assembly"
@@ -45,7 +46,7 @@ pub const IN_USE: u64 = bulkhead_abi::kernel::Status::InUse as u64;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// 0, or why the invocation failed.
+    /// 0, or the reason for which the invocation failed.
     pub status: u64,
     /// The answer.
     pub value: u64,
@@ -55,8 +56,8 @@ unsafe extern "C" {
     fn bulkhead_invoke(index: u64, x1: u64, x2: u64, x3: u64, x4: u64, x5: u64, x6: u64) -> Reply;
 }
 
-/// Invokes the server behind the capability at `index` with a message of five words. The kernel keeps the FP
-/// registers that a function preserves.
+/// Invokes the server behind the capability at `index` with a message of five words. The kernel
+/// keeps the FP registers that a function preserves.
 #[inline(always)]
 #[must_use]
 pub fn invoke(index: u64, words: [u64; 5]) -> Reply {
@@ -64,7 +65,7 @@ pub fn invoke(index: u64, words: [u64; 5]) -> Reply {
     unsafe { bulkhead_invoke(index, words[0], words[1], words[2], words[3], words[4], 0) }
 }
 
-/// Calls a capability of which the caller does not know whether it invokes a server.
+/// Calls a capability that may invoke a server.
 #[must_use]
 pub fn call_or_invoke(index: u64, operation: u64, words: [u64; 5]) -> Reply {
     let [x2, x3, x4, x5, x6] = words;
@@ -72,17 +73,19 @@ pub fn call_or_invoke(index: u64, operation: u64, words: [u64; 5]) -> Reply {
     unsafe { bulkhead_invoke(index, operation, x2, x3, x4, x5, x6) }
 }
 
-/// Has invocations of the component run `$handler(token, message) -> value`, each on a stack of `$bytes` bytes of
-/// its own: `$threads` stacks, for threads of one core; or so many for each core of a rank below `$cores`. An
-/// invocation that finds no free stack faults, and its client is told so.
+/// Runs invocations of the component as `$handler(token, message) -> value`, each on a stack of its
+/// own of `$bytes` bytes: `$threads` stacks, for threads of one core, or so many for each core with
+/// a rank below `$cores`. An invocation that finds no free stack faults, and its client gets an
+/// error.
 ///
-/// Without `threads` there is one stack, for threads of all cores: a client that comes while it is in use is answered
-/// [`Status::InUse`](bulkhead_abi::kernel::Status::InUse).
+/// Without `threads` there is one stack, for threads of all cores: a client that comes while it is
+/// in use is answered [`Status::InUse`](bulkhead_abi::kernel::Status::InUse).
 ///
-/// A stack is claimed by a word at its upper end: the depth of the invocation above rank and number of the thread,
-/// which no other thread of the partition has. A claim outlives an invocation that faulted, and one of a retired
-/// thread. A thread that comes at the claim's depth or further out has left that invocation, and takes the stack
-/// over. A thread that comes from further inside has another stack.
+/// A stack is claimed by a word at its upper end: the depth of the invocation above rank and number
+/// of the thread, which no other thread of the partition has. A claim outlives an invocation that
+/// faulted, and one of a retired thread. A thread that comes at the claim's depth or further out
+/// has left that invocation, and takes the stack over. A thread that comes from further inside has
+/// another stack.
 #[macro_export]
 macro_rules! serve {
     ($handler:ident, stack: $bytes:literal) => {
@@ -132,7 +135,7 @@ macro_rules! serve {
                     "mov w11, w6",
                     "udiv x12, x11, x10",
                     "msub x12, x12, x10, x11",
-                    "mov x13, x10",                 // stacks that were not looked at
+                    "mov x13, x10",                 // stacks that were not searched yet
                     "1: madd x14, x12, x8, x7",
                     "add x14, x14, x8",
                     "sub x14, x14, #16",

@@ -1,7 +1,7 @@
 //! Runtime of components on the kernel (EL0)
 //!
-//! The system call as a function, invocations and their entries, the user-level switch, and for the
-//! first component of a partition what it needs to start the others.
+//! System calls, invocations and their entries, the user-level switch, and the resources with which
+//! the first component of a partition starts the others.
 //!
 //! ```ignore
 //! #![no_std]
@@ -23,21 +23,21 @@ pub mod console;
 pub mod cores;
 pub mod device;
 pub mod dispatch;
+pub mod environment;
 pub mod fault;
 pub mod figure;
 pub mod first;
 pub mod invocation;
 pub mod load;
-pub mod own;
 mod panic;
 pub mod stack;
 mod start;
 
+pub use environment::Environment;
 pub use first::First;
-pub use own::Own;
 
-/// Names the entry of an application that a description wires:
-/// `fn(&Own) -> Result<Infallible, E>` with a displayable `E`.
+/// Defines the entry of an application of the description: `fn(&Environment) -> Result<Infallible,
+/// E>` with a displayable `E`.
 ///
 /// A program that ends has failed: its reason goes to the console, and it faults.
 #[macro_export]
@@ -46,14 +46,14 @@ macro_rules! application {
         $crate::component!(bulkhead_application);
 
         fn bulkhead_application(_: $crate::First) -> ! {
-            let own = $crate::Own::open();
-            let Err(error) = $main(&own);
-            panic!("{}: stopped: {error}", own.name())
+            let env = $crate::Environment::open();
+            let Err(error) = $main(&env);
+            panic!("{}: stopped: {error}", env.name())
         }
     };
 }
 
-/// Names the component's entry: `fn(First) -> !`.
+/// Defines the component's entry: `fn(First) -> !`.
 #[macro_export]
 macro_rules! component {
     ($main:path) => {

@@ -7,17 +7,17 @@ use core::sync::atomic::Ordering::Relaxed;
 
 /// Rounds of the loop that are timed.
 const ROUNDS: u64 = 100_000;
-/// In pieces of so many, each of a microsecond or two, that many times.
+/// Number and length of the pieces: a microsecond or two each.
 const SHORT: u64 = 200;
 const PIECES: u64 = 100;
 
-/// Nanoseconds of so many ticks.
+/// Converts ticks to nanoseconds.
 #[must_use]
 pub fn nanoseconds(ticks: u64) -> u64 {
     (u128::from(ticks) * 1_000_000_000 / u128::from(clock::frequency())) as u64
 }
 
-/// A loop that takes a time known before, however often it is interrupted.
+/// A loop with a known duration, however often it is interrupted.
 #[derive(Debug)]
 pub struct Load {
     /// Ticks of [`ROUNDS`].
@@ -25,7 +25,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Not timed yet.
+    /// A loop that was not timed yet.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -33,16 +33,17 @@ impl Load {
         }
     }
 
-    /// Times the loop, where nothing interrupts it.
+    /// Times the loop, while nothing interrupts it.
     pub fn calibrate(&self) {
         let start = clock::now();
         rounds(ROUNDS);
         self.ticks.store((clock::now() - start).max(1), Relaxed);
     }
 
-    /// Times the loop where cores are emulated and take turns, so many of them at most: alone, in pieces shorter than a
-    /// turn of which the quickest counts, and as if all others always had theirs. What is computed for some time takes
-    /// no longer then, whatever they do, and less while they wait.
+    /// Times the loop on an emulator with up to `cores` cores that take turns: alone, in pieces
+    /// shorter than a turn, of which the quickest counts, and as if all other cores always used
+    /// their turns. Then a computation of some duration takes no longer, whatever the other cores
+    /// do, and less while they wait.
     pub fn calibrate_among(&self, cores: u64) {
         let timed = (0..PIECES).map(|_| {
             let start = clock::now();
@@ -54,7 +55,7 @@ impl Load {
             .store(quickest * (ROUNDS / SHORT) * cores, Relaxed);
     }
 
-    /// Computes for `ns`, rounded down.
+    /// Computes for `ns` nanoseconds, rounded down.
     pub fn compute(&self, ns: u64) {
         rounds(ticks(ns) * ROUNDS / self.ticks.load(Relaxed));
     }
@@ -73,7 +74,7 @@ impl Load {
     }
 }
 
-/// Computes for so many rounds, each of a few instructions.
+/// Computes so many iterations, each of a few instructions.
 pub fn rounds(count: u64) {
     for round in 0..count {
         black_box(round);

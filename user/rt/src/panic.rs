@@ -7,6 +7,6 @@ use core::panic::PanicInfo;
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     crate::println!("{info}");
-    // SAFETY: faults; the kernel tells the scheduler or the client.
+    // SAFETY: faults; the kernel reports it to the scheduler or the client.
     unsafe { asm!("udf #1", options(noreturn)) }
 }

@@ -1,7 +1,7 @@
-//! How much of a thread's stack was ever used
+//! Measures the used part of a thread's stack
 //!
-//! Stacks are made of memory that is zero, so what is zero from the lower end on was never written, but for zeros: of those at the end of what
-//! was used a few may be missed.
+//! The memory of stacks is zero at first, so words that are still zero at the lower end were never
+//! written, except for a few at the boundary that may have been written with zeros.
 #![expect(unsafe_code, reason = "reads the stack of a thread that may run")]
 
 use bulkhead_abi::PAGE_SIZE;
@@ -22,7 +22,7 @@ impl Stack {
         self.pages * PAGE_SIZE
     }
 
-    /// Bytes of it that were ever used.
+    /// Bytes that were ever used.
     #[must_use]
     pub fn used(&self) -> u64 {
         let words = self.bytes() / 8;

@@ -13,7 +13,7 @@ _start:
     mov     x30, xzr
     bl      bulkhead_start
     b       .
-// Invocations arrive {invoked} bytes after the entry: at what `entry!` names so, or nowhere.
+// Invocations arrive {invoked} bytes after the entry, at the handler that `entry!` defines.
 .global _invoked
 _invoked:
     b       bulkhead_invoked
@@ -32,8 +32,8 @@ unsafe extern "Rust" {
     safe fn bulkhead_component(first: First) -> !;
 }
 
-/// `x0` is the thread's index; `x1` to `x3` are the guest page and the starts of window and memory, in the
-/// first component of a partition.
+/// `x0` is the thread's index; `x1` to `x3` are the guest page and the starts of window and memory,
+/// in the first component of a partition.
 #[unsafe(no_mangle)]
 extern "C" fn bulkhead_start(index: u64, guest_page: u64, window: u64, memory: u64) -> ! {
     bulkhead_component(First::new(index, guest_page, window, memory))

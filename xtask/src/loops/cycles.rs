@@ -7,6 +7,8 @@
 
 use super::decode::{Exclusive, exclusive, is_plain};
 use super::graph::{Graph, Node};
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Code that retries an exclusive pair must fit into so many bytes for its progress to be guaranteed
@@ -23,7 +25,7 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    /// Whether it retries a pair of a load- and a store-exclusive.
+    /// True if the cycle retries a pair of a load- and a store-exclusive.
     pub(super) fn retries(&self, graph: &Graph) -> bool {
         self.exclusives(graph).next().is_some()
     }
@@ -103,7 +105,7 @@ pub(super) fn recursions(graph: &Graph) -> Vec<u64> {
 }
 
 /// Returns the entry of a strongly connected component: its first instruction if there are several.
-fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
+pub(super) fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
     let from_outside: BTreeSet<u64> = graph
         .nodes
         .iter()
@@ -117,77 +119,17 @@ fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
         .expect("a component has an instruction")
 }
 
-/// Strongly connected components with a cycle, within `part` (Tarjan, with the stack in memory).
-fn components<'g>(part: &BTreeSet<u64>, next: impl Fn(u64) -> &'g Vec<u64>) -> Vec<BTreeSet<u64>> {
-    let mut search = Search::default();
-    for &root in part {
-        if search.number.contains_key(&root) {
-            continue;
-        }
-        search.enter(root);
-        let mut path = vec![(root, 0)];
-        while let Some((at, child)) = path.pop() {
-            match next(at).get(child) {
-                Some(&to) => {
-                    path.push((at, child + 1));
-                    if part.contains(&to) && search.see(at, to) {
-                        search.enter(to);
-                        path.push((to, 0));
-                    }
-                }
-                None => search.leave(at, path.last().map(|(above, _)| *above)),
-            }
-        }
-    }
-    let has_cycle =
-        |found: &BTreeSet<u64>| found.len() > 1 || found.iter().any(|at| next(*at).contains(at));
-    search.found.into_iter().filter(has_cycle).collect()
-}
-
-#[derive(Default)]
-struct Search {
-    number: BTreeMap<u64, usize>,
-    lowest: BTreeMap<u64, usize>,
-    stack: Vec<u64>,
-    on_stack: BTreeSet<u64>,
-    found: Vec<BTreeSet<u64>>,
-}
-
-impl Search {
-    fn enter(&mut self, at: u64) {
-        let number = self.number.len();
-        self.number.insert(at, number);
-        self.lowest.insert(at, number);
-        self.stack.push(at);
-        self.on_stack.insert(at);
-    }
-
-    /// An edge; whether its end is new.
-    fn see(&mut self, at: u64, to: u64) -> bool {
-        let Some(&number) = self.number.get(&to) else {
-            return true;
-        };
-        if self.on_stack.contains(&to) {
-            self.lower(at, number);
-        }
-        false
-    }
-
-    fn lower(&mut self, at: u64, number: usize) {
-        let lowest = self.lowest.entry(at).or_insert(number);
-        *lowest = number.min(*lowest);
-    }
-
-    fn leave(&mut self, at: u64, above: Option<u64>) {
-        let lowest = self.lowest[&at];
-        if let Some(above) = above {
-            self.lower(above, lowest);
-        }
-        if lowest == self.number[&at] {
-            let start = self.stack.iter().rposition(|&one| one == at).unwrap_or(0);
-            let component: BTreeSet<u64> = self.stack.drain(start..).collect();
-            self.on_stack.retain(|one| !component.contains(one));
-            self.found.push(component);
-        }
-    }
+/// Strongly connected components with a cycle, within `part`.
+pub(super) fn components<'g>(
+    part: &BTreeSet<u64>,
+    next: impl Fn(u64) -> &'g Vec<u64>,
+) -> Vec<BTreeSet<u64>> {
+    let edges = part
+        .iter()
+        .flat_map(|&at| next(at).iter().map(move |&to| (at, to)));
+    let within = edges.filter(|(_, to)| part.contains(to));
+    let graph: DiGraphMap<u64, ()> = DiGraphMap::from_edges(within);
+    let mut found = tarjan_scc(&graph);
+    found.retain(|one| one.len() > 1 || graph.contains_edge(one[0], one[0]));
+    found.into_iter().map(BTreeSet::from_iter).collect()
 }

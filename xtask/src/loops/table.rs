@@ -13,6 +13,12 @@ pub(super) struct Table {
     pub(super) vectors: String,
     /// Symbols by which it is entered at boot.
     pub(super) boot: Vec<String>,
+    /// Instructions of the longest way from an exception back, at most; absent = not measured.
+    #[serde(default)]
+    pub(super) longest: Option<u64>,
+    /// Functions that run while the system starts, through which the longest way does not go.
+    #[serde(default)]
+    pub(super) starting: Vec<String>,
     /// Symbols by which it is entered otherwise than by an exception.
     #[serde(default)]
     pub(super) after_boot: Vec<String>,
@@ -28,7 +34,8 @@ pub(super) struct Table {
 pub(super) struct Jump {
     /// The symbol it is in.
     pub(super) function: String,
-    /// Symbols where it may go, `SYMBOL-N` so many instructions before; `next` is the one behind it.
+    /// Symbols where it may go, `SYMBOL-N` so many instructions before; `next` is the one
+    /// behind it.
     pub(super) to: Vec<String>,
     /// Why nowhere else.
     pub(super) why: String,
@@ -50,8 +57,12 @@ pub(super) struct Bounded {
     /// The loop retries a pair of a load- and a store-exclusive.
     #[serde(default)]
     pub(super) retry: bool,
-    /// How often it runs at most.
+    /// How often it runs at most, in words.
     pub(super) bound: String,
+    /// The bound as a number, which counts each run through its header; a retry has that of the
+    /// other cores.
+    #[serde(default)]
+    pub(super) times: Option<u64>,
     /// Why no more often.
     pub(super) why: String,
 }

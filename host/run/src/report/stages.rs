@@ -381,7 +381,14 @@ mod tests {
             ]
         );
         // Any node may send to a port; a sender on the bus breaks what the description promises of it.
-        assert_eq!(report.broken(false).iter().filter(|one| one.contains("identifier 0x140")).count(), 0);
+        assert_eq!(
+            report
+                .broken(false)
+                .iter()
+                .filter(|one| one.contains("identifier 0x140"))
+                .count(),
+            0
+        );
         let bounded = PathReport {
             bound_ns: Some(1000),
             delivered: 1,

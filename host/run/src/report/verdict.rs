@@ -64,13 +64,10 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         findings.extend(partition_findings(report, described, partition, manifest));
     }
     for fault in &report.faults {
-        let described = manifest.partitions.iter();
-        let mut described = described.filter(|one| one.name == fault.partition);
-        let foreseen = described
-            .next()
-            .is_some_and(|one| one.foreseen.contains(&fault.cause));
-        if !foreseen {
-            findings.push(finding(&fault.partition, fault_text(fault)));
+        let mut described = manifest.partitions.iter();
+        let described = described.find(|one| one.name == fault.partition);
+        if !described.is_some_and(|one| is_foreseen(one, fault)) {
+            findings.push(finding(&fault.subject(), fault_text(fault)));
         }
     }
     findings.extend(
@@ -127,15 +124,15 @@ fn partition_findings(
         .partitions
         .iter()
         .any(|one| one.standby.as_ref() == Some(&described.name));
-    let newest = report.faults.iter().rev();
-    let mut newest = newest.filter(|fault| fault.partition == described.name);
-    let last = newest.next();
+    let faults = report.faults.iter();
+    let own = faults.filter(|fault| fault.partition == described.name && fault.component.is_none());
+    let last = own.max_by(|a, b| a.last_s.total_cmp(&b.last_s));
     let handed_over = last.is_some_and(|fault| fault.action == "failover");
     let what = match partition.state.as_str() {
         "down" if handed_over || is_standby && partition.epoch == 0 => return None,
         "down" => match last {
             Some(fault) if fault.cause == "off" || fault.cause == "control" => return None,
-            Some(fault) => format!("halted after `{}` at {:.6} s", fault.cause, fault.at_s),
+            Some(fault) => format!("halted after `{}` at {:.6} s", fault.cause, fault.last_s),
             None => "halted".into(),
         },
         "starting" if described.announces || described.heartbeat_ns.is_some() => {
@@ -160,8 +157,22 @@ fn silence(
         .then(|| format!("hangs: its last sign of life came at {last:.3} s"))
 }
 
+/// Returns `true` if the description names what such a fault comes to. Faults of components that nobody saw are foreseen by no
+/// description: which components they are of is unknown.
+fn is_foreseen(described: &PartitionManifest, fault: &FaultReport) -> bool {
+    let Some(name) = &fault.component else {
+        return described.foreseen.contains(&fault.cause);
+    };
+    let mut components = described.components.iter();
+    let component = components.find(|component| component.name == *name);
+    !fault.ended && component.is_some_and(|component| component.is_fault_foreseen)
+}
+
 fn fault_text(fault: &FaultReport) -> String {
-    format!("no policy foresaw this fault: {}", fault.sentence())
+    match fault.is_unseen() {
+        true => format!("{}; they could not be judged", fault.what()),
+        false => format!("no policy foresaw this fault: {}", fault.sentence()),
+    }
 }
 
 fn task_finding(task: &TaskReport) -> Option<Finding> {
@@ -181,9 +192,18 @@ fn task_finding(task: &TaskReport) -> Option<Finding> {
             task.overruns
         )
     });
-    let unseen = (task.jobs == 0)
+    let unseen = (task.jobs == 0 && task.unserved == 0)
         .then(|| "no job of it was seen; its deadline could not be judged".to_owned());
-    let all: Vec<_> = [late, overran, unseen].into_iter().flatten().collect();
+    let stopped = (task.unserved > 0).then(|| {
+        format!(
+            "{} releases were never served: its newest job ended at {:.3} s",
+            task.unserved, task.newest_s
+        )
+    });
+    let all: Vec<_> = [late, overran, stopped, unseen]
+        .into_iter()
+        .flatten()
+        .collect();
     (!all.is_empty()).then(|| finding(&subject, all.join("; ")))
 }
 

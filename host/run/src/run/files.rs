@@ -13,7 +13,7 @@ use crate::RunError;
 use crate::watch::Clock;
 
 /// Names of [`EventKind`], in order.
-const EVENT_NAMES: [&str; 14] = [
+const EVENT_NAMES: [&str; 16] = [
     "job",
     "sent",
     "received",
@@ -27,6 +27,8 @@ const EVENT_NAMES: [&str; 14] = [
     "path-end",
     "stage-overran",
     "endpoint",
+    "task-begun",
+    "task-ended",
     "came-early",
 ];
 const TRACE_HEAD: &str = "time_s,ticks,event,name,sequence,a,b\n";

@@ -2,9 +2,11 @@
 //!
 //! The component makes schedulers, divides time, notifies across cores, asks the monitor, and writes into the pages that
 //! schedulers share with the kernel. Oracles after each step: a component beside it, into which its threads are
-//! invoked and of which it schedules a thread, executes where it left off and nowhere else ([`victim`]); the root
+//! invoked and of which it schedules a thread, executes where it left off and nowhere else ([`victim`]); no component
+//! finds a register that another one left ([`use_registers`]); the root
 //! of each core runs again at its time-out, and no later than after the time that it gave ([`Arena::observe`]).
-//! Every 64 steps: the count of every page is what refers to it, no component maps a kernel object, the void is
+//! Every 64 steps: the count of every page is what refers to it, no component maps a kernel object, no page is mapped
+//! writable and executable, the void is
 //! empty, and nothing of the first component has changed ([`consistency`]).
 
 extern crate std;
@@ -15,8 +17,9 @@ mod victim;
 
 use super::{Machine, Workshop};
 use crate::Hal;
+use crate::frame::PAGE;
 use crate::object::{Thread, WAITING};
-use bulkhead_abi::kernel::{Kind, Operation, ThreadWord, first};
+use bulkhead_abi::kernel::{DELEGATES, Kind, Operation, ThreadWord, first};
 use calls::Successes;
 use consistency::{bystanders, check};
 use std::cell::Cell;
@@ -31,6 +34,10 @@ const OWN_PAGES: u64 = 24;
 const SHARED_WORDS: u64 = 512;
 /// First identity of components that it may make, and how many.
 const IDENTITIES: [u64; 2] = [8, 4];
+/// First interrupt line that it has, and how many; the level is one of them.
+const LINES: [u64; 2] = [40, 16];
+/// Slots of its leaf that it is given.
+const GIVEN_SLOTS: u64 = 27;
 /// Cycles from one reading of the clock to the next.
 const STEP: u64 = 3;
 /// Cycles that the root gives at a time, and the longest until its time-out.
@@ -102,7 +109,7 @@ fn arena<'m>(machine: &'m Machine, successes: &'m Successes) -> Arena<'m> {
     let time = shop.make(Operation::MakeTime, &[first::TIME, 0, 9]);
     machine.must(thread, Operation::Bind, &[first::SCHEDULER, 1, time]);
     let sender = shop.slots.next();
-    machine.must(thread, Operation::Sender, &[sender]);
+    machine.must(thread, Operation::Sender, &[sender, DELEGATES]);
     let helper = shop.make(Operation::MakeThread, &[component, 0x40_5000, 0]);
     let nested = shop.scheduler([thread, component, first::SCHEDULER]);
     machine.must(first::SCHEDULER, Operation::Grant, &[nested, 3]);
@@ -142,6 +149,8 @@ fn arena<'m>(machine: &'m Machine, successes: &'m Successes) -> Arena<'m> {
     }
     let identities = [25, first::IDENTITIES, IDENTITIES[0], IDENTITIES[1]];
     machine.must(leaf, Operation::Copy, &identities);
+    let lines = [26, first::INTERRUPT, LINES[0], LINES[1]];
+    machine.must(leaf, Operation::Copy, &lines);
     machine.step.set(STEP);
     let arena = Arena {
         machine,
@@ -170,7 +179,7 @@ fn further(shop: &Workshop<'_>, component: u64, leaf: u64) -> [u64; 4] {
     let time = shop.make(Operation::MakeTime, &[all, 0, 9]);
     machine.must(thread, Operation::Bind, &[scheduler, 1, time]);
     let [sender, receive] = [shop.slots.next(), shop.slots.next()];
-    machine.must(thread, Operation::Sender, &[sender]);
+    machine.must(thread, Operation::Sender, &[sender, DELEGATES]);
     machine.must(thread, Operation::Receiver, &[receive]);
     let nested = shop.scheduler([thread, component, scheduler]);
     machine.must(scheduler, Operation::Grant, &[nested, 2]);
@@ -228,12 +237,15 @@ impl Arena<'_> {
                 machine.fault(dice.roll());
             }
             2 => {
-                machine.interrupt(dice.below(super::LEVEL));
+                let intid = dice.below(super::LEVEL + 1);
+                if intid != super::LEVEL || machine.processor().active.get() == 0 {
+                    machine.interrupt(intid);
+                }
                 let account = self.account();
                 account.given.set(account.given.get() + SLACK[1]);
             }
             3 => machine.now.set(machine.now.get() + dice.below(1000)),
-            4 => machine.kernel().lend_floating_point(),
+            4 => use_registers(machine, dice),
             5 => {
                 if !self.victim.executes(machine) {
                     machine.processor().context.set([dice.roll(), dice.roll()]);
@@ -277,6 +289,7 @@ impl Arena<'_> {
         let machine = self.machine;
         machine.fire_timer();
         self.victim.observe(machine);
+        assert_belongs(machine, machine.processor().thread_pointer.get());
         let account = self.account();
         let Some(since) = account.since.get() else {
             return;
@@ -303,6 +316,24 @@ impl Arena<'_> {
         let [used, given] = [account.used.get(), account.given.get()];
         assert!(used <= given, "{used} of {given}");
     }
+}
+
+/// The component that executes uses FP registers and its thread pointer. It leaves its own address there, and finds
+/// that of the component that used them last.
+fn use_registers(machine: &Machine, dice: &mut Dice) {
+    let own = machine.running().component().get() | dice.below(PAGE);
+    machine.kernel().lend_floating_point();
+    assert_belongs(machine, machine.processor().d8.replace(own));
+    if dice.below(2) == 0 {
+        machine.processor().thread_pointer.set(own);
+    }
+}
+
+/// Checks that the component that executes has left what is in a register, or nothing has.
+fn assert_belongs(machine: &Machine, register: u64) {
+    let component = machine.running().component().get();
+    let left_by = register & !(PAGE - 1);
+    assert!([0, component].contains(&left_by), "a register of another");
 }
 
 /// Calls that were made, until the attacker had ruined itself.

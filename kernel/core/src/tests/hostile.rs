@@ -1,10 +1,13 @@
 //! Attacks on schedulers, time and cores, one by one
 
+extern crate std;
+
 use super::{Machine, Workshop};
 use crate::Hal;
-use crate::object::{Scheduler, Time};
+use crate::object::{Scheduler, Thread, Time};
 use bulkhead_abi::kernel::{
-    ALL, CALLER_DEPTH_SHIFT, IMAGE, LEAST, Operation, SAME_TIME, SCHEDULERS, Status, WAIT, first,
+    ALL, CALLER_DEPTH_SHIFT, DELEGATES, IMAGE, LEAST, NESTING, Operation, SAME_TIME, SCHEDULERS,
+    Status, WAIT, first,
 };
 
 /// Entry of servers.
@@ -176,7 +179,9 @@ fn numbers_that_servers_see_are_unique_on_their_core() {
 fn no_time_at_all_weakens_nothing() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
-    let [_, time, sender] = shop.waiting(1, 3);
+    let [thread, time, _] = shop.waiting(1, 3);
+    let sender = shop.slots.next();
+    machine.must(thread, Operation::Sender, &[sender, DELEGATES]);
     let weak = shop.make(Operation::MakeTime, &[first::TIME, 0, LEAST]);
     let at = machine.object_of(time);
     let said = || Time::new(at, machine.frame(at)).priority(0).get();
@@ -187,6 +192,29 @@ fn no_time_at_all_weakens_nothing() {
     machine.must(weak, Operation::Transfer, &[time, 0]);
     machine.must(weak, Operation::Transfer, &[time, ALL]);
     assert_eq!(said(), 3);
+}
+
+#[test]
+fn the_right_to_notify_changes_no_time() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [_, time, sender] = shop.waiting(1, 3);
+    let weak = shop.make(Operation::MakeTime, &[first::TIME, 1, LEAST]);
+    let at = machine.object_of(time);
+    let vector = || Time::new(at, machine.frame(at)).priority(0).get();
+    // Neither time in use nor time that is used up, which its scheduler refills later.
+    for budget in [ALL, 0] {
+        Time::new(at, machine.frame(at)).budget().set(budget);
+        let words = [sender, 1, LEAST, 1];
+        let refused = machine.refused(weak, Operation::Delegate, &words);
+        assert_eq!(refused, Status::NoCapability);
+        assert_eq!(machine.must(time, Operation::Budget, &[]), budget);
+        assert_eq!(vector(), 3);
+    }
+    // Nor does a copy of the capability.
+    let copied = shop.slots.next();
+    machine.must(first::LEAF, Operation::Copy, &[copied, sender]);
+    machine.refused(weak, Operation::Delegate, &[copied, 1, LEAST, 1]);
 }
 
 #[test]
@@ -377,9 +405,12 @@ fn a_source_that_is_limited_delays_no_other() {
     let [sender, _] = receiver(&shop);
     let interrupts = || machine.processors[1].interrupts.get();
     let [server, leaf] = shop.component(2);
-    machine.must(leaf, Operation::Copy, &[1, sender]);
+    let [other, others_leaf] = shop.component(3);
+    for leaf in [leaf, others_leaf] {
+        machine.must(leaf, Operation::Copy, &[1, sender]);
+    }
     let [attacker, time] = shop.limited(server, 1, ALL);
-    let [victim, _] = shop.limited(server, 2, ALL);
+    let [victim, _] = shop.limited(other, 2, ALL);
     machine.dispatch(attacker, time);
     for _ in 0..10 {
         machine.must(1, Operation::Send, &[]);
@@ -392,7 +423,92 @@ fn a_source_that_is_limited_delays_no_other() {
     machine.back_to_root();
     machine.dispatch(victim, time);
     machine.must(1, Operation::Send, &[]);
-    assert_eq!(interrupts(), limited + 1, "the other thread is not");
+    assert_eq!(interrupts(), limited + 1, "the other component is not");
+}
+
+/// Sends of ten rounds in which each of `threads` notifies a thread of core 1, at one moment; interrupts of that core.
+fn interrupts_by(machine: &Machine, threads: &[[u64; 2]], sender: u64) -> u64 {
+    let before = machine.processors[1].interrupts.get();
+    for [thread, time] in [(); 10].iter().flat_map(|()| threads) {
+        machine.dispatch(*thread, *time);
+        machine.must(sender, Operation::Send, &[]);
+        machine.back_to_root();
+        machine.on_core(1);
+        machine.on_core(0);
+    }
+    machine.processors[1].interrupts.get() - before
+}
+
+#[test]
+fn further_threads_raise_no_limit_of_a_component() {
+    let machine = Machine::with_cores(2);
+    let shop = Workshop::new(&machine);
+    let [sender, _] = receiver(&shop);
+    let [hostile, leaf] = shop.component(2);
+    machine.must(leaf, Operation::Copy, &[sender, sender]);
+    let threads = [1, 2, 3].map(|index| shop.limited(hostile, index, ALL));
+    let sent = interrupts_by(&machine, &threads, sender);
+    assert!((1..=4).contains(&sent), "{sent}");
+}
+
+#[test]
+fn nested_schedulers_raise_no_limit_of_the_outermost() {
+    let machine = Machine::with_cores(2);
+    let shop = Workshop::new(&machine);
+    let [sender, _] = receiver(&shop);
+    let [own, time, mut parent] = shop.nested(1, ALL);
+    let mut threads = std::vec![[own, time]];
+    machine.must(first::SCHEDULER, Operation::Grant, &[parent, 2]);
+    for left in [1, 0] {
+        let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
+        machine.must(below, Operation::Bind, &[parent, 1, time]);
+        let nested = shop.scheduler([below, first::COMPONENT, parent]);
+        machine.must(parent, Operation::Grant, &[nested, left]);
+        threads.push([below, time]);
+        parent = nested;
+    }
+    let sent = interrupts_by(&machine, &threads, sender);
+    assert!((1..=4).contains(&sent), "{sent}");
+}
+
+#[test]
+fn an_interrupt_by_another_core_notifies_a_few_threads_and_the_next_one_the_rest() {
+    const THREADS: usize = 20;
+    let machine = Machine::with_cores(2);
+    let shop = Workshop::new(&machine);
+    let [_, root] = receiver(&shop);
+    machine.on_core(1);
+    let [scheduler, time] = [root - 2, root - 1];
+    let entry = [first::COMPONENT, IMAGE, 0];
+    let senders = (0..THREADS as u64).map(|number| {
+        let thread = shop.make(Operation::MakeThread, &entry);
+        machine.must(thread, Operation::Bind, &[scheduler, 2 + 6 * number, time]);
+        let sender = shop.slots.next();
+        machine.must(thread, Operation::Sender, &[sender]);
+        [thread, sender]
+    });
+    let made: std::vec::Vec<_> = senders.collect();
+    machine.on_core(0);
+    for [_, sender] in &made {
+        machine.must(*sender, Operation::Send, &[]);
+    }
+    machine.core.set(1);
+    let posted = || {
+        let left = made.iter().filter(|[thread, _]| {
+            let at = machine.object_of(*thread);
+            Thread::new(at, machine.frame(at)).posted().get() != 0
+        });
+        left.count()
+    };
+    let mut before = posted();
+    assert_eq!(before, THREADS);
+    while before > 0 {
+        machine.attend();
+        let after = posted();
+        assert!((1..=2).contains(&(before - after)), "{before} to {after}");
+        before = after;
+    }
+    assert!(!machine.processor().mail.get(), "none is left");
 }
 
 #[test]
@@ -418,6 +534,26 @@ fn places_of_a_core_are_a_quota() {
     machine.must(inner, Operation::Retire, &[]);
     shop.scheduler(words);
     let _runs = machine.dispatch(own, time);
+}
+
+#[test]
+fn schedulers_are_nested_only_so_deep() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [_, time, mut parent] = shop.nested(1, ALL);
+    let deepest = NESTING as u64 - 2;
+    machine.must(first::SCHEDULER, Operation::Grant, &[parent, deepest + 1]);
+    for left in (1..=deepest).rev() {
+        let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
+        machine.must(below, Operation::Bind, &[parent, 1, time]);
+        let nested = shop.scheduler([below, first::COMPONENT, parent]);
+        machine.must(parent, Operation::Grant, &[nested, left]);
+        parent = nested;
+    }
+    let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
+    machine.must(below, Operation::Bind, &[parent, 1, time]);
+    let words = [below, first::COMPONENT, parent];
+    assert_eq!(shop.attempt(words), Status::Exhausted, "beside its quota");
 }
 
 #[test]

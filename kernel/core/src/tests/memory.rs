@@ -96,6 +96,18 @@ fn second_core<'m>(machine: &'m Machine, shop: &Workshop<'m>) {
 }
 
 #[test]
+fn a_page_that_is_unmapped_is_forgotten_before_the_call_returns() {
+    let machine = Machine::with_cores(1);
+    let shop = Workshop::new(&machine);
+    let ([one, _], page) = tables(&shop);
+    machine.must(one, Operation::Map, &[0, first::MEMORY, page, WRITE]);
+    let forgotten = || machine.processor().forgotten.get();
+    let before = forgotten();
+    machine.must(one, Operation::Unmap, &[0]);
+    assert_eq!(forgotten(), before + 1);
+}
+
+#[test]
 fn an_entry_and_the_other_way_of_using_a_page_wait_for_all_cores() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
@@ -215,7 +227,7 @@ fn a_thread_of_many_interrupts_is_retired_in_several_calls() {
     for line in 40..50 {
         machine.must(first::INTERRUPT, Operation::Listen, &[line, sender]);
     }
-    for _ in 0..2 {
+    for _ in 0..9 {
         assert_eq!(
             machine.refused(thread, Operation::Retire, &[]),
             Status::Resting

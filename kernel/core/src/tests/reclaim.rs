@@ -108,7 +108,7 @@ fn thread(shop: &Workshop<'_>, component: u64, index: u64) -> [Object; 2] {
     [thread, time]
 }
 
-/// The rest of a component whose own capability and page are gone.
+/// Reclaims what is left of a component without capability and page.
 #[track_caller]
 fn destroy_tables(machine: &Machine, whole: &Whole) {
     machine.must(whole.leaf[1], Operation::Remove, &[0]);
@@ -180,7 +180,7 @@ fn what_a_retired_thread_was_to_go_on_with_is_forgotten() {
     machine.kernel().lend_floating_point();
     machine.ask(sender, Operation::Send, &[]);
     assert_eq!(machine.running().index().get(), 2);
-    // The one that preempted retires whom it preempted, and waits again.
+    // The thread that preempted retires the preempted one, and waits again.
     machine.must(low[1], Operation::Retire, &[]);
     assert_eq!(
         machine.core().fp_owner().reference(),
@@ -393,6 +393,8 @@ fn an_interrupt_that_nobody_listens_to_any_more_refers_to_nobody() {
     let again = machine.refused(first::INTERRUPT, Operation::Ignore, &[40]);
     assert_eq!(again, Status::Nothing);
     machine.must(first::INTERRUPT, Operation::Listen, &[40, sender]);
+    let more = machine.refused(victim[1], Operation::Retire, &[]);
+    assert_eq!(more, Status::Resting, "one interrupt in a call");
     machine.must(victim[1], Operation::Retire, &[]);
     let retired = machine.refused(first::INTERRUPT, Operation::Ignore, &[41]);
     assert_eq!(retired, Status::Nothing);

@@ -117,6 +117,46 @@ fn floating_point_of_client_and_server_never_meets() {
 }
 
 #[test]
+fn floating_point_that_a_server_was_preempted_with_stays_there_after_switches_in_user_mode() {
+    const SECRET: u64 = 0x5ec4e7;
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [server, _] = shop.component(2);
+    let entry = shop.entry(server, 0x40_0100, 0);
+    let [client, clients, _] = shop.thread(first::COMPONENT, 1, 5);
+    let [other, others, _] = shop.thread(first::COMPONENT, 2, 5);
+    let touch = |value: u64| {
+        machine.kernel().lend_floating_point();
+        machine.processor().d8.replace(value)
+    };
+    // The client's page keeps the server's registers, with which the client was preempted.
+    machine.dispatch(client, clients);
+    machine.call(entry, 0, [0; 5]);
+    touch(SECRET);
+    machine.back_to_root();
+    touch(1);
+    machine.dispatch(client, clients);
+    assert_eq!(touch(SECRET), SECRET, "the server's own");
+    machine.call(0, 0, [0; 5]);
+    machine.back_to_root();
+    // The other thread uses FP, switches to the client in user mode, and the client back.
+    machine.dispatch(other, others);
+    touch(2);
+    for (index, thread) in [(1, client), (2, other)] {
+        machine.scb(0).set(index);
+        machine.must(first::TIME, Operation::Budget, &[]);
+        assert_eq!(machine.running().at(), machine.object_of(thread));
+    }
+    // Their registers are saved, and the client uses FP.
+    machine.back_to_root();
+    touch(3);
+    machine.dispatch(client, clients);
+    let found = touch(4);
+    assert_ne!(found, SECRET);
+    assert!([0, 2].contains(&found), "{found}");
+}
+
+#[test]
 fn the_thread_pointer_is_a_components_own() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);

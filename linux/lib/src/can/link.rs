@@ -6,8 +6,9 @@ use nix::sys::socket::{
 };
 use std::os::fd::AsRawFd;
 
-/// How long a controller stays off the bus that has counted too many errors there, milliseconds: long against the 128 times 11 bits
-/// that the standard requires, and visible to a check every 20 ms.
+/// How long a controller stays off the bus that has counted too many errors there, milliseconds:
+/// long against the 128 times 11 bits that the standard requires, and visible to a check every 20
+/// ms.
 const OFF_BUS_MS: u32 = 100;
 
 /// Sets what the interface is to be, and that it is up, by one message to the kernel.

@@ -1,7 +1,8 @@
 //! Frames with the time at which the kernel got them
 //!
-//! The kernel stamps a frame in the driver's interrupt, by its clock of the day (`SO_TIMESTAMPNS`). That clock is asked once more beside the
-//! machine's counter when the frame is read, so only what passed between counts, and a clock that was set long ago does no harm.
+//! The kernel stamps a frame in the driver's interrupt, by its clock of the day
+//! (`SO_TIMESTAMPNS`). That clock is asked once more beside the machine's counter when the frame
+//! is read, so only what passed between counts, and a clock that was set long ago does no harm.
 
 use super::{Can, FRAME_BYTES, decode};
 use crate::{Bell, Error, clock};
@@ -70,7 +71,8 @@ impl CanReader {
         }
     }
 
-    /// Waits for a frame, for the end of the interface or for the bell, at most for the given milliseconds.
+    /// Waits for a frame, for the end of the interface or for the bell, at most for the given
+    /// milliseconds.
     pub fn wait(&self, bell: &Bell, milliseconds: u16) {
         bell.wait_beside(self.can.socket.as_fd(), milliseconds);
     }
@@ -109,7 +111,8 @@ impl CanReader {
         Ok(frame.map(|frame| Stamped { frame, at }))
     }
 
-    /// The tick of a stamp: never in the future, nor before an earlier frame, even if the clock of the day was set in between.
+    /// The tick of a stamp: never in the future, nor before an earlier frame, even if the clock of
+    /// the day was set in between.
     fn tick_of(&mut self, stamp: Option<TimeSpec>) -> u64 {
         // The counter first, so that a frame is at least as old as it is said to be.
         let now = clock::ticks();

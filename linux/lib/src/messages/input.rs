@@ -63,7 +63,8 @@ impl Input {
 }
 
 impl Input {
-    /// Takes what is new: its number, from 1, as the buffer counts. Only four slots and rings count what is read.
+    /// Takes what is new: its number, from 1, as the buffer counts. Only four slots and rings
+    /// count what is read.
     pub(crate) fn take_new(&mut self, message: &mut [u8]) -> Result<u64, BufferError> {
         match self {
             Self::FourSlot(end) => match end.read(message)? {

@@ -11,7 +11,9 @@ use crate::fake::{Effect, End, Fake};
 use bulkhead_abi::config::{
     Attachment, Doorbell, Gate, NO_PARTITION, PartitionConfig, Segment, Watch, flags,
 };
-use bulkhead_abi::status::{Action, CAUSES, CoreCounters, LinkPage, MAX_DOORBELLS, Status};
+use bulkhead_abi::status::{
+    Action, CAUSES, CoreCounters, FaultRecord, LinkPage, MAX_DOORBELLS, Status,
+};
 use bulkhead_limiter::Limiter;
 use bulkhead_monitor_core::{
     Core, CoreCells, Entry, Frame, IDENTITY_REGISTERS, Image, LinkCells, Monitor, NEVER, NO_FAULT,
@@ -68,6 +70,8 @@ pub(crate) struct Wishes {
     pub(crate) restarts: u32,
     pub(crate) backoff: u64,
     pub(crate) flags: u32,
+    /// Partition 1 is watched by changes of its heartbeat word.
+    pub(crate) by_change: bool,
 }
 
 impl Default for Wishes {
@@ -78,6 +82,7 @@ impl Default for Wishes {
             restarts: 2,
             backoff: 0,
             flags: 0,
+            by_change: false,
         }
     }
 }
@@ -239,6 +244,7 @@ fn partition(
         stoppers: AtomicU64::new(0),
         image: AtomicU64::new(0),
         fault_ticks: AtomicU64::new(0),
+        progress: [const { AtomicU64::new(0) }; 2],
         actions: [wishes.action; CAUSES],
         escalation: wishes.escalation,
     }
@@ -254,14 +260,19 @@ fn counters(partition: &'static Partition, rank: u32) -> &'static CoreCells {
     unsafe { &*place.cast() }
 }
 
-fn core(index: usize, partition: &'static Partition, all: &'static [&'static Partition]) -> Core {
+fn core(
+    index: usize,
+    partition: &'static Partition,
+    all: &'static [&'static Partition],
+    by_change: bool,
+) -> Core {
     let owner = OWNERS[index];
     let watch = Watch {
         heartbeat: HEARTBEAT,
         period_ticks: PERIOD,
         startup_ticks: STARTUP,
         partition: 1,
-        reserved: 0,
+        by_change: by_change.into(),
     };
     let starts = matches!(owner, Some((0 | 1, 0)));
     Core {
@@ -309,7 +320,8 @@ impl World {
         let empty = leak(partition(9, wishes, &[], None));
         for (index, &place_of) in cores.iter().enumerate() {
             let own = OWNERS[index].map_or(empty, |(partition, _)| partitions[partition]);
-            place(place_of, core(index, own, leak(partitions)));
+            let state = core(index, own, leak(partitions), wishes.by_change);
+            place(place_of, state);
         }
         let world = Self {
             fake: Fake::new(),
@@ -392,6 +404,14 @@ impl World {
 
     pub(crate) fn status(&self, partition: usize) -> Status {
         published(self.partitions[partition].status)
+    }
+
+    /// All records of the fault log, oldest first.
+    pub(crate) fn faults(&self, partition: usize) -> Vec<FaultRecord> {
+        let status = self.status(partition);
+        let mut records: Vec<_> = status.records().copied().collect();
+        records.sort_by_key(|record| record.ticks);
+        records
     }
 
     pub(crate) fn link(&self, partition: usize) -> LinkPage {

@@ -4,7 +4,7 @@
 //! `fault_after_ms=NUMBER` after so much of each instead of 5 s.
 #![expect(unsafe_code, reason = "the fault is the point")]
 
-use bulkhead_component::{Own, println};
+use bulkhead_component::{Environment, println};
 use bulkhead_guest::Job;
 use core::arch::asm;
 
@@ -19,13 +19,13 @@ pub(crate) struct Fault {
 
 impl Fault {
     /// As the arguments say: a write just behind the component's memory.
-    pub(crate) fn of(own: &Own) -> Self {
-        let named = own.argument("fault") == Some("control-wild-write");
-        let armed = named && u64::from(own.link().read().epoch) <= own.number("faults", 1);
-        let [start, bytes] = own.memory();
+    pub(crate) fn of(env: &Environment) -> Self {
+        let named = env.argument("fault") == Some("control-wild-write");
+        let armed = named && u64::from(env.link().read().epoch) <= env.number("faults", 1);
+        let [start, bytes] = env.memory();
         Self {
             target: armed.then_some(start + bytes),
-            after_jobs: own.number("fault_after_ms", AFTER_JOBS),
+            after_jobs: env.number("fault_after_ms", AFTER_JOBS),
         }
     }
 

@@ -14,7 +14,7 @@ mod fault;
 use bulkhead_abi::trace::Stamp;
 use bulkhead_component::can::Line;
 use bulkhead_component::invocation::invoke;
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Environment, clock, println};
 use bulkhead_drive_model::STEP_S;
 use bulkhead_drive_model::estimate::{self, Estimate};
 use bulkhead_drive_model::message::{Sensors, Telemetry, Trajectory};
@@ -34,15 +34,15 @@ const MOST_SKIPPED: u64 = 100;
 /// Jobs from one telemetry message to the next.
 const REPORT_EVERY: u64 = 10;
 
-fn run(own: &Own) -> Result<Infallible, ChannelError> {
-    let mut control = Control::open(own)?;
+fn run(env: &Environment) -> Result<Infallible, ChannelError> {
+    let mut control = Control::open(env)?;
     println!("controller ready");
-    let mut fault = fault::Fault::of(own);
-    let _counted_from_here = own.ready();
+    let mut fault = fault::Fault::of(env);
+    let _counted_from_here = env.ready();
     let period = Period::from_micros(1000).with_offset_micros(500);
-    run_periodic(own, "control", period, |job| {
+    run_periodic(env, "control", period, |job| {
         fault.strike(job);
-        control.step(own, job);
+        control.step(env, job);
         ControlFlow::Continue(())
     })
 }
@@ -57,32 +57,32 @@ struct Control {
     estimate: Option<Estimate>,
     /// Headway as the vehicle knows it, m, for the report alone; 0 with nobody ahead.
     true_headway_m: f64,
-    commands: MailReceiver<Trajectory, Own>,
-    telemetry: Sender<Telemetry, Own>,
+    commands: MailReceiver<Trajectory, Environment>,
+    telemetry: Sender<Telemetry, Environment>,
     plant: Option<Link>,
 }
 
 impl Control {
-    fn open(own: &Own) -> Result<Self, ChannelError> {
-        let Ok(line) = Line::open(own) else {
-            panic!("{}: no CAN", own.name())
+    fn open(env: &Environment) -> Result<Self, ChannelError> {
+        let Ok(line) = Line::open(env) else {
+            panic!("{}: no CAN", env.name())
         };
         // The vehicle's own notes are none of the controller's business; whether it was restarted is.
-        let state = Subscriber::<Sensors, Own>::open(own, "state")?;
+        let state = Subscriber::<Sensors, Environment>::open(env, "state")?;
         Ok(Self {
-            plant: own.peer_link(state.described()),
+            plant: env.peer_link(state.described()),
             pilot: Pilot::new(Parameters::MID_SIZE, clock::frequency()),
             line,
             seen: Sensors::default(),
-            estimator: own.interface(estimate::INTERFACE),
+            estimator: env.interface(estimate::INTERFACE),
             estimate: None,
             true_headway_m: 0.0,
-            commands: MailReceiver::open(own, "commands")?,
-            telemetry: Sender::open(own, "telemetry")?,
+            commands: MailReceiver::open(env, "commands")?,
+            telemetry: Sender::open(env, "telemetry")?,
         })
     }
 
-    fn step(&mut self, own: &Own, job: &Job) {
+    fn step(&mut self, env: &Environment, job: &Job) {
         if let Ok(command) = self.commands.receive() {
             self.pilot.command(&command.message, job.release);
         }
@@ -100,7 +100,7 @@ impl Control {
         };
         // One that is not sent in its period is not sent; the next one is newer.
         let until = job.release + clock::frequency() / 1000;
-        let _counted = self.line.send(own, &answer.frame(), until);
+        let _counted = self.line.send(env, &answer.frame(), until);
         if job.number.is_multiple_of(REPORT_EVERY) {
             self.report(job, &decision);
         }
@@ -152,22 +152,22 @@ impl Control {
         let Some(Estimate { grade, headway_m }) = self.estimate else {
             return;
         };
-        trace::signal::<Own>("grade", ticks, 100.0 * self.seen.grade);
-        trace::signal::<Own>("grade-seen", ticks, 100.0 * grade);
+        trace::signal::<Environment>("grade", ticks, 100.0 * self.seen.grade);
+        trace::signal::<Environment>("grade-seen", ticks, 100.0 * grade);
         if let Some(headway_m) = headway_m.filter(|_| self.true_headway_m > 0.0) {
-            trace::signal::<Own>("headway", ticks, self.true_headway_m);
-            trace::signal::<Own>("headway-seen", ticks, headway_m);
+            trace::signal::<Environment>("headway", ticks, self.true_headway_m);
+            trace::signal::<Environment>("headway-seen", ticks, headway_m);
         }
     }
 
     fn report(&mut self, job: &Job, decision: &Decision) {
         let seen = self.seen;
         if decision.mode != Mode::Blind {
-            trace::signal::<Own>("speed", job.release, seen.speed_mps);
-            trace::signal::<Own>("setpoint", job.release, decision.setpoint.speed_mps);
+            trace::signal::<Environment>("speed", job.release, seen.speed_mps);
+            trace::signal::<Environment>("setpoint", job.release, decision.setpoint.speed_mps);
         }
         let force_n = decision.demand.drive_n - decision.demand.brake_n;
-        trace::signal::<Own>("force", job.release, force_n);
+        trace::signal::<Environment>("force", job.release, force_n);
         self.compare(job.release);
         let mut message = Telemetry {
             speed_mps: seen.speed_mps,

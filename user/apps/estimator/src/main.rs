@@ -8,7 +8,7 @@
 #![no_main]
 
 use bulkhead_component::can::Line;
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Environment, clock, println};
 use bulkhead_drive_model::estimate::{NOTHING, PERIOD_S, READ, Senses};
 use bulkhead_drive_model::wire::Wire;
 use bulkhead_guest::{Period, run_periodic};
@@ -29,13 +29,13 @@ const OFFSET_US: u64 = 750;
 /// The newest estimate, and the tick at which it was made.
 static NEWEST: [AtomicU64; 2] = [AtomicU64::new(NOTHING), AtomicU64::new(0)];
 
-fn run(own: &Own) -> Result<Infallible, &'static str> {
-    let mut line = Line::open(own).map_err(|_| "no CAN")?;
+fn run(env: &Environment) -> Result<Infallible, &'static str> {
+    let mut line = Line::open(env).map_err(|_| "no CAN")?;
     let mut senses = Senses::default();
     println!("estimator ready");
-    let _counted_from_here = own.ready();
+    let _counted_from_here = env.ready();
     let period = Period::from_micros(PERIOD_US).with_offset_micros(OFFSET_US);
-    run_periodic(own, "estimate", period, |job| {
+    run_periodic(env, "estimate", period, |job| {
         line.take(|received| {
             let wire = Wire::of(&received.frame)?;
             senses.take(&wire).then_some(None)

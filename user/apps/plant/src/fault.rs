@@ -5,7 +5,7 @@
 //! of the partition instead of the first alone, `fault_after_ms=NUMBER` after so much of each instead
 //! of 5 s.
 
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Environment, clock, println};
 use bulkhead_guest::Job;
 use core::hint::black_box;
 
@@ -19,11 +19,11 @@ pub(crate) struct Fault {
 
 impl Fault {
     /// As the arguments say.
-    pub(crate) fn of(own: &Own) -> Self {
-        let named = own.argument("fault") == Some("plant-hang");
-        let armed = named && u64::from(own.link().read().epoch) <= own.number("faults", 1);
+    pub(crate) fn of(env: &Environment) -> Self {
+        let named = env.argument("fault") == Some("plant-hang");
+        let armed = named && u64::from(env.link().read().epoch) <= env.number("faults", 1);
         Self {
-            at_job: armed.then(|| own.number("fault_after_ms", AFTER_JOBS)),
+            at_job: armed.then(|| env.number("fault_after_ms", AFTER_JOBS)),
         }
     }
 

@@ -14,7 +14,7 @@
 mod fault;
 
 use bulkhead_component::can::Line;
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Environment, clock, println};
 use bulkhead_drive_model::STEP_S;
 use bulkhead_drive_model::actuator::Actuator;
 use bulkhead_drive_model::instruments::{Instruments, TURNS};
@@ -36,19 +36,19 @@ const REMEMBERED: usize = 64;
 /// Of the traffic ahead, and of the instruments' noise.
 const SEEDS: [u64; 2] = [5, 9];
 
-fn run(own: &Own) -> Result<Infallible, ChannelError> {
-    let mut plant = Plant::open(own)?;
+fn run(env: &Environment) -> Result<Infallible, ChannelError> {
+    let mut plant = Plant::open(env)?;
     let millis = |value: f64| (value * 1000.0) as u64;
     println!(
         "vehicle at {} mm, {} mm/s",
         millis(plant.state.distance_m),
         millis(plant.state.speed_mps)
     );
-    let fault = fault::Fault::of(own);
-    let _counted_from_here = own.ready();
-    run_periodic(own, "plant", Period::from_micros(1000), |job| {
+    let fault = fault::Fault::of(env);
+    let _counted_from_here = env.ready();
+    run_periodic(env, "plant", Period::from_micros(1000), |job| {
         fault.strike(job);
-        plant.step(own, job);
+        plant.step(env, job);
         ControlFlow::Continue(())
     })
 }
@@ -60,7 +60,7 @@ struct Plant {
     lead: Lead,
     instruments: Instruments,
     /// Where it notes its state.
-    notes: Publisher<Sensors, Own>,
+    notes: Publisher<Sensors, Environment>,
     line: Line,
     /// Number of the next speed, and when the last ones were sent.
     number: u32,
@@ -68,12 +68,12 @@ struct Plant {
 }
 
 impl Plant {
-    fn open(own: &Own) -> Result<Self, ChannelError> {
-        let road = match own.argument("road") {
+    fn open(env: &Environment) -> Result<Self, ChannelError> {
+        let road = match env.argument("road") {
             Some("level") => Road::LEVEL,
             _ => Road::HILLS,
         };
-        let manner = match own.argument("lead") {
+        let manner = match env.argument("lead") {
             Some("none") => Manner::Absent,
             Some("slow") => Manner::Slow,
             _ => Manner::Clear,
@@ -82,10 +82,10 @@ impl Plant {
             parameters: Parameters::MID_SIZE,
             road,
         };
-        let Ok(line) = Line::open(own) else {
-            panic!("{}: no CAN", own.name())
+        let Ok(line) = Line::open(env) else {
+            panic!("{}: no CAN", env.name())
         };
-        let notes = Publisher::<Sensors, Own>::open(own, "state")?;
+        let notes = Publisher::<Sensors, Environment>::open(env, "state")?;
         let state = notes.last().map(|last| state_of(&last));
         let state = state.filter(|state| state.is_plausible(&vehicle.parameters));
         Ok(Self {
@@ -101,17 +101,17 @@ impl Plant {
         })
     }
 
-    fn step(&mut self, own: &Own, job: &Job) {
+    fn step(&mut self, env: &Environment, job: &Job) {
         let asked = self.listen();
         let demand = self.actuator.demand(asked, STEP_S);
         for _ in 0..=job.skipped.min(MOST_SKIPPED) {
             self.state = self.vehicle.step(&self.state, &demand, STEP_S);
             self.lead.step(self.state.speed_mps, STEP_S);
         }
-        self.publish(own, job);
+        self.publish(env, job);
         if job.number.is_multiple_of(TURNS) {
-            trace::signal::<Own>("vehicle-speed", job.release, self.state.speed_mps);
-            trace::signal::<Own>("distance", job.release, self.state.distance_m);
+            trace::signal::<Environment>("vehicle-speed", job.release, self.state.speed_mps);
+            trace::signal::<Environment>("distance", job.release, self.state.distance_m);
         }
     }
 
@@ -126,14 +126,14 @@ impl Plant {
             // Answered once: a controller that has nothing newer repeats itself.
             let sent = core::mem::take(&mut sent_at[number as usize % REMEMBERED]);
             if sent != 0 && received.at >= sent {
-                trace::delivered::<Own>("round-trip", number, [sent, received.at]);
+                trace::delivered::<Environment>("round-trip", number, [sent, received.at]);
             }
             Some(None)
         });
         asked
     }
 
-    fn publish(&mut self, own: &Own, job: &Job) {
+    fn publish(&mut self, env: &Environment, job: &Job) {
         let mut message = Sensors {
             speed_mps: self.state.speed_mps,
             distance_m: self.state.distance_m,
@@ -152,11 +152,11 @@ impl Plant {
             .instruments
             .slower(job.number, &self.vehicle, &self.state, &self.lead);
         let until = job.release + clock::frequency() / 1000;
-        let sent = self.line.send(own, &speed.frame(), until);
+        let sent = self.line.send(env, &speed.frame(), until);
         self.sent_at[self.number as usize % REMEMBERED] = sent.unwrap_or(0);
         self.number = self.number.wrapping_add(1);
         if let Some(slower) = slower {
-            let _counted = self.line.send(own, &slower.frame(), until);
+            let _counted = self.line.send(env, &slower.frame(), until);
         }
     }
 }

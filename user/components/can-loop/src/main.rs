@@ -1,16 +1,16 @@
 //! A control loop over CAN: the vehicle and its speed controller, 1 kHz, a partition each
 //!
-//! At each whole millisecond the vehicle takes the demand that came last, integrates one millisecond and
-//! sends what its sensors show; half a millisecond later the controller answers what came with a demand.
-//! Each sensor frame carries a number that its answer repeats: the vehicle knows the round trip, and
-//! both know what was lost. What is no frame of the loop is counted and passed over.
+//! At each whole millisecond the vehicle takes the newest demand, integrates one millisecond and
+//! sends its sensor values. Half a millisecond later the controller answers the newest sensor frame
+//! with a demand. Each sensor frame contains a number that its answer repeats, so that the vehicle
+//! measures the round trip, and both ends count lost frames. Other frames are counted and ignored.
 //!
 //! Argument words: `end=vehicle` (default) or `end=controller`; `target=KM_PER_HOUR`.
 #![no_std]
 #![no_main]
 
 use bulkhead_component::can::Line;
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Environment, clock, println};
 use bulkhead_drive_model::STEP_S;
 use bulkhead_drive_model::controller::Controller;
 use bulkhead_drive_model::reference::Setpoint;
@@ -23,42 +23,42 @@ use core::ops::ControlFlow;
 
 bulkhead_component::application!(run);
 
-/// Jobs from one line about the loop to the next.
+/// Jobs per line of output.
 const REPORT_EVERY: u64 = 500;
-/// Sensor frames whose sending is remembered.
+/// Number of sensor frames for which the time of sending is stored.
 const REMEMBERED: usize = 64;
-/// A demand that is older than this many milliseconds is none.
+/// A demand that is older than this many milliseconds is ignored.
 const STALE: u32 = 20;
 
-fn run(own: &Own) -> Result<Infallible, ChannelError> {
-    let Ok(line) = Line::open(own) else {
-        panic!("{}: no CAN", own.name())
+fn run(env: &Environment) -> Result<Infallible, ChannelError> {
+    let Ok(line) = Line::open(env) else {
+        panic!("{}: no CAN", env.name())
     };
-    let _counted_from_here = own.ready();
+    let _counted_from_here = env.ready();
     let millisecond = Period::from_micros(1000);
-    match own.argument("end") {
+    match env.argument("end") {
         Some("controller") => {
-            let target = own.number("target", 72) as f64 / 3.6;
+            let target = env.number("target", 72) as f64 / 3.6;
             let mut end = Control::new(line, target);
-            run_periodic(own, "control", millisecond.with_offset_micros(500), |job| {
-                end.step(own, job);
+            run_periodic(env, "control", millisecond.with_offset_micros(500), |job| {
+                end.step(env, job);
                 ControlFlow::Continue(())
             })
         }
         _ => {
             let mut end = Plant::new(line);
-            run_periodic(own, "plant", millisecond, |job| {
-                end.step(own, job);
+            run_periodic(env, "plant", millisecond, |job| {
+                end.step(env, job);
                 ControlFlow::Continue(())
             })
         }
     }
 }
 
-/// Sends within the period; when it was put on the bus.
-fn send(line: &mut Line, own: &Own, wire: &Wire, job: &Job) -> Option<u64> {
+/// Sends within the period. Returns the tick at which the frame was put on the bus.
+fn send(line: &mut Line, env: &Environment, wire: &Wire, job: &Job) -> Option<u64> {
     let until = job.release + clock::frequency() / 1000;
-    line.send(own, &wire.frame(), until)
+    line.send(env, &wire.frame(), until)
 }
 
 fn report(line: &Line, job: &Job, what: core::fmt::Arguments<'_>) {
@@ -99,7 +99,7 @@ impl Plant {
         }
     }
 
-    fn step(&mut self, own: &Own, job: &Job) {
+    fn step(&mut self, env: &Environment, job: &Job) {
         let number = job.number as u32;
         let Self {
             line,
@@ -125,7 +125,7 @@ impl Plant {
             if sent != 0 && age < REMEMBERED {
                 let round_trip = at.saturating_sub(sent);
                 *longest = (*longest).max(round_trip);
-                trace::delivered::<Own>("round-trip", of, [sent, at]);
+                trace::delivered::<Environment>("round-trip", of, [sent, at]);
             }
             Some(Some(of))
         });
@@ -137,7 +137,7 @@ impl Plant {
             number,
             speed_mps: self.state.speed_mps,
         };
-        let sent = send(&mut self.line, own, &wire, job);
+        let sent = send(&mut self.line, env, &wire, job);
         self.sent_at[job.number as usize % REMEMBERED] = sent.unwrap_or(0);
         if (job.number + 1).is_multiple_of(REPORT_EVERY) {
             let speed = (self.state.speed_mps * 1000.0) as u64;
@@ -166,7 +166,7 @@ impl Control {
         }
     }
 
-    fn step(&mut self, own: &Own, job: &Job) {
+    fn step(&mut self, env: &Environment, job: &Job) {
         let mut newest = None;
         self.line.take(|received| {
             let Some(Wire::Speed { number, speed_mps }) = Wire::of(&received.frame) else {
@@ -183,7 +183,7 @@ impl Control {
                 number,
                 force_n: demand.drive_n - demand.brake_n,
             };
-            let _counted = send(&mut self.line, own, &answer, job);
+            let _counted = send(&mut self.line, env, &answer, job);
         }
         if (job.number + 1).is_multiple_of(REPORT_EVERY) {
             report(&self.line, job, format_args!("controller"));

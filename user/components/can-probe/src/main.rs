@@ -1,52 +1,54 @@
-//! Asks over CAN and measures when it is answered, as the Arduinos of paper 003 §4 do
+//! Sends frames over CAN and measures the time to the answer, like the Arduinos of "Tuned Pipes" §4
 //!
-//! Two streams of frames that carry their numbers: what answers repeats the newest of each stream, in a quarter of the
-//! word each, on either of two identifiers. So there are four paths; one that is not connected says nothing. A message
-//! left its path when an answer carries its number, or a later one of its stream, for the first time.
+//! There are two streams of numbered frames. An answer, on either of two identifiers, repeats the
+//! newest number of each stream, in a quarter of the word each. So there are four paths, of which
+//! unconnected ones are silent. A message has left its path when an answer repeats its number, or a
+//! later one of its stream, for the first time.
 //!
-//! Argument words: `gap4_us=`, `gap5_us=` from one frame of a stream to the next (2500; 0 = none),
-//! `jitter=PERCENT` by which a gap is longer at most (4), `seed=`, `start_ms=`, `until_ms=` (0 = for ever).
+//! Argument words: `gap4_us=`, `gap5_us=`: interval of the frames of a stream (2500; 0: none),
+//! `jitter=PERCENT`: maximum extension of an interval (4), `seed=`, `start_ms=`, `until_ms=` (0:
+//! for ever).
 #![no_std]
 #![no_main]
 
 use bulkhead_abi::can::Frame;
 use bulkhead_component::can::Can;
-use bulkhead_component::{Own, clock, println};
+use bulkhead_component::{Environment, clock, println};
 use bulkhead_guest::{ChannelError, Home, trace};
 use bulkhead_sched::harness::Random;
 use core::convert::Infallible;
 
 bulkhead_component::application!(run);
 
-/// By stream: what it sends, and what answers there.
+/// Identifiers of each stream: of its frames, and of their answers.
 const IDENTIFIERS: [[u16; 2]; STREAMS] = [[0x140, 0x141], [0x150, 0x151]];
 const STREAMS: usize = 2;
-/// By stream that asked, then by the one that was answered.
+/// Names of paths, by stream of the frame, then by identifier of the answer.
 const PATHS: [[&str; STREAMS]; STREAMS] = [["can4-can4", "can4-can5"], ["can5-can4", "can5-can5"]];
-/// Numbers in a quarter of a word, 0 among them, which is none.
+/// Number of values in a quarter of a word, including 0, which means none.
 const NUMBERS: u64 = 1 << 16;
-/// Frames whose sending is remembered: what is answered later counts as lost.
+/// Number of frames for which the time of sending is stored: a later answer counts as lost.
 const REMEMBERED: u64 = 256;
 
-fn run(own: &Own) -> Result<Infallible, ChannelError> {
-    let Ok(can) = Can::open(own) else {
-        panic!("{}: no CAN", own.name())
+fn run(env: &Environment) -> Result<Infallible, ChannelError> {
+    let Ok(can) = Can::open(env) else {
+        panic!("{}: no CAN", env.name())
     };
-    let _counted_from_here = own.ready();
-    let mut probe = Probe::new(own, can);
+    let _counted_from_here = env.ready();
+    let mut probe = Probe::new(env, can);
     let mut told = clock::now();
     loop {
         let now = clock::now();
         probe.take();
-        let due = (0..STREAMS).filter_map(|stream| probe.ask(own, stream, now));
+        let due = (0..STREAMS).filter_map(|stream| probe.ask(env, stream, now));
         let due = due.min();
         if now >= told + clock::frequency() {
             told += clock::frequency();
             probe.tell();
         }
-        // The driver's queue holds the frames of some ten milliseconds.
+        // The driver's queue holds the frames of about ten milliseconds.
         let soon = clock::now() + clock::frequency() / 1000;
-        own.sleep_until(due.unwrap_or(soon).min(soon));
+        env.sleep_until(due.unwrap_or(soon).min(soon));
     }
 }
 
@@ -55,7 +57,7 @@ struct Stream {
     next: u64,
     sent: u64,
     sent_at: [u64; REMEMBERED as usize],
-    /// By stream that is answered: the next number that is new there.
+    /// By stream of the answer: the next number that is new there.
     fresh: [u64; STREAMS],
 }
 
@@ -70,11 +72,11 @@ struct Probe {
 }
 
 impl Probe {
-    fn new(own: &Own, can: Can) -> Self {
+    fn new(env: &Environment, can: Can) -> Self {
         let ticks =
-            |per_s: u64, key: &str, usual| own.number(key, usual) * clock::frequency() / per_s;
+            |per_s: u64, key: &str, usual| env.number(key, usual) * clock::frequency() / per_s;
         let start = clock::now() + ticks(1000, "start_ms", 0);
-        let mut random = Random::new(own.number("seed", 1));
+        let mut random = Random::new(env.number("seed", 1));
         let streams = ["gap4_us", "gap5_us"].map(|key| {
             let gap = ticks(1_000_000, key, 2500);
             Stream {
@@ -85,7 +87,7 @@ impl Probe {
                 fresh: [0; STREAMS],
             }
         });
-        let until = match own.number("until_ms", 0) {
+        let until = match env.number("until_ms", 0) {
             0 => u64::MAX,
             _ => start + ticks(1000, "until_ms", 0),
         };
@@ -93,15 +95,15 @@ impl Probe {
             can,
             streams,
             random,
-            jitter: own.number("jitter", 4),
+            jitter: env.number("jitter", 4),
             until,
             answers: 0,
             unsent: 0,
         }
     }
 
-    /// Sends the frame of a stream that is due; when the next one is.
-    fn ask(&mut self, own: &Own, number: usize, now: u64) -> Option<u64> {
+    /// Sends the due frame of a stream. Returns the time of the next one.
+    fn ask(&mut self, env: &Environment, number: usize, now: u64) -> Option<u64> {
         let stream = self.streams.get_mut(number)?;
         if stream.gap == 0 || stream.next >= self.until {
             return None;
@@ -110,7 +112,7 @@ impl Probe {
             let name = stream.sent % (NUMBERS - 1) + 1;
             let data = name << (16 * number);
             let frame = Frame::new(IDENTIFIERS[number][0], &data.to_le_bytes());
-            let at = match self.can.send(own, &frame, stream.next + stream.gap) {
+            let at = match self.can.send(env, &frame, stream.next + stream.gap) {
                 Ok(at) => {
                     stream.sent_at[(stream.sent % REMEMBERED) as usize] = at;
                     stream.sent += 1;
@@ -121,7 +123,7 @@ impl Probe {
                     clock::now()
                 }
             };
-            // Never closer together than the gap.
+            // The interval is never shorter than the gap.
             stream.next = at + stream.gap + self.random.below(stream.gap * self.jitter / 100 + 1);
         }
         Some(stream.next)
@@ -139,7 +141,7 @@ impl Probe {
                 let name = word >> (16 * whence) & (NUMBERS - 1);
                 if let Some((number, sent)) = stream.left(name, whither) {
                     let path = PATHS[whence][whither];
-                    trace::delivered::<Own>(path, number, [sent, received.at]);
+                    trace::delivered::<Environment>(path, number, [sent, received.at]);
                 }
             }
         }
@@ -157,7 +159,8 @@ impl Probe {
 }
 
 impl Stream {
-    /// Number and sending of the message of that name, if it is the first time that it is answered there.
+    /// Number and time of sending of the message with that name, if it is answered there for the
+    /// first time.
     fn left(&mut self, name: u64, whither: usize) -> Option<(u32, u64)> {
         let newest = self.sent.checked_sub(1)?;
         let before = (newest + NUMBERS - name) % (NUMBERS - 1);

@@ -1,11 +1,11 @@
 //! Drives a CAN controller, a Kvaser PCIcan-S, for the components of its partition
 //!
-//! Its thread serves the interrupts: it takes the frames out of the controller and puts them into the
-//! queues of the clients, and brings the controller back when it has left the bus. Who sends does so on
-//! his own thread.
+//! Its thread serves the interrupts: it moves received frames from the controller to the queues of
+//! the clients, and restarts the controller after bus-off. A client sends on its own thread.
 //!
-//! Argument word: `bus-off-at=MILLISECONDS`, when the controller is put into the state in which too
-//! many errors would leave it (reset mode), to show that it comes back.
+//!
+//! Argument word: `bus-off-at=MILLISECONDS`: time at which the controller is put into the
+//! state that too many errors cause (reset mode), in order to show that it recovers.
 #![no_std]
 #![no_main]
 
@@ -13,18 +13,18 @@ use bulkhead_abi::can::Frame;
 use bulkhead_abi::component::can;
 use bulkhead_abi::kernel::{MAX_COMPONENTS, Status};
 use bulkhead_can_port::{Closed, Counters, Port, Queue, SETTINGS, Sent};
-use bulkhead_component::{First, Own, clock, println};
+use bulkhead_component::{Environment, First, clock, println};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 16, stack: 1024);
 
-/// By number of the client.
+/// Queues of received frames, by number of the client.
 static QUEUES: [Queue; MAX_COMPONENTS] = [const { Queue::new() }; MAX_COMPONENTS];
 /// The controller, once it runs.
 static PORT: Port = Port::new();
-/// In the order of [`can::COUNTS`].
+/// Event counters, in the order of [`can::COUNTS`].
 static COUNTS: [AtomicU64; can::COUNTS.len()] = [const { AtomicU64::new(0) }; can::COUNTS.len()];
 
 const SENT: usize = 0;
@@ -35,36 +35,36 @@ const MALFORMED: usize = 4;
 const BUS_OFFS: usize = 5;
 
 fn run(_: First) -> ! {
-    let own = Own::open();
-    let Some(function) = own.function() else {
-        panic!("{}: owns no CAN controller", own.name())
+    let env = Environment::open();
+    let Some(function) = env.function() else {
+        panic!("{}: owns no CAN controller", env.name())
     };
     match PORT.open(function) {
         Ok(()) => {}
-        Err(Closed::Other(other)) => panic!("{}: not a PCIcan: {other:?}", own.name()),
-        Err(Closed::Absent) => panic!("{}: no controller answers", own.name()),
+        Err(Closed::Other(other)) => panic!("{}: not a PCIcan: {other:?}", env.name()),
+        Err(Closed::Absent) => panic!("{}: no controller answers", env.name()),
     }
     println!(
         "{}: on the bus at {} bit/s",
-        own.name(),
+        env.name(),
         SETTINGS.bits_per_s
     );
     let mut known = Counters::default();
-    let off_at = own.number("bus-off-at", 0) * clock::frequency() / 1000;
+    let off_at = env.number("bus-off-at", 0) * clock::frequency() / 1000;
     loop {
-        serve(&own, &mut known);
+        serve(&env, &mut known);
         if off_at != 0 && known.bus_offs == 0 && clock::now() >= off_at {
             PORT.leave_bus();
-            serve(&own, &mut known);
+            serve(&env, &mut known);
         }
-        if let Err(status) = own.served() {
-            panic!("{}: no interrupts: {status:?}", own.name())
+        if let Err(status) = env.served() {
+            panic!("{}: no interrupts: {status:?}", env.name())
         }
     }
 }
 
-/// Takes all out that came, and notes what went wrong.
-fn serve(own: &Own, known: &mut Counters) {
+/// Takes all received frames, and counts errors.
+fn serve(env: &Environment, known: &mut Counters) {
     let before = *known;
     PORT.serve(known, |frame, at| {
         COUNTS[RECEIVED].fetch_add(1, Relaxed);
@@ -81,10 +81,10 @@ fn serve(own: &Own, known: &mut Counters) {
     COUNTS[MALFORMED].store(known.malformed.into(), Relaxed);
     COUNTS[BUS_OFFS].store(known.bus_offs.into(), Relaxed);
     if known.bus_offs != before.bus_offs {
-        println!("{}: was off the bus, back again", own.name());
+        println!("{}: was off the bus, back again", env.name());
     }
     if known.overruns != before.overruns {
-        println!("{}: the controller lost frames", own.name());
+        println!("{}: the controller lost frames", env.name());
     }
 }
 
@@ -107,7 +107,7 @@ fn answer(token: u64, [what, first, second, ..]: [u64; 5]) -> u64 {
     }
 }
 
-/// Puts a frame on the bus if that is free, on the client's thread.
+/// Puts a frame on the bus if the bus is free, on the client's thread.
 fn send(words: [u64; 2]) -> u64 {
     let Some(frame) = Frame::of(words) else {
         return can::NO_FRAME;

@@ -1,14 +1,15 @@
-//! Answers what arrives at a UDP port: each message goes back to where it came from
+//! Echo server on a UDP port
 //!
-//! The card is another component's (`net-card`), which passes frames on through the memory `frames`. Protocols and answers, sending among them, are
-//! paid by the VCPU of this component's task, frame by frame, each answered before the next is looked at. It can be made to
-//! fault ([`Fault`]); what is made again goes on with the frames as it finds them.
+//! Another component drives the card (`net-card`), and passes frames on through the memory
+//! `frames`. Protocols and answers, including sending, are charged to the VCPU of this component's
+//! task. Each frame is answered before the next is read. Faults can be injected ([`Fault`]); a
+//! restarted component continues with the frames as it finds them.
 #![no_std]
 #![no_main]
 
 use bulkhead_abi::component::frames::NAME;
 use bulkhead_abi::kernel::Status;
-use bulkhead_component::{Own, println};
+use bulkhead_component::{Environment, println};
 use bulkhead_net::frames::{Missing, Port};
 use bulkhead_net::{Buffers, Fault, One, SocketStorage, Udp};
 use core::convert::Infallible;
@@ -16,17 +17,17 @@ use core::fmt;
 
 bulkhead_component::application!(run);
 
-/// The address under which it is reached, also from the host.
+/// Its address, also from the host.
 const ADDRESS: [u8; 4] = [10, 0, 2, 15];
 /// Echo (RFC 862).
 const PORT: u16 = 7;
-/// Longest message that is answered whole.
+/// Longest message that is returned whole.
 const LONGEST: usize = 1472;
 
 /// Too large for the stack.
 static MEMORY: One<(Buffers, [u8; LONGEST])> = One::of((Buffers::new(), [0; LONGEST]));
 
-/// Why it ended.
+/// Reason for which it ended.
 enum Ended {
     Frames(Missing),
     Waiting(Status),
@@ -47,29 +48,29 @@ impl From<Status> for Ended {
     }
 }
 
-fn run(own: &Own) -> Result<Infallible, Ended> {
+fn run(env: &Environment) -> Result<Infallible, Ended> {
     let answered = MEMORY.with(|memory| match memory {
-        Some((buffers, message)) => answer(own, buffers, message),
+        Some((buffers, message)) => answer(env, buffers, message),
         None => unreachable!("it is there from the start"),
     });
     answered.unwrap_or_else(|| unreachable!("one thread uses it"))
 }
 
 fn answer(
-    own: &Own,
+    env: &Environment,
     buffers: &mut Buffers,
     message: &mut [u8; LONGEST],
 ) -> Result<Infallible, Ended> {
-    let port = Port::open(own, NAME).map_err(Ended::Frames)?;
+    let port = Port::open(env, NAME).map_err(Ended::Frames)?;
     while !port.is_there() {
-        own.served()?;
+        env.served()?;
     }
     let mut storage = [SocketStorage::EMPTY];
     let mut udp = Udp::open(port, buffers, ADDRESS, PORT, &mut storage);
     let [a, b, c, d] = ADDRESS;
-    println!("{}: answers at {a}.{b}.{c}.{d}, port {PORT}", own.name());
-    own.ready()?;
-    let fault = Fault::of(own);
+    println!("{}: answers at {a}.{b}.{c}.{d}, port {PORT}", env.name());
+    env.ready()?;
+    let fault = Fault::of(env);
     let mut answers = 0;
     loop {
         while udp.take() {
@@ -80,6 +81,6 @@ fn answer(
             }
         }
         udp.wire().taken();
-        own.served()?;
+        env.served()?;
     }
 }

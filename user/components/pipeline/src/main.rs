@@ -1,11 +1,11 @@
-//! A pipeline of isolated and resident stages (paper 004 §VIII-B, figure 6)
+//! A pipeline of isolated and resident stages (figure 6 of the SliteOS paper, §VIII-B)
 //!
-//! Schedules its partition: the applications of the description are the odd stages, in their order;
-//! between two of them, and behind the last if a stage is wanted there, is a thread of this component.
-//! So stages whose code must not harm others have an address space each and come here by invocations,
-//! and those that belong to who schedules cost a switch in user mode and no more. Under a parent, without
-//! a description, all stages are threads of this component. A thread that the timer releases every
-//! period begins each message with the instant of its release.
+//! The scheduler of its partition. The applications of the description are the odd stages, in their
+//! order; between two of them, and behind the last if a stage is needed there, is a thread of this
+//! component. Isolated stages have an address space each and reach the queues by invocations; a
+//! resident stage only costs a switch in user mode. Under a parent, without a description, all
+//! stages are threads of this component. A thread that the timer releases every period starts each
+//! message with the time of its release.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "the archive is mapped memory")]
@@ -19,7 +19,7 @@ use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::{Archive, Operation, Status, first};
 use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
-use bulkhead_component::{First, Own, fault, own};
+use bulkhead_component::{Environment, First, environment, fault};
 use bulkhead_formats::archive::Checked;
 use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
 use bulkhead_slite::{Threads, run_nested};
@@ -33,23 +33,24 @@ const CAPACITY: usize = 32;
 static THREADS: Threads<FixedPriority<Preemptive, CAPACITY>, CAPACITY> =
     Threads::new(FixedPriority::new(Preemptive));
 
-/// Of the first stage where no description says it; each later one is more important.
+/// Priority of the first stage if the description has none; each later one has a higher priority.
 const FIRST_STAGE: u8 = 40;
-/// Below all stages.
+/// Priority of the source, below all stages.
 const SOURCE: Priority = Priority(63);
 
 fn run(first: First) -> ! {
-    let own = Own::open();
-    if own.info().archive == 0 {
+    let env = Environment::open();
+    if env.info().archive == 0 {
         nested(first)
     }
-    let archive: *const Archive = core::ptr::with_exposed_provenance(own.info().archive as usize);
-    // SAFETY: mapped for good before the component started; any content is a value; nobody writes it.
+    let archive: *const Archive = core::ptr::with_exposed_provenance(env.info().archive as usize);
+    // SAFETY: mapped for good before the component started; any content is a value; it is never
+    // written.
     let Ok(archive) = Checked::of(unsafe { &*archive }) else {
         panic!("no archive")
     };
-    let partition = name_text(&own.info().guest.name);
-    if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &own, archive) {
+    let partition = name_text(&env.info().guest.name);
+    if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &env, archive) {
         panic!("{partition}: the pipeline cannot be started: {status:?}")
     }
     THREADS.run_telling(|index, thread, how| {
@@ -59,14 +60,14 @@ fn run(first: First) -> ! {
         };
         let syndrome = fault::report(partition, &component, thread).unwrap_or_default();
         if component.wiring.on_fault == OnFault::Fail as u32 {
-            let _does_not_return = own::fail(first::MONITOR, syndrome);
+            let _does_not_return = environment::fail(first::MONITOR, syndrome);
         }
     })
 }
 
-/// The applications are the odd stages, at their own priorities; a resident one is a little more
-/// important than who precedes it.
-fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status> {
+/// Starts the applications, which are the odd stages, at their own priorities; a resident stage has
+/// a slightly higher priority than the one before it.
+fn start(mut first: First, env: &Environment, archive: Checked<'_>) -> Result<(), Status> {
     THREADS.prepare(&mut first)?;
     let mut isolated = 0;
     let mut priorities = [0; MOST];
@@ -79,20 +80,20 @@ fn start(mut first: First, own: &Own, archive: Checked<'_>) -> Result<(), Status
             isolated += 1;
         }
     }
-    let stages = own.number("stages", 2 * isolated as u64 - 1);
+    let stages = env.number("stages", 2 * isolated as u64 - 1);
     for stage in (2..=stages.min(2 * isolated as u64)).step_by(2) {
         let before = priorities[stage as usize - 2];
         let thread = THREADS.spawn(&mut first, stages::resident, Priority(before - 1))?;
         stages::reside(thread, stage);
     }
     word(STAGES).store(stages, Relaxed);
-    word(PERIOD_US).store(own.number("period_us", 1000), Relaxed);
-    source::events(own.number("events", 0));
+    word(PERIOD_US).store(env.number("period_us", 1000), Relaxed);
+    source::events(env.number("events", 0));
     THREADS.spawn(&mut first, source::run, SOURCE)?;
     call(first::MONITOR, Operation::Up, []).map(|_| ())
 }
 
-/// Under a parent, which says in the shared page what it wants.
+/// Starts under a parent, with the settings of the shared page.
 fn nested(mut first: First) -> ! {
     stages::nest();
     let started = (|| {

@@ -1,17 +1,17 @@
 //! Schedules the threads of the components of one core of a partition
 //!
-//! Fixed priorities over the threads that the boot component made, each within its budget if the
-//! description gives it one, which the kernel enforces. What else components have of their scheduler is
-//! [`bulkhead_keeper`]'s: a thread that sleeps comes here by an invocation and waits here, so that going on from one to
-//! the other is a switch in user mode where both are here. The least important thread beats the heart ([`heart`]): what
-//! loops for ever silences it.
+//! Fixed priorities over the threads that the boot component created, each within its budget if the
+//! description gives it one, which the kernel enforces. [`bulkhead_keeper`] provides the other
+//! services for components: a thread that sleeps invokes this component and waits here, so that a
+//! switch between two such threads stays in user mode. The thread with the lowest priority renews
+//! the heartbeat ([`heart`]), so that a thread that loops for ever stops it.
 #![no_std]
 #![no_main]
 
 use bulkhead_abi::component::{SCHEDULER_FREE, Wiring};
 use bulkhead_abi::kernel::{MAX_COMPONENTS, Status};
 use bulkhead_abi::name_text;
-use bulkhead_component::{First, Own, clock};
+use bulkhead_component::{Environment, First, clock};
 use bulkhead_formats::archive::Component;
 use bulkhead_keeper::Keeper;
 use bulkhead_sched::budget::Capacity;
@@ -25,34 +25,34 @@ mod share;
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 17, stack: 1024);
 
-/// Threads of components, the one that beats the heart, the one that has components made again.
+/// Threads of components, the heartbeat's thread, and the thread that requests restarts.
 const CAPACITY: usize = MAX_COMPONENTS + 2;
-/// Each thread has a server of its own, but for the last.
+/// Each thread has a server of its own, except the last.
 type Policy = Servers<Share, CAPACITY, CAPACITY>;
 static THREADS: Threads<Policy, CAPACITY> = Threads::new(Servers::new(false));
 static KEEPER: Keeper<Policy, CAPACITY> = Keeper::new(&THREADS, || {
     heart::beat();
 });
-/// Below everything that a description can ask for.
+/// Below all priorities of a description.
 const HEART: Priority = Priority(63);
 
 fn run(first: First) -> ! {
-    let own = Own::open();
-    if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &own) {
-        let partition = name_text(&own.info().guest.name);
+    let env = Environment::open();
+    if let Err(status) = start(first.with_slots_from(SCHEDULER_FREE), &env) {
+        let partition = name_text(&env.info().guest.name);
         panic!("{partition}: threads cannot be started: {status:?}")
     }
     KEEPER.run()
 }
 
-fn start(mut first: First, own: &Own) -> Result<(), Status> {
+fn start(mut first: First, env: &Environment) -> Result<(), Status> {
     THREADS.prepare(&mut first)?;
     let place = |first: &mut First, component: &Component<'_>| {
         let importance = component.wiring.priority.into();
         Ok((server(first, component.wiring)?, importance))
     };
     KEEPER.adopt(&mut first, place, mend)?;
-    if heart::prepare(own) {
+    if heart::prepare(env) {
         let membership = add(Share::Whole, HEART)?;
         THREADS.spawn(&mut first, beat, membership)?;
     }
@@ -62,7 +62,7 @@ fn start(mut first: First, own: &Own) -> Result<(), Status> {
 /// The server of a component's thread, with its budget behind a temporal capability.
 fn server(first: &mut First, wiring: &Wiring) -> Result<Membership, Status> {
     if wiring.task != 0 {
-        // On a VCPU, of which this scheduler has none.
+        // It is on a VCPU; this scheduler has none.
         return Err(Status::BadArgument);
     }
     let priority = Priority(wiring.priority as u8);
@@ -84,8 +84,8 @@ fn add(share: Share, priority: Priority) -> Result<Membership, Status> {
     server.map(Membership).map_err(|_| Status::BadArgument)
 }
 
-extern "C" fn mend(own: u64) -> ! {
-    KEEPER.mend(own)
+extern "C" fn mend(index: u64) -> ! {
+    KEEPER.mend(index)
 }
 
 extern "C" fn beat(_: u64) -> ! {

@@ -1,30 +1,31 @@
-//! Stages of a flow on other cores of the partition: room for them, and that they are taken up and forgotten there
+//! Stages of a flow on other cores of the partition: resources, deployment and release
 //!
-//! The planner solves and counts for all cores; what changes on another one is done there by who has the time that its stages leave
-//! ([`crate::orders`]). That one is told of one pipe at a time, and nothing more before it has done that.
+//! The planner solves and admits for all cores. What changes on another core is done there by its
+//! command thread, with the time that stages leave ([`crate::core_commands`]). The planner gives
+//! one command at a time, for one pipe, and waits until it is executed.
 
 use super::Planner;
-use super::change::{Stopped, until};
+use super::deployment::{Stopped, until};
 use crate::memory::{self, Lines};
-use crate::seats::{self, Budgets, Missing};
 use crate::stage::STAGES;
 use crate::table::Entry as Pipe;
-use crate::{orders, say, together};
+use crate::vcpu_pool::{self, Budgets, Missing};
+use crate::{core_commands, say, shared_state};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::long_name_text;
 use bulkhead_flows::propose::{Refused, Solved};
+use bulkhead_stages::core_command::{EDGES, Edge};
 use bulkhead_stages::link::{GATHERED_PLACES, Kind};
-use bulkhead_stages::order::{EDGES, Edge};
 use bulkhead_tpipe::language::Buffering;
 
-/// Who has the time that is left takes up all stages of a pipe long before this, nanoseconds.
+/// A command thread takes up all stages of a pipe long before this, nanoseconds.
 const DONE_NS: u64 = 2_000_000_000;
 
-/// Edges of a pipe of which an end is on another core than the first, or in another partition.
+/// Edges of a pipe with an end on another core than the first, or in another partition.
 pub(super) struct Edges {
     all: [Edge; EDGES],
     count: usize,
-    /// Of a pipe that runs again by its description.
+    /// True if the pipe is static and runs again.
     described: bool,
 }
 
@@ -40,12 +41,14 @@ impl Edges {
     }
 }
 
-/// Whether an edge between stages on these cores of the partition lies in the memory that all share; nothing where another partition has an end.
+/// Returns whether the buffer of an edge between stages on these cores lies in the shared memory;
+/// nothing if another partition has an end.
 fn is_common(cores: [u32; 2]) -> Option<bool> {
     (!cores.contains(&NONE)).then_some(cores != [0; 2])
 }
 
-/// The same of what is described: each component has the buffers between its own stages to itself.
+/// Does so for static pipes: each component has the buffers between its own stages in its own
+/// memory.
 fn is_between(cores: [u32; 2]) -> Option<bool> {
     is_common(cores).map(|_| cores[0] != cores[1])
 }
@@ -56,7 +59,7 @@ fn rounded(kind: Kind) -> usize {
 }
 
 impl Planner {
-    /// The cores of the stages of a flow, [`NONE`] where another partition runs them.
+    /// The cores of the stages of a flow, [`NONE`] for stages that another partition runs.
     fn cores(&self, solved: &Solved) -> [u32; STAGES] {
         let mut cores = [NONE; STAGES];
         for (place, stage) in cores.iter_mut().zip(solved.stages()) {
@@ -65,7 +68,7 @@ impl Planner {
         cores
     }
 
-    /// Numbers for the stages of a flow.
+    /// Chooses numbers for the stages of a flow.
     pub(super) fn choose(
         &self,
         solved: &Solved,
@@ -73,20 +76,20 @@ impl Planner {
     ) -> Result<[usize; STAGES], Missing> {
         let cores = self.cores(solved);
         let cores = cores.get(..solved.stages().len()).unwrap_or_default();
-        seats::choose(&self.timing, replaced, cores)
+        vcpu_pool::choose(&self.timing, replaced, cores)
     }
 
-    /// Whether all cores with stages of a flow have the time for them, decisions counted.
+    /// Admission test of all cores with stages of a flow, scheduling overhead included.
     pub(super) fn admit(&self, solved: &Solved, budgets: &Budgets) -> Result<(), Stopped> {
         let cores = self.cores(solved);
         let mut numbers = (0..u64::BITS).filter(|core| cores.contains(core));
         numbers.try_for_each(|core| {
-            let admitted = seats::admit_on(&self.timing, budgets, core);
+            let admitted = vcpu_pool::admit_on(&self.timing, budgets, core);
             admitted.map_err(|refused| Stopped::Core(core, refused))
         })
     }
 
-    /// Whether its buffers have room once the old pipe's are free.
+    /// Returns whether its buffers have room once those of the replaced pipe are free.
     pub(super) fn fits_memory(
         &self,
         solved: &Solved,
@@ -124,8 +127,9 @@ impl Planner {
         room.map_err(Stopped::Common)
     }
 
-    /// Takes the buffers of edges to and on other cores, which have room; those to other partitions have theirs. What is described
-    /// has room again where nothing was typed on other cores: each finds, one after the other, at least the lines that the description gave it.
+    /// Allocates the buffers of edges to and on other cores, for which room was reserved; edges to
+    /// other partitions have theirs. Static pipes have room again because no run-time pipe uses
+    /// other cores now: each finds, one after the other, at least the lines of the description.
     pub(super) fn edges(&self, number: usize, pipe: &Pipe, described: bool) -> Option<Edges> {
         let mut edges = Edges {
             all: [Edge::default(); EDGES],
@@ -149,12 +153,12 @@ impl Planner {
                 })?;
             }
         }
-        let mut across = self.others.edges(number);
-        across.try_for_each(|edge| edges.push(edge))?;
+        let mut remote_edges = self.others.edges(number);
+        remote_edges.try_for_each(|edge| edges.push(edge))?;
         Some(edges)
     }
 
-    /// Has other cores take up their stages of a pipe; whether they did.
+    /// Lets other cores take up their stages of a pipe. Returns whether they did.
     pub(super) fn run_there(&self, number: usize, pipe: &Pipe, edges: &Edges) -> bool {
         if !pipe.is_spread() {
             return true;
@@ -162,17 +166,17 @@ impl Planner {
         if !self.are_done(pipe) {
             return false;
         }
-        orders::run(number, pipe, (edges.all(), edges.described));
-        if self.are_done(pipe) && orders::is_failed() {
+        core_commands::run(number, pipe, (edges.all(), edges.described));
+        if self.are_done(pipe) && core_commands::is_failed() {
             say!(
                 "pipe {}: a thread on another core does not come to rest",
                 pipe.name()
             );
         }
-        orders::are_done() && !orders::is_failed()
+        core_commands::are_done() && !core_commands::is_failed()
     }
 
-    /// Has other cores forget a pipe whose stages have ended; whether they did.
+    /// Lets other cores release a pipe after its stages have ended. Returns whether they did.
     pub(super) fn forget_there(&self, number: usize, pipe: &Pipe) -> bool {
         if !pipe.is_spread() {
             return true;
@@ -180,13 +184,13 @@ impl Planner {
         if !self.are_done(pipe) {
             return false;
         }
-        orders::forget(number);
+        core_commands::forget(number);
         self.are_done(pipe)
     }
 
-    /// Waits until other cores have done what they were told last; whether they have.
+    /// Waits until other cores have executed the last command. Returns whether they have.
     fn are_done(&self, pipe: &Pipe) -> bool {
-        let done = until(DONE_NS, orders::are_done);
+        let done = until(DONE_NS, core_commands::are_done);
         if !done {
             say!(
                 "pipe {}: another core has no time left, and does not do what was typed",
@@ -196,7 +200,7 @@ impl Planner {
         done
     }
 
-    /// Says which core has too few free.
+    /// Prints which core lacks free stages.
     pub(super) fn explain_stages(&self, name: &str, missing: &Missing) {
         let Missing { core, wanted, free } = *missing;
         say!(
@@ -206,7 +210,7 @@ impl Planner {
         );
     }
 
-    /// What a core of the partition is called.
+    /// Name of a core of the partition.
     pub(super) fn core(&self, number: u32) -> &str {
         let packed = self.known.packed();
         let own = packed.cores.get(packed.head.core as usize);
@@ -217,7 +221,7 @@ impl Planner {
     }
 }
 
-/// Says how much room its buffers lack in the memory that all cores' components share.
+/// Prints how much room the buffers lack in the shared memory.
 pub(super) fn explain_common(name: &str, [wanted, free]: [usize; 2]) {
     say!(
         "pipe {name} is not started: its buffers between cores and on others than the first take {wanted} bytes, and {free} are free there, \
@@ -225,17 +229,17 @@ pub(super) fn explain_common(name: &str, [wanted, free]: [usize; 2]) {
     );
 }
 
-/// Says what room there is on other cores.
+/// Prints the free resources of other cores.
 pub(super) fn show_room(timing: &bulkhead_component::first::Timing) {
-    for core in (1..u64::BITS).filter(|core| together::has(*core)) {
+    for core in (1..u64::BITS).filter(|core| shared_state::has(*core)) {
         say!(
             "free on core {core}: {} of these stages",
-            seats::free_on(timing, None, core).count()
+            vcpu_pool::free_on(timing, None, core).count()
         );
     }
-    if together::others() != 0 {
+    if shared_state::others() != 0 {
         let taken = Lines::common().taken(|_| true);
-        let [used, given] = orders::stacks();
+        let [used, given] = core_commands::stacks();
         say!(
             "free between cores: {} bytes of buffers; stack of who does there what is typed: {used} of {given} bytes",
             memory::MOST.saturating_sub(taken)

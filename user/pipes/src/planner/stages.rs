@@ -1,7 +1,7 @@
-//! Stages of a flow that was solved, as those who run them know them
+//! Stages of a solved flow, as the partitions that run them need them
 
 use super::Planner;
-use crate::ends;
+use crate::endpoints;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::Device;
 use bulkhead_flows::propose::Solved;
@@ -13,7 +13,7 @@ impl Planner {
         solved.stages().iter().filter_map(|stage| {
             let packed = self.known.packed();
             let function = packed.functions.get(stage.function)?;
-            let ends = ends::of(packed, function);
+            let ends = endpoints::of(packed, function);
             let mut served = ends.iter().flatten().map(|device| device.vcpu);
             Some(Stage {
                 function: function.function,
@@ -40,7 +40,8 @@ impl Planner {
         })
     }
 
-    /// The shortest distance of the messages that a stage reads at a device: what is declared, or as a lossless pipe takes them.
+    /// The shortest distance of the messages that a stage reads at a device: the endpoint's, or the
+    /// one that a lossless pipe assumes.
     const fn distance(solved: &Solved, source: &Device) -> u64 {
         match (solved.buffering, source.distance_ns) {
             (Buffering::Fifo, 0) => solved.interval,

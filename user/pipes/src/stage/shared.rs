@@ -1,45 +1,47 @@
-//! What of stages others see: who feeds them, who schedules them, who stops them, who says what they did
+//! State of stages that other threads use: producers, the scheduler, the planner and the recorder
 
 use super::Plan;
 use crate::CORE;
+use crate::shared_state::{self as common, Word};
 use crate::table::{self, Entry};
-use crate::together::{self as common, Word};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_abi::repository::{MAX_STAGES, RECORDER_NS};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_slite::Mutex;
-use bulkhead_stages::together::{self, Count};
+use bulkhead_stages::shared_state::{self as layout, Count};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
-/// Stages of all pipes.
+/// Maximum number of stages, of all pipes.
 pub(crate) const STAGES: usize = MAX_STAGES;
-/// Time from the last stage's being built to the first release, beside a period of each: what starting took of a
-/// budget is back.
+/// Time from the last stage's creation to the first release, in addition to one period of each
+/// stage. By then the budget that starting used is replenished.
 const HEAD_START_NS: u64 = 2_000_000;
 
-/// A stage, as others see it.
+/// The shared state of a stage.
 pub(crate) struct Shared {
     stage: Mutex<Option<Stage>>,
     /// Index of its thread; 0 = none yet.
     pub(super) thread: AtomicU64,
     /// Tick of the first arrival that no job has taken; 0 = none.
     pub(super) arrived: AtomicU64,
-    /// The job that runs has used up its budget.
+    /// True if the running job has used up its budget.
     pub(super) expired: AtomicBool,
-    /// Tick from which on a job under way that uses up a budget is an overrun; 0 without such a job, or once it was counted.
+    /// Tick from which on the running job overruns if it uses up a budget; 0 without a job, or once
+    /// the overrun is counted.
     pub(super) due: AtomicU64,
-    /// Times at which one had.
+    /// Number of overruns.
     pub(crate) expiries: Word,
     pub(crate) jobs: Word,
     pub(crate) overruns: Word,
     /// Messages that found no room in time.
     pub(crate) dropped: Word,
-    /// Jobs in which its fallback took its place, and the greatest age of what it read then, ticks.
+    /// Jobs that ran the fallback, and the greatest age of the input that the last one of them
+    /// read, ticks.
     pub(crate) fallbacks: Word,
     pub(crate) oldest: Word,
-    /// The tick at which the end of a task was put in that it passed on last; 0: it did not yet.
+    /// Tick at which the end of a task entered the pipe that the stage passed on last; 0: none yet.
     pub(crate) ended: Word,
 }
 
@@ -61,22 +63,22 @@ impl Shared {
         }
     }
 
-    /// What it is, if it is one.
+    /// The stage, if this entry is one.
     pub(crate) fn stage(&self) -> Option<Stage> {
         let stage = self.stage.with(&CORE.threads, |stage| *stage);
         stage.ok().flatten()
     }
 
-    /// Its function's name.
+    /// Name of its function.
     pub(crate) fn name(&self) -> [u8; NAME_LEN] {
         self.stage().map_or([0; NAME_LEN], |stage| stage.function)
     }
 
-    /// Makes it another stage, which did nothing yet.
+    /// Makes the entry another stage, with all counters reset.
     pub(crate) fn become_stage(&self, stage: Stage) {
         let _kept = self.stage.with(&CORE.threads, |place| *place = Some(stage));
         self.arrived.store(0, Relaxed);
-        // On whichever core it will be, it does not run yet, and is not told of it: nobody else writes these.
+        // The stage does not run yet on any core, so no other thread writes these words.
         if !common::is_first() {
             return;
         }
@@ -93,7 +95,7 @@ impl Shared {
         }
     }
 
-    /// Its budget is used up.
+    /// Called when its budget is used up.
     pub(crate) fn expired(&self) {
         self.expired.store(true, Relaxed);
         self.expiries.fetch_add(1, Relaxed);
@@ -105,7 +107,7 @@ impl Shared {
         }
     }
 
-    /// Something came for it at `tick`.
+    /// Marks that a message arrived at `tick`, and wakes the stage.
     pub(crate) fn feed(&self, tick: u64) {
         let _is_first = self.arrived.compare_exchange(0, tick, Relaxed, Relaxed);
         CORE.threads.wakeup(self.thread.load(Relaxed));
@@ -121,32 +123,32 @@ static SHARED: [Shared; STAGES] = {
     }
     all
 };
-/// What each stage's thread takes with it.
+/// Plans that wait for the stages' threads.
 static PLANS: [Mutex<Option<Plan>>; STAGES] = [const { Mutex::new(None) }; STAGES];
-/// Pipes that were stopped, by bit of their number.
-const STOPPED: Word = Word::at(together::STOPPED);
-/// Those of them that stopped themselves: what is under way in them is dropped.
-const HALTED: Word = Word::at(together::HALTED);
-/// Those of them whose stages are to forget their pipe once they rest.
-const RETIRED: Word = Word::at(together::RETIRED);
-/// Those of them whose end will not come any more: their stages end each by itself.
-const DISMISSED: Word = Word::at(together::DISMISSED);
+/// Stopped pipes, by bit of their number.
+const STOPPED: Word = Word::at(layout::STOPPED);
+/// Stopped pipes that an overrun halted: messages in them are dropped.
+const HALTED: Word = Word::at(layout::HALTED);
+/// Stopped pipes to be released once their stages rest.
+const RETIRED: Word = Word::at(layout::RETIRED);
+/// Stopped pipes with a lost end of task: each stage ends on its own.
+const DISMISSED: Word = Word::at(layout::DISMISSED);
 /// Stages that rest, by bit of their number.
-const RESTING: Word = Word::at(together::RESTING);
-/// Stages whose threads have no pipe.
-const VACANT: Word = Word::at(together::VACANT);
+const RESTING: Word = Word::at(layout::RESTING);
+/// Stages with threads that have no pipe, by bit.
+const VACANT: Word = Word::at(layout::VACANT);
 
-/// First release of a pipe's stages; 0 until everything is built.
+/// First release of a pipe's stages; 0 until all of them are created.
 const fn start_word(pipe: usize) -> Word {
-    Word::at(together::start(pipe))
+    Word::at(layout::start(pipe))
 }
 
-/// What a stage of a running system is, by its thread.
+/// The stage of a thread.
 pub(crate) fn of_thread(index: u64) -> Option<&'static Shared> {
     SHARED.iter().find(|one| one.thread.load(Relaxed) == index)
 }
 
-/// The number of the stage whose thread that is.
+/// The number of a thread's stage.
 pub(super) fn number_of(thread: u64) -> Option<usize> {
     SHARED
         .iter()
@@ -158,20 +160,21 @@ pub(crate) fn shared(number: usize) -> &'static Shared {
     &SHARED[number % STAGES]
 }
 
-/// Whether nobody has a use for a pipe any more, neither here nor where others asked for it, or had it forgotten: what is under way in
-/// it is nobody's, and its stages here end each by itself.
+/// Returns whether a pipe was removed here, or by the client that requested it. Messages in it are
+/// dropped, and each of its stages here ends on its own.
 pub(super) fn is_dismissed(pipe: usize) -> bool {
     is_retired(pipe) && DISMISSED.load(Relaxed) >> pipe & 1 != 0
 }
 
-/// A pipe of that number is to begin: its stages are not those of one that ended.
+/// Resets the state of a pipe that is about to begin, so that its stages are not taken for those of
+/// a former pipe.
 pub(super) fn renew(pipe: usize) {
     for bits in [RETIRED, DISMISSED] {
         bits.fetch_and(!(1 << pipe), Relaxed);
     }
 }
 
-/// Leaves a plan to a stage's thread.
+/// Hands a plan to a stage's thread.
 pub(super) fn leave(number: usize, plan: Plan) {
     VACANT.fetch_and(!(1 << number), Relaxed);
     RESTING.fetch_and(!(1 << number), Relaxed);
@@ -180,54 +183,55 @@ pub(super) fn leave(number: usize, plan: Plan) {
     }
 }
 
-/// Takes what was left.
+/// Takes the plan.
 pub(super) fn take(number: usize) -> Option<Plan> {
     let plan = PLANS.get(number)?.with(&CORE.threads, Option::take);
     plan.ok().flatten()
 }
 
-/// A stage's thread has no pipe, or none any more.
+/// Marks whether a stage's thread has a pipe.
 pub(crate) fn set_vacant(number: usize) {
     VACANT.fetch_or(1 << number, Release);
 }
 
-/// Whether a stage's thread waits for a plan, or is about to.
+/// Returns whether a stage's thread waits for a plan, or is about to.
 pub(crate) fn is_vacant(number: usize) -> bool {
     VACANT.load(Acquire) >> number & 1 != 0
 }
 
-/// Whether a pipe has begun, since it was planned.
+/// Returns whether a pipe has begun since its plans were made.
 pub(crate) fn has_begun(pipe: usize) -> bool {
     start_of(pipe) != 0
 }
 
-/// When stages of a pipe are released first; 0: not yet.
+/// Tick of the first release of a pipe's stages; 0: not set yet.
 pub(super) fn start_of(pipe: usize) -> u64 {
     start_word(pipe).load(Acquire)
 }
 
-/// Whether a pipe was stopped. Who finds that it goes on finds the tick at which it begins.
+/// Returns whether a pipe was stopped. A thread that reads `false` after a stop also sees the tick
+/// at which the pipe begins again.
 pub(crate) fn is_stopped(pipe: usize) -> bool {
     STOPPED.load(Acquire) >> pipe & 1 != 0
 }
 
-/// Whether a pipe stopped itself.
+/// Returns whether an overrun halted the pipe.
 pub(crate) fn is_halted(pipe: usize) -> bool {
     HALTED.load(Relaxed) >> pipe & 1 != 0
 }
 
-/// Whether a pipe's stages are to forget it.
+/// Returns whether a pipe's stages are to be released.
 pub(crate) fn is_retired(pipe: usize) -> bool {
     RETIRED.load(Relaxed) >> pipe & 1 != 0
 }
 
-/// A pipe ends here, and what is under way in it is dropped.
+/// Halts a pipe, and drops the messages in it.
 pub(super) fn halt(pipe: usize) {
     HALTED.fetch_or(1 << pipe, Relaxed);
     STOPPED.fetch_or(1 << pipe, Release);
 }
 
-/// A stage rests, or does not any more.
+/// Marks whether a stage rests.
 pub(super) fn set_resting(number: usize, rests: bool) {
     let bit = 1 << number;
     match rests {
@@ -236,37 +240,38 @@ pub(super) fn set_resting(number: usize, rests: bool) {
     };
 }
 
-/// Whether all stages of a pipe rest, on whichever core.
+/// Returns whether all stages of a pipe rest, on all cores.
 pub(crate) fn rests(entry: &Entry) -> bool {
     let resting = RESTING.load(Acquire);
     entry.within().all(|(number, _)| resting >> number & 1 != 0)
 }
 
-/// Has a pipe end: its first stages send no more.
+/// Stops a pipe: its first stages send an end of task and no further messages.
 pub(crate) fn stop(pipe: usize, entry: &Entry) {
     STOPPED.fetch_or(1 << pipe, Release);
     wake(entry);
 }
 
-/// Has the stages of a pipe that was stopped forget it.
+/// Releases the stages of a stopped pipe.
 pub(crate) fn retire(pipe: usize, entry: &Entry) {
     start_word(pipe).store(0, Relaxed);
     RETIRED.fetch_or(1 << pipe, Release);
     wake(entry);
 }
 
-/// Has the stages of a pipe that forget it wait no longer for its end, which was lost elsewhere, or came where somebody waited for it.
+/// Lets the stages of a pipe end without waiting for its end of task, which was lost in another
+/// partition or on the way.
 pub(crate) fn dismiss(pipe: usize, entry: &Entry) {
     DISMISSED.fetch_or(1 << pipe, Relaxed);
     wake(entry);
 }
 
-/// Has a pipe begin, whose stages rest or were just planned; when.
+/// Starts a pipe after its stages rest or were just planned. Returns the tick of the first release.
 pub(crate) fn begin(pipe: usize, entry: &Entry) -> u64 {
     begin_at(pipe, entry, 0)
 }
 
-/// The same, not before a tick.
+/// Starts a pipe, not before tick `at`. Returns the tick of the first release.
 pub(crate) fn begin_at(pipe: usize, entry: &Entry, at: u64) -> u64 {
     let first = first_release(entry.within(), entry.is_spread()).max(at);
     start_word(pipe).store(first, Relaxed);
@@ -286,7 +291,7 @@ pub(super) fn wake(entry: &Entry) {
     }
 }
 
-/// Everything is built: lets the stages begin, all at one tick.
+/// Lets all stages begin at one tick: all of them are created.
 pub(crate) fn go() {
     let all = || table::all().map(|(_, entry)| entry);
     let is_spread = all().any(|entry| entry.is_spread());
@@ -301,8 +306,9 @@ fn longest(entry: &Entry) -> Option<(usize, Stage)> {
     entry.within().max_by_key(|(_, stage)| stage.period_ns)
 }
 
-/// When such stages that are started now are released first. One on another core looks whether it is once in each of its periods, and
-/// is there within the next at the latest; on this one it is there once it was woken, before which the recorder may have to wait for its next budget.
+/// Tick of the first release of stages that are started now. A stage on another core polls once in
+/// each of its periods, so it is ready within the next one. A stage on this core is woken, for
+/// which the recorder may have to wait for its next budget.
 fn first_release(stages: impl Iterator<Item = (usize, Stage)>, is_spread: bool) -> u64 {
     let longest = stages.map(|(_, stage)| ticks(stage.period_ns)).max();
     let longest = longest.unwrap_or(0);

@@ -1,30 +1,30 @@
-//! Plans of stages: what each reads and writes, and the buffers between them
+//! Plans of stages: their inputs and outputs, and the buffers between them
 
 use super::shared::{self, STAGES};
 use super::{AWAITED, Computed, Fed, Kept, Peer, Plan, Sink, Source};
 use crate::crossing;
 use crate::device::To;
+use crate::remote_partition::RemoteEdge;
 use crate::table::{self, Entry, PIPES};
-use crate::through::Across;
-use crate::{Failure, memory, share, together};
+use crate::{Failure, fanout, memory, shared_state};
 use bulkhead_abi::pipe::{NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_buffers::Region;
-use bulkhead_component::Own;
+use bulkhead_component::Environment;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_guest::Link;
+use bulkhead_stages::core_command::Edge;
 use bulkhead_stages::functions::{self, Function, Functions};
 use bulkhead_stages::link::{self, Input, Kind, Output};
 use bulkhead_stages::message::HEADS;
-use bulkhead_stages::order::Edge;
 use bulkhead_stages::pace::MESSAGES;
 use bulkhead_stages::work::ENDS;
 
-/// Plans of the stages of a pipe, by their places.
+/// Plans of the stages of a pipe, by index.
 type Plans = [Option<Plan>; STAGES];
 
-/// What the stages of all pipes have in common.
+/// Parameters that the stages of all pipes share.
 #[derive(Clone, Copy)]
 pub(crate) struct Common {
     functions: Functions,
@@ -36,17 +36,17 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    pub(crate) fn new(own: &Own, functions: Functions) -> Self {
+    pub(crate) fn new(env: &Environment, functions: Functions) -> Self {
         Self {
             functions,
-            rounds: own.argument("rounds").and_then(|word| word.parse().ok()),
-            load: own.number("load", 50).min(100),
-            jitter: own.number("jitter", 0),
-            overrun: name_field(own.argument("overrun").unwrap_or_default()),
+            rounds: env.argument("rounds").and_then(|word| word.parse().ok()),
+            load: env.number("load", 50).min(100),
+            jitter: env.number("jitter", 0),
+            overrun: name_field(env.argument("overrun").unwrap_or_default()),
         }
     }
 
-    /// What a job computes besides its function.
+    /// Load of a job in addition to its function.
     fn load(&self, wcet_ns: u64) -> Computed {
         match self.rounds {
             Some(rounds) => Computed::Rounds(wcet_ns / 1000 * rounds),
@@ -54,12 +54,13 @@ impl Common {
         }
     }
 
-    /// Whether the program has the functions of a stage.
+    /// Returns whether the program has the functions of a stage.
     pub(crate) fn has(&self, function: &str) -> bool {
         functions::find(self.functions, function).is_some()
     }
 
-    /// The stage at a place of a pipe, of that number among all; `head`: first stages before it.
+    /// Plan of the stage at an index of a pipe, with that number among all; `head`: number of first
+    /// stages before it.
     fn plan(
         &self,
         (pipe, described): (usize, &Pipe),
@@ -67,7 +68,7 @@ impl Common {
         stage: Stage,
         (head, last): (usize, bool),
     ) -> Result<Plan, Failure> {
-        let wrong = |why| Failure::Pipe(described.name, why);
+        let wrong = |reason| Failure::Pipe(described.name, reason);
         let function = functions::find(self.functions, name_text(&stage.function)).ok_or(
             Failure::Function(described.name, stage.function, self.functions),
         )?;
@@ -86,7 +87,7 @@ impl Common {
             sink: sink(&stage, last),
             inputs: [const { None }; ENDS],
             outputs: [const { None }; ENDS],
-            across: 0,
+            remote_inputs: 0,
             fallback: fallback(described, &stage, self.functions),
             awaits: [None; AWAITED],
             peers: [None; 2 * ENDS],
@@ -98,8 +99,8 @@ impl Common {
         })
     }
 
-    /// Plans of the stages of a pipe that run here, in places that are empty: they are too large to be moved about. Where a buffer is not this
-    /// component's own, `edges` say so.
+    /// Plans of the stages of a pipe that run here, written into empty slots because they are too
+    /// large to be moved. `edges` has the buffers that are not this component's own.
     fn plans<I: Iterator<Item = Edge>>(
         &self,
         (pipe, entry): (usize, &Entry),
@@ -112,10 +113,10 @@ impl Common {
             .all(|(_, stage)| stage.from != 0 || stage.is_here());
         let last = entry.stages().last().map(|(_, stage)| stage.to);
         for ((place, (number, stage)), plan) in entry.stages().enumerate().zip(plans.iter_mut()) {
-            if together::is_here(&stage) {
+            if shared_state::is_here(&stage) {
                 let ends = (heads, last == Some(stage.to));
-                let whose = (pipe, &entry.pipe);
-                let made = self.plan(whose, (place, number), stage, ends)?;
+                let owner = (pipe, &entry.pipe);
+                let made = self.plan(owner, (place, number), stage, ends)?;
                 *plan = Some(Plan { own_heads, ..made });
             }
             heads += usize::from(stage.from == 0);
@@ -127,7 +128,7 @@ impl Common {
                 edges.find(|edge| edge.through == 0 && ends == [edge.from.into(), edge.to.into()]);
             edge.map_or_else(
                 || take(bytes),
-                |edge| together::region(edge.first_line(), bytes),
+                |edge| shared_state::region(edge.first_line(), bytes),
             )
         });
         let over = edges().try_for_each(|edge| over_cores(entry, plans, edge));
@@ -143,48 +144,50 @@ impl Common {
     }
 }
 
-/// Leaves the plans of a typed pipe's stages to their threads, which wait for them.
-/// What crosses to other partitions has its buffers already.
+/// Hands the plans of a run-time pipe's stages to their threads. Edges to other partitions have
+/// their buffers already.
 pub(crate) fn connected(
     common: &Common,
     pipe: usize,
     entry: &Entry,
-    across: impl Iterator<Item = Across>,
+    remote_edges: impl Iterator<Item = RemoteEdge>,
 ) -> Result<(), Failure> {
-    connected_over(common, (pipe, entry), across, &[])
+    connected_over(common, (pipe, entry), remote_edges, &[])
 }
 
-/// The same of a pipe with stages on other cores, whose edges have their buffers, too. It is another one from then on: those take it up next.
+/// Does so for a pipe with stages on other cores, whose edges have their buffers, too. The pipe
+/// gets a new generation, which the other cores take up next.
 pub(crate) fn connected_over(
     common: &Common,
     (pipe, entry): (usize, &Entry),
-    across: impl Iterator<Item = Across>,
+    remote_edges: impl Iterator<Item = RemoteEdge>,
     edges: &[Edge],
 ) -> Result<(), Failure> {
     let mut plans: Plans = [const { None }; STAGES];
     common.plans((pipe, entry), || edges.iter().copied(), &mut plans)?;
-    join_all(&mut plans, entry, across)?;
+    join_all(&mut plans, entry, remote_edges)?;
     shared::renew(pipe);
     leave(&mut plans);
     Ok(())
 }
 
-/// Leaves the plans of what is on this core of a pipe that was typed on another one, or runs again.
+/// Hands over the plans of stages on this core of a pipe that was added on another core, or runs
+/// again.
 pub(crate) fn take_up<I: Iterator<Item = Edge>>(
     common: &Common,
     (pipe, entry): (usize, &Entry),
-    across: impl Iterator<Item = Across>,
+    remote_edges: impl Iterator<Item = RemoteEdge>,
     edges: impl Fn() -> I,
 ) -> Result<(), Failure> {
     let mut plans: Plans = [const { None }; STAGES];
     common.plans((pipe, entry), &edges, &mut plans)?;
-    join_all(&mut plans, entry, across)?;
+    join_all(&mut plans, entry, remote_edges)?;
     leave(&mut plans);
     shared::wake(entry);
     Ok(())
 }
 
-/// The end of an edge that is here, where the other one is on another core.
+/// Connects the end on this core of an edge to another core.
 fn over_cores(entry: &Entry, plans: &mut Plans, edge: Edge) -> Option<()> {
     let ends = [edge.from, edge.to].map(usize::from);
     let [from, to] = ends.map(|place| plans.get(place).is_some_and(Option::is_some));
@@ -193,56 +196,56 @@ fn over_cores(entry: &Entry, plans: &mut Plans, edge: Edge) -> Option<()> {
     }
     let (_, reader) = entry.stages().nth(ends[1])?;
     let kind = Kind::before(&entry.pipe, &reader);
-    let region = together::region(edge.first_line(), kind.bytes()?)?;
+    let region = shared_state::region(edge.first_line(), kind.bytes()?)?;
     attach(plans, ends.into(), kind, region)
 }
 
-/// Gives the ends of edges to other partitions to their stages.
+/// Connects the stages here to the edges to other partitions.
 fn join_all(
     plans: &mut Plans,
     entry: &Entry,
-    mut across: impl Iterator<Item = Across>,
+    mut remote_edges: impl Iterator<Item = RemoteEdge>,
 ) -> Result<(), Failure> {
     let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
-    across.try_for_each(|edge| {
+    remote_edges.try_for_each(|edge| {
         let reader = entry.stages().nth(edge.to).map(|(_, stage)| stage);
         let kind = Kind::before(&entry.pipe, &reader.ok_or(wrong)?);
         join(plans, &edge, kind).ok_or(wrong)
     })
 }
 
-/// Gives the end of an edge that is here, if one is, to its stage.
-fn join(plans: &mut Plans, edge: &Across, kind: Kind) -> Option<()> {
-    let Across {
+/// Connects the end of an edge that is here, if one is, to its stage.
+fn join(plans: &mut Plans, edge: &RemoteEdge, kind: Kind) -> Option<()> {
+    let RemoteEdge {
         from,
         to,
         region,
         link,
-        whom,
+        role,
     } = *edge;
     for (place, reads) in [(to, true), (from, false)] {
         if let Some(plan) = plans.get_mut(place)? {
             plan.join(kind, region, (reads, Fed::Nobody))?;
-            free(&mut plan.peers, Peer { link, whom, reads })?;
+            free(&mut plan.peers, Peer { link, role, reads })?;
         }
     }
     Some(())
 }
 
-/// Leaves plans to the threads of their stages.
+/// Hands plans to the threads of their stages.
 fn leave(plans: &mut Plans) {
     for plan in plans.iter_mut().filter_map(Option::take) {
         shared::leave(plan.number, plan);
     }
 }
 
-/// Makes plans for all stages of the description that are here.
-pub(crate) fn build(common: &Common, own: &Own, timing: &Timing) -> Result<(), Failure> {
+/// Makes and hands over plans of all static stages that are here.
+pub(crate) fn build(common: &Common, env: &Environment, timing: &Timing) -> Result<(), Failure> {
     let mut first = 0;
     let mut plans: Plans = [const { None }; STAGES];
     for (pipe, described) in timing.pipes.iter().enumerate() {
         let numbers = first..first + described.stages as usize;
-        let wrong = |why| Failure::Pipe(described.name, why);
+        let wrong = |reason| Failure::Pipe(described.name, reason);
         let stages = timing.stages.get(numbers.clone());
         let stages = stages.ok_or(wrong("it has no stages"))?;
         if numbers.end > STAGES || pipe >= PIPES {
@@ -257,7 +260,7 @@ pub(crate) fn build(common: &Common, own: &Own, timing: &Timing) -> Result<(), F
         let entry = Entry::new(*described, numbers, heads, pipe as u32 + 1);
         table::set(pipe, Some(entry));
         common.plans((pipe, &entry), core::iter::empty, &mut plans)?;
-        cross(own, (pipe, first), &entry, timing, &mut plans)?;
+        cross(env, (pipe, first), &entry, timing, &mut plans)?;
         leave(&mut plans);
         first += described.stages as usize;
     }
@@ -283,7 +286,7 @@ fn sink(stage: &Stage, last: bool) -> Sink {
     }
 }
 
-/// A buffer from each stage into a junction to each stage out of it.
+/// Buffers of a junction: one from each stage that feeds it to each stage that it feeds.
 fn connect(
     pipe: &Pipe,
     plans: &mut Plans,
@@ -312,33 +315,34 @@ fn connect(
     Some(())
 }
 
-/// A buffer from a last stage to who sends its messages.
+/// The buffer from a last stage to its gatherer.
 fn leave_to_gatherer(
     plan: &mut Plan,
     take: impl Fn(usize) -> Option<Region<'static>>,
 ) -> Option<()> {
     let (messages, output) = link::make(Kind::Each(link::GATHERED_PLACES), take)?;
-    let outgoing = share::Outgoing {
+    let outgoing = fanout::Outgoing {
         messages,
         place: plan.place(),
         to: To::of(&plan.stage),
         patience: plan.period,
     };
-    share::leave(plan.number, outgoing);
+    fanout::leave(plan.number, outgoing);
     let fed = Fed::Gatherer(plan.gatherer());
     free(&mut plan.outputs, (output, fed))
 }
 
-/// What takes a stage's place where nothing comes from another partition, after how many ticks.
+/// The fallback of a stage, and after how many ticks without a remote message it runs.
 fn fallback(pipe: &Pipe, stage: &Stage, functions: Functions) -> Option<(u64, Function)> {
     let function = functions::find(functions, name_text(&stage.fallback))?;
     (pipe.max_age_ns != 0).then(|| (ticks(pipe.max_age_ns), function))
 }
 
-/// The buffers between stages here and in other partitions or on other cores, of a pipe with that number of its first stage. What its own
-/// first stages would fill is awaited: nobody else keeps it from running over.
+/// Buffers between stages here and in other partitions or on other cores, of a pipe whose first
+/// stage has that number. A lossless first stage here waits until the readers of its buffers are
+/// up, because nothing else prevents an overflow.
 fn cross(
-    own: &Own,
+    env: &Environment,
     (pipe, first): (usize, usize),
     entry: &Entry,
     timing: &Timing,
@@ -355,14 +359,14 @@ fn cross(
         }
         if crossing.is_within() {
             let reader = timing.stages.get(first + to).ok_or(wrong)?;
-            let region = together::buffer(timing, number).ok_or(wrong)?;
+            let region = shared_state::buffer(timing, number).ok_or(wrong)?;
             let kind = Kind::before(&entry.pipe, reader);
             attach(plans, (from, to), kind, region).ok_or(wrong)?;
         } else if plans[from].is_some()
             || plans[to].is_some()
-            || crossing::end(own, crossing).is_some()
+            || crossing::end(env, crossing).is_some()
         {
-            crossing::open(own, crossing, pipe, [from, to])?;
+            crossing::open(env, crossing, pipe, [from, to])?;
         }
     }
     join_all(plans, entry, crossing::of_pipe(pipe))?;
@@ -378,7 +382,7 @@ fn cross(
     Ok(())
 }
 
-/// What of an edge between cores is here: its reader, its writer, or neither.
+/// The end of an edge between cores that is here: its reader, its writer, or neither.
 fn attach(
     plans: &mut Plans,
     (from, to): (usize, usize),
@@ -393,19 +397,19 @@ fn attach(
     Some(())
 }
 
-/// Puts something into the first free place; nothing where there is none.
+/// Stores a value in the first free slot. Returns nothing if there is none.
 fn free<T>(places: &mut [Option<T>], one: T) -> Option<()> {
     *places.iter_mut().find(|place| place.is_none())? = Some(one);
     Some(())
 }
 
 impl Plan {
-    /// The VCPU of who sends what it writes, or [`NONE`].
+    /// The VCPU of the gatherer of its output, or [`NONE`].
     fn gatherer(&self) -> u32 {
         self.stage.scatter[1]
     }
 
-    /// An end of a buffer of which another partition or core has the other one.
+    /// End of a buffer with the other end in another partition or on another core.
     fn join(
         &mut self,
         kind: Kind,
@@ -421,10 +425,10 @@ impl Plan {
         }
     }
 
-    /// What comes from another partition or core.
+    /// Marks an input from another partition or core.
     fn reads(&mut self, input: Input) -> Option<()> {
         let place = self.inputs.iter().position(Option::is_none)?;
-        self.across |= 1 << place;
+        self.remote_inputs |= 1 << place;
         self.inputs[place] = Some(input);
         Some(())
     }

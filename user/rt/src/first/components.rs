@@ -1,4 +1,4 @@
-//! Making components, and giving them schedulers of their own
+//! Creation of components and their schedulers
 #![expect(unsafe_code, reason = "a mapped page becomes memory")]
 
 use super::First;
@@ -10,20 +10,20 @@ use bulkhead_abi::kernel::{
 };
 use core::sync::atomic::AtomicU64;
 
-/// Where a subsystem finds the page that it shares with who started it.
+/// Address at which a subsystem finds the page that it shares with its parent.
 pub const SHARED_ADDRESS: u64 = STACK_TOP;
 
 /// The words of a shared page.
 pub type Shared = [AtomicU64; PAGE_SIZE as usize / 8];
 
-/// Slots of a component that was made.
+/// Slots of a created component.
 #[derive(Clone, Copy, Debug)]
 pub struct Component {
-    /// Itself.
+    /// The component.
     pub component: u64,
     /// Root of its table.
     pub table: u64,
-    /// The only leaf.
+    /// Its only leaf.
     pub leaf: u64,
     /// Its translation tables, by level.
     pub pages: [u64; 3],
@@ -34,13 +34,13 @@ pub struct Component {
 pub struct Subsystem {
     /// Slot of its scheduler's thread.
     pub thread: u64,
-    /// Slot of the sending side of that thread.
+    /// Slot of the send capability to that thread.
     pub sender: u64,
-    /// What it shares with who started it.
+    /// Page that it shares with its parent.
     pub shared: &'static Shared,
 }
 
-/// What a subsystem shares with who started it.
+/// The page that a subsystem shares with its parent.
 #[must_use]
 pub fn shared() -> &'static Shared {
     shared_page(SHARED_ADDRESS)
@@ -63,8 +63,8 @@ fn map_in(last: u64, address: u64, number: u64) -> Answer {
 }
 
 impl First {
-    /// A component of the archive with one stack, in an address space of that `identity`; its table
-    /// holds the capability to return.
+    /// Creates a component of the archive with one stack, in an address space of that `identity`;
+    /// its table holds the capability to return.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -72,8 +72,8 @@ impl First {
         self.component_with(packed, identity, STACK_PAGES, false)
     }
 
-    /// The same with a stack of so many pages. What is made `again` writes copies of its data: the archive keeps them as
-    /// they were at first.
+    /// Creates it with a stack of so many pages. A component that is created `again` gets copies of
+    /// its data, because the archive keeps the original.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -130,14 +130,14 @@ impl First {
         let address = self.map_briefly(first::ARCHIVE, number, Rights::Read)?;
         let page: *const [u8; PAGE_SIZE as usize] =
             core::ptr::with_exposed_provenance(address as usize);
-        // SAFETY: mapped above, and nobody writes it.
+        // SAFETY: mapped above; it is never written through another mapping.
         self.fill(copy, unsafe { &*page })?;
         self.unmap(address)
     }
 
-    /// A component with a scheduler of its own under this one, at `index`: it finds in its table, at
-    /// the same places, what the first component of a partition finds, but for interrupts, window,
-    /// archive and monitor; its memory is the next `pages` pages, its time is `time`.
+    /// Creates a component with a scheduler of its own under this one, at `index`. Its table holds,
+    /// at the same places as in a first component, everything except interrupts, window, archive
+    /// and monitor; its memory is the next `pages` pages, its time is `time`.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -157,7 +157,7 @@ impl First {
         })
     }
 
-    /// A page that is mapped here and, at [`SHARED_ADDRESS`], in a component that was made.
+    /// Creates a page that is mapped here and, at [`SHARED_ADDRESS`], in a created component.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -169,9 +169,10 @@ impl First {
         Ok(shared_page(address))
     }
 
-    /// Gives a component that was made a scheduler of its own, as [`First::subsystem`] says, but for
-    /// the shared page: slots of its thread, of the sending side of that, of the scheduler. `words` are the
-    /// scheduler it is under, its index there, its time and its pages; all of the calling core.
+    /// Gives a created component a scheduler of its own, as [`First::subsystem`] does, but without
+    /// the shared page. Returns the slots of its thread, of the send capability to that, and of the
+    /// scheduler. `words` are the parent scheduler, the index there, its time and its pages; all of
+    /// the calling core.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -187,8 +188,9 @@ impl First {
         self.schedule_in(made, packed, [parent, index, time])
     }
 
-    /// Gives a component that was made itself and a `pool` of pages, to make threads of: the first of them, and how many; the page of its SCB.
-    /// The rest is [`First::schedule_in`]'s, on the core that it schedules.
+    /// Gives a created component the capability to itself and a `pool` of pages for threads: the
+    /// first of them, and how many; and the page of its SCB. [`First::schedule_in`] does the rest
+    /// on the core that it schedules.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -212,8 +214,8 @@ impl First {
         Ok(scb)
     }
 
-    /// The other half of [`First::schedule`], for a component that was furnished: its slot, that of its
-    /// leaf, the page of its SCB.
+    /// Completes [`First::schedule`] for a furnished component: its slot, that of its leaf, and the
+    /// page of its SCB.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -243,7 +245,7 @@ impl First {
         Ok([thread, sender, scheduler])
     }
 
-    /// A capability to invoke `component`, which was made from `packed`.
+    /// Creates a capability to invoke `component`, which was created from `packed`.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -252,7 +254,7 @@ impl First {
         self.invocation_at(slot, packed, component, token)
     }
 
-    /// The same in a slot that it handed out.
+    /// Creates it in a slot that was handed out.
     ///
     /// # Errors
     /// The kernel's refusal.

@@ -1,10 +1,10 @@
-//! What Linux pays for its everyday operations, for `bulkhead bench guest-overhead`, `prims` and
+//! Cost of everyday operations on Linux, for `bulkhead bench guest-overhead`, `prims` and
 //! `pipeline-isolation`
 //!
-//! Without arguments prints lines `bench NAME ITERATIONS TICKS`, ticks of the machine's counter for all
-//! iterations together, after a warm-up. Runs the same in a partition and on the bare machine. With
-//! `primitives ROUNDS` measures what real-time systems are compared by, with `pipelines EVENTS`
-//! processes in series.
+//! Without arguments it prints lines `bench NAME ITERATIONS TICKS`: ticks of the machine's counter
+//! for all iterations together, after a warm-up. The program runs unchanged in a partition and on
+//! the bare machine. `primitives ROUNDS` measures the operations by which real-time systems are
+//! compared, `pipelines EVENTS` processes in series.
 
 mod pipelines;
 mod primitives;
@@ -19,7 +19,7 @@ use std::process::{Command, exit};
 
 const PAGE: usize = 4096;
 
-/// Name, iterations, and what is done so many times.
+/// Name, number of iterations, and the operation.
 type Measure = (&'static str, usize, fn(usize));
 
 const MEASURES: [Measure; 4] = [
@@ -30,7 +30,7 @@ const MEASURES: [Measure; 4] = [
 ];
 
 fn main() -> std::io::Result<()> {
-    // A thread that cannot go on would otherwise be waited for by the others.
+    // Otherwise the other threads would wait for ever for one that cannot continue.
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |what| {
         report(what);

@@ -1,10 +1,12 @@
 //! Processes in series, joined by pipes, for `bulkhead bench pipeline-isolation`
 //!
-//! What stages of one address space each cost on Linux, at its best: all on one core that has nothing
-//! else to do, under `SCHED_FIFO`, memory locked. The end of a sleep begins each message (on PREEMPT_RT a
-//! file of `timerfd_create` is signalled later); the last stage notes the time as soon as it has it. Later stages are more important, so that each runs as soon as
-//! it has something to do, or all are equal, so that each goes on to its wait first: both are measured.
-//! Lines `bench ORDER-STAGES EVENTS AVERAGE WORST`, nanoseconds, the average in hundredths.
+//! Cost of stages with an address space each on Linux, under the best conditions: all on one
+//! otherwise idle core, under `SCHED_FIFO`, memory locked. The end of a sleep starts each message
+//! (on PREEMPT_RT a file of `timerfd_create` is signalled later); the last stage takes the time as
+//! soon as it has the message. Two orders are measured: later stages have higher priority, so that
+//! each runs as soon as it has a message; or all have the same, so that each first reaches its next
+//! wait.
+//! Prints lines `bench ORDER-STAGES EVENTS AVERAGE WORST`, nanoseconds, the average in hundredths.
 
 use crate::system::{self, now_ns, sleep_until};
 use bulkhead_abi::component::stages::{HOPS_BITS, LENGTHS, WARM_UP, counted, hops};
@@ -15,13 +17,13 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Argument that makes the program a stage.
 pub(crate) const STAGE: &str = "stage";
-/// Of the source; stages are above it.
+/// Priority of the source; stages are above it.
 const PRIORITY: i32 = 10;
 const PERIOD_NS: i64 = 5_000_000;
-/// By how much each stage is more important than the one before it.
+/// Difference in priority between a stage and the one before it.
 const ORDERS: [(&str, i32); 2] = [("rising", 1), ("level", 0)];
 
-/// Says all lines but the last.
+/// Prints all lines but the last.
 pub(crate) fn measure(events: u64) -> Result<()> {
     system::stay_on_last_core()?;
     system::set_priority(PRIORITY)?;
@@ -42,7 +44,7 @@ pub(crate) fn measure(events: u64) -> Result<()> {
 struct Pipeline {
     stages: Vec<Child>,
     begin: ChildStdin,
-    /// Where the last stage says how long each message took.
+    /// File in which the last stage reports the delay of each message.
     end: ChildStdout,
 }
 
@@ -68,7 +70,7 @@ impl Pipeline {
         }
     }
 
-    /// How long each message took after the timer's expiry, nanoseconds, after a warm-up.
+    /// Delay of each message after the timer's expiry, nanoseconds, after a warm-up.
     fn responses(mut self, events: u64) -> Result<Vec<u64>> {
         let mut release = now_ns();
         let mut responses = Vec::new();
@@ -96,13 +98,13 @@ fn read_word(from: &mut impl Read) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// One stage of so many, until no message comes.
+/// One stage of `count`, until no message comes any more.
 pub(crate) fn stage([own, count, priority]: [&str; 3]) -> Result<()> {
     let number = |text: &str| text.parse::<u64>().map_err(Error::other);
     let (own, count) = (number(own)?, number(count)?);
     system::lock_memory()?;
     system::set_priority(priority.parse().map_err(Error::other)?)?;
-    // Without the buffers of the standard streams.
+    // Bypasses the buffers of the standard streams.
     let mut from = File::from(stdin().as_fd().try_clone_to_owned()?);
     let mut to = File::from(stdout().as_fd().try_clone_to_owned()?);
     while let Ok(word) = read_word(&mut from) {

@@ -1,8 +1,8 @@
-//! What Linux takes for what `bulkhead bench prims` measures of the kernel
+//! Cost on Linux of the operations that `bulkhead bench prims` measures of the kernel
 //!
-//! One core; all that takes part runs under `SCHED_FIFO`. Prints lines `bench NAME ROUNDS AVERAGE
-//! WORST`, ticks of the machine's counter, the average in hundredths, less what reading the counter
-//! costs.
+//! One core; all processes run under `SCHED_FIFO`. Prints lines `bench NAME ROUNDS AVERAGE WORST`,
+//! ticks of the machine's counter, the average in hundredths, without the cost of reading the
+//! counter.
 
 use crate::system::{self, Mutex, Queue, futex_wait, futex_wake, set_priority};
 use bulkhead_linux::{frequency_hz, ticks};
@@ -18,10 +18,10 @@ const HIGH: i32 = 60;
 const MESSAGE: system::Message = [7; 32];
 /// Argument that makes the program the other end of the pipes.
 pub(crate) const ECHO: &str = "echo";
-/// From one time-out to the next.
+/// Interval between two time-outs.
 const PERIOD_NS: i64 = 197_000;
 
-/// Says all lines but the last.
+/// Prints all lines but the last.
 pub(crate) fn measure(rounds: u64) -> Result<()> {
     set_priority(LOW)?;
     let meter = Meter::calibrated(rounds);
@@ -53,10 +53,10 @@ fn timed(act: impl FnOnce()) -> u64 {
     ticks() - start
 }
 
-/// Repeats and prints.
+/// Repeats a measurement and prints its line.
 struct Meter {
     rounds: u64,
-    /// What two readings of the counter are apart, hundredths of ticks.
+    /// Difference of two successive readings of the counter, hundredths of ticks.
     reading: u64,
 }
 
@@ -67,7 +67,7 @@ impl Meter {
         Self { rounds, reading }
     }
 
-    /// Rounds after a warm-up, each of which takes `act()` ticks and is `parts` of what is named.
+    /// Runs rounds after a warm-up. Each takes `act()` ticks and consists of `parts` operations.
     fn print(&self, name: &str, parts: u64, mut act: impl FnMut() -> u64) {
         (0..self.rounds / 10).for_each(|_| {
             act();
@@ -84,7 +84,7 @@ impl Meter {
     }
 }
 
-/// Measures beside a helping thread that has its priority and acts until told otherwise.
+/// Measures beside a helper thread of the same priority, which acts until it is stopped.
 fn helped(
     priority: i32,
     mut help: impl FnMut() + Send,
@@ -163,7 +163,7 @@ fn futex_round_trips(meter: &Meter) -> Result<()> {
     )
 }
 
-/// Between processes: the other one is this program again.
+/// Between processes: the second one is this program again.
 fn pipe_round_trips(meter: &Meter) -> Result<()> {
     let mut child = Command::new("/proc/self/exe")
         .arg(ECHO)
@@ -188,7 +188,7 @@ fn pipe_round_trips(meter: &Meter) -> Result<()> {
     failed
 }
 
-/// The other end: sends back what comes.
+/// The other end of the pipes: returns each message.
 pub(crate) fn echo() -> Result<()> {
     let (mut from, mut to) = (std::io::stdin().lock(), std::io::stdout().lock());
     let mut byte = [0];
@@ -199,7 +199,7 @@ pub(crate) fn echo() -> Result<()> {
     Ok(())
 }
 
-/// From before a waking call to the more important thread that runs after it.
+/// From before a waking call until the thread with higher priority runs.
 fn one_way(meter: &Meter, name: &str, wake: impl Fn(), wait: impl Fn() + Sync) -> Result<()> {
     let ended = AtomicU64::new(0);
     let high = || {
@@ -241,7 +241,8 @@ fn messages(meter: &Meter) -> Result<()> {
     Ok(())
 }
 
-/// The more important thread wants what the other holds: it waits, the other gives it up, it goes on.
+/// The thread with higher priority requests a mutex that the other holds: it waits, the other
+/// unlocks, it continues.
 fn contended(meter: &Meter) -> Result<()> {
     let mutex = Mutex::new(PTHREAD_PRIO_INHERIT)?;
     let (go, took) = (Signal::default(), AtomicU64::new(0));
@@ -268,7 +269,7 @@ fn contended(meter: &Meter) -> Result<()> {
     )
 }
 
-/// How late a thread runs after the time it asked for, on a busy core.
+/// Release latency of a thread on a busy core: from the requested time until it runs.
 fn time_outs(meter: &Meter) -> Result<()> {
     let tick_ns = 1_000_000_000 / frequency_hz();
     helped(

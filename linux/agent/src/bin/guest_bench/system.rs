@@ -1,7 +1,7 @@
-//! System calls that the standard library has no words for
+//! System calls that the standard library does not offer
 //!
-//! Each is the bare call of the C library or, where that hides it, of the kernel: what is measured is
-//! the kernel's path, not a wrapper's.
+//! Each is the bare call of the C library or, where that hides it, of the kernel: what is measured
+//! is the kernel's path, not a wrapper's.
 #![expect(unsafe_code, reason = "calls of the C library and the kernel")]
 
 use nix::libc;
@@ -19,7 +19,7 @@ fn checked(result: i64) -> Result<i64> {
     }
 }
 
-/// The calling thread runs before all of lower priority, 1 to 99, until it waits.
+/// Gives the calling thread a `SCHED_FIFO` priority, 1 to 99.
 pub(crate) fn set_priority(priority: i32) -> Result<()> {
     let policy = if priority == 0 {
         libc::SCHED_OTHER
@@ -34,7 +34,7 @@ pub(crate) fn set_priority(priority: i32) -> Result<()> {
     Ok(())
 }
 
-/// The calling thread, and what it starts, runs on the core of the highest number and on no other.
+/// Binds the calling thread, and the threads it creates, to the core with the highest number.
 pub(crate) fn stay_on_last_core() -> Result<()> {
     // SAFETY: no memory is passed.
     let cores = checked(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) })?;
@@ -42,13 +42,13 @@ pub(crate) fn stay_on_last_core() -> Result<()> {
     let mut mask: libc::cpu_set_t = unsafe { zeroed() };
     // SAFETY: a mask has room for 1024 cores.
     unsafe { libc::CPU_SET(cores.unsigned_abs() as usize - 1, &mut mask) };
-    // SAFETY: the mask is as long as said.
+    // SAFETY: the mask has the stated length.
     let set = unsafe { libc::sched_setaffinity(0, size_of_val(&mask), &raw const mask) };
     checked(i64::from(set))?;
     Ok(())
 }
 
-/// No page of the process is fetched while it is measured.
+/// Locks the process's pages, so that none is loaded during a measurement.
 pub(crate) fn lock_memory() -> Result<()> {
     // SAFETY: no memory is passed.
     let locked = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
@@ -74,7 +74,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_end) };
 }
 
-/// Wakes one that waits.
+/// Wakes one waiting thread.
 pub(crate) fn futex_wake(word: &AtomicU32) {
     let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the word outlives the call.
@@ -123,17 +123,17 @@ pub(crate) struct Mutex(Box<UnsafeCell<libc::pthread_mutex_t>>);
 unsafe impl Sync for Mutex {}
 
 impl Mutex {
-    /// With `PTHREAD_PRIO_NONE` or `PTHREAD_PRIO_INHERIT`.
+    /// Creates a mutex with `PTHREAD_PRIO_NONE` or `PTHREAD_PRIO_INHERIT`.
     pub(crate) fn new(protocol: i32) -> Result<Self> {
         // SAFETY: integers only.
         let mut attributes: libc::pthread_mutexattr_t = unsafe { zeroed() };
         // SAFETY: a mutex is integers and pointers, all of which may be zero.
         let mutex = Self(Box::new(UnsafeCell::new(unsafe { zeroed() })));
-        // SAFETY: nobody else has them.
+        // SAFETY: no other thread has access to them.
         done(unsafe { libc::pthread_mutexattr_init(&raw mut attributes) })?;
         // SAFETY: initialised.
         done(unsafe { libc::pthread_mutexattr_setprotocol(&raw mut attributes, protocol) })?;
-        // SAFETY: nobody else has them; the attributes are initialised.
+        // SAFETY: no other thread has access to them; the attributes are initialised.
         done(unsafe { libc::pthread_mutex_init(mutex.0.get(), &raw const attributes) })?;
         Ok(mutex)
     }
@@ -149,7 +149,7 @@ impl Mutex {
     }
 }
 
-/// Of functions that answer the error's number.
+/// Converts the result of functions that return an error number.
 fn done(number: i32) -> Result<()> {
     if number == 0 {
         Ok(())
@@ -158,7 +158,7 @@ fn done(number: i32) -> Result<()> {
     }
 }
 
-/// Waits until the monotonic clock is there, nanoseconds.
+/// Waits until the monotonic clock reaches this time, nanoseconds.
 pub(crate) fn sleep_until(time_ns: i64) {
     let time = time_of(time_ns);
     // SAFETY: the time outlives the call. Signals do not come.

@@ -1,8 +1,8 @@
 //! Stages of tuned pipes in Linux
 //!
-//! `bulkhead-stages INTERFACE PLAN [ROUNDS]`: brings the CAN interface up, runs the plan (`bulkhead_linux_pipes`) with
-//! jobs that compute so many rounds of a loop for each microsecond of their WCET (none), and says once a second what the
-//! stages did.
+//! `bulkhead-stages INTERFACE PLAN [ROUNDS]`: brings the CAN interface up, runs the plan
+//! (`bulkhead_linux_pipes`) with jobs that compute so many rounds of a loop for each microsecond of
+//! their WCET (none), and says once a second what the stages did.
 #![forbid(unsafe_code)]
 
 use bulkhead_abi::can::BITS_PER_S;
