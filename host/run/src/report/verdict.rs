@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{FaultReport, PartitionReport, PathReport, Report, TaskReport};
+use super::{EarlyReport, FaultReport, PartitionReport, PathReport, Report, TaskReport};
 use crate::figures::{Kind, counted, duration};
 use crate::run::Ended;
 
@@ -251,6 +251,8 @@ impl PathReport {
                 one.stage, one.partition
             )
         }));
+        let promised = self.early.iter().filter(|one| !one.is_port);
+        broken.extend(promised.map(EarlyReport::sentence));
         broken
     }
 
