@@ -25,7 +25,7 @@ pub struct Board {
     pub firmware: Firmware,
     /// RAM, ascending.
     pub memory: Vec<MemoryRange>,
-    /// Where the boot image is placed, physical.
+    /// Physical address of the boot image.
     pub load: u64,
     /// RAM when the plan needs no more, bytes.
     pub default_memory: u64,
@@ -33,7 +33,7 @@ pub struct Board {
     pub interrupts: Interrupts,
     /// Page colours the last-level cache has: size / ways / page size.
     pub colours: u32,
-    /// What partitions see.
+    /// Memory map of partitions.
     pub guest: GuestMap,
     /// Device on which the boot part reports.
     pub console: Option<String>,
@@ -41,7 +41,7 @@ pub struct Board {
     pub devices: Vec<Device>,
     /// Its PCIe host bridge, if it has one.
     pub pcie: Option<Pcie>,
-    /// What deciding costs there, where it has been measured.
+    /// Costs of scheduling decisions, if they were measured.
     pub costs: Option<Costs>,
     /// The machine that emulates the board, if there is one.
     pub emulator: Option<Emulator>,
@@ -115,42 +115,46 @@ pub struct Interrupts {
     pub maintenance: u32,
 }
 
-/// What the kernel and a partition's scheduler take.
+/// Costs of the kernel and a partition's scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// Instructions of a decision, the way to it and back.
     pub decision: u64,
     /// Instructions of an interrupt that leads to no decision.
     pub interrupt: u64,
-    /// Instructions that the kernel meters of a budget besides the thread's own each time the thread runs.
+    /// Instructions that the kernel meters of a budget besides the thread's own each time the
+    /// thread runs.
     pub switch: u64,
     /// Instructions that the runtime takes of a task's budget for each job.
     pub job: u64,
-    /// Instructions that the runtime takes of a stage's budget for each job, copying of messages included.
+    /// Instructions that the runtime takes of a stage's budget for each job, copying of messages
+    /// included.
     pub stage: u64,
     /// Nanoseconds of an instruction.
     pub instruction_ns: u64,
 }
 
-/// A PCIe host bridge. Functions are plugged in by descriptions, those of a partition behind a bridge
-/// of its own.
+/// A PCIe host bridge. Functions are plugged in by descriptions, those of a partition behind a
+/// bridge of its own.
 #[derive(Clone, Debug)]
 pub struct Pcie {
     /// Configuration space, physical: 1 MiB a bus.
     pub configuration: u64,
-    /// Where a partition sees that of its bus: bus n at + n MiB.
+    /// Address at which a partition finds its bus: bus n at + n MiB.
     pub guest_configuration: u64,
     /// I/O ports from 0 on: physical address and bytes.
     pub ports: [u64; 2],
     /// Memory below 4 GiB, at the same address on the bus: physical address and bytes.
     pub memory: [u64; 2],
-    /// SPIs of pin A of the slots 0 to 3 of the root bus. Further slots and pins rotate through them.
+    /// SPIs of pin A of the slots 0 to 3 of the root bus. Further slots and pins rotate through
+    /// them.
     pub lines: [u32; 4],
-    /// Physical address of the SMMUv3 between it and memory, if there is one. Streams are requester IDs.
+    /// Physical address of the SMMUv3 between it and memory, if there is one. Streams are requester
+    /// IDs.
     pub smmu: Option<u64>,
-    /// What the emulator calls a bridge.
+    /// Name of a bridge in the emulator.
     pub bridge: String,
-    /// What can be plugged in, in the order of the file.
+    /// Kinds of PCIe functions, in the order of the file.
     pub kinds: Vec<FunctionKind>,
 }
 
@@ -169,9 +173,10 @@ pub struct FunctionKind {
     pub dma: bool,
     /// Linux's drivers for it, in the order in which they are loaded.
     pub modules: Vec<String>,
-    /// What the emulator calls it; `{name}` and `{bus}` stand for the device's.
+    /// Device of the emulator; `{name}` and `{bus}` stand for those of the device.
     pub emulated: String,
-    /// Options by which the emulator makes what functions of one `bus` share; none if they share nothing.
+    /// Options by which the emulator makes what functions of one `bus` share; none if they share
+    /// nothing.
     pub shared: Option<String>,
     /// Options that connect a port of the host with one of it.
     pub forwarded: Option<String>,
@@ -235,7 +240,7 @@ pub struct Emulator {
 }
 
 impl Device {
-    /// Whether a physical address is the device's.
+    /// Returns whether a physical address is the device's.
     #[must_use]
     pub fn covers(&self, address: u64) -> bool {
         (self.address..self.address.saturating_add(self.size)).contains(&address)

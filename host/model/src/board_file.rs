@@ -45,7 +45,7 @@ pub(crate) fn named(
     }
 }
 
-/// Whether a file is named, and not a board of the checkout.
+/// Returns whether a file is named, and not a board of the checkout.
 fn is_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }

@@ -119,8 +119,9 @@ fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Optio
     Some(channels)
 }
 
-/// Who schedules a core runs its stages, and holds their ends of channels. Who has the first stages of a pipe that loses nothing holds them, too:
-/// it begins once those are up who have the other ends.
+/// Who schedules a core runs its stages, and holds their ends of channels. Who has the first stages
+/// of a pipe that loses nothing holds them, too: it begins once those are up who have the other
+/// ends.
 fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
     let Image::Components(components) = &mut partition.image else {
         return;
@@ -145,8 +146,9 @@ fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
     }
 }
 
-/// Who schedules the first core also holds the channels to those of which it asks for stages, or who asks for stages of it; `through`: by who asks. The
-/// buffers of the former are for stages on every one of these cores.
+/// Who schedules the first core also holds the channels to those of which it asks for stages, or
+/// who asks for stages of it; `through`: by who asks. The buffers of the former are for stages on
+/// every one of these cores.
 fn hold_typed(
     partition: &mut Partition,
     id: PartitionId,

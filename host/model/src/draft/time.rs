@@ -126,7 +126,7 @@ impl ScheduleDraft {
         }
     }
 
-    /// Whether priorities are given; nothing where that cannot be read.
+    /// Returns whether priorities are given; nothing where that cannot be read.
     pub(crate) fn by_priority(&self) -> Option<bool> {
         Some(self.order.or(Order::default())? == Order::FixedPriority)
     }
@@ -238,7 +238,8 @@ impl PartitionDraft {
 }
 
 impl Draft {
-    /// The VCPUs and tasks of a partition, where all of them could be read, on this board beside the others.
+    /// The VCPUs and tasks of a partition, where all of them could be read, on this board beside
+    /// the others.
     pub(crate) fn timing(&self, partition: &PartitionDraft) -> Option<Timing> {
         Some(Timing {
             overhead: self.overhead(),
@@ -257,7 +258,8 @@ impl Draft {
         }
     }
 
-    /// One of the board's costs. Where the board is emulated, cores take turns: an instruction takes as many times as long.
+    /// One of the board's costs. Where the board is emulated, cores take turns: an instruction
+    /// takes as many times as long.
     fn cost_ns(&self, instructions: impl Fn(&Costs) -> u64) -> u64 {
         let turns: usize = self.partitions.iter().map(PartitionDraft::core_count).sum();
         let costs = self.board.as_ref().and_then(|board| board.costs.as_ref());

@@ -1,6 +1,7 @@
 //! Endpoints of a network card: an address and a port each
 //!
-//! Where an endpoint is written, those of the receiver; all others of a component say the card's own address, one for all of them.
+//! A written endpoint has the receiver's address and port; all others of a component have the
+//! card's own address, one for all of them.
 
 use super::ends::is_written;
 use crate::document::At;
@@ -35,7 +36,7 @@ pub(crate) fn own<'d>(
     ends.filter_map(|end| Some((end.address.given()?, address(end)?)))
 }
 
-/// What a stage needs at a network card.
+/// Addresses and port of a stage at a network card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtCard {
     /// The card's own IPv4 address, and the receiver's, as numbers; 0: none.
@@ -44,7 +45,7 @@ pub struct AtCard {
     pub port: u16,
 }
 
-/// That of a function that reads and writes such endpoints, by their paths.
+/// The addresses of a function that reads and writes such endpoints, by their paths.
 pub(super) fn at_card(
     partition: &PartitionDraft,
     ends: [Option<(&str, &EndpointDraft)>; 2],

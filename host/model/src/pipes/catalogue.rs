@@ -25,8 +25,8 @@ impl Offered {
         own.next().map(|(function, _)| self.first_of(function.core))
     }
 
-    /// Returns whether somebody runs stages on the core of that number: on one with functions, who
-    /// would run those.
+    /// Returns whether stages can run on the core of that number: the component on a core with
+    /// functions runs them.
     #[must_use]
     pub fn runs_stages(&self, core: usize) -> bool {
         let mut both = self.pipes.functions.iter().zip(&self.places);

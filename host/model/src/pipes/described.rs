@@ -18,7 +18,7 @@ use bulkhead_tpipe::binding::{BindError, Bound};
 use bulkhead_tpipe::language::{Pipeline, SyntaxError};
 use bulkhead_tpipe::repository::{Load, Policy, Runs};
 
-/// What a function reads and writes that is no device's.
+/// Sources and sinks that are no devices.
 pub(crate) const BUILT_IN: [&[&str]; 2] = [&["timer"], &["trace", "null", SINK]];
 
 /// Pipes and functions in the solver's terms.
@@ -37,11 +37,12 @@ struct Owner<'p> {
     name: &'p str,
     linux: bool,
     first_core: usize,
-    /// Of functions that name none: the first; in Linux the last, so that its own work can keep to the first.
+    /// Of functions that name none: the first; in Linux the last, so that its own work can keep to
+    /// the first.
     usual_core: u64,
     ends: Vec<End<'p>>,
     draft: &'p PartitionDraft,
-    /// What comes from beyond the machine, each with its device.
+    /// Imports from other machines, each with its device.
     imports: Vec<(String, usize)>,
 }
 
@@ -52,7 +53,7 @@ impl<'p> Owner<'p> {
         self.ends.iter().find(|(path, ..)| *path == local)
     }
 
-    /// What comes from beyond the machine and a field names.
+    /// The import that a field names.
     fn import(&self, field: &Field<String>) -> Option<usize> {
         let local = self.local(field)?;
         let mut imports = self.imports.iter();
@@ -61,7 +62,7 @@ impl<'p> Owner<'p> {
             .map(|(_, device)| *device)
     }
 
-    /// What a field names, without the partition before it.
+    /// The name in a field, without the partition before it.
     fn local(&self, field: &Field<String>) -> Option<String> {
         Some(local_name(self.name, &field.given()?.value).to_owned())
     }
@@ -168,7 +169,8 @@ impl<'d> Described<'d> {
         first
     }
 
-    /// Adds the main VCPUs of a partition, but those that are counted with the devices they scatter for.
+    /// Adds the main VCPUs of a partition, but those that are counted with the devices they scatter
+    /// for.
     fn loads(&mut self, partition: &PartitionDraft, timing: &Timing, first_core: usize) {
         let scatters = |name: &str| {
             let given =
@@ -186,8 +188,8 @@ impl<'d> Described<'d> {
         }
     }
 
-    /// Counts the scheduling overhead of a core on which stages run, with the recorder on the first core of its partition and the
-    /// runtime's thread that `polls`.
+    /// Counts the scheduling overhead of a core on which stages run, with the recorder on the first
+    /// core of its partition and the runtime's thread that `polls`.
     fn decisions(&mut self, timing: &Timing, first: usize, number: usize, polls: bool) {
         let [capacity, period] = RECORDER_NS;
         let looks = Jobs::each(PAUSE_NS);
@@ -262,7 +264,7 @@ impl<'d> Described<'d> {
         Some(())
     }
 
-    /// A function whose name no other has is known by it alone, too.
+    /// Adds unique function names without the partition before them.
     fn short_names(&mut self) {
         let known = self.places.len();
         for index in 0..known {
@@ -292,7 +294,7 @@ impl<'d> Described<'d> {
             .get(names.position(|known| known.value == name)?)
     }
 
-    /// What of a flow does not fit.
+    /// The error in a flow, if it does not fit.
     pub(crate) fn misfit(&self, flow: &str) -> Option<BindError> {
         let pipeline = parse(flow).ok()?;
         self.pipes.with(|all| Bound::new(&pipeline, all).err())
@@ -305,7 +307,7 @@ fn identifier(endpoint: &EndpointDraft) -> Option<u16> {
     port.or_else(|| Some(endpoint.identifier.given()?.value as u16))
 }
 
-/// What stands in the pipes, as far as it can be read.
+/// The flows of the pipes, if they can be read.
 pub(crate) fn flows(draft: &Draft) -> impl Iterator<Item = &At<String>> {
     draft.pipes.iter().filter_map(|pipe| pipe.flow.given())
 }

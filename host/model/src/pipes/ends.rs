@@ -1,7 +1,8 @@
-//! Endpoints of devices: what of them the solver sees
+//! Endpoints of devices, as the solver needs them
 //!
-//! In an rtos partition an endpoint stands at the component that drives the device, with the I/O VCPU that serves it. In Linux it stands
-//! at the partition, with a latency that is declared: what its kernel does between device and socket nobody analyses.
+//! In an rtos partition an endpoint belongs to the component that drives the device, with the I/O
+//! VCPU that serves it. In Linux it belongs to the partition, with a declared latency, because the
+//! time that its kernel takes between device and socket is not analysed.
 
 use super::described::{Described, flows, local_name, parse};
 use super::{Device, Io, What};
@@ -24,7 +25,7 @@ pub struct LinuxEnd {
 /// An endpoint by its path, and its device pipe.
 pub(super) type End<'p> = (String, &'p EndpointDraft, Option<usize>);
 
-/// Who serves an endpoint.
+/// The server of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Served {
     /// Its partition.
@@ -35,13 +36,14 @@ pub struct Served {
     pub scatter: Option<String>,
 }
 
-/// What of the bottom half at an endpoint works for a message.
+/// The part of a bottom half that works for one message of an endpoint.
 #[derive(Clone, Debug)]
 pub(super) struct Half {
     /// Its I/O VCPU.
     pub(super) io: String,
     pub(super) wcet_ns: u64,
-    /// The Main VCPU that it works for in the stage's place: who scatters behind it or gathers before it.
+    /// The Main VCPU of the scatterer behind it, or the gatherer before it, for which it works in
+    /// the stage's place.
     pub(super) scatter: Option<String>,
 }
 
@@ -61,7 +63,8 @@ pub(super) fn linux_end((_, endpoint, _): &End<'_>) -> Option<LinuxEnd> {
 }
 
 impl Described<'_> {
-    /// The device pipe of an endpoint; none where it has no I/O VCPU, since then it adds to the stage alone.
+    /// The device pipe of an endpoint; none where it has no I/O VCPU, since then it adds to the
+    /// stage alone.
     pub(super) fn endpoint(
         &mut self,
         path: &str,
@@ -115,8 +118,8 @@ impl Described<'_> {
         Some(Some(self.pipes.devices.len() - 1))
     }
 
-    /// The device pipe of an endpoint in Linux. Its kernel serves interrupts on a core that nobody analyses: that counts as one that does
-    /// nothing else, and takes all of the declared latency for each message.
+    /// The device pipe of an endpoint in Linux. Its kernel serves interrupts on a core that is not
+    /// analysed: the model is an idle core that takes the whole declared latency for each message.
     fn latency(
         &mut self,
         path: &str,
@@ -128,15 +131,17 @@ impl Described<'_> {
         self.alone(path, &endpoint.name, first_core, (latency.value, distance))
     }
 
-    /// What comes from beyond the machine, as a device pipe: who brings it is in an address space of its own, so that who reads it looks
-    /// by the clock, as at what another partition writes. A message is there when it is put in, after nothing that counts.
+    /// An import from another machine as a device pipe. The bridge has an address space of its own,
+    /// so the reader polls, as for a stage of another partition. The delay of a message begins when
+    /// the bridge writes it.
     pub(super) fn beyond(&mut self, path: &str, import: &ImportDraft) -> usize {
         let distance = import.distance.given().map(|at| at.value);
         let space = self.pipes.cores.len();
         self.alone(path, &import.name, space, (1, distance))
     }
 
-    /// A device pipe with a core of its own in an address space, on which one I/O VCPU takes so long for a message.
+    /// A device pipe with a core of its own in an address space, on which one I/O VCPU takes so
+    /// long for a message.
     fn alone(
         &mut self,
         path: &str,
@@ -188,7 +193,7 @@ impl Described<'_> {
         names.zip(self.users()).collect()
     }
 
-    /// The same by device.
+    /// Users of each device.
     fn users(&self) -> Vec<u64> {
         let mut devices = vec![0; self.pipes.devices.len()];
         for pipeline in flows(self.draft).filter_map(|flow| parse(&flow.value).ok()) {
@@ -220,12 +225,12 @@ pub(crate) fn endpoints(
     })
 }
 
-/// Whether a function of the partition writes the endpoint of that path.
+/// Returns whether a function of the partition writes the endpoint of that path.
 pub(crate) fn is_written(partition: &PartitionDraft, path: &str) -> bool {
     is_named(partition, path, 1)
 }
 
-/// Whether one reads it.
+/// Returns whether one reads it.
 pub(crate) fn is_read(partition: &PartitionDraft, path: &str) -> bool {
     is_named(partition, path, 0)
 }
@@ -237,7 +242,7 @@ fn is_named(partition: &PartitionDraft, path: &str, end: usize) -> bool {
     })
 }
 
-/// Whether a VCPU is one for interrupts.
+/// Returns whether a VCPU is one for interrupts.
 pub(crate) fn is_io(partition: &PartitionDraft, name: &str) -> bool {
     partition
         .vcpu(name)

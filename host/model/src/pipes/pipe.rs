@@ -11,16 +11,16 @@ use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_stages::link::Kind;
 use bulkhead_tpipe::language::Buffering;
 
-/// A pipe whose requirement is kept.
+/// A pipe with a kept requirement.
 #[derive(Clone, Debug)]
 pub struct Pipe {
     /// Its name.
     pub name: String,
-    /// Where it is described.
+    /// Place in the description.
     pub span: Span,
     /// Budgets, periods, buffers and bounds.
     pub solved: solved::Solved,
-    /// Where its stages run.
+    /// Placement of its stages.
     pub places: Vec<Place>,
     /// Its edges between partitions, and between cores of one.
     pub crossings: Vec<Crossing>,
@@ -28,7 +28,7 @@ pub struct Pipe {
     pub max_age_ns: Option<u64>,
 }
 
-/// Where a stage runs, and what it reads and writes there.
+/// Placement of a stage, with the endpoints that it reads and writes.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// Its partition.
@@ -47,9 +47,9 @@ pub struct Place {
     pub identifiers: [Option<u16>; 2],
     /// At a network card: what it needs there.
     pub at_card: Option<AtCard>,
-    /// What is done when a job uses up its budget.
+    /// Reaction to a job that uses up its budget.
     pub on_overrun: OnOverrun,
-    /// What takes its place where nothing comes from another partition.
+    /// The fallback function for inputs from other partitions.
     pub fallback: Option<String>,
     /// Longest time of its function that was measured, nanoseconds.
     pub wcmt_ns: Option<u64>,
@@ -57,15 +57,16 @@ pub struct Place {
     pub(super) halves: Vec<Half>,
     /// In Linux: under SCHED_DEADLINE.
     pub linux: bool,
-    /// Whether somebody on its core runs stages.
+    /// True if somebody on its core runs stages.
     pub(super) is_run: bool,
     /// The Main VCPUs that scatter what it reads and gather what it writes, by their names.
     pub scatter: [Option<String>; 2],
-    /// It reads, and it writes, an endpoint of a device.
+    /// True if it reads, and if it writes, an endpoint of a device.
     pub at_endpoint: [bool; 2],
     /// In Linux: the endpoints of devices that it reads and writes.
     pub ends: [Option<LinuxEnd>; 2],
-    /// Shortest distance of the messages that it reads at a device or from another machine, nanoseconds.
+    /// Shortest distance of the messages that it reads at a device or from another machine,
+    /// nanoseconds.
     pub distance_ns: Option<u64>,
 }
 
@@ -79,18 +80,19 @@ impl Pipe {
         })
     }
 
-    /// Whether its partitions run it.
+    /// Returns whether its partitions run it.
     #[must_use]
     pub fn is_run(&self) -> bool {
         self.places.iter().all(|place| place.is_run)
     }
 
-    /// The place of a stage that nobody runs, if there is one.
+    /// The place of a stage on a core without a runtime, if there is one.
     pub(crate) fn idle(&self) -> Option<&Place> {
         self.places.iter().find(|place| !place.is_run)
     }
 
-    /// Whether what a stage writes for another is in memory that both cores' components share.
+    /// Returns whether what a stage writes for another is in memory that both cores' components
+    /// share.
     pub(super) fn is_within(&self, from: usize, to: usize) -> bool {
         let [from, to] = [from, to].map(|stage| &self.places[stage]);
         from.partition == to.partition && !from.linux && from.core != to.core
@@ -107,7 +109,7 @@ impl Pipe {
         }
     }
 
-    /// What its bounds stand on that nobody proves, a line each.
+    /// Unproven assumptions of its bounds, a line each.
     pub fn assumptions(&self) -> impl Iterator<Item = String> {
         self.places.iter().flat_map(|place| {
             let names = [&place.source, &place.sink];
@@ -123,7 +125,7 @@ impl Pipe {
         })
     }
 
-    /// Where it begins beyond what any bound covers, a line each.
+    /// Sources outside the scope of any bound, a line each.
     fn beginnings(&self) -> impl Iterator<Item = String> {
         let heads = self
             .places
@@ -139,7 +141,7 @@ impl Pipe {
         })
     }
 
-    /// Whether a partition runs a stage of it.
+    /// Returns whether a partition runs a stage of it.
     #[must_use]
     pub fn runs_in(&self, partition: PartitionId) -> bool {
         self.is_run() && self.places.iter().any(|place| place.partition == partition)
@@ -156,7 +158,7 @@ impl Pipe {
 }
 
 impl Place {
-    /// What comes from another machine that it takes in as a first stage.
+    /// The import that it reads as a first stage.
     #[must_use]
     pub fn import(&self) -> Option<&str> {
         bridge::read(self.source.as_deref()?).filter(|_| self.linux)

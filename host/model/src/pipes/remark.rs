@@ -1,6 +1,7 @@
-//! What is said about pipelines
+//! Messages about flows
 //!
-//! The same words for a pipeline on a command line and for one in a description; only the place differs.
+//! The words are the same for a flow on a command line and for one in a description; only the place
+//! differs.
 
 use super::{Pipes, What};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -15,10 +16,10 @@ use bulkhead_tpipe::language::{self, Fault, Pipeline, SyntaxError};
 use bulkhead_tpipe::solver::{Answer, Solution};
 use std::sync::Arc;
 
-/// What to do about a function that is not described, or not as it is used.
+/// Remedy for a function that is not described, or used in another way.
 const DESCRIBE: &str = "`bulkhead explain function` tells what a function declares";
 
-/// What is counted where flows can be typed.
+/// Remark about scheduling overhead.
 const DECISIONS: &str = ", scheduling overhead included";
 
 /// A remark about a pipeline.
@@ -68,8 +69,8 @@ impl Said {
             .within(&Arc::new(sources))
     }
 
-    /// About a pipeline that is a value in a description. A text with escapes does not stand there as it reads:
-    /// then all of it is the place.
+    /// About a pipeline that is a value in a description. A text with escapes does not stand there
+    /// as it reads: then all of it is the place.
     pub(crate) fn within(self, rule: &Rule, flow: &At<String>, sources: &Sources) -> Diagnostic {
         let written = sources.text(&flow.span).unwrap_or_default();
         let start = written
@@ -105,7 +106,7 @@ impl Pipes {
         alike.map(|one| format!("`{}`", one.value)).collect()
     }
 
-    /// What does not fit in a pipeline, for people.
+    /// The error in a flow, for the user.
     #[must_use]
     pub fn misfit(&self, text: &str, error: &BindError) -> Said {
         let known: Vec<_> = self.names[What::Function as usize]
@@ -202,7 +203,7 @@ pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N
     said
 }
 
-/// Those that require nothing and would yet take from another.
+/// Pipes without requirements that would degrade another.
 pub(super) fn takes<'n>(
     text: &str,
     names: impl Iterator<Item = &'n At<String>>,

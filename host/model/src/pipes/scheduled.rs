@@ -1,4 +1,4 @@
-//! What pipes add to what a partition schedules
+//! Stages of pipes in the schedule of a partition
 
 use super::pipe::{Pipe, Place};
 use super::solved::Stage;
@@ -7,7 +7,8 @@ use crate::system::{PartitionId, Span};
 use crate::timing::{NO_DEADLINE, Place as Rank, Task, Timing, Vcpu, VcpuKind};
 use bulkhead_abi::repository::{PAUSE_NS, RECORDER, RECORDER_NS};
 
-/// Tasks that are late beside the pipes, those of stages among them, and their bounds; but for those that are late without pipes.
+/// Tasks that are late beside the pipes, those of stages among them, and their bounds; but
+/// for those that are late without pipes.
 pub(crate) fn late(draft: &Draft, pipes: &[Pipe]) -> Vec<(Task, Option<u64>)> {
     let mut late = Vec::new();
     for (index, partition) in draft.partitions.iter().enumerate() {
@@ -122,7 +123,7 @@ fn add(timing: &mut Timing, pipe: &Pipe, index: usize, stage: &Stage, place: &Pl
     }
 }
 
-/// Who scatters or gathers uses its budget for messages, whosever they are.
+/// A scatterer or gatherer uses its budget for the messages of all its sharers.
 fn scatters(timing: &mut Timing, pipe: &Pipe, vcpu: usize) {
     let known = timing.tasks.iter().any(|task| task.vcpu == vcpu);
     let budget = timing.vcpus.get(vcpu).and_then(Vcpu::budget);

@@ -1,8 +1,9 @@
 //! The pipes of a description, solved together
 //!
-//! Each pipe is solved beside all VCPUs of the cores involved, those of the other pipes among them. A later
-//! pipe can take from an earlier one: then that is solved anew, until all hold beside each other. Those that require nothing come last, as slow as
-//! it takes for nobody to be solved anew.
+//! Each pipe is solved beside all VCPUs of the cores involved, including those of other pipes. A
+//! later pipe can take time from an earlier one: then the earlier one is solved again, until all
+//! requirements hold. Pipes without requirements come last, as slow as needed so that no other pipe
+//! is solved again.
 
 use super::described::{Described, parse};
 use super::pipe::Pipe;
@@ -34,7 +35,7 @@ pub(crate) struct Failed<'d> {
     pub(crate) said: Said,
 }
 
-/// A flow that can be read and whose functions fit.
+/// A valid flow with fitting functions.
 struct Sound<'d> {
     name: &'d At<String>,
     flow: &'d At<String>,
@@ -141,8 +142,8 @@ impl<'d> Settling<'_, 'd> {
         Ok(held)
     }
 
-    /// Those that require nothing: where they share cores all are as slow as it takes for everybody to be kept. What is wrong with the first for
-    /// which that does not help.
+    /// Slows down pipes without requirements that share cores until all requirements are kept.
+    /// Returns the violation of the first pipe for which that does not help.
     fn yield_all(&self, answers: &mut Answers) -> Result<(), Failed<'d>> {
         let mut result = Ok(());
         for sharers in self.sharers(answers)? {
@@ -161,7 +162,7 @@ impl<'d> Settling<'_, 'd> {
         result
     }
 
-    /// Those that require nothing, together with whom they share cores with, directly or not.
+    /// Pipes without requirements, with all pipes that share cores with them, directly or not.
     fn sharers(&self, answers: &Answers) -> Result<Vec<Vec<usize>>, Failed<'d>> {
         let mut all: Vec<(Vec<usize>, BTreeSet<usize>)> = Vec::new();
         for index in (0..self.sound.len()).filter(|&index| !self.sound[index].requires()) {
@@ -226,7 +227,7 @@ impl<'d> Settling<'_, 'd> {
         Ok(answers)
     }
 
-    /// What a pipe is solved in: the repository with the stages of all others that have an answer as loads.
+    /// The repository for solving a pipe: all other solved stages are loads.
     fn beside<R>(
         &self,
         answers: &[Option<Answer<ROOM>>],

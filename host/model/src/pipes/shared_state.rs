@@ -1,8 +1,9 @@
-//! Stages on several cores of an rtos partition: a component on each, and what these share
+//! Stages on several cores of an rtos partition: the components, and the state that they share
 //!
-//! Who schedules the first core runs its stages. On every other core with stages the same program does, in an address space of its own; where
-//! the description has no scheduler there the tool adds one (`doc/design/pipes-deployment.md`). Where flows can be typed, every core with functions has one
-//! (`doc/design/pipes-deployment.md`).
+//! The scheduler of the first core runs its stages. On every other core with stages the same
+//! program runs in an address space of its own; if the description has no scheduler there, the tool
+//! adds one (`doc/design/pipes-deployment.md`). With run-time pipes, every core with functions has
+//! one.
 
 use super::pipe::Pipe;
 use crate::draft::{Draft, PartitionDraft};
@@ -14,7 +15,7 @@ use bulkhead_abi::{NAME_LEN, PAGE_SIZE};
 use bulkhead_stages::shared_state;
 use std::collections::BTreeSet;
 
-/// What stages on several cores of a partition need.
+/// Components and memory for stages on several cores of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharedState {
     /// The first core and all others with stages, or with functions of which stages can be typed.
@@ -92,7 +93,7 @@ impl SharedState {
     }
 }
 
-/// The same program on another core. A dot is in no name that is written.
+/// The same program on another core. Its name has a dot, which no written name has.
 fn added<'n>(first: &Component, core: usize, needs: impl Iterator<Item = &'n String>) -> Component {
     let number = format!(".{core}");
     let room = NAME_LEN - 1 - number.len();
@@ -111,7 +112,7 @@ fn added<'n>(first: &Component, core: usize, needs: impl Iterator<Item = &'n Str
 }
 
 impl Draft {
-    /// What stages on several cores of a partition need, where it has such.
+    /// Components and memory for stages on several cores of a partition, if it has such stages.
     pub(crate) fn together(&self, partition: usize) -> Option<SharedState> {
         let draft = self.partitions.get(partition)?;
         SharedState::of(self.solved(), PartitionId(partition), draft)
@@ -143,13 +144,15 @@ impl PartitionDraft {
         others.map(|core| core as usize).chain([0]).collect()
     }
 
-    /// Returns whether a thread of the runtime without a budget looks for work on a core: for what is started at run time; on other cores
-    /// than the first also for the core's heartbeat, which on the first is the recorder's.
+    /// Returns whether a thread of the runtime without a budget looks for work on a core: for what
+    /// is started at run time; on other cores than the first also for the core's heartbeat, which
+    /// on the first is the recorder's.
     pub(crate) fn polls_on(&self, core: usize) -> bool {
         spare(self).is_some() || core != 0 && self.heartbeat.given().is_some()
     }
 
-    /// Whether somebody runs stages on a core: on the first, who schedules it; on another one the same program, unless something else does.
+    /// Returns whether somebody runs stages on a core: on the first, who schedules it; on another
+    /// one the same program, unless something else does.
     pub(crate) fn runs_stages(&self, core: u64) -> bool {
         let Some(first) = self.scheduler(Some(0)).filter(|_| core != 0) else {
             return core == 0;

@@ -13,8 +13,8 @@ use bulkhead_sched::budget::Utilisation;
 pub struct CoreAnalysis {
     /// Core of the partition, from 0.
     pub core: usize,
-    /// Main VCPUs and reservations, most important first: index, and the response of a whole budget,
-    /// `None` where it does not fit into T.
+    /// Main VCPUs and reservations, most important first: index, and the response of a whole
+    /// budget, `None` where it does not fit into T.
     pub mains: Vec<(usize, Option<Time>)>,
     /// The first that does not fit: index, and how much of its C it lacks.
     pub misfit: Option<(usize, Time)>,
@@ -26,17 +26,18 @@ pub struct CoreAnalysis {
     pub io: Vec<(usize, Io)>,
     /// Σ C/T + Σ (2 − U)·U, with what deciding takes.
     pub demand: Fraction,
-    /// What deciding takes of it.
+    /// Scheduling overhead, as a part of it.
     pub deciding: Fraction,
-    /// What always fits: n(2^{1/n} − 1) by rate, all by deadline; `None` where priorities are given.
+    /// Utilisation that always fits: n(2^{1/n} − 1) by rate, 1 by deadline; `None` if priorities
+    /// are given.
     pub always_fits: Option<Fraction>,
     /// Tasks: index and bound of the response, `None` where there is none within the period.
     pub tasks: Vec<(usize, Option<Time>)>,
 }
 
 impl Timing {
-    /// The cores that have VCPUs, in order, each analysed. Expects C and T that are valid, and
-    /// tasks whose VCPUs fit them; others count for nothing.
+    /// The cores with VCPUs, in order, each analysed. Expects valid C and T, and tasks that fit
+    /// their VCPUs; others are ignored.
     #[must_use]
     pub fn analyse(&self) -> Vec<CoreAnalysis> {
         let mut cores: Vec<_> = self.vcpus.iter().map(|vcpu| vcpu.core).collect();
@@ -53,8 +54,8 @@ impl Timing {
         all.filter(move |(_, vcpu)| vcpu.core == core)
     }
 
-    /// Main VCPUs and reservations of a core, by period or as their priorities say; of equals, the first
-    /// described is the more important.
+    /// Main VCPUs and reservations of a core, by period or as their priorities say; of equals, the
+    /// first described is the more important.
     #[must_use]
     pub fn ranked(&self, core: usize) -> Vec<(usize, Reservation)> {
         let budgets = self
@@ -71,14 +72,16 @@ impl Timing {
         mains
     }
 
-    /// By how much the releases of a task may come later than regular: it meets no deadline otherwise.
+    /// By how much the releases of a task may come later than regular: it meets no deadline
+    /// otherwise.
     #[must_use]
     pub fn jitter(&self, task: &Task) -> Time {
         let before = task.after.and_then(|index| self.tasks.get(index));
         before.map_or(0, |before| before.deadline_ns)
     }
 
-    /// Longest time of a job: its own code, and what the runtime takes of its budget. A stage's WCET is its whole budget.
+    /// Longest time of a job: its own code, and what the runtime takes of its budget. A stage's
+    /// WCET is its whole budget.
     pub(super) fn job_ns(&self, task: &Task) -> Time {
         match task.is_stage {
             true => task.wcet_ns,
@@ -94,7 +97,7 @@ impl Timing {
         }
     }
 
-    /// I/O VCPUs of a core that work for somebody, as others see them.
+    /// I/O VCPUs of a core that work for a VCPU, as others see them.
     #[must_use]
     pub fn io(&self, core: usize) -> Vec<(usize, Io)> {
         let ranked = self.ranked(core);
@@ -260,7 +263,7 @@ impl Timing {
     }
 }
 
-/// Of a core whose VCPUs are counted so.
+/// Demand of a core with these VCPUs.
 fn demand(Prolonged { mains, ahead }: &Prolonged, io: &[Io]) -> Fraction {
     let shares = io.iter().map(|io| io.utilisation);
     utilisation::demand(mains.iter().chain(ahead), shares).unwrap_or(Fraction(u64::MAX))
@@ -274,7 +277,7 @@ fn longer(core: &Core<'_>, slot: &Slot) -> Option<Time> {
     core.slot_inflation(slot, least)
 }
 
-/// What the bounds of a core's tasks are made of.
+/// Data from which the bounds of a core's tasks are computed.
 struct Parts<'a> {
     timing: &'a Timing,
     ranked: &'a [(usize, Reservation)],
@@ -314,8 +317,8 @@ impl Parts<'_> {
         response.checked_add(overhead::latency(&self.prolonged.ahead)?)
     }
 
-    /// All that can wait on a VCPU at once, one job of each task, and the shortest distance of two jobs of a task. One that
-    /// another releases comes as late as that one's deadline lets it.
+    /// All that can wait on a VCPU at once, one job of each task, and the shortest distance of two
+    /// jobs of a task. One that another releases comes as late as that one's deadline lets it.
     fn work_on(&self, vcpu: usize) -> Option<(Time, Time)> {
         let mut tasks = self.timing.tasks.iter().filter(|task| task.vcpu == vcpu);
         tasks.try_fold((0, Time::MAX), |(work, distance), task| {
@@ -344,8 +347,8 @@ impl Parts<'_> {
         response.checked_add(overhead::latency(&self.prolonged.ahead)?)
     }
 
-    /// Response of `share` by its deadline, which is that of the one VCPU for which an I/O VCPU works; of several, the budget may
-    /// have begun with the longest period.
+    /// Response of `share` by its deadline, which is that of the one VCPU for which an I/O VCPU
+    /// works; of several, the budget may have begun with the longest period.
     fn deadline_response(&self, task: &Task, share: Time, longest: Time) -> Option<Time> {
         let causes = self.timing.tasks.iter();
         let mut causes = causes.filter(|other| other.vcpu == task.vcpu);

@@ -7,8 +7,8 @@ use bulkhead_analysis::{Reservation, Time};
 use std::fmt::{self, Write};
 
 impl Timing {
-    /// A table per core: utilisation, and each VCPU and task with its bound and slack. With `formulas`, also
-    /// how each number comes about and where that is from.
+    /// A table per core: utilisation, and each VCPU and task with its bound and slack. With
+    /// `formulas`, also how each number comes about and where that is from.
     #[must_use]
     pub fn table(&self, formulas: bool) -> String {
         let mut text = String::new();

@@ -24,11 +24,13 @@ pub struct Timing {
     pub tasks: Vec<Task>,
     /// What deciding costs.
     pub overhead: Overhead,
-    /// Time that the kernel meters of a budget besides the thread's own each time the thread runs, nanoseconds; part of a decision.
+    /// Time that the kernel meters of a budget besides the thread's own each time the thread runs,
+    /// nanoseconds; part of a decision.
     pub switch_ns: u64,
     /// Doorbells that ring here: so many at most in such a time.
     pub doorbells: Vec<(u64, u64)>,
-    /// Threads of the runtime that have what all others leave, and cost decisions alone: core, and how often each looks.
+    /// Threads of the runtime that have what all others leave, and cost decisions alone: core, and
+    /// how often each looks.
     pub polls: Vec<(usize, u64)>,
 }
 
@@ -49,7 +51,7 @@ pub enum Order {
 pub struct Schedule {
     /// Among main VCPUs.
     pub order: Order,
-    /// Whether VCPUs without budget run when nobody else would.
+    /// True if VCPUs without budget run when nobody else would.
     pub background: bool,
     /// Longest turn among equals; none: no end.
     pub quantum_ns: Option<u64>,
@@ -153,8 +155,8 @@ pub struct Task {
     pub vcpu: usize,
     /// Index of the main VCPU it works for: its own where that is one.
     pub cause: usize,
-    /// Index of the task that releases it: a job of it begins where one of that ends. Then what is said of its response
-    /// counts from that one's release.
+    /// Index of the task that releases it: a job of it begins where one of that ends. Then what is
+    /// said of its response counts from that one's release.
     pub after: Option<usize>,
     /// Worst-case execution time of a job.
     pub wcet_ns: u64,
@@ -164,7 +166,8 @@ pub struct Task {
     pub deadline_ns: u64,
     /// Jobs that come together, once a period; not 0.
     pub burst: u64,
-    /// Set for a task of the runtime: a stage of a pipe, or a thread that serves stages. Its WCET has all that its job takes.
+    /// Set for a task of the runtime: a stage of a pipe, or a thread that serves stages. Its WCET
+    /// has all that its job takes.
     pub is_stage: bool,
 }
 

@@ -1,7 +1,7 @@
 //! What deciding costs on a core, as the analysis counts it
 //!
-//! `bulkhead_analysis::overhead` over what is described. Bottom halves start and end like VCPUs, as often as a job
-//! of them needs budgets, and count as more important than all.
+//! `bulkhead_analysis::overhead` over what is described. Bottom halves start and end like VCPUs, as
+//! often as a job of them needs budgets, and count as more important than all.
 
 use super::{Task, Timing, VcpuKind};
 use bulkhead_abi::timing::MAX_CHUNKS;
@@ -181,10 +181,11 @@ mod tests {
         }
     }
 
-    /// A Main VCPU: C in percent of T, T in 10 us, distances of its jobs in percent of T, priority, time partition,
-    /// whether it is a reservation.
+    /// A Main VCPU: C in percent of T, T in 10 us, distances of its jobs in percent of T, priority,
+    /// time partition, whether it is a reservation.
     type Main = (u64, u64, Vec<u64>, u8, u8, bool);
-    /// An I/O VCPU: percent, C of its jobs in percent of the T of whom it works for, and a number for that one.
+    /// An I/O VCPU: percent, C of its jobs in percent of the T of whom it works for, and a number
+    /// for that one.
     type Half = (u32, u64, usize);
 
     /// Without VCPUs.
@@ -215,8 +216,8 @@ mod tests {
         }
     }
 
-    /// No two periods are the same: the description knows who of equals stands first, a scheduler only who came
-    /// first.
+    /// No two periods are the same: the description knows who of equals stands first, a scheduler
+    /// only who came first.
     fn timing(mains: &[Main], halves: &[Half], order: Order, decision: u64) -> Timing {
         let by_priority = order == Order::FixedPriority;
         let mut timing = empty(order, decision);
@@ -311,8 +312,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
-        /// Who is asked for at run time is admitted where the description of all up to it is, and refused for the
-        /// same VCPU with the same number.
+        /// Who is asked for at run time is admitted where the description of all up to it is, and
+        /// refused for the same VCPU with the same number.
         #[test]
         fn a_scheduler_answers_as_the_description_is_answered(
             (mains, halves) in shapes(),
