@@ -89,7 +89,7 @@ pub(crate) struct Expectation {
     /// Lines that are entered on consoles.
     #[serde(default, rename = "type")]
     pub(crate) entered: Vec<EnteredLine>,
-    /// The verdict: one pattern for each broken promise, none for PASS; without the key, any verdict will do.
+    /// The verdict: one pattern for each broken guarantee, none for PASS; without the key, any verdict is allowed.
     pub(crate) broken: Option<Vec<Pattern>>,
     /// Allowed values of figures, by name.
     #[serde(default)]
