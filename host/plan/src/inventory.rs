@@ -15,6 +15,7 @@ use bulkhead_tpipe::language::{Buffering, Flow};
 use crate::blob::heartbeat;
 use crate::device_tree::kind_name;
 use crate::error::PlanError;
+use crate::inputs::Inputs;
 use crate::interrupts::end_name;
 use crate::manifest::{
     ChannelManifest, Confined, ConsoleManifest, Emulator, Machine, Manifest, PartitionManifest,
@@ -22,7 +23,7 @@ use crate::manifest::{
 };
 use crate::pcie::{Bus, Placed, emulator_words, forwards};
 use crate::purpose::Purpose;
-use crate::{Inputs, Plan, smmu};
+use crate::{Plan, dma};
 
 /// The manifest; the image's name and digest are filled in by who packs it.
 ///
@@ -212,7 +213,7 @@ fn confined(system: &System, plan: &Plan) -> Result<Option<Confined>, PlanError>
     }
     let name = |function: &Placed| system.functions[function.id.0].name.clone();
     let stream = |bus: &Bus| StreamManifest {
-        id: smmu::stream(bus),
+        id: dma::stream(bus),
         partition: system.partition(bus.owner).name.clone(),
         functions: bus.functions.iter().map(name).collect(),
     };

@@ -16,8 +16,5 @@ pub use bulkhead_threads::{
     TimedOut, Timers, Wish,
 };
 pub use cores::{CoreThreads, EachCore, Parker, start_core};
-pub use machine::{Kernel, OneCore, Place, run_nested};
+pub use machine::{Kernel, OneCore, Place, Threads, run_nested};
 pub use vcpus::{Jobs, Refused, VcpuThreads, jobs_on};
-
-/// Threads of a component under policy `P`, at most `N`.
-pub type Threads<P, const N: usize> = bulkhead_threads::Threads<Kernel, P, N>;

@@ -6,7 +6,7 @@ use bulkhead_abi::status::{
 use bulkhead_plan::manifest::{Manifest, PartitionManifest};
 use std::collections::BTreeMap;
 
-use super::{CoreReport, DoorbellReport, FaultReport, PartitionReport};
+use crate::report::contents::{CoreReport, DoorbellReport, FaultReport, PartitionReport};
 use crate::watch::{Clock, Snapshot};
 
 /// Counters of all partitions of `manifest`, whose order `snapshots` has.

@@ -3,12 +3,14 @@
 //! One type for programs whose policy is said by their description or by a C program. Each call goes
 //! on to the policy that was chosen; what its threads bring that it does not use is ignored.
 
-use super::{
-    Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive, Pick, Policy,
-    Preemptive, Priority, RoundRobin, ServerId, Servers,
-};
 use crate::budget::{Budget, Capacity, ConstantBandwidth, Deferrable, Sporadic};
-use crate::{Refusal, ThreadId, Time};
+use crate::policy::edf::{Deadline, EarliestDeadlineFirst};
+use crate::policy::fixed_priority::{
+    FixedPriority, NonPreemptive, Preemptive, Priority, RoundRobin,
+};
+use crate::policy::interface::{Pick, Policy};
+use crate::policy::server::{Membership, ServerId, Servers};
+use crate::thread::{Refusal, ThreadId, Time};
 
 /// What a thread brings, whatever the policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

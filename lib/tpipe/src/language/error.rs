@@ -1,6 +1,6 @@
 //! What is wrong with a text, where, and what should stand there
 
-use super::{DEPTH, NAME, Span};
+use crate::language::syntax::{DEPTH, NAME, Span};
 use core::fmt;
 
 /// A mistake.

@@ -1,6 +1,6 @@
 //! Whether a scheduler that could have time partitions and bands decides as one that could not
 
-use crate::DONE;
+use crate::threads::DONE;
 use bulkhead_abi::kernel::Status;
 use bulkhead_abi::timing::{MAX_CHUNKS, MAX_SLOTS, MAX_TIME_PARTITIONS};
 use bulkhead_component::figure::Figure;
@@ -27,7 +27,7 @@ static BOTH: Mutex<(Scheduler<Plain, 4>, Scheduler<Able, 4>)> = Mutex::new((
 
 /// Says how many of so many decisions were not alike: none, or the one that ended it.
 pub(crate) fn measure(steps: u64) -> Result<(), Status> {
-    let compared = BOTH.with(&crate::THREADS, |(plain, able)| {
+    let compared = BOTH.with(&crate::threads::THREADS, |(plain, able)| {
         describe(plain)?;
         describe(able)?;
         Ok(first_difference(plain, able, THREADS, SEED, steps))

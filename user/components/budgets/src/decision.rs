@@ -1,6 +1,6 @@
 //! What it costs to go from a VCPU whose budget ends to the next, by the number of VCPUs
 
-use crate::{DONE, MOST, THREADS, counter, spawn, ticks};
+use crate::threads::{DONE, MOST, THREADS, counter, spawn, ticks};
 use bulkhead_abi::kernel::Status;
 use bulkhead_component::figure::Figure;
 use bulkhead_component::{First, clock, println};

@@ -1,6 +1,6 @@
 //! What a thread that never waits executes in each period, beside its budget
 
-use crate::{DONE, THREADS, counter, spawn, ticks};
+use crate::threads::{DONE, THREADS, counter, spawn, ticks};
 use bulkhead_abi::kernel::Status;
 use bulkhead_component::figure::Figure;
 use bulkhead_component::{First, clock, println};
