@@ -182,7 +182,7 @@ pub struct CoreConfig {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Watch {
-    /// Physical address of the heartbeat word.
+    /// Physical address of the heartbeat word, or of 32 bits that the guest changes.
     pub heartbeat: u64,
     /// Longest silence, ticks.
     pub period_ticks: u64,
@@ -190,8 +190,8 @@ pub struct Watch {
     pub startup_ticks: u64,
     /// Partition that is watched.
     pub partition: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// Not 0: each change of the 32 bits is a sign of life. 0: the word is the counter value of the last one.
+    pub by_change: u32,
 }
 
 /// How a partition is run, bits of [`PartitionConfig::flags`].

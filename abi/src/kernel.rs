@@ -253,6 +253,8 @@ pub const LEAVES: u64 = 512;
 pub const DEPTH: usize = 16;
 /// Schedulers of one core that a temporal capability tells apart.
 pub const SCHEDULERS: usize = 16;
+/// Schedulers from the root to the innermost one, both included.
+pub const NESTING: usize = 8;
 /// Identities of address spaces that the kernel has room for.
 pub const IDENTITIES: u64 = 1 << 15;
 /// First bit of the Identities capability beside an identity ([`Operation::MakeComponent`]).

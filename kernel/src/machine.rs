@@ -22,9 +22,20 @@ const INSTRUCTION_POLICY: u64 = 14;
 /// Of L1Ip: a line is found by its physical address, so that invalidating one address leaves no alias.
 const PHYSICAL: u64 = 3;
 
-/// Bytes of a cache line, as CTR_EL0 says in its lowest four bits: 16 at least.
+/// Log2 of the words of a cache line that a kernel needs at least, so that code is published in few steps.
+const LINE_WORDS: u64 = 4;
+
+/// Bytes of a cache line, as CTR_EL0 says in its lowest four bits.
 fn line(words: u64) -> usize {
-    4 << (words & 0xf).max(2)
+    4 << (words & 0xf).max(LINE_WORDS)
+}
+
+/// Returns true if no cache line is shorter than 64 bytes.
+pub(crate) fn has_long_lines() -> bool {
+    let caches = registers::cache_type();
+    [caches, caches >> DATA_LINE]
+        .iter()
+        .all(|words| words & 0xf >= LINE_WORDS)
 }
 const LEND: u64 = 3 << 20;
 const TRAP: u64 = 1 << 20;

@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "assembly, and planned addresses become memory")]
 
 use crate::entry::{bulkhead_broken, kernel};
-use crate::machine::{FRAMES, LINEAR, Machine};
+use crate::machine::{FRAMES, LINEAR, Machine, has_long_lines};
 use crate::space::{self, MAIR, TCR};
 use crate::{interrupts, registers};
 use bulkhead_abi::guest::{GUEST_MAGIC, GuestInfo};
@@ -107,6 +107,7 @@ const NO_GUEST_INFO: u64 = 0x4e4f_494e;
 const NO_COMPONENT: u64 = 0x4e4f_434f;
 const NO_MEMORY: u64 = 0x4e4f_4d45;
 const NO_IDENTITIES: u64 = 0x4e4f_4944;
+const NO_LINES: u64 = 0x4e4f_4c49;
 
 /// Goes on in Rust; comes back when the first thread is ready to run.
 #[unsafe(no_mangle)]
@@ -159,6 +160,9 @@ fn start(info_address: u64) -> Result<(), u64> {
     }
     if registers::memory_features() >> 4 & 0xf != WIDE_IDENTITIES {
         return Err(NO_IDENTITIES);
+    }
+    if !has_long_lines() {
+        return Err(NO_LINES);
     }
     let archive_address = space::image_end();
     // SAFETY: the page behind the image, which the host tool has filled.

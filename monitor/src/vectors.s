@@ -289,14 +289,10 @@ entering 580, 1                     // SError
 // x0: to, x1: from, x2: bytes, a multiple of 64 and not 0. No line stays in any cache.
 .global copy_lines
 copy_lines:
-    ldp x4, x5, [x1], #16
-    ldp x6, x7, [x1], #16
-    ldp x8, x9, [x1], #16
-    ldp x10, x11, [x1], #16
-    stp x4, x5, [x0]
-    stp x6, x7, [x0, #16]
-    stp x8, x9, [x0, #32]
-    stp x10, x11, [x0, #48]
+    ldp q1, q2, [x1], #32           // not q0; all are zero again when the guest starts
+    ldp q3, q4, [x1], #32
+    stp q1, q2, [x0]
+    stp q3, q4, [x0, #32]
     dc civac, x0
     add x0, x0, #64
     subs x2, x2, #64

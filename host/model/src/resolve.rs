@@ -14,8 +14,8 @@ use crate::pipes::scheduled;
 use crate::pipes::together::Together;
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
-    Image, Initrd, Kernel, Kind, Partition, PartitionId, Rate, Restart, Run, SharedMemory, Spare,
-    System, Through, Trapping,
+    Image, Initrd, Kernel, Kind, Partition, PartitionId, Progress, Rate, Restart, Run,
+    SharedMemory, Spare, System, Through, Trapping,
 };
 use bulkhead_abi::component::{ANY_CORE, OnFault, Role};
 use bulkhead_abi::device::Class;
@@ -209,6 +209,10 @@ fn resolve_partition(
         tlbi: partition.tlbi.or(Trapping::Direct)?,
         ipi: partition.ipi.or(Trapping::Trap)?,
         heartbeat_ns: partition.heartbeat.value(),
+        progress: match partition.progress.given() {
+            Some(text) => Some(Progress::parse(&text.value)?),
+            None => None,
+        },
         startup_ns: partition.startup.or(default_startup_ns(kind))?,
         actions: actions(partition)?,
         has_policy: partition.has_policy(),

@@ -160,6 +160,8 @@ pub struct Partition {
     pub ipi: Trapping,
     /// Longest silence of its heartbeat, nanoseconds; `None` = nobody watches.
     pub heartbeat_ns: Option<u64>,
+    /// What a guest that knows no heartbeat changes while it makes progress.
+    pub progress: Option<Progress>,
     /// Longest time from a start to the first sign of life, nanoseconds.
     pub startup_ns: u64,
     /// What is done for each cause of fault.
@@ -354,6 +356,27 @@ pub enum Console {
     Device(DeviceId),
     /// UART accesses are emulated onto a memory console, counted.
     Emulated,
+}
+
+/// Sign of life of a guest that knows no heartbeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Output on its emulated console.
+    Console,
+    /// 32 bits of its memory at this guest-physical address.
+    Word(u64),
+}
+
+impl Progress {
+    /// The text of a description: `console`, or an address in hexadecimal.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text == "console" {
+            return Some(Self::Console);
+        }
+        let digits = text.strip_prefix("0x")?.replace('_', "");
+        u64::from_str_radix(&digits, 16).ok().map(Self::Word)
+    }
 }
 
 /// Budget of restarts.

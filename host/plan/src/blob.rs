@@ -9,7 +9,7 @@ use bulkhead_abi::{VERSION, name_field};
 use bulkhead_formats::address::Pa;
 use bulkhead_formats::el2;
 use bulkhead_formats::region::RegionSet;
-use bulkhead_model::system::{Console, Partition, PartitionId, System, Trapping};
+use bulkhead_model::system::{Console, Partition, PartitionId, Progress, System, Trapping};
 use sha2::{Digest, Sha256};
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
@@ -24,6 +24,9 @@ use crate::stage2::{physical_range, vmid};
 use crate::tables::{Tables, root_entries};
 use crate::view::{GuestView, Start};
 use crate::{pcie, smmu};
+
+/// Offset of the committed position of a recorder, doc/interfaces/channel.md.
+const RECORDER_POSITION: u64 = 8;
 
 /// The blob while it grows; the head goes in last.
 struct Blob(Vec<u8>);
@@ -157,15 +160,34 @@ impl Parts<'_> {
             let Some(period) = partition.heartbeat_ns.filter(|_| watches_this) else {
                 continue;
             };
+            let id = PartitionId(index);
             watches.push(Watch {
-                heartbeat: heartbeat(self.machine, PartitionId(index))?.0,
+                heartbeat: match partition.progress {
+                    Some(progress) => self.progress(id, progress)?.0,
+                    None => heartbeat(self.machine, id)?.0,
+                },
                 period_ticks: ticks(self.system, period),
                 startup_ticks: ticks(self.system, partition.startup_ns),
                 partition: index as u32,
-                reserved: 0,
+                by_change: partition.progress.is_some().into(),
             });
         }
         Ok(watches)
+    }
+
+    /// Physical address of the 32 bits that a guest without a heartbeat changes.
+    fn progress(&self, id: PartitionId, progress: Progress) -> Result<Pa, PlanError> {
+        let Progress::Word(ipa) = progress else {
+            let console = self.machine.pa(Purpose::ConsoleOut(id))?;
+            return Ok(console.plus(RECORDER_POSITION));
+        };
+        let pieces = self.machine.memory.get(id.0).into_iter().flatten();
+        let mut places = pieces.filter_map(|piece| {
+            let offset = ipa.checked_sub(piece.ipa.0)?;
+            (offset < piece.size).then(|| piece.pa.plus(offset))
+        });
+        let missing = || PlanError::internal(format!("no memory at {ipa:#x}"));
+        places.next().ok_or_else(missing)
     }
 
     fn partition(&self, blob: &mut Blob, id: PartitionId) -> Result<PartitionConfig, PlanError> {

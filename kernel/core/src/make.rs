@@ -9,7 +9,7 @@ use crate::run::number;
 use crate::slot::Vacant;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::kernel::{
-    IDENTITIES, IDENTITIES_SHIFT, Kind, LEAST, NEVER, Rights, SCHEDULERS, Status,
+    IDENTITIES, IDENTITIES_SHIFT, Kind, LEAST, NESTING, NEVER, Rights, SCHEDULERS, Status,
 };
 
 const _: () = assert!(IDENTITIES == 8 * crate::frame::PAGE, "a bit each");
@@ -157,6 +157,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if thread.scheduler().reference() != parent.at() {
             return Err(Status::Foreign);
         }
+        if parent.nesting().get() >= NESTING as u64 {
+            return Err(Status::Exhausted);
+        }
         let left = parent.quota().get().checked_sub(1);
         let left = left.ok_or(Status::Exhausted)?;
         self.new_scheduler(core, at, thread, scb)?;
@@ -244,6 +247,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
             .outermost()
             .set(self.outermost_below(parent, scheduler).at().address());
         scheduler.parent_index().set(thread.index().get());
+        let above = if alone { 0 } else { parent.nesting().get() };
+        scheduler.nesting().set(above + 1);
         scheduler.timeout().set(NEVER);
         scheduler.owned().set(0);
         scheduler.overflow().set(0);
@@ -282,8 +287,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         let time = self.new_time(self.0.core(), at)?;
         let said = self.said(caller, source, priority);
-        self.meet(source, time, 0, said);
-        self.transfer(source, time, cycles, said)?;
+        if cycles == 0 {
+            // None is moved, and the vector is that of the source.
+            self.meet(source, time, 0, said);
+        } else {
+            self.transfer(source, time, cycles, said)?;
+        }
         // A server on a client's thread makes no time of which the client's scheduler is told.
         let scheduler = self.scheduler(caller.scheduler().reference());
         let decides = scheduler.component().get() == caller.component().get();

@@ -26,7 +26,7 @@ const MAILS: u64 = (SCHEDULERS * MAX_THREADS / 64) as u64;
 const _: () = assert!(MAILS < 64);
 
 /// Threads that are notified in an interrupt by other cores, so that it is short.
-const ATTENDED: u64 = 4;
+const ATTENDED: u64 = 2;
 
 /// Windows in a period of quiescence.
 const WINDOWS: u64 = 10;
@@ -39,8 +39,6 @@ const LEVEL: u64 = 1;
 const INTERRUPTS: u64 = 512;
 /// The shared ones of them.
 pub(crate) const LINES: Range<u64> = 32..INTERRUPTS;
-/// Interrupts that a call ignores at most.
-const IGNORED: u64 = 4;
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// One notification for `receiver`.
@@ -192,34 +190,36 @@ impl<'h, H: Hal> Kernel<'h, H> {
         own.late().set(0);
     }
 
-    /// Delivers what other cores have posted, to each thread at most once. Their interrupt came at `began`. Threads
-    /// beyond [`ATTENDED`] stay marked, and the core interrupts itself for them: other interrupts come between.
+    /// Delivers what other cores have posted, to each thread at most once for an interrupt of theirs, which came at
+    /// `began`. A call notifies [`ATTENDED`] threads at most. For the rest the core interrupts itself, so that other
+    /// interrupts come between; what is marked meanwhile waits for the next interrupt of another core.
     pub fn attend(self, began: u64) {
         self.quiesce_in_passing();
         let core = self.0.core();
         let mailbox = self.0.frame(core.mailbox().reference());
+        let [words, word, bits] = core.mail_left();
+        if words.get() | bits.get() == 0 {
+            words.set(mailbox.word(MAIL).take() & !ON_ITS_WAY);
+        }
         let mut began = began;
-        let mut words = Bits(mailbox.word(MAIL).take() & !ON_ITS_WAY);
-        let mut left = ATTENDED;
-        while let Some(word) = words.next() {
-            let marks = mailbox.word(FIRST_MAIL + word % MAILS);
-            let mut bits = Bits(marks.take());
-            while let Some(bit) = bits.next() {
-                began = self.deliver_posted(word * 64 + bit, began);
-                left -= 1;
-                if left == 0 {
+        for _ in 0..ATTENDED {
+            if bits.get() == 0 {
+                let mut left = Bits(words.get());
+                let Some(next) = left.next() else {
                     break;
-                }
+                };
+                words.set(left.0);
+                word.set(next);
+                bits.set(mailbox.word(FIRST_MAIL + next % MAILS).take());
             }
-            if bits.0 != 0 {
-                marks.mark(bits.0);
-                words.0 |= 1 << word;
-            }
-            if left == 0 {
-                break;
+            let mut left = Bits(bits.get());
+            if let Some(bit) = left.next() {
+                bits.set(left.0);
+                began = self.deliver_posted(word.get() * 64 + bit, began);
             }
         }
-        if words.0 != 0 && mailbox.word(MAIL).mark(words.0 | ON_ITS_WAY) & ON_ITS_WAY == 0 {
+        let on_its_way = mailbox.word(MAIL).first() & ON_ITS_WAY;
+        if words.get() | bits.get() | on_its_way != 0 {
             self.0.interrupt_core(core);
         }
     }
@@ -372,20 +372,22 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(0)
     }
 
-    /// Ends Listen of a few interrupts of this core that notify `thread`; returns true if more may be left.
-    pub(crate) fn ignore_some(self, thread: Thread<'h>) -> bool {
+    /// Ends Listen of one interrupt of this core that notifies `thread`. Returns true if there are more.
+    pub(crate) fn ignore_one(self, thread: Thread<'h>) -> bool {
         let core = self.0.core();
         let table = self.0.frame(core.interrupts().reference());
-        let mut left = IGNORED;
-        for place in 0..LISTENED {
-            let intid = core.listened(place).get();
-            let notified = table.word(intid).get() & !LEVEL == thread.at().address();
-            if intid != 0 && notified && left != 0 {
-                let _it_was = self.ignore(intid);
-                left -= 1;
-            }
+        let notifies = |intid: &u64| {
+            let notified = table.word(*intid).get() & !LEVEL;
+            *intid != 0 && notified == thread.at().address()
+        };
+        let listened = (0..LISTENED).map(|place| core.listened(place).get());
+        let mut listened = listened.filter(notifies);
+        let one = listened.next();
+        let more = listened.next().is_some();
+        if let Some(intid) = one {
+            let _it_was = self.ignore(intid);
         }
-        left == 0
+        more
     }
 
     /// Replaces who is notified of an interrupt, to whom the table refers.

@@ -203,6 +203,8 @@ objects! {
         sent = 13,
         /// Its outermost ancestor below the root, or itself if its parent is the root; the void if it is the root.
         outermost = 14,
+        /// Schedulers from the root to it, both included.
+        nesting = 15,
     }
 
     /// A temporal capability.
@@ -279,6 +281,12 @@ impl<'h> Core<'h> {
     #[inline(always)]
     pub(crate) fn placed(self, place: u64) -> &'h Word {
         self.frame.word(PLACED + place % SCHEDULERS as u64)
+    }
+
+    /// Marks of the mailbox that the core attends to: words not taken yet, the word taken last, what is left of it.
+    #[inline(always)]
+    pub(crate) fn mail_left(self) -> [&'h Word; 3] {
+        [35, 36, 37].map(|word| self.frame.word(word))
     }
 
     /// [`Core::reuses`] when that place was last given to another scheduler.

@@ -34,8 +34,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if thread.is(self.current()) || scheduler.thread().reference() == thread.at() {
             return Err(Status::InUse);
         }
-        // A call ignores a few interrupts: it is made again until none is left.
-        if self.ignore_some(thread) {
+        // A call ends Listen of one interrupt: it is made again until none is left.
+        if self.ignore_one(thread) {
             return Err(Status::Resting);
         }
         thread.state().set(RETIRED);

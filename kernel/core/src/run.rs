@@ -11,7 +11,7 @@ use crate::frame::Ref;
 use crate::object::{Core, READY, Scheduler, Thread, Time, WAITING};
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
-use bulkhead_abi::kernel::{ALL, KEEP, Kind, NEVER, SAME_TIME, SCHEDULERS, Status};
+use bulkhead_abi::kernel::{ALL, KEEP, Kind, NESTING, NEVER, SAME_TIME, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
     /// A scheduler's decision, with time, time-out and epoch as arguments. A function of its own, so that other calls
@@ -69,7 +69,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(never)]
     fn is_below(self, scheduler: Scheduler<'h>, ancestor: Scheduler<'h>) -> bool {
         let mut scheduler = scheduler;
-        for _ in 0..SCHEDULERS {
+        for _ in 0..NESTING {
             if !self.exists(scheduler) {
                 return false;
             }
@@ -137,7 +137,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         time.budget().set(0);
         let mut excess = excess;
         let mut scheduler = self.scheduler(self.current().scheduler().reference());
-        for _ in 0..SCHEDULERS {
+        for _ in 0..NESTING {
             if excess == 0 || !self.exists(scheduler) {
                 break;
             }
@@ -194,7 +194,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn first_timeout(self) -> u64 {
         let mut first = NEVER;
         let mut scheduler = self.scheduler(self.current().scheduler().reference());
-        for _ in 0..SCHEDULERS {
+        for _ in 0..NESTING {
             first = first.min(scheduler.timeout().get());
             scheduler = self.scheduler(scheduler.parent().reference());
             if !self.exists(scheduler) {
@@ -232,7 +232,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn timed_out(self, now: u64) -> Option<Scheduler<'h>> {
         let mut found = None;
         let mut scheduler = self.scheduler(self.current().scheduler().reference());
-        for _ in 0..SCHEDULERS {
+        for _ in 0..NESTING {
             if !self.exists(scheduler) {
                 break;
             }
@@ -264,7 +264,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// the core: it has time without end, and where it faults the partition fails.
     pub(crate) fn activate(self, scheduler: Scheduler<'h>) {
         let mut scheduler = scheduler;
-        for _ in 0..SCHEDULERS {
+        for _ in 0..NESTING {
             if !self.exists(scheduler) {
                 break;
             }

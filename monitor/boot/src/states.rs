@@ -145,6 +145,7 @@ fn partition_state(
         stoppers: AtomicU64::new(0),
         image: AtomicU64::new(0),
         fault_ticks: AtomicU64::new(0),
+        progress: [const { AtomicU64::new(0) }; 2],
         actions: config.actions.map(action),
         escalation: escalation(config.escalation),
     })
@@ -273,6 +274,7 @@ fn empty_partition(core: &CoreConfig, gicd: u64) -> &'static Partition {
             stoppers: AtomicU64::new(0),
             image: AtomicU64::new(0),
             fault_ticks: AtomicU64::new(0),
+            progress: [const { AtomicU64::new(0) }; 2],
             actions: [Action::Halt; CAUSES],
             escalation: Action::Halt,
         },

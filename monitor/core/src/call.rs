@@ -104,13 +104,16 @@ impl<M: Machine> Monitor<M> {
         else {
             return INVALID;
         };
-        if admits(limit, self.machine.counter()) {
-            bump(&counters.sent);
+        let passes = admits(limit, self.machine.counter());
+        bump(if passes {
+            &counters.sent
+        } else {
+            &counters.dropped
+        });
+        if passes {
             let word = u64::from(doorbell.intid >> 5).wrapping_mul(4);
             let register = partition.gicd.wrapping_add(ISPENDR).wrapping_add(word);
             self.machine.write32(register, 1 << (doorbell.intid & 31));
-        } else {
-            bump(&counters.dropped);
         }
         OK
     }

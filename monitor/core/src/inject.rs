@@ -75,7 +75,8 @@ impl<M: Machine> Monitor<M> {
             return self.machine.raise_serror();
         }
         let frame = &self.core.frame;
-        let same_level = vector(frame.spsr()) < 0x400;
+        let offset = vector(frame.spsr());
+        let same_level = offset < 0x400;
         self.machine
             .set_el1_syndrome(syndrome_at_el1(cause, frame.esr(), same_level), frame);
         let pan = if self.machine.sctlr() & SPAN == 0 {
@@ -83,7 +84,7 @@ impl<M: Machine> Monitor<M> {
         } else {
             frame.spsr() & PAN
         };
-        frame.set_elr(self.vector());
+        frame.set_elr(self.machine.vbar().wrapping_add(offset));
         frame.set_spsr(EL1H_MASKED | pan);
     }
 }

@@ -149,6 +149,8 @@ pub struct Partition {
     pub image: AtomicU64,
     /// Counter value of the fault that led to the start under way; 0 for the first start.
     pub fault_ticks: AtomicU64,
+    /// Of a guest that is watched by changes: the bits seen last, and since when. The watching core's.
+    pub progress: [AtomicU64; 2],
     /// What is done for each cause of fault.
     pub actions: [Action; CAUSES],
     /// What is done when no restart is left.

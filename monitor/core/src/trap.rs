@@ -25,12 +25,21 @@ pub enum Entry {
 pub(crate) enum Verdict {
     /// Nothing.
     Resume,
-    /// The guest has failed; counted as the first, for the second.
-    Fault(Trap, Cause),
+    /// The guest has failed, counted as this.
+    Fault(Trap),
 }
 
 impl Verdict {
-    pub(crate) const UNDEFINED: Self = Self::Fault(Trap::Undefined, Cause::Undefined);
+    pub(crate) const UNDEFINED: Self = Self::Fault(Trap::Undefined);
+}
+
+/// Cause of a fault that is counted as `trap`.
+const fn cause(trap: Trap) -> Cause {
+    match trap {
+        Trap::Undefined => Cause::Undefined,
+        Trap::SError => Cause::SError,
+        _ => Cause::Violation,
+    }
 }
 
 impl<M: Machine> Monitor<M> {
@@ -38,14 +47,14 @@ impl<M: Machine> Monitor<M> {
     pub fn enter(self, entry: Entry) {
         let verdict = match entry {
             Entry::Synchronous => self.synchronous(),
-            Entry::SError => Verdict::Fault(Trap::SError, Cause::SError),
+            Entry::SError => Verdict::Fault(Trap::SError),
             Entry::Failure => self.break_down(),
         };
         match verdict {
             Verdict::Resume => {}
-            Verdict::Fault(trap, cause) => {
+            Verdict::Fault(trap) => {
                 self.core.count(trap);
-                self.fault(cause);
+                self.fault(cause(trap));
             }
         }
     }
@@ -53,11 +62,11 @@ impl<M: Machine> Monitor<M> {
     fn synchronous(self) -> Verdict {
         match syndrome::class(self.core.frame.esr()) {
             syndrome::DATA_ABORT if self.emulate() => Verdict::Resume,
-            syndrome::DATA_ABORT => Verdict::Fault(Trap::DataViolation, Cause::Violation),
+            syndrome::DATA_ABORT => Verdict::Fault(Trap::DataViolation),
             syndrome::SYSTEM_REGISTER => self.system_register(),
             syndrome::HVC | syndrome::SMC => self.call(),
             syndrome::WAIT => self.wait_for_interrupt(),
-            syndrome::FETCH_ABORT => Verdict::Fault(Trap::FetchViolation, Cause::Violation),
+            syndrome::FETCH_ABORT => Verdict::Fault(Trap::FetchViolation),
             _ => Verdict::UNDEFINED,
         }
     }

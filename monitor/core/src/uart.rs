@@ -12,7 +12,7 @@ const DATA: u64 = 0x00;
 const FLAGS: u64 = 0x18;
 const IDENTIFICATION: u64 = 0xFE0;
 /// PeriphID0 to PCellID3, a byte in each of eight registers.
-const IDENTITY: u64 = 0xB105_F00D_0014_1011;
+static IDENTITY: [u8; 8] = [0x11, 0x10, 0x14, 0x00, 0x0D, 0xF0, 0x05, 0xB1];
 const TRANSMIT_EMPTY: u64 = 1 << 7;
 const RECEIVE_EMPTY: u64 = 1 << 4;
 
@@ -33,7 +33,9 @@ impl<M: Machine> Monitor<M> {
             }
             (FLAGS, None) => return TRANSMIT_EMPTY,
             (IDENTIFICATION..0x1000, None) => {
-                return IDENTITY >> ((request.offset & 0x1C) << 1) & 0xFF;
+                let [register, ..] = request.offset.to_le_bytes();
+                let place = usize::from(register >> 2 & 7);
+                return IDENTITY.get(place).map_or(0, |&byte| byte.into());
             }
             _ => {}
         }

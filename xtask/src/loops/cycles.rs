@@ -105,7 +105,7 @@ pub(super) fn recursions(graph: &Graph) -> Vec<u64> {
 }
 
 /// Returns the entry of a strongly connected component: its first instruction if there are several.
-fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
+pub(super) fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
     let from_outside: BTreeSet<u64> = graph
         .nodes
         .iter()
@@ -120,7 +120,10 @@ fn header(graph: &Graph, component: &BTreeSet<u64>) -> u64 {
 }
 
 /// Strongly connected components with a cycle, within `part`.
-fn components<'g>(part: &BTreeSet<u64>, next: impl Fn(u64) -> &'g Vec<u64>) -> Vec<BTreeSet<u64>> {
+pub(super) fn components<'g>(
+    part: &BTreeSet<u64>,
+    next: impl Fn(u64) -> &'g Vec<u64>,
+) -> Vec<BTreeSet<u64>> {
     let edges = part
         .iter()
         .flat_map(|&at| next(at).iter().map(move |&to| (at, to)));

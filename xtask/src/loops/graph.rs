@@ -127,7 +127,11 @@ impl Graph {
         self.reached(entries, |node| [&node.next[..], &node.calls[..]].concat())
     }
 
-    fn reached(&self, from: &[u64], goes_on: impl Fn(&Node) -> Vec<u64>) -> BTreeSet<u64> {
+    pub(super) fn reached(
+        &self,
+        from: &[u64],
+        goes_on: impl Fn(&Node) -> Vec<u64>,
+    ) -> BTreeSet<u64> {
         let mut found = BTreeSet::new();
         let mut open = from.to_vec();
         while let Some(at) = open.pop() {

@@ -15,6 +15,7 @@ mod forbidden;
 mod graph;
 mod image;
 mod jump;
+mod longest;
 mod source;
 mod table;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use crate::workspace::Workspace;
 use cycles::Loop;
 use graph::{Graph, Told};
 use image::Image;
+use longest::Longest;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use source::{Place, Source};
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,6 +101,8 @@ struct Code<'i> {
     image: &'i Image,
     graph: Graph,
     after_boot: BTreeSet<u64>,
+    /// Where it is entered after boot.
+    entries: Vec<u64>,
     loops: Vec<Loop>,
 }
 
@@ -115,6 +119,7 @@ impl<'i> Code<'i> {
         Ok(Self {
             image,
             after_boot: graph.reachable(&after),
+            entries: after,
             loops: cycles::loops(&graph),
             graph,
         })
@@ -199,12 +204,75 @@ fn findings(code: &Code<'_>, table: &Table, place: impl Fn(&Loop) -> Place) -> V
         .iter()
         .filter(|entry| entry.bound.is_empty() || entry.why.is_empty());
     wrong.extend(unreasoned.map(|entry| format!("bound or reason is missing: {}", entry.name())));
+    wrong.extend(length(code, table, &places));
     let stale = |entry: &&Bounded| {
         let about = |one: &Loop| entry.is_about(&places[&one.header], one.retries(&code.graph));
         !code.loops.iter().any(about)
     };
     let stale = table.loops.iter().filter(stale);
     wrong.extend(stale.map(|entry| format!("there is no such loop any more: {}", entry.name())));
+    wrong
+}
+
+/// Functions with the longest ways that are shown.
+const SHOWN: usize = 20;
+/// An exclusive pair counts as often. Contention adds the pair once for each success of another core; from Armv8.1 on
+/// there are single instructions.
+const RETRIES: u64 = 1;
+
+/// Compares the longest way from an exception back with the limit in the table, if it has one.
+fn length(code: &Code<'_>, table: &Table, places: &BTreeMap<u64, Place>) -> Vec<String> {
+    let Some(limit) = table.longest else {
+        return vec![];
+    };
+    let mut wrong = Vec::new();
+    let mut times = BTreeMap::new();
+    let after_boot = |one: &&Loop| code.after_boot.contains(&one.header);
+    for one in code.loops.iter().filter(after_boot) {
+        let retries = one.retries(&code.graph);
+        let about = |entry: &&Bounded| entry.is_about(&places[&one.header], retries);
+        let entry = table.loops.iter().find(about);
+        match entry
+            .and_then(|entry| entry.times)
+            .or(retries.then_some(RETRIES))
+        {
+            Some(number) => _ = times.insert(one.header, number),
+            None => wrong.push(format!("`times` is missing: {}", code.name(one.header))),
+        }
+    }
+    let called: BTreeSet<u64> = code
+        .graph
+        .nodes
+        .values()
+        .flat_map(|node| node.calls.clone())
+        .collect();
+    let starts = |at: &u64| {
+        let function = code.image.function(*at);
+        table
+            .starting
+            .iter()
+            .any(|name| function.rsplit("::").next() == Some(name))
+    };
+    let starting: Vec<u64> = called.into_iter().filter(starts).collect();
+    if starting.len() != table.starting.len() {
+        wrong.push(format!("not all of {:?} is called once", table.starting));
+    }
+    let mut longest = Longest::new(&code.graph, times, &starting);
+    let ways = code.entries.iter().map(|&at| longest.from(at));
+    let length = ways.max().unwrap_or_default();
+    println!(
+        "{}: the longest way has {length} instructions, in it",
+        table.package
+    );
+    for (length, at) in longest.functions().iter().take(SHOWN) {
+        println!("{length:6} {}", code.name(*at));
+    }
+    // Neither more, nor so much less that the limit says nothing.
+    if length > limit || length < limit - limit / 10 {
+        wrong.push(format!(
+            "the longest way has {length} instructions, and `longest` says {limit}"
+        ));
+    }
     wrong
 }
 

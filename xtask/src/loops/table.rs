@@ -13,6 +13,12 @@ pub(super) struct Table {
     pub(super) vectors: String,
     /// Symbols by which it is entered at boot.
     pub(super) boot: Vec<String>,
+    /// Instructions of the longest way from an exception back, at most; absent = not measured.
+    #[serde(default)]
+    pub(super) longest: Option<u64>,
+    /// Functions that run while the system starts, through which the longest way does not go.
+    #[serde(default)]
+    pub(super) starting: Vec<String>,
     /// Symbols by which it is entered otherwise than by an exception.
     #[serde(default)]
     pub(super) after_boot: Vec<String>,
@@ -50,8 +56,11 @@ pub(super) struct Bounded {
     /// The loop retries a pair of a load- and a store-exclusive.
     #[serde(default)]
     pub(super) retry: bool,
-    /// How often it runs at most.
+    /// How often it runs at most, in words.
     pub(super) bound: String,
+    /// The same as a number, each run through its header counted; a retry has that of the other cores.
+    #[serde(default)]
+    pub(super) times: Option<u64>,
     /// Why no more often.
     pub(super) why: String,
 }

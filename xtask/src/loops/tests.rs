@@ -112,6 +112,39 @@ fn a_loop_hidden_in_a_called_function_is_found() {
 }
 
 #[test]
+fn the_longest_way_takes_each_loop_and_call_as_often_as_the_table_says() {
+    // A call of six instructions in a loop of three that runs four times, between two branches.
+    let entry = [cbnz(0, 5), bl(6), NOP, cbnz(1, -2), ERET, NOP, ERET];
+    let code: [(&str, &[u32]); 2] = [
+        ("entry", &entry),
+        ("callee", &[NOP, NOP, NOP, NOP, NOP, RET]),
+    ];
+    // The jump in the vector, the first branch, four times a loop of 9, the exception's return.
+    const LONGEST: u64 = 1 + 1 + 4 * 9 + 1;
+    let mut with = table();
+    with.loops.push(Bounded {
+        times: Some(4),
+        ..bounded("entry")
+    });
+    for (limit, fits) in [(LONGEST, true), (LONGEST - 1, false), (2 * LONGEST, false)] {
+        with.longest = Some(limit);
+        assert_eq!(check(&code, &with).is_empty(), fits, "{limit}");
+    }
+    with.loops[0].times = None;
+    with.longest = Some(LONGEST);
+    let found = check(&code, &with);
+    assert!(
+        found.iter().any(|one| one.contains("`times` is missing")),
+        "{found:#?}"
+    );
+    // Without the callee.
+    with.loops[0].times = Some(4);
+    with.starting.push("callee".into());
+    with.longest = Some(1 + 1 + 4 * 3 + 1);
+    assert!(check(&code, &with).is_empty());
+}
+
+#[test]
 fn recursion_is_found_through_other_functions() {
     let code: [(&str, &[u32]); 3] = [
         ("entry", &[bl(2), ERET]),

@@ -10,7 +10,10 @@ const BARE: [(&str, &[&str]); 2] = [
         "aarch64-unknown-none-softfloat",
         &["monitor", "kernel", "arch/aarch64", "drivers"],
     ),
-    ("aarch64-unknown-none", &["rtos", "user"]),
+    (
+        "aarch64-unknown-none",
+        &["rtos", "user", "tests/components"],
+    ),
 ];
 /// Whole systems under the emulator: no default member, so that `cargo test` does not run them.
 const EMULATOR_TESTS: &str = "bulkhead-qemu-tests";

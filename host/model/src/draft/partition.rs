@@ -62,6 +62,7 @@ pub(crate) struct PartitionDraft {
     pub(crate) tlbi: Field<Trapping>,
     pub(crate) ipi: Field<Trapping>,
     pub(crate) heartbeat: Field<u64>,
+    pub(crate) progress: Field<String>,
     pub(crate) startup: Field<u64>,
     /// By cause.
     pub(crate) actions: [Field<Action>; CAUSES],
@@ -137,6 +138,7 @@ impl PartitionDraft {
             tlbi: section.choice("tlbi", &TRAPPING),
             ipi: section.choice("ipi", &TRAPPING),
             heartbeat: section.number("heartbeat"),
+            progress: section.text("progress"),
             startup: section.number("startup"),
             actions: ACTION_KEYS.map(|key| section.choice(key, &ACTIONS)),
             restart: RestartDraft::read(&section.section("restart")),

@@ -188,10 +188,20 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         path: "partition.*.heartbeat",
         shape: Shape::Time,
-        presence: Default("nobody watches"),
+        presence: Default("not watched"),
         meaning: "Longest silence of its heartbeat before it counts as hung. The monitor of a core without \
                   a partition watches it, without a trap.",
         example: "heartbeat = \"20 ms\"",
+    },
+    Key {
+        path: "partition.*.progress",
+        shape: Shape::Text,
+        presence: Default("its heartbeat word"),
+        meaning: "What a guest that knows no heartbeat changes while it makes progress, at least once in \
+                  each period of `heartbeat`. `\"0x…\"`: 32 bits of its memory at that guest-physical \
+                  address, such as the tick counter of its kernel (`nm` prints it). `\"console\"`: \
+                  output on its emulated console. A hang is found after two periods at most.",
+        example: "progress = \"0x4008_1230\"",
     },
     Key {
         path: "partition.*.startup",

@@ -2,9 +2,11 @@
 //!
 //! The component makes schedulers, divides time, notifies across cores, asks the monitor, and writes into the pages that
 //! schedulers share with the kernel. Oracles after each step: a component beside it, into which its threads are
-//! invoked and of which it schedules a thread, executes where it left off and nowhere else ([`victim`]); the root
+//! invoked and of which it schedules a thread, executes where it left off and nowhere else ([`victim`]); no component
+//! finds a register that another one left ([`use_registers`]); the root
 //! of each core runs again at its time-out, and no later than after the time that it gave ([`Arena::observe`]).
-//! Every 64 steps: the count of every page is what refers to it, no component maps a kernel object, the void is
+//! Every 64 steps: the count of every page is what refers to it, no component maps a kernel object, no page is mapped
+//! writable and executable, the void is
 //! empty, and nothing of the first component has changed ([`consistency`]).
 
 extern crate std;
@@ -15,6 +17,7 @@ mod victim;
 
 use super::{Machine, Workshop};
 use crate::Hal;
+use crate::frame::PAGE;
 use crate::object::{Thread, WAITING};
 use bulkhead_abi::kernel::{DELEGATES, Kind, Operation, ThreadWord, first};
 use calls::Successes;
@@ -31,6 +34,10 @@ const OWN_PAGES: u64 = 24;
 const SHARED_WORDS: u64 = 512;
 /// First identity of components that it may make, and how many.
 const IDENTITIES: [u64; 2] = [8, 4];
+/// First interrupt line that it has, and how many; the level is one of them.
+const LINES: [u64; 2] = [40, 16];
+/// Slots of its leaf that it is given.
+const GIVEN_SLOTS: u64 = 27;
 /// Cycles from one reading of the clock to the next.
 const STEP: u64 = 3;
 /// Cycles that the root gives at a time, and the longest until its time-out.
@@ -142,6 +149,8 @@ fn arena<'m>(machine: &'m Machine, successes: &'m Successes) -> Arena<'m> {
     }
     let identities = [25, first::IDENTITIES, IDENTITIES[0], IDENTITIES[1]];
     machine.must(leaf, Operation::Copy, &identities);
+    let lines = [26, first::INTERRUPT, LINES[0], LINES[1]];
+    machine.must(leaf, Operation::Copy, &lines);
     machine.step.set(STEP);
     let arena = Arena {
         machine,
@@ -228,12 +237,15 @@ impl Arena<'_> {
                 machine.fault(dice.roll());
             }
             2 => {
-                machine.interrupt(dice.below(super::LEVEL));
+                let intid = dice.below(super::LEVEL + 1);
+                if intid != super::LEVEL || machine.processor().active.get() == 0 {
+                    machine.interrupt(intid);
+                }
                 let account = self.account();
                 account.given.set(account.given.get() + SLACK[1]);
             }
             3 => machine.now.set(machine.now.get() + dice.below(1000)),
-            4 => machine.kernel().lend_floating_point(),
+            4 => use_registers(machine, dice),
             5 => {
                 if !self.victim.executes(machine) {
                     machine.processor().context.set([dice.roll(), dice.roll()]);
@@ -277,6 +289,7 @@ impl Arena<'_> {
         let machine = self.machine;
         machine.fire_timer();
         self.victim.observe(machine);
+        assert_belongs(machine, machine.processor().thread_pointer.get());
         let account = self.account();
         let Some(since) = account.since.get() else {
             return;
@@ -303,6 +316,23 @@ impl Arena<'_> {
         let [used, given] = [account.used.get(), account.given.get()];
         assert!(used <= given, "{used} of {given}");
     }
+}
+
+/// The component that executes uses FP registers and its thread pointer. What it finds and leaves there says whose it is.
+fn use_registers(machine: &Machine, dice: &mut Dice) {
+    let own = machine.running().component().get() | dice.below(PAGE);
+    machine.kernel().lend_floating_point();
+    assert_belongs(machine, machine.processor().d8.replace(own));
+    if dice.below(2) == 0 {
+        machine.processor().thread_pointer.set(own);
+    }
+}
+
+/// Checks that the component that executes has left what is in a register, or nothing has.
+fn assert_belongs(machine: &Machine, register: u64) {
+    let component = machine.running().component().get();
+    let left_by = register & !(PAGE - 1);
+    assert!([0, component].contains(&left_by), "a register of another");
 }
 
 /// Calls that were made, until the attacker had ruined itself.

@@ -215,7 +215,7 @@ fn a_thread_of_many_interrupts_is_retired_in_several_calls() {
     for line in 40..50 {
         machine.must(first::INTERRUPT, Operation::Listen, &[line, sender]);
     }
-    for _ in 0..2 {
+    for _ in 0..9 {
         assert_eq!(
             machine.refused(thread, Operation::Retire, &[]),
             Status::Resting

@@ -393,6 +393,8 @@ fn an_interrupt_that_nobody_listens_to_any_more_refers_to_nobody() {
     let again = machine.refused(first::INTERRUPT, Operation::Ignore, &[40]);
     assert_eq!(again, Status::Nothing);
     machine.must(first::INTERRUPT, Operation::Listen, &[40, sender]);
+    let more = machine.refused(victim[1], Operation::Retire, &[]);
+    assert_eq!(more, Status::Resting, "one interrupt in a call");
     machine.must(victim[1], Operation::Retire, &[]);
     let retired = machine.refused(first::INTERRUPT, Operation::Ignore, &[41]);
     assert_eq!(retired, Status::Nothing);

@@ -107,12 +107,27 @@ impl<P: Policy, const N: usize> State<P, N> {
         }
     }
 
-    /// Processes an event of the kernel.
+    /// Processes the events of the kernel.
     #[inline(always)]
     pub(super) fn hear<M: Machine>(&mut self) {
         if M::scb().overflow.load(Relaxed) != 0 {
+            self.fetch_all::<M>();
+        }
+        self.process_queue::<M>();
+    }
+
+    /// Processes events until none is left that found no room in the queue: a call fetches a few.
+    #[cold]
+    #[inline(never)]
+    fn fetch_all<M: Machine>(&mut self) {
+        while M::scb().overflow.load(Relaxed) != 0 {
+            self.process_queue::<M>();
             M::fetch();
         }
+    }
+
+    #[inline(always)]
+    fn process_queue<M: Machine>(&mut self) {
         while let Some((index, kind)) = M::scb().next_event() {
             if index == OWN || index == IDLE {
                 continue;

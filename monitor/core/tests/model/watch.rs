@@ -4,8 +4,11 @@ use crate::fake::{Effect, End, FREQUENCY};
 use crate::world::{HEARTBEAT, PERIOD, SPARE, STARTUP, Wishes, World, target};
 use bulkhead_abi::hypercall;
 use bulkhead_abi::status::{Action, Cause, State};
+use bulkhead_monitor_core::Transfer;
 
+/// Later than the start.
 fn beat(world: &World) -> u64 {
+    advance(world, 1);
     let now = world.fake.0.now.get();
     world.fake.poke(HEARTBEAT, 8, now);
     now
@@ -93,7 +96,7 @@ fn a_start_that_hangs_is_noticed_also_after_a_restart() {
 #[test]
 fn a_heartbeat_of_the_future_is_none() {
     let world = World::running(Wishes::default());
-    advance(&world, PERIOD + 10);
+    advance(&world, STARTUP + 10);
     for future in [u64::MAX, world.fake.0.now.get() + 10 * PERIOD] {
         world.fake.poke(HEARTBEAT, 8, future);
         look(&world);
@@ -133,4 +136,74 @@ fn a_partition_that_does_not_come_is_reported_once_and_judged_when_it_comes() {
     assert_eq!(world.link(1).state, State::Down as u32);
     assert_eq!(world.fetch(2), End::Resumed, "late, but not too late");
     assert_eq!(world.link(1).state, State::Starting as u32);
+}
+
+/// A partition that is watched by changes of 32 bits.
+fn changing() -> World {
+    World::running(Wishes {
+        by_change: true,
+        ..Wishes::default()
+    })
+}
+
+#[test]
+fn a_word_that_changes_is_a_sign_of_life_whatever_it_says() {
+    let world = changing();
+    for word in [1, u32::MAX, 7, 0, 3] {
+        world.fake.poke(HEARTBEAT, 4, word.into());
+        let now = world.fake.0.now.get();
+        let next = look(&world);
+        assert!(next <= now + STARTUP + 1, "{word}");
+        assert_eq!(world.kicked(), [], "{word}");
+        advance(&world, PERIOD);
+    }
+}
+
+#[test]
+fn a_word_that_no_longer_changes_is_a_hang_at_the_second_look() {
+    let world = changing();
+    look(&world);
+    world.fake.poke(HEARTBEAT, 4, 1);
+    advance(&world, PERIOD);
+    assert_eq!(
+        look(&world),
+        world.fake.0.now.get() + PERIOD + 1,
+        "the change is seen now"
+    );
+    advance(&world, PERIOD + 1);
+    look(&world);
+    assert_eq!(world.kicked(), [target(2)]);
+    assert_eq!(world.fetch(2), End::Resumed);
+    assert_eq!(world.status(1).log[0].cause, Cause::Hang as u32);
+}
+
+#[test]
+fn what_a_restart_does_to_the_word_is_no_sign_of_life() {
+    let world = changing();
+    look(&world);
+    world.fake.poke(HEARTBEAT, 4, 9);
+    advance(&world, PERIOD);
+    look(&world);
+    advance(&world, PERIOD + 1);
+    look(&world);
+    assert_eq!(world.fetch(2), End::Resumed);
+    // The image is loaded anew.
+    world.fake.poke(HEARTBEAT, 4, 0);
+    let start = world.link(1).since_ticks;
+    assert_eq!(look(&world), start + STARTUP + 1, "its start-up time runs");
+    advance(&world, 2 * PERIOD);
+    look(&world);
+    assert_eq!(world.kicked(), []);
+    advance(&world, STARTUP);
+    look(&world);
+    assert_eq!(world.kicked(), [target(2)], "nothing ever changed");
+}
+
+#[test]
+fn the_word_is_read_past_the_caches() {
+    let world = changing();
+    look(&world);
+    let effects = world.fake.0.effects.borrow();
+    let line = Effect::Transfer(Transfer::Clean, HEARTBEAT & !63, 0, 64);
+    assert!(effects.contains(&line), "{effects:?}");
 }

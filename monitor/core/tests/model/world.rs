@@ -68,6 +68,8 @@ pub(crate) struct Wishes {
     pub(crate) restarts: u32,
     pub(crate) backoff: u64,
     pub(crate) flags: u32,
+    /// Partition 1 is watched by changes of its heartbeat word.
+    pub(crate) by_change: bool,
 }
 
 impl Default for Wishes {
@@ -78,6 +80,7 @@ impl Default for Wishes {
             restarts: 2,
             backoff: 0,
             flags: 0,
+            by_change: false,
         }
     }
 }
@@ -239,6 +242,7 @@ fn partition(
         stoppers: AtomicU64::new(0),
         image: AtomicU64::new(0),
         fault_ticks: AtomicU64::new(0),
+        progress: [const { AtomicU64::new(0) }; 2],
         actions: [wishes.action; CAUSES],
         escalation: wishes.escalation,
     }
@@ -254,14 +258,19 @@ fn counters(partition: &'static Partition, rank: u32) -> &'static CoreCells {
     unsafe { &*place.cast() }
 }
 
-fn core(index: usize, partition: &'static Partition, all: &'static [&'static Partition]) -> Core {
+fn core(
+    index: usize,
+    partition: &'static Partition,
+    all: &'static [&'static Partition],
+    by_change: bool,
+) -> Core {
     let owner = OWNERS[index];
     let watch = Watch {
         heartbeat: HEARTBEAT,
         period_ticks: PERIOD,
         startup_ticks: STARTUP,
         partition: 1,
-        reserved: 0,
+        by_change: by_change.into(),
     };
     let starts = matches!(owner, Some((0 | 1, 0)));
     Core {
@@ -309,7 +318,8 @@ impl World {
         let empty = leak(partition(9, wishes, &[], None));
         for (index, &place_of) in cores.iter().enumerate() {
             let own = OWNERS[index].map_or(empty, |(partition, _)| partitions[partition]);
-            place(place_of, core(index, own, leak(partitions)));
+            let state = core(index, own, leak(partitions), wishes.by_change);
+            place(place_of, state);
         }
         let world = Self {
             fake: Fake::new(),

@@ -1,11 +1,12 @@
-//! From the wiring to components with capabilities
+//! Builds components from their wiring
 //!
-//! One component after the other: its address space and table, what it owns of the window, its page
-//! about itself; last, when all are there, the capabilities to invoke each other, and the threads.
-//! Slots that only building needs are emptied again. A component that may be restarted keeps its slots:
-//! it is made of the same pages and slots each time, which are given up before.
+//! One component after the other gets its address space and table, its parts of the window, and its
+//! information page. At last, when all of them exist, come the capabilities to invoke each other,
+//! and the threads. Slots that only building needs are emptied again. A component that may be
+//! restarted keeps its slots: it is created from the same pages and slots each time, after these
+//! were released.
 
-use crate::about::{Given, one};
+use crate::environment::{Resources, one};
 use bulkhead_abi::component::{
     BOOT, COMPONENT_CORES, MAX_SHARED, OnFault, Part, Role, SCHEDULER_FREE, interface_slot,
     thread_slot, token,
@@ -20,7 +21,7 @@ use bulkhead_component::first::{Position, empty, leaf_of};
 use bulkhead_formats::archive::{Checked, Component, Flaw, Invocation};
 use core::fmt;
 
-/// Why a partition is not built, or ended.
+/// Reason for which a partition is not built, or has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Refusal {
     Archive(Flaw),
@@ -30,7 +31,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// What the monitor is told.
+    /// The code for the monitor.
     pub(crate) const fn code(self) -> u64 {
         match self {
             Self::Archive(_) => 0x4152_4348,
@@ -58,28 +59,28 @@ impl From<Status> for Refusal {
     }
 }
 
-/// Slots of one component that stay.
+/// Slots of a component that stay in use.
 #[derive(Clone, Copy, Default)]
 struct Made {
     component: u64,
     leaf: u64,
-    /// Where its thread is made.
+    /// Place of its thread.
     thread: Position,
     /// Page of a scheduler's SCB.
     scb: u64,
-    /// What it is made of, from and to, where it may be made again.
+    /// Range of pages and slots from which a restartable component is created.
     parts: Option<[Position; 2]>,
 }
 
-/// The place where the capabilities of the boot component to invoke others lie.
+/// First slot of the boot component's own capabilities to invoke others.
 const OWN_INTERFACES: u64 = interface_slot(0);
-/// Slots that a component takes at most, beside those for who invokes whom: itself, table, leaf, thread
-/// and translation tables, one of them per 2 MiB of the window.
+/// Maximum slots of a component, except those for invocations: itself, table, leaf, thread and
+/// translation tables, one of them per 2 MiB of the window.
 const OWN_SLOTS: u64 = 32;
 
 const _: () = assert!(OWN_INTERFACES == first::FREE);
 
-/// Slots of what runs on a core.
+/// Slots of a core.
 #[derive(Clone, Copy)]
 struct Core {
     /// The scheduler of the core's components.
@@ -88,7 +89,7 @@ struct Core {
     time: u64,
 }
 
-/// A scheduler that is looked after: slots of its thread and its time, and what it is.
+/// A scheduler that the boot component runs: slots of its thread and its time, and its component.
 pub(crate) struct Ward {
     pub(crate) thread: u64,
     pub(crate) time: u64,
@@ -96,7 +97,7 @@ pub(crate) struct Ward {
     pub(crate) component: Component<'static>,
 }
 
-/// Builds the components of a partition, once and again.
+/// Builds the components of a partition, and rebuilds restarted ones.
 pub(crate) struct Builder {
     first: First,
     archive: Checked<'static>,
@@ -109,15 +110,15 @@ pub(crate) struct Builder {
     shared: SharedPages,
 }
 
-/// By its number: the first page of what components share.
+/// First page of each shared memory, by number.
 pub(crate) type SharedPages = [u64; MAX_SHARED];
 
-/// By the core of a scheduler that does not own the heartbeat where another one does: the page that it has in place
-/// of the guest page.
+/// By core: the page that a scheduler without the heartbeat has in place of the guest page, if
+/// another component owns the heartbeat.
 pub(crate) type Pulses = [Option<u64>; COMPONENT_CORES];
 
 impl Builder {
-    /// Builds all components. What runs on a core is made there, by [`Builder::populate`].
+    /// Builds all components. [`Builder::populate`] creates the threads of a core on that core.
     pub(crate) fn build(
         mut first: First,
         archive: Checked<'static>,
@@ -143,7 +144,7 @@ impl Builder {
             }
         }
         for (number, shared) in archive.shared() {
-            // Of no component's own: they stay when one is made again.
+            // They belong to no component, and stay when one is rebuilt.
             builder.shared[number] = builder.first.pages(shared.pages.into());
         }
         builder.roots[0] = Some(Root::first());
@@ -159,7 +160,8 @@ impl Builder {
         Ok(builder)
     }
 
-    /// Makes the scheduler of the calling core and the threads of its components, under the core's root.
+    /// Creates the scheduler of the calling core and the threads of its components, under the
+    /// core's root.
     pub(crate) fn populate(&mut self) -> Result<Ward, Refusal> {
         let rank = cores::rank() as usize;
         let root = self.roots.get(rank).copied().flatten();
@@ -168,7 +170,7 @@ impl Builder {
             return Err(Refusal::NoScheduler);
         };
         let first = &mut self.first;
-        // What was emptied a moment ago rests while several cores run.
+        // Recently emptied slots must rest while several cores run.
         first.skip_released();
         let time = first.make(Operation::MakeTime, [root.time, ALL, 0])?;
         let Made {
@@ -193,7 +195,7 @@ impl Builder {
         })
     }
 
-    /// Has every other core with components run `function(rank)`, a thread of this component.
+    /// Runs `function(rank)` on every other core with components, as a thread of this component.
     pub(crate) fn start_cores(&mut self, function: extern "C" fn(u64) -> !) -> Result<(), Status> {
         let archive = self.archive;
         let has_components = |rank: &u64| archive.scheduler(*rank as u32).is_some();
@@ -209,7 +211,7 @@ impl Builder {
         name_text(&self.page.info.name)
     }
 
-    /// A component, whose slots stay where it may be made again.
+    /// Builds a component; its slots stay in use if it may be restarted.
     fn one(&mut self, component: &Component<'_>) -> Result<(), Status> {
         let again = component.wiring.on_fault == OnFault::Restart as u32;
         let invoked = self.archive.invocations();
@@ -222,7 +224,7 @@ impl Builder {
         }
         let from = first.position();
         let [component_slot, leaf, thread_slot, scratch] = [(); 4].map(|()| first.slot());
-        let given = Given {
+        let given = Resources {
             page: self.page,
             pulses: &self.pulses,
             shared: &self.shared,
@@ -234,7 +236,7 @@ impl Builder {
             true => first.furnish(&slots, pool)?,
             false => 0,
         };
-        // Behind what it refers to.
+        // Created after the objects that it refers to.
         let thread = Position {
             page: first.page(),
             slot: thread_slot,
@@ -256,8 +258,8 @@ impl Builder {
         Ok(())
     }
 
-    /// A component's thread, of which the scheduler of its core, the calling one, alone keeps a capability.
-    /// It passes through a slot.
+    /// Creates a component's thread. Only the scheduler of its core, the calling one, keeps a
+    /// capability; it passes through a slot here.
     fn thread(&self, index: u64, component: &Component<'_>, slot: u64) -> Result<(), Status> {
         let core = self.cores.get(component.wiring.core as usize);
         let keeper = self.archive.scheduler(component.wiring.core);
@@ -274,7 +276,7 @@ impl Builder {
         empty(slot)
     }
 
-    /// Gives a component the capability to invoke what it needs.
+    /// Gives a component a capability to invoke another one.
     fn connect(&mut self, pair: &Invocation<'_>) -> Result<(), Status> {
         let place = interface_slot(pair.interface);
         let target = self.made[pair.provider.number].component;
@@ -304,11 +306,12 @@ impl Builder {
         Ok(())
     }
 
-    /// Takes a component of the calling core apart, whose thread has been retired, and makes it again of the
-    /// same pages.
+    /// Releases the parts of a component of the calling core, after its thread was retired, and
+    /// builds it again from the same pages.
     ///
     /// # Errors
-    /// `Resting` and `InUse`: somebody may still hold what it was, or is inside: to be asked again.
+    /// `Resting` and `InUse`: a core may still refer to the old component, or a thread is inside:
+    /// to be called again.
     pub(crate) fn restart(&mut self, number: usize) -> Result<(), Status> {
         let found = self.archive.threads().find(|(_, one)| one.number == number);
         let (index, component) = found.ok_or(Status::BadArgument)?;
@@ -340,7 +343,8 @@ impl Builder {
         self.thread(index, component, made.thread.slot)
     }
 
-    /// Gives up everything that a component is made of; what of it others may still hold is refused.
+    /// Releases everything from which a component was created. Capabilities that others still hold
+    /// become invalid.
     fn take_apart(
         &self,
         index: u64,
@@ -368,7 +372,7 @@ impl Builder {
                 }
             }
         }
-        // Its leaf: what it holds refers to others, and to itself.
+        // Its leaf: the capabilities in it refer to other components, and to itself.
         let leaf = self.made[component.number].leaf;
         if call(leaf, Operation::Identify, []).is_ok() {
             for place in 0..SLOTS {
@@ -377,14 +381,15 @@ impl Builder {
         }
         for slot in from.slot..to.slot {
             if call(slot, Operation::Identify, []) == Ok(Kind::Table as u64) {
-                // Of a root this takes the leaf off; in the leaf there is nothing any more.
+                // This takes the leaf off a root; the leaf is empty by now.
                 call(slot, Operation::Remove, [0])?;
             }
         }
         for slot in from.slot..to.slot {
             empty(slot)?;
         }
-        // Later pages refer to earlier ones. The second round finds what is still held elsewhere.
+        // Later pages refer to earlier ones. The second round finds pages that are still referred
+        // to.
         for _ in 0..2 {
             for page in (from.page..to.page).rev() {
                 call(first::MEMORY, Operation::Reclaim, [page])?;
@@ -397,7 +402,7 @@ impl Builder {
 /// Entries of a translation table.
 const TABLE_ENTRIES: u64 = 512;
 
-/// Copies a capability to one of its own slots.
+/// Copies a capability to one of the boot component's own slots.
 fn keep(slot: u64, from: u64) -> Result<(), Status> {
     let [leaf, place] = leaf_of(slot);
     copy(leaf, place, from)

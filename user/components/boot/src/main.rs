@@ -1,16 +1,16 @@
-//! Builds the components of a partition, then looks after their scheduler
+//! Builds the components of a partition, then runs their schedulers
 //!
-//! The kernel starts it with every capability there is. It gives each component what the archive's
-//! wiring says and nothing else, runs the scheduler of each core, and from there on is not heard of unless
-//! one of those faults: then the partition has failed. When the components of all cores work it says so to
-//! the monitor. A component that is to be restarted it makes again, on
-//! the thread of the scheduler's that asks.
+//! The kernel starts it with every capability there is. It gives each component exactly what the
+//! archive's wiring demands, runs the scheduler of each core, and stays inactive unless a scheduler
+//! faults: then the partition has failed. When the components of all cores work, it reports this to
+//! the monitor. It rebuilds a component that is to be restarted on the scheduler's thread that
+//! requests it.
 #![no_std]
 #![no_main]
 
-mod about;
 mod build;
-mod keep;
+mod environment;
+mod shared_builder;
 mod space;
 
 use build::{Builder, Refusal, Ward};
@@ -29,7 +29,7 @@ bulkhead_component::component!(run);
 
 bulkhead_component::serve!(answer, stack: 16384);
 
-/// Cores of which not all applications work yet, by bit of their rank.
+/// Cores on which not all applications work yet, by bit of their rank.
 static AWAITED: AtomicU64 = AtomicU64::new(0);
 
 fn run(first: First) -> ! {
@@ -37,7 +37,7 @@ fn run(first: First) -> ! {
     give_up(refusal)
 }
 
-/// What begins on the other cores.
+/// First thread of the other cores.
 extern "C" fn further(_: u64) -> ! {
     let Err(refusal) = alone(Builder::populate).and_then(|ward| watch(&ward));
     give_up(refusal)
@@ -45,18 +45,18 @@ extern "C" fn further(_: u64) -> ! {
 
 fn give_up(refusal: Refusal) -> ! {
     let say = || println!("boot: {refusal}");
-    // Nobody else is there yet, or prints what comes to the same.
-    keep::with(|_| say()).unwrap_or_else(say);
+    // If another thread has the builder, this one prints the same line.
+    shared_builder::with(|_| say()).unwrap_or_else(say);
     let _gone = call(first::MONITOR, Operation::Fail, [refusal.code()]);
     loop {
         clock::wait_for_interrupt();
     }
 }
 
-/// Builds all components and what runs on the first core, and has the others begin.
+/// Builds all components and the threads of the first core, and starts the other cores.
 fn build(mut first: First) -> Result<Ward, Refusal> {
     let archive = Checked::of(first.archive()?).map_err(Refusal::Archive)?;
-    let page = keep::guest(&mut first)?;
+    let page = shared_builder::guest(&mut first)?;
     let mut built = Builder::build(first, archive, page)?;
     let own = archive.of_role(Role::Boot);
     if let Some(console) = own.and_then(|own| console_of(archive, &own)) {
@@ -68,22 +68,22 @@ fn build(mut first: First) -> Result<Ward, Refusal> {
     let cores = applications.fold(0, |cores, (_, one)| cores | 1 << one.wiring.core);
     AWAITED.store(cores, Relaxed);
     let ward = built.populate()?;
-    keep::keep(built);
+    shared_builder::keep(built);
     alone(|builder| builder.start_cores(further))?;
     Ok(ward)
 }
 
-/// Has the builder to itself: the cores populate themselves one after the other.
+/// Waits for the builder: the cores populate themselves one after the other.
 fn alone<R>(act: impl Fn(&mut Builder) -> R) -> R {
     loop {
-        match keep::with(&act) {
+        match shared_builder::with(&act) {
             Some(result) => return result,
             None => clock::let_others_run(),
         }
     }
 }
 
-/// Slot of the interface by which lines are shown, if this component needs it.
+/// Slot of the console interface, if this component uses it.
 fn console_of(archive: Checked<'_>, own: &Component<'_>) -> Option<u64> {
     let named = |name: &[u8; 16]| name_text(name) == bulkhead_abi::component::console::NAME;
     let needed = |number: usize| own.wiring.needs & 1 << number != 0;
@@ -106,31 +106,30 @@ fn watch(ward: &Ward) -> Result<Infallible, Refusal> {
         let words = [ward.time, NEVER, scb.epoch.load(Relaxed)];
         match call(ward.thread, Operation::Dispatch, words) {
             Ok(_) | Err(Status::Stale) => {}
-            // It waits, though it has a thread to idle with: nothing will come.
+            // It waits, although it has an idle thread: it will never run again.
             Err(Status::NotReady) => clock::wait_for_interrupt(),
             Err(status) => return Err(status.into()),
         }
     }
-    // Its threads print in turn.
+    // Threads of the scheduler print in turn.
     let report =
         |builder: &mut Builder| fault::report(builder.partition(), &ward.component, ward.thread);
     Err(Refusal::Faulted(alone(report)?))
 }
 
-/// What the scheduler of core `rank` asks. The answer is a status.
+/// Handles a request of the scheduler of core `rank`. Returns a status.
 fn answer(rank: u64, [what, number, ..]: [u64; 5]) -> u64 {
     let done = match what {
-        // Nothing: a core is being populated.
-        boot::RESTART => {
-            keep::with(|builder| builder.restart(number as usize)).unwrap_or(Err(Status::InUse))
-        }
+        // The builder is in use: a core is being populated.
+        boot::RESTART => shared_builder::with(|builder| builder.restart(number as usize))
+            .unwrap_or(Err(Status::InUse)),
         boot::READY => ready(1 << rank),
         _ => Err(Status::NoOperation),
     };
     done.err().unwrap_or(Status::Ok) as u64
 }
 
-/// The components of a core work; with the last core the partition is up.
+/// Marks the components of a core as working; with the last core the partition is up.
 fn ready(core: u64) -> Result<(), Status> {
     let before = AWAITED.fetch_and(!core, AcqRel);
     match before == core {

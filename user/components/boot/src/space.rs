@@ -1,4 +1,4 @@
-//! Addresses of a component behind its image: where pieces of the window appear
+//! Addresses of a component behind its image, to which pieces of the window are mapped
 
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::kernel::{IMAGE_END, Operation, Rights, Status, first};
@@ -9,7 +9,7 @@ use bulkhead_component::first::Component;
 /// Bytes that one level-3 table maps.
 const SPAN: u64 = 2 << 20;
 
-/// Hands out addresses upwards from the end of what the first level-3 table maps.
+/// Hands out addresses upwards from the end of the first level-3 table.
 pub(crate) struct Space {
     middle: u64,
     last: u64,
@@ -26,8 +26,8 @@ impl Space {
         }
     }
 
-    /// Maps a piece of the partition's window, `[guest-physical address, bytes]`; where, and its bytes.
-    /// Nothing at 0.
+    /// Maps a piece of the partition's window, `[guest-physical address, bytes]`. Returns its
+    /// address and bytes, or nothing for address 0.
     pub(crate) fn window(
         &mut self,
         first: &mut First,
@@ -49,7 +49,7 @@ impl Space {
         Ok(address)
     }
 
-    /// Maps pages of the memory at a slot: from this number on, so many.
+    /// Maps `pages` pages of the memory at a slot, from page `number` on.
     pub(crate) fn memory(
         &mut self,
         first: &mut First,

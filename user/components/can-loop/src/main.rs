@@ -1,9 +1,9 @@
 //! A control loop over CAN: the vehicle and its speed controller, 1 kHz, a partition each
 //!
-//! At each whole millisecond the vehicle takes the demand that came last, integrates one millisecond and
-//! sends what its sensors show; half a millisecond later the controller answers what came with a demand.
-//! Each sensor frame carries a number that its answer repeats: the vehicle knows the round trip, and
-//! both know what was lost. What is no frame of the loop is counted and passed over.
+//! At each whole millisecond the vehicle takes the newest demand, integrates one millisecond and
+//! sends its sensor values. Half a millisecond later the controller answers the newest sensor frame
+//! with a demand. Each sensor frame contains a number that its answer repeats, so that the vehicle
+//! measures the round trip, and both ends count lost frames. Other frames are counted and ignored.
 //!
 //! Argument words: `end=vehicle` (default) or `end=controller`; `target=KM_PER_HOUR`.
 #![no_std]
@@ -23,11 +23,11 @@ use core::ops::ControlFlow;
 
 bulkhead_component::application!(run);
 
-/// Jobs from one line about the loop to the next.
+/// Jobs per line of output.
 const REPORT_EVERY: u64 = 500;
-/// Sensor frames whose sending is remembered.
+/// Number of sensor frames for which the time of sending is stored.
 const REMEMBERED: usize = 64;
-/// A demand that is older than this many milliseconds is none.
+/// A demand that is older than this many milliseconds is ignored.
 const STALE: u32 = 20;
 
 fn run(env: &Environment) -> Result<Infallible, ChannelError> {
@@ -55,7 +55,7 @@ fn run(env: &Environment) -> Result<Infallible, ChannelError> {
     }
 }
 
-/// Sends within the period; when it was put on the bus.
+/// Sends within the period. Returns the tick at which the frame was put on the bus.
 fn send(line: &mut Line, env: &Environment, wire: &Wire, job: &Job) -> Option<u64> {
     let until = job.release + clock::frequency() / 1000;
     line.send(env, &wire.frame(), until)

@@ -1,11 +1,13 @@
-//! Asks over CAN and measures when it is answered, as the Arduinos of paper 003 §4 do
+//! Sends frames over CAN and measures the time to the answer, like the Arduinos of "Tuned Pipes" §4
 //!
-//! Two streams of frames that carry their numbers: what answers repeats the newest of each stream, in a quarter of the
-//! word each, on either of two identifiers. So there are four paths; one that is not connected says nothing. A message
-//! left its path when an answer carries its number, or a later one of its stream, for the first time.
+//! There are two streams of numbered frames. An answer, on either of two identifiers, repeats the
+//! newest number of each stream, in a quarter of the word each. So there are four paths, of which
+//! unconnected ones are silent. A message has left its path when an answer repeats its number, or a
+//! later one of its stream, for the first time.
 //!
-//! Argument words: `gap4_us=`, `gap5_us=` from one frame of a stream to the next (2500; 0 = none),
-//! `jitter=PERCENT` by which a gap is longer at most (4), `seed=`, `start_ms=`, `until_ms=` (0 = for ever).
+//! Argument words: `gap4_us=`, `gap5_us=`: interval of the frames of a stream (2500; 0: none),
+//! `jitter=PERCENT`: maximum extension of an interval (4), `seed=`, `start_ms=`, `until_ms=` (0:
+//! for ever).
 #![no_std]
 #![no_main]
 
@@ -18,14 +20,14 @@ use core::convert::Infallible;
 
 bulkhead_component::application!(run);
 
-/// By stream: what it sends, and what answers there.
+/// Identifiers of each stream: of its frames, and of their answers.
 const IDENTIFIERS: [[u16; 2]; STREAMS] = [[0x140, 0x141], [0x150, 0x151]];
 const STREAMS: usize = 2;
-/// By stream that asked, then by the one that was answered.
+/// Names of paths, by stream of the frame, then by identifier of the answer.
 const PATHS: [[&str; STREAMS]; STREAMS] = [["can4-can4", "can4-can5"], ["can5-can4", "can5-can5"]];
-/// Numbers in a quarter of a word, 0 among them, which is none.
+/// Number of values in a quarter of a word, including 0, which means none.
 const NUMBERS: u64 = 1 << 16;
-/// Frames whose sending is remembered: what is answered later counts as lost.
+/// Number of frames for which the time of sending is stored: a later answer counts as lost.
 const REMEMBERED: u64 = 256;
 
 fn run(env: &Environment) -> Result<Infallible, ChannelError> {
@@ -44,7 +46,7 @@ fn run(env: &Environment) -> Result<Infallible, ChannelError> {
             told += clock::frequency();
             probe.tell();
         }
-        // The driver's queue holds the frames of some ten milliseconds.
+        // The driver's queue holds the frames of about ten milliseconds.
         let soon = clock::now() + clock::frequency() / 1000;
         env.sleep_until(due.unwrap_or(soon).min(soon));
     }
@@ -55,7 +57,7 @@ struct Stream {
     next: u64,
     sent: u64,
     sent_at: [u64; REMEMBERED as usize],
-    /// By stream that is answered: the next number that is new there.
+    /// By stream of the answer: the next number that is new there.
     fresh: [u64; STREAMS],
 }
 
@@ -100,7 +102,7 @@ impl Probe {
         }
     }
 
-    /// Sends the frame of a stream that is due; when the next one is.
+    /// Sends the due frame of a stream. Returns the time of the next one.
     fn ask(&mut self, env: &Environment, number: usize, now: u64) -> Option<u64> {
         let stream = self.streams.get_mut(number)?;
         if stream.gap == 0 || stream.next >= self.until {
@@ -121,7 +123,7 @@ impl Probe {
                     clock::now()
                 }
             };
-            // Never closer together than the gap.
+            // The interval is never shorter than the gap.
             stream.next = at + stream.gap + self.random.below(stream.gap * self.jitter / 100 + 1);
         }
         Some(stream.next)
@@ -157,7 +159,8 @@ impl Probe {
 }
 
 impl Stream {
-    /// Number and sending of the message of that name, if it is the first time that it is answered there.
+    /// Number and time of sending of the message with that name, if it is answered there for the
+    /// first time.
     fn left(&mut self, name: u64, whither: usize) -> Option<(u32, u64)> {
         let newest = self.sent.checked_sub(1)?;
         let before = (newest + NUMBERS - name) % (NUMBERS - 1);

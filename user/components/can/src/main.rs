@@ -1,11 +1,11 @@
 //! Drives a CAN controller, a Kvaser PCIcan-S, for the components of its partition
 //!
-//! Its thread serves the interrupts: it takes the frames out of the controller and puts them into the
-//! queues of the clients, and brings the controller back when it has left the bus. Who sends does so on
-//! his own thread.
+//! Its thread serves the interrupts: it moves received frames from the controller to the queues of
+//! the clients, and restarts the controller after bus-off. A client sends on its own thread.
 //!
-//! Argument word: `bus-off-at=MILLISECONDS`, when the controller is put into the state in which too
-//! many errors would leave it (reset mode), to show that it comes back.
+//!
+//! Argument word: `bus-off-at=MILLISECONDS`: time at which the controller is put into the
+//! state that too many errors cause (reset mode), in order to show that it recovers.
 #![no_std]
 #![no_main]
 
@@ -20,11 +20,11 @@ use core::sync::atomic::Ordering::Relaxed;
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 16, stack: 1024);
 
-/// By number of the client.
+/// Queues of received frames, by number of the client.
 static QUEUES: [Queue; MAX_COMPONENTS] = [const { Queue::new() }; MAX_COMPONENTS];
 /// The controller, once it runs.
 static PORT: Port = Port::new();
-/// In the order of [`can::COUNTS`].
+/// Event counters, in the order of [`can::COUNTS`].
 static COUNTS: [AtomicU64; can::COUNTS.len()] = [const { AtomicU64::new(0) }; can::COUNTS.len()];
 
 const SENT: usize = 0;
@@ -63,7 +63,7 @@ fn run(_: First) -> ! {
     }
 }
 
-/// Takes all out that came, and notes what went wrong.
+/// Takes all received frames, and counts errors.
 fn serve(env: &Environment, known: &mut Counters) {
     let before = *known;
     PORT.serve(known, |frame, at| {
@@ -107,7 +107,7 @@ fn answer(token: u64, [what, first, second, ..]: [u64; 5]) -> u64 {
     }
 }
 
-/// Puts a frame on the bus if that is free, on the client's thread.
+/// Puts a frame on the bus if the bus is free, on the client's thread.
 fn send(words: [u64; 2]) -> u64 {
     let Some(frame) = Frame::of(words) else {
         return can::NO_FRAME;

@@ -1,8 +1,9 @@
-//! Shows the lines of all components of a partition
+//! Prints the lines of all components of a partition
 //!
-//! A server without a thread: clients come with parts of lines. Each client has a line of its own; a
-//! whole one is shown by who has the recorder. A client that comes while a less important one, which
-//! it preempted, or one of another core, has the recorder leaves its line to that one and goes on: nobody waits.
+//! A server without a thread: clients invoke it with parts of lines. Each client has a line buffer
+//! of its own; the thread that holds the recorder prints complete lines. If the recorder is held by
+//! a thread of another core, or by one with lower priority that the client has preempted, the
+//! client leaves its line to that thread and continues: no client waits.
 #![no_std]
 #![no_main]
 #![expect(
@@ -21,9 +22,9 @@ use core::sync::atomic::{AtomicBool, Ordering};
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 19, cores: bulkhead_abi::component::COMPONENT_CORES, stack: 640);
 
-/// A line of one client, who has one thread.
+/// Line buffer of a client, which has one thread.
 struct Line {
-    /// It is whole and waits to be shown: its client leaves it alone.
+    /// The line is complete and waits to be printed; the client does not touch it.
     whole: AtomicBool,
     content: UnsafeCell<Content>,
 }
@@ -33,7 +34,8 @@ struct Content {
     filled: usize,
 }
 
-// SAFETY: the content belongs to the client while the line is not whole, else to who has the recorder.
+// SAFETY: the content belongs to the client while the line is incomplete, else to the holder of the
+// recorder.
 unsafe impl Sync for Line {}
 
 static LINES: [Line; MAX_COMPONENTS] = [const {
@@ -46,19 +48,19 @@ static LINES: [Line; MAX_COMPONENTS] = [const {
     }
 }; MAX_COMPONENTS];
 
-/// The ring of what is typed.
+/// The ring of console input.
 struct Input(UnsafeCell<Option<Consumer<'static>>>);
 
-// SAFETY: who has set `READS` has it.
+// SAFETY: used only by the thread that has set `READS`.
 unsafe impl Sync for Input {}
 
 static INPUT: Input = Input(UnsafeCell::new(None));
-/// Somebody reads.
+/// True while a thread reads input.
 static READS: AtomicBool = AtomicBool::new(false);
 
-/// The recorder is open.
+/// True once the recorder is open.
 static OPEN: AtomicBool = AtomicBool::new(false);
-/// Somebody has it.
+/// True while a thread holds the recorder.
 static HELD: AtomicBool = AtomicBool::new(false);
 
 /// No thread starts here.
@@ -77,10 +79,10 @@ fn answer(token: u64, [what, count, words @ ..]: [u64; 5]) -> u64 {
         return Status::NoOperation as u64;
     };
     if line.whole.load(Ordering::SeqCst) {
-        // Its last line still waits: this one is lost.
+        // The last line still waits, so this one is lost.
         return Status::Occupied as u64;
     }
-    // SAFETY: not whole, so the client's, which is the thread that runs this.
+    // SAFETY: incomplete, so it belongs to the client, which is the thread that runs this.
     let content = unsafe { &mut *line.content.get() };
     let bytes = words.iter().flat_map(|word| word.to_le_bytes());
     for byte in bytes.take((count as usize).min(BYTES)) {
@@ -97,12 +99,12 @@ fn answer(token: u64, [what, count, words @ ..]: [u64; 5]) -> u64 {
     0
 }
 
-/// What was typed; nothing while another one reads.
+/// Takes console input; nothing while another thread reads.
 fn read() -> u64 {
     if READS.swap(true, Ordering::SeqCst) {
         return 0;
     }
-    // SAFETY: who has set the flag.
+    // SAFETY: this thread has set the flag.
     let input = unsafe { &mut *INPUT.0.get() };
     if input.is_none() {
         *input = Environment::open().console_input();
@@ -119,9 +121,10 @@ fn read() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Shows whole lines until there are none, unless somebody does already. Who leaves a line to who has the
-/// recorder and who gives that back each write one word and then read the other's: in one order for both,
-/// or a line could be left to nobody.
+/// Prints complete lines until there are none, unless another thread does already. A client that
+/// leaves a line to the holder of the recorder, and the holder that releases the recorder, each
+/// write one word and then read the other's. Both see the writes in one order; otherwise a line
+/// could be left behind.
 fn show() {
     let waits = |line: &&Line| line.whole.load(Ordering::SeqCst);
     while LINES.iter().any(|line| waits(&line)) && !HELD.swap(true, Ordering::SeqCst) {
@@ -129,7 +132,7 @@ fn show() {
             let _opens_the_recorder = Environment::open();
         }
         for line in LINES.iter().filter(waits) {
-            // SAFETY: whole, and the recorder is held.
+            // SAFETY: complete, and this thread holds the recorder.
             let content = unsafe { &mut *line.content.get() };
             console::write(content.bytes.get(..content.filled).unwrap_or_default());
             content.filled = 0;

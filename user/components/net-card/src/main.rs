@@ -1,13 +1,15 @@
-//! Drives a network card for who speaks the protocols
+//! Drives a network card for the component with the protocols
 //!
-//! It alone has the card: registers, interrupt, and the memory that the card reaches, which is its own. Its thread
-//! takes what the card receives and passes it on through the memory `frames`, on the VCPU that interrupts are paid
-//! from; what is to be sent is sent on the thread of who wants it (interface `frames`).
+//! It alone has the card: registers, interrupt, and the memory that the card accesses, which is its
+//! own. Its thread passes received frames on through the memory `frames`, on the VCPU to which
+//! interrupts are charged. Outgoing frames are sent on the thread of the sender (interface
+//! `frames`).
 //!
-//! While there is no room it leaves what comes to the card, without interrupts. A budget that is used up leaves the
-//! line as it is, raised and served by nobody, so that a flood costs the others one entry to the kernel per budget.
+//! While there is no room, it leaves received frames in the card, with interrupts disabled. When
+//! the budget is used up, the line stays raised, so that a flood costs other components one entry
+//! to the kernel per budget.
 //!
-//! It can be made to fault ([`Fault`]).
+//! Faults can be injected ([`Fault`]).
 #![no_std]
 #![no_main]
 
@@ -20,7 +22,7 @@ use bulkhead_net::{Fault, Incoming, One, Opened, Outgoing, drive};
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, stack: 4096);
 
-/// The half of the card that sends, and what it is to send.
+/// The sending half of the card, and the frames to be sent.
 static SENDING: One<(ToSend, Outgoing<'static, Opened>)> = One::new();
 
 fn run(_: First) -> ! {
@@ -40,7 +42,7 @@ fn run(_: First) -> ! {
     pass(&env, incoming, received)
 }
 
-/// Passes on what the card receives.
+/// Passes on received frames.
 fn pass(env: &Environment, mut incoming: Incoming<'static, Opened>, mut received: Received) -> ! {
     let fault = Fault::of(env);
     let mut all = 0;
@@ -66,14 +68,14 @@ fn pass(env: &Environment, mut incoming: Incoming<'static, Opened>, mut received
     }
 }
 
-/// Sends what the caller wants sent.
+/// Sends the caller's frames.
 fn answer(_: u64, [what, ..]: [u64; 5]) -> u64 {
     if what != SEND {
         return Status::NoOperation as u64;
     }
     let sent = SENDING.with(|place| {
         let (to_send, card) = place.as_mut()?;
-        // What a card does not send is lost, as on a wire.
+        // A frame that the card does not send is lost, as on a wire.
         Some(to_send.drain(|frame| _ = card.send(frame)))
     });
     sent.flatten().unwrap_or(0)

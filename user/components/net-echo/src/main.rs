@@ -1,8 +1,9 @@
-//! Answers what arrives at a UDP port: each message goes back to where it came from
+//! Echo server on a UDP port
 //!
-//! The card is another component's (`net-card`), which passes frames on through the memory `frames`. Protocols and answers, sending among them, are
-//! paid by the VCPU of this component's task, frame by frame, each answered before the next is looked at. It can be made to
-//! fault ([`Fault`]); what is made again goes on with the frames as it finds them.
+//! Another component drives the card (`net-card`), and passes frames on through the memory
+//! `frames`. Protocols and answers, including sending, are charged to the VCPU of this component's
+//! task. Each frame is answered before the next is read. Faults can be injected ([`Fault`]); a
+//! restarted component continues with the frames as it finds them.
 #![no_std]
 #![no_main]
 
@@ -16,17 +17,17 @@ use core::fmt;
 
 bulkhead_component::application!(run);
 
-/// The address under which it is reached, also from the host.
+/// Its address, also from the host.
 const ADDRESS: [u8; 4] = [10, 0, 2, 15];
 /// Echo (RFC 862).
 const PORT: u16 = 7;
-/// Longest message that is answered whole.
+/// Longest message that is returned whole.
 const LONGEST: usize = 1472;
 
 /// Too large for the stack.
 static MEMORY: One<(Buffers, [u8; LONGEST])> = One::of((Buffers::new(), [0; LONGEST]));
 
-/// Why it ended.
+/// Reason for which it ended.
 enum Ended {
     Frames(Missing),
     Waiting(Status),

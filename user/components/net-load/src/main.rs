@@ -1,9 +1,10 @@
-//! Sends messages to a UDP echo port and measures when the answers come
+//! Sends messages to a UDP echo port and measures the time to the answers
 //!
-//! Argument words: `period_us=N`, from message to message, each up to a tenth later as chance has it; 0: none
-//! are sent. `burst=N`, `burst_us=N`: so many messages at once, so often. `gap_us=N`: between the messages of a burst.
-//! `bytes=N` of a message, 16 to 64 (64). Each message carries the tick at which it was sent. Once a second the answers are reported: the longest and the
-//! average time, of those apart that were sent in bursts, in nanoseconds.
+//! Argument words: `period_us=N`: interval of messages, each extended by a random part of up to a
+//! tenth; 0: no messages. `burst=N`, `burst_us=N`: messages of a burst, and interval of bursts.
+//! `gap_us=N`: interval of the messages of a burst. `bytes=N` of a message, 16 to 64 (64). Each
+//! message contains the tick at which it was sent. Once a second it prints the longest and the
+//! average time of the answers in nanoseconds, with bursts apart.
 #![no_std]
 #![no_main]
 
@@ -26,23 +27,23 @@ bulkhead_component::component!(run);
 const ADDRESS: [u8; 4] = [10, 0, 2, 16];
 const PORT: u16 = 4007;
 const ECHO: ([u8; 4], u16) = ([10, 0, 2, 15], 7);
-/// Bytes of a message at most, and at least: its kind, and when it was sent.
+/// Maximum bytes of a message, and minimum: its kind, and the time of sending.
 const BYTES: usize = 64;
 const LEAST: usize = 16;
-/// Any will do; the same gives the same run.
+/// Seed of the intervals.
 const SEED: u64 = 0x7;
 
 static THREADS: Threads<FixedPriority<Preemptive, 3>, 3> =
     Threads::new(FixedPriority::new(Preemptive));
 static CARD: Mutex<Option<Card>> = Mutex::new(None);
 static BUFFERS: Mutex<Buffers> = Mutex::new(Buffers::new());
-/// Receiving side and interrupt of the thread that hears the card, and who works for it.
+/// Receive end and interrupt of the card's thread, and the worker thread.
 static RECEIVE: AtomicU64 = AtomicU64::new(0);
 static LINE: AtomicU64 = AtomicU64::new(0);
 static WORKER: AtomicU64 = AtomicU64::new(0);
-/// The card has something.
+/// True if the card has raised its interrupt.
 static RAISED: AtomicBool = AtomicBool::new(false);
-/// Nanoseconds from message to message, from burst to burst, within a burst; messages of a burst.
+/// Nanoseconds between messages, between bursts, within a burst; messages of a burst.
 static PERIOD: AtomicU64 = AtomicU64::new(0);
 static BURST: AtomicU64 = AtomicU64::new(0);
 static GAP: AtomicU64 = AtomicU64::new(0);
@@ -90,7 +91,8 @@ fn start(first: &mut First) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Tells the worker that the card has something. Its line stays as it is until that is served.
+/// Wakes the worker at an interrupt of the card. The line stays raised until the worker has
+/// served it.
 extern "C" fn hear(_: u64) -> ! {
     loop {
         if THREADS.wait_notified(RECEIVE.load(Relaxed)).is_ok() {
@@ -100,7 +102,7 @@ extern "C" fn hear(_: u64) -> ! {
     }
 }
 
-/// When something is to be sent next.
+/// Time of the next message.
 struct Due {
     at: u64,
     period: u64,
@@ -117,7 +119,8 @@ impl Due {
         Self { at, period }
     }
 
-    /// Whether it is time; then the next time is up to a tenth of a period later than regular.
+    /// Returns whether the time has come, and then sets the next one, up to a tenth of a period
+    /// later than regular.
     fn came(&mut self, now: u64, random: &mut Random) -> bool {
         let came = self.at <= now;
         if came {
@@ -127,7 +130,7 @@ impl Due {
     }
 }
 
-/// What the messages of a kind came to.
+/// Statistics of one kind of messages.
 struct Kind {
     name: &'static str,
     sent: u64,
@@ -146,7 +149,7 @@ impl Kind {
 
 struct Worker<'a> {
     udp: Udp<'a, Card>,
-    /// Single messages and those of bursts.
+    /// Single messages and messages of bursts.
     kinds: [Kind; 2],
     random: Random,
 }
@@ -164,7 +167,7 @@ impl Worker<'_> {
         self.kinds[kind].sent += u64::from(sent);
     }
 
-    /// Takes the answers that came.
+    /// Takes the received answers.
     fn take(&mut self) {
         let mut message = [0; BYTES];
         while self.udp.take() {
@@ -194,7 +197,7 @@ impl Worker<'_> {
     }
 }
 
-/// Bytes of a message.
+/// Bytes of a message, from the arguments.
 fn length() -> usize {
     LENGTH.load(Relaxed) as usize
 }
@@ -224,7 +227,7 @@ extern "C" fn work(_: u64) -> ! {
         if RAISED.swap(false, Relaxed) {
             worker.udp.wire().acknowledge();
             worker.take();
-            // Refused where none is held: then the next one will be.
+            // Rejected if no interrupt is held: then the next one will be.
             let _held = call(first::INTERRUPT, Operation::Complete, [LINE.load(Relaxed)]);
         }
         let now = clock::now();

@@ -1,7 +1,7 @@
 //! A subsystem of periodic threads
 //!
-//! Two threads under rate-monotonic priorities, scheduled within the component. What they did stands
-//! in the page shared with who started them: for each the jobs done and the longest response, in
+//! Two threads under rate-monotonic priorities, scheduled within the component. The page shared
+//! with the parent contains their results: for each the number of jobs and the longest response, in
 //! ticks from the release.
 #![no_std]
 #![no_main]
@@ -42,8 +42,8 @@ extern "C" fn task(index: u64) -> ! {
     let [period_us, steps] = TASKS.get(number).copied().unwrap_or([1; 2]);
     let period = period_us * clock::frequency() / 1_000_000;
     let [jobs, worst] = [0, 1].map(|word| &first::shared()[2 * number + word]);
-    // Releases are multiples of the period, as the parent's notifications are; the first one is not
-    // the period in which the subsystem itself started.
+    // Releases are multiples of the period, like the parent's notifications; the period in which
+    // the subsystem itself started does not count.
     let mut release = clock::now().next_multiple_of(period) + period;
     loop {
         THREADS.sleep_until(release);

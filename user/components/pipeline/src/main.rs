@@ -1,11 +1,11 @@
-//! A pipeline of isolated and resident stages (paper 004 §VIII-B, figure 6)
+//! A pipeline of isolated and resident stages (figure 6 of the SliteOS paper, §VIII-B)
 //!
-//! Schedules its partition: the applications of the description are the odd stages, in their order;
-//! between two of them, and behind the last if a stage is wanted there, is a thread of this component.
-//! So stages whose code must not harm others have an address space each and come here by invocations,
-//! and those that belong to who schedules cost a switch in user mode and no more. Under a parent, without
-//! a description, all stages are threads of this component. A thread that the timer releases every
-//! period begins each message with the instant of its release.
+//! The scheduler of its partition. The applications of the description are the odd stages, in their
+//! order; between two of them, and behind the last if a stage is needed there, is a thread of this
+//! component. Isolated stages have an address space each and reach the queues by invocations; a
+//! resident stage only costs a switch in user mode. Under a parent, without a description, all
+//! stages are threads of this component. A thread that the timer releases every period starts each
+//! message with the time of its release.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "the archive is mapped memory")]
@@ -33,9 +33,9 @@ const CAPACITY: usize = 32;
 static THREADS: Threads<FixedPriority<Preemptive, CAPACITY>, CAPACITY> =
     Threads::new(FixedPriority::new(Preemptive));
 
-/// Of the first stage where no description says it; each later one is more important.
+/// Priority of the first stage if the description has none; each later one has a higher priority.
 const FIRST_STAGE: u8 = 40;
-/// Below all stages.
+/// Priority of the source, below all stages.
 const SOURCE: Priority = Priority(63);
 
 fn run(first: First) -> ! {
@@ -44,7 +44,8 @@ fn run(first: First) -> ! {
         nested(first)
     }
     let archive: *const Archive = core::ptr::with_exposed_provenance(env.info().archive as usize);
-    // SAFETY: mapped for good before the component started; any content is a value; nobody writes it.
+    // SAFETY: mapped for good before the component started; any content is a value; it is never
+    // written.
     let Ok(archive) = Checked::of(unsafe { &*archive }) else {
         panic!("no archive")
     };
@@ -64,8 +65,8 @@ fn run(first: First) -> ! {
     })
 }
 
-/// The applications are the odd stages, at their own priorities; a resident one is a little more
-/// important than who precedes it.
+/// Starts the applications, which are the odd stages, at their own priorities; a resident stage has
+/// a slightly higher priority than the one before it.
 fn start(mut first: First, env: &Environment, archive: Checked<'_>) -> Result<(), Status> {
     THREADS.prepare(&mut first)?;
     let mut isolated = 0;
@@ -92,7 +93,7 @@ fn start(mut first: First, env: &Environment, archive: Checked<'_>) -> Result<()
     call(first::MONITOR, Operation::Up, []).map(|_| ())
 }
 
-/// Under a parent, which says in the shared page what it wants.
+/// Starts under a parent, with the settings of the shared page.
 fn nested(mut first: First) -> ! {
     stages::nest();
     let started = (|| {

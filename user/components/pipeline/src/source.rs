@@ -1,6 +1,7 @@
-//! Where messages come from, and what is said of them
+//! The source of messages, and the report about them
 //!
-//! Each message is through before the source goes on, since every stage is more important.
+//! Each message has passed all stages before the source continues, because every stage has a higher
+//! priority.
 
 use crate::THREADS;
 use crate::stages::{enter, is_nested, word};
@@ -12,12 +13,12 @@ use bulkhead_component::{clock, println};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Messages from one line to the next.
+/// Messages per line of output.
 const REPORT: u64 = 200;
-/// Messages of each length that are measured; 0: none, the pipeline just works.
+/// Number of measured messages for each length; 0: the pipeline runs without a measurement.
 static MEASURED: AtomicU64 = AtomicU64::new(0);
 
-/// So many messages are measured at each length.
+/// Sets the number of measured messages for each length.
 pub(crate) fn events(number: u64) {
     MEASURED.store(number, Relaxed);
     if number != 0 {
@@ -27,8 +28,8 @@ pub(crate) fn events(number: u64) {
 
 pub(crate) extern "C" fn run(_: u64) -> ! {
     let period = word(PERIOD_US).load(Relaxed) * clock::frequency() / 1_000_000;
-    // On the grid of the parent's notifications, where there is one; the first is not the period in
-    // which this started.
+    // On the grid of the parent's notifications, if there is one; the period in which the pipeline
+    // started does not count.
     let mut release = clock::now().next_multiple_of(period) + period;
     for message in 1_u64.. {
         THREADS.sleep_until(release);
@@ -56,7 +57,7 @@ fn tell(messages: u64) {
     );
 }
 
-/// One length after the other, each after a warm-up.
+/// Measures one length after the other, each after a warm-up.
 fn measure(message: u64, measured: u64) {
     let (length, within) = (
         message / (WARM_UP + measured),

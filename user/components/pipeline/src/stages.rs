@@ -1,7 +1,8 @@
-//! Queues between stages, who serves them, and what became of messages
+//! Queues between stages, their consumers, and counters of messages
 //!
-//! Stage n takes from queue n and passes into queue n + 1, the last one of those in use into nothing.
-//! Each queue has one consumer, which is more important than who fills it and therefore runs at once.
+//! Stage n takes from queue n and puts into queue n + 1; the last used stage drops the message.
+//! Each queue has one consumer, which has a higher priority than the producer and therefore runs
+//! immediately.
 
 use crate::THREADS;
 use bulkhead_abi::component::stages::{self, HOPS_BITS, MOST, PASS, TAKE, Words, hops};
@@ -15,11 +16,11 @@ static QUEUES: [Queue<u64, 4>; MOST] = [const { Queue::new(0) }; MOST];
 /// Stage of each client by its component's number, and of each thread by its index; 0 = none.
 static CLIENTS: [AtomicU64; 16] = [const { AtomicU64::new(0) }; 16];
 static RESIDENTS: [AtomicU64; 2 * MOST] = [const { AtomicU64::new(0) }; 2 * MOST];
-/// Where the results are, unless the component is nested.
+/// Results, unless the component is nested.
 static WORDS: Words = [const { AtomicU64::new(0) }; stages::WORDS];
 static NESTED: AtomicU64 = AtomicU64::new(0);
 
-/// Results and settings lie in the page shared with the parent.
+/// Uses the page shared with the parent for results and settings.
 pub(crate) fn nest() {
     NESTED.store(1, Relaxed);
 }
@@ -37,14 +38,14 @@ pub(crate) fn word(number: usize) -> &'static AtomicU64 {
     }
 }
 
-/// The component of that number is that stage.
+/// Makes the component of that number a stage.
 pub(crate) fn isolate(component: usize, stage: u64) {
     if let Some(place) = CLIENTS.get(component) {
         place.store(stage, Relaxed);
     }
 }
 
-/// The thread of that index is that stage.
+/// Makes the thread of that index a stage.
 pub(crate) fn reside(thread: u64, stage: u64) {
     if let Some(place) = RESIDENTS.get(thread as usize) {
         place.store(stage, Relaxed);
@@ -60,7 +61,7 @@ pub(crate) extern "C" fn resident(thread: u64) -> ! {
     }
 }
 
-/// What isolated stages ask.
+/// Handles requests of isolated stages.
 #[inline(always)]
 pub(crate) fn answer(token: u64, [what, message, ..]: [u64; 5]) -> u64 {
     let client = CLIENTS.get(token as u32 as usize);
@@ -89,7 +90,7 @@ fn pass(stage: u64, message: u64) {
     }
 }
 
-/// Puts a message before a stage; one that finds no room is lost, and counted.
+/// Puts a message into a stage's queue; if there is no room, it is lost and counted.
 #[inline(always)]
 pub(crate) fn enter(stage: u64, message: u64) {
     let queue = &QUEUES[(stage as usize - 1) % MOST];
@@ -98,7 +99,7 @@ pub(crate) fn enter(stage: u64, message: u64) {
     }
 }
 
-/// A message is through.
+/// Counts a message that has passed all stages.
 fn leave(message: u64) {
     let response = clock::now() - (message >> HOPS_BITS);
     if hops(message) != word(stages::STAGES).load(Relaxed) {

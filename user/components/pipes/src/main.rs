@@ -1,4 +1,4 @@
-//! Runs the tuned pipes of its partition, with the functions that there are in any case
+//! Runs the tuned pipes of its partition, with the functions of `lib/stages` only
 #![no_std]
 #![no_main]
 

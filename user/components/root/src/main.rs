@@ -1,8 +1,8 @@
-//! Divides time between a real-time subsystem and the rest
+//! Divides time between a real-time subsystem and a best-effort component
 //!
-//! The root scheduler of a hierarchy: each period the subsystem is notified and has a budget; what it
-//! leaves goes to a best-effort component, which here loops for ever. Neither can make the other
-//! late: the subsystem's budget ends it, and the end of the period ends the other.
+//! The root scheduler of a hierarchy: each period the subsystem is notified and gets a budget; the
+//! remaining time goes to a best-effort component, which here loops for ever. Neither can delay the
+//! other: the budget bounds the subsystem, and the end of the period the other component.
 #![no_std]
 #![no_main]
 
@@ -18,12 +18,13 @@ use core::sync::atomic::Ordering::Relaxed;
 
 bulkhead_component::component!(run);
 
-/// Period and budget of the subsystem, microseconds, unless the argument words say otherwise.
+/// Default period and budget of the subsystem, microseconds.
 const PERIOD: u64 = 1000;
 const BUDGET: u64 = 500;
-/// Periods from one report to the next.
+/// Periods per line of output.
 const REPORT: u64 = 200;
-/// Indices of the subsystem and of the best-effort thread, which by its index loops for ever.
+/// Indices of the subsystem and of the best-effort thread, which loops for ever because of its
+/// index.
 const SUBSYSTEM: u64 = 1;
 const BEST_EFFORT: u64 = 7;
 /// Pages of the subsystem.
@@ -55,17 +56,17 @@ fn divide(first: &mut First) -> Result<Infallible, Status> {
     }
 }
 
-/// Who has the time.
+/// State of the root scheduler.
 struct Root {
     period: u64,
     budget: u64,
-    /// End of the period that runs.
+    /// End of the current period.
     end: u64,
     subsystem: Subsystem,
     time: u64,
     rest: u64,
     rest_time: u64,
-    /// Ticks that the subsystem has had since the last report.
+    /// Ticks that the subsystem has used since the last report.
     used: u64,
 }
 
@@ -94,7 +95,8 @@ impl Root {
         })
     }
 
-    /// Begins the next period: the subsystem is notified and has its budget, the other has the rest.
+    /// Begins a period: the subsystem is notified and gets its budget, the other component the
+    /// rest.
     fn period(&mut self) -> Result<(), Status> {
         self.end += self.period;
         call(self.subsystem.sender, Operation::Send, [])?;
@@ -120,7 +122,7 @@ impl Root {
         Ok(())
     }
 
-    /// Of a subsystem that is a pipeline: so many messages at each length.
+    /// Measures a subsystem that is a pipeline, with so many messages at each length.
     fn measure(&mut self, events: u64, period_us: u64) -> Result<(), Status> {
         let (_, words) = self.subsystem.shared.split_at(stages::SHARED_FROM);
         let of = |number: usize| words[number].load(Relaxed);

@@ -1,8 +1,10 @@
 //! The heartbeat of a core, and of the partition
 //!
-//! The least important thread of each core notes the time in a word of that core's, which a thread that loops for ever
-//! above it therefore silences. Who owns the partition's word writes the oldest of all: as long as it is young, every
-//! core's threads go on. A core that has not begun has no say; before all cores work the partition is not up.
+//! The least important thread of each core writes the time into a word of that core; a thread with
+//! a higher priority that loops for ever therefore stops it. The component that owns the
+//! partition's word writes the oldest time of all cores: as long as it is recent, the threads of
+//! every core make progress. A core that has not begun is left out; the partition is not up before
+//! all cores work.
 #![expect(unsafe_code, reason = "words at addresses that are given")]
 
 use bulkhead_abi::component::COMPONENT_CORES;
@@ -12,12 +14,12 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Address of the word, or 0.
 static WORD: AtomicU64 = AtomicU64::new(0);
-/// Ticks from one beat to the next.
+/// Ticks between two renewals.
 static PAUSE: AtomicU64 = AtomicU64::new(0);
 /// Addresses of the words of other cores, or 0.
 static OTHERS: [AtomicU64; COMPONENT_CORES] = [const { AtomicU64::new(0) }; COMPONENT_CORES];
 
-/// Whether this core has a word.
+/// Finds the words. Returns whether this core has one.
 pub(crate) fn prepare(env: &Environment) -> bool {
     let Some(word) = env.heartbeat() else {
         return false;
@@ -37,7 +39,7 @@ pub(crate) fn prepare(env: &Environment) -> bool {
     true
 }
 
-/// Beats, if there is a word; when to do so again.
+/// Renews the word, if there is one. Returns the time of the next renewal.
 pub(crate) fn beat() -> u64 {
     let now = clock::now();
     let others = OTHERS.iter().filter_map(word);
@@ -54,6 +56,6 @@ pub(crate) fn beat() -> u64 {
 fn word(place: &AtomicU64) -> Option<&'static AtomicU64> {
     let address = place.load(Relaxed) as usize;
     let word: *mut u64 = core::ptr::with_exposed_provenance_mut(address);
-    // SAFETY: what `prepare` was given, mapped for good; all of it is atomic.
+    // SAFETY: addresses from `prepare`, mapped for good; all of it is atomic.
     (address != 0).then(|| unsafe { AtomicU64::from_ptr(word) })
 }

@@ -1,10 +1,10 @@
 //! Schedules the threads of the components of one core of a partition
 //!
-//! Fixed priorities over the threads that the boot component made, each within its budget if the
-//! description gives it one, which the kernel enforces. What else components have of their scheduler is
-//! [`bulkhead_keeper`]'s: a thread that sleeps comes here by an invocation and waits here, so that going on from one to
-//! the other is a switch in user mode where both are here. The least important thread beats the heart ([`heart`]): what
-//! loops for ever silences it.
+//! Fixed priorities over the threads that the boot component created, each within its budget if the
+//! description gives it one, which the kernel enforces. [`bulkhead_keeper`] provides the other
+//! services for components: a thread that sleeps invokes this component and waits here, so that a
+//! switch between two such threads stays in user mode. The thread with the lowest priority renews
+//! the heartbeat ([`heart`]), so that a thread that loops for ever stops it.
 #![no_std]
 #![no_main]
 
@@ -25,15 +25,15 @@ mod share;
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 17, stack: 1024);
 
-/// Threads of components, the one that beats the heart, the one that has components made again.
+/// Threads of components, the heartbeat's thread, and the thread that requests restarts.
 const CAPACITY: usize = MAX_COMPONENTS + 2;
-/// Each thread has a server of its own, but for the last.
+/// Each thread has a server of its own, except the last.
 type Policy = Servers<Share, CAPACITY, CAPACITY>;
 static THREADS: Threads<Policy, CAPACITY> = Threads::new(Servers::new(false));
 static KEEPER: Keeper<Policy, CAPACITY> = Keeper::new(&THREADS, || {
     heart::beat();
 });
-/// Below everything that a description can ask for.
+/// Below all priorities of a description.
 const HEART: Priority = Priority(63);
 
 fn run(first: First) -> ! {
@@ -62,7 +62,7 @@ fn start(mut first: First, env: &Environment) -> Result<(), Status> {
 /// The server of a component's thread, with its budget behind a temporal capability.
 fn server(first: &mut First, wiring: &Wiring) -> Result<Membership, Status> {
     if wiring.task != 0 {
-        // On a VCPU, of which this scheduler has none.
+        // It is on a VCPU; this scheduler has none.
         return Err(Status::BadArgument);
     }
     let priority = Priority(wiring.priority as u8);

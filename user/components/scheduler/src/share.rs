@@ -1,12 +1,13 @@
-//! What of the processor a component may use
+//! Share of the processor that a component may use
 
 use bulkhead_sched::budget::{Budget, Capacity, Sporadic};
 use bulkhead_sched::{NEVER, Time};
 
-/// Chunks of a budget that come back at different times; more preemptions in a period merge them.
+/// Maximum number of budget chunks with different replenishment times; more preemptions in a period
+/// merge them.
 const CHUNKS: usize = 8;
 
-/// All there is, or so much in each period.
+/// All time, or a budget per period.
 #[derive(Clone, Copy)]
 pub(crate) enum Share {
     Whole,
@@ -14,7 +15,7 @@ pub(crate) enum Share {
 }
 
 impl Share {
-    /// So much in each period, from `now` on; nothing where that is no budget.
+    /// A budget per period, from `now` on; nothing if it is not valid.
     pub(crate) fn limited(capacity: Capacity, now: Time) -> Option<Self> {
         Sporadic::new(capacity, now).ok().map(Self::Limited)
     }

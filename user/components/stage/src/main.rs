@@ -1,9 +1,9 @@
 //! An isolated stage of a pipeline
 //!
-//! Takes a message, counts itself among those that had it, passes it on. Which stage it is says the
-//! capability by which it invokes who schedules the pipeline, and nothing else: neither the queues nor
-//! the other stages are within its reach. With the argument word `fault=NAME` the component of that
-//! name tries all the same, after some messages.
+//! Takes a message, counts itself among the stages that had it, and passes it on. The capability by
+//! which it invokes the pipeline's scheduler identifies the stage; neither the queues nor other
+//! stages are mapped. With the argument word `fault=NAME`, the component of that name tries to
+//! access them after some messages.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "does wrong where it is asked to")]
@@ -16,7 +16,7 @@ use core::convert::Infallible;
 
 bulkhead_component::application!(run);
 
-/// Messages before one that does wrong does it.
+/// Messages before the injected fault.
 const INNOCENT: u64 = 100;
 
 fn run(env: &Environment) -> Result<Infallible, &'static str> {
@@ -44,6 +44,6 @@ fn ask(line: u64, what: u64, word: u64) -> Result<u64, &'static str> {
 
 fn write_where_the_scheduler_has_its_block() {
     let block = core::ptr::with_exposed_provenance_mut::<u64>(SCB_ADDRESS as usize);
-    // SAFETY: it is not.
+    // SAFETY: it is not safe; the fault is the purpose.
     unsafe { block.write_volatile(0) };
 }

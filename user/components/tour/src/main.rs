@@ -1,6 +1,6 @@
-//! A tour of `SliteOS`: each station says what it saw
+//! A tour of `SliteOS`: each station prints its results
 //!
-//! `systems/slite/tour` is the same in C. The policy is that of the argument word `policy=`.
+//! `systems/slite/tour` is the same program in C. The argument word `policy=` selects the policy.
 #![no_std]
 #![no_main]
 
@@ -21,7 +21,7 @@ const CAPACITY: usize = 8;
 const DRIVER: u64 = 1;
 const HIGH: u64 = 2;
 const MIDDLE: u64 = 3;
-/// What the peer's doorbell sets among the events.
+/// Event flag of the peer's doorbell.
 const RUNG: u32 = 8;
 
 static THREADS: Threads<Chosen<CAPACITY>, CAPACITY> = Threads::new(Chosen::new());
@@ -32,9 +32,9 @@ static UNITS: Semaphore = Semaphore::new(0, 2);
 static DONE: Semaphore = Semaphore::new(0, 1);
 static EVENTS: Events = Events::new();
 static TIMERS: Timers<4> = Timers::new();
-/// The driver's end-point: where it receives, and where others send.
+/// The driver's receive end, and the send capability to it.
 static LINE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
-/// Where the doorbell's interrupt is received, and which doorbell is the peer's.
+/// Receive end and number of the peer's doorbell.
 static BELL: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 static NOTIFIED: AtomicU64 = AtomicU64::new(0);
 static EXPIRIES: AtomicU64 = AtomicU64::new(0);
@@ -79,7 +79,7 @@ fn start(first: &mut First) -> Result<(), Status> {
     Ok(())
 }
 
-/// What a thread of that importance brings to any policy.
+/// Parameters of a thread with that priority for any policy.
 fn task(priority: u8) -> Task {
     let millisecond = clock::frequency() / 1000;
     Task {
@@ -94,7 +94,7 @@ fn after_ms(ms: u64) -> u64 {
     clock::now() + ms * clock::frequency() / 1000
 }
 
-/// An interrupt thread: the peer's doorbell runs it at once; it tells the others.
+/// Interrupt thread: the peer's doorbell runs it immediately; it sets the event.
 extern "C" fn serve_interrupts(_: u64) -> ! {
     loop {
         let _merged = THREADS.wait_notified(BELL[0].load(Relaxed));
@@ -102,7 +102,7 @@ extern "C" fn serve_interrupts(_: u64) -> ! {
     }
 }
 
-/// The same for what a thread of its own sends.
+/// Driver thread: handles notifications of another thread.
 extern "C" fn driver(_: u64) -> ! {
     loop {
         let count = THREADS.wait_notified(LINE[0].load(Relaxed)).unwrap_or(0);
@@ -121,7 +121,7 @@ fn expired(_: u64, _: u64) {
     }
 }
 
-/// Consumes, contends, is served first.
+/// The thread with the highest priority: consumes, contends, and is served first.
 extern "C" fn high(_: u64) -> ! {
     let sum: u64 = (0..3).map(|_| QUEUE.receive(&THREADS)).sum();
     let late = QUEUE.receive_until(&THREADS, after_ms(1));
@@ -139,7 +139,7 @@ extern "C" fn middle(_: u64) -> ! {
     println!("mutex: middle runs after it");
     UNITS.take(&THREADS);
     println!("semaphore: middle");
-    // Holds what the low one wants, and asks for what that one has.
+    // Holds the mutex that the low thread requests, and requests the one that the low thread holds.
     let held = OTHER.lock(&THREADS, NEVER);
     THREADS.block(NEVER);
     let refused = MUTEX.lock(&THREADS, NEVER).map(drop);
@@ -174,8 +174,8 @@ fn contend() {
     }
     let guard = MUTEX.lock(&THREADS, NEVER);
     THREADS.wakeup(MIDDLE);
-    // The middle one has the other and now waits for us: it lends its importance, and who closes the
-    // circle is told.
+    // The middle thread holds the other mutex and now waits for this one: it inherits the priority,
+    // and the thread that closes the circle gets an error.
     let closed = OTHER.lock(&THREADS, NEVER).map(drop);
     println!("deadlock: low {closed:?}");
     drop(guard);
@@ -211,7 +211,7 @@ fn expire() {
     );
 }
 
-/// Rings the peer until it has rung back, and once more, since it may have come later.
+/// Rings the peer until it has rung back, and once more, because it may have started later.
 fn ring() {
     let ring = || {
         let _within_limit = call(first::MONITOR, Operation::Ring, [BELL[1].load(Relaxed)]);

@@ -1,12 +1,15 @@
-//! The described VCPUs, with tasks that compute for as long as they may
+//! The VCPUs of the description, with tasks that compute for their WCET
 //!
-//! As the boot component of a partition, alone; or as the scheduler of its components, of which those that are a task
-//! run on the task's VCPU. Each job of the other tasks takes its WCET; the longest response is kept beside the bound that the analysis
-//! gave. Where a doorbell arrives, it is the device of the tasks on I/O VCPUs: each interrupt asks for a
-//! job, and they come as they like; so do those of a UART that always has something to say (`storm`). VCPUs that the argument word `compute=NAME,NAME` names compute
-//! without end and count pieces of 10 us; those of `unlimited=NAME,NAME` have no limit and are not admitted. `turns=CORES`: so many emulated cores take turns, and what is computed takes its time beside all of them
-//! (else as calibrated beside whoever runs at the start). A VCPU of its own, created at run time and less important than all others, reports once a
-//! second, so that reporting makes nobody late.
+//! It is the boot component of a partition, alone, or the scheduler of components, of which those
+//! with a task run on the task's VCPU. Each job of the other tasks computes for its WCET; the
+//! longest response is reported with the computed bound. If there is a doorbell, it is the device
+//! of the tasks on I/O VCPUs: each interrupt requests a job, at arbitrary times. So do the
+//! interrupts of a UART that always has something to send ([`storm`]). VCPUs of the argument word
+//! `compute=NAME,NAME` compute without end and count pieces of 10 us; those of
+//! `unlimited=NAME,NAME` have no limit and are not admitted. With `turns=CORES`, so many emulated
+//! cores take turns, and computations are calibrated for the worst case of all of them, else for
+//! the load at the start. A VCPU of its own, created at run time with the lowest priority, reports
+//! once a second, so that reporting delays no task.
 #![no_std]
 #![no_main]
 
@@ -37,13 +40,13 @@ use core::sync::atomic::Ordering::Relaxed;
 bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 17, stack: 2048);
 
-/// Threads and VCPUs there may be.
+/// Maximum numbers of threads and VCPUs.
 const TASKS: usize = 16;
 const VCPUS: usize = 16;
 /// The reporter's budget, nanoseconds.
 const REPORTER: [u64; 2] = [2_000_000, 1_000_000_000];
 
-/// Below everything that a description can ask for.
+/// Below all priorities of a description.
 const LEAST: Priority = Priority(61);
 
 static CORE: VcpuThreads<TASKS, VCPUS, MAX_CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS> =
@@ -51,14 +54,14 @@ static CORE: VcpuThreads<TASKS, VCPUS, MAX_CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOT
 type Policy = Vcpus<TASKS, VCPUS, MAX_CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS>;
 static KEEPER: Keeper<Policy, TASKS> = Keeper::new(&CORE.threads, || {});
 
-/// What a thread knows of its task, by number, and what it found out.
+/// Parameters and results of a task, by number.
 struct Job {
     thread: AtomicU64,
     wcet_ns: AtomicU64,
     period_ns: AtomicU64,
     jobs: AtomicU64,
     worst: AtomicU64,
-    /// Capability by which it waits for interrupts, or 0, and how many came.
+    /// Receive end for interrupts, or 0, and number of interrupts.
     receive: AtomicU64,
     interrupts: AtomicU64,
 }
@@ -74,7 +77,7 @@ static JOBS: [Job; TASKS] = [const {
         interrupts: AtomicU64::new(0),
     }
 }; TASKS];
-/// What a VCPU computed, by number, and its thread.
+/// Results of a computing VCPU, by number, and its thread.
 struct Computed {
     thread: AtomicU64,
     pieces: AtomicU64,
@@ -91,11 +94,12 @@ static LOAD: Load = Load::new();
 /// First release of all tasks, ticks: the critical instant.
 static START: AtomicU64 = AtomicU64::new(0);
 
-/// The component's means, once it runs, and C and T of a VCPU to ask for then, microseconds.
+/// Resources of the component, once it runs, and C and T of a VCPU to be requested then,
+/// microseconds.
 static MEANS: Mutex<Option<First>> = Mutex::new(None);
 static ASKED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// Why there is nothing to run.
+/// Reason for which nothing runs.
 enum Failure {
     Kernel(Status),
     Vcpu(Refused),
@@ -114,7 +118,7 @@ impl From<Refused> for Failure {
 }
 
 fn run(mut first: First) -> ! {
-    // The kernel tells the boot component, and nobody else.
+    // Only the boot component has the address of the guest page.
     let is_boot = first.guest_page() != 0;
     let started = match is_boot {
         true => start_alone(&mut first),
@@ -139,7 +143,7 @@ fn run(mut first: First) -> ! {
     }
 }
 
-/// As the only component.
+/// Starts as the only component.
 fn start_alone(first: &mut First) -> Result<(), Failure> {
     let info = &first.guest()?.info;
     let output = first.window(info.console_out)?;
@@ -162,7 +166,7 @@ fn start_alone(first: &mut First) -> Result<(), Failure> {
     Ok(())
 }
 
-/// As the scheduler of components, which say themselves that they work.
+/// Starts as the scheduler of components, which report themselves when they work.
 fn start_among_components(first: &mut First) -> Result<(), Failure> {
     let env = Environment::open();
     let info = &env.info().guest;
@@ -171,7 +175,7 @@ fn start_among_components(first: &mut First) -> Result<(), Failure> {
     let place = |_: &mut First, component: &Component<'_>| {
         let number = (component.wiring.task as usize).checked_sub(1);
         let task = number.and_then(|number| timing.tasks.get(number));
-        // One with a priority is for another scheduler.
+        // A task with a priority belongs to another scheduler.
         let binding = task.and_then(|task| binding(task, &servers));
         let vcpu = task.and_then(|task| timing.vcpus.get(task.cause as usize));
         let (Some(binding), Some(vcpu)) = (binding, vcpu) else {
@@ -209,7 +213,7 @@ fn binding(task: &Task, servers: &[ServerId; VCPUS]) -> Option<Binding> {
     })
 }
 
-/// What tasks are started beside.
+/// Settings of the tasks, besides the timing data.
 struct Rest {
     /// The interrupt that is the device of tasks on I/O VCPUs.
     doorbell: Option<u64>,
@@ -217,7 +221,7 @@ struct Rest {
     elsewhere: u64,
 }
 
-/// Threads of the tasks that are nobody else's, and those that compute without end.
+/// Creates the threads of tasks without a component, and those that compute without end.
 fn start_tasks(
     first: &mut First,
     info: &GuestInfo,
@@ -255,15 +259,15 @@ fn start_tasks(
     Ok(())
 }
 
-/// Whether the argument word `key=NAME,NAME` names it.
+/// Returns whether the argument word `key=NAME,NAME` contains `name`.
 fn named(info: &GuestInfo, key: &str, name: &str) -> bool {
     argument_text(info, key).is_some_and(|list| list.split(',').any(|one| one == name))
 }
 
-/// The VCPU for reports, if there is room for one.
+/// Creates the VCPU of the report, if it is admitted.
 fn reporter(first: &mut First, timing: Timing) -> Result<Option<ServerId>, Failure> {
     let [capacity, period] = REPORTER.map(ticks);
-    // Whether what is not described fits is found out here.
+    // The admission test decides whether a VCPU fits that is not in the description.
     let limits = Capacity { capacity, period };
     let jobs = [Jobs::each(clock::frequency())];
     let created = match placed(timing) {
@@ -282,7 +286,7 @@ fn reporter(first: &mut First, timing: Timing) -> Result<Option<ServerId>, Failu
     }
 }
 
-/// Whether priorities order VCPUs.
+/// Returns whether priorities order VCPUs.
 fn placed(timing: Timing) -> bool {
     let by_priority =
         |schedule: &bulkhead_abi::timing::Schedule| schedule.order == Order::FixedPriority as u32;
@@ -298,7 +302,7 @@ fn place(vcpu: &Vcpu) -> Place {
     }
 }
 
-/// The described VCPUs, by number.
+/// Creates the VCPUs of the description, by number.
 fn create_all(
     first: &mut First,
     info: &GuestInfo,
@@ -318,7 +322,7 @@ fn create_all(
     Ok(servers)
 }
 
-/// The threads of the VCPUs that compute without end.
+/// Creates the threads of the VCPUs that compute without end.
 fn compute_all(
     first: &mut First,
     info: &GuestInfo,
@@ -371,7 +375,7 @@ fn create(
     answer
 }
 
-/// What the thread of that index is to do.
+/// The task of the thread of that index.
 fn job(index: u64) -> &'static Job {
     let is_it = |job: &&Job| job.thread.load(Relaxed) == index;
     match JOBS.iter().find(is_it) {
@@ -380,7 +384,7 @@ fn job(index: u64) -> &'static Job {
     }
 }
 
-/// Nothing but computing.
+/// Computes without end.
 extern "C" fn compute(index: u64) -> ! {
     let is_it = |count: &&Computed| count.thread.load(Relaxed) == index;
     match COMPUTED.iter().find(is_it) {
@@ -389,7 +393,7 @@ extern "C" fn compute(index: u64) -> ! {
     }
 }
 
-/// A task: each period a job that needs all it may.
+/// A task: each period a job that computes for its WCET.
 extern "C" fn work(index: u64) -> ! {
     let job = job(index);
     let period = ticks(job.period_ns.load(Relaxed));
@@ -417,7 +421,7 @@ extern "C" fn serve(index: u64) -> ! {
     }
 }
 
-/// Asks for another VCPU while everything runs, once, and says the answer.
+/// Requests another VCPU while everything runs, once, and prints the answer.
 fn ask(timing: Timing) {
     let [capacity_us, period_us] = [0, 1].map(|place: usize| ASKED[place].swap(0, Relaxed));
     if period_us == 0 {
@@ -443,7 +447,7 @@ fn ask(timing: Timing) {
     }
 }
 
-/// Says once a second how the tasks responded, in the time of the least important VCPU.
+/// Prints the responses of the tasks once a second, on the least important VCPU.
 extern "C" fn report(_: u64) -> ! {
     let timing = TIMING
         .with(&CORE.threads, |timing| *timing)
@@ -455,7 +459,7 @@ extern "C" fn report(_: u64) -> ! {
         ask(timing);
         for (task, job) in timing.tasks.iter().zip(&JOBS) {
             if job.thread.load(Relaxed) == 0 {
-                // A component's, which says itself what it does.
+                // It belongs to a component, which reports itself.
                 continue;
             }
             let jobs = job.jobs.load(Relaxed);

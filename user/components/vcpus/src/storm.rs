@@ -1,8 +1,9 @@
-//! A device that interrupts as fast as it is let: a PL011 whose transmitter is never satisfied
+//! A device that interrupts as often as possible: a PL011 with a transmit interrupt that is never
+//! cleared
 //!
-//! It raises its line, a level, when it has sent, and nobody clears that at the device (Arm DDI 0183, 2.8):
-//! each time an interrupt has been dealt with the next one is there. The argument words `uart=ADDRESS`
-//! and `line=INTID` ask for it.
+//! It raises its level-triggered line when it has sent, and the device is never cleared (Arm DDI
+//! 0183, 2.8): after each interrupt the next one is pending immediately. The argument words
+//! `uart=ADDRESS` and `line=INTID` select it.
 #![expect(unsafe_code, reason = "registers of a device")]
 
 use bulkhead_abi::PAGE_SIZE;
@@ -23,12 +24,12 @@ const ENABLED: u32 = 1 | 1 << 8;
 /// TXIM.
 const TRANSMIT: u32 = 1 << 5;
 
-/// Where its registers are, or 0.
+/// Address of its registers, or 0.
 static DEVICE: AtomicUsize = AtomicUsize::new(0);
 /// Its interrupt, or 0.
 static LINE: AtomicU64 = AtomicU64::new(0);
 
-/// Maps it, if it is asked for; its interrupt.
+/// Maps the device, if the arguments select it. Returns its interrupt.
 pub(crate) fn open(first: &mut First, info: &GuestInfo) -> Result<Option<u64>, Status> {
     let (Some(address), Some(line)) = (argument(info, "uart"), argument(info, "line")) else {
         return Ok(None);
@@ -39,7 +40,7 @@ pub(crate) fn open(first: &mut First, info: &GuestInfo) -> Result<Option<u64>, S
     Ok(Some(line))
 }
 
-/// Lets it begin.
+/// Starts the device.
 pub(crate) fn raise() {
     let device = DEVICE.load(Relaxed);
     if device == 0 {
@@ -52,11 +53,11 @@ pub(crate) fn raise() {
     }
 }
 
-/// One interrupt of it has been dealt with.
+/// Completes one of its interrupts.
 pub(crate) fn complete() {
     let line = LINE.load(Relaxed);
     if line != 0 {
-        // Refused where none is held: then the next one will be.
+        // Rejected if no interrupt is held: then the next one will be.
         let _held = call(first::INTERRUPT, Operation::Complete, [line]);
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod heartbeat_for_image;
 pub(crate) mod heartbeat_too_short;
 pub(crate) mod heartbeat_unwatched;
 pub(crate) mod inject_impossible;
+pub(crate) mod progress_place;
 pub(crate) mod restart_budget;
 pub(crate) mod standby_missing;
 pub(crate) mod startup_range;
@@ -23,6 +24,7 @@ pub(super) const RULES: &[&Rule] = &[
     &restart_budget::RULE,
     &heartbeat_too_short::RULE,
     &heartbeat_for_image::RULE,
+    &progress_place::RULE,
     &heartbeat_unwatched::RULE,
     &startup_range::RULE,
     &hang_unwatched::RULE,

@@ -3,7 +3,7 @@
 extern crate std;
 
 use super::super::Machine;
-use super::{Dice, IDENTITIES, OWN_PAGES};
+use super::{Dice, GIVEN_SLOTS, IDENTITIES, LINES, OWN_PAGES};
 use crate::Hal;
 use crate::slot::Slot;
 use bulkhead_abi::kernel::{
@@ -66,6 +66,7 @@ pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
     let [component, pages, empty] = [K::Component, K::Pages, K::Empty].map(&mut pick);
     let (receive, invoke) = (pick(K::Receive), pick(K::Invoke));
     let [core, monitor, identities] = [K::Core, K::Monitor, K::Identities].map(&mut pick);
+    let [interrupt, other_pages] = [K::Interrupt, K::Pages].map(&mut pick);
     let page = dice.below(OWN_PAGES);
     let identity = identities << IDENTITIES_SHIFT | (IDENTITIES[0] + dice.below(IDENTITIES[1]));
     let running = [SAME_TIME, time][dice.below(2) as usize];
@@ -73,12 +74,14 @@ pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
     let epoch = machine.epoch();
     let (cycles, level) = (cycles(dice), dice.below(4));
     let (entry, importance) = (dice.word(), priority(dice));
-    let all: [(u64, O, [u64; 5]); 30] = [
+    let free = GIVEN_SLOTS + dice.below(SLOTS - GIVEN_SLOTS);
+    let (index, line) = (dice.below(4), LINES[0] + dice.below(LINES[1]));
+    let all: [(u64, O, [u64; 5]); 38] = [
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
         (thread, O::Bind, [scheduler, dice.below(6), time, 0, 0]),
-        (thread, O::Sender, [empty, 0, 0, 0, 0]),
+        (thread, O::Sender, [empty, dice.below(2), 0, 0, 0]),
         (thread, O::Receiver, [empty, 0, 0, 0, 0]),
         (
             memory,
@@ -123,7 +126,15 @@ pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
         (core, O::Prepare, [memory, page, empty, component, entry]),
         (core, O::Start, [0; 5]),
         (component, O::Entry, [empty, entry, entry, 0, 0]),
-        (table, O::Remove, [26 + dice.below(SLOTS - 26), 0, 0, 0, 0]),
+        (table, O::Remove, [free, 0, 0, 0, 0]),
+        (table, O::Copy, [free, dice.below(SLOTS), 0, page, 0]),
+        (interrupt, O::Listen, [line, send, 0, 0, 0]),
+        (interrupt, O::Complete, [super::super::LEVEL, 0, 0, 0, 0]),
+        (interrupt, O::Ignore, [line, 0, 0, 0, 0]),
+        (pages, O::Map, [index, memory, page, dice.below(3), 0]),
+        (pages, O::Map, [index, memory, page, dice.below(3), 0]),
+        (pages, O::Attach, [index, other_pages, 0, 0, 0]),
+        (pages, O::Unmap, [index, 0, 0, 0, 0]),
     ];
     let (capability, operation, words) = match dice.below(16) {
         0 => (invoke, O::Identify, [0; 5]),
@@ -166,6 +177,12 @@ impl Successes {
             (Kind::Receive, Operation::Receive),
             (Kind::Monitor, Operation::Up),
             (Kind::Monitor, Operation::Ring),
+            (Kind::Interrupt, Operation::Listen),
+            (Kind::Interrupt, Operation::Complete),
+            (Kind::Interrupt, Operation::Ignore),
+            (Kind::Pages, Operation::Map),
+            (Kind::Pages, Operation::Unmap),
+            (Kind::Pages, Operation::Attach),
             (Kind::Core, Operation::Prepare),
             (Kind::Core, Operation::Start),
         ] {

@@ -3,13 +3,14 @@
 extern crate std;
 
 use super::super::{CORES, MEMORY, Machine, PAGES};
+use super::LINES;
 use crate::Hal;
 use crate::frame::{Frame, PAGE, Ref, WORDS};
 use crate::object::{Component, Scheduler, Thread, Time};
 use crate::slot::Slot;
-use crate::translation::physical;
+use crate::translation::{self, physical};
 use bulkhead_abi::dispatch::MAX_THREADS;
-use bulkhead_abi::kernel::{Kind, SCHEDULERS, SLOTS, first};
+use bulkhead_abi::kernel::{Kind, Rights, SCHEDULERS, SLOTS, first};
 use std::vec::Vec;
 
 /// Pages of the kernel and of the first component that the attacker has no capability for.
@@ -20,14 +21,18 @@ pub(super) fn bystanders(machine: &Machine, root: Thread<'_>) -> Vec<u64> {
     let leaf = table.word(0).reference();
     let mut pages = Vec::from([
         core.void().reference(),
-        core.interrupts().reference(),
         root.component().reference(),
         component.word(0).reference(),
         leaf,
     ]);
     pages.extend(first::PAGES.map(|slot| Slot::of(machine.frame(leaf), slot).object()));
     let words = |at| machine.frame(at).words().map(|word| word.get());
-    pages.into_iter().flat_map(words).collect()
+    // Of the table of interrupts, what the attacker has no lines of.
+    let interrupts = words(core.interrupts().reference()).enumerate();
+    let own = LINES[0] as usize..(LINES[0] + LINES[1]) as usize;
+    let others = interrupts.filter(|(line, _)| !own.contains(line));
+    let pages = pages.into_iter().flat_map(words);
+    pages.chain(others.map(|(_, word)| word)).collect()
 }
 
 /// References to every page, counted from what is there.
@@ -165,11 +170,21 @@ pub(super) fn check(machine: &Machine, root: Thread<'_>, before: &[u64]) {
             ),
         }
     }
-    assert_no_object_is_mapped(machine);
+    assert_mappings(machine);
     assert_counts_beside(machine);
 }
 
-fn assert_no_object_is_mapped(machine: &Machine) {
+/// Checks that no kernel object is mapped, and no page both writable and executable: pages that the kernel shares with
+/// schedulers count as writable.
+fn assert_mappings(machine: &Machine) {
+    let mut rights = std::vec![[false; 2]; PAGES as usize];
+    let place = |at| machine.number(at) - CORES as usize;
+    for number in 0..PAGES {
+        let at = Ref::offered(MEMORY + PAGE * number);
+        if let Some(scheduler) = scheduler(machine, at) {
+            rights[place(scheduler.scb().reference())][0] = true;
+        }
+    }
     for number in 0..PAGES {
         let at = Ref::offered(MEMORY + PAGE * number);
         if !machine.state(at).unwrap().is(Kind::Pages) {
@@ -186,8 +201,14 @@ fn assert_no_object_is_mapped(machine: &Machine) {
                 !Kind::ALL.iter().any(|&kind| state.is(kind)),
                 "{mapped:?} is mapped"
             );
+            match translation::rights(word.get()) {
+                Rights::Read => {}
+                Rights::Write => rights[place(mapped)][0] = true,
+                Rights::Execute => rights[place(mapped)][1] = true,
+            }
         }
     }
+    assert!(!rights.contains(&[true; 2]), "writable and executable");
 }
 
 /// The quotas of a core's schedulers and the places that they have are all places that there are.

@@ -1,0 +1,2 @@
+/* A guest that hangs */
+const int hangs = 1;

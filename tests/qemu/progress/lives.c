@@ -1,0 +1,2 @@
+/* A guest that never hangs */
+const int hangs = 0;
