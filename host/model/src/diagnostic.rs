@@ -3,8 +3,7 @@
 //! A diagnostic names the rule, the place, what is wrong there and what to do. It carries the texts
 //! it points into, so it can be shown by whoever gets it.
 
-use crate::source::{Place, Sources, printable_text};
-use crate::system::Span;
+use crate::source::{Place, Sources, Span, printable_text};
 use std::collections::HashSet;
 use std::sync::Arc;
 

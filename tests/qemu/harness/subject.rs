@@ -147,7 +147,21 @@ fn build(
     })
 }
 
-/// The folder's own description is copied beside its compiled guests.
+/// Copies a folder with all that is in it.
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy_folder(&entry.path(), &target)?,
+            false => std::fs::copy(entry.path(), target).map(drop)?,
+        }
+    }
+    Ok(())
+}
+
+/// Loads the case's system. The folder of the case is copied whole, beside its compiled guests.
 fn load(
     case: &Case,
     root: &Path,
@@ -159,13 +173,13 @@ fn load(
         Some(system) => root.join(system),
         None => {
             let folder = out.join("source");
-            std::fs::create_dir_all(&folder).map_err(text)?;
-            let copy = folder.join("system.toml");
-            std::fs::copy(case.folder.join("system.toml"), &copy).map_err(text)?;
+            // Files of an earlier run may no longer be in the case's folder.
+            let _absent = std::fs::remove_dir_all(&folder);
+            copy_folder(&case.folder, &folder).map_err(text)?;
             for (file, guest) in &expected.guest {
                 guest::compile(guest, &case.folder, &folder.join(file))?;
             }
-            copy
+            folder.join("system.toml")
         }
     };
     let set = expected

@@ -1,8 +1,8 @@
 //! What goes beyond the machine, as written
 
-use super::Field;
 use super::section::Section;
 use crate::document::At;
+use crate::draft::field::Field;
 
 /// The bridge of a partition.
 #[derive(Clone, Debug)]

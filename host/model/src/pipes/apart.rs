@@ -4,7 +4,8 @@
 //! and managed interrupts (`isolcpus`), other interrupts (`irqaffinity`), the callbacks of RCU (`rcu_nocbs`). It is also what
 //! SCHED_DEADLINE asks for: a thread may keep to a core only where that is a root domain of its own.
 
-use crate::system::{PartitionId, System};
+use crate::ids::PartitionId;
+use crate::system::System;
 use std::collections::BTreeSet;
 
 /// Words of a kernel's command line that would say something else.

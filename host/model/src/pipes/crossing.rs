@@ -4,10 +4,11 @@
 //! solver's size, as within a partition. It has no doorbell; its reader looks by the clock (`doc/design/pipes-deployment.md`). Between cores of an rtos partition it
 //! is the same in memory that their components share (`super::together`).
 
-use super::Pipe;
 use super::described::Described;
 use crate::draft::{Draft, PartitionDraft};
-use crate::system::{Channel, ChannelId, End};
+use crate::ids::ChannelId;
+use crate::pipes::pipe::Pipe;
+use crate::system::{Channel, End};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_stages::message::BYTES;
