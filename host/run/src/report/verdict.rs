@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{FaultReport, PartitionReport, PathReport, Report, TaskReport};
 use crate::figures::{Kind, counted, duration};
+use crate::report::contents::{PartitionReport, Report, TaskReport};
+use crate::report::faults::FaultReport;
+use crate::report::paths::PathReport;
 use crate::run::Ended;
 
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.

@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::pipes::Pipe;
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "pipe-age",
     "the `max_age` of a pipe is longer than its messages are apart, and a stage has a `fallback` for it",
     "Who reads what another partition or core writes hears of the next message within the first stage's period and the bound. Where no stage \
