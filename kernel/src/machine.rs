@@ -112,7 +112,7 @@ impl Hal for Machine {
         }
         let entries = FRAMES.entries.load(Ordering::Relaxed) as usize;
         let entry: *const State = core::ptr::with_exposed_provenance(entries + 8 * number as usize);
-        // SAFETY: within the table, which `start` has cleared and nobody else refers to.
+        // SAFETY: within the table, which `start` has cleared and only this function refers to.
         Some(unsafe { &*entry })
     }
 

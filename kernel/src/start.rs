@@ -102,7 +102,7 @@ _start_core:
     core_stack = const 8 * Core::STACK,
 );
 
-/// What the monitor is told where there is nothing to start: the numbers are ASCII.
+/// Codes for the monitor if there is nothing to start; the numbers are ASCII.
 const NO_GUEST_INFO: u64 = 0x4e4f_494e;
 const NO_COMPONENT: u64 = 0x4e4f_434f;
 const NO_MEMORY: u64 = 0x4e4f_4d45;
@@ -223,7 +223,7 @@ fn start(info_address: u64) -> Result<(), u64> {
 /// The object at a guest-physical address.
 ///
 /// # Safety
-/// There is one, and nobody writes it.
+/// There is an object of that type at the address, and it is never written.
 unsafe fn at<T>(address: u64) -> &'static T {
     let object: *const T = core::ptr::with_exposed_provenance((address + LINEAR) as usize);
     // SAFETY: the caller's promise.

@@ -1,10 +1,10 @@
-//! `bulkhead new`: what it makes builds and runs at once, in both languages
+//! `bulkhead new`: the created folders build and run unchanged, in both languages
 
 mod tool;
 
 use tool::{Fresh, blocks, tutorial};
 
-/// What is made of a kind runs, and says these words.
+/// Creates a folder of this kind, runs it, and checks that it prints `words`.
 fn made_and_run(name: &str, kind: &str, language: &str, words: &str) -> Fresh {
     let fresh = Fresh::new(name);
     let made = fresh.bulkhead(&["new", kind, name, "--lang", language]);
@@ -19,7 +19,8 @@ fn made_and_run(name: &str, kind: &str, language: &str, words: &str) -> Fresh {
     fresh
 }
 
-/// A pipe whose functions are its own keeps its bound; they are measured, and it is noticed when they change.
+/// A pipe with functions of its own keeps its bound; the functions are measured, and the tool
+/// reports when they change.
 fn pipe_made_and_run(name: &str, language: &str, source: &str) {
     let fresh = made_and_run(name, "--pipe", language, "  kept");
     let measured = fresh.bulkhead(&["profile", name, "--jobs", "200"]);

@@ -35,9 +35,13 @@ impl Bench for Footprint {
         "resident text of the monitor at most 8 KiB, tables of a 4 GiB guest at most 24 KiB"
     }
 
+    fn takes_board(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
         let large = ["partition.linux.memory=4 GiB"];
-        let setting = context.build("footprint", "systems/drive", &large, &[])?;
+        let setting = context.build("footprint", &context.showcase(), &large, &[])?;
         let linux = setting
             .manifest
             .partitions

@@ -26,6 +26,7 @@ mod report;
 mod restart;
 mod setting;
 mod sloc;
+mod stop_latency;
 mod traps;
 mod tuned_pipes;
 mod until;
@@ -46,6 +47,10 @@ pub trait Bench {
     fn kind(&self) -> Kind;
     /// Meaning of its bounds, in one line.
     fn promise(&self) -> &'static str;
+    /// Returns `true` if it runs on any board, not on that of its descriptions only.
+    fn takes_board(&self) -> bool {
+        false
+    }
     /// Runs it.
     ///
     /// # Errors
@@ -73,6 +78,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(guest_overhead::GuestOverhead),
         Box::new(restart::Restart),
         Box::new(restart::RestartShowcase),
+        Box::new(stop_latency::StopLatency),
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
         Box::new(pipeline_isolation::PipelineIsolation),
@@ -90,6 +96,8 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(external::ATTACK),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
+        Box::new(external::OMP_APPS),
+        Box::new(external::OMP_CONSTRUCTS),
         Box::new(external::OMP_CONSERVE),
     ]
 }

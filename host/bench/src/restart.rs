@@ -34,6 +34,10 @@ impl Bench for Restart {
         "an RTOS partition of 64 KiB is restarted within 100,000 instructions"
     }
 
+    fn takes_board(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
         let words = format!("restarts={PROBE_RESTARTS}");
         let setting = context.build("restart", PROBE_SYSTEM, &[], &[("probe", &words)])?;

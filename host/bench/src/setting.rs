@@ -19,7 +19,12 @@ pub struct Context {
     pub out: PathBuf,
     /// Run the long versions.
     pub long: bool,
+    /// The board of experiments that take one, instead of that of their descriptions.
+    pub board: Option<String>,
 }
+
+/// The system that shows a board which names none.
+const SHOWCASE: &str = "systems/drive";
 
 /// A system ready to run.
 #[derive(Debug)]
@@ -73,9 +78,28 @@ impl Context {
         })
     }
 
+    /// The system that shows the board, below the checkout.
+    pub(crate) fn showcase(&self) -> String {
+        let named = self.board.iter().find_map(|board| {
+            let file = self.root.join(format!("boards/{board}.toml"));
+            let text = std::fs::read_to_string(file).ok()?;
+            let table: toml::Table = text.parse().ok()?;
+            Some(table.get("showcase")?.as_str()?.to_owned())
+        });
+        named.unwrap_or_else(|| SHOWCASE.into())
+    }
+
     fn load(&self, system: &str, changes: &[&str]) -> Result<System, BenchError> {
+        let board = self
+            .board
+            .iter()
+            .map(|board| format!("system.board={board:?}"));
         let overrides = Overrides {
-            set: changes.iter().map(ToString::to_string).collect(),
+            set: changes
+                .iter()
+                .map(ToString::to_string)
+                .chain(board)
+                .collect(),
             ..Overrides::default()
         };
         bulkhead_model::load(&self.root.join(system), &self.root, &overrides)

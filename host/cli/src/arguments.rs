@@ -312,6 +312,9 @@ pub(crate) struct Bench {
     /// The long version where there is one.
     #[arg(long)]
     pub(crate) long: bool,
+    /// Another board than that of the experiment's descriptions.
+    #[arg(long)]
+    pub(crate) board: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -58,6 +58,12 @@ pub(crate) enum Failure {
     #[error("there is no experiment `{id}`")]
     #[diagnostic(code(tool::unknown_bench), help("`bulkhead bench list` lists them"))]
     UnknownBench { id: String },
+    #[error("the experiment `{id}` runs on the board of its descriptions only")]
+    #[diagnostic(
+        code(tool::bench_of_one_board),
+        help("traps, footprint, restart, stop-latency and determinism take a board")
+    )]
+    BenchOfOneBoard { id: String },
     #[error("{} exists already", path.display())]
     #[diagnostic(
         code(tool::exists),

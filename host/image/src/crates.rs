@@ -42,6 +42,10 @@ impl Target {
     }
 }
 
+/// Where the linker scripts put the monitor unless told otherwise. One that is linked for another board has a folder
+/// of its own, so that builds for two boards at the same time replace nothing of each other's.
+const FIRST_BOARD_LOAD: u64 = 0x4020_0000;
+
 /// Executables by crate.
 pub type Executables = BTreeMap<String, Vec<PathBuf>>;
 
@@ -148,6 +152,11 @@ fn command(root: &Path, target: Target, crates: &[String], load: u64) -> Command
             target.triple()
         );
         command.args(["--config", &flags]);
+        if load != FIRST_BOARD_LOAD {
+            let folder = format!("variants/load-{load:x}");
+            let folder = target_folder(root).join(folder);
+            command.arg("--target-dir").arg(folder);
+        }
     }
     for name in crates {
         command.args(["--package", name]);

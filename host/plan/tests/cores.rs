@@ -6,7 +6,7 @@ use bulkhead_abi::pipe::{NONE, Pipes, TOGETHER};
 use bulkhead_model::system::{Component, Image, Partition, PartitionId, System};
 use bulkhead_model::{Overrides, load};
 use bulkhead_plan::pipes;
-use bulkhead_stages::together;
+use bulkhead_stages::shared_state;
 use std::path::Path;
 
 fn system(file: &str, set: &[&str]) -> System {
@@ -77,7 +77,7 @@ fn each_core_has_what_its_stages_need() {
             assert!(channels(core).contains(&name), "{name} on core {core}");
         }
         assert!(within > 0);
-        let kinds: Vec<_> = together::within(pipes).map(|(_, kind)| kind).collect();
+        let kinds: Vec<_> = shared_state::within(pipes).map(|(_, kind)| kind).collect();
         assert_eq!(kinds.len(), within);
         let shared: Vec<_> = partition.shared.iter().collect();
         let [shared] = shared[..] else {
@@ -85,7 +85,7 @@ fn each_core_has_what_its_stages_need() {
         };
         assert_eq!(shared.name, TOGETHER);
         assert_eq!(shared.components, names);
-        let needed = together::bytes(&kinds, 0).expect("a size");
+        let needed = shared_state::bytes(&kinds, 0).expect("a size");
         assert!((needed..needed + 4096).contains(&shared.size));
     }
     // The first stage of `log` is on the first core, and waits for the readers of the second core's stages.
@@ -130,9 +130,9 @@ fn what_may_be_typed_has_its_core() {
     for (system, some) in [(&described, true), (&first, false)] {
         let words = packed(system, 0);
         let pipes = Pipes::read(zerocopy::IntoBytes::as_bytes(&words[..])).expect("packed");
-        let kinds: Vec<_> = together::within(pipes).map(|(_, kind)| kind).collect();
+        let kinds: Vec<_> = shared_state::within(pipes).map(|(_, kind)| kind).collect();
         assert_eq!(!kinds.is_empty(), some);
-        let least = together::bytes(&kinds, spare as usize).expect("a size");
+        let least = shared_state::bytes(&kinds, spare as usize).expect("a size");
         assert!((least..least + 4096).contains(&shared(system)));
     }
     let functions = ["can-read", "filter", "rt-control"];

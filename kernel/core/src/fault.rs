@@ -1,7 +1,7 @@
 //! Faults of user space
 //!
 //! A fault in an invoked component takes the thread back to the client with an error. One at home
-//! ends the thread: its scheduler is told and runs. Where that is the root scheduler itself, the
+//! ends the thread: its scheduler gets an event and runs. If the thread is the root scheduler's, the
 //! partition has failed and the monitor's policy decides. Each fault is recorded.
 
 use crate::hal::MonitorCall;
@@ -11,7 +11,7 @@ use bulkhead_abi::component_log::ComponentFault;
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::Status;
 
-/// What the processor says about a fault.
+/// Registers in which the processor describes a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// ESR_EL1.
@@ -21,7 +21,7 @@ pub struct Fault {
 }
 
 impl<H: Hal> Kernel<'_, H> {
-    /// The current thread, whose registers are saved whole, faulted.
+    /// Handles a fault of the current thread, after all its registers were saved.
     pub fn fault(self, fault: Fault) {
         let thread = self.current();
         thread.fault_syndrome().set(fault.syndrome);
@@ -49,7 +49,7 @@ impl<H: Hal> Kernel<'_, H> {
         }
         thread.state().set(FAULTED);
         self.charge();
-        self.tell(thread, EventKind::Faulted);
+        self.report(thread, EventKind::Faulted);
         let own = self.scheduler(thread.scheduler().reference());
         let next = if own.thread().reference() == thread.at() {
             self.scheduler(own.parent().reference())

@@ -1,9 +1,9 @@
 //! Release times of a periodic task
 //!
-//! Releases lie at `offset + n * period` of the counter that all partitions share, whenever the task
-//! started: the phase between tasks of different partitions is thus fixed by the description of the
-//! tasks and survives restarts (time-triggered release; Kopetz, *Real-Time Systems*, ch. 1.3). A
-//! period that is no whole number of ticks is kept exact by carrying the remainder.
+//! Releases lie at `offset + n * period` of the counter that all partitions share, whenever the
+//! task started: the phase between tasks of different partitions is thus fixed by the description
+//! of the tasks and survives restarts (time-triggered release; Kopetz, *Real-Time Systems*, ch.
+//! 1.3). A period that is no whole number of ticks is kept exact by carrying the remainder.
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;

@@ -1,7 +1,7 @@
 //! A periodic task
 //!
-//! The core is the task's own: it runs each job to its end and sleeps until the next release. Start,
-//! finish and lateness of every job are traced.
+//! The core is the task's own: it runs each job to its end and sleeps until the next release.
+//! Start, finish and lateness of every job are traced.
 
 use crate::Home;
 use crate::release::{Period, Releases};
@@ -23,7 +23,8 @@ pub struct Job {
     pub skipped: u64,
 }
 
-/// Runs `work` once per `period` until it returns [`ControlFlow::Break`], and returns the break's value.
+/// Runs `work` once per `period` until it returns [`ControlFlow::Break`], and returns the break's
+/// value.
 pub fn run_periodic<H: Home, R>(
     home: &H,
     name: &str,

@@ -3,8 +3,11 @@
 //! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `component-faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
-//! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit), `path.P.NAME.FIRST-LAST.delivered|lost|before|late|longest-ns|kept|fell-back|oldest-ns|overruns`, `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns` (`path.P.NAME` where the description does not know
-//! the path), `refused.P` (accesses of its devices that the SMMU recorded), `missed`.
+//! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit),
+//! `path.P.NAME.FIRST-LAST.delivered|lost|before|late|longest-ns|kept|fell-back|oldest-ns|overruns`,
+//! `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns` (`path.P.NAME` where the
+//! description does not know the path), `refused.P` (accesses of its devices that the SMMU
+//! recorded), `missed`.
 
 use bulkhead_abi::status::{ACTION_NAMES, CAUSE_NAMES, TRAP_NAMES};
 use bulkhead_run::report::{
@@ -31,9 +34,9 @@ pub(crate) fn of(report: &Report) -> Figures {
         .iter()
         .for_each(|task| add_task(&mut figures, task));
     for partition in &report.partitions {
-        let own = report.refused.iter();
-        let own = own.filter(|refused| refused.partition == partition.name);
-        let count = own.map(|refused| refused.count).sum();
+        let entries = report.refused.iter();
+        let entries = entries.filter(|refused| refused.partition == partition.name);
+        let count = entries.map(|refused| refused.count).sum();
         figures.insert(format!("refused.{}", partition.name), count);
     }
     report

@@ -212,6 +212,8 @@ fn the_log_keeps_the_newest_of_each_cause() {
 fn failing_over_silences_the_first_and_starts_the_standby() {
     let world = World::running(Wishes {
         action: Action::Failover,
+        // It is no restart of the first.
+        restarts: 0,
         ..Wishes::default()
     });
     world.others_idle(1);
