@@ -1,9 +1,9 @@
-//! What monitors tell about a partition
+//! Status of a partition, written by its monitors
 //!
 //! Two regions per partition, written by its own monitors only. The *link page* (state and epoch)
 //! is readable by the partition, by its channel peers and by privileged partitions; the *status
 //! region* (counters and fault log) by the partition itself and by privileged ones. The host tool
-//! reads both in the emulator's memory. Nobody is disturbed by a reader.
+//! reads both in the emulator's memory. Reading disturbs no partition.
 
 use crate::{NAME_LEN, PAGE_SIZE};
 use core::mem::offset_of;
@@ -15,13 +15,14 @@ pub const LINK_MAGIC: u64 = u64::from_le_bytes(*b"LINKPAGE");
 pub const STATUS_MAGIC: u64 = u64::from_le_bytes(*b"STATUSPG");
 
 /// Bytes of a status region.
-pub const STATUS_SIZE: u64 = 3 * PAGE_SIZE;
+pub const STATUS_SIZE: u64 = 10 * PAGE_SIZE;
 /// Cores a status region has room for.
 pub const MAX_CORES: usize = 16;
 /// Outgoing doorbells a status region has room for.
 pub const MAX_DOORBELLS: usize = 32;
-/// Records the fault log keeps; older ones are overwritten.
-pub const LOG_RECORDS: usize = 16;
+/// Records that the fault log keeps of each cause; older ones of that cause are overwritten. No number of faults of one
+/// cause displaces the records of another.
+pub const LOG_RECORDS: usize = 8;
 
 /// State of a partition, [`LinkPage::state`].
 #[repr(u32)]
@@ -31,7 +32,7 @@ pub enum State {
     Down = 0,
     /// Its image runs but has not announced itself.
     Starting = 1,
-    /// It announced itself ([`crate::hypercall::UP`]).
+    /// The image announced itself ([`crate::hypercall::UP`]).
     Up = 2,
 }
 
@@ -51,7 +52,7 @@ pub struct LinkPage {
     pub name: [u8; NAME_LEN],
 }
 
-/// What a link page says, of one instant: state and epoch are one word.
+/// State and epoch of a link page at one instant: both are one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkState {
     /// Down, starting or up.
@@ -82,7 +83,7 @@ impl LinkState {
         }
     }
 
-    /// Of a partition that has a standby: whichever runs, and the starts of both.
+    /// State of a partition with a standby: that of the running one, and the starts of both.
     ///
     /// Only one of them runs, and the first is down before the other starts: read the standby first,
     /// and no failover in between makes the peer look up that is not.
@@ -163,7 +164,7 @@ pub const TRAP_NAMES: [&str; TRAPS] = [
 pub struct CoreCounters {
     /// Entries to EL2 by cause since power-on.
     pub traps: [u64; TRAPS],
-    /// The same when the partition last announced itself; the difference is the steady state.
+    /// Entries by cause when the partition last announced itself; the difference is the steady state.
     pub traps_at_up: [u64; TRAPS],
 }
 
@@ -214,7 +215,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "serror",
 ];
 
-/// What is done about a fault, [`FaultRecord::action`] and the policy table's entries.
+/// Action after a fault, [`FaultRecord::action`] and the policy table's entries.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -233,11 +234,11 @@ pub enum Action {
 /// Names of [`Action`], in order.
 pub const ACTION_NAMES: [&str; 5] = ["inject", "restart", "alternate", "failover", "halt"];
 
-/// One fault: who, where, registers, action.
+/// One fault: core, place, registers, action.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct FaultRecord {
-    /// Number of the record, from 1; 0 in an unused place. Written last.
+    /// Number of the record among those of its cause, from 1; 0 in an unused place. Written last.
     pub sequence: u64,
     /// Counter value (CNTPCT) at entry.
     pub ticks: u64,
@@ -263,6 +264,20 @@ pub struct FaultRecord {
     pub x: [u64; 31],
 }
 
+/// Faults of one cause: a page each.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct CauseLog {
+    /// Faults so far; the newest has this sequence number.
+    pub faults: u64,
+    /// Record `n` is at `(n - 1) % LOG_RECORDS`.
+    pub records: [FaultRecord; LOG_RECORDS],
+    /// Fills the page.
+    pub reserved: [u64; 191],
+}
+
+const _: () = assert!(size_of::<CauseLog>() == PAGE_SIZE as usize);
+
 /// Status region of a partition.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -275,21 +290,38 @@ pub struct Status {
     pub core_count: u32,
     /// Name of the partition.
     pub name: [u8; NAME_LEN],
-    /// Faults recorded so far; the newest has this sequence number.
-    pub faults: u64,
     /// Restarts so far.
     pub restarts: u64,
     /// Ticks from fault to the first instruction of the new image, last restart.
     pub last_restart_ticks: u64,
-    /// The same, worst so far.
+    /// Ticks of the slowest restart so far.
     pub worst_restart_ticks: u64,
     /// Counters by core, in the order of the partition's cores.
     pub cores: [CoreCounters; MAX_CORES],
     /// Outgoing doorbells, in the order of the partition's table.
     pub doorbells: [DoorbellCounters; MAX_DOORBELLS],
-    /// Record `n` is at `(n - 1) % LOG_RECORDS`.
-    pub log: [FaultRecord; LOG_RECORDS],
+    /// Fills the page.
+    pub reserved: [u64; 505],
+    /// Fault log, by cause.
+    pub log: [CauseLog; CAUSES],
 }
+
+impl Status {
+    /// Faults of all causes.
+    #[must_use]
+    pub fn faults(&self) -> u64 {
+        let counts = self.log.iter().map(|log| log.faults);
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// Records of all causes, by cause.
+    pub fn records(&self) -> impl Iterator<Item = &FaultRecord> {
+        let records = self.log.iter().flat_map(|log| &log.records);
+        records.filter(|record| record.sequence != 0)
+    }
+}
+
+const _: () = assert!(offset_of!(Status, log) == 2 * PAGE_SIZE as usize);
 
 const _: () = assert!(size_of::<Status>() <= STATUS_SIZE as usize);
 const _: () = assert!(size_of::<LinkPage>() <= PAGE_SIZE as usize);

@@ -1,7 +1,8 @@
 //! Calls to the monitor
 
 use crate::registers::{hypervisor_call, relax, wait_for_interrupt};
-use bulkhead_abi::hypercall::{ATTACH, DOORBELL, FAIL, OK, UP};
+use bulkhead_abi::hypercall::{ATTACH, CONTROL, Control, DOORBELL, FAIL, OK, UP};
+use core::fmt;
 
 /// Code of [`fail`]: `x0` named no guest information page of this version.
 pub const NO_GUEST_INFO: u64 = 0x4e4f_494e;
@@ -13,6 +14,12 @@ pub const PANIC: u64 = 0x5041_4e49;
 /// A refusal, as the monitor numbers it ([`bulkhead_abi::hypercall`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(pub i64);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the monitor refuses with {}", self.0)
+    }
+}
 
 fn call(function: u64, arguments: [u64; 3]) -> Result<[u64; 3], Refused> {
     let [result, x1, x2, x3] = hypervisor_call(function, arguments);
@@ -44,6 +51,14 @@ pub fn ring(index: u32) -> Result<(), Refused> {
 /// The partition has no such channel.
 pub fn attach(key: u64) -> Result<[u64; 2], Refused> {
     call(ATTACH, [key, 0, 0]).map(|[address, bytes, _]| [address, bytes])
+}
+
+/// Orders the restart of partition `index`; returns even if that is the caller's own, until its next access.
+///
+/// # Errors
+/// The partition is not privileged, or there is no such partition.
+pub fn restart(index: u64) -> Result<(), Refused> {
+    call(CONTROL, [index, Control::Restart as u64, 0]).map(|_| ())
 }
 
 /// Gives up with a `code` for the fault log; the partition's policy decides what follows.

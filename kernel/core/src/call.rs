@@ -8,6 +8,7 @@ use crate::hal::MonitorCall;
 use crate::object::{Component, Scheduler, Thread, Time};
 use crate::slot::{Slot, Vacant};
 use crate::{Hal, Kernel};
+use bulkhead_abi::component_log::{ComponentFault, ENDED};
 use bulkhead_abi::kernel::{DELEGATES, Kind, LEAVES, Operation, POLL, SLOTS, Status, ThreadWord};
 
 /// `x2` to `x6`.
@@ -98,6 +99,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (Operation::Up, Kind::Monitor) => self.request(MonitorCall::Up),
             (Operation::Fail, Kind::Monitor) => self.request(MonitorCall::Fail(first)),
             (Operation::Ring, Kind::Monitor) => self.request(MonitorCall::Ring(first)),
+            (Operation::Note, Kind::Monitor) => {
+                self.0.record_fault(ComponentFault {
+                    ticks: self.0.now(),
+                    syndrome: ENDED,
+                    component_thread: first & 0xFFFF_FFFF,
+                    ..ComponentFault::default()
+                });
+                Ok(0)
+            }
             _ => Err(Status::NoOperation),
         }
     }

@@ -2,11 +2,12 @@
 //!
 //! A fault in an invoked component takes the thread back to the client with an error. One at home
 //! ends the thread: its scheduler gets an event and runs. If the thread is the root scheduler's, the
-//! partition has failed and the monitor's policy decides.
+//! partition has failed and the monitor's policy decides. Each fault is recorded.
 
 use crate::hal::MonitorCall;
 use crate::object::{CALLED, FAULTED};
 use crate::{Hal, Kernel};
+use bulkhead_abi::component_log::ComponentFault;
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::Status;
 
@@ -29,6 +30,14 @@ impl<H: Hal> Kernel<'_, H> {
         let component = self.component(thread.component().reference());
         let identity = crate::translation::identity(component.space().get());
         thread.fault_component().set(identity);
+        self.0.record_fault(ComponentFault {
+            sequence: 0,
+            ticks: self.0.now(),
+            syndrome: fault.syndrome,
+            address: fault.address,
+            pc: thread.pc().get(),
+            component_thread: identity | thread.index().get() << 32,
+        });
         if let Ok([pc, sp]) = self.unwind(thread) {
             thread.pc().set(pc);
             thread.sp().set(sp);

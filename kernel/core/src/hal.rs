@@ -2,6 +2,7 @@
 
 use crate::frame::{Frame, Ref, State, Word};
 use crate::object::{Core, Thread};
+use bulkhead_abi::component_log::ComponentFault;
 use bulkhead_abi::kernel::Status;
 
 /// A request to the monitor for the partition as a whole.
@@ -22,6 +23,9 @@ pub enum MonitorCall {
 pub trait Hal {
     /// Difference between a kernel address and the physical one.
     const LINEAR: u64;
+
+    /// Records a fault of a component's thread, or its end, where no component reaches.
+    fn record_fault(&self, fault: ComponentFault);
 
     /// The page at `at`.
     fn frame(&self, at: Ref) -> &Frame;

@@ -19,6 +19,7 @@ use crate::boot::Offer;
 use crate::frame::{Frame, PAGE, Ref, State, Word};
 use crate::object::{CALLED, Core, FLOATING_POINT, INTERRUPTED, Thread};
 use crate::{Fault, Hal, Kernel, MonitorCall};
+use bulkhead_abi::component_log::ComponentFault;
 use bulkhead_abi::kernel::{
     IMAGE, Operation, Packed, Rights, SAME_TIME, STACK_TOP, Segment, Status, first,
 };
@@ -80,7 +81,9 @@ pub(super) struct Machine {
     pub(super) requests: RefCell<Vec<MonitorCall>>,
     /// Pages that were made visible to instruction fetches of all cores.
     pub(super) published: RefCell<Vec<Ref>>,
-    /// The monitor refuses what it is requests.
+    /// Recorded faults.
+    pub(super) recorded: RefCell<Vec<ComponentFault>>,
+    /// The monitor refuses requests.
     pub(super) refuses: Cell<bool>,
 }
 
@@ -225,6 +228,10 @@ impl Hal for Machine {
         assert!(self.processor().active.replace(0) == intid, "in order");
     }
 
+    fn record_fault(&self, fault: ComponentFault) {
+        self.recorded.borrow_mut().push(fault);
+    }
+
     fn monitor(&self, call: MonitorCall) -> Result<(), Status> {
         if self.refuses.get() {
             return Err(Status::Refused);
@@ -253,6 +260,7 @@ impl Machine {
             core: Cell::new(0),
             exchanges: Cell::new(0),
             requests: RefCell::default(),
+            recorded: RefCell::default(),
             published: RefCell::default(),
             refuses: Cell::new(false),
         };

@@ -47,7 +47,7 @@ impl<M: Machine> Monitor<M> {
     }
 
     fn record(self, victim: &Core, cause: u64, action: Action) {
-        self.core.partition.record(victim, cause, action);
+        self.core.partition.record(victim, cause, action as u64);
     }
 
     pub(crate) fn record_breakdown(self) {

@@ -13,7 +13,7 @@ mod doorbells;
 mod restarts;
 mod wait_lines;
 
-use bulkhead_abi::component::{BOOT, OnFault, Role, Wiring, boot, thread_slot, threads};
+use bulkhead_abi::component::{BOOT, IDENTITY, OnFault, Role, Wiring, boot, thread_slot, threads};
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::guest::ChannelEnd;
 use bulkhead_abi::kernel::{Archive, MAX_COMPONENTS, Operation, Status, first};
@@ -187,6 +187,8 @@ where
                 self.threads.wakeup(self.restarts.restarter());
             } else {
                 println!("{partition}.{}: stays stopped", component.name());
+                let identity = component.number as u64 + IDENTITY;
+                let _recorded = call(first::MONITOR, Operation::Note, [identity]);
             }
         })
     }

@@ -22,6 +22,18 @@ pub(crate) const ATTACKS: &[Attack] = &[
         run: |c| stick(c, || {}, sleep),
     },
     Attack {
+        name: "wait-event",
+        fate: Fate::Dies,
+        what: "waits for events with everything masked",
+        run: |c| stick(c, || {}, wait_for_events),
+    },
+    Attack {
+        name: "exceptions",
+        fate: Fate::Dies,
+        what: "takes one exception after the other",
+        run: |c| stick(c, || {}, take_exceptions),
+    },
+    Attack {
         name: "active-priorities",
         fate: Fate::Dies,
         what: "claims the highest running priority and spins",
@@ -99,6 +111,19 @@ fn spin() -> ! {
 fn sleep() -> ! {
     loop {
         thread::sleep();
+    }
+}
+
+fn wait_for_events() -> ! {
+    loop {
+        thread::wait_for_event();
+    }
+}
+
+fn take_exceptions() -> ! {
+    thread::set_vectors(thread::exception_loop_place());
+    loop {
+        thread::call_supervisor();
     }
 }
 

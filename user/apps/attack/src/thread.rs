@@ -1,7 +1,28 @@
 //! What this core can do to itself: masks, waits, interface registers
 #![expect(unsafe_code, reason = "hostile by purpose")]
 
-use core::arch::asm;
+use core::arch::{asm, global_asm};
+
+global_asm!(
+    ".section .text.exception_loop, \"ax\"",
+    ".balign 2048",
+    ".global exception_loop",
+    "exception_loop:",
+    ".rept 16",
+    ".balign 128",
+    "svc #0",
+    ".endr",
+    ".balign 128",
+);
+
+unsafe extern "C" {
+    static exception_loop: u8;
+}
+
+/// Vectors each of which takes the next exception at once.
+pub(crate) fn exception_loop_place() -> u64 {
+    (&raw const exception_loop) as u64
+}
 
 macro_rules! instruction {
     ($(#[$doc:meta])* $function:ident, $($text:literal),+) => {
@@ -47,6 +68,14 @@ instruction!(
 instruction!(
     /// Sleeps.
     sleep, "dsb sy", "wfi"
+);
+instruction!(
+    /// Waits for an event.
+    wait_for_event, "wfe"
+);
+instruction!(
+    /// Calls EL1 from EL1.
+    call_supervisor, "svc #0"
 );
 instruction!(
     /// Wakes everybody who waits for an event.

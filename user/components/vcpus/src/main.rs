@@ -251,7 +251,7 @@ fn start_tasks(
     }
     storm::raise();
     let reporter = reporter(first, timing)?;
-    let _kept = TIMING.with(&CORE.threads, |known| *known = timing);
+    let _kept = TIMING.with(&CORE.threads, |kept| *kept = timing);
     if let Some(reporter) = reporter {
         CORE.threads.spawn(first, report, Binding::main(reporter))?;
     }
