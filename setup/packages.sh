@@ -25,7 +25,7 @@ compiler_version() { [ "$VERSION_ID" = 12 ] && echo 12 || echo 14; }
 
 llvm_version() { [ "$VERSION_ID" = 12 ] && echo 14 || echo 19; }
 
-# The release's Boost, whose library `bulkhead bench switch-host` measures where it is there.
+# The release's Boost; `bulkhead bench switch-host` measures its library if it is installed.
 boost_version() { [ "$VERSION_ID" = 12 ] && echo 1.74.0 || echo 1.83.0; }
 
 # Lines of `package reason`.

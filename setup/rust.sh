@@ -52,7 +52,7 @@ end_rust() {
     echo "$sysroot/bin" >"$STATE/path"
 }
 
-# One process, which is the one to end when somebody interrupts.
+# One process, which an interrupt from the terminal ends.
 install_toolchain() {
     # shellcheck disable=SC2046 # options
     exec "${RUSTUP:-rustup}" toolchain install "$CHANNEL" --profile minimal --no-self-update \

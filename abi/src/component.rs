@@ -24,6 +24,9 @@ pub const COMPONENT_CORES: usize = MAX_CORES;
 /// Lowest importance that a description may give; below are the runtime's own threads.
 pub const LEAST_PRIORITY: u32 = 60;
 
+/// Difference between the identity of a component's address space and its number in the archive: identity 0 is the kernel's.
+pub const IDENTITY: u64 = 1;
+
 /// Role of a component.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -190,6 +190,8 @@ pub struct GuestPage {
     pub info: GuestInfo,
     /// Its PCIe functions.
     pub functions: [Function; MAX_FUNCTIONS],
+    /// Guest-physical address and bytes of the [`crate::component_log::ComponentLog`], for a kernel of components; else 0.
+    pub component_log: [u64; 2],
 }
 
 /// Offset of [`GuestInfo::heartbeat`] in the page, bytes.

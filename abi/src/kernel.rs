@@ -162,6 +162,8 @@ numbered! {
         Ignore = 34,
         /// Scheduler: moves `x3` places of its quota to that of the Scheduler `x2` of the same core.
         Grant = 35,
+        /// Monitor: records in the log of component faults that the component of identity `x2` ended for good.
+        Note = 36,
     }
 }
 

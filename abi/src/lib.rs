@@ -10,6 +10,7 @@
 pub mod boot;
 pub mod can;
 pub mod component;
+pub mod component_log;
 pub mod config;
 pub mod device;
 pub mod dispatch;

@@ -15,13 +15,14 @@ pub const LINK_MAGIC: u64 = u64::from_le_bytes(*b"LINKPAGE");
 pub const STATUS_MAGIC: u64 = u64::from_le_bytes(*b"STATUSPG");
 
 /// Bytes of a status region.
-pub const STATUS_SIZE: u64 = 3 * PAGE_SIZE;
+pub const STATUS_SIZE: u64 = 10 * PAGE_SIZE;
 /// Cores a status region has room for.
 pub const MAX_CORES: usize = 16;
 /// Outgoing doorbells a status region has room for.
 pub const MAX_DOORBELLS: usize = 32;
-/// Records the fault log keeps; older ones are overwritten.
-pub const LOG_RECORDS: usize = 16;
+/// Records that the fault log keeps of each cause; older ones of that cause are overwritten. No number of faults of one
+/// cause displaces the records of another.
+pub const LOG_RECORDS: usize = 8;
 
 /// State of a partition, [`LinkPage::state`].
 #[repr(u32)]
@@ -237,7 +238,7 @@ pub const ACTION_NAMES: [&str; 5] = ["inject", "restart", "alternate", "failover
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct FaultRecord {
-    /// Number of the record, from 1; 0 in an unused place. Written last.
+    /// Number of the record among those of its cause, from 1; 0 in an unused place. Written last.
     pub sequence: u64,
     /// Counter value (CNTPCT) at entry.
     pub ticks: u64,
@@ -263,6 +264,20 @@ pub struct FaultRecord {
     pub x: [u64; 31],
 }
 
+/// Faults of one cause: a page each.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct CauseLog {
+    /// Faults so far; the newest has this sequence number.
+    pub faults: u64,
+    /// Record `n` is at `(n - 1) % LOG_RECORDS`.
+    pub records: [FaultRecord; LOG_RECORDS],
+    /// Fills the page.
+    pub reserved: [u64; 191],
+}
+
+const _: () = assert!(size_of::<CauseLog>() == PAGE_SIZE as usize);
+
 /// Status region of a partition.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -275,8 +290,6 @@ pub struct Status {
     pub core_count: u32,
     /// Name of the partition.
     pub name: [u8; NAME_LEN],
-    /// Faults recorded so far; the newest has this sequence number.
-    pub faults: u64,
     /// Restarts so far.
     pub restarts: u64,
     /// Ticks from fault to the first instruction of the new image, last restart.
@@ -287,9 +300,28 @@ pub struct Status {
     pub cores: [CoreCounters; MAX_CORES],
     /// Outgoing doorbells, in the order of the partition's table.
     pub doorbells: [DoorbellCounters; MAX_DOORBELLS],
-    /// Record `n` is at `(n - 1) % LOG_RECORDS`.
-    pub log: [FaultRecord; LOG_RECORDS],
+    /// Fills the page.
+    pub reserved: [u64; 505],
+    /// Fault log, by cause.
+    pub log: [CauseLog; CAUSES],
 }
+
+impl Status {
+    /// Faults of all causes.
+    #[must_use]
+    pub fn faults(&self) -> u64 {
+        let counts = self.log.iter().map(|log| log.faults);
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// Records of all causes, by cause.
+    pub fn records(&self) -> impl Iterator<Item = &FaultRecord> {
+        let records = self.log.iter().flat_map(|log| &log.records);
+        records.filter(|record| record.sequence != 0)
+    }
+}
+
+const _: () = assert!(offset_of!(Status, log) == 2 * PAGE_SIZE as usize);
 
 const _: () = assert!(size_of::<Status>() <= STATUS_SIZE as usize);
 const _: () = assert!(size_of::<LinkPage>() <= PAGE_SIZE as usize);

@@ -43,6 +43,10 @@ pub enum EventKind {
     /// Of the devices that a stage of a pipe in Linux reads and writes: one of them could not be used, `sequence` times so far; `a` the
     /// longest time from a driver to the stage that waited, ticks; `b` the stage's place in its pipe.
     Endpoint = 12,
+    /// A periodic task begins: `a` its period, `b` its first release, ticks. Until it ends, each of its releases is served.
+    TaskBegun = 13,
+    /// A periodic task has ended by itself.
+    TaskEnded = 14,
 }
 
 /// One event.

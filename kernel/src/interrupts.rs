@@ -147,8 +147,8 @@ pub(crate) fn serve(kernel: Kernel<'_, Machine>, began: u64) {
     }
 }
 
-// The instruction is spelled out: a compiler may choose one with write-back or of a pair, whose
-// syndrome does not say what it does (ISV = 0), and which the monitor therefore refuses.
+// The instruction is spelled out: a compiler may choose one with write-back or of a pair. The syndrome of
+// such an instruction does not describe the access (ISV = 0), so the monitor refuses it.
 macro_rules! access {
     ($function:ident, $instruction:literal, read $type:ty) => {
         fn $function(address: u64) -> $type {

@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "kernel addresses become memory")]
 
 use crate::{interrupts, registers, start};
+use bulkhead_abi::component_log::{self, ComponentFault, ComponentLog, PLACES, RECORDS};
 use bulkhead_abi::hypercall::{DOORBELL, FAIL, UP};
 use bulkhead_abi::kernel::Status;
 use bulkhead_kernel_core::frame::State;
@@ -56,6 +57,27 @@ pub(crate) static FRAMES: FrameTable = FrameTable {
     count: AtomicU64::new(0),
 };
 
+/// Kernel address of the partition's log of component faults; 0 where it has none.
+pub(crate) static COMPONENT_LOG: AtomicU64 = AtomicU64::new(0);
+
+/// [`ComponentLog`], which all cores write.
+#[repr(C)]
+struct LogCells {
+    faults: [AtomicU64; PLACES],
+    records: [[[AtomicU64; FAULT_WORDS]; RECORDS]; PLACES],
+}
+
+const FAULT_WORDS: usize = size_of::<ComponentFault>() / 8;
+const _: () = assert!(size_of::<LogCells>() == size_of::<ComponentLog>());
+
+/// The partition's log.
+fn component_log() -> Option<&'static LogCells> {
+    let address = COMPONENT_LOG.load(Ordering::Relaxed) as usize;
+    let log: *const LogCells = core::ptr::with_exposed_provenance(address);
+    // SAFETY: `start` stored the address of a region of that size, which is mapped for good; any content is words.
+    (address != 0).then(|| unsafe { &*log })
+}
+
 unsafe extern "C" {
     fn bulkhead_exchange_fp(owner: u64, next: u64);
     fn bulkhead_keep_fp(place: u64);
@@ -90,7 +112,7 @@ impl Hal for Machine {
         }
         let entries = FRAMES.entries.load(Ordering::Relaxed) as usize;
         let entry: *const State = core::ptr::with_exposed_provenance(entries + 8 * number as usize);
-        // SAFETY: within the table, which `start` has cleared and nobody else refers to.
+        // SAFETY: within the table, which `start` has cleared and only this function refers to.
         Some(unsafe { &*entry })
     }
 
@@ -218,6 +240,30 @@ impl Hal for Machine {
 
     fn end_interrupt(&self, intid: u64) {
         registers::end_interrupt(intid);
+    }
+
+    fn record_fault(&self, fault: ComponentFault) {
+        let place = component_log::place(fault.component_thread & 0xFFFF_FFFF);
+        let Some(log) = component_log() else { return };
+        let (Some(count), Some(records)) = (log.faults.get(place), log.records.get(place)) else {
+            return;
+        };
+        let before = count.fetch_add(1, Ordering::Relaxed);
+        let Some([sequence, words @ ..]) = records.get(before as usize % RECORDS) else {
+            return;
+        };
+        let fault = [
+            fault.ticks,
+            fault.syndrome,
+            fault.address,
+            fault.pc,
+            fault.component_thread,
+        ];
+        sequence.store(0, Ordering::Relaxed);
+        for (word, value) in words.iter().zip(fault) {
+            word.store(value, Ordering::Relaxed);
+        }
+        sequence.store(before.wrapping_add(1), Ordering::Release);
     }
 
     fn monitor(&self, call: MonitorCall) -> Result<(), Status> {

@@ -1,6 +1,6 @@
 //! The capability kernel of real-time partitions (EL1)
 //!
-//! What the core (`bulkhead-kernel-core`) decides is done here: entry and exit in assembly, system
+//! Carries out the decisions of `bulkhead-kernel-core`: entry and exit in assembly, system
 //! registers, the interrupt controller, the tables of the kernel's own address space. The kernel
 //! runs with every exception masked, on one small stack per core, and has no data of its own but
 //! the pages it was given at boot.

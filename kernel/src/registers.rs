@@ -48,7 +48,7 @@ pub(crate) fn core_page() -> u64 {
 readers! {
     /// Ticks of the counter that all partitions share.
     counter = "cntvct_el0";
-    /// Where the user context was.
+    /// PC of the user context.
     user_pc = "elr_el1";
     /// Its stack pointer.
     user_sp = "sp_el0";
@@ -62,12 +62,12 @@ readers! {
     counter_frequency = "cntfrq_el0";
     /// Lines and policy of the caches.
     cache_type = "ctr_el0";
-    /// What the memory system implements.
+    /// Features of the memory system.
     memory_features = "id_aa64mmfr0_el1";
 }
 
 writers! {
-    /// Where the user context goes on.
+    /// PC at which the user context continues.
     set_user_pc = "elr_el1";
     /// Its stack pointer.
     set_user_sp = "sp_el0";
@@ -79,9 +79,9 @@ writers! {
     set_floating_point = "cpacr_el1";
     /// When the virtual timer fires.
     set_timer_deadline = "cntv_cval_el0";
-    /// Whether it does.
+    /// Enables and masks the virtual timer.
     set_timer_control = "cntv_ctl_el0";
-    /// What user space may do with counters.
+    /// Access of user space to counters.
     set_counter_access = "cntkctl_el1";
     /// The core's page. To be followed by calls of functions that are not inlined, which alone read it.
     set_core_page = "tpidr_el1";
@@ -99,7 +99,7 @@ writers! {
     set_interrupt_control = "S3_0_C12_C12_4";
     /// ICC_IGRPEN1_EL1.
     enable_interrupt_group = "S3_0_C12_C12_7", "isb";
-    /// Who may read the cycle counter.
+    /// Access of user space to the cycle counter.
     set_cycle_counter_access = "pmuserenr_el0";
     /// Which counters count.
     enable_counters = "pmcntenset_el0";

@@ -14,7 +14,7 @@ const ENTRIES: usize = 512;
 const PAGE: u64 = 4096;
 const BLOCK: u64 = 2 << 20;
 const GIGABYTE: u64 = 1 << 30;
-/// Where guests have memory.
+/// First address of guest memory.
 const MEMORY: u64 = 0x4000_0000;
 
 /// MAIR_EL1: 0 = normal write-back read/write-allocate, 1 = device nGnRE.
@@ -132,7 +132,7 @@ pub(crate) fn take_over(window: [u64; 2], end: u64) {
     exclude_execution();
 }
 
-/// What is writable is not executed from here on, by the calling core.
+/// Sets WXN: from here on the calling core executes no writable page.
 pub(crate) fn exclude_execution() {
     // SAFETY: nothing the kernel executes is writable.
     unsafe {

@@ -7,12 +7,12 @@
 #![expect(unsafe_code, reason = "assembly, and planned addresses become memory")]
 
 use crate::entry::{bulkhead_broken, kernel};
-use crate::machine::{FRAMES, LINEAR, Machine, has_long_lines};
+use crate::machine::{COMPONENT_LOG, FRAMES, LINEAR, Machine, has_long_lines};
 use crate::space::{self, MAIR, TCR};
 use crate::{interrupts, registers};
-use bulkhead_abi::guest::{GUEST_MAGIC, GuestInfo};
+use bulkhead_abi::guest::{GUEST_MAGIC, GuestInfo, GuestPage};
 use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive, KERNEL_STACK_BYTES, MAX_CORES, Status};
-use bulkhead_abi::{PAGE_SIZE, VERSION, psci};
+use bulkhead_abi::{PAGE_SIZE, VERSION, component_log, psci};
 use bulkhead_kernel_core::boot::Offer;
 use bulkhead_kernel_core::frame::State;
 use bulkhead_kernel_core::object::Core;
@@ -102,7 +102,7 @@ _start_core:
     core_stack = const 8 * Core::STACK,
 );
 
-/// What the monitor is told where there is nothing to start: the numbers are ASCII.
+/// Codes for the monitor if there is nothing to start; the numbers are ASCII.
 const NO_GUEST_INFO: u64 = 0x4e4f_494e;
 const NO_COMPONENT: u64 = 0x4e4f_434f;
 const NO_MEMORY: u64 = 0x4e4f_4d45;
@@ -154,7 +154,8 @@ const WIDE_IDENTITIES: u64 = 2;
 
 fn start(info_address: u64) -> Result<(), u64> {
     // SAFETY: the monitor's argument; mapped, page-aligned, every bit pattern is a value.
-    let info: &GuestInfo = unsafe { at(info_address) };
+    let page: &GuestPage = unsafe { at(info_address) };
+    let info = &page.info;
     if info.magic != GUEST_MAGIC || info.version != VERSION {
         return Err(NO_GUEST_INFO);
     }
@@ -186,6 +187,9 @@ fn start(info_address: u64) -> Result<(), u64> {
         .store(archive_address + LINEAR, Ordering::Relaxed);
     FRAMES.count.store(pages, Ordering::Relaxed);
     keep_archive(archive_address, archive.pages);
+    if page.component_log[1] >= component_log::SIZE {
+        COMPONENT_LOG.store(page.component_log[0] + LINEAR, Ordering::Relaxed);
+    }
     interrupts::start(info.interrupt_controller);
     for rank in 0..cores {
         let at = Ref::offered(core_pages + LINEAR + rank * PAGE_SIZE);
@@ -219,7 +223,7 @@ fn start(info_address: u64) -> Result<(), u64> {
 /// The object at a guest-physical address.
 ///
 /// # Safety
-/// There is one, and nobody writes it.
+/// There is an object of that type at the address, and it is never written.
 unsafe fn at<T>(address: u64) -> &'static T {
     let object: *const T = core::ptr::with_exposed_provenance((address + LINEAR) as usize);
     // SAFETY: the caller's promise.

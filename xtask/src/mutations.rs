@@ -1,13 +1,14 @@
 //! Seeded mutations: each must make a test of its crate fail
 //!
-//! `tests/mutations.toml` lists a file, a text in it that occurs once, and what replaces it. The workspace is copied,
-//! each replacement is applied alone, and the tests of the file's crate run. A mutation that no test notices survives;
-//! the list says why where that is known.
+//! `tests/mutations.toml` lists a file, a text in it that occurs once, and its replacement. The workspace is copied,
+//! each replacement is applied alone, and the tests of the file's crate run, then those of the crates that the list
+//! names beside it. A mutation that no test notices survives; the list states the reason where it is known.
 
 use crate::workspace::Workspace;
 use miette::{IntoDiagnostic, Result, miette};
 use serde::Deserialize;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -20,8 +21,21 @@ const CAUGHT_PER_CENT: usize = 95;
 const PATIENCE: Duration = Duration::from_secs(240);
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct List {
+    /// Crates with tests of other crates.
+    #[serde(default)]
+    also: Vec<Also>,
     mutation: Vec<Mutation>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Also {
+    /// Folder of the crate that is tested elsewhere, too.
+    of: PathBuf,
+    /// Folder of the crate with these tests.
+    tests: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -55,7 +69,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>) -> Result<()> {
     for one in list.mutation.iter().filter(chosen) {
         all += 1;
         let name = format!("{}: {}", one.file.display(), one.from.trim());
-        match outcome(one, &place)? {
+        match outcome(one, &list.also, &place)? {
             Outcome::Caught => {
                 caught += 1;
                 println!("caught    {name}");
@@ -101,31 +115,41 @@ fn copy(root: &Path, tree: &Path) -> Result<()> {
     Ok(())
 }
 
-fn outcome(one: &Mutation, place: &Path) -> Result<Outcome> {
-    let path = place.join("tree").join(&one.file);
+fn outcome(one: &Mutation, also: &[Also], place: &Path) -> Result<Outcome> {
+    let tree = place.join("tree");
+    let path = tree.join(&one.file);
     let text = fs::read_to_string(&path).into_diagnostic()?;
     if text.matches(&one.from).count() != 1 {
         return Ok(Outcome::Invalid("the text does not occur once".into()));
     }
     fs::write(&path, text.replace(&one.from, &one.to)).into_diagnostic()?;
-    let found = test(&path, place);
+    let further = also.iter().filter(|also| one.file.starts_with(&also.of));
+    let further = further.map(|also| tree.join(&also.tests).join("Cargo.toml"));
+    let crates = manifest(&path).into_iter().chain(further);
+    let mut found = Ok(Outcome::Survived);
+    for manifest in crates {
+        found = test(&manifest, place);
+        if !matches!(found, Ok(Outcome::Survived)) {
+            break;
+        }
+    }
     fs::write(&path, text).into_diagnostic()?;
     found
 }
 
-/// Tests the crate of a file.
-fn test(path: &Path, place: &Path) -> Result<Outcome> {
-    let folder = path
-        .ancestors()
-        .find(|folder| folder.join("Cargo.toml").is_file());
-    let manifest = folder
-        .ok_or_else(|| miette!("no crate"))?
-        .join("Cargo.toml");
+/// Manifest of the crate of a file.
+fn manifest(path: &Path) -> Option<PathBuf> {
+    let mut manifests = path.ancestors().map(|folder| folder.join("Cargo.toml"));
+    manifests.find(|manifest| manifest.is_file())
+}
+
+/// Runs the tests of a crate.
+fn test(manifest: &Path, place: &Path) -> Result<Outcome> {
     let cargo = |last: &[&str]| {
         let mut cargo = Command::new("cargo");
         cargo
             .args(["test", "--quiet", "--manifest-path"])
-            .arg(&manifest)
+            .arg(manifest)
             .args(last);
         cargo.env("CARGO_TARGET_DIR", place.join("build"));
         cargo
@@ -137,14 +161,19 @@ fn test(path: &Path, place: &Path) -> Result<Outcome> {
     if !cargo(&["--no-run"]).status().into_diagnostic()?.success() {
         return Ok(Outcome::Invalid("it does not compile".into()));
     }
-    let mut tests = cargo(&[]).spawn().into_diagnostic()?;
+    // A group of their own: a test that hangs is a child of cargo's.
+    let mut tests = cargo(&[]).process_group(0).spawn().into_diagnostic()?;
     let began = Instant::now();
     loop {
         match tests.try_wait().into_diagnostic()? {
             Some(status) if status.success() => return Ok(Outcome::Survived),
             Some(_) => return Ok(Outcome::Caught),
             None if began.elapsed() > PATIENCE => {
-                tests.kill().into_diagnostic()?;
+                let group = format!("-{}", tests.id());
+                let mut kill = Command::new("kill");
+                kill.args(["-KILL", "--", &group])
+                    .status()
+                    .into_diagnostic()?;
                 tests.wait().into_diagnostic()?;
                 return Ok(Outcome::Caught);
             }

@@ -10,14 +10,14 @@ use std::sync::atomic::AtomicBool;
 
 use crate::BenchError;
 
-/// Where experiments find and leave things.
+/// Folders of experiments.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The checkout.
     pub root: PathBuf,
     /// Their output folder.
     pub out: PathBuf,
-    /// Whether to run the long versions.
+    /// Run the long versions.
     pub long: bool,
     /// The board of experiments that take one, instead of that of their descriptions.
     pub board: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Setting {
     pub(crate) system: System,
     /// As it was built.
     pub(crate) manifest: Manifest,
-    /// Where.
+    /// Folder.
     pub(crate) out: PathBuf,
 }
 
@@ -50,7 +50,7 @@ impl Context {
         self.build_on(&[], name, system, changes, arguments)
     }
 
-    /// The same on a kernel that is compiled with these features.
+    /// Builds on a kernel that is compiled with these features.
     pub(crate) fn build_on(
         &self,
         kernel_features: &[&str],
@@ -124,7 +124,7 @@ impl Setting {
         }
     }
 
-    /// Where its results are.
+    /// Folder of its results.
     pub(crate) fn run_folder(&self) -> PathBuf {
         self.out.join("run")
     }

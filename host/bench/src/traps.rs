@@ -22,9 +22,9 @@ const TIMING: Timing = Timing::Virtual {
     shift: 4,
     slice_us: 19,
 };
-/// What Linux does meanwhile.
+/// Load of Linux in a phase.
 const BUSY: (&str, &str) = ("linux", "load=busy");
-/// What counts as busy: exceptions that the guest handles by itself, per second; ten times what an
+/// Rate of a busy guest: exceptions that the guest handles by itself, per second; ten times what an
 /// idle one has.
 const BUSY_RATE: f64 = 3000.0;
 /// Label, folder, system other than the showcase, changes: Linux on one core, and on two.

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use thiserror::Error;
 
-/// Columns where nobody knows.
+/// Columns of a terminal of unknown width.
 const USUAL_WIDTH: u16 = 100;
 const REFUSED: u8 = 3;
 const BUILD_FAILED: u8 = 4;

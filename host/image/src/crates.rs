@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::error::BuildError;
 
-/// What crates are built for.
+/// Machine for which crates are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// The monitor: no floating point, linked at an address of the board.
@@ -89,7 +89,7 @@ pub fn build(
     run(root, command(root, target, crates, load), crates)
 }
 
-/// The same for a variant: with features of theirs, in a folder of its own, so that it replaces nothing.
+/// Builds a variant: with features, in a folder of its own, so that it replaces nothing.
 ///
 /// # Errors
 /// As for [`build`].
@@ -112,7 +112,7 @@ pub fn build_variant(
     run(root, command, crates)
 }
 
-/// Where cargo leaves what it builds of the checkout.
+/// Folder in which cargo leaves builds of the checkout.
 fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
@@ -214,7 +214,7 @@ pub fn build_outside(root: &Path, folder: &Path) -> Result<PathBuf, BuildError> 
 ///
 /// # Errors
 /// As for [`build`]; or it has no program, or several.
-pub fn build_apart(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
+pub fn build_workspace(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
     let target = target_folder(root);
     let more = [
         OsString::from("--locked"),
@@ -224,10 +224,10 @@ pub fn build_apart(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
     outside(root, &root.join(folder), Target::Linux, &more)
 }
 
-/// The same for this machine.
+/// Builds crates for this machine.
 ///
 /// # Errors
-/// As for [`build_apart`].
+/// As for [`build_workspace`].
 pub fn build_for_host(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
     let manifest = root.join(folder).join("Cargo.toml");
     let name = package_name(root, &manifest)?;
@@ -280,7 +280,7 @@ fn package_name(root: &Path, manifest: &Path) -> Result<String, BuildError> {
 /// The only executable of a crate.
 ///
 /// # Errors
-/// It has none, or several.
+/// The crate has no executable, or several.
 pub fn only_executable<'a>(built: &'a Executables, name: &str) -> Result<&'a Path, BuildError> {
     match built.get(name).map(Vec::as_slice) {
         Some([executable]) => Ok(executable),

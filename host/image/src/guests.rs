@@ -12,7 +12,7 @@ use bulkhead_plan::load::{Argument, GuestImage};
 
 use crate::crates::{self, Executables, Target, only_executable};
 use crate::error::BuildError;
-use crate::foreign::{self, Wishes};
+use crate::foreign::{self, ImageOptions};
 use crate::initrd::{self, Contents};
 use crate::linux::Module;
 use crate::progress::Progress;
@@ -47,7 +47,7 @@ struct Gatherer<'a> {
     built: Executables,
     kernel: Executables,
     agent: Executables,
-    /// Where the bridge is, if a partition has one.
+    /// Path of the bridge, if a partition has one.
     bridge: Option<PathBuf>,
 }
 
@@ -74,7 +74,7 @@ fn crates_of(image: &Image) -> Vec<String> {
     }
 }
 
-/// What a list of crates is called while it is built.
+/// Returns the progress message for a list of crates.
 fn listed(crates: &[String]) -> String {
     format!("building {}", crates.join(", "))
 }
@@ -133,8 +133,9 @@ impl<'a> Gatherer<'a> {
     fn partition(&self, partition: &Partition) -> Result<PartitionImages, BuildError> {
         let alternate = partition.alternate.as_ref();
         let alternate = alternate
-            .map(|image| self.image(partition, image))
+            .map(|image| self.image(partition, image, &self.programs(image)?))
             .transpose()?;
+        let programs = self.programs(&partition.image)?;
         let argument = self
             .options
             .arguments
@@ -142,24 +143,56 @@ impl<'a> Gatherer<'a> {
             .cloned()
             .unwrap_or_default();
         Ok(PartitionImages {
-            primary: self.image(partition, &partition.image)?,
+            primary: self.image(partition, &partition.image, &programs)?,
             alternate,
             argument,
+            programs,
         })
     }
 
-    fn image(&self, partition: &Partition, image: &Image) -> Result<GuestImage, BuildError> {
+    /// Executables with the symbols that name the place of a fault.
+    fn programs(&self, image: &Image) -> Result<Vec<PathBuf>, BuildError> {
+        let built = |built: &Executables, name| Ok(only_executable(built, name)?.to_path_buf());
+        match image {
+            Image::Crate(name) => Ok(vec![built(&self.built, name)?]),
+            Image::File { path, .. } => Ok(vec![path.clone()]),
+            Image::Components(components) => {
+                let kernel = built(&self.kernel, components::KERNEL);
+                let components = components.iter().map(|component| self.program(component));
+                std::iter::once(kernel).chain(components).collect()
+            }
+            Image::Linux { .. } => Ok(Vec::new()),
+        }
+    }
+
+    fn program(&self, component: &Component) -> Result<PathBuf, BuildError> {
+        match &component.program {
+            Program::Crate(name) => Ok(only_executable(&self.built, name)?.to_path_buf()),
+            Program::File(path) => Ok(path.clone()),
+            Program::Folder(path) => {
+                sources::build(&self.options.root, path, &self.options.out_dir)
+            }
+        }
+    }
+
+    /// The image, made of the executables that [`Self::programs`] has found.
+    fn image(
+        &self,
+        partition: &Partition,
+        image: &Image,
+        programs: &[PathBuf],
+    ) -> Result<GuestImage, BuildError> {
         let ram = self.system.board.guest.ram;
         match image {
             Image::Crate(name) => crate_image(only_executable(&self.built, name)?),
-            Image::Components(components) => self.components(partition, components),
+            Image::Components(components) => self.components(partition, components, programs),
             Image::File {
                 path,
                 load,
                 entry,
                 device_tree,
             } => {
-                let wishes = Wishes {
+                let wishes = ImageOptions {
                     load: *load,
                     entry: *entry,
                     device_tree: *device_tree,
@@ -181,19 +214,13 @@ impl<'a> Gatherer<'a> {
         &self,
         partition: &Partition,
         components: &[Component],
+        programs: &[PathBuf],
     ) -> Result<GuestImage, BuildError> {
         let kernel = crate_image(only_executable(&self.kernel, components::KERNEL)?)?;
-        let mut executables = Vec::new();
-        for component in components {
-            let path = match &component.program {
-                Program::Crate(name) => only_executable(&self.built, name)?.to_path_buf(),
-                Program::File(path) => path.clone(),
-                Program::Folder(path) => {
-                    sources::build(&self.options.root, path, &self.options.out_dir)?
-                }
-            };
-            executables.push(executable(&path)?);
-        }
+        let programs = programs.iter().skip(1);
+        let executables: Vec<_> = programs
+            .map(|path| executable(path))
+            .collect::<Result<_, _>>()?;
         let named = |other: &Partition| other.name == partition.name;
         let id = self.system.partitions.iter().position(named);
         let described = components::Described {
@@ -257,7 +284,7 @@ fn bridge(
         return Ok(None);
     }
     progress.doing("building the bridge, with Zenoh; the first time this takes minutes");
-    crates::build_apart(&options.root, BRIDGE).map(Some)
+    crates::build_workspace(&options.root, BRIDGE).map(Some)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, BuildError> {

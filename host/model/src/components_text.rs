@@ -1,4 +1,4 @@
-//! Who owns what among the components of a partition
+//! Text about the resources that components of a partition own
 
 use crate::draft::PART_NAMES;
 use crate::quantity::{size_text, time_text};
@@ -65,7 +65,7 @@ fn write_one(
     write_lists(out, system, partition, component)
 }
 
-/// What it has of others and of the partition.
+/// Resources of other components and of the partition that it has.
 fn write_lists(
     out: &mut String,
     system: &System,

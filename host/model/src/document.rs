@@ -44,7 +44,7 @@ pub(crate) struct Entry {
     pub(crate) node: Node,
 }
 
-/// What the TOML parser says.
+/// Message of the TOML parser.
 #[derive(Clone, Debug)]
 pub(crate) struct SyntaxError {
     pub(crate) span: Span,
@@ -52,7 +52,7 @@ pub(crate) struct SyntaxError {
 }
 
 impl Value {
-    /// What it is, for messages.
+    /// Name of the kind, for messages.
     pub(crate) const fn description(&self) -> &'static str {
         match self {
             Self::Text(_) => "a text",

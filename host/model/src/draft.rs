@@ -1,7 +1,7 @@
-//! A description as written: typed, with places, perhaps with holes
+//! A description as written: typed, with places, perhaps with errors
 //!
-//! Rules work on the draft and not on the finished system, so that one mistake does not hide the
-//! next. A field that was reported as wrong already is [`Field::Broken`]: nobody says more about it.
+//! Rules check the draft and not the finished system, so that one mistake does not hide the next. A
+//! field that was reported as wrong is [`Field::Broken`], and no rule reports it again.
 
 mod bridge;
 mod channel;
@@ -60,7 +60,7 @@ pub(crate) struct Draft {
     /// `None` where it could not be read.
     pub(crate) board: Option<Board>,
     pub(crate) partitions: Vec<PartitionDraft>,
-    /// Whether partitions are described in a way that could not be read.
+    /// True if partitions are described in a way that could not be read.
     pub(crate) partitions_broken: bool,
     pub(crate) channels: Vec<ChannelDraft>,
     pub(crate) functions: Vec<FunctionDraft>,
@@ -68,7 +68,7 @@ pub(crate) struct Draft {
     pub(crate) run_for: Field<u64>,
     pub(crate) clock: Field<Clock>,
     pub(crate) waive: Field<Vec<At<String>>>,
-    /// Channels that pipes need between partitions, once somebody asked.
+    /// Channels that pipes need between partitions, computed at first use.
     pub(crate) crossings: OnceCell<Vec<Channel>>,
     /// The pipes, solved, likewise.
     pub(crate) solved: OnceCell<Vec<Pipe>>,
@@ -83,7 +83,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// Whether it is not written.
+    /// Returns whether it is not written.
     pub(crate) fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
@@ -110,7 +110,7 @@ impl<T: Clone> Field<T> {
     }
 }
 
-/// Where a description stands and what it may refer to.
+/// Environment of a description: its place, and the names to which it may refer.
 #[derive(Clone, Debug)]
 pub(crate) struct Surroundings {
     pub(crate) root: PathBuf,
@@ -184,7 +184,7 @@ impl Draft {
         })
     }
 
-    /// What a function is, as far as the board knows its kind.
+    /// Kind of a function, if the board knows it.
     pub(crate) fn kind_of(&self, function: &FunctionDraft) -> Option<&FunctionKind> {
         let kinds = &self.board.as_ref()?.pcie.as_ref()?.kinds;
         let name = function.kind.given()?;
@@ -212,8 +212,8 @@ impl Draft {
             .filter_map(named)
     }
 
-    /// Cores of the machine: as described, or as the board and the partitions ask, with a spare one
-    /// where a heartbeat is watched.
+    /// Cores of the machine: as described, or as board and partitions demand, with a spare one if a
+    /// heartbeat is watched.
     pub(crate) fn machine_cores(&self) -> Option<usize> {
         let board = self.board.as_ref()?;
         let used = self.cores_used();

@@ -8,7 +8,7 @@ use crate::rules::shape::bad_override as rule;
 use crate::source::Sources;
 use crate::system::Span;
 
-/// What such a text is called in messages.
+/// Name of such a text in messages.
 const NAME: &str = "--set";
 
 /// Applies the texts in their order; what cannot be applied is reported.

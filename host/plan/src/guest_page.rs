@@ -12,7 +12,7 @@ use crate::pcie::Bus;
 use crate::purpose::Purpose;
 use crate::window::Window;
 
-/// What a guest can be told of a channel end, in numbers of its own address space.
+/// Facts about a channel end for a guest, in addresses of its own address space.
 pub struct EndFacts<'a> {
     system: &'a System,
     doorbells: &'a Doorbells,
@@ -175,6 +175,7 @@ pub fn bytes(
     info.argument_len = argument.len() as u32;
     info.argument[..argument.len()].copy_from_slice(argument.as_bytes());
     info.channels[..ends.len()].copy_from_slice(&ends);
+    all.component_log = window.place(Purpose::ComponentLog(id));
     for (place, function) in all.functions.iter_mut().zip(functions) {
         *place = *function;
     }

@@ -1,14 +1,16 @@
 //! The manifest of a plan
 
-use bulkhead_abi::status::CAUSE_NAMES;
+use bulkhead_abi::component::{OnFault, Role};
+use bulkhead_abi::status::{CAUSE_NAMES, Cause};
 use bulkhead_model::board::Device;
 use bulkhead_model::pipes::{Pipe, solved};
 use bulkhead_model::system::{
-    Channel, ChannelId, Clock, Console, Criticality, End, Image, Kind, Partition, PartitionId,
-    System,
+    Channel, ChannelId, Clock, Component, Console, Criticality, End, Image, Kind, Partition,
+    PartitionId, System,
 };
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use bulkhead_tpipe::language::{Buffering, Flow};
 
@@ -17,20 +19,20 @@ use crate::device_tree::kind_name;
 use crate::error::PlanError;
 use crate::interrupts::end_name;
 use crate::manifest::{
-    ChannelManifest, Confined, ConsoleManifest, Emulator, Machine, Manifest, PartitionManifest,
-    PathManifest, Region, Sizes, StageManifest, StreamManifest,
+    ChannelManifest, ComponentManifest, Confined, ConsoleManifest, Emulator, Machine, Manifest,
+    PartitionManifest, PathManifest, Region, Sizes, StageManifest, StreamManifest,
 };
 use crate::pcie::{Bus, Placed, emulator_words, forwards};
 use crate::purpose::Purpose;
 use crate::{Inputs, Plan, smmu};
 
-/// The manifest; the image's name and digest are filled in by who packs it.
+/// Returns the manifest; the packer of the image fills in the image's name and digest.
 ///
 /// # Errors
 /// The plan has no place for something that must be named: a defect.
 pub fn manifest(system: &System, inputs: &Inputs, plan: &Plan) -> Result<Manifest, PlanError> {
     let partitions = (0..system.partitions.len())
-        .map(|id| partition(system, plan, PartitionId(id)))
+        .map(|id| partition(system, inputs, plan, PartitionId(id)))
         .collect::<Result<_, _>>()?;
     let channels = system
         .channels
@@ -130,10 +132,15 @@ fn machine(system: &System, plan: &Plan) -> Machine {
 
 fn partition(
     system: &System,
+    inputs: &Inputs,
     plan: &Plan,
     id: PartitionId,
 ) -> Result<PartitionManifest, PlanError> {
     let described = system.partition(id);
+    let programs = inputs
+        .images
+        .get(id.0)
+        .map_or(&[][..], |images| &images.programs);
     let memory = plan.machine.memory[id.0].iter();
     let outgoing = plan.view.doorbells.outgoing(system, id).into_iter();
     let console = match described.console {
@@ -165,6 +172,10 @@ fn partition(
         heartbeat: heartbeat(&plan.machine, id)?.0,
         console,
         trace,
+        component_log: plan
+            .machine
+            .region(Purpose::ComponentLog(id))
+            .map(|region| region.pa.0),
         doorbells: outgoing
             .map(|bell| {
                 let channel = system.channels[bell.channel.0].name.clone();
@@ -175,6 +186,8 @@ fn partition(
         heartbeat_ns: described.heartbeat_ns,
         foreseen: foreseen(described),
         deadlines: deadlines(described),
+        program: programs.first().cloned(),
+        components: components(described, programs),
     })
 }
 
@@ -275,6 +288,24 @@ fn foreseen(partition: &Partition) -> Vec<String> {
         .filter(|(_, named)| *named)
         .map(|(name, _)| (*name).into())
         .collect()
+}
+
+/// Components; their executables follow the kernel's. A thread of a component that schedules its own threads ends alone,
+/// whatever the description says.
+fn components(partition: &Partition, programs: &[PathBuf]) -> Vec<ComponentManifest> {
+    let Image::Components(components) = &partition.image else {
+        return Vec::new();
+    };
+    let restarts = partition.has_policy[Cause::Panic as usize];
+    let component = |(number, component): (usize, &Component)| ComponentManifest {
+        name: component.name.clone(),
+        program: programs.get(number + 1).cloned(),
+        stack: component.stack,
+        has_threads: matches!(component.role, Role::Boot | Role::Scheduler),
+        is_fault_foreseen: component.role != Role::Boot
+            && (component.on_fault != OnFault::Fail || restarts),
+    };
+    components.iter().enumerate().map(component).collect()
 }
 
 /// Deadlines of the tasks that are released by themselves: what another task releases counts from that one's release.

@@ -1,9 +1,10 @@
-//! The manifest: what was built, for those who run and watch it
+//! The manifest: facts about a built system for the tool that runs and watches it
 //!
 //! Written beside the boot image as `manifest.json`. All addresses are physical.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// A region of physical memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ pub struct Manifest {
     /// Partitions that were asked for a fault in this build.
     #[serde(default)]
     pub injected: Vec<String>,
-    /// What the SMMU holds back, if something.
+    /// Facts for the SMMU, if it confines devices.
     pub confined: Option<Confined>,
     /// Paths of pipes that are run.
     #[serde(default)]
@@ -100,7 +101,7 @@ pub struct Forward {
     pub device: String,
     /// A UDP port of the host, on its loopback address, and that of the device.
     pub udp: Option<[u16; 2]>,
-    /// The same of TCP.
+    /// A TCP port of the host and that of the device.
     pub tcp: Option<[u16; 2]>,
     /// Options that connect the device's wire with sockets in the run folder.
     pub options: Vec<String>,
@@ -131,6 +132,9 @@ pub struct PartitionManifest {
     pub console: Option<ConsoleManifest>,
     /// Its trace, if it has one.
     pub trace: Option<Region>,
+    /// Address of the log in which its kernel records faults of components, if it has one.
+    #[serde(default)]
+    pub component_log: Option<u64>,
     /// Its outgoing doorbells, in the order of its counters: channel and receiver.
     pub doorbells: Vec<(String, String)>,
     /// Its image runs on the kernel: the runtime announces that the partition is up.
@@ -145,14 +149,35 @@ pub struct PartitionManifest {
     /// Deadlines of its tasks, nanoseconds from their release.
     #[serde(default)]
     pub deadlines: BTreeMap<String, u64>,
+    /// Executable of what runs at EL1, if its symbols are at hand.
+    #[serde(default)]
+    pub program: Option<PathBuf>,
+    /// Its components, by their numbers.
+    #[serde(default)]
+    pub components: Vec<ComponentManifest>,
 }
 
-/// What the SMMU holds back, and where it says so.
+/// A component of a partition.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ComponentManifest {
+    /// Name.
+    pub name: String,
+    /// Its executable.
+    pub program: Option<PathBuf>,
+    /// Bytes of its stack.
+    pub stack: u64,
+    /// The component has threads of its own, by their indices.
+    pub has_threads: bool,
+    /// The description names what a fault of it comes to.
+    pub is_fault_foreseen: bool,
+}
+
+/// Devices that the SMMU confines, and the place of its event queue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Confined {
     /// Its event queue.
     pub events: Region,
-    /// Streams that are somebody's.
+    /// Streams with an owner.
     pub streams: Vec<StreamManifest>,
 }
 
@@ -161,7 +186,7 @@ pub struct Confined {
 pub struct StreamManifest {
     /// Its number.
     pub id: u32,
-    /// Whose it is.
+    /// Owner.
     pub partition: String,
     /// The functions that it comes from.
     pub functions: Vec<String>,
@@ -246,7 +271,7 @@ pub struct Sizes {
     pub config: u64,
     /// Tables of EL2 itself.
     pub el2_tables: u64,
-    /// What the SMMU reads: stream tables, contexts, stage-1 tables; 0 where it holds nothing back.
+    /// Tables of the SMMU: stream tables, contexts, stage-1 tables; 0 if it confines nothing.
     pub streams: u64,
     /// Stage-2 tables, by partition.
     pub stage2_tables: Vec<u64>,

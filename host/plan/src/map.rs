@@ -53,7 +53,7 @@ fn cores(out: &mut String, system: &System, plan: &Plan) -> std::fmt::Result {
     Ok(())
 }
 
-/// What is where, in the user's names.
+/// Names a purpose, in the user's names.
 fn purpose_text(system: &System, purpose: Purpose) -> String {
     let of = |what: &str, id: PartitionId| format!("{what} of {}", system.partition(id).name);
     match purpose {
@@ -70,6 +70,7 @@ fn purpose_text(system: &System, purpose: Purpose) -> String {
         Purpose::ConsoleOut(id) => of("console output", id),
         Purpose::ConsoleIn(id) => of("console input", id),
         Purpose::Trace(id) => of("trace", id),
+        Purpose::ComponentLog(id) => of("component faults", id),
         Purpose::Memory(id) => of("memory", id),
         Purpose::Channel(id) => format!("channel {}", system.channels[id.0].name),
         Purpose::Device(id) => format!("device {}", system.board.device(id).name),

@@ -1,4 +1,4 @@
-//! What a range of physical memory is for, and who may do what with it
+//! Purpose of a range of physical memory, and the access rights of partitions to it
 //!
 //! The whole isolation argument is [`grant`]: the plan is built elsewhere, and checked against this
 //! table afterwards, entry by entry of the finished translation tables.
@@ -9,7 +9,7 @@ use bulkhead_model::system::{ChannelId, Console, DeviceId, PartitionId, System};
 
 use crate::ends;
 
-/// What a range is for.
+/// Purpose of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// The boot part, unused after boot.
@@ -38,6 +38,8 @@ pub enum Purpose {
     ConsoleIn(PartitionId),
     /// Trace of a partition.
     Trace(PartitionId),
+    /// Faults of a partition's components, as its kernel records them.
+    ComponentLog(PartitionId),
     /// Memory of a partition.
     Memory(PartitionId),
     /// Buffer of a channel.
@@ -48,18 +50,20 @@ pub enum Purpose {
     Bus(PartitionId),
     /// Registers that hold devices back: the SMMU's and the bridges'.
     Confining,
-    /// What the SMMU refused, as it records it.
+    /// Blocked accesses, as the SMMU records them.
     Events,
 }
 
-/// What `partition` may do with a range of that purpose; `None` = it must not even be mapped.
+/// Returns the access of `partition` to a range of that purpose; `None`: the range must not be mapped.
 #[must_use]
 pub fn grant(system: &System, partition: PartitionId, purpose: Purpose) -> Option<Access> {
     let this = system.partition(partition);
     let own = |id: PartitionId, access| (id == partition).then_some(access);
     match purpose {
         Purpose::Memory(id) => own(id, Access::MEMORY),
-        Purpose::GuestPage(id) | Purpose::Trace(id) => own(id, Access::SHARED),
+        Purpose::GuestPage(id) | Purpose::Trace(id) | Purpose::ComponentLog(id) => {
+            own(id, Access::SHARED)
+        }
         Purpose::ConsoleOut(id) if this.privileged && id != partition => Some(Access::READ_ONLY),
         Purpose::ConsoleIn(id) if this.privileged && id != partition => Some(Access::SHARED),
         Purpose::ConsoleOut(id) | Purpose::ConsoleIn(id) => {

@@ -4,7 +4,7 @@
 
 use bulkhead_abi::status::STATUS_SIZE;
 use bulkhead_formats::address::{BLOCK_2M, PAGE};
-use bulkhead_model::system::{ChannelId, Console, PartitionId, System};
+use bulkhead_model::system::{ChannelId, Console, Image, PartitionId, System};
 
 use crate::purpose::Purpose;
 
@@ -16,7 +16,7 @@ pub const CONSOLE_IN_SIZE: u64 = PAGE;
 /// A range of memory that is shared, or seen through the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// What it is for.
+    /// Purpose.
     pub purpose: Purpose,
     /// Bytes, whole pages.
     pub size: u64,
@@ -81,6 +81,13 @@ fn of_partition(system: &System, id: PartitionId) -> Vec<Shared> {
         ranges.push(Shared {
             purpose: Purpose::Trace(id),
             size,
+        });
+    }
+    let mut images = std::iter::once(&partition.image).chain(&partition.alternate);
+    if images.any(|image| matches!(image, Image::Components(_))) {
+        ranges.push(Shared {
+            purpose: Purpose::ComponentLog(id),
+            size: bulkhead_abi::component_log::SIZE,
         });
     }
     ranges

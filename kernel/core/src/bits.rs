@@ -1,6 +1,6 @@
 //! The bits of a word that are set
 
-/// The bits that are set, lowest first; the word is those that are left.
+/// The bits of a word that are set, lowest first.
 pub(crate) struct Bits(pub(crate) u64);
 
 impl Iterator for Bits {

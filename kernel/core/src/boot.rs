@@ -17,14 +17,14 @@ use bulkhead_abi::kernel::{
 /// Pages below guest memory (1 GiB).
 const DEVICE_PAGES: u64 = (1 << 30) / PAGE;
 
-/// What the machine offers.
+/// Memory, cores and the first component that the machine offers.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
     /// First page and number of pages of free memory.
     pub memory: (Ref, u64),
-    /// The same of the window.
+    /// First page and number of pages of the window.
     pub window: (Ref, u64),
-    /// The same of the archive, whose pages the frame table knows as user memory.
+    /// First page and number of pages of the archive, which the frame table has as user memory.
     pub archive: (Ref, u64),
     /// The first component.
     pub component: Packed,
@@ -110,7 +110,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(())
     }
 
-    /// A page that nobody but the kernel ever refers to.
+    /// A page to which only the kernel ever refers.
     fn private(self, free: &mut Free) -> Result<Ref, Status> {
         let at = free.take()?;
         self.claim(at, Kind::Empty, 0)
@@ -154,7 +154,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.make_table(self.vacant(slot(first::TABLE))?, root, 0)?;
         self.enter_in(self.vacant(slot(first::LEAF))?, Kind::Table, leaf, 1)?;
         self.0.frame(root).word(0).set(leaf.address());
-        self.refer(leaf)?;
+        self.add_reference(leaf)?;
         Ok(leaf)
     }
 

@@ -1,8 +1,8 @@
 //! Further cores of a partition
 //!
 //! A core has a page, schedulers, threads and time of its own; capability tables, address spaces and
-//! memory are common. Whoever holds its capability gives it its first thread and starts it, once. What
-//! belongs to a core only that core changes: others are refused, or post to its mailbox.
+//! memory are common. The holder of a core's capability gives it its first thread and starts it, once. Only a core
+//! itself changes its objects: calls on other cores are refused, or post to its mailbox.
 
 use crate::call::{Answer, Arguments};
 use crate::frame::Ref;
@@ -40,8 +40,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         core: Core<'h>,
         [memory, first, destination, component, entry]: Arguments,
     ) -> Answer {
-        let memory = self.own(caller, memory).expect(Kind::Memory)?;
-        let component = self.own(caller, component).expect(Kind::Component)?;
+        let memory = self.lookup(caller, memory).of_kind(Kind::Memory)?;
+        let component = self.lookup(caller, component).of_kind(Kind::Component)?;
         let last = first.checked_add(PAGES - 1).ok_or(Status::BadArgument)?;
         let [at, _] = [page_of(memory, first)?, page_of(memory, last)?];
         let mut places = [self.destination(caller, destination)?; 3];

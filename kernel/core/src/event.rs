@@ -1,4 +1,4 @@
-//! What a scheduler is told, and what it is believed
+//! Events for schedulers, and the part of their shared pages that the kernel trusts
 //!
 //! Layout and rules: [`bulkhead_abi::dispatch`]; steps: `models/dispatch.pml`. Nothing a scheduler
 //! writes is used but to choose among its own threads, in its own component.
@@ -21,13 +21,13 @@ const QUEUE: u64 = offset_of!(Scb, events) as u64 / 8;
 const EVENT_WORDS: u64 = size_of::<Event>() as u64 / 8;
 const BLOCKS: u64 = size_of::<Scb>() as u64 / 8;
 const BLOCK_WORDS: u64 = size_of::<Dcb>() as u64 / 8;
-/// Threads of a word whose events one call fetches.
+/// Number of threads of a word from which one call fetches events.
 const FETCHED: usize = 4;
 
 const _: () = assert!(offset_of!(Scb, consumed) == offset_of!(Scb, produced) + 4 && CURRENT == 0);
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// Whether it is a scheduler and not the void.
+    /// Returns true if this is a scheduler and not the void.
     pub(crate) fn exists(self, scheduler: Scheduler<'h>) -> bool {
         scheduler.at() != self.void()
     }
@@ -75,7 +75,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         (there && thread.state().get() == READY).then_some(thread)
     }
 
-    /// Says that `thread` runs, and resumes it from its block where it dispatched away in user mode.
+    /// Records that `thread` runs, and resumes it from its block where it dispatched away in user mode.
     #[inline(always)]
     pub(crate) fn announce(self, thread: Thread<'h>) {
         let scheduler = self.scheduler(thread.scheduler().reference());
@@ -108,14 +108,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// Forgets what the block of an index says: a thread that is bound there has not run.
+    /// Clears the block of an index: a thread that is bound there has not run.
     pub(crate) fn empty_block(self, scheduler: Scheduler<'h>, index: u64) {
         let block = BLOCKS + BLOCK_WORDS * (index % MAX_THREADS as u64);
         self.scb(scheduler).word(block + 1).set(0);
     }
 
-    /// Tells the thread's scheduler, or its parent's where it is that scheduler's own.
-    pub(crate) fn tell(self, thread: Thread<'h>, kind: EventKind) {
+    /// Sends an event about a thread to its scheduler, or to the parent if the thread is the scheduler's own.
+    pub(crate) fn report(self, thread: Thread<'h>, kind: EventKind) {
         let own = self.scheduler(thread.scheduler().reference());
         let (scheduler, index) = if own.thread().reference() == thread.at() {
             (
@@ -151,7 +151,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         true
     }
 
-    /// Whether events wait in the queue.
+    /// Returns true if events wait in the queue.
     pub(crate) fn has_events(self, scheduler: Scheduler<'h>) -> bool {
         let cursors = self.scb(scheduler).word(CURSORS).get();
         cursors as u32 != (cursors >> 32) as u32

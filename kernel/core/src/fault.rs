@@ -1,16 +1,17 @@
 //! Faults of user space
 //!
 //! A fault in an invoked component takes the thread back to the client with an error. One at home
-//! ends the thread: its scheduler is told and runs. Where that is the root scheduler itself, the
-//! partition has failed and the monitor's policy decides.
+//! ends the thread: its scheduler gets an event and runs. If the thread is the root scheduler's, the
+//! partition has failed and the monitor's policy decides. Each fault is recorded.
 
 use crate::hal::MonitorCall;
 use crate::object::{CALLED, FAULTED};
 use crate::{Hal, Kernel};
+use bulkhead_abi::component_log::ComponentFault;
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::Status;
 
-/// What the processor says about a fault.
+/// Registers in which the processor describes a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// ESR_EL1.
@@ -20,7 +21,7 @@ pub struct Fault {
 }
 
 impl<H: Hal> Kernel<'_, H> {
-    /// The current thread, whose registers are saved whole, faulted.
+    /// Handles a fault of the current thread, after all its registers were saved.
     pub fn fault(self, fault: Fault) {
         let thread = self.current();
         thread.fault_syndrome().set(fault.syndrome);
@@ -29,6 +30,14 @@ impl<H: Hal> Kernel<'_, H> {
         let component = self.component(thread.component().reference());
         let identity = crate::translation::identity(component.space().get());
         thread.fault_component().set(identity);
+        self.0.record_fault(ComponentFault {
+            sequence: 0,
+            ticks: self.0.now(),
+            syndrome: fault.syndrome,
+            address: fault.address,
+            pc: thread.pc().get(),
+            component_thread: identity | thread.index().get() << 32,
+        });
         if let Ok([pc, sp]) = self.unwind(thread) {
             thread.pc().set(pc);
             thread.sp().set(sp);
@@ -40,7 +49,7 @@ impl<H: Hal> Kernel<'_, H> {
         }
         thread.state().set(FAULTED);
         self.charge();
-        self.tell(thread, EventKind::Faulted);
+        self.report(thread, EventKind::Faulted);
         let own = self.scheduler(thread.scheduler().reference());
         let next = if own.thread().reference() == thread.at() {
             self.scheduler(own.parent().reference())

@@ -1,8 +1,8 @@
-//! Pages of words, what refers to them, and what they are used as
+//! Pages of words, the references to them, and their use
 //!
 //! The frame table has one entry per page of memory: untyped (0), user memory with the number of
 //! its mappings, a kernel object of a kind with the number of capabilities and objects that refer
-//! to it, or at rest since some time: nobody has it, but another core may still hold a reference or a
+//! to it, or at rest since some time: no object refers to it, but another core may still hold a reference or a
 //! translation from before ([`crate::quiet`]). Entries change by single atomic instructions.
 
 use bulkhead_abi::kernel::{Kind, Rights, Status};
@@ -161,9 +161,9 @@ const KERNEL: u64 = 1 << 63;
 const KIND_SHIFT: u32 = 48;
 /// The rest is a [`Rest`].
 const RESTING: u64 = 1 << 61;
-/// A component that nobody has a capability to, with a [`Rest`]: some may be inside or come in until then.
+/// A component without capabilities, with a [`Rest`]: until then threads may be inside or come in.
 const CLOSING: u64 = 1 << 60;
-/// A component that nobody is inside of any more, with a [`Rest`].
+/// A component without capabilities in which no thread is any more, with a [`Rest`].
 const DESERTED: u64 = 1 << 59;
 const REST: u64 = (1 << 56) - 1;
 /// Mappings of user memory that may write it, or, marked so, that may execute it.
@@ -191,7 +191,7 @@ impl Rest {
         Self(now >> Self::SHIFT)
     }
 
-    /// Whether it had begun before `time`.
+    /// Returns true if the rest had begun before `time`.
     pub(crate) const fn is_before(self, time: u64) -> bool {
         self.0 < time >> Self::SHIFT
     }
@@ -228,13 +228,13 @@ impl State {
         self.0.load(Ordering::Relaxed) & COUNT
     }
 
-    /// Whether it is a kernel object of that kind.
+    /// Returns true for a kernel object of that kind.
     #[must_use]
     pub fn is(&self, kind: Kind) -> bool {
         self.0.load(Ordering::Relaxed) & !(COUNT | ROOT) == kernel(kind)
     }
 
-    /// Its value where nobody has it, and no core holds what it was.
+    /// Returns the value of a page that is free and of which no core holds a former use.
     pub(crate) fn free(&self, quiet: impl Fn(Rest) -> bool) -> Result<u64, Status> {
         match self.0.load(Ordering::Relaxed) {
             0 => Ok(0),
@@ -244,13 +244,13 @@ impl State {
         }
     }
 
-    /// Whether it is no kernel object.
+    /// Returns true unless the page is a kernel object.
     #[must_use]
     pub fn is_memory(&self) -> bool {
         self.0.load(Ordering::Relaxed) & KERNEL == 0
     }
 
-    /// Makes a page that was [`State::free`] a kernel object that nobody refers to yet.
+    /// Makes a page that was [`State::free`] a kernel object without references.
     pub(crate) fn claim(&self, free: u64, kind: Kind) -> Result<(), Status> {
         self.exchange(free, kernel(kind))
     }
@@ -279,7 +279,7 @@ impl State {
         (value & KERNEL != 0).then(|| Kind::of(kind)).flatten()
     }
 
-    /// Whether it is a component on its way to be none.
+    /// Returns true for a component that is being given up.
     pub(crate) fn is_closing(&self) -> bool {
         self.0.load(Ordering::Acquire) & (CLOSING | DESERTED) != 0
     }
@@ -290,7 +290,7 @@ impl State {
             .map_err(|_| Status::InUse)
     }
 
-    /// A component that nobody can come into any more is deserted when nobody is inside.
+    /// Marks a component that no thread can enter any more as deserted, if no thread is inside.
     pub(crate) fn desert(
         &self,
         quiet: impl Fn(Rest) -> bool,
@@ -386,16 +386,16 @@ impl State {
     }
 
     /// One reference more to a kernel object; `false` where it is none any more.
-    pub(crate) fn refer(&self) -> bool {
+    pub(crate) fn add_reference(&self) -> bool {
         let refers = self.0.fetch_add(1, Ordering::Relaxed) & KERNEL != 0;
         if !refers {
-            self.forget();
+            self.drop_reference();
         }
         refers
     }
 
     /// One reference less.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn drop_reference(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 

@@ -1,15 +1,16 @@
-//! What the kernel needs of the machine
+//! The machine under the kernel, as an interface
 
 use crate::frame::{Frame, Ref, State, Word};
 use crate::object::{Core, Thread};
+use bulkhead_abi::component_log::ComponentFault;
 use bulkhead_abi::kernel::Status;
 
-/// What is asked of the monitor for the partition as a whole.
+/// A request to the monitor for the partition as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MonitorCall {
-    /// It is up.
+    /// The partition is up.
     Up,
-    /// It gives up with this code.
+    /// The partition gives up, for the reason of this code.
     Fail(u64),
     /// Rings the outgoing doorbell of this index.
     Ring(u64),
@@ -22,6 +23,9 @@ pub enum MonitorCall {
 pub trait Hal {
     /// Difference between a kernel address and the physical one.
     const LINEAR: u64;
+
+    /// Records a fault of a component's thread, or its end, where no component reaches.
+    fn record_fault(&self, fault: ComponentFault);
 
     /// The page at `at`.
     fn frame(&self, at: Ref) -> &Frame;
@@ -57,7 +61,7 @@ pub trait Hal {
     /// PC and SP of the user context that called.
     fn context(&self) -> [u64; 2];
 
-    /// Where the user context goes on.
+    /// Sets PC and SP at which the user context continues.
     fn set_context(&self, pc: u64, sp: u64);
 
     /// Walks user addresses from here on from this root, under its identity: `TTBR0_EL1`.
@@ -99,23 +103,23 @@ pub trait Hal {
     /// Sets it.
     fn set_thread_pointer(&self, value: u64);
 
-    /// Lets an interrupt in on this core; whether it is a level.
+    /// Enables an interrupt on this core. Returns true if it is level-sensitive.
     ///
     /// # Errors
-    /// It is none of the partition's.
+    /// The interrupt does not belong to the partition.
     fn enable_interrupt(&self, intid: u64) -> Result<bool, Status>;
 
-    /// Lets an interrupt in no more.
+    /// Disables an interrupt.
     fn disable_interrupt(&self, intid: u64);
 
-    /// Lets in again what [`Kernel::interrupt`] has left active.
+    /// Deactivates an interrupt that [`Kernel::interrupt`] has left active.
     ///
     /// [`Kernel::interrupt`]: crate::Kernel::interrupt
     fn end_interrupt(&self, intid: u64);
 
-    /// Asks the monitor.
+    /// Makes a request to the monitor.
     ///
     /// # Errors
-    /// Its refusal.
+    /// The monitor's refusal.
     fn monitor(&self, call: MonitorCall) -> Result<(), Status>;
 }

@@ -1,6 +1,6 @@
 //! Synchronous invocation by thread migration
 //!
-//! The same thread, on the same time, goes on in another component: at the entry that the capability
+//! A thread continues in another component, on its own time: at the entry that the capability
 //! fixes, with its token in `x0`, in `x6` the thread's number, which no other thread of the core has, and the
 //! depth, the message `x1`–`x5` untouched and no stack: the entry chooses one by both. The kernel keeps PC and SP
 //! of the client on the thread's invocation stack (paper 004 §V-A), and the FP registers that a function
@@ -121,8 +121,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.0.set_address_space(component.space().get());
     }
 
-    /// Notes that `thread` executes in `component`, and where it stands who really does: entry code
-    /// compares the word there with the thread's index, without a branch for threads elsewhere.
+    /// Records that `thread` executes in `component`, and the address of the word with the index of the thread that really
+    /// executes. Entry code compares that word with the thread's index, without a branch for threads elsewhere.
     #[inline(always)]
     pub(crate) fn place_in(self, thread: Thread<'h>, component: Component<'h>) {
         let scheduler = self.scheduler(thread.scheduler().reference());

@@ -1,10 +1,10 @@
 //! The kernel's mechanism: capabilities, threads, invocations, notifications, time
 //!
-//! Everything the kernel decides, without the instructions that do it: those are behind [`Hal`].
-//! The same code runs at EL1 and, on a machine of plain memory, in the host's tests.
+//! All decisions of the kernel, without the instructions that carry them out: those are behind [`Hal`].
+//! This code runs at EL1 and, on a machine of plain memory, in the host's tests.
 //!
 //! An object is one page ([`Frame`]) of words that are read and written whole, so no content of a
-//! page can break the language's rules, only the kernel's; what type a page has says the frame table
+//! page can break the language's rules, only the kernel's; the frame table has the type of each page
 //! ([`frame`]). There is no lock, no allocation, no recursion; loops are bounded by constants of
 //! [`bulkhead_abi::kernel`]. A kernel path is never interrupted.
 //!
@@ -54,7 +54,7 @@ impl<H> Clone for Kernel<'_, H> {
 impl<H> Copy for Kernel<'_, H> {}
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// The kernel over `hal`, whose core page [`boot`] has prepared.
+    /// Returns the kernel over `hal`, for a core page that [`boot`] has prepared.
     #[inline(always)]
     pub const fn new(hal: &'h H) -> Self {
         Self(hal)

@@ -14,7 +14,7 @@ use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{Kind, SCHEDULERS, Status};
 use core::ops::Range;
 
-/// Word of a mailbox that says which others are not zero.
+/// Word of a mailbox with a bit for each other word that is not zero.
 const MAIL: u64 = 0;
 /// Bit of that word: the core is being interrupted and has not attended yet.
 const ON_ITS_WAY: u64 = 1 << 63;
@@ -75,7 +75,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Counts a notification at a thread of another core, and marks it in the core's mailbox, with other `bits` of
-    /// [`MAIL`]; the value of that before.
+    /// [`MAIL`]. Returns the former value of that word.
     ///
     /// A thread is marked once until its core has attended, however often it is notified.
     #[inline(always)]
@@ -119,7 +119,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// Interrupts it if the source may now; later otherwise.
+    /// Interrupts a core now if the source's limit admits it; later otherwise.
     #[inline(never)]
     fn interrupt_limited(self, core: Ref, source: [&'h Word; 2]) {
         if self.admits(source) {
@@ -133,7 +133,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// Returns the counters of the source that a notification of another core is limited by, or `None` if the root
     /// scheduler's component, which has the core, sends. A scheduler under the root is one source with all that is below
-    /// it. The root's other threads are one source for each component that they were made in: neither nested schedulers
+    /// it. The root's other threads are one source for each component in which they were made: neither nested schedulers
     /// nor further threads raise the limit of a component.
     #[inline(always)]
     fn source(self, sender: Thread<'h>) -> Option<[&'h Word; 2]> {
@@ -192,39 +192,49 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// Delivers what other cores have posted, to each thread at most once for an interrupt of theirs, which came at
     /// `began`. A call notifies [`ATTENDED`] threads at most. For the rest the core interrupts itself, so that other
-    /// interrupts come between; what is marked meanwhile waits for the next interrupt of another core.
+    /// interrupts come between; what is marked meanwhile waits for the next interrupt of another core. A function of its own, so that other interrupts
+    /// save no registers for it.
+    #[inline(never)]
     pub fn attend(self, began: u64) {
         self.quiesce_in_passing();
         let core = self.0.core();
         let mailbox = self.0.frame(core.mailbox().reference());
-        let [words, word, bits] = core.mail_left();
-        if words.get() | bits.get() == 0 {
-            words.set(mailbox.word(MAIL).take() & !ON_ITS_WAY);
+        let left = core.mail_left();
+        let [mut words, mut word, mut bits] = left.map(Word::get);
+        let continues = words | bits != 0;
+        if !continues {
+            words = mailbox.word(MAIL).take() & !ON_ITS_WAY;
         }
         let mut began = began;
         for _ in 0..ATTENDED {
-            if bits.get() == 0 {
-                let mut left = Bits(words.get());
-                let Some(next) = left.next() else {
+            if bits == 0 {
+                if words == 0 {
                     break;
-                };
-                words.set(left.0);
-                word.set(next);
-                bits.set(mailbox.word(FIRST_MAIL + next % MAILS).take());
+                }
+                word = u64::from(words.trailing_zeros());
+                words &= words - 1;
+                bits = mailbox.word(FIRST_MAIL + word % MAILS).take();
             }
-            let mut left = Bits(bits.get());
-            if let Some(bit) = left.next() {
-                bits.set(left.0);
-                began = self.deliver_posted(word.get() * 64 + bit, began);
+            if bits != 0 {
+                let number = word * 64 + u64::from(bits.trailing_zeros());
+                bits &= bits - 1;
+                began = self.deliver_posted(number, began);
             }
         }
-        let on_its_way = mailbox.word(MAIL).first() & ON_ITS_WAY;
-        if words.get() | bits.get() | on_its_way != 0 {
-            self.0.interrupt_core(core);
+        // An interrupt of another core that came meanwhile may be this one.
+        if words | bits != 0 || continues {
+            let came = mailbox.word(MAIL).first() & ON_ITS_WAY != 0;
+            for (place, value) in left.into_iter().zip([words, word, bits]) {
+                place.set(value);
+            }
+            if words | bits != 0 || came {
+                self.0.interrupt_core(core);
+            }
         }
     }
 
     /// Delivers what was posted to the thread of that number of this core. Returns the time, or `began` if nothing was.
+    #[inline(always)]
     fn deliver_posted(self, number: u64, began: u64) -> u64 {
         let place = number / MAX_THREADS as u64;
         let scheduler = self.scheduler(self.0.core().placed(place).reference());
@@ -260,7 +270,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn wake(self, receiver: Thread<'h>) {
         let core = self.0.core();
         self.ready(receiver);
-        self.tell(receiver, EventKind::Activated);
+        self.report(receiver, EventKind::Activated);
         let running = self.time(core.time().reference());
         let time = self.time(receiver.time().reference());
         if !self.preempts(time, running) {
@@ -274,7 +284,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.switch(receiver, time);
     }
 
-    /// The caller, whose end-point it must be, waits for notifications or events.
+    /// Has the caller, which must be the thread of the end-point, wait for notifications or events.
     pub(crate) fn receive(self, caller: Thread<'h>, receiver: Thread<'h>, poll: bool) -> Answer {
         if !caller.is(receiver) {
             return Err(Status::BadArgument);
@@ -300,7 +310,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         caller.state().set(WAITING);
         // The event says for how long it ran until now.
         self.charge();
-        self.tell(caller, EventKind::Blocked);
+        self.report(caller, EventKind::Blocked);
         let core = self.0.core();
         let preempted = self.thread(core.preempted().reference());
         if self.resumes(preempted, caller, next) {
@@ -339,23 +349,23 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// Interrupt `intid` becomes a notification of the thread behind the caller's Send at `sender`.
     #[inline(never)]
     pub(crate) fn listen(self, caller: Thread<'h>, intid: u64, sender: u64) -> Answer {
-        let sender = self.own(caller, sender).expect(Kind::Send)?;
+        let sender = self.lookup(caller, sender).of_kind(Kind::Send)?;
         let core = self.0.core();
         let mut places = (0..LISTENED).map(|place| core.listened(place));
         let place = places.clone().find(|place| place.get() == intid);
         let place = place.or_else(|| places.find(|place| place.get() == 0));
         let place = place.ok_or(Status::Occupied)?;
-        self.refer(sender.object())?;
+        self.add_reference(sender.object())?;
         let level = self
             .0
             .enable_interrupt(intid)
-            .inspect_err(|_| self.forget(sender.object()))?;
+            .inspect_err(|_| self.drop_reference(sender.object()))?;
         place.set(intid);
         self.notify_of(intid, sender.object().address() | u64::from(level));
         Ok(level.into())
     }
 
-    /// Interrupt `intid` of this core is nobody's business any more.
+    /// Ends Listen of interrupt `intid` of this core.
     #[inline(never)]
     pub(crate) fn ignore(self, intid: u64) -> Answer {
         let table = self.0.frame(self.0.core().interrupts().reference());
@@ -390,13 +400,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         more
     }
 
-    /// Replaces who is notified of an interrupt, to whom the table refers.
+    /// Replaces the thread that an interrupt notifies, to which the table refers.
     fn notify_of(self, intid: u64, word: u64) {
         let table = self.0.frame(self.0.core().interrupts().reference());
         let before = Ref(table.word(intid).get() & !LEVEL);
         table.word(intid).set(word);
         if before != self.void() {
-            self.forget(before);
+            self.drop_reference(before);
         }
     }
 
@@ -431,7 +441,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         !level
     }
 
-    /// What the kernel did since `began` was for interrupts of `receiver`, whoever runs then; now.
+    /// Counts the time since `began`, which the kernel used for interrupts of `receiver`. Returns the time now.
     #[inline(always)]
     fn served(self, receiver: Thread<'h>, began: u64) -> u64 {
         let now = self.0.now();

@@ -25,14 +25,14 @@ macro_rules! objects {
                 Self { at, frame }
             }
 
-            /// Where it is.
+            /// Its address.
             #[inline(always)]
             #[must_use]
             pub const fn at(self) -> Ref {
                 self.at
             }
 
-            /// Whether they are the same object.
+            /// Returns true if both are one object.
             #[inline(always)]
             #[must_use]
             pub fn is(self, other: Self) -> bool {
@@ -52,29 +52,29 @@ macro_rules! objects {
 }
 
 objects! {
-    /// What one core keeps to itself.
+    /// State of one core.
     Core {
-        /// The thread whose registers are in the machine.
+        /// The thread that has its registers in the machine.
         running = 0,
-        /// The thread that runs next: the same, until a path decides otherwise.
+        /// The thread that runs next: the running one, until a path decides otherwise.
         current = 1,
-        /// The temporal capability that pays.
+        /// The temporal capability that is charged.
         time = 2,
-        /// When it last paid; [`NEVER`] where nobody pays until the kernel is left.
+        /// Time of the last charge; [`NEVER`] if nothing is charged until the kernel is left.
         since = 3,
-        /// The thread whose FP registers are in the machine, or the void.
+        /// The thread that has its FP registers in the machine, or the void.
         fp_owner = 4,
         /// The thread that a notification preempted, or the void.
         preempted = 7,
-        /// The time that paid for it.
+        /// The time that was charged for it.
         preempted_time = 8,
         /// Component in force: its address space and thread pointer.
         component = 9,
-        /// What the timer is set to.
+        /// Deadline of the timer.
         armed = 10,
         /// How often a place of a retired scheduler was given to another one.
         reuses = 11,
-        /// A page of zeros whose slots are empty and whose leaves are itself: stands for "none".
+        /// A page of zeros, with empty slots and itself as leaves: stands for "none".
         void = 12,
         /// Bitmap of the address-space identities in use.
         identities = 13,
@@ -93,7 +93,7 @@ objects! {
         rank = 19,
         /// Page of the first core.
         first = 21,
-        /// Cores of the partition, whose pages follow it.
+        /// Number of cores of the partition; their pages follow one another.
         count = 22,
         /// Cycles in which each core becomes quiet once.
         period = 23,
@@ -122,7 +122,7 @@ objects! {
         spsr = 33,
         /// How its registers are restored: [`CALLED`] or [`INTERRUPTED`].
         resume = Self::RESUME,
-        /// Address of the word that says who executes: its scheduler's `current` while it is in the
+        /// Address of the word with the index of the thread that executes: its scheduler's `current` while it is in the
         /// scheduler's component, its own index elsewhere.
         claim = Self::CLAIM,
         /// Its index in the SCB.
@@ -177,7 +177,7 @@ objects! {
         scb = 0,
         /// Its own thread.
         thread = 1,
-        /// The component whose user mode dispatches.
+        /// The component that dispatches in user mode.
         component = 2,
         /// Its place in priority vectors.
         place = 3,
@@ -187,7 +187,7 @@ objects! {
         parent_index = 5,
         /// Bitmap of threads 0 to 63 with events that found no room.
         overflow = 6,
-        /// The same of threads 64 to 127.
+        /// Bitmap of threads 64 to 127 with events that found no room.
         overflow_high = 7,
         /// When it wants to run again at the latest.
         timeout = 8,
@@ -211,7 +211,7 @@ objects! {
     Time {
         /// Cycles left, or without end.
         budget = 0,
-        /// The scheduler that is told when they end.
+        /// The scheduler that gets an event when they end.
         owner = 1,
         /// Length of the vector in use.
         places = 2,
@@ -224,11 +224,11 @@ objects! {
 
 /// The core does not run.
 pub const OFF: u64 = 0;
-/// It is given a thread to run.
+/// The core is being given a thread to run.
 pub const PREPARING: u64 = 1;
-/// It has it.
+/// The core has a thread to run.
 pub const PREPARED: u64 = 2;
-/// It runs, or is about to.
+/// The core runs, or is about to.
 pub const STARTED: u64 = 3;
 
 /// Restored as a call that returns.
@@ -236,13 +236,13 @@ pub const CALLED: u64 = 0;
 /// Restored whole.
 pub const INTERRUPTED: u64 = 1;
 
-/// It can be dispatched.
+/// The thread can be dispatched.
 pub const READY: u64 = 0;
-/// It waits for a notification.
+/// The thread waits for a notification.
 pub const WAITING: u64 = 1;
-/// It faulted.
+/// The thread faulted.
 pub const FAULTED: u64 = 2;
-/// It never runs again.
+/// The thread never runs again.
 pub const RETIRED: u64 = 3;
 
 /// First word of the invocation stack: component, PC, SP and whether there is FP state each.

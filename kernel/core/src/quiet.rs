@@ -1,11 +1,11 @@
-//! Quiescence in time: when what was given up may be used again
+//! Quiescence in time: when pages, slots and addresses may be reused
 //!
 //! A page, a slot or an address that one core gives up may still be held by another: as a translation in
 //! its TLB, or as a reference that a path of its kernel has loaded. No core is told. Instead each enters
 //! its kernel at least once in a period, forgets its translations there, and notes the time before: of
-//! what was given up until then it holds nothing, since no path of the kernel is interrupted. Whoever
-//! wants to use something again is refused until all other cores that run have noted a later time than
-//! that at which it was given up. A partition that runs on one core never waits.
+//! pages that were given up until then it holds nothing, since no path of the kernel is interrupted. A call that would
+//! use such a page again is refused until all other cores that run have noted a later time than
+//! the one at which it was given up. A partition that runs on one core never waits.
 
 use crate::frame::{Rest, State};
 use crate::object::{Core, STARTED};
@@ -14,14 +14,14 @@ use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{MAX_CORES, NEVER, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// From now on nobody finds what has been given up.
+    /// Begins a rest: from now on no core finds an object that has been given up.
     #[inline(never)]
     pub(crate) fn rest(self) -> Rest {
         self.0.settle();
         Rest::since(self.0.now())
     }
 
-    /// Whether no core holds what rests so long.
+    /// Returns true if no core holds an object that has rested so long.
     #[inline(never)]
     pub(crate) fn is_quiet(self, rest: Rest) -> bool {
         let own = self.0.core();
@@ -44,14 +44,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
         slot.vacant(|rest| self.is_quiet(rest))
     }
 
-    /// Where it is due: the calling core holds nothing that was given up before `now`.
+    /// Notes that the calling core holds nothing that was given up before `now`, if that is due.
     pub(crate) fn quiesce(self, now: u64) {
         if now >= self.0.core().due().get() {
             self.note(now);
         }
     }
 
-    /// The same half a period before it is due: a core that enters the kernel anyway need not be
+    /// Makes the core quiet up to half a period before that is due: a core that enters the kernel anyway need not be
     /// interrupted for it. To be called before a path has loaded anything that can be given up.
     #[inline(always)]
     pub(crate) fn quiesce_in_passing(self) {

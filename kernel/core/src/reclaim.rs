@@ -2,14 +2,14 @@
 //!
 //! A page keeps its type while anything refers to it. Most references are counted in the frame table;
 //! those that a thread takes and leaves in the middle of an invocation are counted in the component, by
-//! the core that does it. What ends a thread or a scheduler comes first (*retire*, on its core) and gives
-//! back what it referred to; then the page is laid at rest and may be used once all cores were quiet
+//! the core that does it. *Retire*, on its core, ends a thread or a scheduler and gives
+//! its references back; then the page is laid at rest and may be used once all cores were quiet
 //! ([`crate::quiet`]).
 //!
 //! A component is given up in two steps (`models/reclaim.pml`). When no capability is left, another core
-//! may still be about to invoke it through one that it has read before: after a period of quiet nobody
-//! can come in any more, and what its counts say then is final. Once nobody is inside, its translations
-//! may still be in the TLB of whoever left last: after another period its identity can be given to others.
+//! may still be about to invoke it through one that it has read before: after a period of quiet no thread
+//! can enter any more, and its counts are final. Once no thread is inside, its translations
+//! may still be in the TLB of the core that left last: after another period its identity can be given to others.
 
 use crate::call::Answer;
 use crate::frame::{Ref, State};
@@ -20,7 +20,7 @@ use bulkhead_abi::dispatch::MAX_THREADS;
 use bulkhead_abi::kernel::{DEPTH, Kind, MAX_CORES, Rights, SLOTS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// A thread never runs again: it leaves its scheduler and the components it was invoked into.
+    /// Ends a thread for good: it leaves its scheduler and the components into which it was invoked.
     #[inline(never)]
     pub(crate) fn retire(self, thread: Thread<'h>) -> Answer {
         let core = self.0.core();
@@ -52,12 +52,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let time = thread.time().reference();
         thread.time().set(self.void().address());
         thread.scheduler().set(self.void().address());
-        self.forget(time);
-        self.forget_both([scheduler.at(), thread.at()]);
+        self.drop_reference(time);
+        self.drop_references([scheduler.at(), thread.at()]);
         Ok(0)
     }
 
-    /// Nobody returns any more to where the thread was; the component it was made in.
+    /// Ends the invocations of a thread, which it never returns from. Returns the component in which it was made.
     fn leave_all(self, thread: Thread<'h>) -> Ref {
         let rank = self.0.core().rank().get();
         let mut left = thread.component().reference();
@@ -102,13 +102,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if let Some(state) = self.0.state(scheduler.scb().reference()) {
             state.unmap(Rights::Write, self.rest());
         }
-        self.forget_both([own.at(), scheduler.component().reference()]);
+        self.drop_references([own.at(), scheduler.component().reference()]);
         Ok(0)
     }
 
-    /// Lays an object that nobody refers to at rest, goes on with a component that is being given up, or
-    /// says whether a page rests no more. What another core may still hold is refused until it does not:
-    /// to be tried again.
+    /// Lays an object without references at rest, continues to give up a component, or
+    /// makes a page untyped that has rested. Refuses a page that another core may still hold: the call
+    /// is to be tried again.
     #[inline(never)]
     pub(crate) fn reclaim(self, at: Ref) -> Answer {
         let state = self.0.state(at).ok_or(Status::WrongPage)?;
@@ -120,7 +120,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             Some(Kind::Thread) => {
                 let home = self.thread(at).component().reference();
                 let released = state.release(Kind::Thread, self.rest());
-                released.map(|()| self.forget(home))
+                released.map(|()| self.drop_reference(home))
             }
             Some(Kind::Scheduler) => {
                 let retired = self.scheduler(at).core().reference() == self.void();
@@ -167,7 +167,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(())
     }
 
-    /// Goes on with a component that nobody has a capability to.
+    /// Continues to give up a component without capabilities.
     fn reclaim_component(self, component: Component<'h>, state: &State) -> Result<(), Status> {
         state.desert(
             |rest| self.is_quiet(rest),
@@ -184,11 +184,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
         // The page is no longer a component's, and no other core has come so far.
         let identities = self.0.frame(self.0.core().identities().reference());
         identities.word(identity / 64).unmark(1 << (identity % 64));
-        self.forget_both(held);
+        self.drop_references(held);
         Ok(())
     }
 
-    /// Whether no thread of any core is inside.
+    /// Returns true if no thread of any core is inside.
     fn is_deserted(self, component: Component<'h>) -> bool {
         (0..MAX_CORES as u64).all(|rank| component.inside(rank).get() == 0)
     }

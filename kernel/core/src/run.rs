@@ -1,7 +1,7 @@
-//! Who runs, on whose time, and until when
+//! Dispatch, accounting, time-outs and ends of budgets
 //!
-//! A path sets [`Core::current`]; the way out of the kernel notices when that is not the thread whose
-//! registers are in the machine. Every cycle is charged to the temporal capability in force. One
+//! A path sets [`Core::current`]; the way out of the kernel switches if the registers of another thread
+//! are in the machine. Every cycle is charged to the temporal capability in force. One
 //! timer serves time-outs and ends of budgets.
 //!
 //! [`Core::current`]: crate::object::Core::current
@@ -101,7 +101,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// Charges the time since the last charge to who ran.
+    /// Charges the time since the last charge to the thread that ran.
     #[inline(always)]
     pub(crate) fn charge(self) {
         self.charge_until(self.0.now());
@@ -228,7 +228,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.leave();
     }
 
-    /// Among the current thread's scheduler and its ancestors, the outermost whose time-out has come.
+    /// Returns the outermost of the current thread's scheduler and its ancestors that has timed out.
     fn timed_out(self, now: u64) -> Option<Scheduler<'h>> {
         let mut found = None;
         let mut scheduler = self.scheduler(self.current().scheduler().reference());
@@ -245,12 +245,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// The budget in force is used up: the scheduler to activate. That is the owner of the time if it is the
-    /// current thread's scheduler or an ancestor of it: a thread does not hand the core to the owner of any time
-    /// that it has.
+    /// current thread's scheduler or an ancestor of it: a thread does not hand the core to the owner of
+    /// any of its times.
     fn expired(self) -> Scheduler<'h> {
         let time = self.time(self.0.core().time().reference());
         let current = self.current();
-        self.tell(current, EventKind::Expired);
+        self.report(current, EventKind::Expired);
         let own = self.scheduler(current.scheduler().reference());
         let owner = self.scheduler(time.owner().reference());
         if self.is_under(own, owner) {
@@ -300,7 +300,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         thread: Thread<'h>,
         [scheduler, index, time]: [u64; 3],
     ) -> Answer {
-        let scheduler = self.own(caller, scheduler).expect(Kind::Scheduler)?;
+        let scheduler = self.lookup(caller, scheduler).of_kind(Kind::Scheduler)?;
         let scheduler = self.scheduler(scheduler.object());
         let core = self.0.core();
         if scheduler.core().reference() != core.at() {
@@ -312,13 +312,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         let member = scheduler.member(index);
         let held = [thread.at(), scheduler.at()];
-        self.refer_both(held)?;
-        self.refer(time.at())
-            .inspect_err(|_| self.forget_both(held))?;
+        self.add_references(held)?;
+        self.add_reference(time.at())
+            .inspect_err(|_| self.drop_references(held))?;
         // A retired thread keeps its core.
         if member.reference() != self.void() || !self.adopt(thread, core) {
-            self.forget_both(held);
-            self.forget(time.at());
+            self.drop_references(held);
+            self.drop_reference(time.at());
             return Err(Status::Occupied);
         }
         member.set(thread.at().address());
@@ -332,7 +332,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(0)
     }
 
-    /// Has a thread that is nobody's belong to a core. Of several cores that try, one succeeds.
+    /// Binds an unbound thread to a core. Of several cores that try, one succeeds.
     pub(crate) fn adopt(self, thread: Thread<'h>, core: Core<'h>) -> bool {
         let void = self.void().address();
         thread.core().exchange(void, core.at().address())
@@ -340,13 +340,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// The time on which notifications run a thread.
     pub(crate) fn set_time(self, thread: Thread<'h>, time: Ref) -> Result<(), Status> {
-        self.refer(time)?;
+        self.add_reference(time)?;
         thread.time().set(time.address());
         Ok(())
     }
 }
 
-/// What a thread at `index` of a scheduler is called on its core.
+/// Number of the thread at `index` of a scheduler, unique on its core.
 pub(crate) fn number(scheduler: Scheduler<'_>, index: u64) -> u64 {
     scheduler.place().get() * MAX_THREADS as u64 + index
 }

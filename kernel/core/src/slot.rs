@@ -8,8 +8,8 @@
 //! | 3 | token · whether memory is the window |
 
 //!
-//! Who reads a kind reads what belongs to it: it is written last, and an emptied slot keeps the rest until
-//! no core can be reading it ([`crate::quiet`]).
+//! A core that reads a kind reads the words that belong to it: the kind is written last, and an emptied slot keeps the
+//! other words until no core can be reading them ([`crate::quiet`]).
 
 use crate::frame::{Frame, Ref, Rest, Word};
 use bulkhead_abi::kernel::{Kind, SLOTS, Status};
@@ -83,7 +83,7 @@ impl<'h> Slot<'h> {
 
     /// The slot, if it is of that kind.
     #[inline(always)]
-    pub(crate) fn expect(self, kind: Kind) -> Result<Self, Status> {
+    pub(crate) fn of_kind(self, kind: Kind) -> Result<Self, Status> {
         if self.kind() == kind as u64 {
             Ok(self)
         } else {
@@ -91,7 +91,7 @@ impl<'h> Slot<'h> {
         }
     }
 
-    /// Fills it before anybody else runs.
+    /// Fills it before any other core runs.
     pub(crate) fn put(self, kind: Kind, object: Ref, detail: u64, extra: u64) {
         let _free = Vacant {
             slot: self,
@@ -113,7 +113,7 @@ impl<'h> Slot<'h> {
         Ok(Vacant { slot: self, seen })
     }
 
-    /// Whether there is no capability in it.
+    /// Returns true if there is no capability in it.
     pub(crate) fn is_empty(self) -> bool {
         let kind = self.kind();
         kind == 0 || kind & RESTING != 0
@@ -124,7 +124,7 @@ impl<'h> Slot<'h> {
         self.word(0).exchange(kind, RESTING | rest.word())
     }
 
-    /// Whether the slot holds a reference to an object that is counted.
+    /// Returns true if the slot holds a reference to an object that is counted.
     pub(crate) fn counts(self) -> bool {
         matches!(
             Kind::of(self.kind()),

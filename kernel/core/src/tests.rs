@@ -19,6 +19,7 @@ use crate::boot::Offer;
 use crate::frame::{Frame, PAGE, Ref, State, Word};
 use crate::object::{CALLED, Core, FLOATING_POINT, INTERRUPTED, Thread};
 use crate::{Fault, Hal, Kernel, MonitorCall};
+use bulkhead_abi::component_log::ComponentFault;
 use bulkhead_abi::kernel::{
     IMAGE, Operation, Packed, Rights, SAME_TIME, STACK_TOP, Segment, Status, first,
 };
@@ -46,11 +47,11 @@ std::thread_local! {
     pub(crate) static MARKED: RefCell<Vec<*const Word>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What the machine has once per core.
+/// State of the machine, once per core.
 #[derive(Default)]
 pub(super) struct Processor {
     pub(super) timer: Cell<u64>,
-    /// PC and SP of who executes.
+    /// PC and SP of the thread that executes.
     pub(super) context: Cell<[u64; 2]>,
     pub(super) space: Cell<u64>,
     pub(super) floating_point: Cell<bool>,
@@ -71,16 +72,18 @@ pub(super) struct Machine {
     memory: Vec<Frame>,
     states: Vec<State>,
     pub(super) now: Cell<u64>,
-    /// What each reading of the clock moves it by.
+    /// Cycles by which each reading of the clock moves it.
     pub(super) step: Cell<u64>,
     processors: [Processor; CORES as usize],
     /// The core that executes: the tests interleave them.
     core: Cell<u64>,
     pub(super) exchanges: Cell<u64>,
-    pub(super) asked: RefCell<Vec<MonitorCall>>,
+    pub(super) requests: RefCell<Vec<MonitorCall>>,
     /// Pages that were made visible to instruction fetches of all cores.
     pub(super) published: RefCell<Vec<Ref>>,
-    /// The monitor refuses what it is asked.
+    /// Recorded faults.
+    pub(super) recorded: RefCell<Vec<ComponentFault>>,
+    /// The monitor refuses requests.
     pub(super) refuses: Cell<bool>,
 }
 
@@ -225,11 +228,15 @@ impl Hal for Machine {
         assert!(self.processor().active.replace(0) == intid, "in order");
     }
 
+    fn record_fault(&self, fault: ComponentFault) {
+        self.recorded.borrow_mut().push(fault);
+    }
+
     fn monitor(&self, call: MonitorCall) -> Result<(), Status> {
         if self.refuses.get() {
             return Err(Status::Refused);
         }
-        self.asked.borrow_mut().push(call);
+        self.requests.borrow_mut().push(call);
         Ok(())
     }
 }
@@ -252,7 +259,8 @@ impl Machine {
             processors: Default::default(),
             core: Cell::new(0),
             exchanges: Cell::new(0),
-            asked: RefCell::default(),
+            requests: RefCell::default(),
+            recorded: RefCell::default(),
             published: RefCell::default(),
             refuses: Cell::new(false),
         };
@@ -336,7 +344,7 @@ impl Machine {
         Kernel::new(self)
     }
 
-    /// The thread whose registers are in the machine.
+    /// The thread that has its registers in the machine.
     pub(super) fn running(&self) -> Thread<'_> {
         let at = self.core().running().reference();
         Thread::new(at, self.frame(at))
@@ -377,7 +385,7 @@ impl Machine {
         }
     }
 
-    /// What the running thread calls; its `x0` and `x1` when it runs again at once.
+    /// Makes a call of the running thread. Returns its `x0` and `x1` if it runs again at once.
     pub(super) fn call(&self, capability: u64, operation: u64, words: [u64; 5]) -> [u64; 2] {
         self.cohere();
         let thread = self.running();
@@ -549,7 +557,7 @@ impl<'m> Workshop<'m> {
         slot
     }
 
-    /// A component with a leaf whose slot 0 returns; its slot and its leaf's.
+    /// A component with a leaf that has the Return capability in slot 0; its slot and its leaf's.
     pub(super) fn component(&self, identity: u64) -> [u64; 2] {
         let table = self.make(Operation::MakeTable, &[0]);
         let leaf = self.make(Operation::MakeTable, &[1]);
@@ -591,7 +599,7 @@ impl<'m> Workshop<'m> {
         slot
     }
 
-    /// The same, waiting at its end-point: it has run once. The first thread runs again.
+    /// A thread as [`Workshop::thread`] makes it, waiting at its end-point: it has run once. The first thread runs again.
     pub(super) fn waiting(&self, index: u64, priority: u64) -> [u64; 3] {
         let made = self.thread(first::COMPONENT, index, priority);
         let receive = self.slots.next();

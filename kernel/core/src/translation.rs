@@ -8,7 +8,7 @@ use bulkhead_abi::kernel::Rights;
 
 /// Bits of a user address.
 pub const ADDRESS_BITS: u64 = 39;
-/// Where TTBR0_EL1 holds the identity of the address space (ASID).
+/// First bit of the identity of the address space (ASID) in TTBR0_EL1.
 const IDENTITY_SHIFT: u32 = 48;
 const ADDRESS: u64 = ((1 << 48) - 1) & !(crate::frame::PAGE - 1);
 

@@ -119,6 +119,18 @@ mod tests {
     }
 
     #[test]
+    fn bounds_are_rounded_down_and_one_vcpu_has_the_processor() {
+        assert_eq!(rate_monotonic_bound(1), WHOLE);
+        // Exactly: the root is the largest number whose power is at most two.
+        for n in 2..=3 {
+            let root = u128::from(rate_monotonic_bound(n).0) / n as u128 + (1 << 40);
+            let limit = 1u128 << (40 * n + 1);
+            assert!(root.pow(n as u32) <= limit, "{n}");
+            assert!((root + 2).pow(n as u32) > limit, "{n}");
+        }
+    }
+
+    #[test]
     fn figure_4_3_is_admitted() {
         let io = Fraction::ratio(4, 100).expect("valid");
         let demand = demand(&[vcpu(10, 40), vcpu(20, 50)], [io]).expect("fits");

@@ -10,7 +10,8 @@ pub use loom::sync::atomic::AtomicU64;
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{Ordering, fence};
 
-/// Stores `value` so that no later [`look`] of this thread is satisfied before the store is visible to all threads.
+/// Stores `value` so that no later [`look`] of this thread is satisfied before the store is visible
+/// to all threads.
 ///
 /// The two halves of Dekker's argument: each side announces, then looks. A sequentially consistent
 /// store and load have one total order, so at least one side sees the other's announcement.
@@ -21,8 +22,8 @@ pub(crate) fn announce(word: &AtomicU64, value: u64) {
     word.store(value, Ordering::SeqCst);
 }
 
-/// Variant for the model checker, which treats sequentially consistent accesses as acquire and release, but
-/// models the fence.
+/// Variant for the model checker, which treats sequentially consistent accesses as acquire and
+/// release, but models the fence.
 #[cfg(loom)]
 pub(crate) fn announce(word: &AtomicU64, value: u64) {
     word.store(value, Ordering::Release);

@@ -1,7 +1,8 @@
 //! Copies between private bytes and shared words
 //!
-//! Whole lines by [`line`], the rest word by word with relaxed atomics: a racing peer yields nonsense, never undefined
-//! behaviour. The order against the control words is theirs to make; bytes lie in memory as in the message.
+//! Whole lines by [`line`], the rest word by word with relaxed atomics: a racing peer yields
+//! nonsense, never undefined behaviour. The order against the control words is theirs to make;
+//! bytes lie in memory as in the message.
 
 use crate::atomic::{AtomicU64, Ordering};
 use crate::line;
@@ -12,7 +13,8 @@ pub(crate) const fn words_for(bytes: usize) -> usize {
     bytes.div_ceil(WORD_BYTES)
 }
 
-/// Store a message; the rest of an incomplete last word becomes zero. Nothing if its lines do not fit.
+/// Store a message; the rest of an incomplete last word becomes zero. Nothing if its lines do not
+/// fit.
 #[inline]
 pub(crate) fn store(words: &[AtomicU64], message: &[u8]) {
     let (lines, rest) = message.as_chunks::<LINE_BYTES>();

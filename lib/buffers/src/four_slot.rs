@@ -1,8 +1,9 @@
 //! Four-slot: the newest message, whole, without waiting
 //!
 //! Simpson's fully asynchronous mechanism (H. R. Simpson, "Four-slot fully asynchronous
-//! communication mechanism", IEE Proc. E 137(1), 1990; named in paper 001 §5.1.3). Two pairs of two slots: the writer
-//! avoids the pair that the reader has announced, and within a pair the slot written last.
+//! communication mechanism", IEE Proc. E 137(1), 1990; named in paper 001 §5.1.3). Two pairs of two
+//! slots: the writer avoids the pair that the reader has announced, and within a pair the slot
+//! written last.
 //!
 //! Simpson's `latest` and `slot[2]` are bits of one control word here and change in one store, with
 //! the sequence number above them; that merges two of his steps into one and so only removes
@@ -11,11 +12,11 @@
 //! *Why whole.* Let the writer fill slot `s` of pair `p`, so it saw `reading ≠ p`, and let the reader
 //! take a slot of `p`: it announced `reading = p`, then looked at the control word. If the writer's
 //! look came first, the control word the reader saw names the other slot of `p`, or `s` after its
-//! completion, whose next reuse is preceded by a look that sees `reading = p`. Announce-then-look on
-//! both sides needs the total order of sequentially consistent accesses ([`announce`], [`look`]).
-//! The payload is ordered by the same words: filled before the control store (release), read after
-//! the control load (acquire); read before the next `reading` store (release), refilled after the
-//! writer's look at it (acquire).
+//! completion, the next reuse of which is preceded by a look that sees `reading = p`.
+//! Announce-then-look on both sides needs the total order of sequentially consistent accesses
+//! ([`announce`], [`look`]). The payload is ordered by the same words: filled before the control
+//! store (release), read after the control load (acquire); read before the next `reading` store
+//! (release), refilled after the writer's look at it (acquire).
 //!
 //! *Why fresh.* The slot taken is the last completed one of the pair that was latest at the first
 //! look, at the time of the second: never older than the newest message when the read began.
@@ -69,7 +70,8 @@ impl Layout {
     }
 }
 
-/// The control word: bit p = slot of pair p written last, bit 2 = latest pair, above it the sequence.
+/// The control word: bit p = slot of pair p written last, bit 2 = latest pair, above it the
+/// sequence.
 #[derive(Clone, Copy)]
 struct Control(u64);
 
@@ -79,7 +81,8 @@ impl Control {
     /// No machine lives long enough to write so many messages: nonsense.
     const IMPLAUSIBLE: u64 = 1 << 60;
 
-    /// Decodes a writer's word; counts anew after an invalid one, so that the sequence never wraps to nothing.
+    /// Decodes a writer's word; counts anew after an invalid one, so that the sequence never wraps
+    /// to nothing.
     fn found(word: u64) -> Self {
         let found = Self(word);
         if found.sequence() < Self::IMPLAUSIBLE {
@@ -166,7 +169,8 @@ impl<'m> Writer<'m> {
         Ok(Self { shared, control })
     }
 
-    /// Make `message` the newest one and give its sequence number, from 1. Bounded: no loop, no wait.
+    /// Make `message` the newest one and give its sequence number, from 1. Bounded: no loop, no
+    /// wait.
     ///
     /// # Errors
     /// [`Error::Length`] unless `message` has the layout's length.
@@ -193,8 +197,8 @@ impl<'m> Writer<'m> {
         self.control.sequence()
     }
 
-    /// Copy what was written last, perhaps before a restart, and give its sequence number. Only this
-    /// end fills slots, so no claim is needed; a hostile peer may have spoilt the content.
+    /// Copy what was written last, perhaps before a restart, and give its sequence number. Only
+    /// this end fills slots, so no claim is needed; a hostile peer may have spoilt the content.
     ///
     /// # Errors
     /// As [`Reader::read`].

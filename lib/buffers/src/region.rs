@@ -62,7 +62,8 @@ impl<'m> Region<'m> {
         self.words.get(from..to).map(Self::from_words)
     }
 
-    /// Fills the region with zeros, as fresh memory has; another mapping may see a part of them first.
+    /// Fills the region with zeros, as fresh memory has; another mapping may see a part of them
+    /// first.
     pub fn clear(self) {
         self.words
             .iter()

@@ -12,9 +12,9 @@
 //! its cursor store never happened; a pop that was cut off gives its message to the next instance.
 //!
 //! *Nonsense.* The producer's cursor rules: a consumer that finds more than the capacity between the
-//! cursors reports [`Error::Corrupt`] and goes to the producer's; a producer that finds it reports it and
-//! goes on. Each stores its own cursor again whenever it has to wait, in case the peer had overwritten it,
-//! so that two correct ends agree again whatever the words held.
+//! cursors reports [`Error::Corrupt`] and goes to the producer's; a producer that finds it
+//! reports it and goes on. Each stores its own cursor again whenever it has to wait, in case the
+//! peer had overwritten it, so that two correct ends agree again whatever the words held.
 
 use crate::atomic::{AtomicU64, Ordering};
 use crate::copy::{self, words_for};
@@ -106,8 +106,8 @@ impl<'m> Slots<'m> {
         self.at = (cursor % self.capacity) as usize * self.slot_words;
     }
 
-    /// The words from the cursor on, and a step to the next slot. `at` is this side's own and always
-    /// in range; a copy takes what the message needs, which is one slot.
+    /// The words from the cursor on, and a step to the next slot. `at` is this side's own and
+    /// always in range; a copy takes what the message needs, which is one slot.
     #[inline]
     fn take(&mut self) -> Result<&'m [AtomicU64], Error> {
         let slot = self.words.get(self.at..).ok_or(Error::Corrupt)?;
@@ -126,8 +126,8 @@ fn cursors<'m>(
     Ok((lines.word(PRODUCER_LINE, 0)?, lines.word(CONSUMER_LINE, 0)?))
 }
 
-/// A cursor found in shared memory. One that could wrap would lose its place there when the capacity
-/// is no power of two; such can only be nonsense, and both sides then start from 0.
+/// A cursor found in shared memory. One that could wrap would lose its place there when the
+/// capacity is no power of two; such can only be nonsense, and both sides then start from 0.
 fn plausible(cursor: u64, bound: u64) -> u64 {
     if cursor < bound { cursor } else { 0 }
 }
@@ -198,8 +198,8 @@ impl<'m> Producer<'m> {
         if !messages.len().is_multiple_of(self.slots.message_bytes) {
             return Err(Error::Length);
         }
-        let wanted = messages.len() / self.slots.message_bytes;
-        let count = self.room(wanted)?;
+        let count = messages.len() / self.slots.message_bytes;
+        let count = self.room(count)?;
         for message in messages.chunks_exact(self.slots.message_bytes).take(count) {
             copy::store(self.slots.take()?, message);
         }
@@ -213,13 +213,13 @@ impl<'m> Producer<'m> {
     }
 
     /// `wanted`, or what there is room for if that is less; full is an error unless none is wanted.
-    fn room(&mut self, wanted: usize) -> Result<usize, Error> {
+    fn room(&mut self, count: usize) -> Result<usize, Error> {
         let mut free = self.limit.wrapping_sub(self.tail);
-        if free < wanted as u64 {
+        if free < count as u64 {
             free = self.refresh()?;
         }
-        match wanted.min(usize::try_from(free).unwrap_or(usize::MAX)) {
-            0 if wanted > 0 => Err(Error::Full),
+        match count.min(usize::try_from(free).unwrap_or(usize::MAX)) {
+            0 if count > 0 => Err(Error::Full),
             count => Ok(count),
         }
     }
@@ -305,8 +305,8 @@ impl<'m> Consumer<'m> {
         if !messages.len().is_multiple_of(self.slots.message_bytes) {
             return Err(Error::Length);
         }
-        let wanted = messages.len() / self.slots.message_bytes;
-        let count = self.available(wanted)?;
+        let count = messages.len() / self.slots.message_bytes;
+        let count = self.available(count)?;
         for message in messages
             .chunks_exact_mut(self.slots.message_bytes)
             .take(count)
@@ -323,13 +323,13 @@ impl<'m> Consumer<'m> {
     }
 
     /// `wanted`, or what is there if that is less; empty is an error unless none is wanted.
-    fn available(&mut self, wanted: usize) -> Result<usize, Error> {
+    fn available(&mut self, count: usize) -> Result<usize, Error> {
         let mut there = self.tail.wrapping_sub(self.head);
-        if there < wanted as u64 {
+        if there < count as u64 {
             there = self.refresh()?;
         }
-        match wanted.min(usize::try_from(there).unwrap_or(usize::MAX)) {
-            0 if wanted > 0 => Err(Error::Empty),
+        match count.min(usize::try_from(there).unwrap_or(usize::MAX)) {
+            0 if count > 0 => Err(Error::Empty),
             count => Ok(count),
         }
     }

@@ -19,8 +19,8 @@ pub enum Arrival {
 }
 
 impl Sequence {
-    /// Takes note of `number`. The first one says nothing about those before it; one that is smaller
-    /// than the last comes from a sender that began anew.
+    /// Takes note of `number`. The first one says nothing about those before it; one that is
+    /// smaller than the last comes from a sender that began anew.
     pub fn note(&mut self, number: u64) -> Arrival {
         let last = self.last.replace(number);
         match last {

@@ -463,3 +463,23 @@ mod raw {
         unsafe { Region::from_raw(base, bytes) }.map(|_| bytes)
     }
 }
+
+#[test]
+fn a_ring_takes_and_gives_messages_of_its_length_alone() {
+    let layout = ring::Layout::for_messages(8, 4).unwrap();
+    let words = words(layout.bytes());
+    let region = Region::from_words(&words);
+    let mut producer = ring::Producer::attach(region, &layout).unwrap();
+    let mut consumer = ring::Consumer::attach(region, &layout).unwrap();
+    for bytes in [0, 7, 9, 16] {
+        assert_eq!(producer.try_push(&[0; 16][..bytes]), Err(Error::Length));
+    }
+    assert_eq!(producer.try_push(&[1; 8]), Ok(()));
+    for bytes in [0, 7, 9, 16] {
+        let message = &mut [0; 16][..bytes];
+        assert_eq!(consumer.try_pop(message), Err(Error::Length));
+    }
+    let mut message = [0; 8];
+    assert_eq!(consumer.try_pop(&mut message), Ok(()));
+    assert_eq!(message, [1; 8]);
+}

@@ -460,7 +460,7 @@ fn check(
     beginning(&bound, own, of_stage)
 }
 
-/// Whether one partition begins a flow, and this one has a part of it.
+/// Returns whether one partition begins a flow, and this one has a part of it.
 fn beginning(
     bound: &Bound<'_, ROOM>,
     own: Option<usize>,
@@ -479,7 +479,7 @@ fn beginning(
     }
 }
 
-/// Whether each endpoint of a flow has a place left for it: what is promised of those who are there counts no more than the description says.
+/// Returns whether each endpoint of a flow has a place left for it: what is promised of those who are there counts no more than the description says.
 fn places(
     pipeline: &Pipeline<'_, ROOM>,
     standing: &[Standing<'_>],

@@ -1,4 +1,4 @@
-//! Why a typed flow is not started, for people
+//! Explanation of a rejected flow
 
 mod broken;
 
@@ -17,17 +17,17 @@ use bulkhead_tpipe::language::{Fault, Span, SyntaxError};
 use bulkhead_tpipe::solver::Least;
 use core::fmt;
 
-/// A refusal with what it is about.
+/// A rejection with its context.
 pub struct Said<'a> {
     /// The flow.
     pub flow: &'a str,
     /// Characters of the line before it.
     pub before: usize,
-    /// What it was made of.
+    /// The repository of the flow.
     pub known: &'a Known<'a>,
-    /// Names and flows of the pipes that stand, by number.
+    /// Names and flows of the admitted pipes, by number.
     pub standing: &'a dyn Fn(usize) -> [&'a str; 2],
-    /// Why.
+    /// The reason.
     pub refused: Refused,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for Percent {
     }
 }
 
-/// Characters of a flow that are shown around a mistake.
+/// Characters of a flow that are printed around an error.
 const EXCERPT: usize = 48;
 
 /// A flow with a place in it marked.
@@ -163,7 +163,7 @@ impl Said<'_> {
         }
     }
 
-    /// Who has the places at an endpoint.
+    /// Pipes that use an endpoint.
     fn sharers(
         &self,
         out: &mut fmt::Formatter<'_>,
@@ -207,7 +207,7 @@ impl Said<'_> {
         stage_of(self.flow, at)
     }
 
-    /// What of a place is wrong, where it is one, before the words in question and behind them.
+    /// The place of the error, if it has one, with the text before and behind it.
     const fn place(&self) -> Option<(Span, [&'static str; 2])> {
         let (span, behind) = match self.refused {
             Refused::Cycle(span) => (

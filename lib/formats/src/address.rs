@@ -9,8 +9,8 @@ pub const BLOCK_2M: u64 = 2 << 20;
 /// Bytes of a level-1 block.
 pub const BLOCK_1G: u64 = 1 << 30;
 
-/// Sizes of physical addresses in bits, by their code in `ID_AA64MMFR0_EL1.PARange` and in the `PS` fields of
-/// translation control registers (Arm ARM D19.2.64).
+/// Sizes of physical addresses in bits, by their code in `ID_AA64MMFR0_EL1.PARange` and in the `PS`
+/// fields of translation control registers (Arm ARM D19.2.64).
 pub const PHYSICAL_SIZES: [u32; 7] = [32, 36, 40, 42, 44, 48, 52];
 
 /// Code of a size of physical addresses; `None` where there is no such size.
@@ -43,7 +43,7 @@ macro_rules! address {
                 Self(self.0.wrapping_add(bytes))
             }
 
-            /// Whether the address is a multiple of `alignment`, a power of two.
+            /// Returns whether the address is a multiple of `alignment`, a power of two.
             #[must_use]
             pub const fn is_aligned(self, alignment: u64) -> bool {
                 self.0 & alignment.wrapping_sub(1) == 0

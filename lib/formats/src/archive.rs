@@ -1,8 +1,8 @@
 //! The archive of components, checked
 //!
-//! What the boot component relies on when it builds the others: every number that an archive names is
-//! in range, so that decoding may fail and acting on it may not. The host tool holds its own archives
-//! against the same check. Source: `doc/interfaces/kernel.md`.
+//! The boot component relies on this check when it builds the others: every number that an archive
+//! names is in range, so decoding may fail but acting on it cannot. The host tool checks its own
+//! archives with the same code. Source: `doc/interfaces/kernel.md`.
 
 use bulkhead_abi::component::{
     ANY_CORE, COMPONENT_CORES, Interface, LEAST_PRIORITY, MAX_INTERFACES, NO_THREAD, OnFault, Part,
@@ -32,9 +32,10 @@ pub enum Flaw {
     Entry(usize),
     /// A component's numbers are out of range.
     Wiring(usize),
-    /// An interface is provided by nobody, or twice on a core.
+    /// An interface has no provider, or two on one core.
     Interface(usize),
-    /// Memory is shared by nobody, or with the boot component, or is nothing, or one has its name.
+    /// A shared memory has no user, belongs to the boot component, is empty, or has a name that is
+    /// used twice.
     Shared(usize),
     /// Not one boot component, the first; or several schedulers of a core; or a thread without one.
     Roles,
@@ -56,14 +57,14 @@ pub struct Component<'a> {
 pub struct Invocation<'a> {
     /// The interface's number.
     pub interface: usize,
-    /// Who provides it.
+    /// The providing component.
     pub provider: Component<'a>,
-    /// Number of who needs it.
+    /// Number of the client component.
     pub client: usize,
 }
 
 impl Invocation<'_> {
-    /// Whether the component of that number is one of the two.
+    /// Returns whether the component of that number is provider or client.
     #[must_use]
     pub const fn involves(&self, number: usize) -> bool {
         self.client == number || self.provider.number == number
@@ -77,13 +78,13 @@ impl<'a> Component<'a> {
         name_text(&self.packed.name)
     }
 
-    /// Whether it is for that.
+    /// Returns whether it is for that.
     #[must_use]
     pub const fn is(&self, role: Role) -> bool {
         self.wiring.role == role as u32
     }
 
-    /// Whether that part of the partition is its own.
+    /// Returns whether that part of the partition is its own.
     #[must_use]
     pub const fn owns(&self, part: Part) -> bool {
         self.wiring.owns & part.bit() != 0
@@ -97,7 +98,7 @@ impl<'a> Component<'a> {
     }
 }
 
-/// An archive whose numbers are in range.
+/// A checked archive: all numbers are in range.
 #[derive(Clone, Copy, Debug)]
 pub struct Checked<'a>(&'a Archive);
 
@@ -171,7 +172,7 @@ impl<'a> Checked<'a> {
         (1..).zip(self.components().filter(with))
     }
 
-    /// The same of one core.
+    /// Threads of one core.
     pub fn threads_on(self, core: u32) -> impl Iterator<Item = (u64, Component<'a>)> {
         self.threads()
             .filter(move |(_, component)| component.wiring.core == core)
@@ -190,13 +191,13 @@ impl<'a> Checked<'a> {
         self.0.interfaces.iter().enumerate().take_while(named)
     }
 
-    /// What its components share, and the numbers of that.
+    /// Shared memories with their numbers.
     pub fn shared(self) -> impl Iterator<Item = (usize, &'a Shared)> {
         let named = |(_, shared): &(usize, &Shared)| shared.name != [0; 16];
         self.0.shared.iter().enumerate().take_while(named)
     }
 
-    /// Who invokes whom.
+    /// All invocations: client, provider and interface.
     pub fn invocations(self) -> impl Iterator<Item = Invocation<'a>> {
         self.components().flat_map(move |client| {
             let needed = move |(number, _): &(usize, _)| client.wiring.needs & 1 << number != 0;
@@ -265,7 +266,8 @@ impl<'a> Checked<'a> {
             && wiring.period_ticks <= u64::MAX >> 2
     }
 
-    /// Who runs on one core, or schedules it, says which.
+    /// Returns whether the core of a component is valid: components that run on one core or
+    /// schedule it must name it.
     fn core_fits(self, wiring: &Wiring) -> bool {
         let passive = !wiring.has_thread()
             && wiring.role != Role::Scheduler as u32
@@ -276,9 +278,9 @@ impl<'a> Checked<'a> {
     fn check_shared(self, number: usize, shared: &Shared) -> Result<(), Flaw> {
         let mut again = self.shared().take(number);
         let several = shared.components.count_ones() > 1 && shared.components & 1 == 0;
-        let known = u64::from(shared.components) >> self.0.count == 0;
+        let is_known = u64::from(shared.components) >> self.0.count == 0;
         let fits = (1..=MOST_SHARED).contains(&shared.pages);
-        if several && known && fits && !again.any(|(_, one)| one.name == shared.name) {
+        if several && is_known && fits && !again.any(|(_, one)| one.name == shared.name) {
             Ok(())
         } else {
             Err(Flaw::Shared(number))

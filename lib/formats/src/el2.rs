@@ -6,8 +6,8 @@
 
 use crate::tables::Walk;
 
-/// `TCR_EL2`: 4 KiB granule, inner-shareable write-back walks, output addresses of that size code (Arm ARM
-/// D19.2.140).
+/// `TCR_EL2`: 4 KiB granule, inner-shareable write-back walks, output addresses of that size code
+/// (Arm ARM D19.2.140).
 #[must_use]
 pub const fn tcr(walk: Walk, physical_range: u64) -> u64 {
     const RES1: u64 = 1 << 31 | 1 << 23;
@@ -16,7 +16,7 @@ pub const fn tcr(walk: Walk, physical_range: u64) -> u64 {
     RES1 | crate::tables::output_size(physical_range) << 16 | WALKS_CACHED | size
 }
 
-/// What the monitor may do with a range; never both write and execute, which has no name here.
+/// Rights of the monitor to a range; write and execute at once cannot be expressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     /// Text.
@@ -49,7 +49,7 @@ pub const fn attributes(access: Access) -> u64 {
         }
 }
 
-/// What attribute bits grant; `None` where [`attributes`] makes no such bits.
+/// Decodes attribute bits; `None` if [`attributes`] never encodes them.
 #[must_use]
 pub fn decode(bits: u64) -> Option<Access> {
     [

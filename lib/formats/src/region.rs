@@ -27,13 +27,13 @@ impl Range {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether the two share an address.
+    /// Returns whether the two share an address.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end
     }
 
-    /// Whether all of `other` lies in it.
+    /// Returns whether all of `other` lies in it.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
@@ -91,14 +91,14 @@ impl RegionSet {
         }
     }
 
-    /// Whether the whole range is in the set.
+    /// Returns whether the whole range is in the set.
     #[must_use]
     pub fn contains(&self, range: Range) -> bool {
         let below = self.ranges.range(..=range.start).next_back();
         below.is_some_and(|(_, &end)| range.end <= end)
     }
 
-    /// Whether any address of the range is in the set.
+    /// Returns whether any address of the range is in the set.
     #[must_use]
     pub fn overlaps(&self, range: Range) -> bool {
         let below = self.ranges.range(..range.end).next_back();

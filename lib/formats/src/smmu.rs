@@ -1,4 +1,4 @@
-//! What an SMMUv3 reads, and what it writes
+//! In-memory structures of an SMMUv3
 //!
 //! Stream table entries, context descriptors and commands, and the events it records (Arm IHI 0070,
 //! 5.2, 5.4, 4 and 7.3). One encoder and one decoder of each, so that a finished table can be read as
@@ -20,14 +20,14 @@ pub type Command = [u64; 2];
 /// Bytes of a [`Command`].
 pub const COMMAND_SIZE: u64 = 16;
 
-/// What becomes of the transactions of a stream. An entry of zeros aborts and records each of them.
+/// Treatment of the transactions of a stream. An entry of zeros aborts and records each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// They reach what they address.
     Bypass,
     /// They are translated by the stage-1 tables that a context descriptor names.
     Stage1 {
-        /// Where the descriptor lies.
+        /// Address of the context descriptor.
         context: Pa,
     },
     /// They are translated by a partition's own stage-2 tables.
@@ -76,7 +76,7 @@ impl Stream {
         }
     }
 
-    /// What an entry says; `None` where [`Self::entry`] makes no such entry.
+    /// Decodes an entry; `None` if [`Self::entry`] never encodes it.
     #[must_use]
     pub fn decode(entry: &Descriptor) -> Option<Self> {
         let stream = match entry[0] >> CONFIG_SHIFT & 0b111 {
@@ -108,13 +108,15 @@ const UPPER_HALF_OFF: u64 = 1 << 30;
 const CONTEXT_VALID: u64 = 1 << 31;
 const OUTPUT_SHIFT: u32 = 32;
 const AARCH64: u64 = 1 << 41;
-/// Faults are recorded and their transactions aborted; none is stalled. The ASID is of this set alone.
+/// Faults are recorded and their transactions aborted; none is stalled. The ASID is of this set
+/// alone.
 const RECORD_AND_ABORT: u64 = 1 << 45 | 1 << 46 | 1 << 47;
 const ASID_SHIFT: u32 = 48;
 /// Attribute 0 is normal write-back memory.
 const MEMORY_ATTRIBUTES: u64 = 0xFF;
 
-/// The context descriptor of stage-1 tables of [`STAGE1_BITS`] with output addresses of that size code.
+/// The context descriptor of stage-1 tables of [`STAGE1_BITS`] with output addresses of that size
+/// code.
 #[must_use]
 pub const fn context(root: Pa, asid: u16, physical_range: u64) -> Descriptor {
     let size = 64 - STAGE1_BITS as u64;
@@ -152,7 +154,7 @@ pub struct Event {
     pub code: u8,
     /// Stream of the transaction.
     pub stream: u32,
-    /// What it addressed, and whether it was a write; `None` where the event does not say.
+    /// Address of the access, and whether it was a write; `None` if the event does not record it.
     pub access: Option<(u64, bool)>,
 }
 
@@ -161,15 +163,15 @@ const TRANSLATION_EVENTS: core::ops::RangeInclusive<u8> = 0x10..=0x13;
 const READ: u64 = 1 << 35;
 
 impl Event {
-    /// What a record says; `None` where there is none.
+    /// Decodes a record; `None` if it is empty.
     #[must_use]
     pub fn decode(record: &EventRecord) -> Option<Self> {
         let code = record[0] as u8;
-        let told = TRANSLATION_EVENTS.contains(&code);
+        let has_access = TRANSLATION_EVENTS.contains(&code);
         (code != 0).then_some(Self {
             code,
             stream: (record[0] >> 32) as u32,
-            access: told.then_some((record[2], record[1] & READ == 0)),
+            access: has_access.then_some((record[2], record[1] & READ == 0)),
         })
     }
 

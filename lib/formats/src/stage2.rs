@@ -5,8 +5,8 @@
 
 use crate::tables::Walk;
 
-/// `VTCR_EL2`: 4 KiB granule, inner-shareable write-back walks, output addresses of that size code, of which
-/// this granule uses at most 48 bits (Arm ARM D19.2.160).
+/// `VTCR_EL2`: 4 KiB granule, inner-shareable write-back walks, output addresses of that size
+/// code, of which this granule uses at most 48 bits (Arm ARM D19.2.160).
 #[must_use]
 pub const fn vtcr(walk: Walk, physical_range: u64) -> u64 {
     const RES1: u64 = 1 << 31;
@@ -16,14 +16,14 @@ pub const fn vtcr(walk: Walk, physical_range: u64) -> u64 {
     RES1 | crate::tables::output_size(physical_range) << 16 | WALKS_CACHED | start << 6 | size
 }
 
-/// What a guest may do with a range.
+/// Rights of a guest to a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Device memory (nGnRE), else normal write-back memory.
     pub device: bool,
-    /// It may write; reading is always allowed.
+    /// True if it may write; reading is always allowed.
     pub write: bool,
-    /// It may execute.
+    /// True if it may execute.
     pub execute: bool,
 }
 
@@ -76,7 +76,7 @@ pub const fn attributes(access: Access) -> u64 {
     memory << MEM_ATTR_SHIFT | READ | write | INNER_SHAREABLE | ACCESS_FLAG | never
 }
 
-/// What attribute bits grant; `None` where [`attributes`] makes no such bits.
+/// Decodes attribute bits; `None` if [`attributes`] never encodes them.
 #[must_use]
 pub fn decode(bits: u64) -> Option<Access> {
     let access = Access {

@@ -1,4 +1,4 @@
-//! What a processor says about a fault, in words
+//! Meaning of an exception syndrome in words
 //!
 //! ESR_EL1 (Arm ARM D24.2.40): the exception class in bits 31–26, for data aborts whether it was a
 //! write in bit 6. Panics of programs of this project are undefined instructions with a number.
@@ -6,22 +6,22 @@
 use core::fmt;
 use core::ops::Range;
 
-/// What a program did.
+/// Faulting action of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// It used the page below its stack.
+    /// The program accessed the page below its stack.
     StackOverflow,
-    /// It read where it must not.
+    /// The program read from this address.
     Read(u64),
-    /// It wrote where it must not.
+    /// The program wrote to this address.
     Write(u64),
-    /// It jumped to where nothing may be executed.
+    /// The program jumped to this address, from which it may not execute.
     Jump(u64),
-    /// It executed what is no instruction, or gave up: a panic ends so.
+    /// The program executed an undefined instruction; a panic ends so.
     Undefined,
-    /// It executed an instruction that is not for it.
+    /// The program executed a privileged instruction.
     Privileged,
-    /// It used an address or a stack that is not aligned.
+    /// The program used an unaligned address or stack.
     Alignment(u64),
     /// Something else, by exception class.
     Other(u64),
@@ -66,15 +66,15 @@ mod tests {
     #[test]
     fn classes_are_those_of_the_manual() {
         let guard = 0x5f_9000..0x5f_a000;
-        let said = |class: u64, low, address| deed(class << 26 | low, address, &guard);
-        assert_eq!(said(0x24, 1 << 6, 0x5f_9ff8), Deed::StackOverflow);
-        assert_eq!(said(0x24, 1 << 6, 0x5f_a000), Deed::Write(0x5f_a000));
-        assert_eq!(said(0x24, 7, 8), Deed::Read(8));
-        assert_eq!(said(0x20, 7, 0x70), Deed::Jump(0x70));
-        assert_eq!(said(0x00, 0, 0), Deed::Undefined);
-        assert_eq!(said(0x18, 0, 0), Deed::Privileged);
-        assert_eq!(said(0x26, 0, 4), Deed::Alignment(4));
-        assert_eq!(said(0x2c, 0, 0), Deed::Other(0x2c));
+        let decode = |class: u64, low, address| deed(class << 26 | low, address, &guard);
+        assert_eq!(decode(0x24, 1 << 6, 0x5f_9ff8), Deed::StackOverflow);
+        assert_eq!(decode(0x24, 1 << 6, 0x5f_a000), Deed::Write(0x5f_a000));
+        assert_eq!(decode(0x24, 7, 8), Deed::Read(8));
+        assert_eq!(decode(0x20, 7, 0x70), Deed::Jump(0x70));
+        assert_eq!(decode(0x00, 0, 0), Deed::Undefined);
+        assert_eq!(decode(0x18, 0, 0), Deed::Privileged);
+        assert_eq!(decode(0x26, 0, 4), Deed::Alignment(4));
+        assert_eq!(decode(0x2c, 0, 0), Deed::Other(0x2c));
     }
 
     proptest! {

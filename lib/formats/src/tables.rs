@@ -1,8 +1,9 @@
 //! Translation tables: build, walk, visit
 //!
-//! VMSAv8-64 with the 4 KiB granule, walks that start at level 0 or 1 (Arm ARM D8.2–D8.3). A stage-2 root
-//! at level 1 with more than 39 input bits is several concatenated tables. What an entry's attribute bits mean
-//! is the business of [`crate::stage2`] and [`crate::el2`]; here they are bits to be put and found.
+//! VMSAv8-64 with the 4 KiB granule, walks that start at level 0 or 1 (Arm ARM D8.2–D8.3). A
+//! stage-2 root at level 1 with more than 39 input bits is several concatenated tables. What an
+//! entry's attribute bits mean is the business of [`crate::stage2`] and [`crate::el2`]; here they
+//! are bits to be put and found.
 
 use crate::address::{BLOCK_1G, BLOCK_2M, PAGE, Pa};
 
@@ -94,7 +95,8 @@ impl Root {
     }
 }
 
-/// Code of the output size that tables of this granule have on a core with physical addresses of that code.
+/// Code of the output size that tables of this granule have on a core with physical addresses
+/// of that code.
 pub(crate) const fn output_size(physical_range: u64) -> u64 {
     const BITS_48: u64 = 5;
     if physical_range > BITS_48 {
@@ -201,7 +203,7 @@ fn check(root: Root, mapping: &Mapping) -> Result<(), MapError> {
     Ok(())
 }
 
-/// The lowest level, counted as in the manual, whose block fits at the start of the rest.
+/// The lowest level, counted as in the manual, with a block that fits at the start of the rest.
 fn level_for(input: u64, output: Pa, rest: u64) -> u32 {
     let fits = |level: u32| (input | output.0).is_multiple_of(span(level)) && rest >= span(level);
     if fits(1) {
@@ -328,7 +330,7 @@ fn next_table(value: u64, level: u32) -> Option<Pa> {
     (level < 3 && value & table == table).then_some(Pa(value & ADDRESS))
 }
 
-/// What there is to see in a set of tables.
+/// An entry in a set of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visited {
     /// A leaf.

@@ -26,15 +26,15 @@ impl<T: Message, H: Home> Publisher<T, H> {
         let writer =
             Writer::attach(end.region, &layout).map_err(|error| end.fail(Reason::Attach(error)))?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             writer,
             end,
             message: PhantomData,
         })
     }
 
-    /// Returns the message that this end published last, perhaps before a restart; `None` if there is none. The peer can
-    /// write the memory, too: check the message before use.
+    /// Returns the message that this end published last, perhaps before a restart; `None` if there
+    /// is none. The peer can write the memory, too: check the message before use.
     #[must_use]
     pub fn last(&self) -> Option<T> {
         let mut message = T::new_zeroed();
@@ -70,7 +70,7 @@ impl<T: Message, H: Home> Subscriber<T, H> {
         let reader =
             Reader::attach(end.region, &layout).map_err(|error| end.fail(Reason::Attach(error)))?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             reader,
             end,
             message: PhantomData,

@@ -1,7 +1,8 @@
 //! Access of programs to the resources of their partition
 //!
-//! The guest page ([`bulkhead_abi::guest::GuestInfo`]) names channel ends, console, trace and argument
-//! words. Programs at EL1 and components at EL0 use them alike; what differs is behind [`Home`].
+//! The guest page ([`bulkhead_abi::guest::GuestInfo`]) names channel ends, console, trace and
+//! argument words. Programs at EL1 and components at EL0 use them alike; what differs is behind
+//! [`Home`].
 
 #![no_std]
 #![forbid(unsafe_code)]

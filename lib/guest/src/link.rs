@@ -1,8 +1,8 @@
 //! State of other partitions
 //!
 //! Its monitor writes a page that its peers may read: state, and an epoch that grows with each
-//! start. A peer's restart is seen by its epoch, even if the peer was back before the next check. The
-//! link of a peer that has a standby follows it there.
+//! start. A peer's restart is seen by its epoch, even if the peer was back before the next check.
+//! The link of a peer that has a standby follows it there.
 
 use bulkhead_abi::status::{LINK_MAGIC, LinkPage, LinkState, State};
 use core::mem::offset_of;

@@ -36,7 +36,7 @@ impl<T: Message, H: Home> MailSender<T, H> {
         let end = End::open(home, name, ChannelKind::Mailbox, Some(Role::Writer))?;
         let mailbox = attach::<T>(&end, Side::First)?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             mailbox,
             sent: 0,
             end,
@@ -76,7 +76,7 @@ impl<T: Message, H: Home> MailReceiver<T, H> {
         let end = End::open(home, name, ChannelKind::Mailbox, Some(Role::Reader))?;
         let mailbox = attach::<T>(&end, Side::Second)?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             mailbox,
             end,
             message: PhantomData,
@@ -86,8 +86,8 @@ impl<T: Message, H: Home> MailReceiver<T, H> {
     /// The message in the slot; never waits.
     ///
     /// # Errors
-    /// [`Error::Empty`]; [`Error::Corrupt`] when the peer wrote nonsense; [`Error::Length`] when the
-    /// message is not whole or not of the described size (it is passed over).
+    /// [`Error::Empty`]; [`Error::Corrupt`] when the peer wrote nonsense; [`Error::Length`] when
+    /// the message is not whole or not of the described size (it is passed over).
     pub fn receive(&mut self) -> Result<Received<T>, Error> {
         let mut message = T::new_zeroed();
         let part = self.mailbox.try_receive(message.as_mut_bytes())?;

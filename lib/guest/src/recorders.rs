@@ -1,4 +1,5 @@
-//! Console and trace: recorders, and the ring of what is typed, that fill the memory they were given
+//! Console and trace: recorders, and the ring of what is typed, that fill the memory they were
+//! given
 //!
 //! The guest page says how many bytes they have; what that holds is decided here as the host tool
 //! decides it (`doc/interfaces/channel.md`, Recorder).
@@ -23,9 +24,10 @@ pub fn console(region: Region<'static>, bytes: u64) -> Option<stream::Writer<'st
     stream::Writer::attach(region, &layout).ok()
 }
 
-/// The reader of what is typed into a console, a ring of single bytes in `bytes` bytes; nothing where that is none.
+/// The reader of what is typed into a console, a ring of single bytes in `bytes` bytes;
+/// nothing where that is none.
 #[must_use]
-pub fn typed(region: Region<'static>, bytes: u64) -> Option<ring::Consumer<'static>> {
+pub fn console_input(region: Region<'static>, bytes: u64) -> Option<ring::Consumer<'static>> {
     let capacity = (bytes as usize).saturating_sub(RING_LINES) / size_of::<u64>();
     let layout = ring::Layout::for_messages(1, capacity).ok()?;
     ring::Consumer::attach(region, &layout).ok()

@@ -1,9 +1,9 @@
 //! Release times of a periodic task
 //!
-//! Releases lie at `offset + n * period` of the counter that all partitions share, whenever the task
-//! started: the phase between tasks of different partitions is thus fixed by the description of the
-//! tasks and survives restarts (time-triggered release; Kopetz, *Real-Time Systems*, ch. 1.3). A
-//! period that is no whole number of ticks is kept exact by carrying the remainder.
+//! Releases lie at `offset + n * period` of the counter that all partitions share, whenever the
+//! task started: the phase between tasks of different partitions is thus fixed by the description
+//! of the tasks and survives restarts (time-triggered release; Kopetz, *Real-Time Systems*, ch.
+//! 1.3). A period that is no whole number of ticks is kept exact by carrying the remainder.
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -104,6 +104,12 @@ impl Releases {
     #[must_use]
     pub fn next_ticks(&self) -> u64 {
         self.next.ticks
+    }
+
+    /// Ticks from a release to the next, rounded down.
+    #[must_use]
+    pub const fn period_ticks(&self) -> u64 {
+        self.period.ticks
     }
 
     /// Takes the release that is due at `now_ticks`, the newest one where several are; the others

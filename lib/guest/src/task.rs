@@ -1,7 +1,7 @@
 //! A periodic task
 //!
-//! The core is the task's own: it runs each job to its end and sleeps until the next release. Start,
-//! finish and lateness of every job are traced.
+//! The core is the task's own: it runs each job to its end and sleeps until the next release.
+//! Start, finish and lateness of every job are traced.
 
 use crate::Home;
 use crate::release::{Period, Releases};
@@ -23,7 +23,8 @@ pub struct Job {
     pub skipped: u64,
 }
 
-/// Runs `work` once per `period` until it returns [`ControlFlow::Break`], and returns the break's value.
+/// Runs `work` once per `period` until it returns [`ControlFlow::Break`], and returns the break's
+/// value.
 pub fn run_periodic<H: Home, R>(
     home: &H,
     name: &str,
@@ -33,6 +34,15 @@ pub fn run_periodic<H: Home, R>(
     let name = name_field(name);
     let mut releases = Releases::after(H::now(), period, H::frequency());
     let mut number = 0;
+    let begun = Event {
+        ticks: H::now(),
+        kind: EventKind::TaskBegun as u32,
+        sequence: 0,
+        a: releases.period_ticks(),
+        b: releases.next_ticks(),
+        name,
+    };
+    H::record(&begun);
     loop {
         home.sleep_until(releases.next_ticks());
         let start = H::now();
@@ -46,6 +56,11 @@ pub fn run_periodic<H: Home, R>(
         let flow = work(&job);
         record::<H>(&job, name);
         if let ControlFlow::Break(result) = flow {
+            H::record(&Event {
+                ticks: H::now(),
+                kind: EventKind::TaskEnded as u32,
+                ..begun
+            });
             return result;
         }
         number += 1;

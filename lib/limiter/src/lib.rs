@@ -1,13 +1,13 @@
 //! Deferrable-server rate limiter in one atomic word
 //!
 //! At most `events` per window of `period` ticks; windows start at multiples of the period (spec
-//! "Rate limiter (deferrable)"; paper 000 §III-D). A budget not used in its window is forfeited, and
-//! two neighbouring windows may be used up back to back: at most 2 · `events` fall into any span
-//! shorter than the period, which the analysis takes into account.
+//! "Rate limiter (deferrable)"; paper 000 §III-D). A budget not used in its window is forfeited,
+//! and two neighbouring windows may be used up back to back: at most 2 · `events` fall into any
+//! span shorter than the period, which the analysis takes into account.
 //!
-//! Count and start of window share one 64-bit word, advanced by one compare-exchange: the count in the
-//! low bits that `events` needs, c of them, the start above, cut to its low 64 − c bits. Differences
-//! of cut times are exact as long as they fit, so the counter may wrap.
+//! Count and start of window share one 64-bit word, advanced by one compare-exchange: the count in
+//! the low bits that `events` needs, c of them, the start above, cut to its low 64 − c bits.
+//! Differences of cut times are exact as long as they fit, so the counter may wrap.
 //!
 //! - *Idle.* After up to 2^(64−c) · 255/256 ticks without a call (for 100 events 4.5 years at 1 GHz) windows
 //!   stay at multiples of the period. After more they may start elsewhere, and with a chance of
@@ -84,7 +84,8 @@ impl Limiter {
         })
     }
 
-    /// Returns the limiter, unused, with its window at `now_ticks`: for a counter that does not start near 0.
+    /// Returns the limiter, unused, with its window at `now_ticks`: for a counter that does not
+    /// start near 0.
     #[must_use]
     pub const fn starting_at(self, now_ticks: u64) -> Self {
         let start = now_ticks - now_ticks % self.period_ticks.get();
@@ -94,8 +95,8 @@ impl Limiter {
         }
     }
 
-    /// Returns true if one more event may pass at `now_ticks`, a fresh reading of the counter. Bounded:
-    /// at most [`ATTEMPTS`] exchanges; divides only when a new window begins.
+    /// Returns true if one more event may pass at `now_ticks`, a fresh reading of the counter.
+    /// Bounded: at most [`ATTEMPTS`] exchanges; divides only when a new window begins.
     #[inline]
     pub fn admit(&self, now_ticks: u64) -> bool {
         let mut word = self.word.load(Ordering::Relaxed);

@@ -1,40 +1,41 @@
 //! Pipe functions, by name
 //!
-//! Each job takes what came, at most one message of each input, and answers the data that it sends, if any. That
-//! it may take its WCET is not left to chance: `load` percent of it are computed before.
+//! Each job takes at most one fresh message of each input, and returns the data to be sent, if any.
+//! `load` percent of its WCET are computed before, so that the WCET is exercised.
 //!
-//! The second word of data is a value, in its upper half, and what names the messages that it comes from, in its lower
-//! half: who sent them finds there what answers them. Functions compute with the value alone.
+//! The second word of data is a value in its upper half; the lower half names the messages from
+//! which it was made, so that the sender recognises its answer. Functions compute with the value
+//! only.
 
 use crate::message::Message;
 use bulkhead_sched::harness::Random;
 
-/// What a job has.
+/// Environment of a job.
 #[derive(Debug)]
 pub struct Job<'j> {
     /// The fresh messages of its inputs.
     pub inputs: &'j [Option<Message>],
-    /// What it reads from a device, or makes: the number of the message.
+    /// The data that it reads from a device, or makes: for a timer, the number of the message.
     pub source: Option<[u64; 2]>,
-    /// Ticks since something last came from another partition; 0 where nothing comes from there.
+    /// Ticks since the last message from another partition; 0 without such inputs.
     pub age: u64,
-    /// The function's own memory.
+    /// State of the function.
     pub state: &'j mut State,
 }
 
 /// Words that a function keeps from job to job.
 pub const MEMORY: usize = 8;
 
-/// What a function remembers from job to job.
+/// State that a function keeps between jobs.
 #[derive(Debug)]
 pub struct State {
-    /// The function's own; zero at first.
+    /// Words of the function; zero at first.
     pub memory: [u64; MEMORY],
     random: Random,
 }
 
 impl State {
-    /// Nothing is remembered yet; `seed` is that of its chance.
+    /// Initial state; `seed` is that of its random numbers.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self {
@@ -43,15 +44,15 @@ impl State {
         }
     }
 
-    /// Ticks below so many, different each time and the same in each run.
-    pub fn some(&mut self, below: u64) -> u64 {
+    /// A random number of ticks below `below`, the same in each run.
+    pub fn random_below(&mut self, below: u64) -> u64 {
         self.random.below(below.max(1))
     }
 }
 
-/// What answers a job: a Rust function, or one of another language behind it.
+/// A function that handles jobs, in Rust or another language.
 pub trait Answer: Sync {
-    /// The data that is sent, if any is.
+    /// Returns the data to be sent, if any.
     fn job(&self, job: &mut Job<'_>) -> Option<[u64; 2]>;
 }
 
@@ -64,7 +65,7 @@ impl<F: Fn(&mut Job<'_>) -> Option<[u64; 2]> + Sync> Answer for F {
 /// A function.
 pub type Function = &'static dyn Answer;
 
-/// A program's functions with their names, by index; nothing behind the last one.
+/// A program's functions with their names, by index; `None` behind the last one.
 pub type Functions = fn(usize) -> Option<(&'static str, Function)>;
 
 const FUNCTIONS: [(&str, Function); 12] = [
@@ -82,19 +83,19 @@ const FUNCTIONS: [(&str, Function); 12] = [
     ("neutral", &neutral),
 ];
 
-/// All functions: a program's own, and those that are there in any case.
+/// All functions: a program's own, and those of this library.
 pub fn all(own: Functions) -> impl Iterator<Item = (&'static str, Function)> {
     (0..).map_while(own).chain(FUNCTIONS)
 }
 
-/// The function of that name; a program's own before others.
+/// The function of that name; a program's own takes precedence.
 #[must_use]
 pub fn find(own: Functions, name: &str) -> Option<Function> {
-    let found = all(own).find(|(known, _)| *known == name);
+    let found = all(own).find(|(own, _)| *own == name);
     found.map(|(_, function)| function)
 }
 
-/// The function of that name, where a program has none of its own.
+/// The function of this library with that name.
 #[must_use]
 pub fn named(name: &str) -> Option<Function> {
     find(|_| None, name)
@@ -114,14 +115,14 @@ fn pass(job: &mut Job<'_>) -> Option<[u64; 2]> {
     newest(job)
 }
 
-/// No value: what is sent where no better is known.
+/// No value: the output if nothing better is available.
 fn neutral(_: &mut Job<'_>) -> Option<[u64; 2]> {
     Some([0; 2])
 }
 
 const NAMES: u64 = u32::MAX as u64;
 
-/// An exponential mean of the value, in sixteenths, which is kept in the first word.
+/// An exponential mean of the value with weight 1/16, kept in the first word.
 fn filter(job: &mut Job<'_>) -> Option<[u64; 2]> {
     let [head, word] = newest(job)?;
     let [mean, ..] = &mut job.state.memory;
@@ -129,7 +130,7 @@ fn filter(job: &mut Job<'_>) -> Option<[u64; 2]> {
     Some([head, *mean << 32 | word & NAMES])
 }
 
-/// The sum of what came, and the newest names of each quarter, which are kept in the first word.
+/// The sum of the inputs, and the newest names of each quarter, kept in the first word.
 fn fuse(job: &mut Job<'_>) -> Option<[u64; 2]> {
     let [head, _] = newest(job)?;
     let inputs = job.inputs.iter().flatten();

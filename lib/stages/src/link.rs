@@ -5,18 +5,18 @@ use bulkhead_abi::pipe::{Pipe, Stage};
 use bulkhead_buffers::{Error, Region, four_slot, ring};
 use zerocopy::{FromZeros, IntoBytes};
 
-/// Places of a ring between a last stage in Linux and who carries its messages to other machines.
+/// Capacity of a ring between a last stage in Linux and the bridge.
 pub const OUTWARD_PLACES: u32 = 64;
 
-/// Places of a ring between a last stage and who gathers for its endpoint.
+/// Capacity of a ring between a last stage and its gatherer.
 pub const GATHERED_PLACES: u32 = 16;
 
-/// How messages wait.
+/// Kind of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The newest one: four slots.
+    /// Only the newest message counts: four slots.
     Newest,
-    /// Each, in so many places.
+    /// Every message counts: a ring of this capacity.
     Each(u32),
 }
 
@@ -37,7 +37,7 @@ pub enum Output {
 }
 
 impl Kind {
-    /// Of the buffers before a stage of a pipe.
+    /// The kind of the buffers before a stage of a pipe.
     #[must_use]
     pub const fn before(pipe: &Pipe, reader: &Stage) -> Self {
         match pipe.fifo {
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// Bytes of such a buffer; nothing where there is none of so many places.
+    /// Bytes of such a buffer; `None` if the capacity is not valid.
     #[must_use]
     pub fn bytes(self) -> Option<usize> {
         match self {
@@ -64,7 +64,7 @@ fn ring_of(places: u32) -> Option<ring::Layout> {
     ring::Layout::for_messages(BYTES, places.max(1) as usize).ok()
 }
 
-/// Makes a buffer in memory that `take` finds, so many bytes of zeros, or does not.
+/// Creates a buffer in memory from `take`, which returns so many zeroed bytes or nothing.
 pub fn make(
     kind: Kind,
     take: impl FnOnce(usize) -> Option<Region<'static>>,
@@ -74,7 +74,7 @@ pub fn make(
 }
 
 impl Input {
-    /// Joins a buffer in memory that the other end may have, too, where it stood; nothing where the memory is too small.
+    /// Attaches to a buffer that the other end may use already; `None` if the memory is too small.
     #[must_use]
     pub fn attach(kind: Kind, region: Region<'static>) -> Option<Self> {
         Some(match kind {
@@ -85,20 +85,21 @@ impl Input {
         })
     }
 
-    /// A message that was not read before.
+    /// Takes a message that was not read before.
     pub fn fresh(&mut self) -> Option<Message> {
         let mut message = Message::new_zeroed();
         (self.read(&mut message) > 0).then_some(message)
     }
 
-    /// The same, and how many were written since the one before it: itself, and those that it overwrote.
+    /// Takes it, with the number of messages written since the one before it: itself,
+    /// and those that it overwrote.
     pub fn fresh_of(&mut self) -> Option<(Message, u64)> {
         let mut message = Message::new_zeroed();
         let written = self.read(&mut message);
         (written > 0).then_some((message, written))
     }
 
-    /// How many were written since the last one that was read, if that is a new one.
+    /// Number of messages written since the last read one, if there is a new one.
     #[inline(always)]
     fn read(&mut self, message: &mut Message) -> u64 {
         match self {
@@ -111,7 +112,7 @@ impl Input {
 }
 
 impl Output {
-    /// As [`Input::attach`].
+    /// Attaches to a buffer, as [`Input::attach`].
     #[must_use]
     pub fn attach(kind: Kind, region: Region<'static>) -> Option<Self> {
         Some(match kind {
@@ -122,7 +123,7 @@ impl Output {
         })
     }
 
-    /// Puts a message in; whether there was room.
+    /// Writes a message. Returns whether there was room.
     pub fn put(&mut self, message: &Message) -> bool {
         match self {
             Self::Newest(writer) => writer.write(message.as_bytes()).is_ok(),

@@ -1,25 +1,25 @@
-//! What travels between stages
+//! Messages between stages
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// First stages of a pipe, each of which numbers its messages.
+/// Maximum number of first stages of a pipe, each of which numbers its messages.
 pub const HEADS: usize = 4;
 
-/// When a message entered, and the how manieth it was there.
+/// Time and number of a message at its first stage.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Entry {
-    /// From 1; 0: nothing of that first stage is in here.
+    /// From 1; 0: the message contains nothing of that first stage.
     pub number: u64,
-    /// Tick; with number 0 when a stage fell back.
+    /// Tick; with number 0, the tick of a fallback.
     pub at: u64,
 }
 
-/// A message: two words of data, and what they come from.
+/// A message: two words of data, and the first messages from which it was made.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Message {
-    /// Tick at which it was put into the buffer.
+    /// Tick at which it was written into the buffer.
     pub put: u64,
     /// By first stage.
     pub entries: [Entry; HEADS],
@@ -31,14 +31,15 @@ pub struct Message {
 pub const BYTES: usize = size_of::<Message>();
 
 impl Message {
-    /// The end of a task: it comes from no first stage's message.
+    /// The end of a task: no first message.
     pub const END: Self = Self {
         put: 0,
         entries: [Entry { number: 0, at: 0 }; HEADS],
         data: [0; 2],
     };
 
-    /// The same, put in by a first stage at a tick: what is told of a pipe that ended then is certain once this came out of it.
+    /// The end of a task, sent by a first stage at a tick: once it has left the pipe, every message
+    /// sent before that tick has left or is lost.
     #[must_use]
     pub const fn end(at: u64) -> Self {
         let mut end = Self::END;
@@ -46,13 +47,13 @@ impl Message {
         end
     }
 
-    /// The tick at which a first stage put in this end of a task.
+    /// The tick at which a first stage sent this end of a task.
     #[must_use]
     pub const fn ended_at(&self) -> u64 {
         self.data[0]
     }
 
-    /// What a stage sends that has fallen back at a tick: it comes from no first stage's message either.
+    /// The message of a stage that ran its fallback at a tick: no first message either.
     #[must_use]
     pub fn instead(at: u64) -> Self {
         Self {
@@ -61,7 +62,7 @@ impl Message {
         }
     }
 
-    /// Whether it is an end of task.
+    /// Returns whether it is an end of task.
     #[must_use]
     pub fn is_end(&self) -> bool {
         self.entries
@@ -69,7 +70,7 @@ impl Message {
             .all(|entry| [entry.number, entry.at] == [0; 2])
     }
 
-    /// Takes over the entries of another one; the newest of each first stage stays.
+    /// Adds the entries of another message; the newest of each first stage stays.
     pub fn comes_from(&mut self, other: &Self) {
         for (own, entry) in self.entries.iter_mut().zip(&other.entries) {
             if (entry.number, entry.at) > (own.number, own.at) {

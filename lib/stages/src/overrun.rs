@@ -1,20 +1,21 @@
-//! Jobs that need more than their budget: which those are, and what is done about them
+//! Detection and handling of jobs that need more than their budget
 //!
-//! A kernel that tells when a budget is used up, as that of rtos partitions does, is asked. Linux cuts, and tells nobody which of its threads
-//! it cut: there [`Spent`] finds out from the processor time that the stage's thread used.
+//! The kernel of rtos partitions reports an exhausted budget. Linux only throttles the thread,
+//! without a notification: there [`Spent`] detects overruns from the processor time that the
+//! stage's thread used.
 
 use bulkhead_abi::pipe::OnOverrun;
 
-/// One job of so many overruns, where that is asked for.
+/// Every so many jobs one overruns on purpose, if requested.
 const ON_PURPOSE: u64 = 100;
 
-/// Whether a job, by its number from 1, overruns where the jobs of its function are asked to.
+/// Returns whether a job, by its number from 1, overruns on purpose.
 #[must_use]
 pub const fn is_on_purpose(job: u64) -> bool {
     job.is_multiple_of(ON_PURPOSE)
 }
 
-/// Whether a job that overran sends what it made; halts its pipe where that is what is done about it.
+/// Returns whether a job that overran may send its output. Calls `halt` if the pipe has to halt.
 pub fn may_send(what: OnOverrun, halt: impl FnOnce()) -> bool {
     if what == OnOverrun::Stop {
         halt();
@@ -22,20 +23,20 @@ pub fn may_send(what: OnOverrun, halt: impl FnOnce()) -> bool {
     what == OnOverrun::Report
 }
 
-/// What jobs used of a budget, which is for all that are released within a period. What is used is in
-/// any unit, and releases and period are in ticks of any clock.
+/// Budget accounting of a stage, for all jobs that are released within a period. Budget and usage
+/// may have any unit; releases and period are ticks of any clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
     capacity: u64,
     period: u64,
-    /// The period of the budget that is being used: until when jobs are released in it.
+    /// End of the period of the current budget.
     until: Option<u64>,
-    /// What the thread had used when it began.
+    /// Usage of the thread when the period began.
     before: u64,
 }
 
 impl Spent {
-    /// C in every T.
+    /// An account of C in every T.
     #[must_use]
     pub const fn new(capacity: u64, period: u64) -> Self {
         Self {
@@ -46,8 +47,9 @@ impl Spent {
         }
     }
 
-    /// A job is released, until when its thread has used so much. No more jobs are released in a period than a budget pays for
-    /// ([`crate::pace::Pace`]), so those that are have one together, and the next one has another.
+    /// Accounts for a release; `used` is the thread's usage until then. A period has no more
+    /// releases than a budget covers ([`crate::pace::Pace`]), so they share one budget, and the
+    /// next release gets another.
     pub const fn released(&mut self, release: u64, used: u64) {
         match self.until {
             Some(until) if release < until => {}
@@ -58,8 +60,8 @@ impl Spent {
         }
     }
 
-    /// The job has ended, until when its thread has used so much: whether that is more than there was. Who comes after such a job is not
-    /// charged for it.
+    /// Accounts for the end of a job; `used` is the thread's usage until then. Returns whether it
+    /// exceeds the budget. The excess is not charged to the next job.
     #[must_use]
     pub const fn overran(&mut self, used: u64) -> bool {
         let over = used.saturating_sub(self.before) > self.capacity;
@@ -74,7 +76,8 @@ impl Spent {
 mod tests {
     use super::*;
 
-    /// Releases, and what their jobs needed, of stages with a budget of 20 in every 100: which overran.
+    /// Runs jobs, given by release and usage, of a stage with a budget of 20 in every 100. Returns
+    /// which of them overran.
     fn overran(jobs: &[(u64, u64)]) -> Vec<bool> {
         let (mut spent, mut used) = (Spent::new(20, 100), 7);
         let jobs = jobs.iter().map(|&(release, needed)| {

@@ -1,9 +1,10 @@
-//! When jobs are released
+//! Release times of jobs
 //!
-//! Job j is released at v(j) = max(arrival, v(j − m) + T), m jobs being paid by one budget. A stage paces by v and not by
-//! its budget alone: a job that needs less than its WCET leaves budget for one too many (`doc/design/pipes-language.md`).
+//! Job j is released at v(j) = max(arrival, v(j − m) + T), where a budget covers m jobs. A stage
+//! paces by v and not by its budget alone: a job that needs less than its WCET leaves budget for an
+//! additional one (`doc/design/pipes-language.md`).
 
-/// Most jobs in a budget.
+/// Maximum number of jobs per budget.
 pub const MESSAGES: usize = 16;
 
 /// The last releases of a stage. Times are ticks of any clock.
@@ -17,7 +18,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Of m jobs in a period, at most [`MESSAGES`].
+    /// The pace of m jobs in a period, at most [`MESSAGES`].
     #[must_use]
     pub fn new(period: u64, messages: u32) -> Self {
         Self {
@@ -28,7 +29,7 @@ impl Pace {
         }
     }
 
-    /// When what arrived at `arrival` is released.
+    /// Release time of a message that arrives at `arrival`.
     #[must_use]
     pub fn release(&self, arrival: u64) -> u64 {
         match self.releases[self.jobs % self.messages] {
@@ -37,15 +38,16 @@ impl Pace {
         }
     }
 
-    /// There was a job, released at `release`.
+    /// Stores the release of a job.
     pub fn note(&mut self, release: u64) {
         self.releases[self.jobs % self.messages] = release;
         self.jobs += 1;
     }
 }
 
-/// The tick at which who reads by the clock looks next, having looked at `last`, or being to have. While something `waits` no look is
-/// left out, even if its time has passed: else a reader that takes no more than comes would be late ever after.
+/// The next tick at which a stage polls by its clock; `last` is the previous one. While a message
+/// `waits` no tick is left out, even if it has passed: otherwise a reader with the writer's rate
+/// would stay late for ever.
 #[must_use]
 pub fn next_look(last: u64, period: u64, now: u64, waits: bool) -> u64 {
     let period = period.max(1);

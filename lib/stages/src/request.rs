@@ -1,10 +1,12 @@
-//! Stages of a typed flow that another partition runs: memory for their buffers, and how they are asked for
+//! Requests for stages of a run-time pipe in another partition, and memory for their buffers
 //!
-//! One channel of plain memory between the partition where flows are typed and each other one that runs stages of them: a mailbox (paper 001 §4.2), whose first side
-//! asks, and behind it buffers of one size. A request is a [`Request`], and to run stages what they are, packed as for a partition
-//! (`bulkhead_abi::pipe`) where the channel of a crossing is `#` and the number of the buffer. Each is answered, by an [`Answer`]
-//! and what is to be said. Either side may start anew at any time: who answers and finds itself with the floor owes an answer to a
-//! request that went with its former start, and says so.
+//! A channel of plain memory connects the client, which is the partition with the console on which
+//! flows are entered, with each other one that runs stages of them: a transaction buffer, of which
+//! the client is the first side, and behind it buffers of one size. A request is a [`Request`] and,
+//! to run stages, their description, packed as for a partition (`bulkhead_abi::pipe`), where the
+//! channel of a crossing is `#` and the number of the buffer. Each is answered by an [`Answer`] and
+//! a text. Either side may restart at any time: a responder that finds itself with the floor
+//! answers the request that was lost with its former start, and reports the loss.
 
 use crate::link::Kind;
 use bulkhead_abi::pipe::{Crossing, Head, PIPES_MAGIC, Pipe, Stage};
@@ -14,17 +16,17 @@ use bulkhead_buffers::mailbox::{Flags, Layout, Mailbox, Side};
 use bulkhead_buffers::{Error, Region};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Bytes of a request and of an answer, at most.
+/// Maximum bytes of a request and of an answer.
 pub const MESSAGE_BYTES: usize = 5632;
-/// Messages that a buffer has room for.
+/// Capacity of a buffer in messages.
 pub const PLACES: u32 = 32;
-/// Edges of a pipe of which at least one end is in another partition, at most.
+/// Maximum number of edges of a pipe with an end in another partition.
 pub const CROSSINGS: usize = 2 * MAX_STAGES;
-/// Paths of a pipe of which something is promised, at most.
+/// Maximum number of paths of a pipe with a guarantee.
 pub const PATHS: usize = 16;
-/// Bytes of the text of an answer, at most.
+/// Maximum bytes of the text of an answer.
 pub const TEXT_BYTES: usize = 240;
-/// Nobody is waited for longer, and nobody begins later, whatever somebody writes, nanoseconds.
+/// Limit of every wait and of every start time in a request, whatever a peer writes, nanoseconds.
 pub const LONGEST_WAIT_NS: u64 = 60_000_000_000;
 
 const LINE_BYTES: usize = 64;
@@ -34,49 +36,50 @@ const _: () = assert!(
         + size_of::<Pipe>()
         + MAX_STAGES * size_of::<Stage>()
         + CROSSINGS * size_of::<Crossing>()
-        + PATHS * size_of::<Promised>()
+        + PATHS * size_of::<PathGuarantee>()
         <= MESSAGE_BYTES
 );
 
-/// What is asked for.
+/// A request.
 #[repr(C)]
 #[derive(
     Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, PartialEq, Eq,
 )]
 pub struct Request {
-    /// Of the stages; another one for each pipe that is ever asked for, not 0. Of a request about what is described, its own.
+    /// Number of the stages, different for each pipe that is ever requested, not 0. A request about
+    /// a static pipe has its own.
     pub id: u64,
     /// A [`Verb`].
     pub verb: u32,
     /// 0.
     pub reserved: u32,
-    /// To end: the tick at which the last end of a task went into the pipe; 0: none did since its stages run. To start: the tick before which they do
-    /// not.
+    /// For `End`: tick at which the last end of a task entered the pipe; 0: none did since its
+    /// stages run. For `Start`: tick before which the stages do not begin.
     pub ended: u64,
 }
 
-/// What is promised of a path that ends where stages are asked for.
+/// Guarantee of a path that ends at requested stages.
 #[repr(C)]
 #[derive(
     Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, PartialEq, Eq,
 )]
-pub struct Promised {
-    /// Place of its first stage.
+pub struct PathGuarantee {
+    /// Index of its first stage.
     pub head: u32,
-    /// Place of its last one.
+    /// Index of its last stage.
     pub tail: u32,
-    /// The longest delay, nanoseconds.
+    /// Bound of the delay, nanoseconds.
     pub bound_ns: u64,
-    /// Messages of a million that are lost at most.
+    /// Maximum loss, messages per million.
     pub lost: u32,
     /// 0.
     pub reserved: u32,
-    /// Messages in a million seconds that are required; 0: none.
+    /// Required messages per million seconds; 0: none.
     pub rate: u64,
 }
 
-impl Promised {
-    /// Of no path.
+impl PathGuarantee {
+    /// No guarantee.
     pub const NOTHING: Self = Self {
         head: 0,
         tail: 0,
@@ -87,25 +90,26 @@ impl Promised {
     };
 }
 
-/// What is to become of stages.
+/// Action of a request.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// They get their budgets, and begin.
+    /// The stages get their budgets, and begin.
     Run = 1,
-    /// They end, last ones once all that went into the pipe has come to them; what they were is forgotten.
+    /// The stages end, last ones after everything that entered the pipe has reached them; their
+    /// resources are freed.
     End = 2,
-    /// The same of stages that run by the description, by the name of their pipe, for as long as who asks does not start anew.
+    /// Stages of the named static pipe end, until the client restarts.
     Forget = 3,
-    /// They begin, first ones among them: not before the tick that stands for the last end. With a name: those of that described pipe.
+    /// First stages of a run-time pipe, or of the named static one, begin, not before tick `ended`.
     Start = 4,
-    /// First ones among them send the end of a task behind their last message, and rest. With a name: those of that described pipe, for as long
-    /// as who asks does not start anew.
+    /// First stages send the end of a task behind their last message, and rest. For a named static
+    /// pipe, until the client restarts.
     Stop = 5,
 }
 
 impl Verb {
-    /// That of a number.
+    /// The verb of a number.
     #[must_use]
     pub fn of(number: u32) -> Option<Self> {
         let mut all = [Self::Run, Self::End, Self::Forget, Self::Start, Self::Stop].into_iter();
@@ -113,21 +117,21 @@ impl Verb {
     }
 }
 
-/// What is said to it, and behind it the text.
+/// Head of an answer, followed by the text.
 #[repr(C)]
 #[derive(
     Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, PartialEq, Eq,
 )]
 pub struct Answer {
-    /// Of the request; 0: who had one before that went, is not there any more.
+    /// Number of the request; 0: the request was lost with the responder's former start.
     pub id: u64,
-    /// 1: nothing has changed, the text says why.
+    /// 1: rejected without any change; the text has the reason.
     pub refused: u32,
     /// 0.
     pub reserved: u32,
 }
 
-/// A request with what belongs to it.
+/// A request with its description.
 #[derive(Clone, Debug)]
 pub struct Packed {
     bytes: [u8; MESSAGE_BYTES],
@@ -135,14 +139,15 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// To run the stages of a pipe that have a core in these, with the edges of theirs and what is promised of paths that end there.
+    /// A request to run the stages of a pipe that have one of these cores, with their edges and the
+    /// guarantees of paths that end there.
     #[must_use]
     pub fn run(
         id: u64,
         pipe: &Pipe,
         stages: impl Iterator<Item = Stage>,
         crossings: impl Iterator<Item = Crossing>,
-        promised: impl Iterator<Item = Promised>,
+        promised: impl Iterator<Item = PathGuarantee>,
     ) -> Self {
         let mut packed = Self::of(id, Verb::Run, 0);
         let mut head = Head {
@@ -168,31 +173,32 @@ impl Packed {
         packed
     }
 
-    /// To end them, into which the last end of a task went at that tick.
+    /// A request to end them; the last end of a task entered at tick `ended`.
     #[must_use]
     pub fn end(id: u64, ended: u64) -> Self {
         Self::of(id, Verb::End, ended)
     }
 
-    /// To forget what is described of the pipe of that name, likewise.
+    /// A request to release the static pipe of that name; the last end of a task entered at tick
+    /// `ended`.
     #[must_use]
     pub fn forget(id: u64, name: &[u8; NAME_LEN], ended: u64) -> Self {
         Self::of(id, Verb::Forget, ended).named(name)
     }
 
-    /// To start them, not before a tick.
+    /// A request to start them, not before a tick.
     #[must_use]
     pub fn start(id: u64, at: u64) -> Self {
         Self::of(id, Verb::Start, at)
     }
 
-    /// To stop them.
+    /// A request to stop them.
     #[must_use]
     pub fn stop(id: u64) -> Self {
         Self::of(id, Verb::Stop, 0)
     }
 
-    /// The same about the described pipe of that name.
+    /// The request for the static pipe of that name instead.
     #[must_use]
     pub fn named(mut self, name: &[u8; NAME_LEN]) -> Self {
         self.put(name);
@@ -214,7 +220,7 @@ impl Packed {
         packed
     }
 
-    /// One behind the other.
+    /// Appends a part.
     fn put(&mut self, part: &[u8]) {
         let places = self.bytes.get_mut(self.length..).unwrap_or_default();
         for (place, byte) in places.iter_mut().zip(part) {
@@ -230,8 +236,8 @@ impl Packed {
     }
 }
 
-/// What is promised, behind the pipe that is asked for.
-pub fn promised(pipe: &[u8]) -> impl Iterator<Item = Promised> + '_ {
+/// Guarantees, which follow the description of the requested pipe.
+pub fn path_guarantees(pipe: &[u8]) -> impl Iterator<Item = PathGuarantee> + '_ {
     let behind = Head::read_from_prefix(pipe).ok().and_then(|(head, rest)| {
         let sizes = [
             (head.pipes, size_of::<Pipe>()),
@@ -243,32 +249,33 @@ pub fn promised(pipe: &[u8]) -> impl Iterator<Item = Promised> + '_ {
     });
     let all = behind
         .unwrap_or_default()
-        .chunks_exact(size_of::<Promised>());
+        .chunks_exact(size_of::<PathGuarantee>());
     let all = all.take(PATHS);
-    all.filter_map(|one| Promised::read_from_bytes(one).ok())
+    all.filter_map(|one| PathGuarantee::read_from_bytes(one).ok())
 }
 
-/// The name of the described pipe that a request is about, where nothing else stands there. It may be any bytes: only a pipe that has it is meant.
+/// Name of the static pipe of a request, if nothing else follows. It may be any bytes: only a pipe
+/// with that name is meant.
 #[must_use]
-pub fn described(body: &[u8]) -> Option<[u8; NAME_LEN]> {
+pub fn static_pipe(body: &[u8]) -> Option<[u8; NAME_LEN]> {
     body.try_into().ok()
 }
 
-/// Which pipe is to begin, or to stop.
+/// The pipe to be started or stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meant {
-    /// The one that was asked for by the number of the request.
-    Asked,
-    /// The described one of that name.
-    Described([u8; NAME_LEN]),
+pub enum Target {
+    /// The pipe that was requested by the number of the request.
+    Requested,
+    /// The static pipe of that name.
+    Static([u8; NAME_LEN]),
 }
 
-/// Which one a request to begin or to stop means, if it says that.
+/// The pipe of a request to start or stop, if the request is valid.
 #[must_use]
-pub fn meant(body: &[u8]) -> Option<Meant> {
+pub fn target(body: &[u8]) -> Option<Target> {
     match body {
-        [] => Some(Meant::Asked),
-        name => described(name).map(Meant::Described),
+        [] => Some(Target::Requested),
+        name => static_pipe(name).map(Target::Static),
     }
 }
 
@@ -299,7 +306,7 @@ pub fn channel_bytes(buffers: usize) -> Option<usize> {
     mailbox.checked_add(buffers.checked_mul(buffer_bytes()?)?)
 }
 
-/// The buffer of that number in a channel, if it has so many.
+/// The buffer of that number in a channel, if it exists.
 #[must_use]
 pub fn buffer(channel: Region<'static>, number: usize) -> Option<Region<'static>> {
     let bytes = buffer_bytes()?;
@@ -307,7 +314,7 @@ pub fn buffer(channel: Region<'static>, number: usize) -> Option<Region<'static>
     channel.part(line, bytes)
 }
 
-/// How a crossing calls the buffer of that number.
+/// The name of the buffer of that number in a crossing.
 #[must_use]
 pub fn buffer_name(number: usize) -> [u8; NAME_LEN] {
     let mut name = [0; NAME_LEN];
@@ -317,48 +324,49 @@ pub fn buffer_name(number: usize) -> [u8; NAME_LEN] {
     name
 }
 
-/// The number of a buffer by such a name.
+/// The number of a buffer with such a name.
 #[must_use]
 pub fn buffer_number(name: &str) -> Option<usize> {
     name.strip_prefix('#')?.parse().ok()
 }
 
-/// The same of a crossing.
+/// The number of the buffer of a crossing.
 #[must_use]
 pub fn buffer_of(crossing: &Crossing) -> Option<usize> {
     buffer_number(name_text(&crossing.channel))
 }
 
-/// Who asks.
-pub struct Asker {
+/// The client's end: sends requests.
+pub struct Requester {
     mailbox: Mailbox<'static>,
 }
 
-/// What becomes of a request.
+/// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answered {
-    /// It is as was asked.
+pub enum Reply {
+    /// The request is fulfilled.
     Done,
-    /// It is not; so many bytes of text say why.
+    /// The request is rejected; so many bytes of text have the reason.
     Refused(usize),
-    /// Who was asked has started anew since, and knows of nothing.
-    Gone,
+    /// The request was lost, because the responder restarted.
+    Lost,
 }
 
-impl Asker {
-    /// At a channel of such requests; nothing where it is too small.
+impl Requester {
+    /// Attaches to a channel for requests; `None` if it is too small.
     #[must_use]
     pub fn attach(channel: Region<'static>) -> Option<Self> {
         let mailbox = Mailbox::attach(channel, &layout()?, Side::First).ok()?;
         Some(Self { mailbox })
     }
 
-    /// Asks; whether nobody has to answer another request first, as long as who does is there.
+    /// Sends a request. Returns `false` while the answer to another request is missing and its
+    /// responder is up.
     pub fn ask(&mut self, request: &Packed) -> bool {
         let message = request.message();
         match self.mailbox.try_send(message, WHOLE) {
             Ok(()) => true,
-            // An answer that nobody waited for any more.
+            // An answer to a request that is not waited for any more.
             Err(Error::Floor) => {
                 self.mailbox.discard().is_ok() && self.mailbox.try_send(message, WHOLE).is_ok()
             }
@@ -366,8 +374,8 @@ impl Asker {
         }
     }
 
-    /// What is answered to the request of that number, if it is; what is answered to others is passed over.
-    pub fn answer(&mut self, id: u64, text: &mut [u8; TEXT_BYTES]) -> Option<Answered> {
+    /// Takes the answer to the request of that number, if there is one; other answers are dropped.
+    pub fn answer(&mut self, id: u64, text: &mut [u8; TEXT_BYTES]) -> Option<Reply> {
         let mut bytes = [0; size_of::<Answer>() + TEXT_BYTES];
         let length = match self.mailbox.try_receive(&mut bytes) {
             Ok(part) => part.length,
@@ -377,28 +385,29 @@ impl Asker {
             }
             Err(_) => return None,
         };
-        let (answer, said) = Answer::read_from_prefix(bytes.get(..length)?).ok()?;
-        for (place, byte) in text.iter_mut().zip(said) {
+        let (answer, rest) = Answer::read_from_prefix(bytes.get(..length)?).ok()?;
+        for (place, byte) in text.iter_mut().zip(rest) {
             *place = *byte;
         }
         match (answer.id, answer.refused) {
-            (0, _) => Some(Answered::Gone),
+            (0, _) => Some(Reply::Lost),
             (other, _) if other != id => None,
-            (_, 0) => Some(Answered::Done),
-            _ => Some(Answered::Refused(said.len().min(TEXT_BYTES))),
+            (_, 0) => Some(Reply::Done),
+            _ => Some(Reply::Refused(rest.len().min(TEXT_BYTES))),
         }
     }
 }
 
-/// Who answers.
-pub struct Answerer {
+/// The other end: answers requests.
+pub struct Responder {
     mailbox: Mailbox<'static>,
-    /// A request was taken that is to be answered.
+    /// True if a request was taken that is not answered yet.
     owes: bool,
 }
 
-impl Answerer {
-    /// At a channel of such requests; nothing where it is too small. A request that a former start took with it is answered.
+impl Responder {
+    /// Attaches to a channel for requests; `None` if it is too small. A request that was lost with
+    /// a former start is answered.
     #[must_use]
     pub fn attach(channel: Region<'static>) -> Option<Self> {
         let mailbox = Mailbox::attach(channel, &layout()?, Side::Second).ok()?;
@@ -410,14 +419,16 @@ impl Answerer {
         Some(answerer)
     }
 
-    /// Who has the floor and owes nothing passes it on, or who asks waits for ever: a former start owed it, or anybody wrote it.
+    /// Passes the floor on if no answer is due; otherwise the client would wait for ever. The floor
+    /// may be left from a former start, or from words that a peer wrote.
     fn pass(&mut self) {
         if !self.owes && self.mailbox.holds_floor() {
             self.answer(&Answer::default(), "");
         }
     }
 
-    /// A request, if there is one, and how many of the bytes it takes. What is no request is answered at once.
+    /// Takes a request, if there is one, and returns the number of its bytes. An invalid request is
+    /// answered immediately.
     pub fn take(&mut self, bytes: &mut [u8; MESSAGE_BYTES]) -> Option<(Request, usize)> {
         let request = self.mailbox.try_receive(bytes).ok().and_then(|part| {
             let message = bytes.get(..part.length)?;
@@ -429,7 +440,7 @@ impl Answerer {
         request
     }
 
-    /// Answers a request: it is done, or refused, and why.
+    /// Answers a request as fulfilled, or as rejected with a reason.
     pub fn settle(&mut self, id: u64, refused: Option<&str>) {
         let answer = Answer {
             id,
@@ -439,7 +450,7 @@ impl Answerer {
         self.answer(&answer, refused.unwrap_or_default());
     }
 
-    /// Answers; whether who asked waits for one.
+    /// Sends an answer. Returns whether the client waits for one.
     fn answer(&mut self, answer: &Answer, text: &str) -> bool {
         let mut bytes = [0; size_of::<Answer>() + TEXT_BYTES];
         let all = answer.as_bytes().iter().chain(text.as_bytes());
@@ -450,7 +461,7 @@ impl Answerer {
         }
         let message = bytes.get(..length).unwrap_or_default();
         let is_sent = self.mailbox.try_send(message, WHOLE).is_ok();
-        // Refused, it was not to be sent: the other one has the floor.
+        // Not sent, because the client has the floor.
         self.owes = false;
         is_sent
     }

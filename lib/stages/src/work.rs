@@ -1,48 +1,49 @@
-//! What a stage does in a job: takes its inputs, computes, answers
+//! The job of a stage: takes inputs, computes, returns the output
 
 use crate::functions::{Function, Job, State};
 use crate::link::Input;
 use crate::message::{Entry, HEADS, Message};
 
-/// Inputs, and outputs, of a stage.
+/// Maximum number of inputs, and of outputs, of a stage.
 pub const ENDS: usize = 4;
 
-/// A stage's part of a pipe, without who runs it.
+/// The job state of a stage, without its runtime.
 pub struct Work {
     function: Function,
     state: State,
     inputs: [Option<Input>; ENDS],
     /// Messages that were taken out of rings for the next job.
     pending: [Option<Message>; ENDS],
-    /// Which first stage it is.
+    /// Index of the first stage.
     head: usize,
-    /// Messages that entered here.
+    /// Number of messages that entered here.
     entered: u64,
-    /// Inputs on which the end of the task came, by bit.
+    /// Inputs on which the end of the task has come, by bit.
     ended: u64,
-    /// The latest tick at which one of these ends was put in.
+    /// The latest tick at which one of these ends was sent.
     ended_at: u64,
-    /// What becomes of it without messages from another partition.
+    /// State of inputs from other partitions, if there are any.
     across: Option<Across>,
-    /// Of a first stage that reads a buffer: the tick at which that was last seen to hold nothing new.
+    /// For a first stage that reads a buffer: the last tick at which it was empty.
     empty: Option<u64>,
 }
 
-/// What comes from another partition, and what is done where nothing does.
+/// Inputs from other partitions, and the fallback.
 struct Across {
-    /// Tick at which something came last on each of these inputs.
+    /// Tick of the last message on each of these inputs.
     came: [Option<u64>; ENDS],
-    /// What came last.
+    /// The last messages.
     last: [Option<Message>; ENDS],
-    /// From this age on, ticks, the function takes its place; never where there is none.
+    /// The fallback, and the age in ticks from which on it runs; `None`: never.
     fallback: Option<(u64, Function)>,
     state: State,
-    /// Tick at which the task began, where all of the pipe's first stages are here.
+    /// Tick at which the task began, if all first stages of the pipe are here.
     begun: Option<u64>,
 }
 
 impl Across {
-    /// Whether a message came there that entered before the task began: who sent it on had it from a former start.
+    /// Returns whether a message entered before the task began, so that its sender had it from a
+    /// former start.
     fn is_former(&self, input: usize, message: &Message) -> bool {
         let is_across = self.came.get(input).is_some_and(Option::is_some);
         let mut entered = message.entries.iter().filter(|entry| entry.at != 0);
@@ -51,7 +52,7 @@ impl Across {
     }
 }
 
-/// A message of an input that was not read before.
+/// Takes a message of an input that was not read before.
 fn fresh(across: Option<&Across>, number: usize, input: &mut Input) -> Option<Message> {
     loop {
         let message = input.fresh()?;
@@ -61,19 +62,19 @@ fn fresh(across: Option<&Across>, number: usize, input: &mut Input) -> Option<Me
     }
 }
 
-/// What a job works on.
+/// Input of a job.
 pub struct Taken {
-    /// What leaves, but for its data.
+    /// The message to be sent, without its data.
     pub message: Message,
     inputs: [Option<Message>; ENDS],
     source: Option<[u64; 2]>,
     age: u64,
-    /// The fallback's job.
+    /// True if the fallback runs.
     instead: bool,
 }
 
 impl Taken {
-    /// Ticks since something last came from another partition, where that is why the stage falls back.
+    /// Ticks since the last message from another partition, if this is why the fallback runs.
     #[must_use]
     pub fn fell_back(&self) -> Option<u64> {
         self.instead.then_some(self.age)
@@ -81,7 +82,8 @@ impl Taken {
 }
 
 impl Work {
-    /// Of a stage that was not run yet: the `head`-th first stage, where it is one; `seed` is that of its chance.
+    /// A stage that has not run yet: the `head`-th first stage, if it is one; `seed` is that of its
+    /// random numbers.
     #[must_use]
     pub fn new(function: Function, inputs: [Option<Input>; ENDS], head: usize, seed: u64) -> Self {
         Self {
@@ -98,8 +100,8 @@ impl Work {
         }
     }
 
-    /// The same of a stage with inputs from another partition, by bit, looked after from a tick on; without a message for so many
-    /// ticks the other function takes its place.
+    /// Adds inputs from other partitions, by bit, supervised from tick `now` on: after so many
+    /// ticks without a message the fallback runs.
     #[must_use]
     pub fn across(mut self, inputs: u64, now: u64, fallback: Option<(u64, Function)>) -> Self {
         self.across = Some(Across {
@@ -112,8 +114,9 @@ impl Work {
         self
     }
 
-    /// The same of a pipe whose first stages are all here, beginning at a tick: what comes across and entered before then is passed over.
-    /// It would be late, and nobody knows any more what it was an answer to.
+    /// Restricts it to a task that begins at a tick, in a pipe with all first stages here: messages
+    /// from other partitions that entered earlier are dropped, because they would be late answers
+    /// to a former start.
     #[must_use]
     pub const fn begun_here(mut self, now: u64) -> Self {
         if let Some(across) = &mut self.across {
@@ -122,15 +125,16 @@ impl Work {
         self
     }
 
-    /// The same of a first stage: messages enter where it takes them out of its inputs, which hold nothing at a tick.
+    /// Makes it a first stage that reads buffers: messages enter when it takes them out of its
+    /// inputs, which are empty at this tick.
     #[must_use]
     pub const fn entering(mut self, now: u64) -> Self {
         self.empty = Some(now);
         self
     }
 
-    /// Takes out of the inputs, or of rings alone, what enters, for the next job. Stages between others, and those of an rtos partition, never
-    /// come here, and pay for it in no job.
+    /// Takes entering messages out of all inputs, or of rings only, for the next job. Only first
+    /// stages that read buffers call this, so that the jobs of others do not pay for it.
     #[cold]
     fn draw_in(&mut self, empty: u64, only_rings: bool) {
         for number in 0..ENDS {
@@ -149,8 +153,9 @@ impl Work {
         }
     }
 
-    /// Numbers a message anew, and those that it overwrote. It entered when it was put: no earlier than the last look that did not
-    /// find it, since who put it may have been kept from working between its look at the clock and the buffer.
+    /// Numbers a message, and those that it overwrote. Its time of entry is that of writing, but
+    /// not before the last poll that did not find it, because the writer may have been preempted
+    /// between reading the clock and writing.
     fn enter(&mut self, mut message: Message, written: u64, empty: u64) -> Message {
         self.entered += written;
         message.entries = [Entry::default(); HEADS];
@@ -163,17 +168,17 @@ impl Work {
         message
     }
 
-    /// At that tick a ring before a first stage held nothing.
+    /// Stores that a ring before a first stage was empty at that tick.
     pub fn found_nothing(&mut self, at: u64) {
         if !self.is_four_slot() {
             self.empty = self.empty.map(|_| at);
         }
     }
 
-    /// As [`Work::take`], of a stage that looks by the clock, which says `now`.
+    /// As [`Work::take`], for a stage that polls by its clock; `now` is the time.
     pub fn look(&mut self, now: u64) -> Option<Taken> {
         let taken = self.take(None);
-        // All that four slots show was taken.
+        // Everything in the four-slot buffers was taken.
         if self.empty.is_some() && (taken.is_none() || self.is_four_slot()) {
             self.empty = Some(now);
         }
@@ -204,18 +209,18 @@ impl Work {
         }
     }
 
-    /// Messages that entered here so far.
+    /// Number of messages that entered here.
     #[must_use]
     pub const fn entered(&self) -> u64 {
         self.entered
     }
 
-    /// A message that entered here was overwritten by the next before a job took it.
+    /// Counts a message that entered here and was overwritten before a job took it.
     pub const fn pass_over(&mut self) {
         self.entered += 1;
     }
 
-    /// Whether the end of the task came on all inputs.
+    /// Returns whether the end of the task has come on all inputs.
     #[must_use]
     pub fn is_over(&self) -> bool {
         let inputs = self.inputs.iter().enumerate();
@@ -223,7 +228,8 @@ impl Work {
         inputs.all(|(number, _)| self.ended >> number & 1 != 0)
     }
 
-    /// When the last of the first stages put in the end that came, or now where none did. Whoever writes a tick that is still to come has it put in now.
+    /// The latest tick at which a first stage sent its end, or now without one. A tick in the
+    /// future counts as now.
     #[must_use]
     pub fn ended_at(&self, now: u64) -> u64 {
         match self.ended {
@@ -232,8 +238,9 @@ impl Work {
         }
     }
 
-    /// A new task begins at a tick: what waits over there was sent to a former one, or to who was not there yet. At most so many
-    /// messages are taken out of each input: a writer that never stops is not waited for.
+    /// Begins a new task at a tick: messages of other partitions that wait belong to a former one,
+    /// and are dropped. At most `most` messages are taken out of each input, because a writer may
+    /// never stop.
     pub fn begin_anew(&mut self, now: u64, most: u32) {
         (self.ended, self.ended_at) = (0, 0);
         let Some(across) = &mut self.across else {
@@ -251,8 +258,9 @@ impl Work {
         }
     }
 
-    /// The end of a task went on, and the next task is begun by whoever begins the pipe: what waits over there came behind the end, and is its.
-    pub fn go_on(&mut self, now: u64) {
+    /// Resumes with the next task after an end, which the starter of the pipe begins: waiting
+    /// messages came behind the end, and belong to it.
+    pub fn resume(&mut self, now: u64) {
         (self.ended, self.ended_at) = (0, 0);
         if let Some(across) = &mut self.across {
             across
@@ -263,8 +271,8 @@ impl Work {
         }
     }
 
-    /// Who looks for the first time passes over what was put in before that tick, at most so many messages of each input: it has waited
-    /// for longer than any message does that comes later.
+    /// At the first poll, drops messages that were written before a tick, at most so many of each
+    /// input: they have waited longer than any later message does.
     pub fn pass_over_late(&mut self, before: u64, most: u32) {
         let Some(across) = &self.across else {
             return;
@@ -279,12 +287,12 @@ impl Work {
         }
     }
 
-    /// Less than so many, different each time and the same in each run.
-    pub fn some(&mut self, below: u64) -> u64 {
-        self.state.some(below)
+    /// A random number below `below`, the same in each run.
+    pub fn random_below(&mut self, below: u64) -> u64 {
+        self.state.random_below(below)
     }
 
-    /// When the oldest message was put into a ring that waits there, from which it is taken out.
+    /// Takes the oldest waiting message out of a ring. Returns the time at which it was written.
     pub fn waiting(&mut self) -> Option<u64> {
         if let Some(empty) = self.empty {
             self.draw_in(empty, true);
@@ -303,15 +311,16 @@ impl Work {
         waiting.map(|message| message.put).min()
     }
 
-    /// Whether the newest message is all that it reads.
+    /// Returns whether only the newest message of each input counts.
     #[must_use]
     pub fn is_four_slot(&self) -> bool {
         let mut inputs = self.inputs.iter().flatten();
         inputs.clone().next().is_some() && inputs.all(|input| matches!(input, Input::Newest(_)))
     }
 
-    /// Copies the inputs (implicit communication); of a first stage what its device brought, and when. Nothing where it
-    /// woke for what another job had taken.
+    /// Takes the inputs of a job (implicit communication): copies of messages, or `source`, the
+    /// message of a first stage's device and its time. Returns nothing if an earlier job took the
+    /// message that woke the stage.
     pub fn take(&mut self, source: Option<([u64; 2], u64)>) -> Option<Taken> {
         if let Some(empty) = self.empty {
             self.draw_in(empty, false);
@@ -334,7 +343,7 @@ impl Work {
                 self.ended |= 1 << number;
                 self.ended_at = self.ended_at.max(end.ended_at());
             } else if place.is_some() {
-                // Its task goes on: who was to end it was told to begin again before all did.
+                // The task continues: the producer was started again before all inputs had ended.
                 self.ended &= !(1 << number);
             }
         }
@@ -358,7 +367,7 @@ impl Work {
         })
     }
 
-    /// What is sent, if anything is.
+    /// Runs the job. Returns the message to be sent, if any.
     pub fn compute(&mut self, taken: Taken) -> Option<Message> {
         let (function, state) = match &mut self.across {
             Some(Across {

@@ -44,6 +44,18 @@ impl Periodic {
         self.next += late - late % self.period;
     }
 
+    /// Ticks from a release to the next.
+    #[must_use]
+    pub const fn period(&self) -> Time {
+        self.period
+    }
+
+    /// The next release.
+    #[must_use]
+    pub const fn next(&self) -> Time {
+        self.next
+    }
+
     /// Releases that came while the job before them still ran.
     #[must_use]
     pub const fn overruns(&self) -> u64 {

@@ -49,7 +49,8 @@ fn show_counters(name: &str, status: &Status) {
     };
     say(format_args!(
         "  {name}: entries to the monitor since it is up: {traps}; faults {}, restarts {}",
-        status.faults, status.restarts
+        status.faults(),
+        status.restarts
     ));
 }
 

@@ -314,7 +314,7 @@ impl Ready {
             }
             feed(next.as_deref(), ticks());
         }
-        self.work.go_on(ticks());
+        self.work.resume(ticks());
     }
 
     /// Sends a message. Returns whether it had to wait for room.

@@ -3,7 +3,7 @@
 //! General registers and exception registers, stored by the vectors and restored from here. Laid out as
 //! [`FaultRecord`], so that recording a fault is one copy.
 
-use bulkhead_abi::status::{Action, FaultRecord};
+use bulkhead_abi::status::FaultRecord;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
 
@@ -102,8 +102,8 @@ impl Frame {
         }
     }
 
-    pub(crate) fn judge(&self, cause: u64, action: Action, core: u32, restarts: u64) {
-        self.write(CAUSE_ACTION, cause | (action as u64) << 32);
+    pub(crate) fn judge(&self, cause: u64, action: u64, core: u32, restarts: u64) {
+        self.write(CAUSE_ACTION, cause | action << 32);
         self.write(CORE_RESTARTS, u64::from(core) | restarts << 32);
     }
 

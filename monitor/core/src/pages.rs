@@ -6,8 +6,8 @@
 use crate::frame::Frame;
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::status::{
-    CoreCounters, DoorbellCounters, LOG_RECORDS, LinkPage, MAX_CORES, MAX_DOORBELLS, State, Status,
-    TRAPS, Trap,
+    CAUSES, CauseLog, CoreCounters, DoorbellCounters, LOG_RECORDS, LinkPage, MAX_CORES,
+    MAX_DOORBELLS, State, Status, TRAPS, Trap,
 };
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
@@ -87,6 +87,18 @@ pub(crate) struct DoorbellCells {
 
 const _: () = assert!(size_of::<DoorbellCounters>() == size_of::<DoorbellCells>());
 
+/// [`CauseLog`].
+#[repr(C)]
+#[derive(Debug)]
+struct LogCells {
+    faults: AtomicU64,
+    records: [Frame; LOG_RECORDS],
+    reserved: [AtomicU64; 191],
+}
+
+const _: () = assert!(offset_of!(CauseLog, records) == offset_of!(LogCells, records));
+const _: () = assert!(size_of::<CauseLog>() == size_of::<LogCells>());
+
 /// [`Status`].
 #[repr(C)]
 #[derive(Debug)]
@@ -94,16 +106,15 @@ pub struct StatusCells {
     magic: u64,
     partition_cores: u64,
     name: [u8; NAME_LEN],
-    faults: AtomicU64,
     restarts: AtomicU64,
     last_restart_ticks: AtomicU64,
     worst_restart_ticks: AtomicU64,
     cores: [CoreCells; MAX_CORES],
     pub(crate) doorbells: [DoorbellCells; MAX_DOORBELLS],
-    log: [Frame; LOG_RECORDS],
+    reserved: [AtomicU64; 505],
+    log: [LogCells; CAUSES],
 }
 
-const _: () = assert!(offset_of!(Status, faults) == offset_of!(StatusCells, faults));
 const _: () = assert!(offset_of!(Status, restarts) == offset_of!(StatusCells, restarts));
 const _: () =
     assert!(offset_of!(Status, last_restart_ticks) == offset_of!(StatusCells, last_restart_ticks));
@@ -133,13 +144,15 @@ impl StatusCells {
         self.worst_restart_ticks.store(worst.max(ticks), Relaxed);
     }
 
-    /// Adds a record to the log.
-    pub(crate) fn record(&self, frame: &Frame) {
-        let sequence = self.faults.fetch_add(1, Relaxed);
-        let place = sequence.checked_rem(LOG_RECORDS as u64).unwrap_or(0);
-        let place = usize::try_from(place).unwrap_or(usize::MAX);
-        if let Some(record) = self.log.get(place) {
-            record.record(sequence.wrapping_add(1), frame);
+    /// Adds a record to the log of its cause, which is below [`CAUSES`].
+    pub(crate) fn record(&self, cause: u64, frame: &Frame) {
+        let cause = usize::try_from(cause % CAUSES as u64).unwrap_or(0);
+        if let Some(log) = self.log.get(cause) {
+            let sequence = log.faults.fetch_add(1, Relaxed);
+            let place = usize::try_from(sequence % LOG_RECORDS as u64).unwrap_or(0);
+            if let Some(record) = log.records.get(place) {
+                record.record(sequence.wrapping_add(1), frame);
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ impl<M: Machine> Monitor<M> {
     }
 
     fn record(self, victim: &Core, cause: u64, action: Action) {
-        self.core.partition.record(victim, cause, action);
+        self.core.partition.record(victim, cause, action as u64);
     }
 
     pub(crate) fn record_breakdown(self) {
@@ -57,12 +57,12 @@ impl<M: Machine> Monitor<M> {
 
     /// Serves what was asked of this core; whether its guest is stopped now.
     pub(crate) fn serve(self) -> bool {
-        let requests = self.core.requests.load(Acquire);
-        if requests == 0 {
+        if self.core.requests.load(Acquire) == 0 {
             return false;
         }
         self.core.set_power(Power::Off);
-        self.core.requests.fetch_and(!requests, AcqRel);
+        // Each request is taken once, also one that came since.
+        let requests = self.core.requests.swap(0, AcqRel);
         if requests & request::PARK == 0 {
             self.serve_as_leader(requests);
         }

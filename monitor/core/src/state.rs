@@ -189,11 +189,12 @@ impl Core {
 impl Partition {
     /// Logs a fault of one of the partition's cores.
     #[inline(never)]
-    pub(crate) fn record(&self, victim: &Core, cause: u64, action: Action) {
+    pub(crate) fn record(&self, victim: &Core, cause: u64, action: u64) {
+        let status = self.status;
         victim
             .frame
-            .judge(cause, action, victim.index, self.status.restarts());
-        self.status.record(&victim.frame);
+            .judge(cause, action, victim.index, status.restarts());
+        status.record(cause, &victim.frame);
     }
 
     /// Logs that a core has not come: nothing is known of where it is.
@@ -201,7 +202,7 @@ impl Partition {
     pub(crate) fn record_lost(&self, core: &Core, now: u64) {
         core.frame.clear();
         core.frame.set_ticks(now);
-        self.record(core, Cause::Hang as u64, Action::Halt);
+        self.record(core, Cause::Hang as u64, Action::Halt as u64);
     }
 
     pub(crate) fn leader(&self) -> Option<&'static Core> {

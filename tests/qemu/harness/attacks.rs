@@ -1,8 +1,8 @@
 //! Table of all attacks: each case with `attack = true`, with the delays of its neighbours
 //!
-//! `bulkhead bench attack` prints it. A row is kept if the case is: its figures and consoles require that the attack
-//! is contained, that logs, counters or consoles name it where it violates something, and that no task of a
-//! neighbour is later than the case admits.
+//! `bulkhead bench attack` prints it. A row holds if its case passes: the figures and consoles of
+//! the case require that the attack is contained, that logs, counters or consoles name the attacker
+//! for each violation, and that no task of a neighbour is later than the case allows.
 
 use crate::expectation::{Case, Expectation};
 use crate::subject;
@@ -14,18 +14,18 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The argument that asks for the table.
+/// The argument that selects the table.
 pub(crate) const ARGUMENT: &str = "--attacks";
-/// Attacks at a time: an emulator keeps one processor busy.
+/// Attacks that run at the same time; an emulator keeps one processor busy.
 const AT_A_TIME: usize = 2;
 
-/// Rows, as experiments print them.
+/// Rows, in the format of experiments.
 #[derive(Serialize)]
 pub(crate) struct Table {
     rows: Vec<Row>,
 }
 
-/// Runs all attacks; those that broke something are explained on the standard error stream.
+/// Runs all attacks. Failures are explained on the standard error stream.
 pub(crate) fn run(cases: &[Case], long: bool) -> Table {
     let is_due = |case: &&Case| case.expectation.attack && (long || !case.expectation.long);
     let attacks: Vec<&Case> = cases.iter().filter(is_due).collect();
@@ -66,7 +66,7 @@ fn read(path: &Path) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// The latest start of a neighbour's job, and the most that the case admits of any, in microseconds.
+/// The latest start of a neighbour's job, and the maximum that the case allows, in microseconds.
 fn delays(report: &Value, expected: &Expectation) -> Vec<(&'static str, f64)> {
     let tasks = report["tasks"].as_array().into_iter().flatten();
     let latest = tasks.filter_map(|task| task["lateness"]["max_ns"].as_f64());
@@ -79,7 +79,8 @@ fn delays(report: &Value, expected: &Expectation) -> Vec<(&'static str, f64)> {
     worst.into_iter().chain(admitted).collect()
 }
 
-/// Entries of the fault log, traps counted after boot, doorbells dropped: what the monitor attributes to a partition.
+/// Number of violations that the monitor attributes to a partition: entries of the fault log, traps
+/// after boot, dropped doorbells.
 fn recorded(report: &Value) -> f64 {
     let partitions = || report["partitions"].as_array().into_iter().flatten();
     let faults = partitions().filter_map(|one| one["faults"].as_f64());

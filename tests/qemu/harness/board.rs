@@ -8,7 +8,8 @@ use toml::{Table, Value};
 /// The board of a case that names none.
 const USUAL: &str = "qemu-virt";
 
-/// Writes the file of a board with these facts changed, by dotted path, and returns what `system.board` must say.
+/// Writes a board file with these facts changed, by dotted path. Returns the value for
+/// `system.board`.
 pub(crate) fn with_facts(
     root: &Path,
     out: &Path,

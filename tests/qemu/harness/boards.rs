@@ -1,4 +1,4 @@
-//! `boards.toml`: boards on which the cases run beside their own
+//! `boards.toml`: boards on which the cases run in addition to their own
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ const USUAL: &str = "usual";
 pub(crate) struct TestBoard {
     /// Its name behind the `@` of a case.
     pub(crate) name: String,
-    /// Keys of an expectation that every case has there: `board` and `facts`.
+    /// Keys of an expectation that all cases get on that board: `board` and `facts`.
     pub(crate) changes: Table,
     usual: Vec<String>,
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::fmt;
 
-/// What a figure may be.
+/// Allowed values of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Written")]
 pub(crate) struct Bound {
@@ -51,7 +51,7 @@ impl Bound {
         self.most
     }
 
-    /// Whether `value` lies within.
+    /// Returns whether `value` is allowed.
     pub(crate) const fn holds(self, value: u64) -> bool {
         self.least <= value && value <= self.most
     }

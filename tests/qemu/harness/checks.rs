@@ -1,4 +1,4 @@
-//! Compares what happened with what was expected; says all that differs
+//! Compares a run with its expectation, and reports all differences
 
 use crate::expectation::{Console, Expectation};
 use crate::figures::{self, Figures};
@@ -7,10 +7,10 @@ use crate::play::Lines;
 use bulkhead_run::Ended;
 use bulkhead_run::report::Report;
 
-/// Lines of a console that are shown with a failure.
+/// Console lines that are shown with a failure.
 const SHOWN: usize = 12;
 
-/// All that is not as expected.
+/// All differences between the run and the expectation.
 pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines) -> Vec<String> {
     let mut wrong = Vec::new();
     let end = match expected.gives_up_after {
@@ -21,6 +21,9 @@ pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines
     if report.ended != end.sentence() {
         wrong.push(format!("the run did not end as expected: {}", report.ended));
     }
+    if let Some(broken) = &expected.broken {
+        wrong.extend(verdict_differences(broken, report));
+    }
     let figures = figures::of(report);
     let bounds = expected.figures.iter();
     wrong.extend(bounds.filter_map(|(name, bound)| match figures.get(name) {
@@ -29,10 +32,10 @@ pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines
         None => Some(unknown(name, &figures)),
     }));
     for (name, console) in &expected.console {
-        let said = lines.get(name).map_or(&[][..], Vec::as_slice);
-        let mut differences = console_differences(console, said);
+        let output = lines.get(name).map_or(&[][..], Vec::as_slice);
+        let mut differences = console_differences(console, output);
         if !differences.is_empty() {
-            differences.push(format!("it said at the end:\n{}", last(said)));
+            differences.push(format!("it printed at the end:\n{}", last(output)));
         }
         wrong.extend(
             differences
@@ -41,6 +44,23 @@ pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines
         );
     }
     wrong
+}
+
+/// Broken promises that were not expected, and expected ones that were kept.
+fn verdict_differences(expected: &[Pattern], report: &Report) -> Vec<String> {
+    let broken = report.verdict.broken.iter();
+    let lines: Vec<_> = broken
+        .map(|one| format!("{}: {}", one.subject, one.what))
+        .collect();
+    let kept = expected
+        .iter()
+        .filter(|pattern| !lines.iter().any(|line| pattern.is_in(line)))
+        .map(|pattern| format!("the verdict has no broken promise `{pattern}`"));
+    let surplus = lines
+        .iter()
+        .filter(|line| !expected.iter().any(|pattern| pattern.is_in(line)))
+        .map(|line| format!("the verdict has an unexpected broken promise: {line}"));
+    kept.chain(surplus).collect()
 }
 
 fn unknown(name: &str, figures: &Figures) -> String {
@@ -53,14 +73,14 @@ fn unknown(name: &str, figures: &Figures) -> String {
     format!("there is no figure {name}; there are {}", alike.join(", "))
 }
 
-fn console_differences(console: &Console, said: &[String]) -> Vec<String> {
-    let mut wrong: Vec<String> = missing(&console.order, said).into_iter().collect();
+fn console_differences(console: &Console, output: &[String]) -> Vec<String> {
+    let mut wrong: Vec<String> = missing(&console.order, output).into_iter().collect();
     for pattern in &console.never {
-        let lines = said.iter().filter(|line| pattern.is_in(line)).take(1);
+        let lines = output.iter().filter(|line| pattern.is_in(line)).take(1);
         wrong.extend(lines.map(|line| format!("`{pattern}` should never come: {line}")));
     }
     for each in &console.each {
-        let of: Vec<_> = said.iter().filter(|line| each.of.is_in(line)).collect();
+        let of: Vec<_> = output.iter().filter(|line| each.of.is_in(line)).collect();
         if of.is_empty() {
             wrong.push(format!("no line with `{}`", each.of));
         }
@@ -70,13 +90,13 @@ fn console_differences(console: &Console, said: &[String]) -> Vec<String> {
     wrong
 }
 
-/// The first of the patterns that does not follow those before it.
-fn missing(order: &[Pattern], said: &[String]) -> Option<String> {
-    let mut lines = said.iter();
+/// The first pattern of which no line follows those of the patterns before it.
+fn missing(order: &[Pattern], output: &[String]) -> Option<String> {
+    let mut lines = output.iter();
     let absent = order
         .iter()
         .find(|pattern| !lines.any(|line| pattern.is_in(line)))?;
-    let somewhere = said.iter().any(|line| absent.is_in(line));
+    let somewhere = output.iter().any(|line| absent.is_in(line));
     let place = if somewhere {
         "in its place"
     } else {
@@ -85,9 +105,9 @@ fn missing(order: &[Pattern], said: &[String]) -> Option<String> {
     Some(format!("`{absent}` did not come {place}"))
 }
 
-fn last(said: &[String]) -> String {
-    let from = said.len().saturating_sub(SHOWN);
-    said[from..]
+fn last(output: &[String]) -> String {
+    let from = output.len().saturating_sub(SHOWN);
+    output[from..]
         .iter()
         .map(|line| format!("    {line}"))
         .collect::<Vec<_>>()

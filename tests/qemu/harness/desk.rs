@@ -1,6 +1,7 @@
-//! A Zenoh program on the host, connected to a TCP port that the system answers at
+//! A Zenoh program on the host, connected to a TCP port of the system
 //!
-//! The bridge's own program, which runs on any Linux: it takes in and publishes what the case says, over buffers in files.
+//! The program is the bridge's own program, which runs on any Linux. It receives and publishes as
+//! the case demands, over buffers in files.
 
 use crate::expectation::Desk;
 use crate::outside::{Outside, free_port};
@@ -10,22 +11,22 @@ use std::io::{BufRead, BufReader, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// In the checkout.
+/// Folder of the program in the checkout.
 const PROGRAM: &str = "linux/bridge";
-/// Bytes of a file: more than any of its buffers has.
+/// Bytes of a file, more than any of its buffers.
 const BUFFER: usize = 64 << 10;
 
-/// The program, what it said, and what of that was waited for.
+/// The running program, its output, and the expected output.
 pub(crate) struct Beside {
     child: Child,
-    /// Where it writes.
-    said: PathBuf,
+    /// File with its output.
+    output: PathBuf,
     port: u16,
     expected: Desk,
 }
 
 impl Beside {
-    /// Starts it; it tries to connect until the system is there.
+    /// Starts the program; it tries to connect until the system answers.
     pub(crate) fn new(
         expected: &Desk,
         root: &Path,
@@ -45,24 +46,24 @@ impl Beside {
         let connect = format!("connect tcp/127.0.0.1:{port}");
         let lines: Vec<_> = [connect].iter().chain(&expected.lines).cloned().collect();
         std::fs::write(folder.join("lines"), lines.join("\n"))?;
-        let said = folder.join("said");
+        let output = folder.join("output");
         let mut command = Command::new(program);
         command.arg("lines").current_dir(&folder);
-        command.stdin(Stdio::null()).stdout(File::create(&said)?);
+        command.stdin(Stdio::null()).stdout(File::create(&output)?);
         Ok(Self {
             child: command.spawn()?,
-            said,
+            output,
             port,
             expected: expected.clone(),
         })
     }
 
-    /// The patterns that did not come yet, in their order.
+    /// Number of expected patterns that have not appeared yet.
     fn missing(&self) -> usize {
-        let said = File::open(&self.said).map(BufReader::new);
-        let lines = said
+        let output = File::open(&self.output).map(BufReader::new);
+        let lines = output
             .into_iter()
-            .flat_map(|said| said.lines().map_while(Result::ok));
+            .flat_map(|output| output.lines().map_while(Result::ok));
         let mut awaited = self.expected.says.as_slice();
         for line in lines {
             if let [next, rest @ ..] = awaited
@@ -88,9 +89,9 @@ impl Outside for Beside {
     fn failure(&self) -> Option<String> {
         let all = &self.expected.says;
         let next = all.get(all.len() - self.missing())?;
-        let said = self.said.display();
+        let output = self.output.display();
         Some(format!(
-            "the program on the host did not say `{next}` ({said})"
+            "the program on the host did not print `{next}` ({output})"
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! `expect.toml`: what is tested and what must come of it
+//! `expect.toml`: settings and expected results of cases
 
 use crate::boards::{self, TestBoard};
 use crate::bound::Bound;
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 const FILE_NAME: &str = "expect.toml";
-/// The table of cases that add to what stands above it.
+/// Table of cases, which add to the keys above it.
 const CASES: &str = "case";
-/// The table of boards on which a case expects something else, or cannot run.
+/// Table of boards on which a case has other expectations, or cannot run.
 const BOARDS: &str = "on";
-/// Reason why a case cannot run on a board.
+/// Key with the reason for which a case cannot run on a board.
 const IMPOSSIBLE: &str = "impossible";
 /// Keys of the description that are left out.
 const DROP: &str = "drop";
 /// Facts of the case's own board: it says nothing about another.
 const OWN_BOARD: [&str; 2] = ["board", "facts"];
-/// Stands for the name of the case in its texts.
+/// Placeholder for the name of the case in texts.
 const PLACE_OF_NAME: &str = "{case}";
 
 /// One test.
@@ -29,7 +29,7 @@ pub(crate) struct Case {
     pub(crate) name: String,
     /// Its folder.
     pub(crate) folder: PathBuf,
-    /// What is expected.
+    /// Settings and expected results.
     pub(crate) expectation: Expectation,
     /// The board of `boards.toml` on which it runs, if it is not its own.
     pub(crate) on: Option<String>,
@@ -37,36 +37,36 @@ pub(crate) struct Case {
     pub(crate) impossible: Option<String>,
 }
 
-/// What is tested, and what must come of it.
+/// Settings and expected results of a case.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Expectation {
-    /// For whoever reads a failure.
+    /// The property that the case shows, in one line.
     pub(crate) what: String,
-    /// Whether it belongs to the long tests.
+    /// True if the case belongs to the long tests.
     #[serde(default)]
     pub(crate) long: bool,
-    /// The case is a row of `bulkhead bench attack`.
+    /// True if the case is a row of `bulkhead bench attack`.
     #[serde(default)]
     pub(crate) attack: bool,
-    /// A system of the checkout, or the experiment `bench`; else the folder's own `system.toml`.
+    /// A system of the checkout; without it and `bench`, the folder's own `system.toml`.
     pub(crate) system: Option<PathBuf>,
-    /// An experiment whose promise must hold.
+    /// An experiment of which all guarantees must hold.
     pub(crate) bench: Option<String>,
     /// Seconds of virtual time.
     #[serde(rename = "for", default = "usual_length")]
     pub(crate) seconds: f64,
-    /// The run is given up once the machine's clock has stood still for so many seconds of the host's.
+    /// Seconds of the host after which the run ends if the machine's clock stands still.
     pub(crate) gives_up_after: Option<u64>,
-    /// Runs, whose digests must be equal.
+    /// Number of runs, which must have equal digests.
     #[serde(default = "once")]
     pub(crate) runs: usize,
-    /// Another board than the description's.
+    /// A board in place of the description's.
     pub(crate) board: Option<String>,
-    /// Facts of the board that are changed, by the dotted paths of their keys.
+    /// Changed facts of the board, by dotted path.
     #[serde(default)]
     pub(crate) facts: BTreeMap<String, Value>,
-    /// Changes of the description, as after `--set`.
+    /// Changes of the description, as for `--set`.
     #[serde(default)]
     pub(crate) set: BTreeMap<String, String>,
     /// Keys of the description that are left out, by dotted paths; `*` stands for each name.
@@ -75,30 +75,32 @@ pub(crate) struct Expectation {
     /// Argument words, by partition.
     #[serde(default)]
     pub(crate) arguments: BTreeMap<String, String>,
-    /// Guests that are compiled first.
+    /// Guests that are compiled before.
     #[serde(default)]
     pub(crate) guest: BTreeMap<String, Guest>,
-    /// A bit of the boot image that is turned over.
+    /// The part of the boot image in which a bit is flipped.
     pub(crate) damage: Option<Damage>,
-    /// Nothing starts, and this is said.
+    /// The boot part must refuse to start, with this message.
     pub(crate) refused: Option<Pattern>,
     /// Messages from the host.
     pub(crate) host: Option<FromHost>,
     /// A Zenoh program on the host.
     pub(crate) desk: Option<Desk>,
-    /// Lines that are typed.
+    /// Lines that are entered on consoles.
     #[serde(default, rename = "type")]
-    pub(crate) typed: Vec<Typed>,
-    /// What figures may be, by their names.
+    pub(crate) entered: Vec<EnteredLine>,
+    /// The verdict: one pattern for each broken guarantee, none for PASS; without the key, any verdict is allowed.
+    pub(crate) broken: Option<Vec<Pattern>>,
+    /// Allowed values of figures, by name.
     #[serde(default)]
     pub(crate) figures: BTreeMap<String, Bound>,
-    /// What consoles say, by partition; `boot` is the boot part's.
+    /// Expected lines of consoles, by partition; `boot` is the boot part's.
     #[serde(default)]
     pub(crate) console: BTreeMap<String, Console>,
 }
 
 impl Expectation {
-    /// Seconds of virtual time over all runs; what an experiment takes is unknown, and long.
+    /// Seconds of virtual time of all runs; an experiment counts as long.
     pub(crate) fn length(&self) -> f64 {
         match self.bench {
             Some(_) => f64::INFINITY,
@@ -107,7 +109,7 @@ impl Expectation {
     }
 }
 
-/// A guest that is compiled: its file's name is the table's.
+/// A guest that is compiled; the name of the table is that of its file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Guest {
@@ -121,9 +123,9 @@ pub(crate) struct Guest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Form {
-    /// As the linker makes it.
+    /// The linker's output.
     Elf,
-    /// Its bytes from the load address on.
+    /// The bytes from the load address on.
     Flat,
 }
 
@@ -141,20 +143,20 @@ pub(crate) enum Damage {
     Image,
 }
 
-/// A line that is typed once another line was seen.
+/// A line that is entered once another line has appeared.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Typed {
-    /// The line that is waited for.
+pub(crate) struct EnteredLine {
+    /// The line that has to appear before.
     pub(crate) after: Pattern,
-    /// On whose console, and into whose the text goes.
+    /// The partition with the console.
     pub(crate) partition: String,
-    /// What is typed.
+    /// The entered text.
     pub(crate) text: String,
 }
 
-/// Messages to a UDP port of a device, by way of one of the host, each sent once. The run is by the host's clock, and
-/// over once all were sent and enough answered.
+/// Messages from the host to a UDP port of a device, each sent once. The run uses the host's clock,
+/// and ends once all are sent and enough are answered.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FromHost {
@@ -162,16 +164,16 @@ pub(crate) struct FromHost {
     pub(crate) device: String,
     /// Its port.
     pub(crate) port: u16,
-    /// How many.
+    /// Number of messages.
     pub(crate) messages: usize,
-    /// From one to the next, milliseconds of the host.
+    /// Interval of the messages, milliseconds of the host.
     pub(crate) every_ms: u64,
-    /// How many of them must be answered.
+    /// Minimum number of answers.
     pub(crate) answers: usize,
 }
 
-/// A bridge on the host that connects to a TCP port of a device, by way of one of the host. The run is by the host's clock, and over once it
-/// has said all that is awaited.
+/// A bridge on the host, connected to a TCP port of a device. The run uses the host's clock, and
+/// ends once the bridge has printed all expected lines.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Desk {
@@ -181,21 +183,21 @@ pub(crate) struct Desk {
     pub(crate) port: u16,
     /// Its buffers, in its folder.
     pub(crate) files: Vec<String>,
-    /// What it is told besides.
+    /// Further lines of its configuration.
     pub(crate) lines: Vec<String>,
-    /// What it says, in this order, other lines between.
+    /// Lines that it must print in this order, with other lines between.
     pub(crate) says: Vec<Pattern>,
 }
 
-/// What a console says.
+/// Expected lines of a console.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Console {
-    /// Lines that come in this order, others between them.
+    /// Lines in this order, with other lines between.
     pub(crate) order: Vec<Pattern>,
-    /// Lines that never come.
+    /// Lines that must not appear.
     pub(crate) never: Vec<Pattern>,
-    /// What all lines of a sort have; there is at least one.
+    /// Properties of all lines of a kind, of which there is at least one.
     pub(crate) each: Vec<Each>,
 }
 
@@ -240,18 +242,18 @@ fn cases_of(folder: &Path, boards: &[TestBoard]) -> Result<Vec<Case>, String> {
         None => BTreeMap::from([(String::new(), Table::new())]),
     };
     let mut cases = Vec::new();
-    for (name, own) in variants {
+    for (name, variant) in variants {
         let name = match name.as_str() {
             "" => stem.to_string(),
-            own => format!("{stem}/{own}"),
+            variant => format!("{stem}/{variant}"),
         };
-        let found = on_boards(&name, folder, merged(common.clone(), own), boards);
+        let found = on_boards(&name, folder, merged(common.clone(), variant), boards);
         cases.extend(found.map_err(|error| wrong(format!("{name}: {error}")))?);
     }
     Ok(cases)
 }
 
-/// A case on its own board, and on all others that it can run on.
+/// Returns a case on its own board, and on all others on which it can run.
 fn on_boards(
     name: &str,
     folder: &Path,
@@ -290,11 +292,11 @@ fn on_boards(
 }
 
 fn case(name: &str, folder: &Path, mut table: Table) -> Result<Case, String> {
-    let own = name.rsplit('/').next().unwrap_or(name);
-    let own = own.split('@').next().unwrap_or(own);
+    let short = name.rsplit('/').next().unwrap_or(name);
+    let short = short.split('@').next().unwrap_or(short);
     table
         .iter_mut()
-        .for_each(|(_, value)| insert_name(value, own));
+        .for_each(|(_, value)| insert_name(value, short));
     drop_missing(&mut table);
     Ok(Case {
         name: name.to_owned(),
@@ -327,7 +329,7 @@ fn drop_missing(table: &mut Table) {
     }
 }
 
-/// Texts say `{case}` for the name of the case.
+/// Replaces `{case}` in texts by the name of the case.
 fn insert_name(value: &mut Value, name: &str) {
     match value {
         Value::String(text) => *text = text.replace(PLACE_OF_NAME, name),
@@ -339,9 +341,9 @@ fn insert_name(value: &mut Value, name: &str) {
     }
 }
 
-/// Tables are merged, everything else is replaced.
-fn merged(mut common: Table, own: Table) -> Table {
-    for (key, value) in own {
+/// Merges two tables; other values of `changes` replace those of `common`.
+fn merged(mut common: Table, changes: Table) -> Table {
+    for (key, value) in changes {
         let value = match (common.remove(&key), value) {
             (Some(Value::Table(below)), Value::Table(above)) => Value::Table(merged(below, above)),
             (_, value) => value,

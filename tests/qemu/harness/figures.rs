@@ -1,10 +1,13 @@
 //! The figures of a report by their names
 //!
-//! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `worst-restart-ns`, `boot`, `steady`,
+//! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `component-faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
-//! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit), `path.P.NAME.FIRST-LAST.delivered|lost|before|late|longest-ns|kept|fell-back|oldest-ns|overruns`, `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns` (`path.P.NAME` where the description does not know
-//! the path), `refused.P` (accesses of its devices that the SMMU recorded), `missed`.
+//! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit),
+//! `path.P.NAME.FIRST-LAST.delivered|lost|before|late|longest-ns|kept|fell-back|oldest-ns|overruns`,
+//! `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns` (`path.P.NAME` where the
+//! description does not know the path), `refused.P` (accesses of its devices that the SMMU
+//! recorded), `missed`.
 
 use bulkhead_abi::status::{ACTION_NAMES, CAUSE_NAMES, TRAP_NAMES};
 use bulkhead_run::report::{
@@ -31,9 +34,9 @@ pub(crate) fn of(report: &Report) -> Figures {
         .iter()
         .for_each(|task| add_task(&mut figures, task));
     for partition in &report.partitions {
-        let own = report.refused.iter();
-        let own = own.filter(|refused| refused.partition == partition.name);
-        let count = own.map(|refused| refused.count).sum();
+        let entries = report.refused.iter();
+        let entries = entries.filter(|refused| refused.partition == partition.name);
+        let count = entries.map(|refused| refused.count).sum();
         figures.insert(format!("refused.{}", partition.name), count);
     }
     report
@@ -68,6 +71,7 @@ fn add_partition(figures: &mut Figures, partition: &PartitionReport) {
         ("epoch", partition.epoch.into()),
         ("restarts", partition.restarts),
         ("faults", partition.faults),
+        ("component-faults", partition.component_faults),
         ("worst-restart-ns", partition.worst_restart_ns),
         ("boot", total(CoreReport::boot_total)),
         ("steady", total(CoreReport::steady_total)),
@@ -112,7 +116,7 @@ fn add_faults(figures: &mut Figures, report: &Report, partition: &str) {
         });
         figures.insert(
             format!("fault.{partition}.{cause}.{action}"),
-            alike.count() as u64,
+            alike.map(|fault| fault.count).sum(),
         );
     }
 }

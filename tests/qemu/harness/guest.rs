@@ -1,10 +1,10 @@
-//! Guests that know nothing of Bulkhead, compiled from the folder of a test
+//! Guests without support for Bulkhead, compiled from sources in the folder of a test
 
 use crate::expectation::{Form, Guest};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where they are linked: the start of RAM of QEMU `virt`.
+/// Link address: the start of RAM of QEMU `virt`.
 const LOAD_ADDRESS: &str = "-Ttext=0x40000000";
 const OPTIONS: [&str; 9] = [
     "-nostdlib",
@@ -39,7 +39,7 @@ pub(crate) fn compile(guest: &Guest, folder: &Path, output: &Path) -> Result<(),
     }
 }
 
-/// Empty where the host is an arm64 machine itself.
+/// Prefix of the cross compiler; empty on an arm64 host.
 const fn cross_prefix() -> &'static str {
     if cfg!(target_arch = "aarch64") {
         ""

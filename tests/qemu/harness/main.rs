@@ -1,8 +1,8 @@
 //! Whole systems under the emulator
 //!
-//! Each folder beside this program with an `expect.toml` is a test, or several: what is built, what
-//! is typed, and what must have happened. `README.md` tells what can be said there. Runs go by
-//! virtual time, so that a test that passes once passes always, however busy the host is.
+//! Each folder beside this program with an `expect.toml` contains one test or several: what to
+//! build, which lines to enter, and the expected results. `README.md` documents the keys. Runs use
+//! virtual time, so that a test that passes once always passes, however busy the host is.
 #![forbid(unsafe_code)]
 
 mod attacks;
@@ -24,7 +24,8 @@ use libtest_mimic::{Arguments, Trial};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Tests at a time: an emulator keeps one of two processors busy, and where two tests want the compiler one waits.
+/// Tests that run at the same time. An emulator keeps one of two processors busy; of two tests that
+/// need the compiler one waits.
 const AT_A_TIME: usize = 3;
 
 fn main() -> ExitCode {
@@ -101,7 +102,7 @@ fn print_attacks() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The longest first, so that none is left over in the end.
+/// Sorts the longest cases first, so that none of them runs alone in the end.
 fn trials(mut cases: Vec<Case>) -> Vec<Trial> {
     let length = |case: &Case| case.expectation.length();
     cases.sort_by(|one, other| length(other).total_cmp(&length(one)));

@@ -1,4 +1,4 @@
-//! What the host does while a system runs: messages to a UDP port that the system answers at
+//! Programs of the host during a run: a client that sends messages to a UDP port of the system
 
 use crate::expectation::FromHost;
 use std::collections::BTreeSet;
@@ -8,39 +8,39 @@ use std::time::{Duration, Instant};
 
 /// Longer than any answer.
 const LONGEST: usize = 64;
-/// What is asked until there is an answer: then the system is up.
+/// Message that is repeated until the first answer: then the system is up.
 const GREETING: &str = "anybody?";
 
-/// Somebody on the host whom the system has to do with. The run is by the host's clock.
+/// A program on the host that exchanges messages with the system. The run uses the host's clock.
 pub(crate) trait Outside {
-    /// Has the device's port reached through one of the host.
+    /// Change of the description that forwards a port of the host to the device.
     fn change(&self) -> String;
-    /// Goes on; whether it has done all that is expected.
+    /// Continues. Returns whether all expected messages have arrived.
     fn look(&mut self) -> bool;
-    /// What is missing.
+    /// Describes missing messages.
     fn failure(&self) -> Option<String>;
 }
 
-/// A TCP port of the host that nobody uses.
+/// An unused TCP port of the host.
 pub(crate) fn free_port() -> Result<u16> {
     let any = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(any.local_addr()?.port())
 }
 
-/// A port of the host, and what was answered through it.
+/// A UDP port of the host, and the answers received there.
 pub(crate) struct Messages {
     socket: UdpSocket,
-    /// Of the host, passed on to the device.
+    /// Port of the host that is forwarded to the device.
     port: u16,
     expected: FromHost,
-    /// When the next message may leave, once the system is up.
+    /// Time of the next message, once the system is up.
     next: Option<Instant>,
     sent: usize,
     answered: BTreeSet<usize>,
 }
 
 impl Messages {
-    /// A port that nobody uses.
+    /// Opens an unused port.
     pub(crate) fn new(expected: &FromHost) -> Result<Self> {
         let any = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
         let port = any()?.local_addr()?.port();
@@ -57,7 +57,7 @@ impl Messages {
     }
 
     fn send(&self, message: &str) {
-        // Before the tool listens nobody takes it.
+        // Refused until the tool listens.
         let _refused = self
             .socket
             .send_to(message.as_bytes(), (Ipv4Addr::LOCALHOST, self.port));
@@ -70,7 +70,7 @@ impl Outside for Messages {
         format!("device.{device}.forward=[{}, {port}]", self.port)
     }
 
-    /// Notes the answers, and sends each message once, when it is time.
+    /// Receives answers, and sends each message once, when it is due.
     fn look(&mut self) -> bool {
         let now = Instant::now();
         let mut answer = [0; LONGEST];

@@ -1,4 +1,4 @@
-//! What a line must contain: a text, or `/…/` a regular expression
+//! Pattern of a line: a text that it contains, or a regular expression `/…/`
 
 use regex::Regex;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ impl TryFrom<String> for Pattern {
 }
 
 impl Pattern {
-    /// Whether it is in the line.
+    /// Returns whether the line matches.
     pub(crate) fn is_in(&self, line: &str) -> bool {
         self.regex.is_match(line)
     }

@@ -1,6 +1,6 @@
-//! Types what is to be typed while a system runs, and keeps what was said
+//! Enters lines on consoles while a system runs, and stores the output
 
-use crate::expectation::Typed;
+use crate::expectation::EnteredLine;
 use crate::outside::Outside;
 use bulkhead_plan::manifest::Manifest;
 use bulkhead_run::Observer;
@@ -11,28 +11,28 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// What was said, by console.
+/// Output by console.
 pub(crate) type Lines = BTreeMap<String, Vec<String>>;
 
-/// An observer that types.
+/// An observer that enters lines.
 pub(crate) struct Player<'m> {
     manifest: &'m Manifest,
     folder: RunFolder,
-    pending: VecDeque<&'m Typed>,
-    due: Vec<&'m Typed>,
-    /// Everything said up to the cut.
+    pending: VecDeque<&'m EnteredLine>,
+    due: Vec<&'m EnteredLine>,
+    /// Output up to the cut.
     pub(crate) lines: Lines,
-    /// What is stamped later counts for nothing, nor does what comes after it: how far the machine runs on until it
-    /// is stopped depends on the host. Nanoseconds by the stamps.
+    /// Time of the cut in nanoseconds. Lines with a later stamp, and all lines behind them, are
+    /// ignored, because it depends on the host how far the machine runs on until it is stopped.
     cut_ns: u64,
-    /// Consoles that are past the cut.
+    /// Consoles with output behind the cut.
     past: BTreeSet<String>,
-    /// What could not be typed.
+    /// Errors in entering lines.
     pub(crate) failures: Vec<String>,
-    /// Lines on their way through the emulated UART, which may take its time while the machine goes on.
+    /// Lines on their way through the emulated UART, which may be slow while the machine continues.
     typing: Vec<JoinHandle<Option<String>>>,
     outside: Option<&'m mut Box<dyn Outside>>,
-    /// Ends the run.
+    /// Flag that ends the run.
     over: &'m AtomicBool,
 }
 
@@ -40,7 +40,7 @@ impl<'m> Player<'m> {
     pub(crate) fn new(
         manifest: &'m Manifest,
         folder: RunFolder,
-        typed: &'m [Typed],
+        entered: &'m [EnteredLine],
         cut_ns: u64,
         outside: Option<&'m mut Box<dyn Outside>>,
         over: &'m AtomicBool,
@@ -48,7 +48,7 @@ impl<'m> Player<'m> {
         Self {
             manifest,
             folder,
-            pending: typed.iter().collect(),
+            pending: entered.iter().collect(),
             due: Vec::new(),
             lines: Lines::new(),
             cut_ns,
@@ -60,14 +60,14 @@ impl<'m> Player<'m> {
         }
     }
 
-    /// What was said, and what was to be typed but was not.
+    /// Returns the output, and the lines that could not be entered.
     pub(crate) fn finish(mut self) -> (Lines, Vec<String>) {
         let typing = self.typing.drain(..);
         let failed = typing.filter_map(|line| line.join().ok().flatten());
         self.failures.extend(failed);
-        let waiting = self.pending.iter().map(|typed| {
-            let after = &typed.after;
-            format!("`{}` was not typed: `{after}` never came", typed.text)
+        let waiting = self.pending.iter().map(|entered| {
+            let after = &entered.after;
+            format!("`{}` was not typed: `{after}` never came", entered.text)
         });
         let unanswered = self.outside.as_ref().and_then(|outside| outside.failure());
         let failures = self.failures.iter().cloned();
@@ -76,21 +76,21 @@ impl<'m> Player<'m> {
     }
 
     fn type_due(&mut self) {
-        for typed in self.due.drain(..) {
+        for entered in self.due.drain(..) {
             let mut all = self.manifest.partitions.iter();
-            let Some(partition) = all.find(|p| p.name == typed.partition) else {
-                let failure = format!("there is no partition `{}`", typed.partition);
+            let Some(partition) = all.find(|p| p.name == entered.partition) else {
+                let failure = format!("there is no partition `{}`", entered.partition);
                 self.failures.push(failure);
                 continue;
             };
             if partition.console.is_some() {
-                let result = type_line(self.manifest, partition, &self.folder, &typed.text);
+                let result = type_line(self.manifest, partition, &self.folder, &entered.text);
                 self.failures
                     .extend(result.err().map(|error| error.to_string()));
                 continue;
             }
             let (manifest, partition) = (self.manifest.clone(), partition.clone());
-            let (folder, text) = (self.folder.clone(), typed.text.clone());
+            let (folder, text) = (self.folder.clone(), entered.text.clone());
             self.typing.push(std::thread::spawn(move || {
                 let result = type_line(&manifest, &partition, &folder, &text);
                 result.err().map(|error| error.to_string())
@@ -108,7 +108,7 @@ impl Observer for Player<'_> {
             self.lines.entry(name.into()).or_default().push(text.into());
         }
         let awaited = self.pending.front();
-        if awaited.is_some_and(|typed| typed.partition == name && typed.after.is_in(text)) {
+        if awaited.is_some_and(|entered| entered.partition == name && entered.after.is_in(text)) {
             self.due.extend(self.pending.pop_front());
         }
     }

@@ -24,18 +24,18 @@ use std::time::Duration;
 use toml::{Table, Value};
 use zerocopy::FromBytes;
 
-/// Where tests are built and run, from the root of the checkout.
+/// Folder in which tests are built and run, relative to the root of the checkout.
 const OUT: &str = "out/tests";
-/// Names the checkout that is tested where it is not the one around this program.
+/// Names the tested checkout if it is not the one around this program.
 const ROOT_VARIABLE: &str = "BULKHEAD_ROOT";
 
-/// Builds and runs; all that is not as expected is the error.
+/// Builds and runs a case; the error lists all differences.
 pub(crate) fn examine(case: &Case) -> Result<(), String> {
     let expected = &case.expectation;
     let root = root()?;
     let out = root.join(OUT).join(&case.name);
     let trouble = match &expected.bench {
-        Some(id) => promise(expected, &root, &out, id)?,
+        Some(id) => broken_guarantees(expected, &root, &out, id)?,
         None => behaviour(case, &root, &out)?,
     };
     if trouble.is_empty() {
@@ -92,8 +92,8 @@ pub(crate) fn misfit(case: &Case) -> Option<String> {
         .map(|one| format!("{}: {}", one.id, one.message))
 }
 
-/// Rows of an experiment that do not keep its promise.
-fn promise(
+/// Rows of an experiment with a broken guarantee.
+fn broken_guarantees(
     expected: &Expectation,
     root: &Path,
     out: &Path,
@@ -129,7 +129,7 @@ fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String
     if let Some(pattern) = &expected.refused {
         return match run(case, &manifest, out, None) {
             Err(RunError::BootFailed { message }) if pattern.is_in(&message) => Ok(Vec::new()),
-            Err(error) => Ok(vec![format!("`{pattern}` was not said: {error}")]),
+            Err(error) => Ok(vec![format!("`{pattern}` was not printed: {error}")]),
             Ok(_) => Ok(vec!["it was not refused".into()]),
         };
     }
@@ -151,7 +151,7 @@ fn behaviour(case: &Case, root: &Path, out: &Path) -> Result<Vec<String>, String
     Ok(trouble)
 }
 
-/// Whoever is there on the host.
+/// The program on the host, if the case has one.
 fn outside(case: &Case, root: &Path, out: &Path) -> Result<Option<Box<dyn Outside>>, String> {
     let Expectation { host, desk, .. } = &case.expectation;
     Ok(match (host, desk) {
@@ -270,7 +270,7 @@ fn remove(table: &mut Table, path: &str) {
     }
 }
 
-/// Turns one bit of the boot image over.
+/// Flips one bit of the boot image.
 fn turn_over(damage: Damage, image: &Path) -> Result<(), String> {
     let mut bytes = std::fs::read(image).map_err(text)?;
     let place = place_of(damage, &bytes).ok_or("the boot image has no configuration")?;
@@ -278,7 +278,7 @@ fn turn_over(damage: Damage, image: &Path) -> Result<(), String> {
     std::fs::write(image, bytes).map_err(text)
 }
 
-/// Where in the boot image the damage is done.
+/// Offset of the damage in the boot image.
 fn place_of(damage: Damage, bytes: &[u8]) -> Option<usize> {
     let magic = CONFIG_MAGIC.to_le_bytes();
     let at = bytes.windows(8).step_by(8).position(|word| word == magic)? * 8;
@@ -298,7 +298,7 @@ fn place_of(damage: Damage, bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Each run begins with memory that is made anew.
+/// Each run begins with new memory.
 fn run(
     case: &Case,
     manifest: &Manifest,
@@ -321,7 +321,7 @@ fn run(
     };
     let folder = RunFolder::new(out, &manifest.name);
     let over = AtomicBool::new(false);
-    let mut player = Player::new(manifest, folder, &expected.typed, cut_ns, outside, &over);
+    let mut player = Player::new(manifest, folder, &expected.entered, cut_ns, outside, &over);
     let report = bulkhead_run::run(manifest, out, &options, &mut player, &over)?;
     Ok((report, player.finish()))
 }

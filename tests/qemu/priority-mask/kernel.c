@@ -1,4 +1,4 @@
-/* An RTOS with two tasks whose critical sections mask interrupts by ICC_PMR_EL1 */
+/* An RTOS with two tasks; critical sections mask interrupts by ICC_PMR_EL1 */
 #include "kernel.h"
 
 /* Critical sections of each task. */

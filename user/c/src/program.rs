@@ -7,7 +7,7 @@ use bulkhead_component::call::call;
 use bulkhead_component::first::argument_text;
 use bulkhead_component::{First, clock, console};
 use bulkhead_sched::policy::{Chosen, Task};
-use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, Timers};
+use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, TaskTrace, Timers};
 use core::ffi::{CStr, c_char, c_void};
 use core::fmt::{self, Write};
 use core::sync::atomic::Ordering::Relaxed;
@@ -35,6 +35,8 @@ static MADE: AtomicUsize = AtomicUsize::new(0);
 static ACTIONS: [[AtomicPtr<c_void>; 2]; TIMER_COUNT] =
     [const { [const { AtomicPtr::new(core::ptr::null_mut()) }; 2] }; TIMER_COUNT];
 static TIMERS: Timers<TIMER_COUNT> = Timers::new();
+/// Jobs of periodic tasks; threads have the indices from 1 on.
+static TASKS: TaskTrace<{ THREAD_COUNT + 1 }> = TaskTrace::new();
 
 bulkhead_component::component!(run);
 
@@ -62,13 +64,14 @@ fn start(first: &mut First) -> Result<(), Status> {
     let output = first.window(info.console_out)?;
     console::open(output, info.console_out[1]);
     THREADS.prepare(first)?;
+    TASKS.open(&THREADS, first, &info)?;
     if let Some(name) = argument_text(&info, "policy") {
         if !THREADS.with_policy(|policy, _| policy.choose(name, quantum(0))) {
             return Err(Status::BadArgument);
         }
         NAMED.store(1, Relaxed);
     }
-    let _kept = INFO.with(&THREADS, |known| *known = Some(info));
+    let _kept = INFO.with(&THREADS, |kept| *kept = Some(info));
     Ok(())
 }
 
@@ -118,6 +121,7 @@ extern "C" fn body(index: u64) -> ! {
         let function: Body = unsafe { core::mem::transmute(function.load(Relaxed)) };
         function(argument.load(Relaxed));
     }
+    TASKS.end(&THREADS);
     THREADS.exit()
 }
 
@@ -170,6 +174,7 @@ unsafe extern "C" fn slite_thread_task(thread: i32, task: *const Task) -> i32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn slite_thread_exit() -> ! {
+    TASKS.end(&THREADS);
     THREADS.exit()
 }
 
@@ -196,7 +201,8 @@ extern "C" fn slite_sleep_until(until: u64) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn slite_periodic_wait(task: *mut Periodic) -> u64 {
     // SAFETY: the caller's own.
-    unsafe { &mut *task }.wait(&THREADS)
+    let task = unsafe { &mut *task };
+    TASKS.wait(&THREADS, task)
 }
 
 /// Calls the function that C set for the timer.
@@ -249,7 +255,7 @@ extern "C" fn slite_timer_stop(timer: i32) -> i32 {
 
 /// The structure of the header.
 #[repr(C)]
-struct EndPoint {
+struct ReceiveEnd {
     receive: u64,
     send: u64,
 }
@@ -259,7 +265,7 @@ fn status(result: Result<u64, Status>) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slite_end_point(thread: i32, place: *mut EndPoint) -> i32 {
+unsafe extern "C" fn slite_end_point(thread: i32, place: *mut ReceiveEnd) -> i32 {
     let sides = MEANS.with(&THREADS, |means| {
         let first = means.as_mut()?;
         THREADS.end_point(first, thread as u64).ok()
@@ -268,26 +274,26 @@ unsafe extern "C" fn slite_end_point(thread: i32, place: *mut EndPoint) -> i32 {
         return REFUSED;
     };
     // SAFETY: the caller's own.
-    unsafe { place.write(EndPoint { receive, send }) };
+    unsafe { place.write(ReceiveEnd { receive, send }) };
     OK
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slite_wait_notified(place: *const EndPoint) -> i32 {
+unsafe extern "C" fn slite_wait_notified(place: *const ReceiveEnd) -> i32 {
     // SAFETY: the caller's own.
     let receive = unsafe { (*place).receive };
     status(THREADS.wait_notified(receive))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slite_notify(place: *const EndPoint) -> i32 {
+unsafe extern "C" fn slite_notify(place: *const ReceiveEnd) -> i32 {
     // SAFETY: the caller's own.
     let send = unsafe { (*place).send };
     status(call(send, Operation::Send, []))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slite_listen(place: *const EndPoint, intid: u64) -> i32 {
+unsafe extern "C" fn slite_listen(place: *const ReceiveEnd, intid: u64) -> i32 {
     // SAFETY: the caller's own.
     let send = unsafe { (*place).send };
     status(call(first::INTERRUPT, Operation::Listen, [intid, send]))

@@ -1,6 +1,6 @@
 //! Commands to the components of the other cores: take up or release the stages of a run-time pipe
 //!
-//! The planner writes a command into the memory that all cores share (`bulkhead_stages::order`),
+//! The planner writes a command into the memory that all cores share (`bulkhead_stages::core_command`),
 //! one pipe at a time, and sends no notification. On each other core a thread with the lowest
 //! priority polls the command, takes the pipe up or releases it, and acknowledges. That thread also
 //! assigns the stages on its core their budgets: since every other thread is idle or out of budget
@@ -19,8 +19,8 @@ use bulkhead_component::stack::Stack;
 use bulkhead_component::{Environment, First, cores};
 use bulkhead_sched::policy::Binding;
 use bulkhead_slite::Mutex;
-use bulkhead_stages::order::{self, Edge, Order};
-use bulkhead_stages::together::{DONE, FAILED, STACK, TOLD};
+use bulkhead_stages::core_command::{self, CoreCommand, Edge};
+use bulkhead_stages::shared_state::{COMMANDS, DONE, FAILED, STACK};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Stack pages of the thread, of which 47 KiB were used at most: it builds the plans of all stages
@@ -85,7 +85,7 @@ extern "C" fn obey(_: u64) -> ! {
     let mut done = 0;
     loop {
         watch::beat();
-        let issued = word(TOLD).load(Acquire);
+        let issued = word(COMMANDS).load(Acquire);
         if let (true, Some(means)) = (issued != done, &means) {
             done = issued;
             let bit = 1 << cores::rank();
@@ -103,7 +103,7 @@ extern "C" fn obey(_: u64) -> ! {
 /// Executes the command. Returns whether it succeeded.
 #[inline(never)]
 fn follow(means: &Means) -> bool {
-    let order = Order::read(read);
+    let order = CoreCommand::read(read);
     if order.stages == 0 {
         table::set(order.pipe, None);
         memory::release(order.pipe);
@@ -123,9 +123,9 @@ fn follow(means: &Means) -> bool {
     let entry = Entry::new(order.pipe(read), numbers, heads, 0);
     table::set(order.pipe, Some(entry));
     let edges = || order.edges(read);
-    let typed = edges().filter_map(|edge| remote_partition::remote_edge(&means.places, edge));
-    let described = order.described.then(|| crossing::of_pipe(order.pipe));
-    let remote_edges = typed.chain(described.into_iter().flatten());
+    let run_time = edges().filter_map(|edge| remote_partition::remote_edge(&means.places, edge));
+    let static_edges = order.is_static.then(|| crossing::of_pipe(order.pipe));
+    let remote_edges = run_time.chain(static_edges.into_iter().flatten());
     stage::take_up(&means.common, (order.pipe, &entry), remote_edges, edges).is_ok()
 }
 
@@ -146,7 +146,7 @@ fn rests(number: usize, stage: &Stage) -> bool {
 
 /// Returns whether all other cores have executed the last command.
 pub(crate) fn are_done() -> bool {
-    let waits = read(TOLD) != 0;
+    let waits = read(COMMANDS) != 0;
     !waits || word(DONE).load(Acquire) == shared_state::others()
 }
 
@@ -163,18 +163,18 @@ pub(crate) fn stacks() -> [u64; 2] {
 /// Commands the other cores to take up their stages of a pipe, with these edges and, if the pipe is
 /// static, with those of the description. Called after all cores have executed the last command.
 pub(crate) fn run(number: usize, entry: &Entry, edges: (&[Edge], bool)) {
-    order::run(number, &entry.pipe, entry.stages(), edges, write);
+    core_command::run(number, &entry.pipe, entry.stages(), edges, write);
     tell();
 }
 
 /// Commands the other cores to release their stages of a pipe.
 pub(crate) fn forget(number: usize) {
-    order::forget(number, write);
+    core_command::forget(number, write);
     tell();
 }
 
 fn tell() {
     write(DONE, 0);
     write(FAILED, 0);
-    word(TOLD).fetch_add(1, Release);
+    word(COMMANDS).fetch_add(1, Release);
 }

@@ -7,7 +7,7 @@ use crate::shared_state::Word;
 use crate::table::Entry as Pipe;
 use bulkhead_component::clock;
 use bulkhead_stages::message::{Entry, HEADS, Message};
-use bulkhead_stages::together::{self, NOTE, NOTES, UNNOTED};
+use bulkhead_stages::shared_state::{self as layout, NOTE, NOTES, UNNOTED};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Position of a stage.
@@ -40,7 +40,7 @@ struct Queue {
 
 impl Queue {
     fn of(stage: usize) -> Self {
-        let (put, taken, notes) = together::notes(stage);
+        let (put, taken, notes) = layout::notes(stage);
         Self {
             put: Word::at(put),
             taken: Word::at(taken),

@@ -15,9 +15,9 @@ use bulkhead_abi::status::{LinkState, State};
 use bulkhead_component::Environment;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_guest::{Home, Link};
-use bulkhead_stages::order::Edge;
-use bulkhead_stages::request::{self, Answered, Asker, CROSSINGS, Packed, TEXT_BYTES};
-use bulkhead_stages::together;
+use bulkhead_stages::core_command::Edge;
+use bulkhead_stages::request::{self, CROSSINGS, Packed, Reply, Requester, TEXT_BYTES};
+use bulkhead_stages::shared_state as layout;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Time limit of an answer, nanoseconds. The server polls 50 times a second.
@@ -29,7 +29,7 @@ const PAUSE_NS: u64 = 5_000_000;
 const NOT_REQUESTED: u64 = u64::MAX;
 /// Epoch in which such a partition knows the requests; 0: nothing was requested.
 const fn epoch(number: usize) -> Word {
-    Word::at(together::epoch(number))
+    Word::at(layout::epoch(number))
 }
 
 /// The channel to a partition that runs stages for this one, or for which this one does.
@@ -172,7 +172,7 @@ pub(crate) enum Outcome {
 /// The planner's state for a partition that runs stages for this one.
 struct RemotePartition {
     place: PeerChannel,
-    asker: Asker,
+    asker: Requester,
     owners: [Option<Owner>; CROSSINGS],
 }
 
@@ -189,7 +189,7 @@ impl RemotePartitions {
         let other = |place: Option<PeerChannel>| {
             let place = place?;
             Some(RemotePartition {
-                asker: Asker::attach(place.region)?,
+                asker: Requester::attach(place.region)?,
                 place,
                 owners: [None; CROSSINGS],
             })
@@ -392,12 +392,12 @@ impl RemotePartitions {
     ) -> Outcome {
         let (id, state) = (clock::now(), self.state(number));
         let outcome = self.ask(number, id, &request(id));
-        let known = match outcome {
+        let value = match outcome {
             Outcome::Down => NOT_REQUESTED,
             _ => state.epoch.into(),
         };
         if [0, NOT_REQUESTED].contains(&requested_epoch(number)) {
-            epoch(number).store(known, Relaxed);
+            epoch(number).store(value, Relaxed);
         }
         outcome
     }
@@ -408,30 +408,30 @@ impl RemotePartitions {
     }
 
     fn ask(&mut self, number: usize, id: u64, request: &Packed) -> Outcome {
-        let asked = self.state(number);
+        let sent_in = self.state(number);
         let Some(other) = self.all.get_mut(number).and_then(Option::as_mut) else {
             return Outcome::Down;
         };
-        if asked.state != State::Up {
+        if sent_in.state != State::Up {
             return Outcome::Down;
         }
         let until = clock::now().saturating_add(ticks(PATIENCE_NS));
         let mut is_sent = false;
         while clock::now() < until {
-            if other.place.link.read() != asked {
+            if other.place.link.read() != sent_in {
                 return Outcome::Down;
             }
             if !is_sent {
                 is_sent = other.asker.ask(request);
             }
             match other.asker.answer(id, &mut self.text).filter(|_| is_sent) {
-                Some(Answered::Done) => return Outcome::Done,
-                Some(Answered::Refused(length)) => {
+                Some(Reply::Done) => return Outcome::Done,
+                Some(Reply::Refused(length)) => {
                     self.length = length;
                     return Outcome::Refused;
                 }
                 // The request was lost with a former start.
-                Some(Answered::Gone) => is_sent = false,
+                Some(Reply::Lost) => is_sent = false,
                 None => CORE.threads.sleep_until(clock::now() + ticks(PAUSE_NS)),
             }
         }

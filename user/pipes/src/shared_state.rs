@@ -1,6 +1,6 @@
 //! State shared by the components that run stages on several cores of the partition
 //!
-//! Each core has its own scheduler and address space. Shared memory (`bulkhead_stages::together`)
+//! Each core has its own scheduler and address space. Shared memory (`bulkhead_stages::shared_state`)
 //! holds the state that all need: which pipes run and since when, the counters of stages, records
 //! of messages that left, and the buffers between cores. The first core's component handles
 //! console, recording and planning for all of them. No notification crosses cores: a thread that
@@ -14,7 +14,7 @@ use bulkhead_component::environment::shared_words;
 use bulkhead_component::first::Timing;
 use bulkhead_component::{Environment, clock, cores};
 use bulkhead_sched::NEVER;
-use bulkhead_stages::together::{self, BUFFERS, Count, READY, WORDS};
+use bulkhead_stages::shared_state::{self as layout, BUFFERS, Count, READY, WORDS};
 use core::ops::Deref;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -47,7 +47,7 @@ impl Word {
 
     /// A counter of a stage.
     pub(crate) const fn of_stage(stage: usize, what: Count) -> Self {
-        Self(together::count(stage, what))
+        Self(layout::count(stage, what))
     }
 }
 
@@ -66,15 +66,15 @@ impl Deref for Word {
 /// Maps the shared memory. Called before any of its words is used.
 pub(crate) fn open(env: &Environment, timing: &Timing) -> Result<(), Failure> {
     let here = timing.stages.iter().filter(|stage| stage.is_here());
-    let here = here.map(|stage| stage.core).chain(typed(timing));
+    let here = here.map(|stage| stage.core).chain(run_time_cores(timing));
     CORES.store(here.fold(1, |cores, core| cores | 1 << core), Relaxed);
     if !is_among_several() {
         return Ok(());
     }
     let missing = Failure::named("stages", "nothing is shared with those of other cores");
     let (number, words) = env.shared(TOGETHER).ok_or(missing)?;
-    let kinds = together::within(pipes(timing)).map(|(_, kind)| kind);
-    let end = together::buffers(kinds).last();
+    let kinds = layout::within(pipes(timing)).map(|(_, kind)| kind);
+    let end = layout::buffers(kinds).last();
     let end = end.map_or(BUFFERS, |(line, bytes)| line + bytes.div_ceil(LINE_BYTES));
     let spare = timing
         .repository
@@ -92,7 +92,7 @@ pub(crate) fn open(env: &Environment, timing: &Timing) -> Result<(), Failure> {
 }
 
 /// Cores of the partition on which run-time stages may be placed.
-fn typed(timing: &Timing) -> impl Iterator<Item = u32> {
+fn run_time_cores(timing: &Timing) -> impl Iterator<Item = u32> {
     let all = timing.repository;
     let functions = all.map_or(&[][..], |all| all.functions);
     let cores = functions.iter().filter_map(move |function| {
@@ -161,8 +161,8 @@ const fn pipes(timing: &Timing) -> Pipes<'static> {
 
 /// Buffers of static edges between cores: index of the edge, first line of the buffer, and bytes.
 fn placed(timing: &Timing) -> impl Iterator<Item = (usize, (usize, usize))> {
-    let within = || together::within(pipes(timing));
-    let placed = together::buffers(within().map(|(_, kind)| kind));
+    let within = || layout::within(pipes(timing));
+    let placed = layout::buffers(within().map(|(_, kind)| kind));
     within().map(|(number, _)| number).zip(placed)
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn lines() -> usize {
 }
 
 /// Lines of static buffers: number of the owning pipe, first line, and count.
-pub(crate) fn described(timing: &Timing) -> impl Iterator<Item = (usize, usize, usize)> {
+pub(crate) fn static_buffers(timing: &Timing) -> impl Iterator<Item = (usize, usize, usize)> {
     placed(timing).filter_map(|(number, (line, bytes))| {
         let to = timing.crossings.get(number)?.to as usize;
         let mut each = pipes(timing).each();

@@ -243,7 +243,7 @@ impl Running {
         if !is_stopped(self.plan.pipe) {
             // It is stopped and started elsewhere, or was started again before it could pass the
             // end on.
-            self.work.go_on(clock::now());
+            self.work.resume(clock::now());
             self.stale = false;
             if !matches!(self.plan.source, Source::Stages) {
                 // Its readers begin then. Releases that it missed are not repeated.
@@ -308,7 +308,7 @@ impl Running {
         if let Source::Timer(interval) = self.plan.source {
             let release = self.next;
             // Two releases are at least an interval apart.
-            self.next += interval + self.work.some(interval * self.plan.jitter / 100);
+            self.next += interval + self.work.random_below(interval * self.plan.jitter / 100);
             CORE.threads.sleep_until(release);
             return release;
         }

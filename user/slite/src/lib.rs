@@ -9,6 +9,7 @@
 
 mod cores;
 mod machine;
+mod task_trace;
 mod vcpus;
 
 pub use bulkhead_threads::{
@@ -17,6 +18,7 @@ pub use bulkhead_threads::{
 };
 pub use cores::{CoreThreads, EachCore, Parker, start_core};
 pub use machine::{Kernel, OneCore, Place, run_nested};
+pub use task_trace::TaskTrace;
 pub use vcpus::{Jobs, Refused, VcpuThreads, jobs_on};
 
 /// Threads of a component under policy `P`, at most `N`.

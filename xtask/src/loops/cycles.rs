@@ -25,7 +25,7 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    /// Whether it retries a pair of a load- and a store-exclusive.
+    /// True if the cycle retries a pair of a load- and a store-exclusive.
     pub(super) fn retries(&self, graph: &Graph) -> bool {
         self.exclusives(graph).next().is_some()
     }

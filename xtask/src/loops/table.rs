@@ -34,7 +34,8 @@ pub(super) struct Table {
 pub(super) struct Jump {
     /// The symbol it is in.
     pub(super) function: String,
-    /// Symbols where it may go, `SYMBOL-N` so many instructions before; `next` is the one behind it.
+    /// Symbols where it may go, `SYMBOL-N` so many instructions before; `next` is the one
+    /// behind it.
     pub(super) to: Vec<String>,
     /// Why nowhere else.
     pub(super) why: String,
@@ -58,7 +59,8 @@ pub(super) struct Bounded {
     pub(super) retry: bool,
     /// How often it runs at most, in words.
     pub(super) bound: String,
-    /// The same as a number, each run through its header counted; a retry has that of the other cores.
+    /// The bound as a number, which counts each run through its header; a retry has that of the
+    /// other cores.
     #[serde(default)]
     pub(super) times: Option<u64>,
     /// Why no more often.

@@ -214,7 +214,7 @@ impl Reader {
         self.module.imports.entry(bound).or_default().push(path);
     }
 
-    /// Paths in the arguments of a macro, whose grammar is the macro's own.
+    /// Paths in the arguments of a macro with a grammar of its own.
     fn scan(&mut self, tokens: TokenStream) {
         let mut path = Segments::new();
         let mut colons = 0;

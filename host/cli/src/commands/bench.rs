@@ -78,7 +78,7 @@ fn run_or_say_why(bench: &dyn Bench, context: &Context, as_json: bool) -> Report
         failure.show();
         bench.report(vec![Row {
             ok: false,
-            ..Row::shown(&format!("not run: {failure}"), &[], "")
+            ..Row::unbounded(&format!("not run: {failure}"), &[], "")
         }])
     })
 }

@@ -4,10 +4,10 @@ use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Session;
 use bulkhead_run::ram::Ram;
 use bulkhead_run::report::{
-    FaultReport, PartitionReport, RefusedReport, Report, counters_text, fault_reports, faults_text,
+    FaultLog, FaultReport, PartitionReport, RefusedReport, Report, counters_text, faults_text,
     partition_reports, refused_reports, refused_text, report_text,
 };
-use bulkhead_run::watch::{Clock, Snapshot};
+use bulkhead_run::watch::{Clock, ComponentLogReader, RecordedFault, Snapshot};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -96,14 +96,31 @@ fn running_state(built: &Built, session: &Session) -> Result<State, Failure> {
         .iter()
         .map(|partition| Snapshot::read(&ram, partition))
         .collect();
-    let faults: Vec<_> = snapshots
-        .iter()
-        .enumerate()
-        .flat_map(|(index, snapshot)| snapshot.log().into_iter().map(move |fault| (index, fault)))
-        .collect();
+    let mut faults = FaultLog::default();
+    for (index, partition) in manifest.partitions.iter().enumerate() {
+        let mut log = partition.component_log.map(ComponentLogReader::new);
+        let found = log.as_mut().map(|log| log.new_faults(&ram));
+        let (found, missed) = found.unwrap_or_default();
+        for fault in found {
+            faults.add(index, &RecordedFault::Component(fault));
+        }
+        if missed > 0 {
+            faults.add_unseen(index, None, missed);
+        }
+    }
+    for (index, snapshot) in snapshots.iter().enumerate() {
+        for fault in snapshot.log() {
+            faults.add(index, &RecordedFault::Partition(fault));
+        }
+        for (cause, count) in snapshot.overwritten().into_iter().enumerate() {
+            if count > 0 {
+                faults.add_unseen(index, Some(cause), count);
+            }
+        }
+    }
     Ok(State {
         partitions: partition_reports(manifest, &snapshots, &clock),
-        faults: fault_reports(manifest, &faults, &clock),
+        faults: faults.reports(manifest, &clock),
         refused: refused_reports(manifest, &ram),
         kind: session.kind,
     })

@@ -27,7 +27,7 @@ pub(crate) struct ChannelDraft {
     pub(crate) to: Field<Vec<At<String>>>,
     pub(crate) message: Field<u64>,
     pub(crate) messages: Field<u64>,
-    /// Whether the readers may only read.
+    /// True if the readers may only read.
     pub(crate) read_only: Field<bool>,
     pub(crate) doorbell: Field<RateDraft>,
     pub(crate) reply_doorbell: Field<RateDraft>,
@@ -64,7 +64,7 @@ impl MessageSizes {
         }
     }
 
-    /// Whether a message can have this size, bytes.
+    /// Returns whether a message can have this size, bytes.
     pub(crate) fn admit(self, size: u64) -> bool {
         (self.unit..=self.largest).contains(&size) && size.is_multiple_of(self.unit)
     }
@@ -101,7 +101,7 @@ impl ChannelDraft {
         self.from.given().into_iter().chain(self.readers())
     }
 
-    /// Whether a partition is an end of it.
+    /// Returns whether a partition is an end of it.
     pub(crate) fn concerns(&self, partition: &PartitionDraft) -> bool {
         self.ends().any(|end| end.value == partition.name.value)
     }
@@ -115,7 +115,7 @@ impl ChannelDraft {
         sound.then(|| channel_size(kind, message, messages).unwrap_or(u64::MAX))
     }
 
-    /// Who rings whom, for each doorbell: sender and receiver.
+    /// Sender and receiver of each doorbell.
     pub(crate) fn doorbells(&self) -> impl Iterator<Item = (&str, &str)> {
         let ring = !self.doorbell.is_absent();
         let reply = !self.reply_doorbell.is_absent();

@@ -99,17 +99,17 @@ impl ComponentDraft {
         field.span().unwrap_or(&self.name.span).clone()
     }
 
-    /// What it is for; nothing where that is broken.
+    /// Its role; `None` if the field is broken.
     pub(crate) fn role(&self) -> Option<Role> {
         self.role.or(Role::Application)
     }
 
-    /// Whether it is for that.
+    /// Returns whether it is for that.
     pub(crate) fn is(&self, role: Role) -> bool {
         self.role() == Some(role)
     }
 
-    /// Whether it has a thread; yes where what gives it one is broken.
+    /// Returns whether it has a thread; yes where what gives it one is broken.
     pub(crate) fn has_thread(&self) -> bool {
         !self.priority.is_absent() || !self.task.is_absent()
     }
@@ -128,18 +128,18 @@ impl ComponentDraft {
         })
     }
 
-    /// Whether it is the same program as another one.
+    /// Returns whether it is the same program as another one.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         let program = |one: &Self| [&one.built, &one.file, &one.folder].map(Field::value);
         program(self) == program(other)
     }
 
-    /// Whether threads of all cores may be in it.
+    /// Returns whether threads of all cores may be in it.
     pub(crate) fn everywhere(&self) -> bool {
         self.every_core.value() == Some(true)
     }
 
-    /// Whether threads of a core can invoke it; yes where the core is broken.
+    /// Returns whether threads of a core can invoke it; yes where the core is broken.
     pub(crate) fn serves(&self, core: Option<u64>) -> bool {
         self.everywhere() || core.is_none() || self.core().is_none() || self.core() == core
     }

@@ -27,7 +27,8 @@ const ACTIONS: [Action; 5] = [
     Action::Halt,
 ];
 
-/// Keys of the causes' actions, in the order of [`Cause`]; that of `control` is the caller's choice.
+/// Keys of the causes' actions, in the order of [`Cause`]; that of `control` is the caller's
+/// choice.
 pub(crate) const ACTION_KEYS: [&str; CAUSES] = [
     "on_violation",
     "on_undefined",
@@ -51,7 +52,7 @@ pub(crate) struct PartitionDraft {
     pub(crate) image: Field<ImageDraft>,
     pub(crate) alternate: Field<ImageDraft>,
     pub(crate) devices: Field<Vec<At<String>>>,
-    /// Whether its devices may access memory past any SMMU.
+    /// True if its devices may access memory past any SMMU.
     pub(crate) unconfined: Field<bool>,
     pub(crate) console: Field<String>,
     pub(crate) trace: Field<u64>,
@@ -78,7 +79,7 @@ pub(crate) struct PartitionDraft {
     pub(crate) functions: Vec<PipeFunctionDraft>,
     /// Endpoints of devices in Linux.
     pub(crate) endpoints: Vec<EndpointDraft>,
-    /// What goes beyond the machine.
+    /// The bridge to other machines.
     pub(crate) bridge: Field<BridgeDraft>,
     /// Stages that may be typed.
     pub(crate) spare_stages: Field<u64>,
@@ -179,7 +180,7 @@ impl PartitionDraft {
         }
     }
 
-    /// What is done for a cause, defaults included.
+    /// Action for a cause, defaults included.
     pub(crate) fn action(&self, cause: Cause) -> Option<Action> {
         self.actions[cause as usize].or(default_action(self.kind.value()?, cause))
     }
@@ -209,7 +210,7 @@ impl PartitionDraft {
 }
 
 impl ImageDraft {
-    /// What it is made of, without places.
+    /// Its image sources, without places.
     pub(crate) fn sources(&self) -> Vec<Option<String>> {
         let sources = [&self.built, &self.file, &self.kernel, &self.initrd];
         sources.map(Field::value).into()
@@ -227,7 +228,7 @@ impl RestartDraft {
     }
 }
 
-/// What is done where the description is silent.
+/// Default action for a cause.
 pub(crate) const fn default_action(kind: Kind, cause: Cause) -> Action {
     match (cause, kind) {
         (Cause::Violation | Cause::Undefined | Cause::SError, Kind::Linux | Kind::Image) => {

@@ -74,7 +74,7 @@ impl PipeFunctionDraft {
         }
     }
 
-    /// What it names as its source and as its sink.
+    /// Names of its source and its sink.
     pub(crate) const fn ends(&self) -> [&Field<String>; 2] {
         [&self.reads, &self.writes]
     }

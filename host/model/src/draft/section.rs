@@ -8,7 +8,7 @@ pub(crate) struct Section<'a> {
     table: Option<&'a Table>,
     /// Name of the table and its place.
     pub(crate) name: At<String>,
-    /// Where a table was meant to be and is unreadable, so are all its fields.
+    /// True if the table is unreadable; then all its fields are broken.
     broken: bool,
 }
 

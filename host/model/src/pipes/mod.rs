@@ -1,6 +1,7 @@
 //! Pipe functions in a file, and what is said about pipelines
 //!
-//! The file's names become indices here; the library in `lib/tpipe` solves pipelines over the result.
+//! The file's names become indices here; the library in `lib/tpipe` solves pipelines over the
+//! result.
 
 mod apart;
 pub(crate) mod card;
@@ -53,7 +54,8 @@ pub struct Pipes {
     /// Names of cores, I/O VCPUs, devices and functions, in the order of the file.
     names: [Vec<At<String>>; 4],
     cores: Vec<Policy>,
-    /// Address space of each core: its own, but of Linux one for all; those of a file of functions are in one.
+    /// Address space of each core: its own, but of Linux one for all; those of a file of functions
+    /// are in one.
     spaces: Vec<usize>,
     /// The first core of each one's partition.
     firsts: Vec<usize>,
@@ -65,7 +67,7 @@ pub struct Pipes {
     decisions: Vec<Decisions>,
 }
 
-/// What decides on such a core besides stages.
+/// Threads with decisions on such a core, besides stages.
 #[derive(Clone, Debug)]
 struct Decisions {
     core: usize,
@@ -103,7 +105,7 @@ struct Function {
     period: u64,
 }
 
-/// What names may stand for, with their tables in the file.
+/// Names that a flow may use, with their tables in the file.
 #[derive(Clone, Copy)]
 enum What {
     Core,
@@ -139,7 +141,7 @@ pub fn load(file: &Path, root: &Path) -> Result<Pipes, Vec<Diagnostic>> {
     check(name, &text)
 }
 
-/// The same for a text that is called `name`.
+/// Checks a text with this name.
 ///
 /// # Errors
 /// As [`load`].

@@ -11,7 +11,7 @@ use crate::system::{Component, Image, Kind, Partition, PartitionId, SharedMemory
 use bulkhead_abi::component::{ANY_CORE, COMPONENT_CORES, Part, Role};
 use bulkhead_abi::pipe::TOGETHER;
 use bulkhead_abi::{NAME_LEN, PAGE_SIZE};
-use bulkhead_stages::together;
+use bulkhead_stages::shared_state;
 use std::collections::BTreeSet;
 
 /// What stages on several cores of a partition need.
@@ -45,7 +45,7 @@ impl Together {
             within.map(|one| pipe.kind(one.to))
         });
         let spare = spare(draft).map_or(0, |spare| spare.buffer_bytes as usize);
-        let bytes = together::bytes(&kinds.collect::<Vec<_>>(), spare).unwrap_or(u64::MAX / 2);
+        let bytes = shared_state::bytes(&kinds.collect::<Vec<_>>(), spare).unwrap_or(u64::MAX / 2);
         Some(Self {
             cores: cores.into_iter().collect(),
             bytes: bytes.next_multiple_of(PAGE_SIZE),

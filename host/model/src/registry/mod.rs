@@ -15,12 +15,12 @@ mod pipe_keys;
 mod system_keys;
 mod time_keys;
 
-/// What a key's value must look like.
+/// Form of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A table with keys of its own.
     Section,
-    /// A table of tables whose names the user gives.
+    /// A table of tables with names that the user chooses.
     Named,
     /// A list of tables.
     Tables,
@@ -48,14 +48,14 @@ pub(crate) enum Shape {
     NumberOrNumbers(u64),
 }
 
-/// Whether a key must be there.
+/// Presence of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// It must.
+    /// The key is required.
     Required,
-    /// It must, and a rule of its own says so where it is missing.
+    /// The key is required, and a rule reports its absence.
     RequiredByRule,
-    /// What holds without it, in words.
+    /// The default, in words.
     Default(&'static str),
 }
 
@@ -153,7 +153,7 @@ impl Key {
 }
 
 impl Shape {
-    /// What is expected, for messages and the reference.
+    /// The expected form, for messages and the reference.
     pub(crate) fn expectation(&self) -> String {
         match self {
             Self::Section | Self::Like(_) => "a table".into(),
@@ -189,7 +189,7 @@ pub(crate) fn quoted(names: &[&str]) -> String {
         .join(", ")
 }
 
-/// Whether a key's path is a path and one more part.
+/// Returns whether a key's path is a path and one more part.
 fn is_below(key: &str, path: &str) -> bool {
     let rest = match path {
         "" => Some(key),

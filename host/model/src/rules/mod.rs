@@ -29,7 +29,7 @@ pub(crate) struct Rule {
     /// Its name, kebab-case.
     pub(crate) id: &'static str,
     pub(crate) severity: Severity,
-    /// What must hold, in one sentence.
+    /// The required property, in one sentence.
     pub(crate) summary: &'static str,
     /// Why, and what to do.
     pub(crate) reason: &'static str,
@@ -46,8 +46,8 @@ impl Rule {
     }
 }
 
-/// Declares a file's rule: severity and folder of the example, id, summary, reason, and the check
-/// where it looks at a whole draft.
+/// Declares a file's rule: severity and folder of the example, id, summary, reason, and the check,
+/// if it applies to a whole draft.
 macro_rules! rule {
     ($severity:ident, $id:literal, $summary:literal, $reason:literal $(, $check:expr)?) => {
         pub(crate) const RULE: $crate::rules::Rule = $crate::rules::Rule {

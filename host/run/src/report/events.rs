@@ -26,7 +26,7 @@ const MOST_NAMES: usize = 32;
 /// By partition and name.
 type ByName<T> = BTreeMap<(usize, String), T>;
 
-/// What the events of all partitions amount to.
+/// Figures of all events of all partitions.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     messages: Messages,
@@ -40,6 +40,15 @@ pub(super) struct Events {
 #[derive(Debug, Default)]
 struct Task {
     overruns: u64,
+    /// Nanoseconds from a release to the next, if the task said so.
+    period_ns: Option<u64>,
+    /// Longest time between two releases seen, nanoseconds.
+    longest_gap_ns: u64,
+    newest_release_ns: Option<u64>,
+    /// End of the newest job, or first release.
+    newest_ns: u64,
+    /// The task has ended, or its partition was stopped.
+    ended: bool,
     deadline_ns: Option<u64>,
     late: u64,
     worst_response_ns: u64,
@@ -79,6 +88,8 @@ impl Events {
         const ENDPOINT: u32 = EventKind::Endpoint as u32;
         const PROMISED: u32 = EventKind::Promised as u32;
         const PATH_END: u32 = EventKind::PathEnd as u32;
+        const TASK_BEGUN: u32 = EventKind::TaskBegun as u32;
+        const TASK_ENDED: u32 = EventKind::TaskEnded as u32;
         let name = event_name(&event.name);
         match event.kind {
             JOB => self.job(by, name, event, clock),
@@ -97,6 +108,18 @@ impl Events {
             ENDPOINT => self.paths.at_devices(by, name, event, clock),
             PROMISED => self.paths.promised(by, name, event),
             PATH_END => self.paths.path_end(by, name, event),
+            TASK_BEGUN => {
+                if let Some(task) = slot(&mut self.tasks, by, name) {
+                    task.period_ns = Some(clock.ns(event.a)).filter(|&period| period > 0);
+                    task.newest_ns = clock.ns(event.b.max(event.ticks));
+                    (task.newest_release_ns, task.ended) = (None, false);
+                }
+            }
+            TASK_ENDED => {
+                if let Some(task) = slot(&mut self.tasks, by, name) {
+                    task.ended = true;
+                }
+            }
             _ => {}
         }
     }
@@ -104,6 +127,13 @@ impl Events {
     fn job(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
         let since = |from: u64, to: u64| clock.ns(to.saturating_sub(from));
         if let Some(task) = slot(&mut self.tasks, by, name) {
+            let release_ns = clock.ns(event.a);
+            if let Some(before_ns) = task.newest_release_ns.replace(release_ns) {
+                let gap_ns = release_ns.saturating_sub(before_ns);
+                task.longest_gap_ns = task.longest_gap_ns.max(gap_ns);
+            }
+            task.newest_ns = task.newest_ns.max(clock.ns(event.b));
+            task.ended = false;
             task.lateness.add(since(event.a, event.ticks));
             task.execution.add(since(event.ticks, event.b));
             let response_ns = since(event.a, event.b);
@@ -134,6 +164,13 @@ impl Events {
     pub(super) fn stop(&mut self, partition: usize) {
         self.messages.stop(partition);
         self.paths.stop(partition);
+        let own = self
+            .tasks
+            .iter_mut()
+            .filter(|((one, _), _)| *one == partition);
+        for (_, task) in own {
+            (task.newest_release_ns, task.ended) = (None, true);
+        }
     }
 
     /// Events of a partition are missing from here to the next.
@@ -161,13 +198,13 @@ impl Events {
         self.tasks.values().map(|task| task.lateness.max_ns()).max()
     }
 
-    /// What paths carried.
+    /// Reports of the paths.
     pub(super) fn paths(&self, names: &[String], end_ns: u64) -> Vec<PathReport> {
         self.paths.reports(names, end_ns)
     }
 
-    /// What the tasks did.
-    pub(super) fn tasks(&self, names: &[String]) -> Vec<TaskReport> {
+    /// Reports of the tasks at the end of the run.
+    pub(super) fn tasks(&self, names: &[String], end_ns: u64) -> Vec<TaskReport> {
         let report = |((partition, name), task): (&(usize, String), &Task)| TaskReport {
             partition: names.get(*partition).cloned().unwrap_or_default(),
             name: name.clone(),
@@ -175,6 +212,8 @@ impl Events {
             overruns: task.overruns,
             deadline_ns: task.deadline_ns,
             late: task.late,
+            unserved: task.unserved(end_ns),
+            newest_s: task.newest_ns as f64 / 1e9,
             worst_response_ns: task.worst_response_ns,
             lateness: task.lateness.spread(),
             execution: task.execution.spread(),
@@ -233,6 +272,28 @@ fn event_name(field: &[u8; NAME_LEN]) -> String {
     printable(&field[..end.unwrap_or(NAME_LEN)])
 }
 
+impl Task {
+    /// Releases without a job at the end of the run, `end_ns`; 0 where the newest of them may still be served.
+    fn unserved(&self, end_ns: u64) -> u64 {
+        const PATIENCE_NS: u64 = 10_000_000;
+        const GAPS: u64 = 4;
+        let silent_ns = end_ns.saturating_sub(self.newest_ns);
+        let (period_ns, periods) = match self.period_ns {
+            Some(period_ns) => (period_ns, 2),
+            None if self.deadline_ns.is_some() => (self.longest_gap_ns, GAPS),
+            None => return 0,
+        };
+        let is_due = silent_ns
+            > period_ns
+                .saturating_mul(periods)
+                .saturating_add(PATIENCE_NS);
+        match silent_ns.checked_div(period_ns) {
+            Some(releases) if is_due && !self.ended => releases,
+            _ => 0,
+        }
+    }
+}
+
 impl Tracking {
     fn add(&mut self, error: f64) {
         if error.is_finite() {
@@ -273,7 +334,7 @@ mod tests {
             event(EventKind::Job, "loop", 2030, 2000, 2080),
             event(EventKind::Overrun, "loop", 0, 3, 0),
         ]);
-        let tasks = events.tasks(&["control".into()]);
+        let tasks = events.tasks(&["control".into()], 0);
         assert_eq!(tasks.len(), 1);
         let task = &tasks[0];
         assert_eq!(
@@ -283,6 +344,22 @@ mod tests {
         assert_eq!((task.lateness.min_ns, task.lateness.max_ns), (160, 480));
         assert_eq!((task.execution.min_ns, task.execution.max_ns), (800, 1600));
         assert_eq!(events.worst_lateness_ns(), Some(480));
+    }
+
+    #[test]
+    fn a_task_that_stops_without_an_end_leaves_releases_unserved() {
+        let begun = event(EventKind::TaskBegun, "thread 2", 0, 625_000, 62_500);
+        let job = event(EventKind::Job, "thread 2", 62_500, 62_500, 62_600);
+        let ended = event(EventKind::TaskEnded, "thread 2", 63_000, 0, 0);
+        let unserved = |list: &[Event]| events(list).tasks(&[], 1_000_000_000)[0].unserved;
+        assert_eq!(unserved(&[begun]), 99, "never a job");
+        assert_eq!(unserved(&[begun, job]), 99);
+        assert_eq!(unserved(&[begun, job, ended]), 0);
+        assert_eq!(unserved(&[job]), 0, "no promise");
+        let mut stopped = events(&[begun, job]);
+        stopped.stop(0);
+        assert_eq!(stopped.tasks(&[], 1_000_000_000)[0].unserved, 0);
+        assert_eq!(events(&[begun, job]).tasks(&[], 20_000_000)[0].unserved, 0);
     }
 
     #[test]
@@ -310,7 +387,7 @@ mod tests {
         let flood = |number: usize| event(EventKind::Signal, &number.to_string(), 0, 0, 0);
         list.extend((0..1000).map(flood));
         let events = events(&list);
-        assert_eq!(events.tasks(&[])[0].name, "x");
+        assert_eq!(events.tasks(&[], 0)[0].name, "x");
         assert_eq!(events.signals().len(), MOST_NAMES);
     }
 }

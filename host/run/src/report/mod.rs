@@ -1,12 +1,14 @@
-//! What a run showed
+//! The report of a run
 //!
 //! Figures come from time-stamped data up to the run's length and from the monitors' counters;
 //! nothing is inferred. `report.json` is this structure.
 
 mod digest;
 mod events;
+mod faults;
 mod messages;
 mod paths;
+mod place;
 mod recording;
 mod refused;
 mod snapshot;
@@ -15,11 +17,14 @@ mod text;
 mod verdict;
 
 pub use digest::Digests;
+pub(crate) use faults::report as fault_report;
+pub use faults::{COMPONENT, FaultLog, FaultReport};
 pub use paths::PathReport;
+pub use place::Place;
 pub(crate) use recording::BOOT;
 pub use recording::{Live, Recording};
 pub use refused::{RefusedReport, refused_reports};
-pub use snapshot::{fault_reports, partition_reports};
+pub use snapshot::partition_reports;
 pub use stages::{DeviceReport, OverrunReport};
 pub use text::{counters_text, faults_text, refused_text, report_text};
 
@@ -71,9 +76,9 @@ pub struct Report {
     pub tracking: Vec<TrackingReport>,
     /// Faults, oldest first.
     pub faults: Vec<FaultReport>,
-    /// What the SMMU refused to devices, oldest first.
+    /// Accesses of devices that the SMMU blocked, oldest first.
     pub refused: Vec<RefusedReport>,
-    /// What the tool did not see, and how much of it.
+    /// Kinds and counts of records that the tool did not see.
     pub missed: BTreeMap<String, u64>,
     /// Pass or fail.
     #[serde(default)]
@@ -96,11 +101,14 @@ pub struct PartitionReport {
     pub epoch: u32,
     /// Restarts.
     pub restarts: u64,
-    /// Faults.
+    /// Faults of the partition as a whole.
     pub faults: u64,
+    /// Faults of its components, up to the run's length.
+    #[serde(default)]
+    pub component_faults: u64,
     /// Fault to first instruction of the new image, last restart, nanoseconds.
     pub last_restart_ns: u64,
-    /// The same, worst.
+    /// Worst of these times.
     pub worst_restart_ns: u64,
     /// Its cores.
     pub cores: Vec<CoreReport>,
@@ -138,7 +146,7 @@ impl CoreReport {
 pub struct DoorbellReport {
     /// Its channel.
     pub channel: String,
-    /// Who hears it.
+    /// Receiver.
     pub to: String,
     /// Delivered.
     pub sent: u64,
@@ -157,6 +165,12 @@ pub struct ChannelReport {
     pub from: String,
     /// Readers.
     pub to: Vec<String>,
+    /// The writer has a trace, in which it records what it sends.
+    #[serde(default)]
+    pub is_sender_traced: bool,
+    /// All readers have traces, or are the tool.
+    #[serde(default)]
+    pub is_receiver_traced: bool,
     /// Messages sent.
     pub sent: u64,
     /// Messages received.
@@ -186,6 +200,12 @@ pub struct TaskReport {
     /// Jobs that ended later.
     #[serde(default)]
     pub late: u64,
+    /// Releases without a job at the end of the run.
+    #[serde(default)]
+    pub unserved: u64,
+    /// End of the newest job, seconds of the machine's clock.
+    #[serde(default)]
+    pub newest_s: f64,
     /// Longest time from a release to the end of its job, nanoseconds.
     #[serde(default)]
     pub worst_response_ns: u64,
@@ -198,11 +218,11 @@ pub struct TaskReport {
 /// How well a signal follows another.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TrackingReport {
-    /// Whose signals.
+    /// Partition with the signals.
     pub partition: String,
     /// The signal that follows.
     pub signal: String,
-    /// What it follows.
+    /// The followed signal.
     #[serde(default)]
     pub followed: String,
     /// Values compared.
@@ -213,37 +233,6 @@ pub struct TrackingReport {
     pub max: f64,
     /// Unit.
     pub unit: String,
-}
-
-/// A fault.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct FaultReport {
-    /// Whose.
-    pub partition: String,
-    /// Number in its log.
-    pub sequence: u64,
-    /// When, seconds of the machine's clock.
-    pub at_s: f64,
-    /// Why.
-    pub cause: String,
-    /// What was done.
-    pub action: String,
-    /// Core.
-    pub core: u32,
-    /// Restarts before.
-    pub restarts: u32,
-    /// ESR_EL2, or the guest's own code.
-    pub esr: u64,
-    /// Guest-virtual address.
-    pub far: u64,
-    /// Guest-physical address.
-    pub ipa: u64,
-    /// Where it was.
-    pub elr: u64,
-    /// Its state.
-    pub spsr: u64,
-    /// x0 … x30.
-    pub x: Vec<u64>,
 }
 
 impl Report {

@@ -1,19 +1,18 @@
 //! Everything seen in a run, up to its length
 //!
-//! What is time-stamped later than the run's length is shown to people but counts nowhere: how far
-//! the machine ran on until the tool stopped it depends on the host.
+//! Lines and events with later time stamps are shown but counted nowhere: how far the machine ran on until the
+//! tool stopped it depends on the host.
 
-use bulkhead_abi::status::{Action, FaultRecord};
 use bulkhead_abi::trace::{Event, Stamp};
 use bulkhead_plan::manifest::{ChannelManifest, Manifest};
 use std::collections::BTreeMap;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::events::Events;
-use super::{ChannelReport, Digests, PathReport, TaskReport, TrackingReport};
+use super::{ChannelReport, Digests, FaultLog, PathReport, TaskReport, TrackingReport};
 use crate::RunError;
 use crate::run::Files;
-use crate::watch::{Clock, Sight};
+use crate::watch::{Clock, RecordedFault, Sight};
 
 /// Label of what the boot part prints.
 pub(crate) const BOOT: &str = "boot";
@@ -21,10 +20,8 @@ pub(crate) const BOOT: &str = "boot";
 const FIRST_LINES: usize = 20;
 /// First line of a Linux kernel's log.
 const LINUX_STARTS: &str = "Booting Linux on physical CPU";
-/// Actions after which an image starts anew in the same partition.
-const STARTING: [u32; 2] = [Action::Restart as u32, Action::Alternate as u32];
 
-/// What a live display shows.
+/// Values of a live display.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     /// The machine's time, nanoseconds.
@@ -34,7 +31,7 @@ pub struct Live {
     /// Largest lateness of a periodic job, nanoseconds.
     pub worst_lateness_ns: Option<u64>,
     /// Faults so far.
-    pub faults: usize,
+    pub faults: u64,
 }
 
 /// The recording of a run.
@@ -46,7 +43,7 @@ pub struct Recording {
     cut_ns: u64,
     events: Events,
     digests: Digests,
-    faults: Vec<(usize, FaultRecord)>,
+    faults: FaultLog,
     missed: BTreeMap<String, u64>,
     digests_are_whole: bool,
     first_lines: Vec<String>,
@@ -70,7 +67,7 @@ impl Recording {
             cut_ns: clock.ns(cut_ticks),
             events: Events::new(manifest),
             digests,
-            faults: Vec::new(),
+            faults: FaultLog::default(),
             missed: BTreeMap::new(),
             digests_are_whole: true,
             first_lines: Vec::new(),
@@ -88,11 +85,21 @@ impl Recording {
             Sight::Line { partition, text } => self.line(*partition, text, clock),
             Sight::Event { partition, event } => self.event(*partition, event, clock),
             Sight::Record { channel, message } => self.record(*channel, message),
-            Sight::Fault { partition, record } => {
-                self.events.stop(*partition);
-                if record.ticks <= self.cut_ticks {
-                    self.faults.push((*partition, **record));
+            Sight::Fault { partition, fault } => {
+                if matches!(**fault, RecordedFault::Partition(_)) {
+                    self.events.stop(*partition);
                 }
+                if fault.ticks() <= self.cut_ticks {
+                    self.faults.add(*partition, fault);
+                }
+                Ok(())
+            }
+            Sight::Unseen {
+                partition,
+                cause,
+                count,
+            } => {
+                self.faults.add_unseen(*partition, *cause, *count);
                 Ok(())
             }
             Sight::Gap { partition } => {
@@ -129,15 +136,12 @@ impl Recording {
         self.files.console_line(&name, text)
     }
 
-    /// When the machine's clock stood at 0 for whoever printed `text`: Linux counts from its own
+    /// Machine time at which the clock of the printing partition stood at 0: Linux counts from its own
     /// start, all others print the machine's time.
     fn console_offset_ns(&mut self, partition: usize, text: &str, clock: &Clock) -> u64 {
         if text.contains(LINUX_STARTS) {
-            let starts = |record: &&(usize, FaultRecord)| {
-                record.0 == partition && STARTING.contains(&record.1.action)
-            };
-            let newest = self.faults.iter().rev().find(starts);
-            let start_ns = newest.map_or(0, |(_, record)| clock.ns(record.ticks));
+            let newest = self.faults.newest_start(partition);
+            let start_ns = newest.map_or(0, |ticks| clock.ns(ticks));
             self.linux_starts_ns.insert(partition, start_ns);
         }
         self.linux_starts_ns.get(&partition).copied().unwrap_or(0)
@@ -176,29 +180,29 @@ impl Recording {
                 .map(|((_, name), value)| (name.clone(), *value))
                 .collect(),
             worst_lateness_ns: self.events.worst_lateness_ns(),
-            faults: self.faults.len(),
+            faults: self.faults.total(),
         }
     }
 
-    /// Faults so far, by partition index.
+    /// Faults so far.
     #[must_use]
-    pub fn faults(&self) -> &[(usize, FaultRecord)] {
+    pub const fn faults(&self) -> &FaultLog {
         &self.faults
     }
 
-    /// The first lines that anybody printed.
+    /// The first lines of all consoles.
     #[must_use]
     pub fn first_lines(&self) -> &[String] {
         &self.first_lines
     }
 
-    /// What was not seen.
+    /// Kinds and counts of records that were not seen.
     #[must_use]
     pub const fn missed(&self) -> &BTreeMap<String, u64> {
         &self.missed
     }
 
-    /// Whether nothing that the digests are made of was missed.
+    /// Returns `true` if no record that the digests are made of was missed.
     #[must_use]
     pub const fn digests_are_whole(&self) -> bool {
         self.digests_are_whole
@@ -229,8 +233,9 @@ impl Recording {
 
     /// Periodic tasks.
     #[must_use]
-    pub fn tasks(&self) -> Vec<TaskReport> {
-        self.events.tasks(&self.names)
+    pub fn tasks(&self, clock: &Clock) -> Vec<TaskReport> {
+        let end_ns = self.cut_ns.min(clock.now_ns());
+        self.events.tasks(&self.names, end_ns)
     }
 
     /// Set-points and how they were followed.
@@ -250,11 +255,18 @@ impl Recording {
 
 /// Channels without figures yet, in the manifest's order.
 fn channel_reports(manifest: &Manifest) -> Vec<ChannelReport> {
+    let is_traced = |name: &String| {
+        let mut partitions = manifest.partitions.iter();
+        let partition = partitions.find(|partition| partition.name == *name);
+        partition.is_none_or(|partition| partition.trace.is_some())
+    };
     let report = |channel: &ChannelManifest| ChannelReport {
         name: channel.name.clone(),
         kind: channel.kind.clone(),
         from: channel.from.clone(),
         to: channel.to.clone(),
+        is_sender_traced: is_traced(&channel.from),
+        is_receiver_traced: channel.to.iter().all(is_traced),
         ..ChannelReport::default()
     };
     manifest.channels.iter().map(report).collect()

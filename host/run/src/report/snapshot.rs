@@ -1,15 +1,13 @@
-//! Counters and fault records, in words
+//! Counters, in words
 
-use bulkhead_abi::status::{
-    ACTION_NAMES, CAUSE_NAMES, CoreCounters, FaultRecord, State, TRAP_NAMES, TRAPS,
-};
+use bulkhead_abi::status::{CoreCounters, State, TRAP_NAMES, TRAPS};
 use bulkhead_plan::manifest::{Manifest, PartitionManifest};
 use std::collections::BTreeMap;
 
-use super::{CoreReport, DoorbellReport, FaultReport, PartitionReport};
+use super::{CoreReport, DoorbellReport, PartitionReport};
 use crate::watch::{Clock, Snapshot};
 
-/// Counters of all partitions of `manifest`, whose order `snapshots` has.
+/// Counters of all partitions of `manifest`; `snapshots` have the same order.
 #[must_use]
 pub fn partition_reports(
     manifest: &Manifest,
@@ -44,7 +42,7 @@ fn partition_report(
     }
     if let Some(status) = &snapshot.status {
         report.restarts = status.restarts;
-        report.faults = status.faults;
+        report.faults = status.faults();
         report.last_restart_ns = clock.ns(status.last_restart_ticks);
         report.worst_restart_ns = clock.ns(status.worst_restart_ticks);
     }
@@ -111,36 +109,4 @@ const fn state_name(state: u32) -> &'static str {
         UP => "up",
         _ => "unknown",
     }
-}
-
-/// Faults in words.
-#[must_use]
-pub fn fault_reports(
-    manifest: &Manifest,
-    faults: &[(usize, FaultRecord)],
-    clock: &Clock,
-) -> Vec<FaultReport> {
-    let name = |table: &[&str], index: u32| {
-        table
-            .get(index as usize)
-            .map_or_else(|| format!("({index})"), ToString::to_string)
-    };
-    let report = |(partition, record): &(usize, FaultRecord)| FaultReport {
-        partition: manifest.partitions[*partition].name.clone(),
-        sequence: record.sequence,
-        at_s: clock.ns(record.ticks) as f64 / 1e9,
-        cause: name(&CAUSE_NAMES, record.cause),
-        action: name(&ACTION_NAMES, record.action),
-        core: record.core,
-        restarts: record.restarts,
-        esr: record.esr,
-        far: record.far,
-        ipa: record.ipa,
-        elr: record.elr,
-        spsr: record.spsr,
-        x: record.x.to_vec(),
-    };
-    let mut reports: Vec<_> = faults.iter().map(report).collect();
-    reports.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-    reports
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::{FaultReport, PartitionReport, PathReport, Report, TaskReport};
-use crate::figures::Kind;
+use crate::figures::{Kind, counted, duration};
 use crate::run::Ended;
 
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.
@@ -64,13 +64,10 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         findings.extend(partition_findings(report, described, partition, manifest));
     }
     for fault in &report.faults {
-        let described = manifest.partitions.iter();
-        let mut described = described.filter(|one| one.name == fault.partition);
-        let foreseen = described
-            .next()
-            .is_some_and(|one| one.foreseen.contains(&fault.cause));
-        if !foreseen {
-            findings.push(finding(&fault.partition, fault_text(fault)));
+        let mut described = manifest.partitions.iter();
+        let described = described.find(|one| one.name == fault.partition);
+        if !described.is_some_and(|one| is_foreseen(one, fault)) {
+            findings.push(finding(&fault.subject(), fault_text(fault)));
         }
     }
     findings.extend(
@@ -111,7 +108,7 @@ fn run_findings(report: &Report) -> Vec<Finding> {
     let missed = report.missed.iter().map(|(what, count)| {
         finding(
             &report.system,
-            format!("{count} {what} were lost by the recorder before the tool read them; what they told could not be judged"),
+            format!("{count} {what} were overwritten before the tool read them, so the run could not be judged as a whole"),
         )
     });
     ended.into_iter().chain(missed).collect()
@@ -127,15 +124,15 @@ fn partition_findings(
         .partitions
         .iter()
         .any(|one| one.standby.as_ref() == Some(&described.name));
-    let newest = report.faults.iter().rev();
-    let mut newest = newest.filter(|fault| fault.partition == described.name);
-    let last = newest.next();
+    let faults = report.faults.iter();
+    let own = faults.filter(|fault| fault.partition == described.name && fault.component.is_none());
+    let last = own.max_by(|a, b| a.last_s.total_cmp(&b.last_s));
     let handed_over = last.is_some_and(|fault| fault.action == "failover");
     let what = match partition.state.as_str() {
         "down" if handed_over || is_standby && partition.epoch == 0 => return None,
         "down" => match last {
             Some(fault) if fault.cause == "off" || fault.cause == "control" => return None,
-            Some(fault) => format!("halted after `{}` at {:.6} s", fault.cause, fault.at_s),
+            Some(fault) => format!("halted after `{}` at {:.6} s", fault.cause, fault.last_s),
             None => "halted".into(),
         },
         "starting" if described.announces || described.heartbeat_ns.is_some() => {
@@ -160,30 +157,54 @@ fn silence(
         .then(|| format!("hangs: its last sign of life came at {last:.3} s"))
 }
 
+/// Returns `true` if the description names the consequence of such a fault. Unseen faults of components are never foreseen,
+/// because their components are unknown.
+fn is_foreseen(described: &PartitionManifest, fault: &FaultReport) -> bool {
+    let Some(name) = &fault.component else {
+        return described.foreseen.contains(&fault.cause);
+    };
+    let mut components = described.components.iter();
+    let component = components.find(|component| component.name == *name);
+    !fault.ended && component.is_some_and(|component| component.is_fault_foreseen)
+}
+
 fn fault_text(fault: &FaultReport) -> String {
-    format!("no policy foresaw this fault: {}", fault.sentence())
+    match fault.is_unseen() {
+        true => format!("{}, so they could not be judged", fault.what()),
+        false => format!("no policy foresaw this fault: {}", fault.sentence()),
+    }
 }
 
 fn task_finding(task: &TaskReport) -> Option<Finding> {
     let subject = format!("{}/{}", task.partition, task.name);
     let late = (task.late > 0).then(|| {
         format!(
-            "{} of {} jobs missed the deadline of {:.2} us, {:.2} us at worst",
+            "{} of {} missed the deadline of {}; the longest response took {}",
             task.late,
-            task.jobs,
-            task.deadline_ns.unwrap_or(0) as f64 / 1e3,
-            task.worst_response_ns as f64 / 1e3
+            counted(task.jobs, "job"),
+            duration(task.deadline_ns.unwrap_or(0)),
+            duration(task.worst_response_ns)
         )
     });
     let overran = (task.overruns > 0).then(|| {
         format!(
-            "{} releases came late by whole periods or were skipped",
-            task.overruns
+            "{} came late by whole periods or were skipped",
+            counted(task.overruns, "release")
         )
     });
-    let unseen = (task.jobs == 0)
-        .then(|| "no job of it was seen; its deadline could not be judged".to_owned());
-    let all: Vec<_> = [late, overran, unseen].into_iter().flatten().collect();
+    let unseen = (task.jobs == 0 && task.unserved == 0 && task.deadline_ns.is_some())
+        .then(|| "no job of it was seen, so its deadline could not be judged".to_owned());
+    let stopped = (task.unserved > 0).then(|| {
+        format!(
+            "{} since {:.3} s were never served",
+            counted(task.unserved, "release"),
+            task.newest_s
+        )
+    });
+    let all: Vec<_> = [late, overran, stopped, unseen]
+        .into_iter()
+        .flatten()
+        .collect();
     (!all.is_empty()).then(|| finding(&subject, all.join("; ")))
 }
 
@@ -197,35 +218,37 @@ impl PathReport {
         let mut broken = Vec::new();
         let all = self.delivered.saturating_add(self.lost);
         if all == 0 {
-            broken.push("nothing came through it; its bound could not be judged".into());
+            broken.push("no message came through it, so its bound could not be judged".into());
         }
         if self.late > 0 && timed {
             broken.push(format!(
-                "{} of {} messages took longer than the bound of {:.2} us, {:.2} us at worst",
+                "{} of {} took longer than the bound of {}; the longest took {}",
                 self.late,
-                self.delivered,
-                bound_ns as f64 / 1e3,
-                self.delay.max_ns as f64 / 1e3
+                counted(self.delivered, "message"),
+                duration(bound_ns),
+                duration(self.delay.max_ns)
             ));
         }
         let admitted = self.loss_bound.unwrap_or(1.0);
         if self.lost as f64 > admitted * all.max(1) as f64 {
             broken.push(format!(
-                "lost {} of {all} messages, {:.2} % are admitted",
+                "lost {} of {}; {} % are admitted",
                 self.lost,
-                100.0 * admitted
+                counted(all, "message"),
+                (1e4 * admitted).round() / 100.0
             ));
         }
         broken.extend(self.slow().filter(|_| timed && all > 0));
         broken.extend(self.overruns.iter().map(|one| {
             let stopped = if one.stopped {
-                ", which stopped it"
+                ", which stopped the pipe"
             } else {
                 ""
             };
+            let jobs = counted(one.jobs, "job");
             format!(
-                "stage {} of {} overran {} times{stopped}",
-                one.stage, one.partition, one.jobs
+                "{jobs} of stage {} of {} overran the budget{stopped}",
+                one.stage, one.partition
             )
         }));
         broken
@@ -248,8 +271,10 @@ impl PathReport {
     }
 }
 
-/// Divides findings into those that decide and those that do not.
-fn sort(findings: Vec<Finding>, manifest: &Manifest) -> Verdict {
+/// Divides findings into those that decide and those that do not. Paths of one pipe share its stages: equal findings are one.
+fn sort(mut findings: Vec<Finding>, manifest: &Manifest) -> Verdict {
+    let mut seen = BTreeSet::new();
+    findings.retain(|one| seen.insert((one.subject.clone(), one.what.clone())));
     let waive: BTreeSet<_> = manifest.waive.iter().map(String::as_str).collect();
     let requested = |subject: &str| {
         let partition = subject.split('/').next().unwrap_or(subject);
@@ -298,7 +323,7 @@ mod tests {
         let lossy = PathReport { lost: 1, ..path() };
         assert_eq!(
             lossy.broken(true),
-            ["lost 1 of 399 messages, 0.00 % are admitted"]
+            ["lost 1 of 399 messages; 0 % are admitted"]
         );
         let silent = PathReport {
             delivered: 0,
@@ -306,7 +331,10 @@ mod tests {
         };
         assert_eq!(silent.broken(true).len(), 1, "{:?}", silent.broken(true));
         let late = PathReport { late: 2, ..path() };
-        assert!(late.broken(true)[0].starts_with("2 of 398 messages took longer"));
+        assert!(
+            late.broken(true)[0]
+                .starts_with("2 of 398 messages took longer than the bound of 1 us")
+        );
         let overran = PathReport {
             overruns: vec![OverrunReport {
                 jobs: 1,
@@ -345,5 +373,114 @@ mod tests {
         ] {
             assert!(task_finding(&bad).is_some(), "{bad:?}");
         }
+    }
+
+    /// A report of a run that reached its length, with nothing in it.
+    fn report() -> Report {
+        Report {
+            system: "drive".into(),
+            image: String::new(),
+            kind: Kind::Virtual,
+            ended: Ended::Length.sentence().into(),
+            for_s: Some(1.0),
+            length_s: 1.0,
+            wall_s: 1.0,
+            digest: None,
+            digests: Default::default(),
+            partitions: Vec::new(),
+            channels: Vec::new(),
+            paths: Vec::new(),
+            tasks: Vec::new(),
+            tracking: Vec::new(),
+            faults: Vec::new(),
+            refused: Vec::new(),
+            missed: Default::default(),
+            verdict: Verdict::default(),
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_not_seen_to_its_end_is_not_judged_well() {
+        assert_eq!(run_findings(&report()), []);
+        for ended in [Ended::Stalled, Ended::Emulator, Ended::Interrupted] {
+            let ended = Report {
+                ended: ended.sentence().into(),
+                ..report()
+            };
+            assert_eq!(run_findings(&ended).len(), 1, "{}", ended.ended);
+        }
+        let lossy = Report {
+            missed: [("trace events of `control`".to_owned(), 7)].into(),
+            ..report()
+        };
+        let [finding] = &run_findings(&lossy)[..] else {
+            panic!("one finding")
+        };
+        assert!(
+            finding
+                .what
+                .starts_with("7 trace events of `control` were overwritten")
+        );
+    }
+
+    fn component(is_fault_foreseen: bool) -> PartitionManifest {
+        let text = format!(
+            r#"{{"name": "control", "kind": "rtos", "criticality": "A", "standby": null, "cores": [0], "memory": [], "link": 0,
+            "status": 0, "heartbeat": 0, "console": null, "trace": null, "doorbells": [], "foreseen": ["hang"], "components":
+            [{{"name": "filter", "program": null, "stack": 4096, "has_threads": false, "is_fault_foreseen": {is_fault_foreseen}}}]}}"#
+        );
+        serde_json::from_str(&text).expect("a partition")
+    }
+
+    #[test]
+    fn a_fault_is_foreseen_where_the_description_names_its_consequence() {
+        let of_component = FaultReport {
+            partition: "control".into(),
+            component: Some("filter".into()),
+            cause: "component".into(),
+            action: "record".into(),
+            count: 1,
+            ..FaultReport::default()
+        };
+        assert!(is_foreseen(&component(true), &of_component));
+        assert!(!is_foreseen(&component(false), &of_component));
+        let ended = FaultReport {
+            ended: true,
+            ..of_component.clone()
+        };
+        assert!(
+            !is_foreseen(&component(true), &ended),
+            "restarts are used up"
+        );
+        let unseen = FaultReport {
+            component: None,
+            action: String::new(),
+            ..of_component
+        };
+        assert!(!is_foreseen(&component(true), &unseen));
+        assert!(fault_text(&unseen).ends_with("so they could not be judged"));
+        let hang = FaultReport {
+            cause: "hang".into(),
+            action: "restart".into(),
+            ..FaultReport::default()
+        };
+        assert!(is_foreseen(&component(false), &hang));
+        let panic = FaultReport {
+            cause: "panic".into(),
+            ..hang
+        };
+        assert!(!is_foreseen(&component(false), &panic));
+    }
+
+    #[test]
+    fn a_task_that_is_no_longer_served_breaks_its_promise() {
+        let stopped = TaskReport {
+            jobs: 1,
+            unserved: 98,
+            newest_s: 0.011,
+            ..TaskReport::default()
+        };
+        let finding = task_finding(&stopped).expect("broken");
+        assert_eq!(finding.what, "98 releases since 0.011 s were never served");
     }
 }

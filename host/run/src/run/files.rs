@@ -13,7 +13,7 @@ use crate::RunError;
 use crate::watch::Clock;
 
 /// Names of [`EventKind`], in order.
-const EVENT_NAMES: [&str; 13] = [
+const EVENT_NAMES: [&str; 15] = [
     "job",
     "sent",
     "received",
@@ -27,6 +27,8 @@ const EVENT_NAMES: [&str; 13] = [
     "path-end",
     "stage-overran",
     "endpoint",
+    "task-begun",
+    "task-ended",
 ];
 const TRACE_HEAD: &str = "time_s,ticks,event,name,sequence,a,b\n";
 

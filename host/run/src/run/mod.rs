@@ -5,7 +5,7 @@ mod progress;
 
 pub use files::Files;
 
-use bulkhead_plan::manifest::Manifest;
+use bulkhead_plan::manifest::{ChannelManifest, Manifest};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,34 +17,35 @@ use crate::machine::{
 };
 use crate::ram::Ram;
 use crate::report::{
-    Live, Recording, Report, Verdict, fault_reports, judge, partition_reports, refused_reports,
+    COMPONENT, FaultLog, Live, Recording, Report, Verdict, fault_report, judge, partition_reports,
+    refused_reports,
 };
 use crate::watch::{Clock, Sight, Watch, ns_to_ticks};
 use progress::Progress;
 
 /// How often the machine's memory is looked at.
 const POLL: Duration = Duration::from_millis(10);
-/// The machine runs on for so long after its length, so that whatever is stamped before has surely
-/// been written: a restart of Linux, whose stamps count from its start, is the longest delay.
+/// The machine runs on for so long after its length, so that lines and events with earlier stamps have surely
+/// been written: a restart of Linux is the longest delay, because its stamps count from its start.
 const MARGIN_NS: u64 = 500_000_000;
 /// Memory the machine touches beside its partitions' and the image's, bytes.
 const OVERHEAD: u64 = 64 << 20;
 
-/// What a run is asked for.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// How time passes.
     pub timing: Timing,
     /// Length, nanoseconds of the machine's clock; `None` = until interrupted.
     pub for_ns: Option<u64>,
-    /// Where each exception is logged.
+    /// File in which each exception is logged.
     pub interrupt_log: Option<PathBuf>,
     /// The machine is given up when its clock has stood still for so long on the host's.
     pub patience: Duration,
 }
 
 impl RunOptions {
-    /// What the description says.
+    /// Options of the description.
     #[must_use]
     pub fn of_manifest(manifest: &Manifest) -> Self {
         Self {
@@ -90,9 +91,9 @@ impl Observer for () {
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It reached its length.
+    /// The run reached its length.
     Length,
-    /// Somebody asked for it.
+    /// The user interrupted the run.
     Interrupted,
     /// The machine's clock stands still.
     Stalled,
@@ -190,6 +191,8 @@ struct Course<'m> {
     watch: Watch<'m>,
     clock: Clock,
     recording: Recording,
+    /// Faults of which the first of each kind was shown.
+    shown: FaultLog,
 }
 
 impl<'m> Course<'m> {
@@ -211,6 +214,7 @@ impl<'m> Course<'m> {
             watch: Watch::new(ram, manifest, folder)?,
             clock,
             recording,
+            shown: FaultLog::default(),
         })
     }
 
@@ -282,25 +286,29 @@ impl<'m> Course<'m> {
         Ok(())
     }
 
-    fn show(&self, sight: &Sight, observer: &mut dyn Observer) {
-        let name = |index: usize| self.manifest.partitions[index].name.as_str();
+    fn show(&mut self, sight: &Sight, observer: &mut dyn Observer) {
+        let manifest = self.manifest;
+        let name = |index: usize| manifest.partitions[index].name.as_str();
         match sight {
             Sight::Line { partition, text } => {
                 observer.line(partition.map_or(crate::report::BOOT, name), text);
             }
-            Sight::Fault { partition, record } => {
-                let fault = (*partition, **record);
-                let reports = fault_reports(self.manifest, &[fault], &self.clock);
-                reports
-                    .iter()
-                    .for_each(|fault| observer.notice(&fault.sentence()));
+            Sight::Fault { partition, fault } => {
+                if self.shown.add(*partition, fault) {
+                    let partition = &self.manifest.partitions[*partition];
+                    let fault = fault_report(partition, fault, &self.clock);
+                    observer.notice(&fault.sentence());
+                }
             }
             Sight::Missed { what, count, .. } => {
                 observer.notice(&format!(
                     "{count} {what} were overwritten before they were read"
                 ));
             }
-            Sight::Event { .. } | Sight::Record { .. } | Sight::Gap { .. } => {}
+            Sight::Event { .. }
+            | Sight::Record { .. }
+            | Sight::Gap { .. }
+            | Sight::Unseen { .. } => {}
         }
     }
 
@@ -353,9 +361,9 @@ impl<'m> Course<'m> {
             partitions: partition_reports(manifest, &snapshots, &self.clock),
             channels: recording.channels(),
             paths: recording.paths(&self.clock),
-            tasks: recording.tasks(),
+            tasks: recording.tasks(&self.clock),
             tracking: recording.tracking(),
-            faults: fault_reports(manifest, recording.faults(), &self.clock),
+            faults: recording.faults().reports(manifest, &self.clock),
             refused: refused_reports(manifest, self.ram),
             missed,
             verdict: Verdict::default(),
@@ -366,7 +374,34 @@ impl<'m> Course<'m> {
                 partition.last_sign_s = Some(self.clock.ns(ticks) as f64 / 1e9);
             }
         }
+        let channels = report.channels.iter_mut().zip(&manifest.channels);
+        for (channel, built) in channels.filter(|(one, _)| one.sent == 0 && one.received == 0) {
+            if let Some(cursors) = ring_cursors(self.ram, built) {
+                [channel.sent, channel.received] = cursors;
+            }
+        }
+        for partition in &mut report.partitions {
+            let own = report
+                .faults
+                .iter()
+                .filter(|fault| fault.partition == partition.name);
+            let components = own.filter(|fault| fault.cause == COMPONENT && !fault.ended);
+            partition.component_faults = components.map(|fault| fault.count).sum();
+        }
         report.verdict = judge(&report, manifest);
         Ok(report)
     }
+}
+
+/// Messages that passed a ring, as its two cursors count them until the machine stopped: sent and received. Nothing else is known
+/// of partitions without a trace. Cursors that no ring can have say nothing.
+fn ring_cursors(ram: &Ram, channel: &ChannelManifest) -> Option<[u64; 2]> {
+    const CONSUMER_LINE: u64 = 64;
+    if channel.kind != "ring" {
+        return None;
+    }
+    let sent: u64 = ram.read(channel.region.pa).ok()?;
+    let received: u64 = ram.read(channel.region.pa + CONSUMER_LINE).ok()?;
+    let held = sent.checked_sub(received)?;
+    (held <= channel.messages.into()).then_some([sent, received])
 }

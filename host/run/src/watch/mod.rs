@@ -1,19 +1,22 @@
 //! Follow a running machine: what its partitions print, trace, record and suffer
 //!
-//! Each poll reads what is new since the last one. Everything read is somebody else's word: sizes
-//! come from the manifest, nonsense costs its source and nobody else.
+//! Each poll reads what is new since the last one. The tool trusts nothing that it reads: sizes
+//! come from the manifest, and nonsense costs its source only.
 
 mod attach;
 mod clock;
+mod component_log;
 mod console;
 mod records;
 mod status;
 
 pub use attach::{AttachedReader, Attachment, type_line};
 pub use clock::{Clock, ns_to_ticks, ticks_to_ns};
+pub use component_log::ComponentLogReader;
 pub use console::{Lines, printable, stamp_ns};
 pub use status::{Snapshot, StatusReader};
 
+use bulkhead_abi::component_log::ComponentFault;
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::FaultRecord;
 use bulkhead_abi::trace::Event;
@@ -25,6 +28,26 @@ use crate::machine::RunFolder;
 use crate::ram::Ram;
 use console::Console;
 use records::Records;
+
+/// A fault, as it was recorded.
+#[derive(Clone, Copy, Debug)]
+pub enum RecordedFault {
+    /// Of a partition, by its monitor.
+    Partition(FaultRecord),
+    /// Of a component, by the kernel of its partition.
+    Component(ComponentFault),
+}
+
+impl RecordedFault {
+    /// Counter value when it came.
+    #[must_use]
+    pub const fn ticks(&self) -> u64 {
+        match self {
+            Self::Partition(record) => record.ticks,
+            Self::Component(fault) => fault.ticks,
+        }
+    }
+}
 
 /// Something that was seen.
 #[derive(Clone, Debug)]
@@ -54,8 +77,17 @@ pub enum Sight {
     Fault {
         /// Index of the partition.
         partition: usize,
-        /// What the monitor recorded.
-        record: Box<FaultRecord>,
+        /// The record of the fault.
+        fault: Box<RecordedFault>,
+    },
+    /// Faults of a partition were overwritten before they were read.
+    Unseen {
+        /// Index of the partition.
+        partition: usize,
+        /// Their cause; `None`: they are faults of components.
+        cause: Option<usize>,
+        /// How many.
+        count: u64,
     },
     /// Events of a partition are missing between those that came before and those that come.
     Gap {
@@ -68,17 +100,18 @@ pub enum Sight {
         what: String,
         /// Bytes, events or messages.
         count: u64,
-        /// Whether the run's digest would be made of it, too.
+        /// The run's digest contains such units, too.
         in_digest: bool,
     },
 }
 
-/// What is followed of one partition.
+/// Readers of one partition.
 struct Partition<'m> {
     name: String,
     console: Option<Console<'m>>,
     trace: Option<Records<'m>>,
     status: StatusReader,
+    components: Option<ComponentLogReader>,
 }
 
 /// Everything that is followed.
@@ -115,7 +148,7 @@ impl Uart<'_> {
 }
 
 impl<'m> Watch<'m> {
-    /// Starts to follow the machine whose memory is `ram`.
+    /// Begins to follow the machine; its memory is `ram`.
     ///
     /// # Errors
     /// The manifest does not fit the memory.
@@ -156,7 +189,7 @@ impl<'m> Watch<'m> {
         })
     }
 
-    /// What is new.
+    /// Returns everything new.
     pub fn poll(&mut self) -> Vec<Sight> {
         let mut sights = Vec::new();
         for (index, partition) in self.partitions.iter_mut().enumerate() {
@@ -224,13 +257,24 @@ impl Partition<'_> {
             report_missed(sights, missed, || format!("trace events of `{name}`"));
         }
         let (faults, missed) = self.status.new_faults(ram);
-        if missed > 0 {
-            sights.push(Sight::Missed {
-                what: format!("fault records of `{name}`"),
-                count: missed,
-                in_digest: false,
-            });
+        let mut faults: Vec<_> = faults.into_iter().map(RecordedFault::Partition).collect();
+        let mut unseen: Vec<_> = missed
+            .into_iter()
+            .enumerate()
+            .map(|(cause, count)| (Some(cause), count))
+            .collect();
+        if let Some(components) = &mut self.components {
+            let (of_components, missed) = components.new_faults(ram);
+            faults.extend(of_components.into_iter().map(RecordedFault::Component));
+            unseen.push((None, missed));
         }
+        faults.sort_by_key(RecordedFault::ticks);
+        unseen.retain(|(_, count)| *count > 0);
+        sights.extend(unseen.into_iter().map(|(cause, count)| Sight::Unseen {
+            partition: index,
+            cause,
+            count,
+        }));
         merge(index, events, faults, sights);
         if let Some(console) = &mut self.console {
             let line = |text| {
@@ -250,19 +294,19 @@ impl Partition<'_> {
 fn merge(
     partition: usize,
     events: Vec<(u64, Event)>,
-    faults: Vec<FaultRecord>,
+    faults: Vec<RecordedFault>,
     sights: &mut Vec<Sight>,
 ) {
-    let fault = |record| Sight::Fault {
+    let fault = |fault| Sight::Fault {
         partition,
-        record: Box::new(record),
+        fault: Box::new(fault),
     };
     let mut faults = faults.into_iter().peekable();
     for (lost, event) in events {
         if lost > 0 {
             sights.push(Sight::Gap { partition });
         }
-        while let Some(record) = faults.next_if(|record| record.ticks < event.ticks) {
+        while let Some(record) = faults.next_if(|fault| fault.ticks() < event.ticks) {
             sights.push(fault(record));
         }
         sights.push(Sight::Event { partition, event });
@@ -286,6 +330,7 @@ fn follow<'m>(ram: &'m Ram, partition: &PartitionManifest) -> Result<Partition<'
             .map(trace)
             .transpose()?,
         status: StatusReader::new(partition.status),
+        components: partition.component_log.map(ComponentLogReader::new),
     })
 }
 

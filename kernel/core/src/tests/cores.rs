@@ -293,7 +293,7 @@ fn time_that_pays_is_not_reclaimed() {
 /// Words of a cache line.
 const LINE: usize = 8;
 
-/// Who has changed which line of kernel memory: the core's bit, by address.
+/// Cores that have changed each line of kernel memory: their bits, by address.
 #[derive(Default)]
 struct Writers(BTreeMap<u64, u64>);
 

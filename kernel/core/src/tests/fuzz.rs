@@ -318,7 +318,8 @@ impl Arena<'_> {
     }
 }
 
-/// The component that executes uses FP registers and its thread pointer. What it finds and leaves there says whose it is.
+/// The component that executes uses FP registers and its thread pointer. It leaves its own address there, and finds
+/// that of the component that used them last.
 fn use_registers(machine: &Machine, dice: &mut Dice) {
     let own = machine.running().component().get() | dice.below(PAGE);
     machine.kernel().lend_floating_point();
@@ -367,7 +368,7 @@ fn attack(seed: u64, steps: u64, successes: &Successes) -> u64 {
         }
     }
     check(&machine, root, &before);
-    let asked = machine.asked.borrow().len();
+    let asked = machine.requests.borrow().len();
     assert_eq!(asked, arena.requests.get(), "asked of the monitor");
     done
 }

@@ -96,6 +96,18 @@ fn second_core<'m>(machine: &'m Machine, shop: &Workshop<'m>) {
 }
 
 #[test]
+fn a_page_that_is_unmapped_is_forgotten_before_the_call_returns() {
+    let machine = Machine::with_cores(1);
+    let shop = Workshop::new(&machine);
+    let ([one, _], page) = tables(&shop);
+    machine.must(one, Operation::Map, &[0, first::MEMORY, page, WRITE]);
+    let forgotten = || machine.processor().forgotten.get();
+    let before = forgotten();
+    machine.must(one, Operation::Unmap, &[0]);
+    assert_eq!(forgotten(), before + 1);
+}
+
+#[test]
 fn an_entry_and_the_other_way_of_using_a_page_wait_for_all_cores() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
@@ -143,7 +155,7 @@ fn code_is_published_each_time_it_is_mapped_to_be_executed() {
     let at = |page: u64| {
         let memory = machine
             .kernel()
-            .own(machine.running(), first::MEMORY)
+            .lookup(machine.running(), first::MEMORY)
             .object();
         Ref::offered(memory.address() + page * PAGE)
     };

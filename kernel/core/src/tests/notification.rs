@@ -204,7 +204,7 @@ fn who_is_hit_by_an_interrupt_pays_for_what_it_executed_alone() {
     assert!(served >= 2 * STEP, "{served}: of both interrupts");
 }
 
-/// One that nobody waits for costs who runs nothing, and its budget ends so much later.
+/// An interrupt without a receiver is not charged to the running thread, and its budget ends so much later.
 #[test]
 fn an_interrupt_that_is_left_pending_puts_off_the_end_of_a_budget() {
     let machine = Machine::booted();

@@ -1,4 +1,4 @@
-//! What one core gives up another may still hold, until it has been quiet
+//! A core may hold an object that another one gave up, until it has been quiet
 
 use super::{CORES, Machine, PERIOD, Workshop};
 use bulkhead_abi::kernel::{IMAGE, Operation, Rights, Status, first};
@@ -19,7 +19,7 @@ fn start(shop: &Workshop<'_>, rank: u64) {
     shop.machine.on_core(0);
 }
 
-/// What is given up, and what then wants it.
+/// An object that is given up, and a call that needs its place.
 type Reuse = fn(&Machine, [u64; 2]) -> [u64; 2];
 
 fn map(machine: &Machine, page: u64) {
@@ -65,7 +65,7 @@ const REUSES: [(&str, Reuse); 4] = [
 ];
 
 impl Machine {
-    /// Whether nothing has been given up there yet: the time is that of the beginning.
+    /// Returns true if nothing has been given up there yet: the time is that of the beginning.
     fn slot_is_free(&self, _: u64) -> bool {
         self.now.get() == 1000
     }

@@ -108,7 +108,7 @@ fn thread(shop: &Workshop<'_>, component: u64, index: u64) -> [Object; 2] {
     [thread, time]
 }
 
-/// The rest of a component whose own capability and page are gone.
+/// Reclaims what is left of a component without capability and page.
 #[track_caller]
 fn destroy_tables(machine: &Machine, whole: &Whole) {
     machine.must(whole.leaf[1], Operation::Remove, &[0]);
@@ -180,7 +180,7 @@ fn what_a_retired_thread_was_to_go_on_with_is_forgotten() {
     machine.kernel().lend_floating_point();
     machine.ask(sender, Operation::Send, &[]);
     assert_eq!(machine.running().index().get(), 2);
-    // The one that preempted retires whom it preempted, and waits again.
+    // The thread that preempted retires the preempted one, and waits again.
     machine.must(low[1], Operation::Retire, &[]);
     assert_eq!(
         machine.core().fp_owner().reference(),

@@ -1,4 +1,4 @@
-//! Time between schedulers: split, transferred, delegated, merged; and who may say what of it
+//! Time between schedulers: split, transferred, delegated, merged; and the right to set priorities
 
 use super::{Machine, Workshop};
 use crate::object::{Scheduler, Time};
@@ -13,7 +13,7 @@ impl Machine {
         Scheduler::new(at, self.frame(at)).thread().reference()
     }
 
-    /// What is behind a slot of the first leaf of the component that has the root's thread.
+    /// Object behind a slot of the first leaf of the component that has the root's thread.
     fn behind(&self, slot: u64) -> Ref {
         assert!(slot < SLOTS);
         let component = self.kernel().thread(self.root()).component().reference();
@@ -25,7 +25,7 @@ impl Machine {
         Time::new(at, self.frame(at))
     }
 
-    /// What the schedulers of places 0 to 2 say of the time behind a slot.
+    /// Priorities of the schedulers of places 0 to 2 in the time behind a slot.
     fn vector(&self, slot: u64) -> [u64; 3] {
         let time = self.time(self.behind(slot));
         [0, 1, 2].map(|place| time.priority(place).get())
@@ -207,7 +207,7 @@ fn time_that_is_refilled_is_as_important_as_its_scheduler_said() {
     );
 }
 
-/// Who runs under a scheduler, but elsewhere, has time by capability; its importance is the scheduler's to say.
+/// A thread under a scheduler in another component has time by capability; only the scheduler raises its priority.
 #[test]
 fn who_is_not_in_a_schedulers_component_only_weakens_what_it_said() {
     let machine = Machine::booted();

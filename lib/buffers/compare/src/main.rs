@@ -1,8 +1,9 @@
 //! The buffers of Bulkhead beside well-known crates
 //!
-//! One message put in and taken out again by one thread: the price of the operations themselves. All subjects take
-//! turns in short batches, so that whatever disturbs the host disturbs them alike; the figure is the median batch.
-//! Prints the rows of `bulkhead bench buffers-host` as JSON; cycles are those of the processor's time-stamp counter.
+//! One message put in and taken out again by one thread: the price of the operations themselves.
+//! All subjects take turns in short batches, so that whatever disturbs the host disturbs them
+//! alike; the figure is the median batch. Prints the rows of `bulkhead bench buffers-host` as JSON;
+//! cycles are those of the processor's time-stamp counter.
 
 mod subjects;
 

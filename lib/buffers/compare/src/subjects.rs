@@ -1,7 +1,7 @@
 //! Measured buffers: closures that exchange a number of messages
 //!
-//! Every peer is used as its documentation advises for messages that are copied in and out. A message is checked
-//! by its first byte alone: what is to be timed is the buffer.
+//! Every peer is used as its documentation advises for messages that are copied in and out. A
+//! message is checked by its first byte alone: what is to be timed is the buffer.
 
 use bulkhead_buffers::{AtomicU64, Region, four_slot, ring};
 use iceoryx2::prelude::{NodeBuilder, ServiceName, ZeroCopySend, local};

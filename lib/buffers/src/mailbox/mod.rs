@@ -1,28 +1,30 @@
 //! Mailbox: one slot, half duplex, transactions
 //!
-//! The channel of paper 001 §4.2: one slot of configurable capacity, used by one direction at a time;
-//! a message longer than the slot goes as several parts of one transaction, the first flagged *start*
-//! and the last *end*. One side has the *floor*, the right to send, so no collision occurs: [`Side::First`] has it
-//! at first, and a part flagged *over* passes it on. One-way use never sets *over*.
+//! The channel of paper 001 §4.2: one slot of configurable capacity, used by one direction at a
+//! time; a message longer than the slot goes as several parts of one transaction, the first flagged
+//! *start* and the last *end*. One side has the *floor*, the right to send, so no collision occurs:
+//! [`Side::First`] has it at first, and a part flagged *over* passes it on. One-way use never sets
+//! *over*.
 //!
 //! Both directions count their parts together: the newer of the two sides' posts is the one that
-//! matters, and who has the floor and whether the slot is free follow from the two posts and the two
-//! acknowledgements alone. No side remembers a state that the other could contradict.
+//! matters. Which side has the floor, and whether the slot is free, follows from the two posts and
+//! the two acknowledgements alone. No side remembers a state that the other could contradict.
 //!
 //! *Ordering.* The slot is filled before the post is stored (release) and read after it is loaded
 //! (acquire); it is read before `taken` is stored (release) and refilled after `taken` is loaded
 //! (acquire). No access needs more.
 //!
 //! *Restart.* An end continues from its own two words in shared memory. A part that was not posted
-//! never happened; one that was not acknowledged is received by the next instance. An end that finds
-//! itself with the floor after a restart sends, if only an empty transaction with *over*, or the peer
-//! waits; a *start* where the last transaction has had no *end* tells the receiver to drop the torso.
+//! never happened; one that was not acknowledged is received by the next instance. An end that
+//! finds itself with the floor after a restart sends, if only an empty transaction with *over*, or
+//! the peer waits; a *start* where the last transaction has had no *end* tells the receiver to drop
+//! the torso.
 //!
 //! *Nonsense.* A part that does not follow the last one known is reported as [`Error::Corrupt`] and
-//! passed over; the end goes on counting from there. Numbers are compared modulo their range, and each
-//! end stores its own words again whenever it has to wait, so that two correct ends agree again
-//! whatever the words held, provided that an end refused with [`Error::Floor`] receives, and one that
-//! finds itself with the floor uses it or passes it.
+//! passed over; the end goes on counting from there. Numbers are compared modulo their range, and
+//! each end stores its own words again whenever it has to wait, so that two correct ends agree
+//! again whatever the words held, provided that an end refused with [`Error::Floor`] receives, and
+//! one that finds itself with the floor uses it or passes it.
 
 mod transaction;
 
@@ -164,7 +166,8 @@ enum Last {
     Theirs,
 }
 
-/// The control line of one side: what it posted, its length, and the number it last took from the other.
+/// The control line of one side: what it posted, its length, and the number it last took from the
+/// other.
 struct Line<'m> {
     posted: &'m AtomicU64,
     length: &'m AtomicU64,
@@ -237,8 +240,8 @@ impl<'m> Mailbox<'m> {
     /// Put one part into the slot.
     ///
     /// # Errors
-    /// [`Error::Length`] when it is longer than the slot, [`Error::Floor`] when it is the peer's turn,
-    /// [`Error::Full`] when the last part has not been taken.
+    /// [`Error::Length`] when it is longer than the slot, [`Error::Floor`] when it is the peer's
+    /// turn, [`Error::Full`] when the last part has not been taken.
     pub fn try_send(&mut self, bytes: &[u8], flags: Flags) -> Result<(), Error> {
         if bytes.len() > self.slot_bytes {
             return Err(Error::Length);
@@ -312,12 +315,12 @@ impl<'m> Mailbox<'m> {
 
     /// Returns true if `peer` follows the last part known to this end, its own or the peer's.
     fn expects(&self, peer: Post) -> bool {
-        let known = if self.taken.lead(self.posted) > 0 {
+        let last = if self.taken.lead(self.posted) > 0 {
             self.taken
         } else {
             self.posted
         };
-        peer.lead(known) == Post::NEXT.cast_signed()
+        peer.lead(last) == Post::NEXT.cast_signed()
     }
 
     fn has_taken(&self, peer: Post) -> bool {
@@ -329,8 +332,8 @@ impl<'m> Mailbox<'m> {
         self.mine.taken.store(self.taken.0, Ordering::Release);
     }
 
-    /// Pass over `peer`, and count on from there. This end's own last part is history by then; it is
-    /// moved up, so that what is compared always lies close together.
+    /// Pass over `peer`, and count on from there. This end's own last part is history by then; it
+    /// is moved up, so that what is compared always lies close together.
     fn follow(&mut self, peer: Post) {
         self.posted = peer.before(self.side);
         self.mine.posted.store(self.posted.0, Ordering::Release);
@@ -367,8 +370,8 @@ impl<'m> Mailbox<'m> {
         }
     }
 
-    /// Put this end's own words right, should the peer have overwritten them: done whenever this end
-    /// would wait, since the peer may be waiting for just that.
+    /// Put this end's own words right, should the peer have overwritten them: done whenever this
+    /// end would wait, since the peer may be waiting for just that.
     fn restore(&self) {
         for (word, own) in [
             (self.mine.posted, self.posted),

@@ -69,8 +69,8 @@ impl<'b> Incoming<'b> {
         }
     }
 
-    /// Takes the next part; returns the message after the last one. Drops parts of a transaction with a
-    /// missed start, and parts of a transaction that the sender began anew.
+    /// Takes the next part; returns the message after the last one. Drops parts of a transaction
+    /// with a missed start, and parts of a transaction that the sender began anew.
     ///
     /// # Errors
     /// As for [`Mailbox::try_receive`]; [`Error::Length`] if the message exceeds the buffer: it

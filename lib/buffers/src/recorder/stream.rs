@@ -12,7 +12,8 @@ use crate::region::{LINE_BYTES, Lines, Region, View, WORD_BYTES};
 
 /// Largest buffer in bytes.
 pub const MAX_BYTES: usize = 1 << 40;
-/// At most this part of the buffer is given up at a time, so that a long write leaves readers the rest.
+/// At most this part of the buffer is given up at a time, so that a long write leaves readers the
+/// rest.
 const PORTION: usize = 4;
 
 /// Shape of a recorder of bytes.
@@ -62,7 +63,8 @@ impl<'m> Circle<'m> {
         })
     }
 
-    /// Words from that of `position` on, round and round, and the offset of `position` in the first.
+    /// Words from that of `position` on, round and round, and the offset of `position` in the
+    /// first.
     fn from(&self, position: u64) -> (impl Iterator<Item = &'m AtomicU64>, usize) {
         let at = (position % self.capacity) as usize;
         let (before, after) = self

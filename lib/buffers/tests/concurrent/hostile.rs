@@ -1,8 +1,8 @@
 //! A hostile peer rewrites every word at random, all the time
 //!
-//! The region lies between guard pages and ends at one, so a stray access kills the test; a watchdog
-//! of operations done, not of time, shows that nothing hangs. What is read may be nonsense, but its
-//! length, its count and its error are those of the interface.
+//! The region lies between guard pages and ends at one, so a stray access kills the test; a
+//! watchdog of operations done, not of time, shows that nothing hangs. What is read may be
+//! nonsense, but its length, its count and its error are those of the interface.
 
 use crate::End;
 use crate::memory;

@@ -9,8 +9,8 @@ use std::ptr::NonNull;
 
 const PAGE_BYTES: usize = 4096;
 
-/// `bytes` bytes that end where the guard page begins, as far as alignment to a line allows, and are
-/// shared with processes forked later. Never unmapped.
+/// `bytes` bytes that end where the guard page begins, as far as alignment to a line allows, and
+/// are shared with processes forked later. Never unmapped.
 fn map(bytes: usize) -> NonNull<u8> {
     let inner = bytes.next_multiple_of(PAGE_BYTES);
     let all = NonZeroUsize::new(inner + 2 * PAGE_BYTES).expect("not zero");

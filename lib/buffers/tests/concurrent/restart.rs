@@ -14,7 +14,8 @@ use nix::unistd::{ForkResult, Pid, fork};
 
 const RESTARTS: usize = 150;
 
-/// Start a process that repeats `operation` until it is killed, or ends by itself when that is false.
+/// Start a process that repeats `operation` until it is killed, or ends by itself when that is
+/// false.
 fn start(mut operation: impl FnMut() -> bool) -> Pid {
     // SAFETY: the child neither allocates nor locks: it moves messages on its stack and exits.
     match unsafe { fork() }.expect("fork") {
@@ -29,7 +30,8 @@ fn start(mut operation: impl FnMut() -> bool) -> Pid {
     }
 }
 
-/// Returns true for success and for the permitted refusal, after which the processor yields to the other end.
+/// Returns true for success and for the permitted refusal, after which the processor yields to the
+/// other end.
 fn may_wait<T>(result: &Result<T, Error>, refusal: Error) -> bool {
     match result {
         Ok(_) => true,

@@ -1,4 +1,4 @@
-//! Requests and answers between both sides, and what becomes of odd ones
+//! Requests and answers between both sides, and invalid ones
 
 use super::*;
 use bulkhead_abi::pipe::Pipes;
@@ -11,9 +11,9 @@ fn channel() -> Region<'static> {
     Region::from_words(words.leak())
 }
 
-fn both(channel: Region<'static>) -> (Asker, Answerer) {
-    let answerer = Answerer::attach(channel).expect("who answers");
-    (Asker::attach(channel).expect("who asks"), answerer)
+fn both(channel: Region<'static>) -> (Requester, Responder) {
+    let answerer = Responder::attach(channel).expect("who answers");
+    (Requester::attach(channel).expect("who asks"), answerer)
 }
 
 fn request(id: u64) -> Packed {
@@ -22,14 +22,14 @@ fn request(id: u64) -> Packed {
         ..Stage::default()
     });
     let none = core::iter::empty();
-    Packed::run(id, &Pipe::default(), stages, none, promises())
+    Packed::run(id, &Pipe::default(), stages, none, guarantees())
 }
 
-fn promises() -> impl Iterator<Item = Promised> {
-    (1..3).map(|tail| Promised {
+fn guarantees() -> impl Iterator<Item = PathGuarantee> {
+    (1..3).map(|tail| PathGuarantee {
         tail,
         bound_ns: 7,
-        ..Promised::default()
+        ..PathGuarantee::default()
     })
 }
 
@@ -50,7 +50,7 @@ fn what_is_asked_is_answered() {
         let (taken, length) = answerer.take(&mut message).expect("a request");
         assert_eq!((taken.id, Verb::of(taken.verb)), (id, Some(Verb::Run)));
         let bytes = &message[size_of::<Request>()..length];
-        assert!(promised(bytes).eq(promises()));
+        assert!(path_guarantees(bytes).eq(guarantees()));
         let words: Vec<u64> = bytes
             .chunks_exact(8)
             .map(|word| u64::from_ne_bytes(word.try_into().expect("a word")))
@@ -65,8 +65,8 @@ fn what_is_asked_is_answered() {
         };
         assert!(answerer.answer(&answer, "no"));
         let expected = match refused {
-            0 => Answered::Done,
-            _ => Answered::Refused(2),
+            0 => Reply::Done,
+            _ => Reply::Refused(2),
         };
         assert_eq!(asker.answer(id, &mut text), Some(expected));
     }
@@ -79,8 +79,8 @@ fn a_request_that_went_with_its_reader_is_answered_by_the_next() {
     let (mut asker, mut answerer) = both(channel);
     let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
     assert!(asker.ask(&request(1)) && answerer.take(&mut message).is_some());
-    let mut answerer = Answerer::attach(channel).expect("who answers");
-    assert_eq!(asker.answer(1, &mut text), Some(Answered::Gone));
+    let mut answerer = Responder::attach(channel).expect("who answers");
+    assert_eq!(asker.answer(1, &mut text), Some(Reply::Lost));
     assert!(asker.ask(&request(2)));
     assert_eq!(
         answerer.take(&mut message).map(|(taken, _)| taken.id),
@@ -94,7 +94,7 @@ fn an_answer_to_a_former_start_is_passed_over() {
     let (mut asker, mut answerer) = both(channel);
     let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
     assert!(asker.ask(&request(1)));
-    let mut asker = Asker::attach(channel).expect("who asks");
+    let mut asker = Requester::attach(channel).expect("who asks");
     assert!(!asker.ask(&request(2)) && answerer.take(&mut message).is_some());
     assert!(answerer.answer(&done(1), "") && asker.ask(&request(2)));
     assert_eq!(asker.answer(2, &mut text), None);
@@ -103,10 +103,10 @@ fn an_answer_to_a_former_start_is_passed_over() {
         Some(2)
     );
     assert!(answerer.answer(&done(2), ""));
-    assert_eq!(asker.answer(2, &mut text), Some(Answered::Done));
+    assert_eq!(asker.answer(2, &mut text), Some(Reply::Done));
 }
 
-/// A described pipe is named whole, and with nothing behind it.
+/// The name of a static pipe is complete, with nothing behind it.
 #[test]
 fn a_pipe_is_forgotten_by_its_name() {
     let (mut asker, mut answerer) = both(channel());
@@ -117,11 +117,11 @@ fn a_pipe_is_forgotten_by_its_name() {
     assert_eq!((taken.id, taken.ended), (3, 77));
     assert_eq!(Verb::of(taken.verb), Some(Verb::Forget));
     let body = &message[size_of::<Request>()..length];
-    assert_eq!(described(body), Some(name));
+    assert_eq!(static_pipe(body), Some(name));
     for cut in 0..body.len() {
-        assert_eq!(described(&body[..cut]), None);
+        assert_eq!(static_pipe(&body[..cut]), None);
     }
-    assert_eq!(described(&message[size_of::<Request>()..=length]), None);
+    assert_eq!(static_pipe(&message[size_of::<Request>()..=length]), None);
 }
 
 #[test]
@@ -138,14 +138,14 @@ fn who_has_first_stages_is_told_when_they_begin_and_to_stop() {
         assert_eq!((Verb::of(taken.verb), taken.ended), (Some(verb), at));
         assert_eq!((taken.id, length), (4, size_of::<Request>()));
         answerer.settle(4, None);
-        assert_eq!(asker.answer(4, &mut text), Some(Answered::Done));
+        assert_eq!(asker.answer(4, &mut text), Some(Reply::Done));
     }
     assert_eq!([0, 6, u32::MAX].map(Verb::of), [None; 3]);
 }
 
-/// With a name they mean a described pipe, with nothing the one that was asked for, and with anything else none.
+/// With a name they mean a static pipe, without one the requested pipe, and with other bytes none.
 #[test]
-fn a_described_pipe_is_begun_and_stopped_by_its_name() {
+fn a_static_pipe_is_begun_and_stopped_by_its_name() {
     let (mut asker, mut answerer) = both(channel());
     let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
     let name = bulkhead_abi::name_field("in");
@@ -157,18 +157,18 @@ fn a_described_pipe_is_begun_and_stopped_by_its_name() {
         let (taken, length) = answerer.take(&mut message).expect("a request");
         assert_eq!((Verb::of(taken.verb), taken.ended), (Some(verb), at));
         let body = &message[size_of::<Request>()..length];
-        assert_eq!(meant(body), Some(Meant::Described(name)));
-        assert_eq!(meant(&body[..0]), Some(Meant::Asked));
+        assert_eq!(target(body), Some(Target::Static(name)));
+        assert_eq!(target(&body[..0]), Some(Target::Requested));
         for cut in 1..body.len() {
-            assert_eq!(meant(&body[..cut]), None);
+            assert_eq!(target(&body[..cut]), None);
         }
-        assert_eq!(meant(&message[size_of::<Request>()..=length]), None);
+        assert_eq!(target(&message[size_of::<Request>()..=length]), None);
         answerer.settle(6, None);
-        assert_eq!(asker.answer(6, &mut text), Some(Answered::Done));
+        assert_eq!(asker.answer(6, &mut text), Some(Reply::Done));
     }
 }
 
-/// A text longer than an answer has room for is cut, and a message that is none does not stop who answers.
+/// A text that is too long is cut, and an invalid message does not stop the responder.
 #[test]
 fn nonsense_is_answered() {
     let (mut asker, mut answerer) = both(channel());
@@ -178,7 +178,7 @@ fn nonsense_is_answered() {
         ..request(1)
     };
     assert!(asker.ask(&short) && answerer.take(&mut message).is_none());
-    assert_eq!(asker.answer(1, &mut text), Some(Answered::Gone));
+    assert_eq!(asker.answer(1, &mut text), Some(Reply::Lost));
     assert!(asker.ask(&request(1)) && answerer.take(&mut message).is_some());
     let refused = Answer {
         refused: 1,
@@ -186,10 +186,10 @@ fn nonsense_is_answered() {
     };
     assert!(answerer.answer(&refused, &"x".repeat(1000)));
     let answered = asker.answer(1, &mut text);
-    assert_eq!(answered, Some(Answered::Refused(TEXT_BYTES)));
+    assert_eq!(answered, Some(Reply::Refused(TEXT_BYTES)));
 }
 
-/// Whatever the other one writes, both ends go on, and agree again.
+/// Whatever the peer writes, both ends continue, and agree again.
 #[test]
 fn words_that_anybody_wrote_stop_nobody() {
     let mut seed = 1u64;
@@ -209,7 +209,7 @@ fn words_that_anybody_wrote_stop_nobody() {
             if let Some((taken, _)) = answerer.take(&mut message) {
                 let _answered = answerer.answer(&done(taken.id), "");
             }
-            asker.answer(id, &mut text) == Some(Answered::Done)
+            asker.answer(id, &mut text) == Some(Reply::Done)
         });
         assert!(agree);
     }

@@ -104,7 +104,8 @@ fn a_task_is_over_once_its_end_came_on_all_inputs() {
     assert!(!fuse.is_over() && fuse.ended_at(9) == 9);
 }
 
-/// Who was to end was told to begin again before all did: its end is not taken for that of the next task.
+/// A stage that was to end is started again before all ends came: its end is not taken for that of
+/// the next task.
 #[test]
 fn an_end_behind_which_something_comes_is_none() {
     let made: Vec<_> = [(); 2]
@@ -143,7 +144,7 @@ fn what_entered_before_the_task_began_is_passed_over() {
     assert!(output.put(&Message::END) && work.look(220).is_none() && work.is_over());
 }
 
-/// A first stage that reads what comes from beyond the machine: numbers and times are its own.
+/// A first stage that reads messages of other machines: numbers and times are its own.
 #[test]
 fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
     for kind in [Kind::Newest, Kind::Each(4)] {
@@ -155,7 +156,7 @@ fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
                 data: [put, 7],
                 ..Message::default()
             };
-            // As another machine says it, or who carries it.
+            // As another machine, or the bridge, writes them.
             sent.entries[0] = Entry { number: 900, at: 1 };
             assert!(output.put(&sent));
         };
@@ -167,7 +168,7 @@ fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
         assert_eq!(work.compute(taken).expect("an answer").data, [250, 7]);
         assert!(work.waiting().is_none());
         work.found_nothing(310);
-        // Who put it looked at the clock, and was kept from working.
+        // The writer was preempted after it had read the clock.
         send(260);
         let entry = work.look(400).expect("a message").message.entries[0];
         let empty = [300, 310][usize::from(kind != Kind::Newest)];
@@ -181,7 +182,7 @@ fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
     }
 }
 
-/// A pipe that is started at once behind its end loses nothing.
+/// A pipe that is started right behind its end loses nothing.
 #[test]
 fn what_comes_behind_an_end_is_the_next_tasks() {
     let (input, mut output) = link::make(Kind::Each(4), memory).expect("room");
@@ -190,7 +191,7 @@ fn what_comes_behind_an_end_is_the_next_tasks() {
     message.entries[0] = Entry { number: 1, at: 105 };
     assert!(output.put(&Message::END) && output.put(&message));
     assert!(work.look(110).is_none() && work.is_over());
-    work.go_on(110);
+    work.resume(110);
     let taken = work.look(120).expect("the next task's");
     assert_eq!(
         (taken.message.entries[0].number, work.is_over()),
@@ -198,7 +199,8 @@ fn what_comes_behind_an_end_is_the_next_tasks() {
     );
 }
 
-/// What has waited for too long at the first look, and nothing else; a task that ended meanwhile is over.
+/// Messages that waited too long at the first poll are dropped, and no others; a task that ended in
+/// the meantime is over.
 #[test]
 fn what_waited_for_who_starts_anew_is_passed_over() {
     for kind in [Kind::Newest, Kind::Each(4)] {

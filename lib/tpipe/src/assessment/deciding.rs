@@ -89,7 +89,7 @@ impl<const N: usize> Judge<'_, N> {
         Ok(())
     }
 
-    /// What runs on a VCPU: a message at a time on one that scatters, as on that of a stage.
+    /// Number of jobs on a VCPU: one message at a time on one that scatters, as on that of a stage.
     fn runs(&self, owner: Owner) -> Runs {
         let devices = match owner {
             Owner::Load(index) => return self.bound.repository.loads[index].runs,

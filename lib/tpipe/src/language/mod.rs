@@ -7,15 +7,16 @@
 //! item     = NAME | "(" series ")"
 //! ```
 //!
-//! The comma binds tighter than the bar, as in the paper's example: in `(A | B), C | D` the outputs of B
-//! and C feed D. `*` (also written `[*]`) asks for lossless first-in first-out buffers, otherwise all buffers are four-slot. A
-//! loss is `20 %` or `0.2`, a throughput `100/s` or `0.1/ms`, a delay `10 ms`; a bare throughput is per second and
-//! a bare delay in microseconds, as in the paper.
+//! The comma binds tighter than the bar, as in the paper's example: in `(A | B), C | D` the outputs
+//! of B and C feed D. `*` (also written `[*]`) asks for lossless first-in first-out buffers,
+//! otherwise all buffers are four-slot. A loss is `20 %` or `0.2`, a throughput `100/s` or
+//! `0.1/ms`, a delay `10 ms`; a bare throughput is per second and a bare delay in microseconds, as
+//! in the paper.
 //!
 //! A text of this language is a two-terminal series-parallel graph, with stages as its edges: each
-//! stage leads from one [`Stage::from`] junction to one [`Stage::to`] junction, and every stage into a junction feeds every
-//! stage out of it. So nothing is ever unconnected, there are no cycles, and all stages into a
-//! junction stand in the text before those out of it.
+//! stage leads from one [`Stage::from`] junction to one [`Stage::to`] junction, and every stage
+//! into a junction feeds every stage out of it. So nothing is ever unconnected, there are no
+//! cycles, and all stages into a junction stand in the text before those out of it.
 
 mod error;
 mod parser;
@@ -53,13 +54,13 @@ impl Span {
 /// Buffers between stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffering {
-    /// The freshest message, nobody waits.
+    /// Only the freshest message counts, and no stage waits.
     FourSlot,
     /// All messages, in order.
     Fifo,
 }
 
-/// What stands before a stage.
+/// Operator before a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joint {
     /// Nothing: the first stage.
@@ -75,9 +76,9 @@ pub enum Joint {
 pub struct Stage<'t> {
     /// Its function.
     pub name: &'t str,
-    /// Where the name stands.
+    /// Place of the name.
     pub span: Span,
-    /// What stands before it.
+    /// Operator before it.
     pub joint: Joint,
     /// Parentheses that open before the name.
     pub opens: u16,
@@ -93,7 +94,7 @@ pub struct Stage<'t> {
 pub const SOURCE: u16 = 0;
 
 impl PartialEq for Stage<'_> {
-    /// Whether it is the same stage of the same pipeline, wherever it stands.
+    /// Returns whether it is the same stage of the same pipeline, wherever it stands.
     fn eq(&self, other: &Self) -> bool {
         let of = |stage: &Self| (stage.joint, stage.opens, stage.closes, stage.from, stage.to);
         self.name == other.name && of(self) == of(other)
@@ -116,7 +117,7 @@ impl Throughput {
     }
 }
 
-/// What must come out.
+/// Required output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Of a four-slot pipeline: at most this part of the messages is overwritten unread.
@@ -141,7 +142,7 @@ pub struct Pipeline<'t, const N: usize> {
     pub buffering: Buffering,
     /// Absent = best effort.
     pub requirement: Option<Requirement>,
-    /// Where the requirement stands, else an empty place at the end.
+    /// Place of the requirement, or an empty place at the end.
     pub requirement_span: Span,
     stages: [Stage<'t>; N],
     len: usize,
@@ -186,7 +187,8 @@ impl<'t, const N: usize> Pipeline<'t, N> {
         })
     }
 
-    /// The way out: where the last stage leads, as do all others that feed nobody.
+    /// The output junction of the pipe, to which the last stage and all others without a consumer
+    /// lead.
     #[must_use]
     pub fn sink(&self) -> u16 {
         self.stages().last().map_or(SOURCE, |stage| stage.to)
@@ -194,7 +196,7 @@ impl<'t, const N: usize> Pipeline<'t, N> {
 }
 
 impl<const N: usize> PartialEq for Pipeline<'_, N> {
-    /// Whether both say the same, however it is laid out.
+    /// Returns whether both say the same, however it is laid out.
     fn eq(&self, other: &Self) -> bool {
         self.buffering == other.buffering
             && self.requirement == other.requirement

@@ -101,7 +101,7 @@ fn a_restart_detaches() {
 fn a_failure_carries_its_code() {
     let world = World::running(Wishes::default());
     assert_eq!(world.call(2, &[hypercall::FAIL, 0xDEAD]), End::Resumed);
-    let record = world.status(1).log[0];
+    let record = world.faults(1)[0];
     assert_eq!((record.cause, record.esr), (Cause::Panic as u32, 0xDEAD));
     assert_eq!(record.x[1], 0xDEAD);
 }
@@ -123,7 +123,7 @@ fn control_stops_and_restarts_others() {
     assert_eq!(world.kicked(), [target(2)]);
     assert_eq!(world.fetch(2), End::Waits);
     assert_eq!(world.link(1).state, State::Down as u32);
-    assert_eq!(world.status(1).log[0].action, Action::Halt as u32);
+    assert_eq!(world.faults(1)[0].action, Action::Halt as u32);
 
     world.call(
         0,
@@ -198,7 +198,7 @@ fn undefined_calls_of_the_range_and_immediates_are_faults() {
         };
         assert_eq!(world.fake.take_effects(), [told], "at the call itself");
         assert_eq!(frame.elr(), 0x8200);
-        assert_eq!(world.status(0).log[0].elr, 0x1000, "in the record too");
+        assert_eq!(world.faults(0)[0].elr, 0x1000, "in the record too");
     }
 }
 
@@ -303,7 +303,7 @@ fn reset_and_off_concern_the_partition_alone() {
     ] {
         let world = World::running(Wishes::default());
         assert_eq!(world.call(2, &[function]), End::Resumed);
-        assert_eq!(world.status(1).log[0].cause, cause as u32);
+        assert_eq!(world.faults(1)[0].cause, cause as u32);
         assert_eq!((world.link(1).epoch, world.link(0).epoch), (2, 1));
         assert!(!world.is_cut(0));
     }

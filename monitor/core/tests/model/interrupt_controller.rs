@@ -274,7 +274,7 @@ fn accesses_that_are_not_described_are_violations() {
         let world = World::running(Wishes::default());
         world.cores[2].frame.set_ipa(GUEST_GICD + 0x104 + offset);
         assert_eq!(world.exception(2, esr), End::Resumed, "{what}");
-        assert_eq!(world.status(1).faults, 1);
+        assert_eq!(world.faults(1).len(), 1);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fake::{Effect, End, Fake};
 use crate::world::{Wishes, World, target};
-use bulkhead_abi::status::{Action, Cause, State};
+use bulkhead_abi::status::{Action, Cause, FaultRecord, State};
 use bulkhead_abi::{hypercall, psci};
 use bulkhead_monitor_core::{Core, Monitor, Power};
 use std::sync::atomic::Ordering::Relaxed;
@@ -41,7 +41,7 @@ fn a_fault_of_the_second_core_is_judged_by_the_first() {
     assert!(world.is_cut(0));
     other_attends(&world, 1);
     assert_eq!(world.fetch(0), End::Resumed);
-    let record = world.status(0).log[0];
+    let record = world.faults(0)[0];
     assert_eq!(
         (record.core, record.elr, record.ipa),
         (1, 0x1111, 0x7777_0000)
@@ -64,7 +64,7 @@ fn injected_faults_concern_their_own_core() {
     world.fake.0.vbar.set(0x8000);
     assert_eq!(world.exception(1, 0), End::Returned);
     assert_eq!(world.kicked(), []);
-    assert_eq!(world.status(0).log[0].core, 1);
+    assert_eq!(world.faults(0)[0].core, 1);
 }
 
 #[test]
@@ -84,8 +84,11 @@ fn a_core_that_does_not_come_stops_the_partition_and_is_reported() {
     let world = two_cores(Wishes::default());
     assert_eq!(world.call(0, &[hypercall::FAIL, 0]), End::Waits);
     assert!(world.is_cut(0));
-    let status = world.status(0);
-    let (lost, own) = (status.log[0], status.log[1]);
+    let log = world.faults(0);
+    let [lost, own] = [Cause::Hang, Cause::Panic].map(|cause| {
+        let found = log.iter().find(|record| record.cause == cause as u32);
+        *found.expect("a record of each cause")
+    });
     assert_eq!((lost.core, lost.cause), (1, Cause::Hang as u32));
     assert_eq!((own.core, own.action), (0, Action::Halt as u32));
     assert_eq!(world.link(0).state, State::Down as u32);
@@ -98,7 +101,7 @@ fn an_image_of_the_guests_own_waits_for_the_other_cores_too() {
     let world = two_cores(Wishes::default());
     assert_eq!(world.call(0, &exec), End::Waits);
     assert!(world.is_cut(0));
-    assert_eq!(world.status(0).log[0].core, 1);
+    assert_eq!(world.faults(0)[0].core, 1);
 }
 
 #[test]
@@ -114,7 +117,7 @@ fn the_first_core_starts_an_image_that_another_one_names() {
     let frame = &world.cores[0].frame;
     assert_eq!((frame.elr(), frame.x(0)), (0x4000_4000, 7));
     assert_eq!(world.cores[1].power.load(Relaxed), Power::Off as u64);
-    assert_eq!((world.link(0).epoch, world.status(0).faults), (2, 0));
+    assert_eq!((world.link(0).epoch, world.faults(0).len()), (2, 0));
 }
 
 #[test]
@@ -138,7 +141,7 @@ fn a_reset_wins_against_an_image_of_the_guests_own_in_either_order() {
             "the pristine image"
         );
         assert_eq!(world.link(0).epoch, 2);
-        assert_eq!(world.status(0).log[0].cause, Cause::Reset as u32);
+        assert_eq!(world.faults(0)[0].cause, Cause::Reset as u32);
         assert_eq!(world.idle(1), End::Waits);
         assert!(!world.is_cut(0), "and it runs");
     }
@@ -151,7 +154,9 @@ fn nothing_of_a_lost_core_is_told_but_that_it_is_lost() {
     frame.set_elr(0x1111);
     frame.set_x(7, 0x2222);
     world.call(0, &[hypercall::FAIL, 0]);
-    let record = world.status(0).log[0];
+    let log = world.faults(0);
+    let lost = |record: &&FaultRecord| record.cause == Cause::Hang as u32;
+    let record = log.iter().find(lost).expect("a record");
     assert_eq!((record.core, record.cause), (1, Cause::Hang as u32));
     assert_eq!((record.elr, record.x[7], record.esr), (0, 0, 0));
     assert!(record.ticks > 0);
@@ -217,7 +222,7 @@ fn a_core_of_a_partition_that_is_cut_waits_for_what_follows() {
     for esr in [0x20 << 26, 0x24 << 26] {
         assert_eq!(world.exception(1, esr), End::Waits);
     }
-    assert_eq!(world.status(0).faults, 0);
+    assert!(world.faults(0).is_empty());
 }
 
 #[test]

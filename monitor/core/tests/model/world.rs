@@ -11,7 +11,9 @@ use crate::fake::{Effect, End, Fake};
 use bulkhead_abi::config::{
     Attachment, Doorbell, Gate, NO_PARTITION, PartitionConfig, Segment, Watch, flags,
 };
-use bulkhead_abi::status::{Action, CAUSES, CoreCounters, LinkPage, MAX_DOORBELLS, Status};
+use bulkhead_abi::status::{
+    Action, CAUSES, CoreCounters, FaultRecord, LinkPage, MAX_DOORBELLS, Status,
+};
 use bulkhead_limiter::Limiter;
 use bulkhead_monitor_core::{
     Core, CoreCells, Entry, Frame, IDENTITY_REGISTERS, Image, LinkCells, Monitor, NEVER, NO_FAULT,
@@ -402,6 +404,14 @@ impl World {
 
     pub(crate) fn status(&self, partition: usize) -> Status {
         published(self.partitions[partition].status)
+    }
+
+    /// All records of the fault log, oldest first.
+    pub(crate) fn faults(&self, partition: usize) -> Vec<FaultRecord> {
+        let status = self.status(partition);
+        let mut records: Vec<_> = status.records().copied().collect();
+        records.sort_by_key(|record| record.ticks);
+        records
     }
 
     pub(crate) fn link(&self, partition: usize) -> LinkPage {

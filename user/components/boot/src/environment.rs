@@ -4,7 +4,7 @@ use crate::build::{Pulses, SharedPages, copy};
 use crate::space::Space;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::{
-    ComponentInfo, INFO_ADDRESS, OnFault, Part, Role, Shared, SharedMemory, Wiring,
+    ComponentInfo, IDENTITY, INFO_ADDRESS, OnFault, Part, Role, Shared, SharedMemory, Wiring,
 };
 use bulkhead_abi::guest::{
     ChannelEnd, ChannelKind, Function, GuestInfo, GuestPage, Role as EndRole,
@@ -15,10 +15,6 @@ use bulkhead_component::call::call;
 use bulkhead_component::first::Component as Slots;
 use bulkhead_formats::archive::{Checked, Component};
 use zerocopy::{FromZeros, IntoBytes};
-
-/// Difference between a component's identity and its number: identity 0 is the kernel's, 1 the boot
-/// component's.
-const IDENTITY: u64 = 1;
 
 /// First of the shared interrupt lines, all of which the boot component holds.
 const FIRST_LINE: u64 = 32;

@@ -9,7 +9,7 @@ use bulkhead_abi::pipe::Stage;
 use bulkhead_abi::repository::{MAX_STAGES, RECORDER_NS};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_slite::Mutex;
-use bulkhead_stages::together::{self, Count};
+use bulkhead_stages::shared_state::{self as layout, Count};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -126,21 +126,21 @@ static SHARED: [Shared; STAGES] = {
 /// Plans that wait for the stages' threads.
 static PLANS: [Mutex<Option<Plan>>; STAGES] = [const { Mutex::new(None) }; STAGES];
 /// Stopped pipes, by bit of their number.
-const STOPPED: Word = Word::at(together::STOPPED);
+const STOPPED: Word = Word::at(layout::STOPPED);
 /// Stopped pipes that an overrun halted: messages in them are dropped.
-const HALTED: Word = Word::at(together::HALTED);
+const HALTED: Word = Word::at(layout::HALTED);
 /// Stopped pipes to be released once their stages rest.
-const RETIRED: Word = Word::at(together::RETIRED);
+const RETIRED: Word = Word::at(layout::RETIRED);
 /// Stopped pipes with a lost end of task: each stage ends on its own.
-const DISMISSED: Word = Word::at(together::DISMISSED);
+const DISMISSED: Word = Word::at(layout::DISMISSED);
 /// Stages that rest, by bit of their number.
-const RESTING: Word = Word::at(together::RESTING);
+const RESTING: Word = Word::at(layout::RESTING);
 /// Stages with threads that have no pipe, by bit.
-const VACANT: Word = Word::at(together::VACANT);
+const VACANT: Word = Word::at(layout::VACANT);
 
 /// First release of a pipe's stages; 0 until all of them are created.
 const fn start_word(pipe: usize) -> Word {
-    Word::at(together::start(pipe))
+    Word::at(layout::start(pipe))
 }
 
 /// The stage of a thread.

@@ -1,4 +1,4 @@
-//! What is bridged is there, and numbers its messages
+//! A bridged channel exists, and numbers its messages
 
 use super::{known, named};
 use crate::diagnostic::Report;

@@ -1,4 +1,4 @@
-//! What goes out comes in here, and the other way round
+//! Linux reads exported channels, and writes imported ones
 
 use super::known;
 use crate::diagnostic::Report;

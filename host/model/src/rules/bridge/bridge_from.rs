@@ -1,4 +1,4 @@
-//! What comes in has a name over there
+//! An import has a valid address on the other machine
 
 use crate::bridge::is_part;
 use crate::diagnostic::Report;

@@ -22,7 +22,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What keeps it from having one, and what to do.
+/// Reason for which a partition cannot have a bridge, and the remedy.
 fn problem(partition: &PartitionDraft) -> Option<(&'static str, &'static str)> {
     if partition.kind.value()? != Kind::Linux {
         let help = "give the bridge to a Linux partition, and let that have the channel";

@@ -35,7 +35,7 @@ fn named(bridge: &BridgeDraft) -> impl Iterator<Item = (&At<String>, bool)> {
     exported.chain(bridge.imports.iter().map(|import| (&import.name, false)))
 }
 
-/// The same of those that there are, and of those that go out as topics.
+/// Existing imports, and channels or pipes that are published as topics.
 fn known<'d>(
     draft: &'d Draft,
     bridge: &'d BridgeDraft,

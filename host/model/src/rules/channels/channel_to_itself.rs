@@ -38,7 +38,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Whether one is the standby of the other.
+/// Returns whether one is the standby of the other.
 fn is_standby(draft: &Draft, one: &str, other: &str) -> bool {
     let standby = |name: &str| {
         draft

@@ -1,4 +1,4 @@
-//! Nobody rings the host
+//! The host has no doorbell
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, HOST};

@@ -1,4 +1,4 @@
-//! What a partition shares fits into its window
+//! The shared memory of a partition fits into its window
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};

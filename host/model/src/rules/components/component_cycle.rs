@@ -1,4 +1,4 @@
-//! Nobody needs itself
+//! No component needs itself
 
 use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, PartitionDraft};

@@ -1,4 +1,4 @@
-//! What components ask for is there
+//! The partition has the memory that its components need
 
 use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, STACK_DEFAULT};

@@ -1,4 +1,4 @@
-//! Parts of the partition, and who can own them
+//! Parts of the partition, and components that can own them
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PART_NAMES, items, part};

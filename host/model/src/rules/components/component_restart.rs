@@ -1,4 +1,4 @@
-//! Who is restarted has a thread that can fault, and no device that goes on meanwhile
+//! A restartable component has a thread, and no device that continues during the restart
 
 use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, items};

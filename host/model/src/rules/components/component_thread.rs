@@ -1,4 +1,4 @@
-//! Threads belong to those who can have one
+//! Only components that can have a thread have one
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;

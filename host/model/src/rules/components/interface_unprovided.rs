@@ -1,4 +1,4 @@
-//! What is needed is provided
+//! Needed interfaces have a provider
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, items};

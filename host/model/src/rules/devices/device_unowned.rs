@@ -1,4 +1,4 @@
-//! A described device is somebody's
+//! A described device has an owner
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, items};

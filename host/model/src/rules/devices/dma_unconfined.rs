@@ -1,4 +1,4 @@
-//! What `dma = "unconfined"` gives up
+//! Cost of `dma = "unconfined"`
 
 use super::dma_device::accessing;
 use crate::diagnostic::Report;

@@ -1,4 +1,4 @@
-//! What direct interrupts between cores give up
+//! Cost of direct interrupts between cores
 
 use super::ipi_direct_criticality::direct;
 use crate::diagnostic::Report;

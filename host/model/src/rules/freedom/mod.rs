@@ -1,4 +1,4 @@
-//! Rules about freedoms: who may have them, and what they cost others
+//! Rules about freedoms of partitions, and their cost for others
 
 pub(crate) mod ipi_direct;
 pub(crate) mod ipi_direct_criticality;
@@ -23,7 +23,7 @@ pub(super) const RULES: &[&Rule] = &[
     &privileged_below::RULE,
 ];
 
-/// Whether another partition is more critical than this one.
+/// Returns whether another partition is more critical than this one.
 fn is_below_another(draft: &Draft, partition: &PartitionDraft) -> bool {
     let level = partition.criticality.value();
     let others = draft
@@ -33,7 +33,7 @@ fn is_below_another(draft: &Draft, partition: &PartitionDraft) -> bool {
     level.is_some_and(|level| others.into_iter().any(|other| other < level))
 }
 
-/// Whether it is of the lowest level.
+/// Returns whether it is of the lowest level.
 fn is_unsafe(partition: &PartitionDraft) -> bool {
     partition.criticality.value() == Some(Criticality::Qm)
 }

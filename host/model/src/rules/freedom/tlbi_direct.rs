@@ -1,4 +1,4 @@
-//! What direct TLB maintenance costs others
+//! Cost of direct TLB maintenance for other partitions
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;

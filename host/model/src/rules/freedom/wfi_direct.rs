@@ -1,4 +1,4 @@
-//! What direct waiting gives up
+//! Cost of a direct WFI
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;

@@ -31,7 +31,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Where it is entered, and the place that says so; nothing where that is its start anyway.
+/// The entry point, and the place that names it; `None` if it is the start of the image.
 fn entry(found: &Found<'_>, file: &Inspected) -> Option<(u64, Span)> {
     match (found.image.entry.given(), &file.content) {
         (Some(entry), _) => Some((entry.value, entry.span.clone())),

@@ -39,7 +39,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is loaded where.
+/// Loaded segments with their addresses.
 fn pieces(found: &Found<'_>, file: &Inspected, ram: u64) -> Vec<Piece> {
     let address = found.load_address(&file.content, ram);
     let flat = |size| vec![Piece { address, size }];

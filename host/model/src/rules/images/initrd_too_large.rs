@@ -16,7 +16,7 @@ crate::rules::rule! {
     check
 }
 
-/// What a kernel needs to come up, bytes.
+/// Memory that a kernel needs to start, bytes.
 const HEADROOM: u64 = 24 << 20;
 /// Alignment of the initrd.
 const ALIGNMENT: u64 = 2 << 20;
@@ -65,7 +65,7 @@ fn kernel_memory(draft: &Draft, image: &ImageDraft) -> Option<u64> {
     }
 }
 
-/// Where the set-up leaves a kernel.
+/// Folder into which `setup` puts a kernel.
 pub(super) fn fetched(draft: &Draft, flavour: &str) -> PathBuf {
     draft
         .root

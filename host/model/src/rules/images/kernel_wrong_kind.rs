@@ -24,7 +24,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What it is instead, and what to do.
+/// The kind that it has instead, and the remedy.
 fn problem(content: &Content) -> Option<(String, String)> {
     match content {
         Content::Linux(_) | Content::Truncated(_) => None,

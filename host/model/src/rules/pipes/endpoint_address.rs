@@ -18,7 +18,7 @@ crate::rules::rule! {
 /// The kind of device that components can drive so.
 const CARD: &str = "virtio-net";
 
-/// Where, what is wrong, and what to do.
+/// Place, problem and remedy.
 type Problem = (Span, String, String);
 
 fn check(draft: &Draft, report: &mut Report) {
@@ -36,7 +36,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Whether all addresses of a partition's endpoints are some.
+/// Returns whether all addresses of a partition's endpoints are some.
 pub(super) fn is_sound(partition: &PartitionDraft) -> bool {
     let mut components = partition.components.iter();
     components.all(|component| {

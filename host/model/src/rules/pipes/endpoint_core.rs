@@ -14,7 +14,7 @@ crate::rules::rule! {
     check
 }
 
-/// Where, what is wrong, and what to do.
+/// Place, problem and remedy.
 type Problem = (Span, String, String);
 
 fn check(draft: &Draft, report: &mut Report) {
@@ -79,7 +79,8 @@ fn vcpus(partition: &PartitionDraft) -> impl Iterator<Item = Problem> {
     })
 }
 
-/// Components with endpoints on another core than the first, whose component alone opens a device.
+/// Components with endpoints on another core than the first; only the first core's component opens
+/// a device.
 fn drivers(partition: &PartitionDraft) -> impl Iterator<Item = Problem> {
     let with = partition
         .components

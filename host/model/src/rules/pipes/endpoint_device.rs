@@ -20,7 +20,7 @@ const LONGEST_NS: u64 = 1_000_000_000;
 /// The driver by which Linux's programs reach a controller.
 const SOCKETS: &str = "can-raw";
 
-/// Where, what is wrong, and what to do.
+/// Place, problem and remedy.
 type Problem = (Span, String, String);
 
 fn check(draft: &Draft, report: &mut Report) {
@@ -40,7 +40,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Whether all latencies of a partition are times that can be counted with.
+/// Returns whether all latencies of a partition are times that can be counted with.
 pub(super) fn is_sound(partition: &PartitionDraft) -> bool {
     let mut ends = partition.endpoints.iter();
     ends.all(|end| latency(end).is_none())

@@ -23,7 +23,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Where, what is wrong, and what to do.
+/// Place, problem and remedy.
 pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'static str)> {
     let mut found = Vec::new();
     let mut scatterers = Vec::new();

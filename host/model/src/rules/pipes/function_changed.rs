@@ -1,4 +1,4 @@
-//! What was measured is what is run
+//! Measured functions have the sources that run
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
@@ -34,7 +34,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// The program whose functions the partition runs: that of its scheduler on the first core.
+/// The program with the functions of the partition: that of its scheduler on the first core.
 fn program(draft: &Draft, partition: &PartitionDraft) -> Option<Program> {
     partition.scheduler(Some(0))?.program(draft)
 }

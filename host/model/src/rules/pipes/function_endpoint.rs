@@ -45,7 +45,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is to be done about a name of what comes from beyond the machine, where that is no other's.
+/// Remedy for the name of an import that no other endpoint has.
 fn beyond(partition: &PartitionDraft, name: &str) -> Option<&'static str> {
     read(local_name(&partition.name.value, name))?;
     match partition.kind.value()? {

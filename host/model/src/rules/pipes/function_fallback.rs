@@ -1,4 +1,4 @@
-//! What takes a function's place is there, and has the time
+//! A fallback function exists, and fits into the budget
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, PipeFunctionDraft};
@@ -23,7 +23,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with it, where, and what to do.
+/// Place, problem and remedy.
 fn problem(
     partition: &PartitionDraft,
     function: &PipeFunctionDraft,

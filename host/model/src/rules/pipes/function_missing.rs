@@ -79,7 +79,8 @@ fn help(name: &str, known: &[&str], partition: &PartitionDraft) -> String {
     format!("{}; or {add}", advice(name, "function", known))
 }
 
-/// The functions that there are in a partition, and the name of what has them; nothing where they are not known.
+/// The functions that there are in a partition, and the name of what has them; nothing where they
+/// are not known.
 fn own(draft: &Draft, partition: &PartitionDraft) -> Option<(BTreeSet<String>, String)> {
     let program = match partition.kind.value()? {
         Kind::Linux => {

@@ -24,7 +24,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is in the way, and what to do.
+/// Problem and remedy.
 pub(super) fn problem(partition: &PartitionDraft) -> Option<(&'static str, &'static str)> {
     if partition.functions.is_empty() {
         return None;

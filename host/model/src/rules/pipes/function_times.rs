@@ -23,7 +23,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Where, and what is wrong.
+/// Place and problem.
 pub(super) fn problems(partition: &PartitionDraft) -> impl Iterator<Item = (Span, String)> {
     let cores = partition.core_count().max(1) as u64;
     partition.functions.iter().flat_map(move |function| {

@@ -42,7 +42,7 @@ fn here(partition: &PartitionDraft, together: &Together, message: String) -> Dia
         .here("its stages are, or may be typed, on another core than the first")
 }
 
-/// What an added component needs and would not have on its core.
+/// Resources that an added component needs and that its core lacks.
 fn needs(partition: &PartitionDraft, together: &Together, report: &mut Report) {
     let first = partition.scheduler(Some(0));
     let (Some(first), Some(core)) = (first, together.added(partition).next()) else {
@@ -71,7 +71,7 @@ fn needs(partition: &PartitionDraft, together: &Together, report: &mut Report) {
     }
 }
 
-/// What there is no room for.
+/// Resources without room.
 fn room(partition: &PartitionDraft, together: &Together) -> Option<(String, &'static str)> {
     let name = &partition.name.value;
     let components = partition.components.len() + together.added(partition).count();

@@ -1,4 +1,4 @@
-//! What a pipe is made of is there
+//! The functions of a pipe exist
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
@@ -17,7 +17,8 @@ fn check(draft: &Draft, report: &mut Report) {
     super::report_misfits(draft, &RULE, report);
 }
 
-/// Reports functions that no partition has, where something else about functions keeps flows from being read whole.
+/// Reports functions that no partition has, where something else about functions keeps flows from
+/// being read whole.
 pub(super) fn report_unknown(draft: &Draft, report: &mut Report) {
     let functions = draft.partitions.iter().flat_map(|partition| {
         let names = partition.functions.iter().map(|one| &one.name.value);

@@ -20,7 +20,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Who does not run it, and what to do.
+/// The core without a runtime, and the remedy.
 fn reason(draft: &Draft, pipe: &Pipe) -> (String, String) {
     let Some(idle) = pipe.idle() else {
         return (String::new(), String::new());

@@ -29,7 +29,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Stages in the middle of a flow whose functions read or write what only its ends can.
+/// Stages in the middle of a flow with functions that only its ends can have.
 fn inside(described: &Described<'_>, flow: &str) -> Vec<Said> {
     let Ok(pipeline) = parse(flow) else {
         return Vec::new();

@@ -76,7 +76,7 @@ fn exceeded(draft: &Draft, described: &Described<'_>) -> Vec<Exceeded> {
         .collect()
 }
 
-/// Pipes whose functions are all known.
+/// Pipes with known functions only.
 fn counted<'d>(draft: &'d Draft, described: &Described<'_>) -> Vec<Counted<'d>> {
     let pipes = draft.pipes.iter().filter_map(|pipe| {
         let flow = pipe.flow.given()?;

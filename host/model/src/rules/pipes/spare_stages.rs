@@ -62,7 +62,7 @@ fn problem(
     Some((span, message, "leave less room, or describe less"))
 }
 
-/// What of the system is more than who solves can know.
+/// Limits of the solver that the system exceeds.
 fn crowded(Offered { pipes, .. }: &Offered, run: &[Pipe]) -> Option<String> {
     let stages: usize = run.iter().map(|pipe| pipe.places.len()).sum();
     let counts = pipes.with(|all| {
@@ -95,7 +95,7 @@ fn crowded(Offered { pipes, .. }: &Offered, run: &[Pipe]) -> Option<String> {
     })
 }
 
-/// What of the partition is more than there is room for.
+/// Limits that the partition exceeds.
 fn too_many(name: &str, id: PartitionId, spare: Spare, pipes: &[Pipe]) -> Option<String> {
     let here = pipes.iter().filter(|pipe| pipe.runs_in(id));
     let stages: usize = here.clone().map(|pipe| pipe.places.len()).sum();
@@ -116,7 +116,7 @@ fn too_many(name: &str, id: PartitionId, spare: Spare, pipes: &[Pipe]) -> Option
     })
 }
 
-/// Bytes of the buffers between stages of one partition and before those who gather, at most.
+/// Maximum bytes of the buffers between stages of one partition and before gatherers.
 fn buffers(pipe: &Pipe) -> u64 {
     let stages = &pipe.solved.stages;
     let between = |(index, reader): (usize, &crate::pipes::solved::Stage)| {

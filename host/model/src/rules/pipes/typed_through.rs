@@ -101,8 +101,8 @@ fn unfit(own: &str, other: &PartitionDraft) -> Option<(String, &'static str)> {
     ))
 }
 
-/// A described pipe with stages in the second of two partitions and none in the first, who would have to judge it. What is wholly in an
-/// rtos partition is judged there.
+/// A static pipe with stages in the second of two partitions and none in the first, which would
+/// have to judge it. An rtos partition judges pipes that are wholly its own.
 fn foreign(draft: &Draft, own: &str, other: &PartitionDraft) -> Option<String> {
     let described = Described::of(draft).filter(|_| !draft.pipes.is_empty())?;
     let pipes = described.solve()?.ok()?;

@@ -1,4 +1,4 @@
-//! Who starts the alternate image has one
+//! A policy with an alternate image has one
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;

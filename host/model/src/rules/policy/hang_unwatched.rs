@@ -1,4 +1,4 @@
-//! Who acts on a hang watches for it
+//! A policy for hangs has a watched heartbeat
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;

@@ -1,4 +1,4 @@
-//! Who fails over has a standby
+//! A policy with failover has a standby
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;

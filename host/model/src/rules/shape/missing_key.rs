@@ -1,4 +1,4 @@
-//! What is needed is there
+//! Required keys are present
 
 use crate::diagnostic::Diagnostic;
 use crate::registry::Key;

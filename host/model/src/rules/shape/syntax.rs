@@ -45,7 +45,7 @@ pub(crate) fn broken(error: &SyntaxError) -> Diagnostic {
     }
 }
 
-/// Whether what follows may be misread.
+/// Returns whether what follows may be misread.
 pub(crate) fn is_structural(error: &SyntaxError) -> bool {
     STRUCTURAL.iter().any(|said| error.message.contains(said))
 }

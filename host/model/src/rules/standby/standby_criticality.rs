@@ -1,4 +1,4 @@
-//! A standby is as critical as whom it replaces
+//! A standby is as critical as the partition that it replaces
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;

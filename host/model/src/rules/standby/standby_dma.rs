@@ -1,4 +1,4 @@
-//! What holds a device back does not follow to the standby
+//! Confinement of a device does not move to the standby
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;

@@ -146,7 +146,7 @@ fn is_uart(board: &Board) -> bool {
     }
 }
 
-/// What is wrong with the host bridge: the first of these.
+/// First error in the host bridge.
 fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
     const BUS: u64 = 1 << 20;
     let (first, last) = board.interrupts.doorbells;

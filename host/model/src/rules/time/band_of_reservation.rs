@@ -1,4 +1,4 @@
-//! Reservations stand in bands, and nobody else does
+//! Only reservations are in bands
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft, VcpuDraft};
@@ -30,7 +30,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with where a VCPU stands.
+/// Error in the place of a VCPU.
 pub(super) fn problem(partition: &PartitionDraft, vcpu: &VcpuDraft) -> Option<String> {
     if !partition.schedule.by_priority()? {
         return None;

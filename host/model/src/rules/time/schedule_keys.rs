@@ -1,4 +1,4 @@
-//! What goes with an order of VCPUs
+//! Keys that belong to an order of VCPUs
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft, VcpuDraft};
@@ -65,7 +65,7 @@ fn complete(vcpu: &VcpuDraft, report: &mut Report) {
     }
 }
 
-/// What only priorities give a meaning.
+/// Keys that have a meaning only with priorities.
 fn of_priorities(partition: &PartitionDraft) -> Vec<(&Span, String)> {
     let schedule = &partition.schedule;
     let mut found = Vec::new();

@@ -26,7 +26,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with a slot by itself.
+/// Error in a slot on its own.
 pub(super) fn problem(partition: &PartitionDraft, slot: &SlotDraft) -> Option<String> {
     let frame = &partition.schedule.frame;
     let cores = partition.core_count().max(1) as u64;

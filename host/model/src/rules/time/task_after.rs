@@ -1,4 +1,4 @@
-//! Who releases a task is another one like it
+//! A task is released by another one of the same kind
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, TaskDraft};
@@ -24,7 +24,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with a task's `after`.
+/// Error in a task's `after`.
 pub(super) fn problem(partition: &PartitionDraft, task: &TaskDraft) -> Option<(String, String)> {
     let after = task.after.given()?.value.as_str();
     let named = |name: &str| partition.tasks.iter().find(|one| one.name.value == name);

@@ -26,7 +26,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with a task's `for`.
+/// Error in a task's `for`.
 pub(super) fn problem(partition: &PartitionDraft, task: &TaskDraft) -> Option<&'static str> {
     let vcpu = partition.vcpu(&task.vcpu.value()?)?;
     if vcpu.is(KindDraft::Main) || vcpu.is(KindDraft::Reservation) {

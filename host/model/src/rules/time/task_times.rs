@@ -30,7 +30,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with its times, if they are there.
+/// Error in its times, if they are present.
 pub(super) fn problem(task: &TaskDraft) -> Option<String> {
     let (wcet, period) = (task.wcet.value()?, task.period.value()?);
     let deadline = task.deadline.or(period)?;

@@ -34,7 +34,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with C and T, if both are there.
+/// Error in C and T, if both are present.
 pub(super) fn problem(vcpu: &VcpuDraft) -> Option<String> {
     let (capacity, period) = (vcpu.capacity.value()?, vcpu.period.value()?);
     if period == 0 {

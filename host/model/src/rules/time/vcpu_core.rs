@@ -28,7 +28,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Whether the partition has that core.
+/// Returns whether the partition has that core.
 pub(super) fn fits(partition: &PartitionDraft, vcpu: &VcpuDraft) -> bool {
     let core = vcpu.core.given().map_or(0, |core| core.value);
     usize::try_from(core).is_ok_and(|core| core < partition.core_count().max(1))

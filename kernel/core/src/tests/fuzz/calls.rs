@@ -27,7 +27,7 @@ impl Machine {
     }
 
     /// A slot of the first leaf with a capability of that kind, from a random one on.
-    fn some(&self, kind: Kind, dice: &mut Dice) -> u64 {
+    fn slot_with(&self, kind: Kind, dice: &mut Dice) -> u64 {
         let start = dice.below(SLOTS);
         let slots = (0..SLOTS).map(|slot| (start + slot) % SLOTS);
         let found = slots
@@ -57,7 +57,7 @@ fn cycles(dice: &mut Dice) -> u64 {
 #[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
     let now = machine.now.get();
-    let mut pick = |kind| machine.some(kind, dice);
+    let mut pick = |kind| machine.slot_with(kind, dice);
     use Kind as K;
     use Operation as O;
     let [memory, thread, time, other] = [K::Memory, K::Thread, K::Time, K::Time].map(&mut pick);
@@ -76,7 +76,7 @@ pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
     let (entry, importance) = (dice.word(), priority(dice));
     let free = GIVEN_SLOTS + dice.below(SLOTS - GIVEN_SLOTS);
     let (index, line) = (dice.below(4), LINES[0] + dice.below(LINES[1]));
-    let all: [(u64, O, [u64; 5]); 38] = [
+    let all: [(u64, O, [u64; 5]); 39] = [
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
@@ -123,6 +123,7 @@ pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
         (scheduler, O::Retire, [0; 5]),
         (monitor, O::Up, [0; 5]),
         (monitor, O::Ring, [level, 0, 0, 0, 0]),
+        (monitor, O::Note, [level, 0, 0, 0, 0]),
         (core, O::Prepare, [memory, page, empty, component, entry]),
         (core, O::Start, [0; 5]),
         (component, O::Entry, [empty, entry, entry, 0, 0]),
@@ -177,6 +178,7 @@ impl Successes {
             (Kind::Receive, Operation::Receive),
             (Kind::Monitor, Operation::Up),
             (Kind::Monitor, Operation::Ring),
+            (Kind::Monitor, Operation::Note),
             (Kind::Interrupt, Operation::Listen),
             (Kind::Interrupt, Operation::Complete),
             (Kind::Interrupt, Operation::Ignore),

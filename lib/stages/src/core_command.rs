@@ -1,110 +1,116 @@
-//! What the first core's component tells those of other cores: of a pipe that is typed, or is to be forgotten
+//! Commands of the first core's component to those of other cores: take up or release a run-time
+//! pipe
 //!
-//! Words that all of them share ([`crate::together`]). One pipe at a time: they are written while nobody reads them, are counted then
-//! ([`TOLD`](crate::together::TOLD)), and stay as they are until every other core has said that it is done ([`DONE`](crate::together::DONE)).
-//! So who reads them takes as long as it likes, and has no copy.
+//! They are words of the shared memory ([`crate::shared_state`]), for one pipe at a time. They are
+//! written while no core reads them, then the command is counted
+//! ([`COMMANDS`](crate::shared_state::COMMANDS)), and they do not change until every other core has
+//! acknowledged it ([`DONE`](crate::shared_state::DONE)). So a core may take as long as it needs,
+//! without a copy.
 
-use crate::together::{BUFFERS, ORDER};
+use crate::shared_state::{BUFFERS, COMMAND};
 use crate::work::ENDS;
 use bulkhead_abi::pipe::{Pipe, Stage};
 use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// Edges between stages of a pipe, at most.
+/// Maximum number of edges between the stages of a pipe.
 pub const EDGES: usize = MAX_STAGES * ENDS;
 
 const PIPE_WORDS: usize = size_of::<Pipe>() / 8;
 const STAGE_WORDS: usize = 1 + size_of::<Stage>() / 8;
-/// The numbers of all, then the pipe, its stages, its edges.
+/// Offsets: number of the pipe and counts, then the pipe, its stages, its edges.
 const PIPE: usize = 1;
 const STAGES: usize = PIPE + PIPE_WORDS;
 const OF_EDGES: usize = STAGES + MAX_STAGES * STAGE_WORDS;
-/// Words of all that is told.
+/// Words of a command.
 pub(crate) const WORDS: usize = OF_EDGES + EDGES;
 
 const _: () = assert!(size_of::<Pipe>().is_multiple_of(8) && size_of::<Stage>().is_multiple_of(8));
 
-/// An edge of which one end at least is on another core than the first, with where its buffer lies.
+/// An edge with an end on another core than the first, and the place of its buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Edge {
-    /// Place of the stage that writes.
+    /// Index of the writing stage.
     pub from: u8,
-    /// Place of the one that reads.
+    /// Index of the reading stage.
     pub to: u8,
-    /// Cache line behind those of the words; to another partition: the number of the buffer in the channel.
+    /// Cache line of the buffer, counted behind the control words; for an edge to another
+    /// partition: number of the buffer in the channel.
     pub line: u16,
-    /// Number of the partition that has the other end, counted from 1; 0: both are here.
+    /// Number of the partition at the other end, counted from 1; 0: both ends are here.
     pub through: u8,
 }
 
-/// What is told of a pipe.
+/// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Order {
-    /// Its number.
+pub struct CoreCommand {
+    /// Number of the pipe.
     pub pipe: usize,
-    /// Its stages, those of other partitions among them; none: it is to be forgotten.
+    /// Number of its stages, including those of other partitions; 0: the pipe is to be released.
     pub stages: usize,
-    /// It runs again by its description: edges to other partitions are those that each core has had.
-    pub described: bool,
+    /// True if a static pipe runs again: its edges to other partitions are those of the
+    /// description.
+    pub is_static: bool,
     edges: usize,
 }
 
-/// Writes that a pipe of that number is to run: its stages with their numbers, its edges, and whether it has those of its description besides.
+/// Writes the command to run a pipe: its stages with their numbers, its edges, and whether it also
+/// has those of its description.
 pub fn run(
     number: usize,
     pipe: &Pipe,
     stages: impl Iterator<Item = (usize, Stage)>,
-    (edges, described): (&[Edge], bool),
+    (edges, is_static): (&[Edge], bool),
     mut put: impl FnMut(usize, u64),
 ) {
-    let mut order = Order {
+    let mut order = CoreCommand {
         pipe: number,
         stages: 0,
-        described,
+        is_static,
         edges: 0,
     };
     words(pipe, PIPE, &mut put);
     for (number, stage) in stages.take(MAX_STAGES) {
         let at = STAGES + order.stages * STAGE_WORDS;
-        put(ORDER + at, number as u64);
+        put(COMMAND + at, number as u64);
         words(&stage, at + 1, &mut put);
         order.stages += 1;
     }
     for edge in edges.iter().take(EDGES) {
         let [low, high] = edge.line.to_le_bytes();
         let bytes = [edge.from, edge.to, low, high, edge.through, 0, 0, 0];
-        put(ORDER + OF_EDGES + order.edges, u64::from_le_bytes(bytes));
+        put(COMMAND + OF_EDGES + order.edges, u64::from_le_bytes(bytes));
         order.edges += 1;
     }
-    put(ORDER, order.word());
+    put(COMMAND, order.word());
 }
 
-/// Writes that the pipe of that number is to be forgotten.
+/// Writes the command to release the pipe of that number.
 pub fn forget(number: usize, mut put: impl FnMut(usize, u64)) {
-    let order = Order {
+    let order = CoreCommand {
         pipe: number,
         stages: 0,
-        described: false,
+        is_static: false,
         edges: 0,
     };
-    put(ORDER, order.word());
+    put(COMMAND, order.word());
 }
 
-impl Order {
-    /// What stands there.
+impl CoreCommand {
+    /// Reads the command.
     #[must_use]
     pub fn read(word: impl Fn(usize) -> u64) -> Self {
-        let [pipe, stages, edges, described, ..] = word(ORDER).to_le_bytes().map(usize::from);
+        let [pipe, stages, edges, is_static, ..] = word(COMMAND).to_le_bytes().map(usize::from);
         Self {
             pipe: pipe % MAX_PIPES,
             stages: stages.min(MAX_STAGES),
-            described: described != 0,
+            is_static: is_static != 0,
             edges: edges.min(EDGES),
         }
     }
 
     const fn word(self) -> u64 {
-        (self.pipe | self.stages << 8 | self.edges << 16 | (self.described as usize) << 24) as u64
+        (self.pipe | self.stages << 8 | self.edges << 16 | (self.is_static as usize) << 24) as u64
     }
 
     /// Its pipe.
@@ -113,18 +119,18 @@ impl Order {
         of_words(PIPE, word)
     }
 
-    /// The stage at a place, with its number among all.
+    /// The stage at an index, with its number among all.
     #[must_use]
     pub fn stage(&self, place: usize, word: impl Fn(usize) -> u64) -> (usize, Stage) {
         let at = STAGES + place % MAX_STAGES * STAGE_WORDS;
-        let number = word(ORDER + at) as usize % MAX_STAGES;
+        let number = word(COMMAND + at) as usize % MAX_STAGES;
         (number, of_words(at + 1, word))
     }
 
     /// Its edges.
     pub fn edges(&self, word: impl Fn(usize) -> u64) -> impl Iterator<Item = Edge> {
         (0..self.edges).map(move |index| {
-            let [from, to, low, high, through, ..] = word(ORDER + OF_EDGES + index).to_le_bytes();
+            let [from, to, low, high, through, ..] = word(COMMAND + OF_EDGES + index).to_le_bytes();
             Edge {
                 from,
                 to,
@@ -136,26 +142,26 @@ impl Order {
 }
 
 impl Edge {
-    /// The first line of its buffer in the memory that is shared.
+    /// The first line of its buffer in the shared memory.
     #[must_use]
     pub const fn first_line(&self) -> usize {
         BUFFERS + self.line as usize
     }
 }
 
-/// Puts a value there, word by word.
+/// Writes a value, word by word.
 fn words<T: IntoBytes + Immutable>(value: &T, at: usize, put: &mut impl FnMut(usize, u64)) {
     for (index, word) in value.as_bytes().chunks_exact(8).enumerate() {
         let word = word.try_into().map_or(0, u64::from_le_bytes);
-        put(ORDER + at + index, word);
+        put(COMMAND + at + index, word);
     }
 }
 
-/// The value that stands there.
+/// Reads a value.
 fn of_words<T: FromBytes + IntoBytes>(at: usize, word: impl Fn(usize) -> u64) -> T {
     let mut value = T::new_zeroed();
     for (index, place) in value.as_mut_bytes().chunks_exact_mut(8).enumerate() {
-        place.copy_from_slice(&word(ORDER + at + index).to_le_bytes());
+        place.copy_from_slice(&word(COMMAND + at + index).to_le_bytes());
     }
     value
 }
@@ -163,7 +169,7 @@ fn of_words<T: FromBytes + IntoBytes>(at: usize, word: impl Fn(usize) -> u64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::together;
+    use crate::shared_state;
     use bulkhead_abi::name_field;
     use std::cell::RefCell;
 
@@ -182,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_is_told_is_what_is_read() {
-        let memory = RefCell::new(vec![u64::MAX; together::WORDS]);
+        let memory = RefCell::new(vec![u64::MAX; shared_state::WORDS]);
         let put = |at: usize, value| memory.borrow_mut()[at] = value;
         let word = |at: usize| memory.borrow()[at];
         let pipe = Pipe {
@@ -201,30 +207,30 @@ mod tests {
         };
         for count in [1, 7, MAX_STAGES] {
             let edges: Vec<_> = (0..EDGES.min(4 * count)).map(edge).collect();
-            let described = count == 7;
-            run(15, &pipe, (0..count).map(stage), (&edges, described), put);
-            let order = Order::read(word);
+            let is_static = count == 7;
+            run(15, &pipe, (0..count).map(stage), (&edges, is_static), put);
+            let order = CoreCommand::read(word);
             assert_eq!((order.pipe, order.stages), (15, count));
-            assert_eq!(order.described, described);
+            assert_eq!(order.is_static, is_static);
             assert_eq!(order.pipe(word).as_bytes(), pipe.as_bytes());
             for place in 0..count {
-                let (number, told) = order.stage(place, word);
+                let (number, read) = order.stage(place, word);
                 let (expected, stage) = stage(place);
                 assert_eq!(number, expected);
-                assert_eq!(told.as_bytes(), stage.as_bytes());
+                assert_eq!(read.as_bytes(), stage.as_bytes());
             }
             assert_eq!(order.edges(word).collect::<Vec<_>>(), edges);
         }
         forget(3, put);
-        let order = Order::read(word);
-        assert_eq!((order.pipe, order.stages, order.described), (3, 0, false));
+        let order = CoreCommand::read(word);
+        assert_eq!((order.pipe, order.stages, order.is_static), (3, 0, false));
         assert_eq!(order.edges(word).count(), 0);
     }
 
-    /// More than there can be is not written beside its place.
+    /// Values beyond the limits do not overwrite other words.
     #[test]
     fn nothing_else_is_written() {
-        let memory = RefCell::new(vec![0; together::WORDS]);
+        let memory = RefCell::new(vec![0; shared_state::WORDS]);
         let put = |at: usize, value| memory.borrow_mut()[at] = value;
         let edges = [Edge {
             from: 1,
@@ -236,9 +242,9 @@ mod tests {
         let stages = (0..MAX_STAGES + 3).map(|_| stage(5));
         run(1, &pipe, stages, (&edges, true), put);
         let mut all = memory.borrow().clone();
-        all.drain(ORDER..ORDER + WORDS);
+        all.drain(COMMAND..COMMAND + WORDS);
         assert!(all.iter().all(|word| *word == 0));
-        let odd = Order::read(|_| u64::MAX);
+        let odd = CoreCommand::read(|_| u64::MAX);
         assert!(odd.pipe < MAX_PIPES && odd.stages <= MAX_STAGES);
         assert_eq!(odd.edges(|_| 0).count(), EDGES);
     }

@@ -1,8 +1,8 @@
-//! What another partition asks to be run here, read before anything of it is used
+//! Validation of a client's request to run stages
 //!
-//! Whoever writes it may have written anything. What is found here has numbers that can be counted with, edges that are buffers of the
-//! channel or lie between stages here, and begins here at its interval alone. Whether there are such functions, threads and time, who
-//! runs stages knows.
+//! The request may contain any bytes. A validated request has valid numbers, edges that are buffers
+//! of the channel or lie between stages here, and a valid start. Whether functions, threads and
+//! time exist is checked by the runtime.
 
 use crate::link::Kind;
 use crate::message::HEADS;
@@ -14,32 +14,32 @@ use bulkhead_abi::pipe::{Crossing, Pipe, Pipes, Stage};
 use bulkhead_abi::repository::MAX_STAGES;
 use core::fmt;
 
-/// The longest period, nanoseconds: a day, as of whatever is described.
+/// Longest period, nanoseconds: a day, as for static pipes.
 const LONGEST_NS: u64 = 86_400_000_000_000;
 
-/// A pipe of which stages are to run here.
+/// A pipe with stages to be run here.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'b> {
-    /// What it is called, and what is promised of it.
+pub struct DeployRequest<'b> {
+    /// Name and guarantees.
     pub pipe: &'b Pipe,
     stages: &'b [Stage],
     crossings: &'b [Crossing],
 }
 
-/// Why it cannot be run. Stages are told by their functions.
+/// Reason for which a request is invalid. Stages are named by their functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// It is no pipe, or more than one, or none of its stages is here.
+    /// There is no pipe, or more than one, or none of its stages is here.
     NoPipe,
-    /// Nothing leads to it, or it leads nowhere.
+    /// A stage without a producer or a consumer.
     End([u8; NAME_LEN]),
-    /// It is on another core than the first of its partition here.
+    /// A stage on another core than the first of this partition.
     Core([u8; NAME_LEN]),
-    /// Its budget, its period or its messages are none.
+    /// A stage with an invalid budget, period or number of messages.
     Numbers([u8; NAME_LEN]),
-    /// More stages feed it, or are fed by it, than there can be.
+    /// A stage with too many producers or consumers.
     Ends([u8; NAME_LEN]),
-    /// What it reads from elsewhere, or what elsewhere reads from it, has no buffer of its own in the channel.
+    /// A stage with a remote edge that has no buffer of its own in the channel.
     Buffer([u8; NAME_LEN]),
 }
 
@@ -62,34 +62,34 @@ impl fmt::Display for Unfit {
 
 const _: () = assert!(ENDS == 4, "as is said");
 
-impl<'b> Wanted<'b> {
-    /// What stands in aligned `bytes`, where the channel has so many buffers.
+impl<'b> DeployRequest<'b> {
+    /// Validates aligned `bytes`, for a channel with so many buffers.
     ///
     /// # Errors
-    /// Why it cannot be run.
+    /// The reason for which the request is invalid.
     pub fn read(bytes: &'b [u8], buffers: usize) -> Result<Self, Unfit> {
         let packed = Pipes::read(bytes).ok_or(Unfit::NoPipe)?;
         let [pipe] = packed.pipes else {
             return Err(Unfit::NoPipe);
         };
-        let wanted = Self {
+        let request = Self {
             pipe,
             stages: packed.stages,
             crossings: packed.crossings,
         };
-        let heads = wanted.stages.iter().filter(|stage| stage.from == 0);
-        let sound = pipe.stages as usize == wanted.stages.len()
-            && wanted.stages.len() <= MAX_STAGES
+        let heads = request.stages.iter().filter(|stage| stage.from == 0);
+        let sound = pipe.stages as usize == request.stages.len()
+            && request.stages.len() <= MAX_STAGES
             && pipe.fifo <= 1
             && heads.count() <= HEADS
-            && wanted.here().next().is_some();
+            && request.here().next().is_some();
         if !sound {
             return Err(Unfit::NoPipe);
         }
-        for (place, stage) in wanted.here() {
-            wanted.check(place, stage, buffers)?;
+        for (place, stage) in request.here() {
+            request.check(place, stage, buffers)?;
         }
-        Ok(wanted)
+        Ok(request)
     }
 
     fn check(&self, place: usize, stage: &Stage, buffers: usize) -> Result<(), Unfit> {
@@ -129,13 +129,13 @@ impl<'b> Wanted<'b> {
         self.stages
     }
 
-    /// Those that are to run here, with their places.
+    /// Stages to be run here, with their indices.
     pub fn here(&self) -> impl Iterator<Item = (usize, &'b Stage)> + use<'b> {
         let all = self.stages.iter().enumerate();
         all.filter(|(_, stage)| stage.is_here())
     }
 
-    /// Whether a first stage is to run here.
+    /// Returns whether a first stage is to run here.
     #[must_use]
     pub fn begins_here(&self) -> bool {
         self.here().any(|(_, stage)| stage.from == 0)
@@ -151,13 +151,14 @@ impl<'b> Wanted<'b> {
         })
     }
 
-    /// Last stages that are to run here, by their places.
+    /// Last stages to be run here, by index.
     pub fn tails(&self) -> impl Iterator<Item = usize> {
         let here = self.here().map(|(place, _)| place);
         here.filter(|&place| self.readers(place).next().is_none())
     }
 
-    /// Edges between stages here and elsewhere: the buffer of the channel, who writes, who reads.
+    /// Edges between stages here and in other partitions: the buffer of the channel, and the
+    /// indices of writer and reader.
     pub fn across(&self) -> impl Iterator<Item = (usize, [usize; 2])> {
         let all =
             (0..self.stages.len()).flat_map(|to| self.writers(to).map(move |from| (from, to)));
@@ -191,7 +192,7 @@ impl<'b> Wanted<'b> {
         self.is_here(from) && self.is_here(to)
     }
 
-    /// The buffer of an edge, if there is one crossing for it.
+    /// The buffer of an edge, if it has exactly one crossing.
     fn buffer(&self, (from, to): (usize, usize)) -> Option<usize> {
         let is_it = |one: &&Crossing| (one.from as usize, one.to as usize) == (from, to);
         let mut crossings = self.crossings.iter().filter(is_it);
@@ -199,7 +200,8 @@ impl<'b> Wanted<'b> {
         buffer_of(only).filter(|_| more.is_none())
     }
 
-    /// Whether an edge has a buffer that the channel has, that is no other edge's, and that has room for what may wait.
+    /// Returns whether an edge has a buffer of the channel that no other edge uses and that is
+    /// large enough.
     fn has_own(&self, edge: (usize, usize), buffers: usize) -> bool {
         let Some(own) = self.buffer(edge).filter(|&own| own < buffers) else {
             return false;
@@ -244,7 +246,7 @@ mod tests {
         }
     }
 
-    /// `sample | (filter | mix) | emit`, the middle here.
+    /// `sample | (filter | mix) | emit`, with the middle here.
     fn flow() -> (Pipe, Vec<Stage>, Vec<Crossing>) {
         let stages = vec![
             stage("sample", [0, 1], NONE),
@@ -261,7 +263,7 @@ mod tests {
         (pipe, stages, vec![crossing([0, 1], 4), crossing([2, 3], 7)])
     }
 
-    /// Behind the head of its request, where it is aligned.
+    /// Behind the head of its request, in aligned memory.
     fn packed((pipe, stages, crossings): &(Pipe, Vec<Stage>, Vec<Crossing>)) -> Vec<u64> {
         let stages = stages.iter().copied();
         let crossings = crossings.iter().copied();
@@ -275,22 +277,22 @@ mod tests {
 
     fn why(flow: &(Pipe, Vec<Stage>, Vec<Crossing>)) -> Unfit {
         let words = packed(flow);
-        let read = Wanted::read(words.as_bytes(), BUFFERS);
+        let read = DeployRequest::read(words.as_bytes(), BUFFERS);
         read.map(|_| ()).expect_err("unfit")
     }
 
     #[test]
     fn what_lies_between_stages_of_who_asks_is_run() {
         let words = packed(&flow());
-        let wanted = Wanted::read(words.as_bytes(), BUFFERS).expect("fits");
-        let here: Vec<_> = wanted.here().map(|(place, _)| place).collect();
+        let request = DeployRequest::read(words.as_bytes(), BUFFERS).expect("fits");
+        let here: Vec<_> = request.here().map(|(place, _)| place).collect();
         assert_eq!(here, [1, 2]);
-        assert_eq!(wanted.between().collect::<Vec<_>>(), [Kind::Each(3)]);
-        let across: Vec<_> = wanted.across().collect();
+        assert_eq!(request.between().collect::<Vec<_>>(), [Kind::Each(3)]);
+        let across: Vec<_> = request.across().collect();
         assert_eq!(across, [(4, [0, 1]), (7, [2, 3])]);
     }
 
-    /// With an interval that can be waited for, or of four slots.
+    /// Intervals that are too long, or of four-slot buffers, are rejected.
     #[test]
     fn what_begins_here_is_run() {
         for (fifo, interval_ns, runs) in [(1, 10_000, true), (1, u64::MAX, false), (0, 0, true)] {
@@ -299,9 +301,9 @@ mod tests {
             (stages[0].core, stages[1].core) = (0, NONE);
             crossings.push(crossing([1, 2], 1));
             let words = packed(&(pipe, stages, crossings));
-            let read = Wanted::read(words.as_bytes(), BUFFERS);
+            let read = DeployRequest::read(words.as_bytes(), BUFFERS);
             assert_eq!(
-                read.map(|wanted| wanted.begins_here()).ok(),
+                read.map(|request| request.begins_here()).ok(),
                 runs.then_some(true)
             );
         }
@@ -319,8 +321,8 @@ mod tests {
 
     fn wanted_tails(flow: &(Pipe, Vec<Stage>, Vec<Crossing>)) -> Vec<usize> {
         let words = packed(flow);
-        let wanted = Wanted::read(words.as_bytes(), BUFFERS).expect("fits");
-        wanted.tails().collect()
+        let request = DeployRequest::read(words.as_bytes(), BUFFERS).expect("fits");
+        request.tails().collect()
     }
 
     #[test]
@@ -364,10 +366,13 @@ mod tests {
         }
         wide.0.stages = 8;
         assert_eq!(why(&wide), named(Unfit::Ends));
-        assert_eq!(Wanted::read(&[], BUFFERS).map(|_| ()), Err(Unfit::NoPipe));
+        assert_eq!(
+            DeployRequest::read(&[], BUFFERS).map(|_| ()),
+            Err(Unfit::NoPipe)
+        );
     }
 
-    /// Whatever words stand there, they are refused, or all that they say holds.
+    /// A request with arbitrary words is rejected, or satisfies all guarantees of a validated one.
     #[test]
     fn no_words_are_too_odd() {
         let mut seed = 1u64;
@@ -388,24 +393,24 @@ mod tests {
                 };
             }
             words.truncate(words.len() - (random() % 20 / 19) as usize);
-            let Ok(wanted) = Wanted::read(words.as_bytes(), BUFFERS) else {
+            let Ok(request) = DeployRequest::read(words.as_bytes(), BUFFERS) else {
                 continue;
             };
             fit += 1;
-            assert!(wanted.stages().len() <= MAX_STAGES);
-            let mut buffers: Vec<_> = wanted.across().map(|(buffer, _)| buffer).collect();
+            assert!(request.stages().len() <= MAX_STAGES);
+            let mut buffers: Vec<_> = request.across().map(|(buffer, _)| buffer).collect();
             assert!(buffers.iter().all(|&buffer| buffer < BUFFERS));
             buffers.sort_unstable();
             buffers.dedup();
-            assert_eq!(buffers.len(), wanted.across().count());
-            for (place, stage) in wanted.here() {
+            assert_eq!(buffers.len(), request.across().count());
+            for (place, stage) in request.here() {
                 assert!(stage.capacity_ns <= stage.period_ns && stage.period_ns <= LONGEST_NS);
-                let ends = wanted.across().map(|(_, edge)| edge);
+                let ends = request.across().map(|(_, edge)| edge);
                 let ends = ends.filter(|edge| edge.contains(&place)).count();
-                let inside = usize::from(wanted.tails().any(|tail| tail == place))
-                    + wanted
+                let inside = usize::from(request.tails().any(|tail| tail == place))
+                    + request
                         .readers(place)
-                        .filter(|&to| wanted.is_here(to))
+                        .filter(|&to| request.is_here(to))
                         .count();
                 assert!(ends + inside > 0);
             }

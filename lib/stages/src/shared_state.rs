@@ -1,12 +1,14 @@
-//! What those have in common who run stages on several cores of a partition
+//! Layout of the state that is shared by components with stages on several cores of a partition
 //!
-//! Each core has a component of its own for them, and all of these have this memory: what pipes are told, what stages say of themselves, what left
-//! the pipes, what the first core tells others ([`crate::order`]), and behind that the buffers of edges between cores (`doc/design/pipes-deployment.md`), where flows can
-//! be typed with room for more (`doc/design/pipes-deployment.md`). Zeros at first. Who runs all stages of a partition has it to itself, without buffers.
+//! Each core has a component of its own for stages. This memory contains the state of pipes,
+//! counters of stages, records of messages that left, the first core's commands
+//! ([`crate::core_command`]), and behind them the buffers of edges between cores, with spare room
+//! for run-time pipes (`doc/design/pipes-deployment.md`). It is zero at first. A component that
+//! runs all stages of a partition has these words in its own memory, without buffers.
 
+use crate::core_command;
 use crate::link::Kind;
 use crate::message::HEADS;
-use crate::order;
 use bulkhead_abi::pipe::Pipes;
 use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES, MAX_THROUGH};
 use core::ops::Range;
@@ -15,98 +17,102 @@ use core::ops::Range;
 const LINE: usize = 8;
 const LINE_BYTES: usize = 64;
 
-/// Cores whose component has built all that it runs, by bit.
+/// Cores with a component that has created all its stages, by bit.
 pub const READY: usize = 0;
-/// Pipes that were stopped, by bit.
+/// Stopped pipes, by bit.
 pub const STOPPED: usize = 1;
-/// Those of them that stopped themselves: what is under way in them is dropped.
+/// Stopped pipes that an overrun halted: messages in them are dropped.
 pub const HALTED: usize = 2;
-/// Those of them whose stages are to forget their pipe once they rest.
+/// Stopped pipes with stages that are released once they rest.
 pub const RETIRED: usize = 3;
 /// Stages that rest, by bit.
 pub const RESTING: usize = 4;
-/// Messages that left and found no room to be noted.
+/// Messages that left and were not recorded because the queue was full.
 pub const UNNOTED: usize = 5;
-/// Stages whose threads have no pipe, by bit.
+/// Stages with a thread that has no pipe, by bit.
 pub const VACANT: usize = 6;
-/// Pipes whose end will not come any more, by bit: their stages end each by itself.
+/// Pipes with a lost end of task, by bit: each of their stages ends on its own.
 pub const DISMISSED: usize = 7;
-/// How often others than the first core were told something: words of its own lines, which they look at again and again.
-pub const TOLD: usize = LINE;
-/// Cores that have done what they were told last, by bit.
+/// Number of commands to other cores than the first; these words have cache lines of their own,
+/// because the cores poll them.
+pub const COMMANDS: usize = LINE;
+/// Cores that have executed the last command, by bit.
 pub const DONE: usize = 2 * LINE;
-/// Those of them that could not.
+/// Cores that failed to execute it.
 pub const FAILED: usize = 2 * LINE + 1;
-/// Most that one of them used of the stack of who does, bytes.
+/// Maximum stack usage of a command thread, bytes.
 pub const STACK: usize = 2 * LINE + 2;
 const EPOCHS: usize = 3 * LINE;
 const STARTS: usize = EPOCHS + MAX_THROUGH.next_multiple_of(LINE);
 const COUNTS: usize = STARTS + MAX_PIPES.next_multiple_of(LINE);
 const LEFT: usize = COUNTS + MAX_STAGES * LINE;
 
-/// What is counted of a stage.
+/// A counter of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// Jobs.
     Jobs,
-    /// Times at which one had used up its budget.
+    /// Number of exhausted budgets.
     Expiries,
-    /// Those of them that overran.
+    /// Number of overruns.
     Overruns,
     /// Messages that found no room in time.
     Dropped,
-    /// Jobs in which its fallback took its place.
+    /// Jobs that ran the fallback.
     Fallbacks,
-    /// The greatest age of what it read then, ticks.
+    /// Greatest age of the input of a fallback, ticks.
     Oldest,
-    /// The tick at which the end of a task was put in that it passed on last; 0: it did not yet.
+    /// Tick at which the end of a task entered the pipe that the stage passed on last; 0: none yet.
     Ended,
 }
 
-/// Messages that left a stage and that nobody recorded yet, at most.
+/// Capacity of a stage's queue of records.
 pub const NOTES: usize = 32;
-/// Words of such a note: entries, tick, whose it is, data.
+/// Words of a record: entries, tick, position, data.
 pub const NOTE: usize = 2 * HEADS + 4;
-/// How many were put, and how many taken, in front of them: on lines of their own, since different cores write them.
+/// Numbers of written and taken records, in front of them: on lines of their own, because different
+/// cores write them.
 const NOTED: usize = 2 * LINE;
 const OF_STAGE: usize = NOTED + NOTES * NOTE;
 
-/// What others than the first core are told.
-pub(crate) const ORDER: usize = LEFT + MAX_STAGES * OF_STAGE;
+/// First word of the commands.
+pub(crate) const COMMAND: usize = LEFT + MAX_STAGES * OF_STAGE;
 
-/// All of it, without buffers.
-pub const WORDS: usize = (ORDER + order::WORDS).next_multiple_of(LINE);
-/// The same in cache lines: where buffers begin.
+/// Words of all this, without buffers.
+pub const WORDS: usize = (COMMAND + core_command::WORDS).next_multiple_of(LINE);
+/// In cache lines: the first line of buffers.
 pub const BUFFERS: usize = WORDS / LINE;
 
 const _: () = assert!(MAX_STAGES <= 64 && MAX_PIPES <= 64 && Count::Ended as usize + 1 < LINE);
 
-/// The tick at which the stages of a pipe are released first; 0: not yet.
+/// Word with the tick at which the stages of a pipe are released first; 0: not yet.
 #[must_use]
 pub const fn start(pipe: usize) -> usize {
     STARTS + pipe % MAX_PIPES
 }
 
-/// The start of a partition that knows what it was asked for, by its number in the repository; 0: nothing was.
+/// Word with the epoch in which a partition knows the requests, by its number in the repository; 0:
+/// nothing was requested.
 #[must_use]
 pub const fn epoch(through: usize) -> usize {
     EPOCHS + through % MAX_THROUGH
 }
 
-/// What is counted of a stage.
+/// Word of a counter of a stage.
 #[must_use]
 pub const fn count(stage: usize, what: Count) -> usize {
     COUNTS + stage % MAX_STAGES * LINE + what as usize
 }
 
-/// How many notes were put at a stage, how many were taken, and the notes.
+/// Words with the numbers of written and taken records of a stage, and range of the records.
 #[must_use]
 pub const fn notes(stage: usize) -> (usize, usize, Range<usize>) {
     let at = LEFT + stage % MAX_STAGES * OF_STAGE;
     (at, at + LINE, at + NOTED..at + OF_STAGE)
 }
 
-/// The edges between cores of a partition, by their places among all crossings of its pipes, with how messages wait there.
+/// The edges between cores of a partition, by index among all crossings of its pipes, with the
+/// kinds of their buffers.
 pub fn within<'b>(pipes: Pipes<'b>) -> impl Iterator<Item = (usize, Kind)> + use<'b> {
     let within = pipes.crossings.iter().enumerate();
     let within = within.filter(|(_, crossing)| crossing.is_within());
@@ -117,7 +123,7 @@ pub fn within<'b>(pipes: Pipes<'b>) -> impl Iterator<Item = (usize, Kind)> + use
     })
 }
 
-/// Where buffers lie one behind the other: the first line and the bytes of each; nothing from one on that is larger than can be.
+/// First line and bytes of consecutive buffers; ends before one that is too large.
 pub fn buffers(kinds: impl IntoIterator<Item = Kind>) -> impl Iterator<Item = (usize, usize)> {
     let mut line = WORDS / LINE;
     let sized = kinds.into_iter().map_while(Kind::bytes);
@@ -128,7 +134,8 @@ pub fn buffers(kinds: impl IntoIterator<Item = Kind>) -> impl Iterator<Item = (u
     })
 }
 
-/// Bytes of all of it with such buffers, and so many for those that are typed; nothing where one is larger than can be.
+/// Bytes of all this with such buffers, and spare bytes for run-time pipes; `None` if a buffer is
+/// too large.
 #[must_use]
 pub fn bytes(kinds: &[Kind], spare: usize) -> Option<u64> {
     let placed = buffers(kinds.iter().copied());
@@ -159,8 +166,10 @@ mod tests {
         let mut seen = HashSet::new();
         let mut once = |word: usize| assert!(word < WORDS && seen.insert(word), "word {word}");
         (READY..=DISMISSED).for_each(&mut once);
-        [TOLD, DONE, FAILED, STACK].into_iter().for_each(&mut once);
-        (ORDER..ORDER + order::WORDS).for_each(&mut once);
+        [COMMANDS, DONE, FAILED, STACK]
+            .into_iter()
+            .for_each(&mut once);
+        (COMMAND..COMMAND + core_command::WORDS).for_each(&mut once);
         (0..MAX_PIPES).map(start).for_each(&mut once);
         (0..MAX_THROUGH).map(epoch).for_each(&mut once);
         for stage in 0..MAX_STAGES {

@@ -1,0 +1,157 @@
+//! Place of an instruction in the source of its program
+//!
+//! Executables are compiled with line tables. Of functions that were inlined into each other the innermost one with a line
+//! outside of Rust's libraries is the place.
+
+use addr2line::Context;
+use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
+use object::{Object, ObjectSection, ObjectSegment};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+
+/// Beginning of the paths of Rust's libraries, which say nothing about a program.
+const STANDARD_LIBRARY: &str = "/rustc/";
+
+/// A place in a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The function, as its source names it.
+    pub function: String,
+    /// Source file, as the compiler was given it.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Line, from 1.
+    #[serde(default)]
+    pub line: Option<u32>,
+}
+
+/// An executable that was read.
+#[derive(Debug)]
+pub(super) struct Program(Vec<u8>);
+
+impl Program {
+    /// Reads it; `None` if it is not there any more.
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        std::fs::read(path).ok().map(Self)
+    }
+
+    /// Address behind its last segment.
+    pub(super) fn end(&self) -> Option<u64> {
+        let file = object::File::parse(&*self.0).ok()?;
+        file.segments()
+            .map(|segment| segment.address().saturating_add(segment.size()))
+            .max()
+    }
+
+    /// Returns the place of the instruction at `pc`.
+    pub(super) fn place(&self, pc: u64) -> Option<Place> {
+        let file = object::File::parse(&*self.0).ok()?;
+        lines(&file, pc).or_else(|| {
+            let symbols = file.symbol_map();
+            Some(Place {
+                function: readable(symbols.get(pc)?.name()),
+                ..Place::default()
+            })
+        })
+    }
+}
+
+fn lines(file: &object::File<'_>, pc: u64) -> Option<Place> {
+    let section = |id: SectionId| {
+        let section = file.section_by_name(id.name());
+        let data = section.map_or(Ok(&[][..]), |section| section.data());
+        data.map(|data| EndianSlice::new(data, LittleEndian))
+    };
+    let context = Context::from_dwarf(Dwarf::load(section).ok()?).ok()?;
+    let mut frames = context.find_frames(pc).skip_all_loads().ok()?;
+    let mut found = None;
+    while let Ok(Some(frame)) = frames.next() {
+        let function = frame.function.as_ref();
+        let function = function.and_then(|name| name.demangle().ok());
+        let location = frame.location.as_ref();
+        let place = Place {
+            function: function.map(|name| without_hash(&name)).unwrap_or_default(),
+            file: location.and_then(|at| at.file).map(near),
+            line: location.and_then(|at| at.line),
+        };
+        let is_own = place.line.is_some_and(|line| line != 0)
+            && !place
+                .file
+                .as_ref()
+                .is_some_and(|file| file.starts_with(STANDARD_LIBRARY));
+        if is_own || found.is_none() {
+            found = Some(place);
+        }
+        if is_own {
+            break;
+        }
+    }
+    found.filter(|place| !place.function.is_empty())
+}
+
+/// A symbol without its mangling.
+fn readable(symbol: &str) -> String {
+    without_hash(&addr2line::demangle_auto(symbol.into(), None))
+}
+
+/// Names of Rust functions end in a hash, which says nothing to a reader.
+fn without_hash(name: &str) -> String {
+    match name.rsplit_once("::h") {
+        Some((path, hash)) if hash.len() == 16 => path.into(),
+        _ => name.into(),
+    }
+}
+
+/// A path below the current folder is shown from there on.
+fn near(path: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let below = Path::new(path).strip_prefix(here);
+    below.map_or_else(|_| path.to_owned(), |path| path.display().to_string())
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.function)?;
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, " ({file}:{line})"),
+            (Some(file), None) => write!(f, " ({file})"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[inline(never)]
+    fn here() -> u64 {
+        here as *const () as u64
+    }
+
+    #[test]
+    fn a_function_of_this_program_is_found_with_its_line() {
+        let base = here();
+        let path = std::env::current_exe().expect("a program");
+        let program = Program::read(&path).expect("readable");
+        // The program is relocated: its own symbol says by how much.
+        let file = object::File::parse(&*program.0).expect("an executable");
+        let symbols = file.symbol_map();
+        let mut named = symbols.symbols().iter();
+        let symbol = named
+            .find(|symbol| symbol.name().contains("place5tests4here"))
+            .expect("a symbol");
+        assert!(base >= symbol.address());
+        let place = program.place(symbol.address()).expect("a place");
+        assert!(place.function.contains("here"), "{place}");
+        assert_eq!(program.place(1), None);
+        assert!(program.end().is_some_and(|end| end > symbol.address()));
+    }
+
+    #[test]
+    fn hashes_are_left_out() {
+        assert_eq!(without_hash("a::b::h0123456789abcdef"), "a::b");
+        assert_eq!(without_hash("worker"), "worker");
+    }
+}
