@@ -119,7 +119,7 @@ pub struct Stage {
     pub addresses: [u32; 2],
     /// At a network card: the UDP port that it sends from.
     pub port: u32,
-    /// At a network card that it reads without loss: the shortest distance of messages that is promised, nanoseconds; what comes closer is dropped.
+    /// At a device: the shortest distance of the messages that it reads, nanoseconds; what comes closer is dropped. 0: any.
     pub distance_ns: u64,
     /// WCET of a job, nanoseconds.
     pub wcet_ns: u64,

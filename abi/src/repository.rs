@@ -28,8 +28,8 @@ pub const MAX_FUNCTIONS: usize = 64;
 pub const MAX_VCPUS: usize = 64;
 /// Partitions in which flows that are typed in one may have stages.
 pub const MAX_THROUGH: usize = 4;
-/// Cores of all partitions on which decisions are counted: those on which stages can be typed.
-pub const MAX_COUNTED: usize = 4;
+/// Cores of all partitions on which decisions are counted: those on which stages run, except Linux's.
+pub const MAX_COUNTED: usize = 8;
 /// Tasks of a core that are not of stages, the recorder's and the planner's among them.
 pub const MAX_JOBS: usize = 24;
 /// Doorbells that ring there.
@@ -37,6 +37,8 @@ pub const MAX_DOORBELLS: usize = 8;
 
 /// C and T of the recorder, which also reads the console, nanoseconds.
 pub const RECORDER_NS: [u64; 2] = [1_000_000, 50_000_000];
+/// Name of the VCPU on the first core of a partition that records what leaves its pipes; no name of a description contains a dot.
+pub const RECORDER: &str = "recorder.0";
 /// Polling period of the recorder and of the planner, nanoseconds.
 pub const PAUSE_NS: u64 = 5_000_000;
 
@@ -128,7 +130,7 @@ pub struct Load {
     pub reads: u32,
     /// Device that it writes, or [`NONE`].
     pub writes: u32,
-    /// Of no stage: jobs in T.
+    /// Jobs in T.
     pub jobs: u64,
     /// C.
     pub capacity_ns: u64,
@@ -152,6 +154,8 @@ pub struct Counted {
     pub decision_ns: u64,
     /// An interrupt there that leads to none at most, nanoseconds.
     pub interrupt_ns: u64,
+    /// Time that the runtime takes there of a stage's budget for each job at most, nanoseconds.
+    pub stage_ns: u64,
     /// Longest turn among equals there, nanoseconds; 0 = no end.
     pub quantum_ns: u64,
 }
@@ -391,4 +395,4 @@ const _: () =
 const _: () =
     assert!(size_of::<Io>() == 56 && size_of::<Device>() == 80 && size_of::<Jobs>() == 24);
 const _: () = assert!(size_of::<Function>() == 152 && size_of::<Flow>() == 16);
-const _: () = assert!(size_of::<Through>() == 24 && size_of::<Counted>() == 40);
+const _: () = assert!(size_of::<Through>() == 24 && size_of::<Counted>() == 48);

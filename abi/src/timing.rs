@@ -75,6 +75,8 @@ pub struct Task {
     pub bound_ns: u64,
     /// By how much another task that releases its jobs may have them come later, nanoseconds; 0: none does.
     pub late_ns: u64,
+    /// Jobs that come together.
+    pub burst: u64,
 }
 
 /// `SCHEDULE` in ASCII.
@@ -148,6 +150,10 @@ pub struct Costs {
     pub decision_ns: u64,
     /// An interrupt that leads to none at most, nanoseconds.
     pub interrupt_ns: u64,
+    /// Time that the runtime takes of a task's budget for each job at most, nanoseconds.
+    pub job_ns: u64,
+    /// Time that the kernel meters of a budget besides the thread's own each time the thread runs, nanoseconds.
+    pub switch_ns: u64,
     /// Doorbells that follow.
     pub doorbells: u64,
 }
@@ -162,7 +168,7 @@ pub struct Doorbell {
     pub per_ns: u64,
 }
 
-const _: () = assert!(size_of::<Costs>() == 32 && size_of::<Doorbell>() == 16);
+const _: () = assert!(size_of::<Costs>() == 48 && size_of::<Doorbell>() == 16);
 const _: () = assert!(size_of::<Schedule>() == 48 && size_of::<Slot>() == 24);
 const _: () =
-    assert!(size_of::<Head>() == 16 && size_of::<Vcpu>() == 48 && size_of::<Task>() == 64);
+    assert!(size_of::<Head>() == 16 && size_of::<Vcpu>() == 48 && size_of::<Task>() == 72);

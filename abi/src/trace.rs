@@ -47,7 +47,13 @@ pub enum EventKind {
     TaskBegun = 13,
     /// A periodic task has ended by itself.
     TaskEnded = 14,
+    /// Messages came closer to a stage of a pipe than the distance that its endpoint declares and were dropped, `sequence` so far:
+    /// `a` their CAN identifier, or [`PORT`] and their port; `b` the stage's place in its pipe.
+    CameEarly = 15,
 }
+
+/// Bit of a number that is a port of a network card and no CAN identifier.
+pub const PORT: u64 = 1 << 32;
 
 /// One event.
 #[repr(C)]

@@ -10,6 +10,7 @@ mod bench;
 mod budgets;
 mod communication;
 mod determinism;
+mod edge;
 mod error;
 mod external;
 mod footprint;
@@ -61,6 +62,8 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(tuned_pipes::FIFO),
         Box::new(tuned_pipes::MIMO),
         Box::new(pipe_solve::PipeSolve),
+        Box::new(edge::SHORT),
+        Box::new(edge::FULL),
         Box::new(external::ATTACK),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),

@@ -65,6 +65,8 @@ fn append_costs(timing: &Timing, bytes: &mut Vec<u8>) {
         magic: abi::COSTS_MAGIC,
         decision_ns: timing.overhead.decision,
         interrupt_ns: timing.overhead.interrupt,
+        job_ns: timing.overhead.job,
+        switch_ns: timing.switch_ns,
         doorbells: timing.doorbells.len() as u64,
     };
     bytes.extend(head.as_bytes());
@@ -115,6 +117,7 @@ fn task_of(timing: &Timing, task: &Task, bound_ns: u64) -> abi::Task {
         deadline_ns: task.deadline_ns,
         bound_ns,
         late_ns: timing.jitter(task),
+        burst: task.burst,
     }
 }
 

@@ -122,6 +122,12 @@ pub struct Costs {
     pub decision: u64,
     /// Instructions of an interrupt that leads to no decision.
     pub interrupt: u64,
+    /// Instructions that the kernel meters of a budget besides the thread's own each time the thread runs.
+    pub switch: u64,
+    /// Instructions that the runtime takes of a task's budget for each job.
+    pub job: u64,
+    /// Instructions that the runtime takes of a stage's budget for each job, copying of messages included.
+    pub stage: u64,
     /// Nanoseconds of an instruction.
     pub instruction_ns: u64,
 }

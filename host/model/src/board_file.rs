@@ -285,6 +285,9 @@ fn costs(facts: &Facts<'_>) -> Option<Costs> {
     Some(Costs {
         decision: number("decision")?,
         interrupt: number("interrupt")?,
+        switch: number("switch")?,
+        job: number("job")?,
+        stage: number("stage")?,
         instruction_ns: number("instruction_ns")?,
     })
 }

@@ -105,7 +105,7 @@ fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Optio
     let through: Vec<_> = (0..partitions.len()).map(through).collect();
     for (index, partition) in partitions.iter_mut().enumerate() {
         let id = PartitionId(index);
-        scheduled::extend(&mut partition.timing, pipes, id);
+        scheduled::extend(&mut partition.timing, pipes, (id, &draft.partitions[index]));
         if let Some(together) = Together::of(pipes, id, &draft.partitions[index]) {
             together.arrange(partition);
         }

@@ -104,13 +104,14 @@ fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> 
     }
 }
 
-/// The distance that is promised of what a stage reads over a network without loss: its endpoint's, or as the pipe takes it.
+/// The shortest distance of the messages that a stage reads at a device: what is declared, or as a lossless pipe takes them.
 fn distance(pipe: &Pipe, place: &Place) -> u64 {
-    match place.at_card {
-        Some(at) if pipe.solved.buffering == Buffering::Fifo => {
-            at.distance_ns.unwrap_or(pipe.solved.interval_ns)
-        }
-        _ => 0,
+    let reads = place.at_endpoint[0] && !place.linux;
+    match (pipe.solved.buffering, place.distance_ns) {
+        _ if !reads => 0,
+        (_, Some(declared)) => declared,
+        (Buffering::Fifo, None) => pipe.solved.interval_ns,
+        (Buffering::FourSlot, None) => 0,
     }
 }
 

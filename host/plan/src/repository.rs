@@ -96,6 +96,7 @@ impl Counted {
                 reserved: 0,
                 decision_ns: one.overhead.decision,
                 interrupt_ns: one.overhead.interrupt,
+                stage_ns: one.overhead.stage,
                 quantum_ns: one.keeping.quantum.unwrap_or(0),
             });
             counted.jobs.extend(one.jobs.iter().map(jobs));
@@ -215,7 +216,7 @@ fn core_of(core: &tpipe::Core<'_>, number: Option<usize>, first: usize) -> abi::
 fn load(load: &tpipe::Load) -> abi::Load {
     let (stage, jobs, [reads, writes]) = match load.runs {
         tpipe::Runs::Tasks { jobs } => (0, jobs, [abi::NONE; 2]),
-        tpipe::Runs::Stage { devices } => (1, 0, devices.map(number)),
+        tpipe::Runs::Stage { devices, messages } => (1, messages, devices.map(number)),
     };
     abi::Load {
         core: load.core as u32,
@@ -253,6 +254,7 @@ fn of_stages<'p>(
         let server = Reservation::new(stage.capacity_ns, stage.period_ns)?;
         let runs = tpipe::Runs::Stage {
             devices: [function.source, function.sink],
+            messages: stage.messages,
         };
         Some(load(&tpipe::Load { core, server, runs }))
     })

@@ -8,13 +8,12 @@ mod through_rtos;
 mod two_cores;
 
 use at_random::Random;
-use bulkhead_abi::repository::{MAX_STAGES, PAUSE_NS, RECORDER_NS, Repository};
+use bulkhead_abi::repository::{MAX_STAGES, Repository};
 use bulkhead_flows::known::{Known, Unfit};
 use bulkhead_flows::propose::{self, Promise, Refused, Solved, Standing};
 use bulkhead_flows::said::Said;
 use bulkhead_model::pipes::Pipe;
 use bulkhead_model::system::{PartitionId, System};
-use bulkhead_model::timing::{Place, Task, Vcpu, VcpuKind};
 use bulkhead_model::{Overrides, check};
 use bulkhead_plan::repository;
 use bulkhead_tpipe::language::Buffering;
@@ -195,29 +194,7 @@ fn is_limit(refused: &Refused) -> bool {
 
 /// All VCPUs of all cores get their budgets with every decision counted, the recorder among them, as run-time admission asks.
 fn fits_with_decisions(system: &System, partition: PartitionId) {
-    let mut timing = system.partition(partition).timing.clone();
-    let [capacity_ns, period_ns] = RECORDER_NS;
-    let vcpu = timing.vcpus.len();
-    timing.vcpus.push(Vcpu {
-        name: "recorder".into(),
-        span: 0..0,
-        kind: VcpuKind::Main {
-            capacity_ns,
-            period_ns,
-        },
-        place: Place::default(),
-        core: 0,
-    });
-    timing.tasks.push(Task {
-        name: "recorder".into(),
-        span: 0..0,
-        vcpu,
-        cause: vcpu,
-        after: None,
-        wcet_ns: 1,
-        period_ns: PAUSE_NS,
-        deadline_ns: PAUSE_NS,
-    });
+    let timing = &system.partition(partition).timing;
     let cores = timing.analyse();
     assert!(cores.iter().any(|core| core.core == 0), "it has VCPUs");
     for core in cores {
@@ -480,7 +457,7 @@ fn who_would_not_be_kept_is_named() {
         matches!(refused, Err(Refused::Takes { pipe: 0, .. })),
         "{refused:?}"
     );
-    let wide = [(70_000, 1), (70_000, 1)];
+    let wide = [(300_000, 1), (300_000, 1)];
     let new = Standing {
         setting: &wide,
         ..new

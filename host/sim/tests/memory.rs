@@ -29,6 +29,8 @@ fn ten_thousand() -> Timing {
             span: 0..0,
             vcpu: number,
             after: None,
+            burst: 1,
+            is_stage: false,
             cause: number,
             wcet_ns: period_ns / 130,
             period_ns,

@@ -7,8 +7,9 @@
 //! much of it would be missing.
 
 use crate::deciding::{Admits, Deciding};
+use crate::edf::Band;
 use crate::overhead::{Asked, Jobs};
-use crate::utilisation::{Fraction, WHOLE, demand};
+use crate::utilisation::Fraction;
 use crate::vcpu::{Io, main_response_behind, part_response_behind};
 use crate::{Reservation, Time};
 
@@ -33,34 +34,73 @@ pub fn misfit_behind(ahead: &[Reservation], mains: &[Reservation], io: &[Io]) ->
     let unfit = |&rank: &usize| main_response_behind(ahead, mains, io, rank).is_none();
     let vcpu = (0..mains.len()).find(unfit)?;
     let capacity = mains.get(vcpu)?.capacity;
-    let fits = |own| part_response_behind(ahead, mains, io, vcpu, own);
-    let (mut fitting, mut lacking) = (0, capacity);
-    while lacking - fitting > 1 {
-        let middle = fitting + (lacking - fitting) / 2;
-        match fits(middle) {
-            Some(_) => fitting = middle,
-            None => lacking = middle,
-        }
-    }
+    let fits = |own| part_response_behind(ahead, mains, io, vcpu, own).is_some();
     Some(Misfit {
         vcpu,
-        lacks: capacity - fitting,
+        lacks: lacking(capacity, fits),
     })
 }
 
-/// Under earliest deadline first, with `demand` that of all of them and of I/O VCPUs: the one with the
-/// longest period, where they demand more than the processor.
+/// Under earliest deadline first: the VCPU with the longest period, where `mains` do not all get their budgets behind what has
+/// precedence over them ([`crate::edf`]).
 #[must_use]
-pub fn misfit_by_deadline(mains: &[Reservation], demand: Fraction) -> Option<Misfit> {
-    let excess = demand.0.checked_sub(WHOLE.0).filter(|&excess| excess > 0)?;
-    let longest = mains.iter().enumerate().max_by_key(|(_, main)| main.period);
-    let (vcpu, main) = longest?;
-    let lacks = (u128::from(excess) * u128::from(main.period)).div_ceil(u128::from(WHOLE.0));
-    let lacks = Time::try_from(lacks).unwrap_or(Time::MAX);
-    Some(Misfit {
+pub fn misfit_by_deadline(
+    ahead: &[Reservation],
+    mains: &[Reservation],
+    io: &[Io],
+) -> Option<Misfit> {
+    let fits = |vcpu: usize, capacity: Time| {
+        let servers = mains.iter().enumerate().map(|(index, main)| Reservation {
+            capacity: if index == vcpu {
+                capacity
+            } else {
+                main.capacity
+            },
+            ..*main
+        });
+        band(ahead, servers, io).is_feasible()
+    };
+    let (vcpu, main) = mains
+        .iter()
+        .enumerate()
+        .max_by_key(|(_, main)| main.period)?;
+    (!fits(vcpu, main.capacity)).then(|| Misfit {
         vcpu,
-        lacks: lacks.min(main.capacity),
+        lacks: lacking(main.capacity, |capacity| fits(vcpu, capacity)),
     })
+}
+
+/// Servers that deadlines order, behind what is more important than all of them and what I/O VCPUs take at most.
+pub fn band<V>(
+    ahead: &[Reservation],
+    servers: V,
+    io: &[Io],
+) -> Band<V, impl Fn(Time) -> Option<Time>> {
+    Band {
+        servers,
+        interference: move |window: Time| {
+            let ahead = ahead.iter();
+            let ahead = ahead.map(|one| window.div_ceil(one.period).checked_mul(one.capacity));
+            let io = io.iter().map(|io| io.demand(window));
+            ahead
+                .chain(io)
+                .try_fold(0, |sum: Time, one| sum.checked_add(one?))
+        },
+    }
+}
+
+/// Least that has to be taken off a capacity that does not fit.
+pub(crate) fn lacking(capacity: Time, fits: impl Fn(Time) -> bool) -> Time {
+    let (mut fitting, mut lacking) = (0, capacity);
+    while lacking - fitting > 1 {
+        let middle = fitting + (lacking - fitting) / 2;
+        if fits(middle) {
+            fitting = middle;
+        } else {
+            lacking = middle;
+        }
+    }
+    capacity - fitting
 }
 
 /// Why a VCPU is not admitted; what was admitted before stays as it was.
@@ -95,7 +135,6 @@ pub(crate) const NOBODY: Asked = Asked {
         period: 0,
     },
     jobs: 0,
-    by_deadline: false,
 };
 
 pub(crate) const NOTHING: Io = Io {
@@ -157,7 +196,6 @@ impl<const M: usize> Admission<M> {
             let asked = Asked {
                 limits,
                 jobs: all.deciding.tasks(tasks, period)?,
-                by_deadline: all.by_deadline,
             };
             all.insert(rank, identity, asked);
             let answer = all.check();
@@ -228,9 +266,7 @@ impl<const M: usize> Admits for Admission<M> {
         let mains = mains.get(..self.count).unwrap_or(&[]);
         let ahead = self.deciding.ahead();
         let found = if self.by_deadline {
-            let shares = io.iter().map(|io| io.utilisation);
-            let all = demand(mains.iter().chain(ahead), shares);
-            misfit_by_deadline(mains, all.unwrap_or(Fraction(u64::MAX)))
+            misfit_by_deadline(ahead, mains, io)
         } else {
             misfit_behind(ahead, mains, io)
         };
@@ -274,14 +310,13 @@ mod tests {
         assert_eq!(core.main(9, limits(1, 1000), []), Err(Refused::Full));
     }
 
-    /// 7: C' = 10 + 5·1 for its job and two chunks, and a release ahead. 8 is preempted where 7 starts, 3·2 times, has
-    /// all 8 chunks then, and 40 − 15 − 2 of 20 + 17.
+    /// 7: C' = 10 + 5·1 for its job and two chunks, and a release ahead. 8 gets 40 − 15 − 2 of 20 + 5, and has to give up 2.
     #[test]
     fn decisions_are_asked_for_with_the_budget() {
         let mut core = Admission::<4>::new();
         let overhead = Overhead {
             decision: 1,
-            interrupt: 0,
+            ..Overhead::default()
         };
         let keeping = Keeping {
             chunks: 8,
@@ -290,10 +325,10 @@ mod tests {
         core.deciding().count(overhead, keeping);
         let each = || [Jobs::each(40)];
         assert_eq!(core.main(7, limits(10, 40), each()), Ok(()));
-        let refused = Refused::Misfit(Misfit { vcpu: 8, lacks: 14 });
+        let refused = Refused::Misfit(Misfit { vcpu: 8, lacks: 2 });
         assert_eq!(core.main(8, limits(20, 40), each()), Err(refused));
         assert_eq!(
-            core.main(8, limits(6, 40), each()),
+            core.main(8, limits(18, 40), each()),
             Ok(()),
             "all is as it was"
         );

@@ -4,7 +4,7 @@
 //! allocate. Where nothing costs anything, nothing is kept.
 
 use crate::admission::Refused;
-use crate::overhead::{Activity, Asked, Jobs, Keeping, Overhead, Starts};
+use crate::overhead::{Asked, Jobs, Keeping, Overhead};
 use crate::{Reservation, Time};
 
 /// Tasks, doorbells and changes of slots of a core that are counted.
@@ -15,11 +15,6 @@ const NOTHING: Reservation = Reservation {
     period: 0,
 };
 
-const NOBODY: Starts = Starts {
-    often: 0,
-    period: 0,
-};
-
 /// What decides beside the VCPUs themselves.
 #[derive(Clone, Debug)]
 pub struct Deciding {
@@ -27,13 +22,11 @@ pub struct Deciding {
     keeping: Keeping,
     /// More important than all.
     ahead: List<Reservation>,
-    /// What preempts all.
-    before: List<Starts>,
 }
 
 /// So much was known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark([usize; 2]);
+pub(crate) struct Mark(usize);
 
 impl Default for Deciding {
     fn default() -> Self {
@@ -49,13 +42,14 @@ impl Deciding {
             overhead: Overhead {
                 decision: 0,
                 interrupt: 0,
+                job: 0,
+                stage: 0,
             },
             keeping: Keeping {
                 chunks: 0,
                 quantum: None,
             },
             ahead: List::of(NOTHING),
-            before: List::of(NOBODY),
         }
     }
 
@@ -81,12 +75,10 @@ impl Deciding {
     /// # Errors
     /// [`Refused::Full`].
     pub fn slots(&mut self, slots: u64, frame: Time) -> Result<(), Refused> {
-        let changes = Starts::of_slots(slots, frame);
-        if let Some(ahead) = self.overhead.of_changes(changes) {
-            self.before.push(changes)?;
-            self.ahead.push(ahead)?;
+        match self.overhead.of_slots(slots, frame) {
+            Some(changes) => self.ahead.push(changes),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Counts the tasks of a VCPU. Answers how many of their jobs come in `window`.
@@ -107,22 +99,18 @@ impl Deciding {
             }
             if let Some(ahead) = self.overhead.of_jobs(jobs) {
                 self.ahead.push(ahead)?;
-                if jobs.pieces > 0 {
-                    self.before.push(jobs.starts())?;
-                }
             }
         }
         Ok(count)
     }
 
     pub(crate) const fn mark(&self) -> Mark {
-        Mark([self.ahead.count, self.before.count])
+        Mark(self.ahead.count)
     }
 
     /// Forgets what was counted since.
-    pub(crate) const fn back(&mut self, Mark([ahead, before]): Mark) {
+    pub(crate) const fn back(&mut self, Mark(ahead): Mark) {
         self.ahead.count = ahead;
-        self.before.count = before;
     }
 
     /// What is more important than all VCPUs.
@@ -131,15 +119,12 @@ impl Deciding {
         self.ahead.all()
     }
 
-    /// VCPUs, which are ordered by rank, with what their decisions take.
+    /// VCPUs with what their decisions take.
     #[must_use]
     pub fn prolonged<const M: usize>(&self, vcpus: &[Asked]) -> [Reservation; M] {
-        let mut activities = [Activity::default(); M];
-        let before = self.before.all();
-        self.keeping.activities(before, vcpus, &mut activities);
         let mut found = [NOTHING; M];
-        for ((found, vcpu), activity) in found.iter_mut().zip(vcpus).zip(activities) {
-            *found = self.overhead.prolong(vcpu.limits, activity);
+        for (found, vcpu) in found.iter_mut().zip(vcpus) {
+            *found = self.overhead.prolong(vcpu, &self.keeping);
         }
         found
     }

@@ -11,8 +11,7 @@
 pub mod admission;
 pub mod communication;
 pub mod deciding;
-pub mod fixed_priority;
-pub mod migration;
+pub mod edf;
 pub mod overhead;
 pub mod pipeline;
 pub mod placement;
@@ -56,15 +55,6 @@ impl Reservation {
     pub const fn span(self, work: Time) -> Option<Time> {
         match (work / self.capacity).checked_mul(self.period) {
             Some(periods) => periods.checked_add(work % self.capacity),
-            None => None,
-        }
-    }
-
-    /// The same when the budget has just run out: [`Reservation::span`] + T − C.
-    #[must_use]
-    pub const fn worst_span(self, work: Time) -> Option<Time> {
-        match self.span(work) {
-            Some(span) => span.checked_add(self.gap()),
             None => None,
         }
     }

@@ -7,8 +7,9 @@
 //!
 //! In a period of it a VCPU starts when a job comes, which is a time-out or an interrupt, and when a chunk of its
 //! budget comes back; it ends when a job is done and when a chunk is used up. That others preempt it is part of
-//! what they take: they start and end. A chunk is split where the VCPU is preempted or waits, so there are at
-//! most one more than that happens in a period, and never more than the list has room for.
+//! what they take: they start and end. Preemption does not split a chunk in time: the used part of a chunk comes back
+//! at one instant. A chunk with an instant of its own begins where a job finds the VCPU idle, so that there are at most one
+//! more than jobs, and never more than the list has room for.
 
 use crate::{Reservation, Time};
 
@@ -19,15 +20,11 @@ pub struct Overhead {
     pub decision: Time,
     /// Longest time in which an interrupt is acknowledged and counted, where it leads to no decision.
     pub interrupt: Time,
-}
-
-/// What happens on a VCPU in a period of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Activity {
-    /// Jobs.
-    pub jobs: u64,
-    /// Chunks of its budget.
-    pub chunks: u64,
+    /// Most that the runtime takes of a task's budget for each job: from its release to its own code, and from there until it
+    /// waits again.
+    pub job: Time,
+    /// Most that it takes for each job of a stage of a pipe, with copying its inputs and outputs.
+    pub stage: Time,
 }
 
 /// Jobs of a task.
@@ -39,15 +36,8 @@ pub struct Jobs {
     pub late: Time,
     /// Of a bottom half: pieces of a job, as many as it needs budgets; 0 where a Main VCPU runs it.
     pub pieces: u64,
-}
-
-/// What starts so often in a period.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Starts {
-    /// How often.
-    pub often: u64,
-    /// In what time.
-    pub period: Time,
+    /// Jobs that come together; not 0.
+    pub burst: u64,
 }
 
 /// A Main VCPU as it is asked for.
@@ -57,8 +47,6 @@ pub struct Asked {
     pub limits: Reservation,
     /// Jobs in a period of it ([`Jobs::within`]).
     pub jobs: u64,
-    /// Whether its deadline says when it runs: then each other may preempt it.
-    pub by_deadline: bool,
 }
 
 /// How a scheduler keeps budgets.
@@ -74,6 +62,8 @@ pub struct Keeping {
 const START_AND_END: u64 = 2;
 /// Longer than any window: it comes once.
 const ONCE: Time = Time::MAX;
+/// Iterations after which there is no answer.
+const STEPS: usize = 1_000;
 
 impl Jobs {
     /// Those of a task that a Main VCPU runs.
@@ -83,7 +73,14 @@ impl Jobs {
             period,
             late: 0,
             pieces: 0,
+            burst: 1,
         }
+    }
+
+    /// So many of them together each time.
+    #[must_use]
+    pub const fn in_bursts(self, burst: u64) -> Self {
+        Self { burst, ..self }
     }
 
     /// The same, released by another task, so much later at most.
@@ -103,6 +100,7 @@ impl Jobs {
             period,
             late: 0,
             pieces,
+            burst: 1,
         }
     }
 
@@ -110,100 +108,38 @@ impl Jobs {
     #[must_use]
     pub const fn within(self, window: Time) -> u64 {
         let window = window.saturating_add(self.late);
-        window.div_ceil(if self.period > 0 { self.period } else { 1 })
-    }
-
-    /// How often a bottom half starts.
-    #[must_use]
-    pub const fn starts(self) -> Starts {
-        Starts {
-            often: self.pieces,
-            period: self.period,
-        }
-    }
-}
-
-impl Starts {
-    /// Where so many slots begin and end in a frame.
-    #[must_use]
-    pub const fn of_slots(slots: u64, frame: Time) -> Self {
-        Self {
-            often: START_AND_END.saturating_mul(slots),
-            period: frame,
-        }
-    }
-
-    const fn within(self, window: Time) -> u64 {
-        let period = if self.period > 0 { self.period } else { 1 };
-        Activity::within(self.often, period, window)
+        let releases = window.div_ceil(if self.period > 0 { self.period } else { 1 });
+        releases.saturating_mul(self.burst)
     }
 }
 
 impl Keeping {
-    /// What happens on VCPUs, which are ordered by rank, behind what starts before all of them. As many are found as
-    /// there is room for.
-    pub fn activities(&self, before: &[Starts], vcpus: &[Asked], found: &mut [Activity]) {
-        let vcpus = vcpus.iter().take(found.len());
-        for (rank, own) in vcpus.clone().enumerate() {
-            let Reservation { capacity, period } = own.limits;
-            // Its equals have their turn.
-            let turns = self.quantum;
-            let turns = turns.map_or(0, |quantum| capacity / quantum.max(1) + 1);
-            let higher = vcpus.clone().zip(&*found).take(rank);
-            let higher = higher.map(|(vcpu, activity)| Starts {
-                often: activity.starts(),
-                period: vcpu.limits.period,
-            });
-            let preempted = before
-                .iter()
-                .copied()
-                .chain(higher)
-                .map(|starts| starts.within(period))
-                .fold(turns, u64::saturating_add);
-            let preempted = if own.by_deadline { u64::MAX } else { preempted };
-            let jobs = own.jobs.saturating_add(turns);
-            let activity = Activity::new(jobs, preempted, self.chunks);
-            if let Some(place) = found.get_mut(rank) {
-                *place = activity;
-            }
-        }
-    }
-}
-
-impl Activity {
-    /// Where its jobs are so many, and it is preempted so often, with room for `room` chunks.
-    #[must_use]
-    pub const fn new(jobs: u64, preempted: u64, room: u64) -> Self {
-        let pieces = jobs.saturating_add(preempted).saturating_add(1);
-        let chunks = if pieces < room { pieces } else { room };
-        Self { jobs, chunks }
-    }
-
-    /// How often it starts in a period.
-    #[must_use]
-    pub const fn starts(self) -> u64 {
-        self.jobs.saturating_add(self.chunks)
-    }
-
-    /// How often what starts `starts` times in `period` does in a window of `window`, wherever that begins.
-    #[must_use]
-    pub const fn within(starts: u64, period: Time, window: Time) -> u64 {
-        starts.saturating_mul(window.div_ceil(period).saturating_add(1))
+    /// Decisions of the starts and ends of a VCPU in a period of it, the starts of its jobs aside.
+    const fn decisions(&self, vcpu: &Asked) -> u64 {
+        let turns = match self.quantum {
+            Some(quantum) if quantum > 0 => vcpu.limits.capacity / quantum + 1,
+            _ => 0,
+        };
+        let chunks = vcpu.jobs.saturating_add(1);
+        let chunks = if chunks < self.chunks {
+            chunks
+        } else {
+            self.chunks
+        };
+        let chunks = chunks.saturating_mul(START_AND_END);
+        vcpu.jobs.saturating_add(turns).saturating_add(chunks)
     }
 }
 
 impl Overhead {
-    /// A VCPU as it is to be counted: its jobs' ends cost a decision each, and its chunks two. C may exceed T
-    /// then, and has no response.
+    /// C and T of a VCPU with its decisions: its jobs' ends cost one each, and its chunks two, as does each turn among equals. C may
+    /// exceed T then, and has no response.
     #[must_use]
-    pub const fn prolong(&self, vcpu: Reservation, activity: Activity) -> Reservation {
-        let decisions = activity
-            .jobs
-            .saturating_add(activity.chunks.saturating_mul(2));
-        let more = self.decision.saturating_mul(decisions);
+    pub const fn prolong(&self, vcpu: &Asked, keeping: &Keeping) -> Reservation {
+        let more = self.decision.saturating_mul(keeping.decisions(vcpu));
         Reservation {
-            capacity: vcpu.capacity.saturating_add(more),
-            ..vcpu
+            capacity: vcpu.limits.capacity.saturating_add(more),
+            ..vcpu.limits
         }
     }
 
@@ -211,7 +147,11 @@ impl Overhead {
     #[must_use]
     pub const fn of_jobs(&self, jobs: Jobs) -> Option<Reservation> {
         let decisions = START_AND_END.saturating_mul(jobs.pieces).saturating_add(1);
-        Self::ahead(self.decision, decisions, jobs.period)
+        Self::ahead(
+            self.decision,
+            decisions.saturating_mul(jobs.burst),
+            jobs.period,
+        )
     }
 
     /// What waking takes where another task releases a task's jobs: as a doorbell, and what comes late comes closer to
@@ -221,14 +161,14 @@ impl Overhead {
         if jobs.late == 0 {
             return [None; 3];
         }
-        let [each, once] = self.of_doorbell(1, jobs.period);
-        [each, once, Self::ahead(self.decision, 1, ONCE)]
+        let [each, once] = self.of_doorbell(jobs.burst, jobs.period);
+        [each, once, Self::ahead(self.decision, jobs.burst, ONCE)]
     }
 
-    /// What the changes of slots take.
+    /// Decisions of the changes of so many slots in a frame.
     #[must_use]
-    pub const fn of_changes(&self, changes: Starts) -> Option<Reservation> {
-        Self::ahead(self.decision, changes.often, changes.period)
+    pub const fn of_slots(&self, slots: u64, frame: Time) -> Option<Reservation> {
+        Self::ahead(self.decision, START_AND_END.saturating_mul(slots), frame)
     }
 
     /// What a doorbell takes that rings at most `limit` times in `period`: as many again may fall into a span that
@@ -252,6 +192,28 @@ impl Overhead {
     }
 }
 
+/// Longest time from the instant at which a job comes to the one at which its VCPU is ready, while all that is more important than
+/// the VCPUs is dealt with. A budget that a job finds whole may come back so much later than the job, because the job a
+/// period before was ready so much later than it came. `None` where no end was found.
+#[must_use]
+pub fn latency(ahead: &[Reservation]) -> Option<Time> {
+    let within = |window: Time| {
+        ahead.iter().try_fold(0, |sum: Time, one| {
+            let releases = window.max(1).div_ceil(one.period);
+            sum.checked_add(releases.checked_mul(one.capacity)?)
+        })
+    };
+    let mut window = 0;
+    for _ in 0..STEPS {
+        let next = within(window)?;
+        if next == window {
+            return Some(window);
+        }
+        window = next;
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,17 +221,40 @@ mod tests {
     const OVERHEAD: Overhead = Overhead {
         decision: 10,
         interrupt: 3,
+        job: 0,
+        stage: 0,
     };
+
+    const fn asked(jobs: u64) -> Asked {
+        Asked {
+            limits: Reservation {
+                capacity: 100,
+                period: 1000,
+            },
+            jobs,
+        }
+    }
 
     #[test]
     fn each_chunk_costs_two_decisions_and_each_job_one() {
-        let vcpu = Reservation::new(100, 1000).expect("valid");
-        let activity = Activity::new(1, 0, 8);
-        assert_eq!((activity.chunks, activity.starts()), (2, 3));
-        assert_eq!(OVERHEAD.prolong(vcpu, activity).capacity, 150);
-        assert_eq!(Overhead::default().prolong(vcpu, activity), vcpu);
-        let full = Activity::new(1, 100, 8);
-        assert_eq!(full.chunks, 8, "no more than there is room for");
+        let keeping = Keeping {
+            chunks: 8,
+            quantum: None,
+        };
+        let prolonged = |jobs| OVERHEAD.prolong(&asked(jobs), &keeping).capacity;
+        assert_eq!(prolonged(1), 150);
+        assert_eq!(
+            prolonged(100),
+            1260,
+            "no more chunks than there is room for"
+        );
+        let free = Overhead::default().prolong(&asked(1), &keeping);
+        assert_eq!(free, asked(1).limits);
+        let turns = Keeping {
+            quantum: Some(30),
+            ..keeping
+        };
+        assert_eq!(OVERHEAD.prolong(&asked(1), &turns).capacity, 190);
     }
 
     #[test]
@@ -284,9 +269,21 @@ mod tests {
     }
 
     #[test]
-    fn windows_begin_anywhere() {
-        assert_eq!(Activity::within(3, 40, 100), 12);
-        assert_eq!(Activity::within(u64::MAX, 1, 2), u64::MAX);
+    fn jobs_that_come_together_are_released_one_by_one() {
+        let jobs = Jobs::each(100).in_bursts(3);
+        assert_eq!((jobs.within(100), jobs.within(101)), (3, 6));
+        let releases = OVERHEAD.of_jobs(jobs).expect("they cost something");
+        assert_eq!((releases.capacity, releases.period), (30, 100));
+        let half = Jobs::of_bottom_half(100, 10, 10, 100).in_bursts(2);
+        assert_eq!(OVERHEAD.of_jobs(half).map(|one| one.capacity), Some(100));
+    }
+
+    #[test]
+    fn all_that_comes_at_once_delays_a_release() {
+        let ahead = |capacity, period| Reservation { capacity, period };
+        assert_eq!(latency(&[]), Some(0));
+        assert_eq!(latency(&[ahead(3, 100), ahead(5, 7)]), Some(13));
+        assert_eq!(latency(&[ahead(8, 7)]), None);
     }
 
     #[test]

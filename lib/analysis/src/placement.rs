@@ -97,15 +97,14 @@ impl<const M: usize, const S: usize> Placement<M, S> {
         if self.count >= M {
             return Err(Refused::Full);
         }
-        let place = (vcpu.priority, vcpu.partition);
+        let place = vcpu.rank();
         let known = self.vcpus.iter().take(self.count);
-        let rank = known.filter(|known| (known.priority, known.partition) <= place);
+        let rank = known.filter(|known| known.rank() <= place);
         let rank = rank.count();
         self.or_as_it_was(|all| {
             let asked = Asked {
                 limits,
                 jobs: all.deciding.tasks(tasks, period)?,
-                by_deadline: vcpu.reservation,
             };
             all.insert(rank, identity, vcpu, asked);
             let answer = all.check();

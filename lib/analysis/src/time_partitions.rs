@@ -6,10 +6,11 @@
 //!
 //! *TP0*: R = C + Σ ⌈(R + J)/T⌉·C over all that are at least as important, TPx included; a VCPU of TPx,
 //! which waits for its slot, comes with a jitter J = T − C. *TPx*: the smallest R in which every window has
-//! that much supply: supply(R) ≥ C + Σ ⌈R/T⌉·C. *A band*: the same, all others of the band counting as more
-//! important; or T, where the processor-demand test holds (Baruah, Mok, Rosier 1990; by the iteration of
-//! Zhang and Burns 2009) with the demand of what is more important than the band on top.
+//! that much supply: supply(R) ≥ C + Σ ⌈R/T⌉·C. *A band*: [`crate::edf`], with the demand of what is more important than
+//! the band as interference.
 
+use crate::admission::lacking;
+use crate::edf::Band;
 use crate::vcpu::Io;
 use crate::{Reservation, Time};
 
@@ -101,10 +102,25 @@ impl Table<'_> {
 }
 
 impl Placed {
+    /// Order of importance: by priority, TP0 before the others, within a band by period.
+    #[must_use]
+    pub const fn rank(&self) -> (u8, u8, Time) {
+        let period = match self.reservation {
+            true => self.limits.period,
+            false => 0,
+        };
+        (self.priority, self.partition, period)
+    }
+
     /// At most this much of it executes in a window of `window`, whatever it has waited for before.
     fn demand(&self, window: Time, jitter: Time) -> Option<Time> {
         let releases = window.checked_add(jitter)?.div_ceil(self.limits.period);
         releases.checked_mul(self.limits.capacity)
+    }
+
+    /// Returns whether both are reservations of one band.
+    const fn is_beside(&self, other: &Self) -> bool {
+        self.reservation && other.reservation && self.priority == other.priority
     }
 
     /// Whether `other` can hold it up, and from what jitter.
@@ -164,71 +180,42 @@ impl Core<'_> {
     #[must_use]
     pub fn response(&self, index: usize) -> Option<Time> {
         let own = self.vcpus.get(index)?;
-        let alone = self.response_among(index, |_| true);
-        let by_deadline = || {
-            let fits = own.reservation && self.band_fits(own.priority);
-            fits.then_some(own.limits.period)
-        };
-        alone.or_else(by_deadline)
+        if !own.reservation {
+            return self.response_among(index, |_| true);
+        }
+        let band = self.band(index, own.limits.capacity);
+        let before = self.vcpus.get(..index)?;
+        band.response(before.iter().filter(|vcpu| own.is_beside(vcpu)).count())
     }
 
-    /// Whether every reservation of the band gets its C by its deadline.
-    fn band_fits(&self, priority: u8) -> bool {
-        let inside = |vcpu: &Placed| vcpu.reservation && vcpu.priority == priority;
-        let Some(first) = self.vcpus.iter().position(inside) else {
-            return true;
-        };
-        let of_band = || self.vcpus.iter().filter(|vcpu| inside(vcpu));
-        // What has to be done in a window that begins when nothing of all this waits.
-        let demand = |window: Time, due: fn(Time, &Reservation) -> Option<Time>| {
-            let others = self.demand(first, window, |vcpu| !inside(vcpu))?;
-            let mut band = of_band().map(|vcpu| due(window, &vcpu.limits));
-            band.try_fold(others, |sum, one| sum.checked_add(one?))
-        };
-        let released = |window: Time, limits: &Reservation| {
-            window.div_ceil(limits.period).checked_mul(limits.capacity)
-        };
-        let due = |window: Time, limits: &Reservation| {
-            (window / limits.period).checked_mul(limits.capacity)
-        };
-        // A deadline is missed within the first busy period, if ever.
-        let mut busy: Time = of_band().map(|vcpu| vcpu.limits.capacity).sum();
-        let ends = (0..STEPS).any(|_| {
-            let next = demand(busy, released);
-            let same = next == Some(busy);
-            busy = next.unwrap_or(Time::MAX);
-            same
-        });
-        if !ends {
-            return false;
+    /// The reservations of the band of `vcpus[index]`, of which that one has another capacity, behind all that has precedence.
+    fn band(
+        &self,
+        index: usize,
+        capacity: Time,
+    ) -> Band<impl Iterator<Item = Reservation> + Clone, impl Fn(Time) -> Option<Time>> {
+        let vcpus = self.vcpus.iter().enumerate();
+        let own = self.vcpus.get(index);
+        let beside = move |vcpu: &Placed| own.is_some_and(|own| own.is_beside(vcpu));
+        Band {
+            servers: vcpus
+                .filter(move |(_, vcpu)| beside(vcpu))
+                .map(move |(other, vcpu)| Reservation {
+                    capacity: match other == index {
+                        true => capacity,
+                        false => vcpu.limits.capacity,
+                    },
+                    ..vcpu.limits
+                }),
+            interference: move |window| self.demand(index, window, |vcpu| !beside(vcpu)),
         }
-        let latest = |time: Time| {
-            let deadlines = of_band().map(|vcpu| time / vcpu.limits.period * vcpu.limits.period);
-            deadlines.max().unwrap_or(0)
-        };
-        // What is needed by a deadline is enough for all deadlines between there and it.
-        let mut window = latest(busy);
-        for _ in 0..STEPS {
-            if window == 0 {
-                return true;
-            }
-            match demand(window, due) {
-                Some(needed) if needed <= window => window = latest(needed.min(window - 1)),
-                _ => return false,
-            }
-        }
-        false
     }
 
     /// The first that does not get its C in every T, the most important first, and how much it lacks.
     #[must_use]
     pub fn misfit(&self) -> Option<(usize, Time)> {
         let unfit = (0..self.vcpus.len()).filter(|&index| self.response(index).is_none());
-        let rank = |index: &usize| {
-            let vcpu = self.vcpus.get(*index)?;
-            Some((vcpu.priority, vcpu.partition))
-        };
-        let index = unfit.min_by_key(rank)?;
+        let index = unfit.min_by_key(|&index| self.vcpus.get(index).map(Placed::rank))?;
         Some((index, self.lacking(index)?))
     }
 
@@ -238,6 +225,9 @@ impl Core<'_> {
         let Reservation { capacity, period } = own.limits;
         // What others take of a whole period is not there, wherever in the period they take it.
         let fits = |capacity: Time| {
+            if own.reservation {
+                return self.band(index, capacity).is_feasible();
+            }
             let mut window = capacity;
             for _ in 0..STEPS {
                 let others = self.demand(index, window, |_| true);
@@ -251,16 +241,7 @@ impl Core<'_> {
             }
             false
         };
-        let (mut fitting, mut lacking) = (0, capacity);
-        while lacking - fitting > 1 {
-            let middle = fitting + (lacking - fitting) / 2;
-            if fits(middle) {
-                fitting = middle;
-            } else {
-                lacking = middle;
-            }
-        }
-        Some(capacity - fitting)
+        Some(lacking(capacity, fits))
     }
 
     /// By how much the bands prolong the response of `vcpus[index]`: what its budget, or the time planned

@@ -141,6 +141,9 @@ impl<'b> Known<'b> {
             overhead: Overhead {
                 decision: one.decision_ns,
                 interrupt: one.interrupt_ns,
+                // Tasks are judged by the host alone.
+                job: 0,
+                stage: one.stage_ns,
             },
             keeping: Keeping {
                 chunks: MAX_CHUNKS as u64,
@@ -277,6 +280,7 @@ fn load(one: &abi::Load, [cores, devices]: [usize; 2]) -> Option<Load> {
         0 => Runs::Tasks { jobs: one.jobs },
         _ => Runs::Stage {
             devices: [perhaps(one.reads, devices)?, perhaps(one.writes, devices)?],
+            messages: one.jobs,
         },
     };
     Some(Load {
@@ -291,6 +295,7 @@ const fn jobs(one: &abi::Jobs) -> Jobs {
         period: one.period_ns,
         late: one.late_ns,
         pieces: one.pieces,
+        burst: 1,
     }
 }
 

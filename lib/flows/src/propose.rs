@@ -306,6 +306,7 @@ impl Loads {
                     server: server.ok_or(Refused::Room)?,
                     runs: Runs::Stage {
                         devices: [function.source, function.sink],
+                        messages,
                     },
                 })?;
             }
@@ -522,7 +523,7 @@ pub fn judge(
     judge_beside(known, pipes, |_| true, core::iter::empty(), tell)
 }
 
-/// The same of those that are judged here, beside `more` C and T on the core of this partition, stages that another one asked for.
+/// Judges the pipes that are judged here, as [`judge`] does, beside `more` stages on the core of this partition for another one: C, T and m of each.
 ///
 /// # Errors
 /// The first that would not be kept.
@@ -530,7 +531,7 @@ pub fn judge_beside(
     known: &Known<'_>,
     pipes: &[Standing<'_>],
     is_judged: impl Fn(usize) -> bool,
-    more: impl Iterator<Item = Reservation> + Clone,
+    more: impl Iterator<Item = (Reservation, u64)> + Clone,
     mut tell: impl FnMut(usize, &Promise),
 ) -> Result<(), Refused> {
     if pipes.len() > MAX_PIPES {
@@ -541,11 +542,14 @@ pub fn judge_beside(
         let others = pipes.iter().enumerate();
         let others = others.filter(|(other, _)| *other != index);
         let mut loads = Loads::of(known, others.map(|(_, other)| other))?;
-        more.clone().try_for_each(|server| {
+        more.clone().try_for_each(|(server, messages)| {
             loads.push(Load {
                 core: known.core(),
                 server,
-                runs: Runs::Stage { devices: [None; 2] },
+                runs: Runs::Stage {
+                    devices: [None; 2],
+                    messages,
+                },
             })
         })?;
         let promise = judge_one(known, (index, pipe), &loads)?;

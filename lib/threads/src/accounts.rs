@@ -3,7 +3,9 @@
 //! The policy names the budget on which a thread runs and the amount that is left. A capability holds that
 //! amount while it is in force and nothing otherwise: the kernel ends the budget to the cycle, and the amount
 //! returned at the next decision tells to the cycle how much was used. No budget pays for the dispatcher's own
-//! work; the analysis counts it. A stale decision finds its capability empty and is made again.
+//! work; the analysis counts it. A stale decision finds its capability empty and is made again. The kernel meters from
+//! before its return to a thread until after it has been entered: each grant has that much more, and it is not charged, because
+//! the analysis counts it with the decision.
 
 use crate::{Machine, Time};
 use bulkhead_sched::Account;
@@ -19,6 +21,10 @@ pub(crate) struct Accounts<const N: usize> {
     granted: Option<(ServerId, Time)>,
     /// Nothing was left of the last grant.
     ended: bool,
+    /// Cycles that the kernel meters besides the thread's own in each grant.
+    switch: Time,
+    /// Part of these that has not been used of the last grant.
+    uncharged: Time,
 }
 
 impl<const N: usize> Accounts<N> {
@@ -28,7 +34,25 @@ impl<const N: usize> Accounts<N> {
             used: false,
             granted: None,
             ended: false,
+            switch: 0,
+            uncharged: 0,
         }
+    }
+
+    /// Sets what the kernel meters besides the thread's own cycles in each grant.
+    pub(crate) const fn set_switch(&mut self, cycles: Time) {
+        self.switch = cycles;
+    }
+
+    /// Cycles to charge of so many that were metered.
+    const fn charged(&mut self, metered: Time) -> Time {
+        let free = if metered < self.uncharged {
+            metered
+        } else {
+            self.uncharged
+        };
+        self.uncharged -= free;
+        metered - free
     }
 
     /// Makes the capability of a server's budget, as important as the scheduler's own time: what is
@@ -72,7 +96,7 @@ impl<const N: usize> Accounts<N> {
         let left = M::left(self.time(server)?).unwrap_or(granted);
         self.ended = left == 0;
         self.granted = Some((server, left));
-        Some(granted.saturating_sub(left))
+        Some(self.charged(granted.saturating_sub(left)))
     }
 
     /// Takes back what was granted last: the cycles used of it since this was last asked; `None` where
@@ -82,7 +106,7 @@ impl<const N: usize> Accounts<N> {
         let (server, granted) = self.granted.take()?;
         let left = M::take_back(self.time(server)?).unwrap_or(granted);
         self.ended = left == 0;
-        Some(granted.saturating_sub(left))
+        Some(self.charged(granted.saturating_sub(left)))
     }
 
     /// Grants the budget of a decision: the time to dispatch on. Where the kernel meters, every
@@ -97,8 +121,10 @@ impl<const N: usize> Accounts<N> {
         let Some((Account { server, budget, .. }, time)) = metered else {
             return M::own_time();
         };
-        M::grant(time, budget);
-        self.granted = Some((server, budget));
+        let metered = budget.saturating_add(self.switch);
+        M::grant(time, metered);
+        self.granted = Some((server, metered));
+        self.uncharged = metered - budget;
         time
     }
 }

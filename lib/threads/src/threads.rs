@@ -230,6 +230,11 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         self.with(|state| state.accounts.open::<M>(maker, server))
     }
 
+    /// Sets what the kernel meters of each grant besides the thread's own cycles: it is not charged to budgets.
+    pub fn set_switch(&self, cycles: Time) {
+        self.with(|state| state.accounts.set_switch(cycles));
+    }
+
     /// Changes or reads what the policy has beside threads (servers, tables).
     pub fn with_policy<R>(&self, act: impl FnOnce(&mut P, Time) -> R) -> R {
         self.with(|state| {

@@ -1,12 +1,12 @@
 //! Guarantees of a setting
 //!
-//! The one judge: the paper's conditions (003 §3.1.4) and beside them what the analysis can prove.
-//! A setting is accepted if both hold. The paper's are Σ T ≤ delay on the longest path; four-slot:
-//! 1 − T_p/T_c ≤ loss; FIFO: min m/T ≥ throughput (the paper prints m·C/T; messages per time are
-//! m/T); each core schedulable. The analysis adds that responses are finite (exact response-time
-//! test with I/O VCPUs), that the proven delay and loss (`bulkhead_analysis::pipeline`) stay within
-//! the requirement, too, and that rings never overflow. Where decisions are counted, VCPUs have
-//! them on top of their budgets.
+//! The one judge: the paper's conditions (003 §3.1.4) and beside them what the analysis can prove. A
+//! setting is accepted if both hold. The paper's are Σ T ≤ delay on the longest path; four-slot:
+//! 1 − T_p/T_c ≤ loss; FIFO: min m/T ≥ throughput (the paper prints m·C/T; messages per time are m/T); each core
+//! schedulable. The analysis adds that responses are finite (exact response-time test with I/O VCPUs), that the
+//! proven delay and loss (`bulkhead_analysis::pipeline`) stay within the requirement, too, and that rings never
+//! overflow. VCPUs have the decisions of their starts and ends on top of their budgets, and a budget has what the runtime
+//! takes of each job.
 
 mod deciding;
 mod responses;
@@ -120,6 +120,14 @@ pub struct Assessment<const N: usize> {
     pub utilisation: Fraction,
 }
 
+/// Longest time of a job of a stage: its function's WCET and what the runtime takes.
+#[must_use]
+pub fn job<const N: usize>(bound: &Bound<'_, N>, stage: usize) -> Time {
+    let function = bound.function(stage);
+    let cost = bound.repository.stage_cost(function.core);
+    function.wcet.saturating_add(cost)
+}
+
 /// C of a stage that handles `messages` in a period.
 #[must_use]
 pub fn budget<const N: usize>(bound: &Bound<'_, N>, stage: usize, messages: u64) -> Time {
@@ -127,7 +135,7 @@ pub fn budget<const N: usize>(bound: &Bound<'_, N>, stage: usize, messages: u64)
     let least = bound.repository.cores[function.core]
         .policy
         .least_capacity();
-    function.wcet.saturating_mul(messages).max(least)
+    job(bound, stage).saturating_mul(messages).max(least)
 }
 
 /// Judges settings of one pipeline; keeps what does not depend on them.
@@ -451,7 +459,10 @@ pub fn period_limits<const N: usize>(bound: &Bound<'_, N>, stage: usize) -> (Tim
     let eligible = direct
         .map(|device| repository.ios[device.io].period())
         .max();
-    (least.max(eligible.unwrap_or(0)).max(function.wcet), most)
+    (
+        least.max(eligible.unwrap_or(0)).max(job(bound, stage)),
+        most,
+    )
 }
 
 /// Period that a stage adds to a sum of periods, devices included.

@@ -75,7 +75,7 @@ pub struct Load {
     pub runs: Runs,
 }
 
-/// Jobs on an existing Main VCPU; needed if scheduling overhead is counted.
+/// Work of an existing Main VCPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
     /// Tasks, of which so many jobs come in T; where they stand alone, [`Decisions::jobs`] has
@@ -88,10 +88,13 @@ pub enum Runs {
     Stage {
         /// Devices that it reads and writes.
         devices: [Option<usize>; 2],
+        /// m: jobs in T.
+        messages: u64,
     },
 }
 
-/// A core on which the scheduler's decisions are counted, as run-time admission does.
+/// Scheduling overhead of a core, counted as run-time admission does. Absent for Linux alone: the WCETs of its
+/// functions have its overhead.
 #[derive(Clone, Copy, Debug)]
 pub struct Decisions<'a> {
     /// Its number.
@@ -196,6 +199,13 @@ pub struct Repository<'a> {
 }
 
 impl Repository<'_> {
+    /// Maximum time of the runtime that is charged to a stage for each job on a core.
+    #[must_use]
+    pub fn stage_cost(&self, core: usize) -> Time {
+        self.decisions_on(core)
+            .map_or(0, |counted| counted.overhead.stage)
+    }
+
     /// Scheduling overhead of a core, if it is counted.
     #[must_use]
     pub fn decisions_on(&self, core: usize) -> Option<&Decisions<'_>> {

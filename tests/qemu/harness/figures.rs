@@ -4,7 +4,7 @@
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
 //! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit),
-//! `path.P.NAME.FIRST-LAST.delivered|lost|before|late|longest-ns|kept|fell-back|oldest-ns|overruns`,
+//! `path.P.NAME.FIRST-LAST.delivered|lost|before|late|longest-ns|kept|fell-back|oldest-ns|overruns|early`,
 //! `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns` (`path.P.NAME` where the
 //! description does not know the path), `refused.P` (accesses of its devices that the SMMU
 //! recorded), `missed`.
@@ -142,6 +142,7 @@ fn add_path(figures: &mut Figures, path: &PathReport) {
         ("fell-back", path.fell_back),
         ("oldest-ns", path.oldest_ns),
         ("overruns", path.overruns.iter().map(|one| one.jobs).sum()),
+        ("early", path.early.iter().map(|one| one.messages).sum()),
     ];
     let ends = match path.ends.each_ref().map(String::as_str) {
         ["", ""] => String::new(),

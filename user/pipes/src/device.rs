@@ -16,6 +16,7 @@ use crate::{CORE, Failure, can, card, endpoints, fanout, planner, shared_state, 
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{ANY, NONE, Stage};
+use bulkhead_abi::trace::PORT;
 use bulkhead_can_port::Queue;
 use bulkhead_component::call::call;
 use bulkhead_component::clock::ticks;
@@ -33,10 +34,13 @@ static QUEUES: [Queue; STAGES] = [const { Queue::new() }; STAGES];
 static READERS: AtomicU64 = AtomicU64::new(0);
 /// Identifier that each stage reads, by number.
 static IDENTIFIERS: [AtomicU16; STAGES] = [const { AtomicU16::new(ANY) }; STAGES];
-/// Shortest distance guaranteed between messages that a stage reads, and when the last message that
-/// kept it came, in ticks, by number of the stage. On a network any machine may send at any time.
+/// Shortest distance declared between messages that a stage reads, in ticks, by number of the stage.
+/// A sender may break it at any time.
 static DISTANCES: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
-static LAST: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
+/// Tick at which the next message is due, a distance after the one before; 0: none came yet.
+static DUE: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
+/// Messages that came closer and were dropped, by number.
+static EARLY: [AtomicU64; STAGES] = [const { AtomicU64::new(0) }; STAGES];
 /// Capability by which the bottom half waits, and the interrupt.
 static LINE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Number of the I/O VCPU, counted from 1, and thread of the bottom half; 0: none.
@@ -146,7 +150,8 @@ pub(crate) fn attach(number: usize, stage: &Stage) {
         while queue.take() != 0 {}
         IDENTIFIERS[number % STAGES].store(stage.identifiers[0], Relaxed);
         DISTANCES[number % STAGES].store(ticks(stage.distance_ns), Relaxed);
-        LAST[number % STAGES].store(0, Relaxed);
+        DUE[number % STAGES].store(0, Relaxed);
+        EARLY[number % STAGES].store(0, Relaxed);
         match scatters {
             NONE => _ = READERS.fetch_or(1 << number, Relaxed),
             vcpu => fanout::attach(number, vcpu),
@@ -217,19 +222,35 @@ pub(crate) fn is_for(identifier: &AtomicU16, received: &ReceivedFrame) -> bool {
     selected == ANY || received.identifier == Some(selected)
 }
 
-/// Puts a message into the queue of a stage that reads it.
+/// Puts a message into the queue of a stage that reads it, unless the message came too close.
+///
+/// The schedule of all earlier messages decides, not the last one alone: the driver hands messages over with jitter.
+/// A sender that keeps the distance is ahead of that schedule by this jitter at most; half a distance is admitted.
 pub(crate) fn give(number: usize, words: [u64; 2], at: u64) {
-    let [distance, last] = [&DISTANCES, &LAST].map(|all| &all[number % STAGES]);
-    let too_close = match last.load(Relaxed) {
-        0 => false,
-        last => at.saturating_sub(last) < distance.load(Relaxed),
-    };
-    if !too_close && QUEUES[number % STAGES].put(words, at) {
-        last.store(at, Relaxed);
+    let [distance, due, early] = [&DISTANCES, &DUE, &EARLY].map(|all| &all[number % STAGES]);
+    let (distance, expected) = (distance.load(Relaxed), due.load(Relaxed));
+    let is_early = at.saturating_add(distance / 2) < expected;
+    if is_early {
+        early.fetch_add(1, Relaxed);
+    }
+    if !is_early && QUEUES[number % STAGES].put(words, at) {
+        due.store(at.max(expected).saturating_add(distance), Relaxed);
         stage::shared(number).feed(at);
     } else {
         stage::shared(number).dropped.fetch_add(1, Relaxed);
     }
+}
+
+/// Returns the number of messages that came too close to a stage, their sender as in a trace event, and the declared distance in
+/// ticks.
+pub(crate) fn early(number: usize) -> (u64, u64, u64) {
+    let [distance, early] = [&DISTANCES, &EARLY].map(|all| all[number % STAGES].load(Relaxed));
+    let identifier = u64::from(IDENTIFIERS[number % STAGES].load(Relaxed));
+    let sender = match IS_CARD.load(Relaxed) {
+        true => PORT | identifier,
+        false => identifier,
+    };
+    (early, sender, distance)
 }
 
 /// Hands a message to all stages that read it.

@@ -177,12 +177,7 @@ fn start(mut first: First, env: &Environment, functions: Functions) -> Result<()
     let timing = env.timing();
     CORE.threads.prepare(&mut first)?;
     shared_state::open(env, &timing)?;
-    // The solver admitted the pipes by their budgets, without scheduling costs.
-    let by_budgets = Timing {
-        costs: None,
-        ..timing
-    };
-    let configured = CORE.configure(&by_budgets, cores::rank() as u32);
+    let configured = CORE.configure(&timing, cores::rank() as u32);
     configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     LOAD.calibrate();
     if shared_state::is_first() {
@@ -220,7 +215,7 @@ fn start_first(
 ) -> Result<(), Failure> {
     planner::make_vcpu(first, timing)?;
     device::start(first, env, timing, servers)?;
-    watch::start(first, env, timing)?;
+    watch::start(first, env, timing, servers)?;
     // Before the spare stages, because the console server has capabilities only for the first
     // threads of a component.
     planner::start(first, env, timing, common)?;

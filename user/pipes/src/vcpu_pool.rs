@@ -30,8 +30,8 @@ use core::ops::Range;
 /// functions` prints.
 const STACK_PAGES: u64 = 4;
 
-/// In the admission test, identities below this are numbers of static VCPUs; those of VCPUs that
-/// the runtime created start here.
+/// In the admission test, identities below this are numbers of static VCPUs; those of stages that are
+/// started at run time start here.
 const RUNTIMES: usize = 1 << 12;
 
 /// The thread and VCPU of a stage.
@@ -248,7 +248,6 @@ pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
 /// the first one.
 pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<(), Refused> {
     type Core = VcpuThreads<{ crate::THREADS }, VCPUS, MAX_CHUNKS>;
-    let looks = || [Jobs::each(ticks(watch::PAUSE_NS))];
     Core::would_admit(timing, |all| {
         let vcpus = (0..).zip(timing.vcpus);
         for (number, vcpu) in vcpus.filter(|(_, vcpu)| vcpu.core == core) {
@@ -257,24 +256,19 @@ pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<
                 None => admit_static(all, number, vcpu, timing, budgets)?,
             }
         }
-        if core == 0 {
-            let Some((_, limits)) = watch::recorder() else {
-                return Ok(());
-            };
-            admit_main(all, RUNTIMES, limits, looks())?;
-        }
         // The planner, or the command thread, polls as often, with the remaining time.
         let least = Capacity {
             capacity: 1,
             period: u64::MAX >> 3,
         };
-        admit_main(all, usize::from(u16::MAX), least, looks())?;
+        let looks = [Jobs::each(ticks(watch::PAUSE_NS))];
+        admit_main(all, usize::from(u16::MAX), least, looks)?;
         let on_core = |number: &usize| {
             let stage = budgets.get(*number).and_then(Option::as_ref);
             stage.is_some_and(|stage| stage.core == core)
         };
         let mut run_time = spare(timing).filter(on_core);
-        run_time.try_for_each(|number| admit_stage(all, RUNTIMES + 1 + number, budgets, number))
+        run_time.try_for_each(|number| admit_stage(all, RUNTIMES + number, budgets, number))
     })
 }
 
@@ -290,11 +284,12 @@ fn admit_stage(
     budgets: &Budgets,
     number: usize,
 ) -> Result<(), admission::Refused> {
-    let stage = budgets.get(number).and_then(Option::as_ref);
-    match stage.map(limits) {
-        Some(limits) => admit_main(all, identity, limits, [Jobs::each(limits.period)]),
-        None => Ok(()),
-    }
+    let Some(stage) = budgets.get(number).and_then(Option::as_ref) else {
+        return Ok(());
+    };
+    let limits = limits(stage);
+    let jobs = Jobs::each(limits.period).in_bursts(stage.messages.into());
+    admit_main(all, identity, limits, [jobs])
 }
 
 fn admit_main(
@@ -366,7 +361,8 @@ fn halves<'b>(
                     period => ticks(period),
                 };
                 let wcet = ticks_up(io.wcet_ns);
-                Some((cause, Jobs::of_bottom_half(own, wcet, io.percent, cause)))
+                let half = Jobs::of_bottom_half(own, wcet, io.percent, cause);
+                Some((cause, half.in_bursts(stage.messages.into())))
             })
         })
     })

@@ -12,7 +12,7 @@ use crate::stage::{self, STAGES};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::{CORE, Failure, device, planner, profile, say};
 use bulkhead_abi::component::COMPONENT_CORES;
-use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_abi::trace::{Event, EventKind, PORT};
 use bulkhead_abi::{name_text, repository};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
@@ -20,19 +20,12 @@ use bulkhead_component::load::nanoseconds;
 use bulkhead_component::stack::Stack;
 use bulkhead_component::{Environment, First};
 use bulkhead_guest::Home;
-use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, ServerId};
-use bulkhead_slite::{Jobs, Mutex};
+use bulkhead_slite::Mutex;
 use bulkhead_stages::message::Entry;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Candidate budgets and periods of the recorder, nanoseconds: the first that is admitted is used.
-const RECORDER: [[u64; 2]; 3] = [
-    repository::RECORDER_NS,
-    [1_000_000, 200_000_000],
-    [200_000, 200_000_000],
-];
 /// Pages of the recorder's stack, of which 8.1 KiB were used at most.
 const STACK_PAGES: u64 = 3;
 /// Interval at which the recorder polls the queues, nanoseconds.
@@ -41,8 +34,6 @@ pub(crate) const PAUSE_NS: u64 = repository::PAUSE_NS;
 const PATHS: usize = 16;
 
 static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
-/// The recorder's VCPU and its budget.
-static RECORDER_VCPU: Mutex<Option<(ServerId, Capacity)>> = Mutex::new(None);
 /// The recorder's stack.
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
 /// The heartbeat's word, if there is one, and those of other cores.
@@ -66,17 +57,23 @@ struct Path {
     lost: u64,
 }
 
-/// Creates the recorder.
-pub(crate) fn start(first: &mut First, env: &Environment, timing: &Timing) -> Result<(), Failure> {
-    let created = RECORDER.iter().find_map(|budget| {
-        let [capacity, period] = budget.map(ticks);
-        let jobs = [Jobs::each(ticks(PAUSE_NS))];
-        let limits = Capacity { capacity, period };
-        let vcpu = CORE.create_main(first, limits, jobs).ok()?;
-        Some((vcpu, limits))
-    });
-    let (vcpu, limits) = created.ok_or(Failure::named("recorder", "no room for its VCPU"))?;
-    let _kept = RECORDER_VCPU.with(&CORE.threads, |kept| *kept = Some((vcpu, limits)));
+/// Creates the recorder on its VCPU, which the host tool adds to those of the description; without
+/// functions, on the time that others leave.
+pub(crate) fn start(
+    first: &mut First,
+    env: &Environment,
+    timing: &Timing,
+    servers: &[Option<ServerId>],
+) -> Result<(), Failure> {
+    let mut vcpus = timing.vcpus.iter().zip(servers);
+    let known = vcpus.find(|(vcpu, _)| name_text(&vcpu.name) == repository::RECORDER);
+    let vcpu = match known.and_then(|(_, server)| *server) {
+        Some(vcpu) => vcpu,
+        None => {
+            let created = CORE.create_least(first);
+            created.map_err(|refused| Failure::Vcpu(repository::RECORDER, refused))?
+        }
+    };
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
     control::open(env);
     find_heart(env);
@@ -100,14 +97,6 @@ pub(crate) fn find_heart(env: &Environment) -> bool {
     word.is_some()
 }
 
-/// The recorder's VCPU and its budget.
-pub(crate) fn recorder() -> Option<(ServerId, Capacity)> {
-    RECORDER_VCPU
-        .with(&CORE.threads, |vcpu| *vcpu)
-        .ok()
-        .flatten()
-}
-
 /// The recorder's stack.
 pub(crate) fn stack() -> Option<Stack> {
     STACK.with(&CORE.threads, |stack| *stack).ok().flatten()
@@ -118,8 +107,8 @@ struct Recorder {
     paths: [Path; PATHS],
     /// Generation of the pipe of each number.
     generations: [u32; PIPES],
-    /// By stage: jobs that ran the fallback, and overruns, of which events are recorded.
-    noted: [[u64; 2]; STAGES],
+    /// By stage: jobs that ran the fallback, overruns, and early messages, of which events are recorded.
+    noted: [[u64; 3]; STAGES],
 }
 
 extern "C" fn record(_: u64) -> ! {
@@ -128,7 +117,7 @@ extern "C" fn record(_: u64) -> ! {
     let mut recorder = Recorder {
         paths: [Path::default(); PATHS],
         generations: [0; PIPES],
-        noted: [[0; 2]; STAGES],
+        noted: [[0; 3]; STAGES],
     };
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
     while !crate::begin().unwrap_or_else(|failure| crate::give_up(&failure)) {
@@ -253,16 +242,18 @@ impl Recorder {
     }
 }
 
-/// Records events for stages of a pipe that ran the fallback, or overran, since the last call.
-fn note_stages(index: usize, pipe: &Pipe, traced: &mut [[u64; 2]; STAGES]) {
+/// Records events for stages of a pipe that ran the fallback, overran, or received messages too
+/// close together since the last call.
+fn note_stages(index: usize, pipe: &Pipe, traced: &mut [[u64; 3]; STAGES]) {
     for (place, number) in pipe.numbers().enumerate() {
         let shared = stage::shared(number);
+        let (early, sender, _) = device::early(number);
         let counts = [
-            (EventKind::FellBack, &shared.fallbacks),
-            (EventKind::StageOverran, &shared.overruns),
+            (EventKind::FellBack, shared.fallbacks.load(Relaxed)),
+            (EventKind::StageOverran, shared.overruns.load(Relaxed)),
+            (EventKind::CameEarly, early),
         ];
         for ((kind, count), traced) in counts.into_iter().zip(&mut traced[number % STAGES]) {
-            let count = count.load(Relaxed);
             if core::mem::replace(traced, count) != count {
                 Environment::record(&Event {
                     ticks: clock::now(),
@@ -270,6 +261,7 @@ fn note_stages(index: usize, pipe: &Pipe, traced: &mut [[u64; 2]; STAGES]) {
                     sequence: count as u32,
                     a: match kind {
                         EventKind::FellBack => shared.oldest.load(Relaxed),
+                        EventKind::CameEarly => sender,
                         _ => stage::is_halted(index).into(),
                     },
                     b: place as u64,
@@ -375,6 +367,17 @@ fn tell_stage(pipe: &str, number: usize, shared: &stage::Shared) {
         say!(
             "pipe {pipe} stage {name}: fell back {fallbacks} times, what it reads being up to {} us old",
             us(oldest)
+        );
+    }
+    let (early, sender, distance) = device::early(number);
+    if early > 0 {
+        let (what, sender) = match sender & PORT {
+            0 => ("identifier", sender),
+            _ => ("port", sender & !PORT),
+        };
+        say!(
+            "pipe {pipe} stage {name}: {early} messages of {what} {sender:#x} came closer than {} us, dropped",
+            us(distance)
         );
     }
     if overruns + dropped > 0 {

@@ -55,12 +55,14 @@ pub fn jobs_on(timing: &Timing, number: u32) -> impl Iterator<Item = Jobs> {
         let half = known(task.vcpu).filter(|vcpu| vcpu.kind == timing::VcpuKind::Io as u32);
         let jobs = match half.zip(known(task.cause)) {
             Some((half, main)) => {
-                let (wcet, cause) = (clock::ticks_up(task.wcet_ns), clock::ticks(main.period_ns));
+                let taken = timing.costs.map_or(0, |costs| costs.job_ns);
+                let wcet = clock::ticks_up(task.wcet_ns.saturating_add(taken));
+                let cause = clock::ticks(main.period_ns);
                 Jobs::of_bottom_half(period, wcet, half.percent, cause)
             }
             None => Jobs::each(period),
         };
-        jobs.after(late)
+        jobs.in_bursts(task.burst).after(late)
     })
 }
 
@@ -98,6 +100,8 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
     /// [`Refused`]: more time partitions, slots or doorbells than there is room for, or what is no time table.
     pub fn configure(&self, timing: &Timing, core: u32) -> Result<(), Refused> {
         self.count(timing, core)?;
+        let switch = timing.costs.map_or(0, |costs| costs.switch_ns);
+        self.threads.set_switch(clock::ticks_up(switch));
         match timing.schedule {
             Some(schedule) => self.order(schedule, timing.slots, core),
             None => Ok(()),
@@ -129,6 +133,9 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         let overhead = Overhead {
             decision: clock::ticks_up(costs.decision_ns),
             interrupt: clock::ticks_up(costs.interrupt_ns),
+            job: clock::ticks_up(costs.job_ns),
+            // Budgets of stages have it.
+            stage: 0,
         };
         let schedule = timing.schedule;
         let quantum = schedule.map(|schedule| clock::ticks(schedule.quantum_ns));

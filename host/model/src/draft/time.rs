@@ -2,6 +2,7 @@
 
 use super::channel::RateDraft;
 use super::{Draft, Field, PartitionDraft, Section};
+use crate::board::Costs;
 use crate::document::At;
 use crate::timing::{Order, Place, Schedule, Slot, Task, Timing, Vcpu, VcpuKind};
 use bulkhead_analysis::overhead::Overhead;
@@ -207,6 +208,8 @@ impl TaskDraft {
             wcet_ns: self.wcet.value()?,
             period_ns,
             deadline_ns: self.deadline.or(period_ns)?,
+            burst: 1,
+            is_stage: false,
         })
     }
 }
@@ -227,7 +230,9 @@ impl PartitionDraft {
             vcpus: vcpus?,
             tasks: tasks.collect::<Option<_>>()?,
             overhead: Overhead::default(),
+            switch_ns: 0,
             doorbells: Vec::new(),
+            polls: Vec::new(),
         })
     }
 }
@@ -237,21 +242,27 @@ impl Draft {
     pub(crate) fn timing(&self, partition: &PartitionDraft) -> Option<Timing> {
         Some(Timing {
             overhead: self.overhead(),
+            switch_ns: self.cost_ns(|costs| costs.switch),
             doorbells: self.doorbells(&partition.name.value).collect(),
             ..partition.timing()?
         })
     }
 
-    /// Where the board is emulated, cores take turns: an instruction takes as many times as long.
     fn overhead(&self) -> Overhead {
-        let costs = self.board.as_ref().and_then(|board| board.costs.as_ref());
+        Overhead {
+            decision: self.cost_ns(|costs| costs.decision),
+            interrupt: self.cost_ns(|costs| costs.interrupt),
+            job: self.cost_ns(|costs| costs.job),
+            stage: self.cost_ns(|costs| costs.stage),
+        }
+    }
+
+    /// One of the board's costs. Where the board is emulated, cores take turns: an instruction takes as many times as long.
+    fn cost_ns(&self, instructions: impl Fn(&Costs) -> u64) -> u64 {
         let turns: usize = self.partitions.iter().map(PartitionDraft::core_count).sum();
-        costs.map_or_else(Overhead::default, |costs| {
-            let ns = |instructions: u64| instructions * costs.instruction_ns * turns.max(1) as u64;
-            Overhead {
-                decision: ns(costs.decision),
-                interrupt: ns(costs.interrupt),
-            }
+        let costs = self.board.as_ref().and_then(|board| board.costs.as_ref());
+        costs.map_or(0, |costs| {
+            instructions(costs) * costs.instruction_ns * turns.max(1) as u64
         })
     }
 

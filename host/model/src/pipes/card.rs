@@ -42,8 +42,6 @@ pub struct AtCard {
     pub addresses: [u32; 2],
     /// The port that it sends from: that of the first endpoint which says the card's address.
     pub port: u16,
-    /// Shortest distance of what it reads, if one is described, nanoseconds.
-    pub distance_ns: Option<u64>,
 }
 
 /// That of a function that reads and writes such endpoints, by their paths.
@@ -64,6 +62,5 @@ pub(super) fn at_card(
     Some(AtCard {
         addresses: [number(own), receiver.map_or(0, number)],
         port: own.port(),
-        distance_ns: ends[0].and_then(|(_, end)| Some(end.distance.given()?.value)),
     })
 }

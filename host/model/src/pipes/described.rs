@@ -105,8 +105,8 @@ impl<'d> Described<'d> {
         };
         let first_core = self.cores(partition, policy);
         self.loads(partition, &timing, first_core);
-        for core in partition.typed_cores() {
-            self.decisions(&timing, first_core, core);
+        for core in partition.stage_cores() {
+            self.decisions(&timing, first_core, core, partition.polls_on(core));
         }
         let mut ends = Vec::new();
         for (path, endpoint) in endpoints(partition) {
@@ -186,9 +186,9 @@ impl<'d> Described<'d> {
         }
     }
 
-    /// Where flows can be typed, decisions are counted on the cores on which they run, so that what is described leaves them the room that
-    /// run-time admission looks for. Who records and who solves are counted on the first of them, too, and on others who does what it is told.
-    fn decisions(&mut self, timing: &Timing, first: usize, number: usize) {
+    /// Counts the scheduling overhead of a core on which stages run, with the recorder on the first core of its partition and the
+    /// runtime's thread that `polls`.
+    fn decisions(&mut self, timing: &Timing, first: usize, number: usize, polls: bool) {
         let [capacity, period] = RECORDER_NS;
         let looks = Jobs::each(PAUSE_NS);
         let core = first + number;
@@ -197,10 +197,7 @@ impl<'d> Described<'d> {
             let runs = Runs::Tasks { jobs };
             self.pipes.loads.push(Load { core, server, runs });
         }
-        let lookers = match number {
-            0 => 2,
-            _ => 1,
-        };
+        let lookers = usize::from(number == 0) + usize::from(polls);
         let lookers = std::iter::repeat_n(looks, lookers);
         self.pipes.decisions.push(Decisions {
             core,
@@ -258,7 +255,9 @@ impl<'d> Described<'d> {
             at_endpoint: [source.is_some() || import.is_some(), sink.is_some()],
             ends: [source, sink].map(|end| linux_end(end?)),
             scatter: [source, sink].map(|end| end?.1.scatter.value()),
-            distance_ns: import.and_then(|device| self.pipes.devices[device].distance),
+            distance_ns: import
+                .or_else(|| source.and_then(|(.., device)| *device))
+                .and_then(|device| self.pipes.devices[device].distance),
         });
         Some(())
     }

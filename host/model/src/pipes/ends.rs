@@ -80,7 +80,7 @@ impl Described<'_> {
         let VcpuKind::Io { percent } = vcpu.kind else {
             return None;
         };
-        let wcet = endpoint.wcet.or(1)?.max(1);
+        let wcet = endpoint.wcet.or(1)?.max(1) + timing.overhead.job;
         let names = &mut self.pipes.names[What::Io as usize];
         let known = names.iter().position(|at| at.span == vcpu.span);
         let io = known.unwrap_or_else(|| {

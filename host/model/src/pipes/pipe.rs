@@ -65,7 +65,7 @@ pub struct Place {
     pub at_endpoint: [bool; 2],
     /// In Linux: the endpoints of devices that it reads and writes.
     pub ends: [Option<LinuxEnd>; 2],
-    /// The closest that messages of another machine enter, nanoseconds.
+    /// Shortest distance of the messages that it reads at a device or from another machine, nanoseconds.
     pub distance_ns: Option<u64>,
 }
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const DESCRIBE: &str = "`bulkhead explain function` tells what a function declares";
 
 /// What is counted where flows can be typed.
-const DECISIONS: &str = ", with what the scheduler's decisions take (`spare_stages`)";
+const DECISIONS: &str = ", scheduling overhead included";
 
 /// A remark about a pipeline.
 #[derive(Clone, Debug)]

@@ -2,11 +2,12 @@
 
 use super::pipe::{Pipe, Place};
 use super::solved::Stage;
-use crate::draft::Draft;
-use crate::system::PartitionId;
-use crate::timing::{Place as Rank, Task, Timing, Vcpu, VcpuKind};
+use crate::draft::{Draft, PartitionDraft};
+use crate::system::{PartitionId, Span};
+use crate::timing::{NO_DEADLINE, Place as Rank, Task, Timing, Vcpu, VcpuKind};
+use bulkhead_abi::repository::{PAUSE_NS, RECORDER, RECORDER_NS};
 
-/// Tasks that are in time without the pipes and late beside them, and their bounds there.
+/// Tasks that are late beside the pipes, those of stages among them, and their bounds; but for those that are late without pipes.
 pub(crate) fn late(draft: &Draft, pipes: &[Pipe]) -> Vec<(Task, Option<u64>)> {
     let mut late = Vec::new();
     for (index, partition) in draft.partitions.iter().enumerate() {
@@ -15,12 +16,12 @@ pub(crate) fn late(draft: &Draft, pipes: &[Pipe]) -> Vec<(Task, Option<u64>)> {
         };
         let described = timing.tasks.len();
         let before = bounds(&timing);
-        extend(&mut timing, pipes, PartitionId(index));
-        let both = before.into_iter().zip(bounds(&timing)).take(described);
-        late.extend(both.filter_map(|((index, alone), (_, beside))| {
+        extend(&mut timing, pipes, (PartitionId(index), partition));
+        let mut before = before.into_iter().map(|(_, bound)| bound);
+        late.extend(bounds(&timing).into_iter().filter_map(|(index, beside)| {
             let task = &timing.tasks[index];
-            let fits = |bound: Option<u64>| bound.is_some_and(|bound| bound <= task.deadline_ns);
-            (fits(alone) && !fits(beside)).then(|| (task.clone(), beside))
+            let was_late = index < described && task.is_late(before.next().flatten());
+            (!was_late && task.is_late(beside)).then(|| (task.clone(), beside))
         }));
     }
     late
@@ -34,8 +35,12 @@ fn bounds(timing: &Timing) -> Vec<(usize, Option<u64>)> {
     bounds
 }
 
-/// Adds the VCPUs and jobs of pipes to what a partition schedules.
-pub(crate) fn extend(timing: &mut Timing, pipes: &[Pipe], partition: PartitionId) {
+/// Adds the VCPUs and jobs of pipes to what a partition schedules, and those of the runtime.
+pub(crate) fn extend(
+    timing: &mut Timing,
+    pipes: &[Pipe],
+    (partition, draft): (PartitionId, &PartitionDraft),
+) {
     for pipe in pipes {
         let stages = pipe.solved.stages.iter().zip(&pipe.places).enumerate();
         let here = stages.filter(|(_, (_, place))| place.partition == partition && !place.linux);
@@ -43,6 +48,40 @@ pub(crate) fn extend(timing: &mut Timing, pipes: &[Pipe], partition: PartitionId
             add(timing, pipe, index, stage, place);
         }
     }
+    let cores = draft.stage_cores();
+    if cores.contains(&0) {
+        record(timing, &draft.name.span);
+    }
+    let polling = cores.into_iter().filter(|core| draft.polls_on(*core));
+    timing.polls.extend(polling.map(|core| (core, PAUSE_NS)));
+}
+
+/// Adds the recorder of the first core. It has no deadline.
+fn record(timing: &mut Timing, span: &Span) {
+    let [capacity_ns, period_ns] = RECORDER_NS;
+    let vcpu = timing.vcpus.len();
+    timing.vcpus.push(Vcpu {
+        name: RECORDER.to_owned(),
+        span: span.clone(),
+        kind: VcpuKind::Main {
+            capacity_ns,
+            period_ns,
+        },
+        place: Rank::default(),
+        core: 0,
+    });
+    timing.tasks.push(Task {
+        name: RECORDER.to_owned(),
+        span: span.clone(),
+        vcpu,
+        cause: vcpu,
+        after: None,
+        wcet_ns: capacity_ns,
+        period_ns: PAUSE_NS,
+        deadline_ns: NO_DEADLINE,
+        burst: 1,
+        is_stage: true,
+    });
 }
 
 fn add(timing: &mut Timing, pipe: &Pipe, index: usize, stage: &Stage, place: &Place) {
@@ -58,21 +97,24 @@ fn add(timing: &mut Timing, pipe: &Pipe, index: usize, stage: &Stage, place: &Pl
         place: Rank::default(),
         core: place.core,
     });
-    timing.tasks.push(task(
-        &name,
-        pipe,
-        [vcpu; 2],
-        [stage.capacity_ns, stage.period_ns],
-    ));
+    timing.tasks.push(Task {
+        wcet_ns: stage.capacity_ns / stage.messages,
+        burst: stage.messages,
+        ..whole(&name, pipe, vcpu, [stage.capacity_ns, stage.period_ns])
+    });
     let named =
         |timing: &Timing, name: &str| timing.vcpus.iter().position(|vcpu| vcpu.name == name);
     for half in &place.halves {
         let scatter = half.scatter.as_deref().and_then(|name| named(timing, name));
         if let Some(io) = named(timing, &half.io) {
-            let work = [half.wcet_ns, stage.period_ns];
-            timing
-                .tasks
-                .push(task(&name, pipe, [io, scatter.unwrap_or(vcpu)], work));
+            timing.tasks.push(Task {
+                cause: scatter.unwrap_or(vcpu),
+                burst: stage.messages,
+                is_stage: false,
+                // Part of the bound of its pipe.
+                deadline_ns: NO_DEADLINE,
+                ..whole(&name, pipe, io, [half.wcet_ns, stage.period_ns])
+            });
         }
         if let Some(scatter) = scatter {
             scatters(timing, pipe, scatter);
@@ -87,24 +129,22 @@ fn scatters(timing: &mut Timing, pipe: &Pipe, vcpu: usize) {
     if let (false, Some(budget)) = (known, budget) {
         let name = timing.vcpus[vcpu].name.clone();
         let work = [budget.capacity, budget.period];
-        timing.tasks.push(task(&name, pipe, [vcpu; 2], work));
+        timing.tasks.push(whole(&name, pipe, vcpu, work));
     }
 }
 
-fn task(
-    name: &str,
-    pipe: &Pipe,
-    [vcpu, cause]: [usize; 2],
-    [wcet_ns, period_ns]: [u64; 2],
-) -> Task {
+/// A task that uses the whole budget of its VCPU in each period.
+fn whole(name: &str, pipe: &Pipe, vcpu: usize, [wcet_ns, period_ns]: [u64; 2]) -> Task {
     Task {
         name: name.to_owned(),
         span: pipe.span.clone(),
         vcpu,
-        cause,
+        cause: vcpu,
         after: None,
         wcet_ns,
         period_ns,
         deadline_ns: period_ns,
+        burst: 1,
+        is_stage: true,
     }
 }

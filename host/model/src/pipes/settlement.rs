@@ -251,6 +251,7 @@ impl<'d> Settling<'_, 'd> {
                         server,
                         runs: Runs::Stage {
                             devices: [function.source, function.sink],
+                            messages: setting.messages[stage],
                         },
                     })
                 }));

@@ -119,15 +119,34 @@ impl Draft {
 }
 
 impl PartitionDraft {
-    /// Cores on which stages can be typed: the first, and each that has functions which somebody would run.
+    /// Cores on which stages can be started at run time.
     pub(crate) fn typed_cores(&self) -> BTreeSet<usize> {
-        if self.kind.value() != Some(Kind::Rtos) || spare(self).is_none() {
-            return BTreeSet::new();
+        match (self.kind.value(), spare(self)) {
+            (Some(Kind::Rtos), Some(_)) => self.runtime_cores(),
+            _ => BTreeSet::new(),
         }
+    }
+
+    /// Cores that the runtime of pipes schedules, where there are functions.
+    pub(crate) fn stage_cores(&self) -> BTreeSet<usize> {
+        match self.kind.value() {
+            Some(Kind::Rtos) if !self.functions.is_empty() => self.runtime_cores(),
+            _ => BTreeSet::new(),
+        }
+    }
+
+    /// The first core, and each that has functions and runs stages.
+    fn runtime_cores(&self) -> BTreeSet<usize> {
         let functions = self.functions.iter();
         let cores = functions.filter_map(|one| one.core.or(0));
         let others = cores.filter(|&core| core != 0 && self.runs_stages(core));
         others.map(|core| core as usize).chain([0]).collect()
+    }
+
+    /// Returns whether a thread of the runtime without a budget looks for work on a core: for what is started at run time; on other cores
+    /// than the first also for the core's heartbeat, which on the first is the recorder's.
+    pub(crate) fn polls_on(&self, core: usize) -> bool {
+        spare(self).is_some() || core != 0 && self.heartbeat.given().is_some()
     }
 
     /// Whether somebody runs stages on a core: on the first, who schedules it; on another one the same program, unless something else does.

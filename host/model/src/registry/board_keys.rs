@@ -487,6 +487,29 @@ pub(super) const KEYS: &[Key] = &[
         "costs.interrupt = 400",
     ),
     option(
+        "costs.switch",
+        Shape::Number(0, 10_000),
+        "the kernel meters a thread's own instructions alone",
+        "Instructions that the kernel meters of a budget besides the thread's own each time the thread runs; they are part of a \
+         decision, and not charged to the budget.",
+        "costs.switch = 64",
+    ),
+    option(
+        "costs.job",
+        Shape::Number(0, 1_000_000),
+        "the runtime takes nothing of a job's budget",
+        "Instructions that the runtime takes of a task's budget for each job at most: from its release to its own code, and from \
+         there until it waits again. The analysis adds them to the WCET.",
+        "costs.job = 3000",
+    ),
+    option(
+        "costs.stage",
+        Shape::Number(0, 1_000_000),
+        "the runtime takes nothing of a stage's budget",
+        "The same for each job of a stage of a pipe, with copying its inputs and outputs.",
+        "costs.stage = 6000",
+    ),
+    option(
         "costs.instruction_ns",
         Shape::Number(1, 1_000_000),
         "nothing costs anything",

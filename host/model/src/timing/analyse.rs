@@ -5,7 +5,7 @@ use super::{Order, Task, Timing, Vcpu, VcpuKind};
 use bulkhead_analysis::time_partitions::{Core, Placed, Slot, Table};
 use bulkhead_analysis::utilisation::{self, Fraction, WHOLE};
 use bulkhead_analysis::vcpu::{self, Io};
-use bulkhead_analysis::{Reservation, Time, admission};
+use bulkhead_analysis::{Reservation, Time, admission, overhead};
 use bulkhead_sched::budget::Utilisation;
 
 /// The answer for one core.
@@ -63,10 +63,10 @@ impl Timing {
         let mut mains: Vec<_> = budgets.collect();
         mains.sort_by_key(|&(index, main)| match self.schedule.order {
             Order::FixedPriority => {
-                let place = self.vcpus[index].place;
-                (place.priority.into(), place.partition)
+                let rank = self.place_of(index, main).rank();
+                (rank.0.into(), rank.1, rank.2)
             }
-            _ => (main.period, 0),
+            _ => (main.period, 0, 0),
         });
         mains
     }
@@ -76,6 +76,14 @@ impl Timing {
     pub fn jitter(&self, task: &Task) -> Time {
         let before = task.after.and_then(|index| self.tasks.get(index));
         before.map_or(0, |before| before.deadline_ns)
+    }
+
+    /// Longest time of a job: its own code, and what the runtime takes of its budget. A stage's WCET is its whole budget.
+    pub(super) fn job_ns(&self, task: &Task) -> Time {
+        match task.is_stage {
+            true => task.wcet_ns,
+            false => task.wcet_ns.saturating_add(self.overhead.job),
+        }
     }
 
     /// How many of `ranked` are more important than what waits for a task's bottom half.
@@ -112,15 +120,20 @@ impl Timing {
     /// The core as its time partitions see it.
     fn placed(&self, ranked: &[(usize, Reservation)], prolonged: &Prolonged) -> Vec<Placed> {
         let placed = |(&(index, _), limits): (&(usize, Reservation), &Reservation)| {
-            let vcpu = &self.vcpus[index];
-            Placed {
-                limits: *limits,
-                partition: vcpu.place.partition,
-                priority: vcpu.place.priority,
-                reservation: matches!(vcpu.kind, VcpuKind::Reservation { .. }),
-            }
+            self.place_of(index, *limits)
         };
         ranked.iter().zip(&prolonged.mains).map(placed).collect()
+    }
+
+    /// A VCPU with that budget among its time partitions.
+    fn place_of(&self, index: usize, limits: Reservation) -> Placed {
+        let vcpu = &self.vcpus[index];
+        Placed {
+            limits,
+            partition: vcpu.place.partition,
+            priority: vcpu.place.priority,
+            reservation: matches!(vcpu.kind, VcpuKind::Reservation { .. }),
+        }
     }
 
     fn slots(&self, core: usize) -> Vec<(usize, Slot)> {
@@ -160,7 +173,7 @@ impl Timing {
                 slots: &table,
             },
         };
-        let (responses, misfit) = self.responses(&prolonged, demand, &partitioned);
+        let (responses, misfit) = self.responses(&prolonged, &partitioned);
         let parts = Parts {
             timing: self,
             ranked: &ranked,
@@ -221,7 +234,6 @@ impl Timing {
     fn responses(
         &self,
         Prolonged { mains, ahead }: &Prolonged,
-        demand: Fraction,
         partitioned: &Core<'_>,
     ) -> (Vec<Option<Time>>, Option<(usize, Time)>) {
         let all = 0..mains.len();
@@ -234,10 +246,11 @@ impl Timing {
                 (responses.collect(), misfit)
             }
             Order::EarliestDeadline => {
-                let misfit = admission::misfit_by_deadline(mains, demand);
+                let misfit = admission::misfit_by_deadline(ahead, mains, io);
                 let misfit = misfit.map(|misfit| (misfit.vcpu, misfit.lacks));
-                let fits = |main: &Reservation| misfit.is_none().then_some(main.period);
-                (mains.iter().map(fits).collect(), misfit)
+                let mut responses = vec![None; mains.len()];
+                admission::band(ahead, mains.iter().copied(), io).responses(&mut responses);
+                (responses, misfit)
             }
             Order::FixedPriority => {
                 let responses = all.map(|index| partitioned.response(index));
@@ -297,7 +310,8 @@ impl Parts<'_> {
         let rank = self.ranked.iter().position(own)?;
         let (work, distance) = self.work_on(task.vcpu)?;
         let (_, main) = self.ranked[rank];
-        vcpu::work_response(main, self.responses[rank]?, work, distance)
+        let response = vcpu::work_response(main, self.responses[rank]?, work, distance)?;
+        response.checked_add(overhead::latency(&self.prolonged.ahead)?)
     }
 
     /// All that can wait on a VCPU at once, one job of each task, and the shortest distance of two jobs of a task. One that
@@ -305,7 +319,8 @@ impl Parts<'_> {
     fn work_on(&self, vcpu: usize) -> Option<(Time, Time)> {
         let mut tasks = self.timing.tasks.iter().filter(|task| task.vcpu == vcpu);
         tasks.try_fold((0, Time::MAX), |(work, distance), task| {
-            let work: Time = task.wcet_ns.checked_add(work)?;
+            let jobs = self.timing.job_ns(task).checked_mul(task.burst)?;
+            let work: Time = jobs.checked_add(work)?;
             let late = self.timing.jitter(task);
             Some((work, distance.min(task.period_ns.saturating_sub(late))))
         })
@@ -324,7 +339,27 @@ impl Parts<'_> {
         let (work, distance) = self.work_on(task.vcpu)?;
         // With one replenishment and no list, who comes second waits until the first has been paid for.
         let alone = same().count() == 1;
-        vcpu::work_response(server, response, work, if alone { distance } else { 0 })
+        let distance = if alone { distance } else { 0 };
+        let response = vcpu::work_response(server, response, work, distance)?;
+        response.checked_add(overhead::latency(&self.prolonged.ahead)?)
+    }
+
+    /// Response of `share` by its deadline, which is that of the one VCPU for which an I/O VCPU works; of several, the budget may
+    /// have begun with the longest period.
+    fn deadline_response(&self, task: &Task, share: Time, longest: Time) -> Option<Time> {
+        let causes = self.timing.tasks.iter();
+        let mut causes = causes.filter(|other| other.vcpu == task.vcpu);
+        if !self.fits || causes.any(|other| other.cause != task.cause) {
+            return self.fits.then_some(longest);
+        }
+        let Prolonged { mains, ahead } = self.prolonged;
+        let others = self.io.iter().filter(|(index, _)| *index != task.vcpu);
+        let others: Vec<_> = others.map(|(_, other)| *other).collect();
+        let own = Reservation::new(share, longest)?;
+        let servers = mains.iter().copied().chain([own]);
+        let found = admission::band(ahead, servers, &others).response(mains.len());
+        // The test that counts what an I/O VCPU takes in any window has been passed.
+        Some(found.unwrap_or(longest))
     }
 
     /// Response of `share` at the importance of whom the bottom half works for.
@@ -342,7 +377,7 @@ impl Parts<'_> {
                 let others = others.map(|(_, other)| other);
                 vcpu::response(share, &higher, others, longest)
             }
-            Order::EarliestDeadline => self.fits.then_some(longest),
+            Order::EarliestDeadline => self.deadline_response(task, share, longest),
             Order::FixedPriority => {
                 let mut vcpus = self.partitioned.vcpus.to_vec();
                 vcpus.push(Placed {

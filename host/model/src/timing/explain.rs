@@ -1,6 +1,6 @@
 //! The analysis in words and numbers
 
-use super::{CoreAnalysis, Order, Place, Timing, Vcpu, VcpuKind};
+use super::{CoreAnalysis, NO_DEADLINE, Order, Place, Timing, Vcpu, VcpuKind};
 use crate::quantity::time_text;
 use bulkhead_analysis::overhead::Overhead;
 use bulkhead_analysis::{Reservation, Time};
@@ -47,7 +47,9 @@ impl Timing {
                         core.mains.len()
                     )
                 }
-                Order::EarliestDeadline => " ≤ 1 (Liu and Layland 1973)".into(),
+                Order::EarliestDeadline => {
+                    "; h(t) + I(t) ≤ t at all deadlines (Baruah, Mok, Rosier 1990)".into()
+                }
                 Order::FixedPriority => String::new(),
             };
             writeln!(text, "    Σ C/T + Σ (2 − U)·U = {terms}{fits}")?;
@@ -55,15 +57,18 @@ impl Timing {
         let Overhead {
             decision,
             interrupt,
+            job,
+            ..
         } = self.overhead;
         if formulas && decision > 0 {
             writeln!(
                 text,
                 "    a decision D takes {} at most, a doorbell {}: C' = C + D·(jobs + 2·chunks) in each T, D for each \
                  release, two for each piece of a bottom half and each slot, ahead of all (Katcher, Arakawa, \
-                 Strosnider 1993; `bulkhead bench budgets`)",
+                 Strosnider 1993; `bulkhead bench budgets`); of each job the runtime takes {} of its budget",
                 time_text(decision),
-                time_text(interrupt)
+                time_text(interrupt),
+                time_text(job)
             )?;
         }
         self.slot_lines(text, core, formulas)?;
@@ -154,12 +159,12 @@ impl Timing {
             (Order::EarliestDeadline, ..) => {
                 writeln!(
                     text,
-                    "      R = T where Σ C/T + Σ (2 − U)·U ≤ 1 (Liu and Layland 1973)"
+                    "      R = max L(a) − a over deadlines of its own that are others', too; L = I(L) + (1 + ⌊a/T⌋)·C + Σ min(⌈L/Tj⌉, 1 + ⌊(a + T − Tj)/Tj⌋)·Cj (Spuri 1996)"
                 )
             }
             (_, VcpuKind::Reservation { .. }, _) => writeln!(
                 text,
-                "      R = C + Σ ⌈(R + J)/T⌉·C over all of the band and what is more important; else T where h(t) ≤ t at all deadlines (Baruah, Mok, Rosier 1990)"
+                "      R = max L(a) − a within the band, behind Σ ⌈(R + J)/T⌉·C over what is more important (Spuri 1996)"
             ),
             (_, _, 0) => writeln!(
                 text,
@@ -184,7 +189,7 @@ impl Timing {
             if formulas {
                 writeln!(
                     text,
-                    "      all that can wait on `{0}`, w: R of `{0}` where w ≤ C and no period < T; else ⌈w/C⌉·T + R (001 eq. 4.1)",
+                    "      all that can wait on `{0}`, with what the runtime takes, w: R of `{0}` where w ≤ C and no period < T; else ⌈w/C⌉·T + R (001 eq. 4.1)",
                     self.vcpus[task.vcpu].name
                 )?;
                 if let Some(before) = task.after.and_then(|index| self.tasks.get(index)) {
@@ -221,6 +226,7 @@ fn line(
     deadline: Time,
 ) -> fmt::Result {
     let answer = match bound {
+        _ if deadline == NO_DEADLINE => "no deadline of its own".into(),
         Some(bound) if bound <= deadline => format!(
             "responds within {}, slack {}",
             time_text(bound),

@@ -24,8 +24,12 @@ pub struct Timing {
     pub tasks: Vec<Task>,
     /// What deciding costs.
     pub overhead: Overhead,
+    /// Time that the kernel meters of a budget besides the thread's own each time the thread runs, nanoseconds; part of a decision.
+    pub switch_ns: u64,
     /// Doorbells that ring here: so many at most in such a time.
     pub doorbells: Vec<(u64, u64)>,
+    /// Threads of the runtime that have what all others leave, and cost decisions alone: core, and how often each looks.
+    pub polls: Vec<(usize, u64)>,
 }
 
 /// What makes a main VCPU more important than another.
@@ -156,6 +160,21 @@ pub struct Task {
     pub wcet_ns: u64,
     /// Shortest distance of two jobs.
     pub period_ns: u64,
-    /// From release to end; at most the period.
+    /// From release to end; at most the period, or [`NO_DEADLINE`].
     pub deadline_ns: u64,
+    /// Jobs that come together, once a period; not 0.
+    pub burst: u64,
+    /// Set for a task of the runtime: a stage of a pipe, or a thread that serves stages. Its WCET has all that its job takes.
+    pub is_stage: bool,
+}
+
+/// Deadline of a task that may take as long as it takes.
+pub const NO_DEADLINE: u64 = u64::MAX;
+
+impl Task {
+    /// Returns whether it does not respond in time, given its bound.
+    #[must_use]
+    pub fn is_late(&self, bound: Option<u64>) -> bool {
+        self.deadline_ns != NO_DEADLINE && bound.is_none_or(|bound| bound > self.deadline_ns)
+    }
 }

@@ -3,10 +3,10 @@
 //! `bulkhead_analysis::overhead` over what is described. Bottom halves start and end like VCPUs, as often as a job
 //! of them needs budgets, and count as more important than all.
 
-use super::{Order, Task, Timing, VcpuKind};
+use super::{Task, Timing, VcpuKind};
 use bulkhead_abi::timing::MAX_CHUNKS;
 use bulkhead_analysis::Reservation;
-use bulkhead_analysis::overhead::{Activity, Asked, Jobs, Keeping, Starts};
+use bulkhead_analysis::overhead::{Asked, Jobs, Keeping};
 
 /// The VCPUs of a core with what their decisions take, and what those of all others take.
 pub(super) struct Prolonged {
@@ -19,24 +19,14 @@ pub(super) struct Prolonged {
 impl Timing {
     /// Main VCPUs, by rank, as they are to be counted.
     pub(super) fn prolonged(&self, core: usize, ranked: &[(usize, Reservation)]) -> Prolonged {
-        let slots = self.schedule.slots.iter();
-        let slots = slots.filter(|slot| slot.core == core).count() as u64;
-        let changes = Starts::of_slots(slots, self.schedule.frame_ns);
-        let halves = self.jobs_on(core).filter(|jobs| jobs.pieces > 0);
-        let changing = (slots > 0).then_some(changes);
-        let before: Vec<_> = halves.map(Jobs::starts).chain(changing).collect();
-        let asked: Vec<_> = ranked
-            .iter()
-            .map(|&(index, limits)| self.asked(index, limits))
-            .collect();
-        let mut activities = vec![Activity::default(); asked.len()];
-        self.keeping().activities(&before, &asked, &mut activities);
-        let counted = asked.iter().zip(activities);
+        let asked = ranked.iter();
+        let asked = asked.map(|&(index, limits)| self.asked(index, limits));
+        let keeping = self.keeping();
         Prolonged {
-            mains: counted
-                .map(|(vcpu, activity)| self.overhead.prolong(vcpu.limits, activity))
+            mains: asked
+                .map(|vcpu| self.overhead.prolong(&vcpu, &keeping))
                 .collect(),
-            ahead: self.ahead(core, changes),
+            ahead: self.ahead(core),
         }
     }
 
@@ -58,16 +48,16 @@ impl Timing {
         Asked {
             limits,
             jobs: self.jobs_in(index, limits.period),
-            by_deadline: self.schedule.order == Order::EarliestDeadline
-                || matches!(self.vcpus[index].kind, VcpuKind::Reservation { .. }),
         }
     }
 
-    /// Those of the tasks on a core.
+    /// Jobs of the tasks on a core, and of the runtime's threads without a budget.
     pub(crate) fn jobs_on(&self, core: usize) -> impl Iterator<Item = Jobs> {
         let tasks = self.tasks.iter();
         let here = tasks.filter(move |task| self.vcpus[task.vcpu].core == core);
-        here.map(|task| self.jobs(task))
+        let polls = self.polls.iter().filter(move |(on, _)| *on == core);
+        let polls = polls.map(|(_, period)| Jobs::each(*period));
+        here.map(|task| self.jobs(task)).chain(polls)
     }
 
     fn jobs(&self, task: &Task) -> Jobs {
@@ -75,14 +65,18 @@ impl Timing {
             VcpuKind::Io { percent } => {
                 let cause = self.vcpus[task.cause].budget();
                 let period = cause.map_or(0, |main| main.period);
-                Jobs::of_bottom_half(task.period_ns, task.wcet_ns, percent, period)
+                let work = task.wcet_ns.saturating_add(self.overhead.job);
+                Jobs::of_bottom_half(task.period_ns, work, percent, period)
             }
             _ => Jobs::each(task.period_ns),
         };
-        jobs.after(self.jitter(task))
+        jobs.in_bursts(task.burst).after(self.jitter(task))
     }
 
-    fn ahead(&self, core: usize, changes: Starts) -> Vec<Reservation> {
+    fn ahead(&self, core: usize) -> Vec<Reservation> {
+        let slots = self.schedule.slots.iter();
+        let slots = slots.filter(|slot| slot.core == core).count() as u64;
+        let changes = self.overhead.of_slots(slots, self.schedule.frame_ns);
         let jobs = self.jobs_on(core).map(|jobs| self.overhead.of_jobs(jobs));
         let waking = self
             .jobs_on(core)
@@ -90,10 +84,7 @@ impl Timing {
         let doorbells = self.doorbells.iter();
         let doorbells =
             doorbells.flat_map(|&(limit, per_ns)| self.overhead.of_doorbell(limit, per_ns));
-        let all = jobs
-            .chain(waking)
-            .chain(doorbells)
-            .chain([self.overhead.of_changes(changes)]);
+        let all = jobs.chain(waking).chain(doorbells).chain([changes]);
         all.flatten().collect()
     }
 }
@@ -101,7 +92,7 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timing::{Place, Schedule, Slot, Vcpu};
+    use crate::timing::{Order, Place, Schedule, Slot, Vcpu};
     use bulkhead_analysis::admission::{Admission, Misfit, Refused};
     use bulkhead_analysis::deciding::Deciding;
     use bulkhead_analysis::overhead::Overhead;
@@ -216,6 +207,8 @@ mod tests {
             overhead: Overhead {
                 decision,
                 interrupt: decision / 9,
+                job: decision / 2,
+                stage: decision,
             },
             doorbells: vec![(2, 3_000_000)],
             ..Timing::default()
@@ -283,6 +276,8 @@ mod tests {
             period_ns,
             deadline_ns: period_ns,
             after: None,
+            burst: 1,
+            is_stage: false,
         }
     }
 

@@ -60,10 +60,13 @@ fn packed_there(system: &System) -> Vec<u64> {
 }
 
 /// C and T of the stages of a pipe there.
-fn asked(pipe: &Pipe) -> Vec<Reservation> {
+fn asked(pipe: &Pipe) -> Vec<(Reservation, u64)> {
     let stages = pipe.solved.stages.iter().zip(&pipe.places);
     let there = stages.filter(|(_, place)| place.partition == PLANT);
-    let limits = there.map(|(stage, _)| Reservation::new(stage.capacity_ns, stage.period_ns));
+    let limits = there.map(|(stage, _)| {
+        let server = Reservation::new(stage.capacity_ns, stage.period_ns)?;
+        Some((server, stage.messages))
+    });
     limits.map(|limits| limits.expect("solved")).collect()
 }
 
@@ -71,7 +74,7 @@ fn asked(pipe: &Pipe) -> Vec<Reservation> {
 fn own_promise(
     known: &Known<'_>,
     system: &System,
-    more: &[Reservation],
+    more: &[(Reservation, u64)],
     most: Option<u64>,
 ) -> Result<Promise, Refused> {
     let there = system.pipes.iter().filter(|pipe| pipe.runs_in(PLANT));

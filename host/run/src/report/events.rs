@@ -87,6 +87,7 @@ impl Events {
         const FELL_BACK: u32 = EventKind::FellBack as u32;
         const STAGE_OVERRAN: u32 = EventKind::StageOverran as u32;
         const ENDPOINT: u32 = EventKind::Endpoint as u32;
+        const CAME_EARLY: u32 = EventKind::CameEarly as u32;
         const PROMISED: u32 = EventKind::Promised as u32;
         const PATH_END: u32 = EventKind::PathEnd as u32;
         const TASK_BEGUN: u32 = EventKind::TaskBegun as u32;
@@ -107,6 +108,7 @@ impl Events {
             FELL_BACK => self.paths.fell_back(by, name, event, clock),
             STAGE_OVERRAN => self.paths.overran(by, name, event),
             ENDPOINT => self.paths.at_devices(by, name, event, clock),
+            CAME_EARLY => self.paths.came_early(by, name, event),
             PROMISED => self.paths.promised(by, name, event),
             PATH_END => self.paths.path_end(by, name, event),
             TASK_BEGUN => {

@@ -8,7 +8,7 @@ use bulkhead_plan::manifest::{Manifest, PathManifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::stages::{DeviceReport, OverrunReport, Stages};
+use super::stages::{DeviceReport, EarlyReport, OverrunReport, Stages};
 use crate::figures::{Durations, Spread};
 use crate::watch::Clock;
 
@@ -55,6 +55,9 @@ pub struct PathReport {
     /// Stages of the pipe, wherever they run, of which jobs needed more than their budget.
     #[serde(default)]
     pub overruns: Vec<OverrunReport>,
+    /// Messages that came closer to its stages than declared.
+    #[serde(default)]
+    pub early: Vec<EarlyReport>,
     /// Stages of the pipe in Linux that read or write devices.
     #[serde(default)]
     pub devices: Vec<DeviceReport>,
@@ -210,6 +213,11 @@ impl Paths {
     /// Partition `by` says that jobs of a stage of its pipe overran.
     pub(super) fn overran(&mut self, by: usize, name: String, event: &Event) {
         self.stages.overran(by, name, event);
+    }
+
+    /// Partition `by` reports messages that came too close to a stage of its pipe.
+    pub(super) fn came_early(&mut self, by: usize, name: String, event: &Event) {
+        self.stages.came_early(by, name, event);
     }
 
     /// Partition `by` says how the devices of a stage of its pipe are.

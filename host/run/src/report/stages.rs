@@ -3,7 +3,7 @@
 //! A partition is believed about a pipe if it runs the last stage, and about its own stages of other partitions' pipes. Other
 //! partitions may have a different pipe of the same name.
 
-use bulkhead_abi::trace::Event;
+use bulkhead_abi::trace::{Event, PORT};
 use bulkhead_plan::manifest::{Manifest, PathManifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,6 +25,37 @@ pub struct OverrunReport {
     pub jobs: u64,
     /// The pipe was stopped for one.
     pub stopped: bool,
+}
+
+/// Messages that came closer to a stage than the declared distance, and were dropped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlyReport {
+    /// Partition of the stage.
+    pub partition: String,
+    /// Function of the stage, as in [`OverrunReport`].
+    pub stage: String,
+    /// CAN identifier or port of the messages.
+    pub sender: u64,
+    /// True for a port: any node may send there, and the distance is a filter.
+    pub is_port: bool,
+    /// Number of messages.
+    pub messages: u64,
+}
+
+impl EarlyReport {
+    /// Names the sender and its violation.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let (sender, stage, partition) = (self.sender, &self.stage, &self.partition);
+        let sender = match self.is_port {
+            true => format!("a sender to port {sender}"),
+            false => format!("the sender of identifier {sender:#x}"),
+        };
+        format!(
+            "{sender} sent {} messages to {stage} of {partition} closer together than `distance`, which were dropped",
+            self.messages
+        )
+    }
 }
 
 /// State of the devices that a stage in Linux reads and writes.
@@ -58,6 +89,9 @@ struct Seen {
     oldest_ns: u64,
     overran: Total,
     stopped: bool,
+    /// Messages that came too close, and their sender.
+    early: Total,
+    sender: u64,
     /// Of its devices, if anything was said of them.
     downs: Option<Total>,
     slowest_ns: u64,
@@ -120,6 +154,14 @@ impl Stages {
         }
     }
 
+    /// Partition `by` reports messages that came too close to a stage of its pipe.
+    pub(super) fn came_early(&mut self, by: usize, pipe: String, event: &Event) {
+        if let Some(seen) = self.seen(by, pipe, event) {
+            seen.early.take(event.sequence);
+            seen.sender = event.a;
+        }
+    }
+
     /// Partition `by` says how the devices of a stage of its pipe are.
     pub(super) fn at_devices(&mut self, by: usize, pipe: String, event: &Event, clock: &Clock) {
         if let Some(seen) = self.seen(by, pipe, event) {
@@ -163,6 +205,16 @@ impl Stages {
                     stage: name(),
                     jobs,
                     stopped: seen.stopped,
+                });
+            }
+            let messages = seen.early.sum();
+            if messages > 0 {
+                report.early.push(EarlyReport {
+                    partition: who.to_owned(),
+                    stage: name(),
+                    sender: seen.sender & !PORT,
+                    is_port: seen.sender & PORT != 0,
+                    messages,
                 });
             }
             if let Some(downs) = seen.downs {
@@ -305,6 +357,45 @@ mod tests {
             assumed_ns: Some(500),
         };
         assert_eq!(report.devices, [device]);
+    }
+
+    #[test]
+    fn a_sender_that_breaks_its_distance_is_named() {
+        let mut stages = stages();
+        for (by, place, count, sender) in [
+            (0, 0, 3, 0x140),
+            (0, 0, 7, 0x140),
+            (0, 2, 5, PORT | 5000),
+            (2, 0, 100, 0x150),
+        ] {
+            stages.came_early(by, "steering".into(), &event(place, count, sender));
+        }
+        let path = described();
+        let report = filled(&stages, [Some(&path); 2]);
+        let sentences: Vec<_> = report.early.iter().map(EarlyReport::sentence).collect();
+        assert_eq!(
+            sentences,
+            [
+                "the sender of identifier 0x140 sent 7 messages to read of control closer together than `distance`, which were dropped",
+                "a sender to port 5000 sent 5 messages to write of control closer together than `distance`, which were dropped",
+            ]
+        );
+        // Any node may send to a port; a sender on the bus breaks what the description promises of it.
+        assert_eq!(
+            report
+                .broken(false)
+                .iter()
+                .filter(|one| one.contains("identifier 0x140"))
+                .count(),
+            0
+        );
+        let bounded = PathReport {
+            bound_ns: Some(1000),
+            delivered: 1,
+            ..report
+        };
+        let broken = bounded.broken(false);
+        assert_eq!(broken, sentences[..1]);
     }
 
     #[test]

@@ -250,11 +250,13 @@ fn stage_anomalies(path: &PathReport) -> String {
         } = one;
         format!(", {stage} of {partition} overran {jobs} times{stopped}")
     });
+    let early = path.early.iter().map(|one| format!(", {}", one.sentence()));
     let devices = path.devices.iter().map(device_facts);
     before
         .into_iter()
         .chain(fell_back)
         .chain(overran)
+        .chain(early)
         .chain(devices)
         .collect()
 }

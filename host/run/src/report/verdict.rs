@@ -15,6 +15,7 @@ use crate::figures::{Kind, counted, duration};
 use crate::report::contents::{PartitionReport, Report, TaskReport};
 use crate::report::faults::FaultReport;
 use crate::report::paths::PathReport;
+use crate::report::stages::EarlyReport;
 use crate::run::Ended;
 
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.
@@ -253,6 +254,8 @@ impl PathReport {
                 one.stage, one.partition
             )
         }));
+        let promised = self.early.iter().filter(|one| !one.is_port);
+        broken.extend(promised.map(EarlyReport::sentence));
         broken
     }
 

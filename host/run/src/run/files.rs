@@ -13,7 +13,7 @@ use crate::error::RunError;
 use crate::watch::Clock;
 
 /// Names of [`EventKind`], in order.
-const EVENT_NAMES: [&str; 15] = [
+const EVENT_NAMES: [&str; 16] = [
     "job",
     "sent",
     "received",
@@ -29,6 +29,7 @@ const EVENT_NAMES: [&str; 15] = [
     "endpoint",
     "task-begun",
     "task-ended",
+    "came-early",
 ];
 const TRACE_HEAD: &str = "time_s,ticks,event,name,sequence,a,b\n";
 

@@ -23,6 +23,8 @@ pub(crate) fn task(number: usize, vcpu: usize, cause: usize, times: [u64; 3]) ->
         vcpu,
         cause,
         after: None,
+        burst: 1,
+        is_stage: false,
         wcet_ns,
         period_ns,
         deadline_ns,

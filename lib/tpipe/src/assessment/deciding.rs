@@ -1,11 +1,11 @@
-//! What deciding takes on a core where it is counted
+//! Scheduling overhead of a core
 //!
 //! The sums are those of run-time admission ([`bulkhead_analysis::deciding`]): VCPUs have the decisions of their own starts and ends on
-//! top of their C, and releases, bottom halves and doorbells are more important than all. As there, a stage has one job in T, whatever m is, and a bottom
-//! half one for each stage that it works for.
+//! top of their C, and releases, bottom halves and doorbells are more important than all. A stage has m jobs in T, and so has
+//! a bottom half that works for it.
 
 use super::{Judge, Owner, Setting, Violation};
-use crate::repository::{Policy, Repository, Runs};
+use crate::repository::{Repository, Runs};
 use bulkhead_analysis::deciding::Deciding;
 use bulkhead_analysis::overhead::{Asked, Jobs};
 use bulkhead_analysis::{Reservation, Time, admission};
@@ -16,20 +16,17 @@ const NOBODY: Asked = Asked {
         period: 1,
     },
     jobs: 0,
-    by_deadline: false,
 };
 
 impl<const N: usize> Judge<'_, N> {
-    /// Counts what decides on a core, and prolongs its first `count` VCPUs by what their own decisions take; nothing where none are counted.
+    /// Counts the decisions on a core, and prolongs its first `count` VCPUs by those of their own.
     pub(super) fn decide(
         &mut self,
         core: usize,
         count: usize,
         setting: &Setting<N>,
     ) -> Result<(), Violation> {
-        if !self.bound.repository.decisions.is_empty() {
-            self.deciding = Deciding::new();
-        }
+        self.deciding = Deciding::new();
         let counted = self.count_on(core, count, setting);
         counted.map_err(|_| Violation::Overflow)
     }
@@ -51,14 +48,16 @@ impl<const N: usize> Judge<'_, N> {
         self.deciding.tasks(counted.jobs.iter().copied(), 1)?;
         let mut asked = [NOBODY; N];
         for (place, &(period, capacity, owner)) in asked.iter_mut().zip(&self.servers[..count]) {
-            let jobs = match self.runs(owner) {
+            let jobs = match self.runs(owner, setting) {
                 Runs::Tasks { jobs } => jobs,
-                Runs::Stage { .. } => self.deciding.tasks([Jobs::each(period)], period)?,
+                Runs::Stage { messages, .. } => {
+                    let jobs = Jobs::each(period).in_bursts(messages);
+                    self.deciding.tasks([jobs], period)?
+                }
             };
             *place = Asked {
                 limits: Reservation { capacity, period },
                 jobs,
-                by_deadline: repository.cores[core].policy == Policy::Edf,
             };
         }
         self.count_halves(core, setting)?;
@@ -78,28 +77,28 @@ impl<const N: usize> Judge<'_, N> {
         let loads = repository.loads.iter().enumerate();
         let loads = loads.map(|(index, load)| (load.server.period, Owner::Load(index)));
         for (period, owner) in own.chain(loads) {
-            let Runs::Stage { devices } = self.runs(owner) else {
+            let Runs::Stage { devices, messages } = self.runs(owner, setting) else {
                 continue;
             };
             let on = |device: &usize| repository.ios[repository.devices[*device].io].core == core;
             let here = devices.into_iter().flatten().filter(on);
-            let halves = here.map(|device| half(repository, device, period));
+            let halves = here.map(|device| half(repository, device, period).in_bursts(messages));
             self.deciding.tasks(halves, period)?;
         }
         Ok(())
     }
 
-    /// Number of jobs on a VCPU: one message at a time on one that scatters, as on that of a stage.
-    fn runs(&self, owner: Owner) -> Runs {
-        let devices = match owner {
+    /// Jobs on a VCPU: one message at a time on one that scatters, as on that of a stage.
+    fn runs(&self, owner: Owner, setting: &Setting<N>) -> Runs {
+        let (devices, messages) = match owner {
             Owner::Load(index) => return self.bound.repository.loads[index].runs,
-            Owner::Device(_) => [None; 2],
+            Owner::Device(_) => ([None; 2], 1),
             Owner::Stage(stage) => {
                 let function = self.bound.function(stage);
-                [function.source, function.sink]
+                ([function.source, function.sink], setting.messages[stage])
             }
         };
-        Runs::Stage { devices }
+        Runs::Stage { devices, messages }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::binding::IOS;
 use crate::repository::{Policy, Runs};
 use bulkhead_analysis::utilisation::{self, Fraction};
 use bulkhead_analysis::vcpu::{self, Io};
-use bulkhead_analysis::{Reservation, Time};
+use bulkhead_analysis::{Reservation, Time, admission, overhead};
 
 const IDLE: (usize, Io) = (
     usize::MAX,
@@ -48,10 +48,13 @@ impl<const N: usize> Judge<'_, N> {
         let found = &mut self.found[..count];
         match policy {
             Policy::RateMonotonic => vcpu::main_responses_behind(ahead, mains, seen, found),
-            Policy::Edf | Policy::Deadline => busy_responses(ahead, mains, seen, found),
+            Policy::Edf => admission::band(ahead, mains.iter().copied(), seen).responses(found),
+            Policy::Deadline => busy_responses(ahead, mains, seen, found),
         }
+        let latency = overhead::latency(ahead).ok_or(Violation::Overflow)?;
         for (found, &(_, _, owner)) in found.iter().zip(&self.servers) {
             let response = found.ok_or(Violation::Response { core, owner })?;
+            let response = response.saturating_add(latency);
             match owner {
                 Owner::Load(_) => {}
                 Owner::Device(device) => devices.main[device] = response,
@@ -91,10 +94,12 @@ impl<const N: usize> Judge<'_, N> {
             let limit = longest.max(io.period());
             let ahead = self.deciding.ahead();
             let response = vcpu::response_behind(ahead, io.wcet, &mains[..rank], others, limit);
-            devices.io[index] = response.ok_or(Violation::Response {
+            let latency = overhead::latency(ahead).ok_or(Violation::Overflow)?;
+            let response = response.ok_or(Violation::Response {
                 core,
                 owner: Owner::Device(index),
             })?;
+            devices.io[index] = response.saturating_add(latency);
         }
         Ok(())
     }
@@ -202,7 +207,7 @@ impl<const N: usize> Judge<'_, N> {
         let repository = self.bound.repository;
         let direct = repository.devices[device].main.is_none();
         let uses = move |runs: &Runs| match runs {
-            Runs::Stage { devices } => direct && devices.contains(&Some(device)),
+            Runs::Stage { devices, .. } => direct && devices.contains(&Some(device)),
             Runs::Tasks { .. } => false,
         };
         let loads = repository.loads.iter();
@@ -211,8 +216,8 @@ impl<const N: usize> Judge<'_, N> {
     }
 }
 
-/// Responses under EDF, where the core is known not to be overloaded: a server has its budget by
-/// its deadline, and no later than the end of the longest busy period.
+/// Responses under SCHED_DEADLINE, where the core is known not to be overloaded: a server has its budget by its
+/// deadline, and no later than the end of the longest busy period.
 fn busy_responses(
     ahead: &[Reservation],
     mains: &[Reservation],

@@ -10,7 +10,7 @@
 
 use super::shape::{Limits, Shape};
 use super::{Solution, overloaded};
-use crate::assessment::{Judge, Setting, Violation, period_limits, periods};
+use crate::assessment::{Judge, Setting, Violation, job, period_limits, periods};
 use crate::binding::Bound;
 use crate::language::{Requirement, SOURCE};
 use bulkhead_analysis::Time;
@@ -20,7 +20,7 @@ const ROUNDS: usize = 8;
 /// Rounds of a quick search.
 const QUICK_ROUNDS: usize = 3;
 /// By which parts of 16 the length may be shortened.
-const PARTS: [u64; 4] = [1, 3, 6, 10];
+const PARTS: [u64; 7] = [1, 3, 6, 8, 10, 12, 14];
 
 /// The best that is found from `start` on.
 pub(super) fn improve<const N: usize>(
@@ -82,12 +82,12 @@ fn root_shape<const N: usize>(bound: &Bound<'_, N>) -> Shape<N> {
         ..Shape::uniform()
     };
     let longest = (0..bound.len())
-        .map(|stage| bound.function(stage).wcet)
+        .map(|stage| job(bound, stage))
         .max()
         .unwrap_or(1)
         .max(1);
     for (stage, weight) in shape.weight.iter_mut().enumerate().take(bound.len()) {
-        let part = (u128::from(bound.function(stage).wcet) << 32) / u128::from(longest);
+        let part = (u128::from(job(bound, stage)) << 32) / u128::from(longest);
         *weight = (part.isqrt() as u64).max(1);
     }
     shape

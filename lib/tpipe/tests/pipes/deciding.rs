@@ -1,4 +1,4 @@
-//! With scheduling overhead, the judge accepts no more than run-time admission admits
+//! The judge accepts no more than run-time admission admits
 //!
 //! The sums of [`bulkhead_analysis::admission`] are computed again for every accepted setting,
 //! including the sharers of devices.
@@ -30,9 +30,11 @@ fn admit(
         all.by_deadline();
     }
     all.deciding().count(counted.overhead, counted.keeping);
-    let main = |all: &mut Admission<ROOM>, server: Reservation| {
-        all.main(0, server, [Jobs::each(server.period)])
+    let stage = |all: &mut Admission<ROOM>, server: Reservation, messages| {
+        let jobs = Jobs::each(server.period).in_bursts(messages);
+        all.main(0, server, [jobs])
     };
+    let main = |all: &mut Admission<ROOM>, server| stage(all, server, 1);
     for load in repository
         .loads
         .iter()
@@ -46,10 +48,11 @@ fn admit(
             .main
             .map_or(Ok(()), |server| main(&mut all, server))?;
     }
-    for stage in (0..bound.len()).filter(|&stage| bound.function(stage).core == counted.core) {
-        let capacity = budget(bound, stage, setting.messages[stage]);
-        let server = Reservation::new(capacity, setting.period[stage]).expect("judged");
-        main(&mut all, server)?;
+    for index in (0..bound.len()).filter(|&index| bound.function(index).core == counted.core) {
+        let messages = setting.messages[index];
+        let capacity = budget(bound, index, messages);
+        let server = Reservation::new(capacity, setting.period[index]).expect("judged");
+        stage(&mut all, server, messages)?;
     }
     for (number, io) in repository
         .ios
@@ -66,7 +69,8 @@ fn admit(
                 let cause = repository.devices[end].main.map_or(own, |main| main.period);
                 (
                     cause,
-                    Jobs::of_bottom_half(own, io.wcet, io.percent(), cause),
+                    Jobs::of_bottom_half(own, io.wcet, io.percent(), cause)
+                        .in_bursts(setting.messages[stage]),
                 )
             })
             .collect();
@@ -103,6 +107,8 @@ fn what_is_judged_is_admitted() {
                     overhead: Overhead {
                         decision,
                         interrupt: decision / 9,
+                        job: 0,
+                        stage: random.below(decision),
                     },
                     keeping: KEEPING,
                     jobs,
@@ -161,7 +167,10 @@ fn others_at_a_device_are_seen() {
             let decisions: Vec<_> = (0..plain.cores.len()).map(counted).collect();
             let server = Reservation::new(1, 300_000).expect("valid");
             let with = |decisions: &[Decisions<'_>], devices: [Option<usize>; 2]| {
-                let runs = Runs::Stage { devices };
+                let runs = Runs::Stage {
+                    devices,
+                    messages: 1,
+                };
                 let other = Load { core, server, runs };
                 let loads: Vec<_> = plain.loads.iter().copied().chain([other]).collect();
                 let repository = Repository {

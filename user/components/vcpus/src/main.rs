@@ -9,7 +9,8 @@
 //! `unlimited=NAME,NAME` have no limit and are not admitted. With `turns=CORES`, so many emulated
 //! cores take turns, and computations are calibrated for the worst case of all of them, else for
 //! the load at the start. A VCPU of its own, created at run time with the lowest priority, reports
-//! once a second, so that reporting delays no task.
+//! once a second, so that reporting delays no task; where it is not admitted, reports use the time
+//! that all others leave.
 #![no_std]
 #![no_main]
 
@@ -252,10 +253,11 @@ fn start_tasks(
     storm::raise();
     let reporter = reporter(first, timing)?;
     let _kept = TIMING.with(&CORE.threads, |kept| *kept = timing);
-    if let Some(reporter) = reporter {
-        CORE.threads.spawn(first, report, Binding::main(reporter))?;
-    }
-    START.store(clock::now() + ticks(1_000_000), Relaxed);
+    CORE.threads.spawn(first, report, Binding::main(reporter))?;
+    // By then the budget that threads used to start is replenished.
+    let periods = timing.vcpus.iter().map(|vcpu| vcpu.period_ns);
+    let longest = periods.max().unwrap_or(0).saturating_add(1_000_000);
+    START.store(clock::now() + ticks(longest), Relaxed);
     Ok(())
 }
 
@@ -264,8 +266,8 @@ fn named(info: &GuestInfo, key: &str, name: &str) -> bool {
     argument_text(info, key).is_some_and(|list| list.split(',').any(|one| one == name))
 }
 
-/// Creates the VCPU of the report, if it is admitted.
-fn reporter(first: &mut First, timing: Timing) -> Result<Option<ServerId>, Failure> {
+/// Creates the VCPU of the report.
+fn reporter(first: &mut First, timing: Timing) -> Result<ServerId, Refused> {
     let [capacity, period] = REPORTER.map(ticks);
     // The admission test decides whether a VCPU fits that is not in the description.
     let limits = Capacity { capacity, period };
@@ -275,14 +277,12 @@ fn reporter(first: &mut First, timing: Timing) -> Result<Option<ServerId>, Failu
         false => CORE.create_main(first, limits, jobs),
     };
     match created {
-        Err(Refused::Admission(admission::Refused::Misfit(misfit))) => {
-            println!(
-                "no room for reports: VCPU {} would lack {} ticks",
-                misfit.vcpu, misfit.lacks
-            );
-            Ok(None)
-        }
-        answer => Ok(Some(answer?)),
+        // It reports with what all others leave.
+        Err(Refused::Admission(admission::Refused::Misfit(_))) => match placed(timing) {
+            true => CORE.create_unlimited(first, period, Place::Partition(0, LEAST)),
+            false => CORE.create_least(first),
+        },
+        answer => answer,
     }
 }
 

@@ -482,11 +482,11 @@ impl Planner {
         let mut places = client_budgets.iter_mut();
         for (_, pipe) in there {
             for ((_, stage), place) in pipe.here().zip(&mut places) {
-                *place = Reservation::new(stage.capacity_ns, stage.period_ns);
+                *place = load(&stage);
             }
         }
         for (stage, place) in stages.zip(places) {
-            *place = Reservation::new(stage.capacity_ns, stage.period_ns);
+            *place = load(stage);
         }
         let settings = Settings::all_except(None);
         let is_judged = |index: usize| {
@@ -581,4 +581,10 @@ impl Planner {
         }
         all
     }
+}
+
+/// C and T of a stage, and its jobs in T.
+fn load(stage: &Stage) -> Option<(Reservation, u64)> {
+    let server = Reservation::new(stage.capacity_ns, stage.period_ns)?;
+    Some((server, stage.messages.into()))
 }

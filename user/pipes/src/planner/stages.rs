@@ -32,10 +32,7 @@ impl Planner {
                 identifiers: function.identifiers,
                 addresses: function.addresses,
                 port: function.port,
-                distance_ns: match function.addresses {
-                    [0, _] => 0,
-                    _ => Self::distance(solved, ends[0]),
-                },
+                distance_ns: ends[0].map_or(0, |source| Self::distance(solved, source)),
                 wcet_ns: function.wcet_ns,
                 capacity_ns: stage.capacity,
                 period_ns: stage.period,
@@ -43,14 +40,12 @@ impl Planner {
         })
     }
 
-    /// The guaranteed distance of messages that a stage reads from a network: the endpoint's, or
-    /// the one that the pipe assumes.
-    fn distance(solved: &Solved, source: Option<&Device>) -> u64 {
-        let declared = source.map_or(0, |device| device.distance_ns);
-        match (solved.buffering, declared) {
-            (Buffering::FourSlot, _) => 0,
+    /// The shortest distance of the messages that a stage reads at a device: the endpoint's, or the
+    /// one that a lossless pipe assumes.
+    const fn distance(solved: &Solved, source: &Device) -> u64 {
+        match (solved.buffering, source.distance_ns) {
             (Buffering::Fifo, 0) => solved.interval,
-            (Buffering::Fifo, declared) => declared,
+            (_, declared) => declared,
         }
     }
 }

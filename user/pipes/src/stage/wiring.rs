@@ -40,7 +40,7 @@ impl Common {
         Self {
             functions,
             rounds: env.argument("rounds").and_then(|word| word.parse().ok()),
-            load: env.number("load", 50).min(95),
+            load: env.number("load", 50).min(100),
             jitter: env.number("jitter", 0),
             overrun: name_field(env.argument("overrun").unwrap_or_default()),
         }

@@ -5,11 +5,11 @@ use crate::draft::{Draft, EndpointDraft, PartitionDraft};
 use crate::pipes::ends::is_read;
 
 crate::rules::declaration::rule! {
-    Warning, "endpoint-twice",
+    Error, "endpoint-twice",
     "the frames of a CAN identifier are read at one endpoint of a controller",
-    "The bottom half hands each frame to every endpoint whose identifier it has. Two endpoints of one identifier each \
-     police the distance and cost the I/O VCPU time for the same frame; an endpoint without identifier receives the \
-     frames of all others, too.",
+    "The bottom half hands each frame to every endpoint whose identifier it has. Two endpoints of one identifier would \
+     police two distances of one sender, and promise two rates of the same frames. An endpoint without identifier receives \
+     all frames.",
     check
 }
 
@@ -45,7 +45,7 @@ fn compare(
     for end in read.filter(|end| end.address.is_absent()) {
         let same = |other: &&&EndpointDraft| {
             let [one, other_one] = [end, *other].map(|end| end.identifier.value());
-            is_one_device(end, other) && (one == other_one || one.is_none() || other_one.is_none())
+            is_one_device(end, other) && one == other_one
         };
         if let Some(first) = before.iter().find(same) {
             let message = match (end.identifier.value(), first.identifier.value()) {

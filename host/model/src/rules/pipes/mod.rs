@@ -20,6 +20,7 @@ pub(crate) mod pipe_age;
 pub(crate) mod pipe_buffering;
 pub(crate) mod pipe_component;
 pub(crate) mod pipe_cycle;
+pub(crate) mod pipe_fallback;
 pub(crate) mod pipe_function;
 pub(crate) mod pipe_idle;
 pub(crate) mod pipe_input;
@@ -68,6 +69,7 @@ pub(super) const RULES: &[&Rule] = &[
     &pipe_idle::RULE,
     &pipe_component::RULE,
     &pipe_age::RULE,
+    &pipe_fallback::RULE,
     &stage_core::RULE,
     &spare_stages::RULE,
     &typed_through::RULE,

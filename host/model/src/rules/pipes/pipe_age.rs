@@ -7,9 +7,9 @@ use crate::quantity::time_text;
 
 crate::rules::declaration::rule! {
     Warning, "pipe-age",
-    "the `max_age` of a pipe is longer than its messages are apart, and a stage has a `fallback` for it",
-    "Who reads what another partition or core writes hears of the next message within the first stage's period and the bound. Where no stage \
-     that reads so, or begins at the bridge, has a fallback, nothing is raised.",
+    "the `max_age` of a pipe is longer than its messages are apart",
+    "A stage that reads from another partition or core receives the next message within the period of the first stage and the \
+     bound. A shorter `max_age` raises the fallback although every stage is in time.",
     check
 }
 
@@ -18,37 +18,24 @@ fn check(draft: &Draft, report: &mut Report) {
         return;
     }
     for (pipe, written) in draft.solved().iter().zip(&draft.pipes) {
-        let Some(age) = written.max_age.given() else {
-            continue;
-        };
-        let found = |message: String, here: String, help: &str| {
-            RULE.at(&age.span, message).here(here).help(help.to_owned())
-        };
         let apart = apart(pipe);
-        if !has_fallback(pipe) {
-            report.add(found(
-                format!(
-                    "nothing is raised by the age of what `{}` carries",
-                    pipe.name
-                ),
-                "no stage that reads another partition's or core's, or the bridge, has a fallback"
-                    .into(),
-                "give its function one, `fallback = \"neutral\"`, and describe that",
-            ));
-        } else if age.value <= apart {
-            report.add(found(
-                format!(
-                    "`{}` can fall back although everybody is in time",
-                    pipe.name
-                ),
-                format!("messages can be {} apart", time_text(apart)),
-                "a longer `max_age`, or a shorter delay",
-            ));
+        let age = written.max_age.given();
+        if let Some(age) = age.filter(|age| age.value <= apart && has_fallback(pipe)) {
+            let message = format!(
+                "`{}` can fall back although every stage is in time",
+                pipe.name
+            );
+            report.add(
+                RULE.at(&age.span, message)
+                    .here(format!("messages can be {} apart", time_text(apart)))
+                    .help("a longer `max_age`, or a shorter delay"),
+            );
         }
     }
 }
 
-fn has_fallback(pipe: &Pipe) -> bool {
+/// Returns whether a stage that reads from another partition or core, or from the bridge, has a fallback.
+pub(super) fn has_fallback(pipe: &Pipe) -> bool {
     let mut readers = pipe
         .crossings
         .iter()

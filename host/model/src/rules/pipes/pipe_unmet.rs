@@ -27,12 +27,15 @@ fn check(draft: &Draft, report: &mut Report) {
         }
         Some(Ok(pipes)) => {
             for (task, bound) in late(draft, &pipes) {
-                let bound = bound.map_or_else(|| "no bound".into(), time_text);
                 let message = format!("beside the pipes task `{}` would be late", task.name);
                 let deadline = time_text(task.deadline_ns);
+                let here = match bound {
+                    Some(bound) => format!("{}, and its deadline is {deadline}", time_text(bound)),
+                    None => format!("it does not respond within {deadline}"),
+                };
                 report.add(
                     RULE.at(&task.span, message)
-                        .here(format!("{bound}, and its deadline is {deadline}"))
+                        .here(here)
                         .help("give the pipes longer delays, or their functions to another core"),
                 );
             }

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::quantity::time_text;
-use crate::timing::Task;
+use crate::timing::{Task, Timing};
 
 crate::rules::declaration::rule! {
     Error, "task-late",
@@ -16,22 +16,44 @@ crate::rules::declaration::rule! {
 fn check(draft: &Draft, report: &mut Report) {
     for (_, timing) in super::sound(draft) {
         for core in timing.analyse().into_iter().filter(super::within_core) {
-            let late = |&&(index, bound): &&(usize, Option<u64>)| {
-                bound.is_none_or(|bound| bound > timing.tasks[index].deadline_ns)
-            };
+            let late =
+                |&&(index, bound): &&(usize, Option<u64>)| timing.tasks[index].is_late(bound);
             if let Some(&(index, bound)) = core.tasks.iter().find(late) {
                 let task = &timing.tasks[index];
-                report.add(
-                    RULE.at(&task.span, message(task, bound))
-                        .here("the first that can be late")
-                        .help(format!(
-                            "give VCPU `{}` a larger C or a shorter T, or the task a VCPU of its own",
-                            timing.vcpus[task.vcpu].name
-                        )),
-                );
+                let found = RULE
+                    .at(&task.span, message(task, bound))
+                    .here("the first that can be late");
+                report.add(found.help(help(&timing, index)));
             }
         }
     }
+}
+
+/// Returns which times fit, if one budget would be enough but for the time that the runtime takes of it.
+fn help(timing: &Timing, index: usize) -> String {
+    let task = &timing.tasks[index];
+    let vcpu = &timing.vcpus[task.vcpu];
+    let others = timing.tasks.iter().filter(|other| other.vcpu == task.vcpu);
+    let own: u64 = others.clone().map(|other| other.wcet_ns).sum();
+    let taken = timing.overhead.job.saturating_mul(others.count() as u64);
+    let capacity = vcpu.budget().map_or(0, |budget| budget.capacity);
+    if !(own <= capacity && own + taken > capacity) {
+        return format!(
+            "give VCPU `{}` a larger C or a shorter T, or the task a VCPU of its own",
+            vcpu.name
+        );
+    }
+    let fits = task.wcet_ns.saturating_sub(own + taken - capacity);
+    let smaller = match fits {
+        0 => String::new(),
+        fits => format!(", or the task a `wcet` of at most {}", time_text(fits)),
+    };
+    format!(
+        "the runtime takes {} of each job (`[costs]` of the board): give VCPU `{}` a C of at least {}{smaller}",
+        time_text(timing.overhead.job),
+        vcpu.name,
+        time_text(own + taken)
+    )
 }
 
 fn message(task: &Task, bound: Option<u64>) -> String {
