@@ -10,10 +10,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod catalogue;
 pub mod command;
-pub mod known;
+pub mod diagnostic;
 pub mod propose;
-pub mod said;
 
 /// Most VCPUs, with the stages of a flow: as many as the host tool solves with.
 pub const ROOM: usize = bulkhead_abi::repository::MAX_VCPUS;

@@ -3,7 +3,7 @@
 //! If a stage of one partition feeds one of another, the buffer between them is a channel: four
 //! slots or a ring of the solver's size, as within a partition. It has no doorbell; its reader
 //! polls (`doc/design/pipes-deployment.md`). Between cores of an rtos partition the buffer lies in
-//! memory that their components share (`super::together`).
+//! memory that their components share (`super::shared_state`).
 
 use super::described::Described;
 use crate::draft::{Draft, PartitionDraft};

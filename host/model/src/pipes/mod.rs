@@ -3,24 +3,24 @@
 //! The file's names become indices here; the library in `lib/tpipe` solves pipelines over the
 //! result.
 
-mod apart;
 pub(crate) mod card;
+mod catalogue;
+mod client_partition;
 pub(crate) mod crossing;
 pub(crate) mod described;
 pub(crate) mod ends;
-mod offered;
+mod isolated_cores;
 mod pipe;
 mod remark;
 pub(crate) mod scheduled;
 pub(crate) mod settlement;
+pub(crate) mod shared_state;
 pub mod solved;
-mod through;
-pub(crate) mod together;
 
-pub use apart::Apart;
+pub use catalogue::Offered;
 pub use crossing::Crossing;
 pub use ends::{LinuxEnd, Served};
-pub use offered::Offered;
+pub use isolated_cores::Apart;
 pub use pipe::{Pipe, Place};
 pub use remark::{Said, rule_of, syntax_error, unmet};
 

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Report};
 use crate::draft::{Draft, PartitionDraft, items};
-use crate::pipes::together::Together;
+use crate::pipes::shared_state::SharedState;
 use crate::quantity::size_text;
 use bulkhead_abi::component::MAX_SHARED;
 use bulkhead_abi::kernel::MAX_COMPONENTS;
@@ -31,7 +31,7 @@ fn check(draft: &Draft, report: &mut Report) {
 }
 
 /// At the function that brings stages to another core.
-fn here(partition: &PartitionDraft, together: &Together, message: String) -> Diagnostic {
+fn here(partition: &PartitionDraft, together: &SharedState, message: String) -> Diagnostic {
     let mut functions = partition.functions.iter();
     let other = functions.find(|one| {
         let core = one.core.or(0).unwrap_or(0) as usize;
@@ -43,7 +43,7 @@ fn here(partition: &PartitionDraft, together: &Together, message: String) -> Dia
 }
 
 /// Resources that an added component needs and that its core lacks.
-fn needs(partition: &PartitionDraft, together: &Together, report: &mut Report) {
+fn needs(partition: &PartitionDraft, together: &SharedState, report: &mut Report) {
     let first = partition.scheduler(Some(0));
     let (Some(first), Some(core)) = (first, together.added(partition).next()) else {
         return;
@@ -72,7 +72,7 @@ fn needs(partition: &PartitionDraft, together: &Together, report: &mut Report) {
 }
 
 /// Resources without room.
-fn room(partition: &PartitionDraft, together: &Together) -> Option<(String, &'static str)> {
+fn room(partition: &PartitionDraft, together: &SharedState) -> Option<(String, &'static str)> {
     let name = &partition.name.value;
     let components = partition.components.len() + together.added(partition).count();
     if components > MAX_COMPONENTS {

@@ -18,7 +18,7 @@ use bulkhead_tpipe::repository::{
 
 /// A repository with room for what is typed.
 #[derive(Debug)]
-pub struct Known<'b> {
+pub struct PipeCatalogue<'b> {
     packed: abi::Repository<'b>,
     cores: [Core<'b>; MAX_CORES],
     ios: [Io<'b>; IOS],
@@ -76,7 +76,7 @@ const LOAD: Load = Load {
     runs: Runs::Tasks { jobs: 0 },
 };
 
-impl<'b> Known<'b> {
+impl<'b> PipeCatalogue<'b> {
     /// Reads what was packed.
     ///
     /// # Errors

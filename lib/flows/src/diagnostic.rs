@@ -1,10 +1,9 @@
 //! Explanation of a rejected flow
 
-mod broken;
+mod violation;
 
-use crate::known::Known;
+use crate::catalogue::PipeCatalogue;
 use crate::propose::Refused;
-use broken::{Broken, stage_of};
 use bulkhead_abi::repository::long_name_text;
 use bulkhead_analysis::Time;
 use bulkhead_analysis::utilisation::{Fraction, WHOLE};
@@ -16,15 +15,16 @@ use bulkhead_tpipe::binding::Misfit;
 use bulkhead_tpipe::language::{Fault, Span, SyntaxError};
 use bulkhead_tpipe::solver::Least;
 use core::fmt;
+use violation::{ShownViolation, stage_of};
 
 /// A rejection with its context.
-pub struct Said<'a> {
+pub struct Diagnostic<'a> {
     /// The flow.
     pub flow: &'a str,
     /// Characters of the line before it.
     pub before: usize,
     /// The repository of the flow.
-    pub known: &'a Known<'a>,
+    pub known: &'a PipeCatalogue<'a>,
     /// Names and flows of the admitted pipes, by number.
     pub standing: &'a dyn Fn(usize) -> [&'a str; 2],
     /// The reason.
@@ -95,7 +95,7 @@ impl fmt::Display for Marked<'_> {
     }
 }
 
-impl Said<'_> {
+impl Diagnostic<'_> {
     /// A remark about a place.
     fn at(
         &self,
@@ -195,8 +195,8 @@ impl Said<'_> {
         }
     }
 
-    const fn broken<'b>(&'b self, flow: &'b str, violation: Violation) -> Broken<'b> {
-        Broken {
+    const fn broken<'b>(&'b self, flow: &'b str, violation: Violation) -> ShownViolation<'b> {
+        ShownViolation {
             flow,
             known: self.known,
             violation,
@@ -259,7 +259,7 @@ impl Said<'_> {
 
 const _: () = assert!(HEADS == 4 && ENDS == 4, "as is said");
 
-impl fmt::Display for Said<'_> {
+impl fmt::Display for Diagnostic<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((span, [before, behind])) = self.place() {
             let name = span.of(self.flow);
