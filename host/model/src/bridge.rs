@@ -10,10 +10,11 @@ use crate::document::At;
 use crate::draft::{
     BridgeDraft, ChannelDraft, Draft, Field, ImportDraft, PartitionDraft, TopicDraft, items,
 };
+use crate::ids::{ChannelId, PartitionId};
 use crate::pipes::described::local_name;
 use crate::pipes::{Pipe, Place};
 use crate::ros::{Topic, Type};
-use crate::system::{Channel, ChannelId, End, Image, Partition, PartitionId};
+use crate::system::{Channel, End, Image, Partition};
 use std::fmt;
 
 /// Endpoint of last stages with values that leave the machine.

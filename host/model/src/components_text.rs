@@ -1,8 +1,10 @@
 //! Text about the resources that components of a partition own
 
 use crate::draft::PART_NAMES;
+use crate::ids::ChannelId;
+use crate::kinds::Criticality;
 use crate::quantity::{size_text, time_text};
-use crate::system::{ChannelId, Component, Criticality, Image, Partition, SharedMemory, System};
+use crate::system::{Component, Image, Partition, SharedMemory, System};
 use bulkhead_abi::component::{ANY_CORE, Part, Role};
 use std::fmt::Write;
 

@@ -3,8 +3,7 @@
 //! A diagnostic names the rule, the place, the problem and the remedy. It contains the texts to
 //! which it points, so that it can be displayed anywhere.
 
-use crate::source::{Place, Sources, printable_text};
-use crate::system::Span;
+use crate::source::{Place, Sources, Span, printable_text};
 use std::collections::HashSet;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! Parsing recovers from errors: all of them are reported, and what could be read is still checked.
 
-use crate::system::Span;
+use crate::source::Span;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

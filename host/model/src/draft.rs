@@ -6,15 +6,18 @@
 mod bridge;
 mod channel;
 mod component;
+mod field;
 mod function;
 mod partition;
 mod pipe;
+mod relations;
 mod section;
 mod time;
 
 pub(crate) use bridge::{BridgeDraft, ImportDraft, TopicDraft};
 pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
 pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, SharedDraft, items, part};
+pub(crate) use field::Field;
 pub(crate) use function::FunctionDraft;
 pub(crate) use partition::{CoresDraft, ImageDraft, PartitionDraft};
 pub(crate) use pipe::{EndpointDraft, PipeDraft, PipeFunctionDraft};
@@ -23,24 +26,15 @@ pub(crate) use time::{KindDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft}
 
 use crate::board::{Board, Device, FunctionKind};
 use crate::document::{At, Table, Value};
+use crate::kinds::Clock;
 use crate::pipes::Pipe;
 use crate::profile::Named;
+use crate::registry::choices;
 use crate::source::Sources;
-use crate::system::{Channel, Clock, Span};
+use crate::system::Channel;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A value that may be missing.
-#[derive(Clone, Debug)]
-pub(crate) enum Field<T> {
-    /// Not written.
-    Absent,
-    /// Written wrongly, and reported.
-    Broken,
-    /// Written.
-    Given(At<T>),
-}
 
 /// A description.
 #[derive(Clone, Debug)]
@@ -72,42 +66,6 @@ pub(crate) struct Draft {
     pub(crate) crossings: OnceCell<Vec<Channel>>,
     /// The pipes, solved, likewise.
     pub(crate) solved: OnceCell<Vec<Pipe>>,
-}
-
-impl<T> Field<T> {
-    /// The value and its place, if it is known.
-    pub(crate) fn given(&self) -> Option<&At<T>> {
-        match self {
-            Self::Given(at) => Some(at),
-            _ => None,
-        }
-    }
-
-    /// Returns whether it is not written.
-    pub(crate) fn is_absent(&self) -> bool {
-        matches!(self, Self::Absent)
-    }
-
-    /// Its place, if it is known.
-    pub(crate) fn span(&self) -> Option<&Span> {
-        self.given().map(|at| &at.span)
-    }
-}
-
-impl<T: Clone> Field<T> {
-    /// The value; `default` where it is not written, nothing where it is broken.
-    pub(crate) fn or(&self, default: T) -> Option<T> {
-        match self {
-            Self::Given(at) => Some(at.value.clone()),
-            Self::Absent => Some(default),
-            Self::Broken => None,
-        }
-    }
-
-    /// The value, where it is known.
-    pub(crate) fn value(&self) -> Option<T> {
-        self.given().map(|at| at.value.clone())
-    }
 }
 
 /// Environment of a description: its place, and the names to which it may refer.
@@ -149,7 +107,7 @@ impl Draft {
                 .collect(),
             pipes: Section::named(table, "pipe").map(PipeDraft::read).collect(),
             run_for: run.number("for"),
-            clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
+            clock: run.choice("clock", choices::CLOCKS.values),
             waive: run.texts("waive"),
             crossings: OnceCell::new(),
             solved: OnceCell::new(),

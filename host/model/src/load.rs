@@ -3,20 +3,14 @@
 //! Text → tree → shape → draft → rules → system. Each step reports all errors that it finds, and
 //! continues with the valid parts.
 
-use crate::board_file;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{self, SyntaxError};
 use crate::draft::{Draft, Section, Surroundings, display};
-use crate::overrides;
-use crate::profile;
 use crate::registry::DESCRIPTION;
-use crate::resolve;
-use crate::rules;
 use crate::rules::shape::{bad_name, description_unreadable, duplicate_name, syntax};
-use crate::shape;
 use crate::source::Sources;
 use crate::system::System;
-use crate::text_file;
+use crate::{board_file, overrides, profile, resolve, rules, shape, text_file};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -5,8 +5,7 @@
 use crate::diagnostic::Report;
 use crate::document::{At, Entry, Node, Table, Value, parse_value};
 use crate::rules::shape::bad_override as rule;
-use crate::source::Sources;
-use crate::system::Span;
+use crate::source::{Sources, Span};
 
 /// Name of such a text in messages.
 const NAME: &str = "--set";

@@ -6,9 +6,8 @@
 
 use crate::document::{self, At};
 use crate::draft::{Draft, Field, PartitionDraft, PipeFunctionDraft, Section};
-use crate::system::Program;
-use crate::text_file;
-use crate::workspace;
+use crate::kinds::Program;
+use crate::{text_file, workspace};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -5,7 +5,7 @@
 //! cannot be read there (a macro makes them, or the program is an ELF file), nothing is known and
 //! nothing is refused.
 
-use crate::system::Program;
+use crate::kinds::Program;
 use crate::workspace;
 use std::collections::BTreeSet;
 use std::fs;

@@ -3,7 +3,10 @@
 //! The description, each `--set` and the board file share one space of byte offsets, so a plain
 //! [`Span`] names a place in any of them and a message can point into two at once.
 
-use crate::system::Span;
+use std::ops::Range;
+
+/// Byte range in the description's text.
+pub type Span = Range<usize>;
 
 /// One text.
 #[derive(Clone, Debug)]

@@ -3,10 +3,11 @@
 //! The other parts of the tool use it: names are typed indices, sizes are bytes, times are
 //! nanoseconds, defaults are filled in. Each item keeps its place in the description, for messages.
 
+pub use crate::ids::{ChannelId, DeviceId, FunctionId, PartitionId};
+pub use crate::kinds::{Clock, Criticality, Kind, Program, Trapping};
 use bulkhead_abi::component::{OnFault, Part, Role};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::{Action, CAUSES};
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,26 +17,8 @@ use crate::channel_size;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::pipes::{Offered, Pipe};
 use crate::source::Sources;
+pub use crate::source::Span;
 use crate::timing::Timing;
-
-/// Byte range in the description's text.
-pub type Span = Range<usize>;
-
-/// Index into [`System::partitions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PartitionId(pub usize);
-
-/// Index into [`System::channels`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChannelId(pub usize);
-
-/// Index into [`Board::devices`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DeviceId(pub usize);
-
-/// Index into [`System::functions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FunctionId(pub usize);
 
 /// A whole system.
 #[derive(Clone, Debug)]
@@ -78,41 +61,6 @@ pub struct Run {
     pub clock: Clock,
     /// Names of what the verdict of a run does not judge.
     pub waive: Vec<String>,
-}
-
-/// The clock a run goes by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// Instruction-counted virtual time: repeats bit by bit.
-    Virtual,
-    /// The host's wall clock: for interactive use.
-    Real,
-}
-
-/// Criticality, highest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Criticality {
-    /// Highest.
-    A,
-    /// Second.
-    B,
-    /// Third.
-    C,
-    /// Fourth.
-    D,
-    /// Quality-managed only: nothing safe may depend on it.
-    Qm,
-}
-
-/// Kind of software in a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// An image for Bulkhead's own runtime or kernel.
-    Rtos,
-    /// Linux, with a generated device tree.
-    Linux,
-    /// Any flat or ELF image with an entry point.
-    Image,
 }
 
 /// A partition.
@@ -239,15 +187,6 @@ impl Cores {
     }
 }
 
-/// True if something goes straight to the hardware or through the monitor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trapping {
-    /// Untrapped.
-    Direct,
-    /// Through the monitor, counted.
-    Trap,
-}
-
 /// An image to start.
 #[derive(Clone, Debug)]
 pub enum Image {
@@ -317,17 +256,6 @@ pub struct Component {
     pub on_fault: OnFault,
     /// Restarts admitted, and in how many nanoseconds.
     pub restart: [u64; 2],
-}
-
-/// Source of a component's program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Program {
-    /// A crate of the workspace.
-    Crate(String),
-    /// An ELF file.
-    File(PathBuf),
-    /// A folder with a crate or C files of one's own.
-    Folder(PathBuf),
 }
 
 /// A Linux kernel.

@@ -7,7 +7,7 @@
 //! A restarted partition opens its ends anew and resumes at its position; its peers see a gap in
 //! time, not in the sequence (`lib/buffers` says why for each kind).
 
-use crate::Home;
+use crate::home::Home;
 use bulkhead_abi::guest::{ChannelEnd, ChannelKind, Role};
 use bulkhead_abi::trace::Stamp;
 use bulkhead_abi::{NAME_LEN, name_field, name_text};

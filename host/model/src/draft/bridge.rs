@@ -1,8 +1,8 @@
 //! The bridge to other machines, as written
 
-use super::Field;
 use super::section::Section;
 use crate::document::At;
+use crate::draft::field::Field;
 
 /// The bridge of a partition.
 #[derive(Clone, Debug)]

@@ -1,19 +1,12 @@
 //! A channel as written
 
 use super::section::Section;
-use super::{Draft, Field, PartitionDraft};
 use crate::channel_size;
 use crate::document::At;
+use crate::draft::field::Field;
+use crate::registry::choices;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::ChannelKind;
-
-const KINDS: [ChannelKind; 5] = [
-    ChannelKind::FourSlot,
-    ChannelKind::Ring,
-    ChannelKind::Mailbox,
-    ChannelKind::Recorder,
-    ChannelKind::Memory,
-];
 
 /// Name of the tool on the host as an end of a channel.
 pub(crate) const HOST: &str = "host";
@@ -78,7 +71,7 @@ impl MessageSizes {
 impl ChannelDraft {
     pub(super) fn read(section: Section<'_>) -> Self {
         Self {
-            kind: section.choice("kind", &KINDS),
+            kind: section.choice("kind", choices::CHANNEL_KINDS.values),
             from: section.text("from"),
             to: section.texts("to"),
             message: section.number("message"),
@@ -99,11 +92,6 @@ impl ChannelDraft {
     /// All ends, as named, the writer first.
     pub(crate) fn ends(&self) -> impl Iterator<Item = &At<String>> {
         self.from.given().into_iter().chain(self.readers())
-    }
-
-    /// Returns whether a partition is an end of it.
-    pub(crate) fn concerns(&self, partition: &PartitionDraft) -> bool {
-        self.ends().any(|end| end.value == partition.name.value)
     }
 
     /// Bytes of memory it takes, whole pages, the largest number there is where no such buffer can
@@ -128,22 +116,6 @@ impl ChannelDraft {
                     .into_iter()
                     .flatten()
             })
-    }
-}
-
-impl Draft {
-    /// The channels of which a partition is an end, by itself or as a standby.
-    pub(crate) fn channels_of(
-        &self,
-        partition: &PartitionDraft,
-    ) -> impl Iterator<Item = &ChannelDraft> {
-        let primary = self.primary_of(partition);
-        let concerns = |channel: &ChannelDraft, one: Option<&PartitionDraft>| {
-            one.is_some_and(|one| channel.concerns(one))
-        };
-        self.channels
-            .iter()
-            .filter(move |channel| concerns(channel, Some(partition)) || concerns(channel, primary))
     }
 }
 

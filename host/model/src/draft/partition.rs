@@ -7,18 +7,10 @@ use super::{
     SlotDraft, TaskDraft, VcpuDraft,
 };
 use crate::document::{At, Value};
+use crate::registry::choices;
 use crate::system::{Criticality, Kind, Span, Trapping};
 use bulkhead_abi::status::{Action, CAUSES, Cause};
 
-const KINDS: [Kind; 3] = [Kind::Rtos, Kind::Linux, Kind::Image];
-pub(super) const CRITICALITIES: [Criticality; 5] = [
-    Criticality::A,
-    Criticality::B,
-    Criticality::C,
-    Criticality::D,
-    Criticality::Qm,
-];
-const TRAPPING: [Trapping; 2] = [Trapping::Direct, Trapping::Trap];
 const ACTIONS: [Action; 5] = [
     Action::Inject,
     Action::Restart,
@@ -121,8 +113,8 @@ pub(crate) struct RestartDraft {
 impl PartitionDraft {
     pub(super) fn read(section: Section<'_>) -> Self {
         Self {
-            kind: section.choice("kind", &KINDS),
-            criticality: section.choice("criticality", &CRITICALITIES),
+            kind: section.choice("kind", choices::KINDS.values),
+            criticality: section.choice("criticality", choices::CRITICALITIES.values),
             cores: section.field("cores", cores),
             memory: section.number("memory"),
             colours: section.numbers("colours"),
@@ -135,9 +127,9 @@ impl PartitionDraft {
             command_line: section.text("command_line"),
             faults: section.texts("faults"),
             privileged: section.flag("privileged"),
-            wfi: section.choice("wfi", &TRAPPING),
-            tlbi: section.choice("tlbi", &TRAPPING),
-            ipi: section.choice("ipi", &TRAPPING),
+            wfi: section.choice("wfi", choices::TRAPPING.values),
+            tlbi: section.choice("tlbi", choices::TRAPPING.values),
+            ipi: section.choice("ipi", choices::TRAPPING.values),
             heartbeat: section.number("heartbeat"),
             progress: section.text("progress"),
             startup: section.number("startup"),

@@ -1,7 +1,7 @@
 //! Typed access to a table whose shape has been checked
 
-use super::Field;
 use crate::document::{At, Entry, Node, Table, Value};
+use crate::draft::field::Field;
 
 /// A table, or the lack of one.
 pub(crate) struct Section<'a> {

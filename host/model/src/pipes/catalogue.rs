@@ -2,8 +2,9 @@
 
 use super::described::Described;
 use super::ends::Served;
-use super::{Pipes, Place};
-use crate::system::PartitionId;
+use crate::ids::PartitionId;
+use crate::pipes::Pipes;
+use crate::pipes::pipe::Place;
 
 /// All that pipes can be made of.
 #[derive(Clone, Debug)]

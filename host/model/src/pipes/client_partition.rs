@@ -4,8 +4,9 @@
 //! stages of both (`bulkhead_stages::request`).
 
 use crate::draft::{Draft, PartitionDraft};
+use crate::ids::{ChannelId, PartitionId};
 use crate::resolve::spare;
-use crate::system::{Channel, ChannelId, End, PartitionId, Through};
+use crate::system::{Channel, End, Through};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_stages::request::{CROSSINGS, channel_bytes};
 

@@ -5,10 +5,11 @@
 //! polls (`doc/design/pipes-deployment.md`). Between cores of an rtos partition the buffer lies in
 //! memory that their components share (`super::shared_state`).
 
-use super::Pipe;
 use super::described::Described;
 use crate::draft::{Draft, PartitionDraft};
-use crate::system::{Channel, ChannelId, End};
+use crate::ids::ChannelId;
+use crate::pipes::pipe::Pipe;
+use crate::system::{Channel, End};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_stages::message::BYTES;

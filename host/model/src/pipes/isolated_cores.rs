@@ -5,7 +5,8 @@
 //! callbacks of RCU (`rcu_nocbs`). SCHED_DEADLINE requires this, too: a thread may be bound to a
 //! core only if the core is a root domain of its own.
 
-use crate::system::{PartitionId, System};
+use crate::ids::PartitionId;
+use crate::system::System;
 use std::collections::BTreeSet;
 
 /// Words of a kernel's command line that would say something else.

@@ -28,11 +28,11 @@ use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::document::{self, At, Table};
 use crate::draft::{Field, Section, display};
 use crate::registry::FUNCTIONS;
+use crate::registry::choices;
 use crate::rules::shape::syntax;
-use crate::shape;
 use crate::source::Sources;
 use crate::suggestion::advice;
-use crate::text_file;
+use crate::{shape, text_file};
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::overhead::{Jobs, Keeping, Overhead};
 use bulkhead_analysis::utilisation::Fraction;
@@ -41,10 +41,6 @@ use bulkhead_tpipe::repository::{self as tpipe, LONGEST, Policy, Repository};
 use std::path::Path;
 use std::sync::Arc;
 
-/// In the order of the registry.
-const POLICIES: [Policy; 3] = [Policy::RateMonotonic, Policy::Edf, Policy::Deadline];
-pub(crate) const BUFFERINGS: [Option<Buffering>; 3] =
-    [None, Some(Buffering::FourSlot), Some(Buffering::Fifo)];
 /// Period of a function in a pipeline that requires nothing.
 pub(crate) const USUAL_PERIOD_NS: u64 = 10_000_000;
 
@@ -188,9 +184,11 @@ impl Reader<'_> {
         match what {
             What::Core => {
                 let core = self.pipes.cores.len();
-                self.pipes
-                    .cores
-                    .push(section.choice("policy", &POLICIES).or(POLICIES[0])?);
+                self.pipes.cores.push(
+                    section
+                        .choice("policy", choices::POLICIES.values)
+                        .or(Policy::RateMonotonic)?,
+                );
                 for load in section.all("load") {
                     let server = self.server(&load)??;
                     let runs = tpipe::Runs::Tasks { jobs: 1 };
@@ -221,7 +219,9 @@ impl Reader<'_> {
                     wcet: self.time(&section.number("wcet"))??,
                     inputs: section.number("inputs").or(1)? as u32,
                     outputs: section.number("outputs").or(1)? as u32,
-                    buffering: section.choice("buffering", &BUFFERINGS).or(None)?,
+                    buffering: section
+                        .choice("buffering", choices::BUFFERINGS.values)
+                        .or(None)?,
                     reads: self.named(What::Device, &section.text("reads"))?,
                     writes: self.named(What::Device, &section.text("writes"))?,
                     period: self

@@ -8,7 +8,7 @@ use bulkhead_plan::manifest::{Manifest, PathManifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::PathReport;
+use crate::report::paths::PathReport;
 use crate::watch::Clock;
 
 /// Stages of which something is kept, of all partitions.

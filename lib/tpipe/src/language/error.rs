@@ -1,6 +1,6 @@
 //! Syntax errors: place, problem, and what is expected there
 
-use super::{DEPTH, NAME, Span};
+use crate::language::syntax::{DEPTH, NAME, Span};
 use core::fmt;
 
 /// A mistake.

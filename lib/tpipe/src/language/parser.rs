@@ -7,7 +7,8 @@
 use super::error::{Expected, Fault, SyntaxError};
 use super::quantity;
 use super::scanner::{MICRO, Scanner, Word};
-use super::{Buffering, DEPTH, Joint, NAME, Pipeline, Requirement, SOURCE, Span, Stage};
+use crate::language::Pipeline;
+use crate::language::syntax::{Buffering, DEPTH, Joint, NAME, Requirement, SOURCE, Span, Stage};
 
 /// An open series.
 #[derive(Clone, Copy)]

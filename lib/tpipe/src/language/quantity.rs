@@ -4,7 +4,7 @@
 
 use super::error::{Expected, Fault, SyntaxError};
 use super::scanner::{Scanner, Word};
-use super::{Buffering, Flow, Loss, MILLION, Requirement, Span, Throughput};
+use crate::language::syntax::{Buffering, Flow, Loss, MILLION, Requirement, Span, Throughput};
 use core::fmt;
 
 /// Units of delay, nanoseconds each.

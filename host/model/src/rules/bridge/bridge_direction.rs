@@ -4,7 +4,7 @@ use super::known;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-direction",
     "a bridge exports channels that its partition reads, and imports into channels that it writes",
     "The bridge holds the partition's end of the channel: it can take out what others put in, and put in what others take out.",

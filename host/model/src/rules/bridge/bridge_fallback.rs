@@ -4,7 +4,7 @@ use crate::bridge::bytes;
 use crate::diagnostic::Report;
 use crate::draft::{Draft, ImportDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-fallback",
     "the `fallback` of an import is a whole message, and a `max_age` raises it",
     "It is written into the channel as it stands, and read there as any other message.",

@@ -4,7 +4,7 @@ use crate::bridge::is_part;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-from",
     "what a bridge imports comes from an endpoint of another machine, `HOST:PARTITION:SPACE:ENDPOINT`",
     "That machine's description is not known here; its tool derives the names of what goes out, and `bulkhead check` there lists \

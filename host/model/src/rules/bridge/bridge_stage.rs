@@ -3,10 +3,10 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, ImportDraft, PartitionDraft};
 use crate::quantity::time_text;
-use crate::system::Span;
+use crate::source::Span;
 use bulkhead_tpipe::repository::LONGEST;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-stage",
     "an import that functions read says how close its messages may come, and is nothing that is a channel's",
     "A pipe's buffers and its bound count on a distance of what comes in, which nobody on the network promises: the bridge keeps it. Where \

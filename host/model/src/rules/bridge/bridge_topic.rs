@@ -5,10 +5,10 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{BridgeDraft, Draft, PartitionDraft, TopicDraft};
 use crate::ros::{Layout, Type, is_topic, is_type, known};
+use crate::source::Span;
 use crate::suggestion::nearest;
-use crate::system::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-topic",
     "a topic of ROS 2 has a full name and a type of fixed length, which what is here can carry",
     "Nodes hear each other by the topic, the type and the type's description, all of which stand in the key expression: who has another one hears \

@@ -13,7 +13,7 @@ pub(crate) mod bridge_twice;
 
 use crate::document::At;
 use crate::draft::{BridgeDraft, ChannelDraft, Draft, items};
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "channel-to-itself",
     "a channel connects different partitions",
     "Within a partition its own memory does. Of a partition and its standby only one ever runs, so a \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, HOST};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "doorbell-to-host",
     "a channel that only the host reads has no doorbell",
     "The host is outside of the machine and looks at recorders by itself.",

@@ -5,7 +5,7 @@ use crate::draft::{Draft, PartitionDraft};
 use crate::quantity::{approximate_size, size_text};
 use crate::system::Channel;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "window-overflow",
     "the channels and the trace of a partition fit into its window",
     "Guests see what they share with others in one window of addresses, whose size is the board's \

@@ -5,7 +5,7 @@ use crate::draft::{Draft, PART_NAMES, items, part};
 use crate::suggestion::advice;
 use bulkhead_abi::component::{Part, Role};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-part",
     "a component owns parts that its partition has, and that its role may have",
     "The heartbeat and the capability to the monitor speak for the partition as a whole: they are the \

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::component::Role;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-thread",
     "an application has a priority or is a task, and a component with a thread has a scheduler on its core",
     "A priority gives a component its thread, or a task, which says on which VCPU. Boot component and scheduler \

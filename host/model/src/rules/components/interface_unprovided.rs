@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "interface-unprovided",
     "an interface that a component needs is provided by another one of the partition",
     "A capability to invoke nobody cannot be made.",

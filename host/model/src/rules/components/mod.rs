@@ -26,7 +26,7 @@ pub(crate) mod unknown_end;
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{ChannelDraft, ComponentDraft, Draft, PartitionDraft, items};
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

@@ -5,7 +5,7 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "console-not-owned",
     "a partition whose console is a device owns that device",
     "A UART is a device like any other: it must stand among the `devices` of the partition, and of no \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "device-unowned",
     "a described device belongs to a partition",
     "Functions stand behind the bridge of their owner's: one that nobody owns is not plugged in.",

@@ -9,8 +9,8 @@ pub(crate) mod tlbi_trap_cores;
 pub(crate) mod wfi_direct;
 
 use crate::draft::{Draft, PartitionDraft};
-use crate::rules::Rule;
-use crate::system::Criticality;
+use crate::kinds::Criticality;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

@@ -4,9 +4,9 @@ use super::Found;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::image_file::{Content, Inspected};
-use crate::system::Span;
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "entry-outside-image",
     "an image is entered at an instruction: a multiple of 4 at which something of it is loaded",
     "The first instruction would be fetched from memory that holds nothing.",

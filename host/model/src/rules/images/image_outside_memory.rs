@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::image_file::{Content, Inspected, Piece};
 use crate::quantity::size_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "image-outside-memory",
     "an image lies in the memory of its partition",
     "Guests find their memory where the board's `guest.ram` says (0x4000_0000 on qemu-virt). ELF files \

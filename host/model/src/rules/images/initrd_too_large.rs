@@ -8,7 +8,7 @@ use crate::quantity::size_text;
 use crate::resolve::PACKAGED_KERNELS;
 use std::path::PathBuf;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "initrd-too-large",
     "kernel and initrd fit into the partition's memory with room to start",
     "The initrd lies behind the kernel, is unpacked into memory beside itself, and the kernel needs some \

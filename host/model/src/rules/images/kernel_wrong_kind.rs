@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::image_file::Content;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "kernel-wrong-kind",
     "a Linux kernel is an uncompressed arm64 `Image`",
     "The monitor does not unpack: it copies the kernel and enters it. Debian's `vmlinuz` for arm64 is \

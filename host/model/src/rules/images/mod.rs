@@ -19,7 +19,7 @@ use crate::document::At;
 use crate::draft::{Draft, ImageDraft, PartitionDraft, display};
 use crate::image_file::{Content, Inspected, inspect};
 use crate::resolve::{AGENT, PACKAGED_KERNELS};
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

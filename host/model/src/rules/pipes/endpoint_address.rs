@@ -4,9 +4,9 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{ComponentDraft, Draft, EndpointDraft, PartitionDraft, items};
 use crate::pipes::card::{self, parse};
-use crate::system::Span;
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "endpoint-address",
     "an endpoint of a network card has an `address`, and the card has one",
     "What pipes send and receive over a network is a UDP datagram of 16 bytes, a message's two words. Where a stage writes, the address is the \

@@ -2,11 +2,12 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, EndpointDraft, FunctionDraft, PartitionDraft};
+use crate::kinds::Kind;
 use crate::quantity::time_text;
+use crate::source::Span;
 use crate::suggestion::advice;
-use crate::system::{Kind, Span};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "endpoint-device",
     "an endpoint of a Linux partition names a CAN controller among its devices, and the longest that Linux takes there",
     "Its stages read and write by SocketCAN. What Linux does between the controller's interrupt and a socket is served on a core that \

@@ -2,10 +2,10 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
+use crate::kinds::Program;
 use crate::profile;
-use crate::system::Program;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "function-changed",
     "the sources of measured pipe functions are those that were measured",
     "A time that was measured of something else says nothing.",

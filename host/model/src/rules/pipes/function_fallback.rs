@@ -5,7 +5,7 @@ use crate::draft::{Draft, PartitionDraft, PipeFunctionDraft};
 use crate::quantity::time_text;
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "function-fallback",
     "the `fallback` of a pipe function is another function of its partition that takes no longer",
     "It runs in the stage's place, on the stage's budget, and with the inputs that came last.",

@@ -7,7 +7,7 @@ use crate::quantity::size_text;
 use bulkhead_abi::component::MAX_SHARED;
 use bulkhead_abi::kernel::MAX_COMPONENTS;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-component",
     "where stages are on several cores of an rtos partition, or can be typed there, there is room for a component on each, and what it needs is there",
     "The tool adds to each further core the program that schedules the first. It needs what that one needs, of components that serve every core; \

@@ -6,7 +6,7 @@ use crate::pipes::Said;
 use crate::pipes::described::{flows, parse};
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-function",
     "every function that a pipe names is described",
     "Functions are described in their partitions, with what they take and what they need. A name that several partitions use is written with its partition's before it.",

@@ -6,7 +6,7 @@ use crate::pipes::Said;
 use crate::pipes::described::{Described, flows, parse};
 use bulkhead_tpipe::language::SOURCE;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-input",
     "each stage of a pipe has something to read, and no more inputs and outputs than its function handles",
     "A pipeline begins and ends at devices: a function that `reads` something is a first stage, and one that `writes` something a last one. \

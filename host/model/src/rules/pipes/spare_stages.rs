@@ -2,11 +2,14 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
+use crate::ids::PartitionId;
+use crate::kinds::Kind;
 use crate::pipes::described::Described;
 use crate::pipes::{Offered, Pipe};
 use crate::quantity::size_text;
 use crate::resolve::spare;
-use crate::system::{Kind, PartitionId, Span, Spare};
+use crate::source::Span;
+use crate::system::Spare;
 use bulkhead_abi::repository::{
     MAX_BUFFERS, MAX_CORES, MAX_COUNTED, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_STAGES,
     MAX_VCPUS,
@@ -14,7 +17,7 @@ use bulkhead_abi::repository::{
 use bulkhead_stages::link::{GATHERED_PLACES, Kind as Buffer};
 use bulkhead_tpipe::language::Buffering;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "spare-stages",
     "an rtos partition with pipe functions has room for the stages that may be typed, and for their buffers",
     "What runs the stages of a partition has threads for 24 of them and 64 KiB for the buffers between them, those of described pipes \

@@ -3,12 +3,13 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
+use crate::ids::PartitionId;
+use crate::kinds::Kind;
 use crate::pipes::Pipe;
 use crate::pipes::described::Described;
 use crate::resolve::spare;
-use crate::system::{Kind, PartitionId};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "typed-through",
     "flows that are typed in an rtos partition go through others that have pipe functions, each of which runs stages for one such partition and types none",
     "Who solves a flow counts what it typed itself elsewhere. Of what another one had there it would know nothing.",

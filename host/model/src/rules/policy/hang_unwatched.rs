@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::status::Cause;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "hang-unwatched",
     "a partition with an action for hangs has a heartbeat",
     "Without a heartbeat nobody notices a hang, and the action is never taken.",

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::status::Action;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "standby-missing",
     "a partition with the action `\"failover\"` has a standby",
     "Failing over means to stop and to let another partition take over devices, interrupts and \

@@ -1,10 +1,10 @@
 //! `--set` changes something that is there
 
 use crate::diagnostic::Diagnostic;
+use crate::source::Span;
 use crate::suggestion::advice;
-use crate::system::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bad-override",
     "`--set KEY=VALUE` names a key of a partition or channel that exists",
     "A value is TOML, or plain text without quotes: `--set partition.linux.cores=2`, `--set run.for=5s`. \

@@ -1,9 +1,9 @@
 //! Each name is given once
 
 use crate::diagnostic::Diagnostic;
-use crate::system::Span;
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "duplicate-name",
     "each partition, channel, table and key is named once",
     "A second `[partition.NAME]` of the same name, or a key set twice, would hide the first."

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::rules::devices::dma_device::accessing;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "standby-dma",
     "a partition with a standby has no device that an SMMU confines",
     "The SMMU lets such a device reach the memory of one partition, decided before boot: after a \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft, VcpuDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "band-of-reservation",
     "a reservation has the priority of an EDF band of time partition 0, and a main VCPU of that partition has not",
     "Within a band deadlines decide, and every budget is hard: who is less important knows the most that \

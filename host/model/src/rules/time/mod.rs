@@ -20,7 +20,7 @@ pub(crate) mod vcpu_kind;
 pub(crate) mod vcpu_overload;
 
 use crate::draft::{Draft, PartitionDraft};
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 use crate::timing::Timing;
 use bulkhead_analysis::utilisation::WHOLE;
 

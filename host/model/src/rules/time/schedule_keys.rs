@@ -2,10 +2,10 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft, VcpuDraft};
-use crate::system::Span;
+use crate::source::Span;
 use crate::timing::Order;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "schedule-keys",
     "under `order = \"fixed-priority\"` main VCPUs and reservations have a priority; bands, reservations, slots, turns, \
      priorities and time partitions are of that order alone",

@@ -5,7 +5,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, SlotDraft};
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "slot-times",
     "a slot is longer than 0 and on a core of its partition; the frame in which slots repeat is given, at most a day",
     "The time table is a frame that repeats for ever. A slot without length gives nobody time.",

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, TaskDraft};
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "task-after",
     "the task that releases another one is of the same core and has the same period, and none releases itself",
     "A job begins where one of the other ends, so that they come as often as that one's, and a response that counts from \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, VcpuDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "vcpu-core",
     "a VCPU is on a core of its partition",
     "Cores are counted from 0 within the partition, whichever cores of the machine they are.",
