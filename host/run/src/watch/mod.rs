@@ -31,6 +31,10 @@ use records::Records;
 
 /// A fault, as it was recorded.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "few are kept, and a fault is boxed on its way"
+)]
 pub enum RecordedFault {
     /// Of a partition, by its monitor.
     Partition(FaultRecord),

@@ -136,8 +136,8 @@ impl Snapshot {
     /// Faults without a record any more, by cause.
     #[must_use]
     pub fn overwritten(&self) -> [u64; CAUSES] {
-        let status = self.status.as_ref();
-        let counts = |status: &Box<Status>| status.log.map(|log| log.faults);
+        let status = self.status.as_deref();
+        let counts = |status: &Status| status.log.map(|log| log.faults);
         let faults = status.map_or([0; CAUSES], counts);
         faults.map(|count| count.saturating_sub(LOG_RECORDS as u64))
     }
