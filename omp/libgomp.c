@@ -18,25 +18,37 @@
 #endif
 
 /* Shown by the linker beside its own "undefined reference". */
-static const char kmpc_warning[] __attribute__((used, retain, section(".gnu.warning.__kmpc_fork_call"))) =
-    "this object was compiled by clang; bulkhead-omp has the interface of gcc -fopenmp, see COMPILERS in libbulkhead-omp(7)";
+#define CLANG                                                                 \
+  "this object was compiled by clang; bulkhead-omp has the interface of gcc -fopenmp, see COMPILERS in libbulkhead-omp(7)"
+#define WARN_OF(NAME)                                                         \
+  static const char warning_of_##NAME[]                                       \
+      __attribute__((used, retain, section(".gnu.warning." #NAME))) = CLANG;
+WARN_OF(__kmpc_fork_call)
+WARN_OF(__kmpc_global_thread_num)
 
 extern unsigned bulkhead_omp_doacross_depth(void);
 extern void bulkhead_omp_doacross_wait(const unsigned long *index);
 extern void bulkhead_omp_start(void);
 extern void bulkhead_omp_stop(void);
 
+/* Without a nest (in a team of one thread) there is nothing to wait for: a function of its own, which needs no frame. */
 #define DEFINE_DOACROSS_WAIT(NAME, TYPE)                                      \
+  static void __attribute__((noinline))                                       \
+  NAME##_in_nest(unsigned depth, TYPE first, va_list rest) {                  \
+    unsigned long index[depth];                                               \
+    index[0] = (unsigned long)first;                                          \
+    for (unsigned i = 1; i < depth; i++)                                      \
+      index[i] = (unsigned long)va_arg(rest, TYPE);                           \
+    bulkhead_omp_doacross_wait(index);                                        \
+  }                                                                           \
   void NAME(TYPE first, ...) {                                                \
     unsigned depth = bulkhead_omp_doacross_depth();                           \
-    unsigned long index[depth + 1];                                           \
-    index[0] = (unsigned long)first;                                          \
+    if (!depth)                                                               \
+      return;                                                                 \
     va_list rest;                                                             \
     va_start(rest, first);                                                    \
-    for (unsigned i = 1; i < depth; i++)                     \
-      index[i] = (unsigned long)va_arg(rest, TYPE);                           \
+    NAME##_in_nest(depth, first, rest);                                       \
     va_end(rest);                                                             \
-    bulkhead_omp_doacross_wait(index);                                        \
   }
 
 DEFINE_DOACROSS_WAIT(GOMP_doacross_wait, long)
@@ -112,7 +124,11 @@ static int calls_kmpc(const struct link_map *object) {
 /* A program of clang's has its own runtime; preloading this one does not change that. */
 static void warn_of_kmpc(void) {
   const char *preloaded = getenv("LD_PRELOAD");
-  if (!preloaded || !(strstr(preloaded, "libbulkhead-omp") || strstr(preloaded, "libgomp.so")))
+  Dl_info own;
+  if (!preloaded || !dladdr((void *)warn_of_kmpc, &own) || !own.dli_fname)
+    return;
+  const char *slash = strrchr(own.dli_fname, '/');
+  if (!strstr(preloaded, slash ? slash + 1 : own.dli_fname))
     return;
   const struct link_map *object;
   void *self = dlopen(NULL, RTLD_LAZY);

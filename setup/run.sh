@@ -16,12 +16,9 @@ case ${KERNEL:-} in
     *) "$root/setup/setup.sh" debian "$KERNEL"; KERNEL=$fetched/$KERNEL/Image ;;
 esac
 
-# A board with two cores and no CAN has room for a controller of its own beside Linux.
-case ${BOARD:-} in
-    xlnx-versal-virt) showcase=$root/systems/pipes-linux ;;
-    *) showcase=$root/systems/drive ;;
-esac
-set -- run "${SYSTEM:-$showcase}"
+# A board names its showcase where the usual one does not fit.
+showcase=$(sed -n 's/^showcase = "\([^"]*\)".*/\1/p' "$root/boards/${BOARD:-qemu-virt}.toml" 2>/dev/null || :)
+set -- run "${SYSTEM:-$root/${showcase:-systems/drive}}"
 [ -z "${BOARD:-}" ] || set -- "$@" --set "system.board=$BOARD"
 [ -z "${FOR:-}" ] || set -- "$@" --for "$FOR"
 [ -z "${FAULT:-}" ] || set -- "$@" --fault "$FAULT"
@@ -41,7 +38,7 @@ if [ -n "${REALTIME:-}" ]; then
     set -- "$@" --real
     [ -n "${FOR:-}" ] || set -- "$@" --for forever
     # A host takes the emulator's processor away for longer than a hang may last on a board.
-    [ -n "${SYSTEM:-}" ] ||
+    [ -n "${SYSTEM:-}${showcase:-}" ] ||
         set -- "$@" --set "partition.control.heartbeat=5 s" --set "partition.plant.heartbeat=5 s"
 fi
 exec "$root/bulkhead" "$@"

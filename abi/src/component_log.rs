@@ -9,7 +9,7 @@ use crate::kernel::MAX_COMPONENTS;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Records kept of each component; older ones are overwritten.
-pub const RECORDS: usize = 4;
+pub const RECORDS: usize = 16;
 /// Components by the identities of their address spaces; the last place is that of all greater identities.
 pub const PLACES: usize = MAX_COMPONENTS + 2;
 /// Bytes of the region.

@@ -5,8 +5,8 @@
 mod aarch64;
 #[cfg(target_arch = "aarch64")]
 pub use aarch64::{
-    current_worker, cycles, exceptions_function, pause, set_current_worker, stack_pointer,
-    start_frame, switch,
+    count_lock, current_worker, cycles, exceptions_function, locks, pause, set_current_worker,
+    set_locks, stack_pointer, start_frame, switch,
 };
 
 #[cfg(all(target_arch = "aarch64", feature = "trace"))]
@@ -18,6 +18,6 @@ mod x86_64;
 pub use x86_64::cycles_in_order;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::{
-    current_worker, cycles, exceptions_function, pause, set_current_worker, stack_pointer,
-    start_frame, switch,
+    count_lock, current_worker, cycles, exceptions_function, locks, pause, set_current_worker,
+    set_locks, stack_pointer, start_frame, switch,
 };

@@ -222,7 +222,8 @@ fn release(worker: &'static Worker, task: &'static Task, team: Option<&'static T
     }
 }
 
-/// Puts a new task into its parent's order; queues it if it is ready.
+/// Puts a new task into its parent's order. If it is ready, queues it or, where no other worker could take it, runs it at once: tasks
+/// then follow the program's order, for which its caches are best.
 pub(crate) fn submit(
     worker: &'static Worker,
     task: &'static Task,
@@ -239,7 +240,14 @@ pub(crate) fn submit(
         own.wrapped
             .set(task.wrap(run_exclusively, ptr::from_ref(task).cast_mut().cast()));
     }
-    if own.meet() {
+    if !own.meet() {
+        return;
+    }
+    if worker.may_run_at_once() && !task.has(Flags::DETACHED) {
+        tsan::acquire(&own.unmet);
+        task.run_in_place(worker, worker.current());
+        Worker::current_here().count_finished();
+    } else {
         own.start(worker);
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nobody has come anywhere: for the first thread that enters the loop.
+    /// No iteration has posted: for the first thread that enters the loop.
     pub(crate) fn new(counts: &[u64], chunk: u64) -> Self {
         let outermost = counts.first().copied().unwrap_or(0);
         let chunks = outermost.div_ceil(chunk) as usize;
@@ -47,16 +47,12 @@ impl Progress {
     }
 
     /// The chunk's number, and the rank in it of the iteration that `index` names.
-    fn locate(&self, index: impl Iterator<Item = u64>) -> (&AtomicU64, u64) {
-        let mut outermost = 0;
-        let mut rank = 0;
-        for (level, value) in index.take(self.counts.len()).enumerate() {
-            if level == 0 {
-                outermost = value;
-                rank = value % self.chunk;
-            } else {
-                rank = rank * self.counts.get(level).copied().unwrap_or(1) + value;
-            }
+    #[inline(always)]
+    fn locate(&self, index: impl Fn(usize) -> u64) -> (&AtomicU64, u64) {
+        let outermost = index(0);
+        let mut rank = outermost % self.chunk;
+        for (level, count) in self.counts.iter().enumerate().skip(1) {
+            rank = rank * count + index(level);
         }
         let number = self.chunks.wrapping_add((outermost / self.chunk) as usize);
         // SAFETY: the compiler names only iterations of the loop.
@@ -64,22 +60,31 @@ impl Progress {
     }
 }
 
-/// Says that an iteration has come past its `depend(source)`.
-pub fn post(index: impl Iterator<Item = u64>) {
+/// Progress of the loop that the thread is in; nothing in a team of one thread, which runs the iterations in their order.
+#[inline(always)]
+fn progress(worker: &'static Worker) -> Option<Progress> {
+    if worker.team().size() == 1 {
+        return None;
+    }
+    worker.share.get().and_then(|share| share.doacross.get())
+}
+
+/// Marks the iteration as past its `depend(source)`; `index` gives its number in each loop of the nest.
+#[inline(always)]
+pub fn post(index: impl Fn(usize) -> u64) {
     let worker = Worker::current_here();
-    let Some(progress) = worker.share.get().and_then(|share| share.doacross.get()) else {
-        return;
-    };
-    let (number, rank) = progress.locate(index);
-    tsan::release(number);
-    number.store(rank + 1, Ordering::Release);
-    worker.team().wake_all();
+    if let Some(progress) = progress(worker) {
+        let (number, rank) = progress.locate(index);
+        tsan::release(number);
+        number.store(rank + 1, Ordering::Release);
+        worker.team().wake_all();
+    }
 }
 
 /// Waits until the iteration has posted.
-pub fn wait(index: impl Iterator<Item = u64>) {
+pub fn wait(index: impl Fn(usize) -> u64) {
     let worker = Worker::current_here();
-    let Some(progress) = worker.share.get().and_then(|share| share.doacross.get()) else {
+    let Some(progress) = progress(worker) else {
         return;
     };
     let (number, rank) = progress.locate(index);
@@ -90,12 +95,10 @@ pub fn wait(index: impl Iterator<Item = u64>) {
     tsan::acquire(number);
 }
 
-/// Number of loops in the nest that the thread is in.
+/// Number of loops in the nest that the thread is in; 0 in a team of one thread.
+#[inline(always)]
 pub fn depth() -> usize {
-    let share = Worker::current_here().share.get();
-    share
-        .and_then(|share| share.doacross.get())
-        .map_or(0, |progress| progress.counts.len())
+    progress(Worker::current_here()).map_or(0, |progress| progress.counts.len())
 }
 
 /// The last thread has left the loop.

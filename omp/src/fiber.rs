@@ -33,7 +33,7 @@ pub struct Fiber {
     worker: Cell<Option<&'static Worker>>,
     /// How many reasons there are to resume only on that worker.
     pins: Cell<u32>,
-    /// How many locks the tasks on its stack hold.
+    /// How many locks the tasks on its stack hold, while it is set aside.
     locks: Cell<u32>,
     /// What it waits for, in the parking lot.
     key: Cell<usize>,
@@ -146,17 +146,16 @@ impl Fiber {
         self.order_on(worker, tsan::acquire);
     }
 
-    /// Whether a task may run on top of the running one without having to: the stack can move, and
-    /// no lock is held below that the task might wait for.
+    /// Whether any worker may resume it.
     #[inline]
-    pub fn may_carry(&self) -> bool {
-        self.pins.get() == 0 && self.locks.get() == 0
+    pub fn may_move(&self) -> bool {
+        self.pins.get() == 0
     }
 
-    /// A task on its stack has taken (+1) or given back (-1) a lock.
+    /// While it runs: whether no task on its stack holds a lock that a task on top of them might wait for.
     #[inline]
-    pub fn count_lock(&self, change: i32) {
-        self.locks.set(self.locks.get().wrapping_add_signed(change));
+    pub fn holds_no_lock(&self) -> bool {
+        arch::locks() == 0
     }
 
     /// Takes a reason back.
@@ -193,6 +192,8 @@ impl Fiber {
         if let Some(thread) = worker.exceptions.get() {
             self.exceptions.set(thread.replace(to.exceptions.get()));
         }
+        self.locks.set(arch::locks());
+        arch::set_locks(to.locks.get());
         self.order_on(worker, tsan::release);
         self.tsan.leave_for(&to.tsan);
         // SAFETY: `to` was set aside by a switch or is fresh, and its one holder is this worker.

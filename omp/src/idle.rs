@@ -30,11 +30,13 @@ static SPIN_ROUNDS: AtomicU32 = AtomicU32::new(0);
 const MAX_DISTANCE: u32 = 16;
 /// Looks at a barrier before the first search.
 const LOOKS: u32 = 8;
-/// Rounds of [`Worker::watch_for`], each of some looks, before it gives up; where there are more threads than cores it yields after
-/// each round, because the thread that it waits for may need this very core.
+/// Rounds of [`Worker::watch_for`], each of some looks, before it gives up. Where there are more threads than cores it yields after
+/// each look, because the thread that it waits for may need this very core.
 const WATCH: u32 = 64;
 /// Looks of a round.
 const ROUND: u32 = 32;
+/// The same where there are more threads than cores.
+const ROUND_CROWDED: u32 = 4;
 const YIELDS_CROWDED: u32 = 2_000;
 
 /// Sets the policy of all workers.
@@ -128,23 +130,24 @@ impl Worker {
     #[cold]
     pub(crate) fn watch_for(&self, has_come: &dyn Fn() -> bool) -> bool {
         let crowded = self.team().is_crowded();
-        let (rounds, looks) = match policy() {
-            WaitPolicy::Passive => (1, ROUND),
-            _ if crowded => (WATCH, 2),
-            _ => (WATCH, ROUND),
+        let rounds = match policy() {
+            WaitPolicy::Passive => 1,
+            _ => WATCH,
         };
+        let looks = if crowded { ROUND_CROWDED } else { ROUND };
         for _ in 0..rounds {
             for _ in 0..looks {
                 if has_come() {
                     return true;
                 }
-                arch::pause();
+                if crowded {
+                    System::yield_now();
+                } else {
+                    arch::pause();
+                }
             }
             if self.sees_work() {
                 return false;
-            }
-            if crowded {
-                System::yield_now();
             }
         }
         false

@@ -112,6 +112,16 @@ impl FiberList {
         self.last.set(Some(fiber));
     }
 
+    /// Adds before the first.
+    pub fn push_front(&self, fiber: &'static Fiber) {
+        fiber
+            .list_link()
+            .store(address(self.first.get()), Ordering::Relaxed);
+        if self.first.replace(Some(fiber)).is_none() {
+            self.last.set(Some(fiber));
+        }
+    }
+
     /// Removes the first.
     #[inline]
     pub fn pop(&self) -> Option<&'static Fiber> {

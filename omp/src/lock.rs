@@ -3,6 +3,7 @@
 //! A lock is one 32-bit word of the program's. Waiters queue in a table by the word's address
 //! (a parking lot), so that four bytes are enough and an unused lock costs nothing.
 
+use crate::arch;
 use crate::fiber::Fiber;
 use crate::inbox::FiberList;
 use crate::spinlock::SpinLock;
@@ -42,10 +43,10 @@ fn key(word: &AtomicU32) -> usize {
 #[inline]
 pub fn acquire(word: &AtomicU32) {
     if !take(word) {
-        acquire_slowly(word);
+        return acquire_slowly(word);
     }
     tsan::acquire(word);
-    Worker::current_here().fiber().count_lock(1);
+    arch::count_lock::<1>();
 }
 
 /// Takes the lock if it is free.
@@ -54,12 +55,12 @@ pub fn try_acquire(word: &AtomicU32) -> bool {
     let taken = take(word);
     if taken {
         tsan::acquire(word);
-        Worker::current_here().fiber().count_lock(1);
+        arch::count_lock::<1>();
     }
     taken
 }
 
-#[inline]
+#[inline(always)]
 fn take(word: &AtomicU32) -> bool {
     let (won, lost) = (Ordering::Acquire, Ordering::Relaxed);
     word.compare_exchange(FREE, HELD, won, lost).is_ok()
@@ -68,24 +69,30 @@ fn take(word: &AtomicU32) -> bool {
 /// Gives the lock back.
 #[inline]
 pub fn release(word: &AtomicU32) {
-    Worker::current_here().fiber().count_lock(-1);
     tsan::release(word);
-    if word.swap(FREE, Ordering::Release) == AWAITED {
+    let state = word.swap(FREE, Ordering::Release);
+    arch::count_lock::<-1>();
+    if state == AWAITED {
         wake_next(word);
     }
 }
 
 #[cold]
+#[inline(never)]
 fn acquire_slowly(word: &AtomicU32) {
     let worker = Worker::current_here();
-    if worker.watch_for(&|| word.load(Ordering::Relaxed) == FREE && take(word)) {
-        return;
+    if !worker.watch_for(&|| word.load(Ordering::Relaxed) == FREE && take(word)) {
+        let mut is_new = true;
+        while !take_or_queue(word, is_new) {
+            is_new = false;
+        }
     }
-    while !take_or_queue(word) {}
+    tsan::acquire(word);
+    arch::count_lock::<1>();
 }
 
-/// One attempt: true if the lock was taken, false after a wait.
-fn take_or_queue(word: &AtomicU32) -> bool {
+/// One attempt: true if the lock was taken, false after a wait. A fiber that has waited already queues before all others.
+fn take_or_queue(word: &AtomicU32, is_new: bool) -> bool {
     let bucket = bucket(key(word));
     bucket.lock.acquire();
     if word.swap(AWAITED, Ordering::Acquire) == FREE {
@@ -95,12 +102,17 @@ fn take_or_queue(word: &AtomicU32) -> bool {
     let worker = Worker::current_here();
     let fiber = worker.fiber();
     fiber.set_key(key(word));
-    bucket.waiters.push(fiber);
+    if is_new {
+        bucket.waiters.push(fiber);
+    } else {
+        bucket.waiters.push_front(fiber);
+    }
     worker.suspend(After::Unlock(&bucket.lock));
     false
 }
 
 #[cold]
+#[inline(never)]
 fn wake_next(word: &AtomicU32) {
     let bucket = bucket(key(word));
     let guard = bucket.lock.lock();
@@ -111,7 +123,7 @@ fn wake_next(word: &AtomicU32) {
     }
 }
 
-/// After a fork: nobody waits, because nobody else exists.
+/// After a fork no task waits, because the child has no other thread.
 pub(crate) fn forget_waiters() {
     for bucket in &LOT {
         while bucket.waiters.pop().is_some() {}

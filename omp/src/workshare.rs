@@ -26,6 +26,8 @@ pub enum Mode {
     Dynamic,
     /// In shrinking chunks, to whoever asks.
     Guided,
+    /// Like [`Mode::Dynamic`], but never several at once: the sections of a construct.
+    Sections,
 }
 
 /// A loop in its own terms: `first + i * step` for `i` in `0..count`, all wrapping.
@@ -57,11 +59,28 @@ impl Shape {
     };
 }
 
+/// How [`WorkShare::take`] finds the next iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Division {
+    /// By one addition: the counter of taken iterations cannot wrap.
+    Dynamic,
+    /// Like [`Division::Dynamic`], for counts so large that the counter could wrap.
+    Careful,
+    Static,
+    Guided,
+}
+
 /// One construct.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct WorkShare {
-    shape: Cell<Shape>,
+    first: Cell<u64>,
+    step: Cell<u64>,
+    count: Cell<u64>,
+    chunk: Cell<u64>,
+    division: Cell<Division>,
+    /// It has ordered regions.
+    pub(crate) ordered: Cell<bool>,
     /// `cancel for` or `cancel sections` has been met.
     pub cancelled: AtomicBool,
     pub(crate) doacross: Cell<Option<crate::doacross::Progress>>,
@@ -117,7 +136,12 @@ impl Slot for WorkShare {
 
     fn fresh(home: &'static Pool<Self>) -> Option<&'static Self> {
         memory::place(Self {
-            shape: Cell::new(Shape::EMPTY),
+            first: Cell::new(0),
+            step: Cell::new(1),
+            count: Cell::new(0),
+            chunk: Cell::new(1),
+            division: Cell::new(Division::Static),
+            ordered: Cell::new(false),
             cancelled: AtomicBool::new(false),
             doacross: Cell::new(None),
             reductions: Cell::new(ptr::null_mut()),
@@ -141,7 +165,7 @@ pub(crate) fn make(worker: &'static Worker, shape: Shape) -> &'static WorkShare 
     let Some(share) = worker.work_shares().get() else {
         report::fatal(format_args!("no memory for a worksharing construct"))
     };
-    share.shape.set(shape);
+    share.describe(shape, worker.team().size());
     share.cancelled.store(false, Ordering::Relaxed);
     share.doacross.set(None);
     share.reductions.set(ptr::null_mut());
@@ -224,9 +248,37 @@ pub(crate) fn leave_last(worker: &'static Worker) {
 }
 
 impl WorkShare {
-    /// The loop.
-    pub fn shape(&self) -> Shape {
-        self.shape.get()
+    /// In a team of one thread a loop is a single chunk.
+    fn describe(&self, shape: Shape, threads: u32) {
+        self.first.set(shape.first);
+        self.step.set(shape.step);
+        self.count.set(shape.count);
+        self.ordered.set(shape.ordered);
+        let is_whole = threads == 1 && shape.mode != Mode::Sections;
+        let chunk = if is_whole {
+            shape.count.max(1)
+        } else {
+            shape.chunk
+        };
+        self.chunk.set(chunk);
+        let overtaken = chunk.checked_mul(u64::from(threads) + 1);
+        let wraps = overtaken
+            .and_then(|overtaken| shape.count.checked_add(overtaken))
+            .is_none();
+        self.division.set(match shape.mode {
+            _ if is_whole && !wraps => Division::Dynamic,
+            Mode::Dynamic | Mode::Sections if !wraps => Division::Dynamic,
+            Mode::Dynamic | Mode::Sections => Division::Careful,
+            Mode::Static => Division::Static,
+            Mode::Guided => Division::Guided,
+        });
+    }
+
+    /// The program's value of an iteration.
+    #[inline(always)]
+    pub fn value(&self, iteration: u64) -> u64 {
+        let distance = iteration.wrapping_mul(self.step.get());
+        self.first.get().wrapping_add(distance)
     }
 
     /// The thread's next iterations, as `start..end` in iterations; nothing when none are left.
@@ -235,38 +287,46 @@ impl WorkShare {
         if self.cancelled.load(Ordering::Relaxed) {
             return None;
         }
-        let shape = self.shape.get();
-        let chunk = match shape.mode {
-            Mode::Dynamic => self.take_dynamic(&shape, worker.team().size()),
-            Mode::Static => take_static(&shape, worker),
-            Mode::Guided => self.take_guided(&shape, worker.team().size()),
+        let chunk = if self.division.get() == Division::Dynamic {
+            self.take_dynamic()
+        } else {
+            self.take_otherwise(worker)
         };
         worker.loop_state.chunk.set(chunk.unwrap_or((0, 0)));
         chunk
     }
 
-    fn take_dynamic(&self, shape: &Shape, threads: u32) -> Option<(u64, u64)> {
-        let slack = shape.chunk.saturating_mul(u64::from(threads) + 1);
-        if shape.count.checked_add(slack).is_none() {
-            return self.take_carefully(|taken| shape.chunk.min(shape.count - taken));
-        }
-        if self.taken.0.load(Ordering::Relaxed) >= shape.count {
+    #[inline(always)]
+    fn take_dynamic(&self) -> Option<(u64, u64)> {
+        let (count, chunk) = (self.count.get(), self.chunk.get());
+        if self.taken.0.load(Ordering::Relaxed) >= count {
             return None;
         }
-        let start = self.taken.0.fetch_add(shape.chunk, Ordering::Relaxed);
-        (start < shape.count).then(|| (start, shape.count.min(start + shape.chunk)))
+        let start = self.taken.0.fetch_add(chunk, Ordering::Relaxed);
+        (start < count).then(|| (start, count.min(start + chunk)))
     }
 
-    fn take_guided(&self, shape: &Shape, threads: u32) -> Option<(u64, u64)> {
+    #[inline(never)]
+    fn take_otherwise(&self, worker: &'static Worker) -> Option<(u64, u64)> {
+        let (count, chunk) = (self.count.get(), self.chunk.get());
+        match self.division.get() {
+            Division::Static => take_static(count, chunk, worker),
+            Division::Guided => self.take_guided(chunk, worker.team().size()),
+            _ => self.take_carefully(|taken| chunk.min(count - taken)),
+        }
+    }
+
+    fn take_guided(&self, chunk: u64, threads: u32) -> Option<(u64, u64)> {
+        let count = self.count.get();
         self.take_carefully(|taken| {
-            let left = shape.count - taken;
-            left.div_ceil(u64::from(threads)).max(shape.chunk).min(left)
+            let left = count - taken;
+            left.div_ceil(u64::from(threads)).max(chunk).min(left)
         })
     }
 
     /// For chunks that depend on what is left, and for counts so large that overtaking would wrap.
     fn take_carefully(&self, chunk: impl Fn(u64) -> u64) -> Option<(u64, u64)> {
-        let count = self.shape.get().count;
+        let count = self.count.get();
         let mut start = self.taken.0.load(Ordering::Relaxed);
         while start < count {
             let end = start + chunk(start);
@@ -280,22 +340,22 @@ impl WorkShare {
     }
 }
 
-fn take_static(shape: &Shape, worker: &'static Worker) -> Option<(u64, u64)> {
+fn take_static(count: u64, chunk: u64, worker: &'static Worker) -> Option<(u64, u64)> {
     let state = &worker.loop_state;
     let trip = state.trips.get();
     state.trips.set(trip + 1);
     let threads = u64::from(worker.team().size());
     let thread = u64::from(worker.index());
-    if shape.chunk == 0 {
+    if chunk == 0 {
         return if trip == 0 {
-            static_block(shape.count, thread, threads)
+            static_block(count, thread, threads)
         } else {
             None
         };
     }
     let turn = trip.checked_mul(threads)?.checked_add(thread)?;
-    let start = turn.checked_mul(shape.chunk)?;
-    (start < shape.count).then(|| (start, shape.count.min(start.saturating_add(shape.chunk))))
+    let start = turn.checked_mul(chunk)?;
+    (start < count).then(|| (start, count.min(start.saturating_add(chunk))))
 }
 
 /// The equal part of thread number `thread`; the first ones get one more where it does not divide.

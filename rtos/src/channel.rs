@@ -61,14 +61,14 @@ pub trait Neighbour: Ended {
     /// The link of the partition at the other end; after a failover, of its standby.
     #[must_use]
     fn peer_link(&self) -> Option<Link> {
-        let end = self.described();
+        let end = self.channel_end();
         (end.link != 0).then(|| link(end.link, end.standby_link))
     }
 
     /// Enables the doorbell by which the peer calls, if there is one.
     #[must_use]
     fn enable_doorbell(&self) -> Option<Interrupt> {
-        let intid = self.described().doorbell_in;
+        let intid = self.channel_end().doorbell_in;
         (intid != NONE)
             .then(|| interrupt::enable(intid, None))
             .flatten()
@@ -77,7 +77,7 @@ pub trait Neighbour: Ended {
     /// Rings the peer, if there is a doorbell: an entry to EL2, limited in rate. Receivers that poll
     /// need none.
     fn ring(&self) {
-        let index = self.described().doorbell_out;
+        let index = self.channel_end().doorbell_out;
         if index != NONE {
             let _within_limit = hypercall::ring(index);
         }

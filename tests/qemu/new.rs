@@ -57,6 +57,47 @@ fn an_application_in_rust() {
     made_and_run("new-rust", "--app", "rust", "number 20, ");
 }
 
+/// Runs the C template with a change; the run fails with these words on a line of its verdict.
+fn changed_and_failed(name: &str, [from, to]: [&str; 2], words: &str) {
+    let fresh = Fresh::new(name);
+    let made = fresh.bulkhead(&["new", "--app", name, "--lang", "c"]);
+    assert!(made.status.success(), "{made:?}");
+    let source = fresh.0.join(name).join("app/main.c");
+    let text = std::fs::read_to_string(&source).expect("made");
+    assert!(text.contains(from), "{text}");
+    std::fs::write(&source, text.replacen(from, to, 1)).expect("its own");
+    let ran = fresh.bulkhead(&["run", name]);
+    let text = String::from_utf8_lossy(&ran.stdout);
+    assert_eq!(ran.status.code(), Some(1), "{text}");
+    let verdict = text
+        .rsplit_once("FAIL: 1 promise was broken")
+        .expect("a verdict");
+    assert!(verdict.1.contains(words), "{text}");
+}
+
+#[test]
+fn a_thread_that_writes_to_nowhere_fails_the_run_at_its_line() {
+    let change = [
+        "slite_now() - message[0]);",
+        "slite_now() - message[0]);\n        *(volatile int *)(message[1] + 15) = 1;",
+    ];
+    changed_and_failed(
+        "wild-c",
+        change,
+        "wild-c/app thread 1: write to 0x10 in `consume` (wild-c/app/main.c:26)",
+    );
+}
+
+#[test]
+fn a_thread_that_never_gives_way_fails_the_run() {
+    let change = ["        printf(", "        for (;;);\n        printf("];
+    changed_and_failed(
+        "loop-c",
+        change,
+        "loop-c/thread 2: 98 releases since 0.011 s were never served",
+    );
+}
+
 #[test]
 fn bad_names_are_refused() {
     let fresh = Fresh::new("new-bad");

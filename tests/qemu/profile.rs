@@ -43,32 +43,35 @@ impl Measured {
 #[test]
 fn functions_are_measured_and_held_to_it() {
     let system = Measured::new();
-    let (status, said) = system.check(&[]);
+    let (status, output) = system.check(&[]);
     assert!(
-        status == Some(3) && said.contains("function-wcet"),
-        "{said}"
+        status == Some(3) && output.contains("function-wcet"),
+        "{output}"
     );
 
     let profiled = system
         .fresh
         .bulkhead(&["profile", "measured", "--jobs", "200"]);
     assert!(profiled.status.success(), "{profiled:?}");
-    let (status, said) = system.check(&[]);
-    assert!(status == Some(0) && !said.contains("function-"), "{said}");
+    let (status, output) = system.check(&[]);
+    assert!(
+        status == Some(0) && !output.contains("function-"),
+        "{output}"
+    );
 
     let short = "partition.control.function.filter.wcet=\"1 us\"";
-    let (status, said) = system.check(&["--set", short]);
+    let (status, output) = system.check(&["--set", short]);
     assert!(
-        status == Some(3) && said.contains("was seen to take"),
-        "{said}"
+        status == Some(3) && output.contains("was seen to take"),
+        "{output}"
     );
 
     let written = fs::read_to_string(system.file()).expect("it was written");
     let other = written.replace("digest = \"", "digest = \"0");
     fs::write(system.file(), other).expect("its own");
-    let (status, said) = system.check(&[]);
+    let (status, output) = system.check(&[]);
     assert!(
-        status == Some(0) && said.contains("function-changed"),
-        "{said}"
+        status == Some(0) && output.contains("function-changed"),
+        "{output}"
     );
 }

@@ -11,6 +11,7 @@ mod modules;
 mod mutations;
 mod sizes;
 mod suite;
+mod vocabulary;
 mod workspace;
 
 use clap::Parser;
@@ -43,6 +44,8 @@ enum Chore {
     },
     /// Proves that code at EL1 and EL2 has no loop without a known bound, no recursion, no lock, no allocation, no panic.
     Loops,
+    /// No identifier or heading uses a word that the glossary rejects.
+    Vocabulary,
     /// Lines of files and functions; informational.
     Sizes,
     /// Seeded errors in kernel, monitor, threads, buffers and analysis make tests fail.
@@ -72,6 +75,7 @@ fn main() -> Result<()> {
         Chore::Headers { check: true } => headers::check(&workspace),
         Chore::Headers { check: false } => headers::write(&workspace),
         Chore::Loops => loops::check(&workspace),
+        Chore::Vocabulary => vocabulary::check(&workspace),
         Chore::Sizes => sizes::print(&workspace),
         Chore::Mutations { file } => mutations::run(&workspace, file.as_deref()),
         Chore::Test { long, part } => suite::run(&workspace, long, part.as_deref()),
@@ -81,6 +85,7 @@ fn main() -> Result<()> {
 fn check(workspace: &Workspace) -> Result<()> {
     layers::check(workspace)?;
     modules::check(workspace)?;
+    vocabulary::check(workspace)?;
     licences::check(workspace)?;
     headers::check(workspace)?;
     sizes::check_policies(workspace)?;

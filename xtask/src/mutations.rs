@@ -8,6 +8,7 @@ use crate::workspace::Workspace;
 use miette::{IntoDiagnostic, Result, miette};
 use serde::Deserialize;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -160,14 +161,19 @@ fn test(manifest: &Path, place: &Path) -> Result<Outcome> {
     if !cargo(&["--no-run"]).status().into_diagnostic()?.success() {
         return Ok(Outcome::Invalid("it does not compile".into()));
     }
-    let mut tests = cargo(&[]).spawn().into_diagnostic()?;
+    // A group of their own: a test that hangs is a child of cargo's.
+    let mut tests = cargo(&[]).process_group(0).spawn().into_diagnostic()?;
     let began = Instant::now();
     loop {
         match tests.try_wait().into_diagnostic()? {
             Some(status) if status.success() => return Ok(Outcome::Survived),
             Some(_) => return Ok(Outcome::Caught),
             None if began.elapsed() > PATIENCE => {
-                tests.kill().into_diagnostic()?;
+                let group = format!("-{}", tests.id());
+                let mut kill = Command::new("kill");
+                kill.args(["-KILL", "--", &group])
+                    .status()
+                    .into_diagnostic()?;
                 tests.wait().into_diagnostic()?;
                 return Ok(Outcome::Caught);
             }

@@ -20,6 +20,9 @@ pub(crate) struct Rules {
     /// Files in import cycles that are still to be removed, by the target's name.
     #[serde(default)]
     pub(crate) cycles: BTreeMap<String, usize>,
+    /// Names that contradict the glossary and are still to be replaced, by folder.
+    #[serde(default)]
+    pub(crate) vocabulary: BTreeMap<String, usize>,
     #[serde(flatten)]
     pub(crate) layers: BTreeMap<String, Layer>,
 }

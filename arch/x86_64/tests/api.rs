@@ -254,6 +254,26 @@ fn a_mutex_is_given_up_in_time() {
 }
 
 #[test]
+fn a_mutex_is_handed_over_at_once_only_to_a_more_important_thread() {
+    scene!();
+    static MUTEX: Mutex<u64> = Mutex::new(0);
+    // The waiter preempts the owner and lends its importance; then the owner becomes the more important one.
+    thread!(owner, API, {
+        let guard = MUTEX.lock(&API, NEVER).expect("free");
+        API.wakeup(2);
+        API.set_parameters(API.own(), Priority(1));
+        drop(guard);
+        LOG.add(1);
+    });
+    thread!(waiter, API, {
+        API.block(NEVER);
+        MUTEX.with(&API, |_| LOG.add(2)).expect("in time");
+    });
+    run(&API, &[(5, owner), (3, waiter)]);
+    assert_eq!(LOG.entries(), [1, 2]);
+}
+
+#[test]
 fn a_semaphore_serves_the_most_important_first() {
     scene!();
     static UNITS: Semaphore = Semaphore::new(0, 2);

@@ -1,6 +1,6 @@
 //! GICv3 distributor and redistributor
 //!
-//! Initialisation of the memory-mapped parts (IHI 0069, sections 3.1 and 4.7), for whoever owns the
+//! Initialisation of the memory-mapped parts (IHI 0069, sections 3.1 and 4.7), for the owner of the
 //! machine; the CPU interface is system registers and lies in the architecture crate.
 
 #![no_std]

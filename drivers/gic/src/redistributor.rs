@@ -16,7 +16,7 @@ pub struct Redistributor {
 
 impl Redistributor {
     /// # Safety
-    /// A GICv3 redistributor is mapped at `base` as device memory, and nobody else uses it meanwhile.
+    /// A GICv3 redistributor is mapped at `base` as device memory, and no other driver uses it meanwhile.
     #[must_use]
     pub const unsafe fn new(base: usize) -> Self {
         // SAFETY: the caller's promise.

@@ -22,7 +22,7 @@ const LOADER_SIZE: u64 = 4096;
 /// loaded host, too.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(1200), Duration::from_secs(14_400)];
 
-/// What the first partition of a setting says on its UART until it has measured, and where that is.
+/// Last line of the first partition of a setting on its UART, and the address of that UART.
 pub(crate) fn run(
     context: &Context,
     setting: &Setting,

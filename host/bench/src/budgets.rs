@@ -2,8 +2,8 @@
 //!
 //! One core, instructions counted. Threads that never wait tell by the cycle counter what they executed
 //! in each period, in user mode alone: what is charged to them of the kernel's coming and going is
-//! therefore missing. A decision is what lies between the last instruction on a VCPU whose budget
-//! ended and the first on the next.
+//! therefore missing. A decision lasts from the last instruction on a VCPU
+//! without budget to the first on the next.
 
 use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
@@ -78,7 +78,7 @@ fn enforcement(context: &Context) -> Result<Vec<Row>, BenchError> {
     rows.map(row).into_iter().collect()
 }
 
-/// Time partitions and bands that nobody asked for, beside a scheduler that cannot have any.
+/// Time partitions and bands without members, beside a scheduler that cannot have any.
 fn alike(context: &Context) -> Result<Row, BenchError> {
     let words = format!("decisions={}", ALIKE[usize::from(context.long)]);
     let setting = context.build("budgets", SYSTEM, &[], &[(PARTITION, &words)])?;

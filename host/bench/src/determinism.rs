@@ -31,8 +31,12 @@ impl Bench for Determinism {
         "ten runs of the showcase, half of them on a loaded host, have one digest"
     }
 
+    fn takes_board(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
-        let setting = context.build("determinism", "systems/drive", &[], &[])?;
+        let setting = context.build("determinism", &context.showcase(), &[], &[])?;
         let options: RunOptions = setting.virtual_seconds(SECONDS);
         let mut digests = BTreeSet::new();
         let mut complete = 0;

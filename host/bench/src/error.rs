@@ -16,7 +16,7 @@ pub enum BenchError {
     )]
     #[diagnostic(code(bench::refused), help("`bulkhead check` shows the places"))]
     Refused {
-        /// What is wrong.
+        /// The fact.
         findings: Vec<Finding>,
     },
     /// Its system could not be built.
@@ -34,9 +34,9 @@ pub enum BenchError {
         help("`make setup` installs what experiments need")
     )]
     Program {
-        /// What was run.
+        /// The program.
         program: String,
-        /// What happened.
+        /// Its failure.
         message: String,
     },
     /// A file could not be read or written.
@@ -58,7 +58,7 @@ pub enum BenchError {
         help("its console is beside the report, in {}", folder.display())
     )]
     Incomplete {
-        /// What is missing.
+        /// The missing line.
         what: String,
         /// Run folder.
         folder: PathBuf,

@@ -45,6 +45,34 @@ pub(crate) const OMP_BOTS: External = External {
         "BENCH_FLAGS=omp-bots --json",
     ],
 };
+pub(crate) const OMP_APPS: External = External {
+    id: "omp-apps",
+    kind: Kind::Host,
+    reproduces: "004 figure 10",
+    promise: "each mini-application at most 2 % slower than with the better of both peers, with 1, 2 and 4 threads",
+    command: &[
+        "make",
+        "-s",
+        "-C",
+        "omp",
+        "bench",
+        "BENCH_FLAGS=omp-apps --json",
+    ],
+};
+pub(crate) const OMP_CONSTRUCTS: External = External {
+    id: "omp-constructs",
+    kind: Kind::Host,
+    reproduces: "004 figure 9",
+    promise: "each construct at most 2 % slower than in the better of both peers, with 1 to 8 threads",
+    command: &[
+        "make",
+        "-s",
+        "-C",
+        "omp",
+        "bench",
+        "BENCH_FLAGS=omp-constructs --json",
+    ],
+};
 pub(crate) const OMP_CONSERVE: External = External {
     id: "omp-conserve",
     kind: Kind::Host,
@@ -112,7 +140,7 @@ pub(crate) const ATTACK: External = External {
     ],
 };
 
-/// What the program prints.
+/// Output of the program.
 #[derive(Debug, Deserialize)]
 struct Printed {
     rows: Vec<Row>,

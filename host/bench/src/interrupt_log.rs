@@ -33,7 +33,7 @@ pub(crate) struct CoreExceptions {
     pub(crate) to_el2: BTreeMap<String, u64>,
     /// Exceptions the guest handled by itself.
     pub(crate) handled: u64,
-    /// Those since the last entry to EL2.
+    /// Exceptions since the last entry to EL2.
     pub(crate) since_el2: u64,
 }
 

@@ -2,9 +2,9 @@
 //!
 //! A task answers messages over an emulated network; another partition, which has a core and a card of its own,
 //! sends them and tells how long the answers took. *Slots*: the task is in a time partition. The longer the slots,
-//! the longer it waits for its turn; the shorter, the more often the scheduler comes between who computes.
-//! *Burst*: it is in TP0, more important than most, within a reservation or without. What it takes from the others
-//! is told by their longest responses, beside the bounds of the analysis, the reservation's part among them.
+//! the longer it waits for its turn; the shorter, the more often the scheduler interrupts the computing tasks.
+//! *Burst*: it is in TP0, more important than most, within a reservation or without. The longest responses of the others show
+//! what it takes from them, beside the bounds of the analysis, the reservation's part among them.
 //! Cores share the emulator's rate of instructions: what a core does takes longer while the other one sends,
 //! in every run with bursts alike.
 
@@ -23,7 +23,7 @@ const CLIENT: &str = "client";
 const SECONDS: [u64; 2] = [3, 60];
 /// 4 ns per instruction. Two cores, of which one answers and one asks.
 const TIMING: Timing = Timing::DEFAULT;
-/// What the network adds to a response: two passages of the wire, 1 us each, and a turn of the other core each way.
+/// Network part of a response: two passages of the wire, 1 us each, and a turn of the other core each way.
 const WIRE_NS: u64 = 100_000;
 
 const SLOTS_SYSTEM: &str = "host/bench/systems/l3c-slots";
@@ -64,8 +64,8 @@ impl Setting {
         self.run(&options).map(drop)
     }
 
-    /// What the last line with `before` says behind `key=`.
-    fn told(&self, before: &str, key: &str) -> Result<f64, BenchError> {
+    /// Value of `key=` in the last line with `before`.
+    fn value(&self, before: &str, key: &str) -> Result<f64, BenchError> {
         let lines = self.console(MISSION)?;
         let of = |line: &String| {
             let (_, rest) = line.split_once(before)?;
@@ -294,7 +294,7 @@ impl Run {
             ("answers to bursts", of(&self.burst, |one| one.count)),
         ];
         let what = format!("{load}, {how}: time to an answer");
-        Row::shown(&what, &figures, "ms")
+        Row::unbounded(&what, &figures, "ms")
     }
 }
 
@@ -313,7 +313,7 @@ fn run(context: &Context, (name, words): (&str, &str), mission: &str) -> Result<
     let tasks = others.map(|task| {
         let bound_ns = bound(&timing, &task.name);
         Ok(Other {
-            longest_ns: setting.told(&format!("task {} jobs", task.name), "longest_ns")?,
+            longest_ns: setting.value(&format!("task {} jobs", task.name), "longest_ns")?,
             admitted_ns: bound_ns - bound(&alone, &task.name),
             bound_ns,
             name: task.name.clone(),
@@ -327,7 +327,7 @@ fn run(context: &Context, (name, words): (&str, &str), mission: &str) -> Result<
     })
 }
 
-/// The same with nothing reserved for the task that answers, nor for its card.
+/// The setting with nothing reserved for the task that answers, nor for its card.
 fn without_echo(timing: &Tasks) -> Tasks {
     let mut alone = timing.clone();
     for vcpu in alone.vcpus.iter_mut().filter(|vcpu| vcpu.name == ECHO) {
@@ -335,7 +335,7 @@ fn without_echo(timing: &Tasks) -> Tasks {
             *capacity_ns = 1;
         }
     }
-    // An I/O VCPU that works for nobody takes nothing.
+    // An I/O VCPU without work takes nothing.
     alone.tasks.retain(|task| task.name != WIRE);
     for task in alone.tasks.iter_mut().filter(|task| task.name == REPLY) {
         task.after = None;
@@ -370,7 +370,7 @@ fn response(task: usize, runs: &[Run], how: &str) -> Row {
     Row::at_most(&what, &figures, "ms", ms(other.bound_ns))
 }
 
-/// Without a reservation somebody is late, or there was nothing to be protected from.
+/// Without a reservation a task is late, or there was nothing to be protected from.
 fn damage(runs: &[Run]) -> Row {
     let beyond = |other: &Other| other.longest_ns / other.bound_ns;
     let worst = runs[2].tasks.iter().map(beyond).fold(0.0, f64::max);
@@ -379,7 +379,7 @@ fn damage(runs: &[Run]) -> Row {
         ("longest response, of its bound", worst),
         ("tasks late", late.count() as f64),
     ];
-    let mut row = Row::shown("without the reservation: damage by bursts", &figures, "");
+    let mut row = Row::unbounded("without the reservation: damage by bursts", &figures, "");
     row.ok = worst > 1.0;
     row
 }

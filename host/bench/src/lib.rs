@@ -1,8 +1,8 @@
 //! Experiments as commands
 //!
-//! Each experiment is a [`Bench`]: it says which table or figure it reproduces, of which kind its
-//! figures are and what is promised, and its run gives a [`Report`] whose rows each hold figures, a
-//! bound and whether the bound holds.
+//! Each experiment is a [`Bench`]: it names the table or figure that it reproduces, the kind of its
+//! figures and its promise. A run gives a [`Report`]; each row holds figures, a bound, and `ok` if the
+//! bound holds.
 #![forbid(unsafe_code)]
 
 mod alone;
@@ -46,12 +46,16 @@ pub trait Bench {
     fn reproduces(&self) -> &'static str;
     /// Kind of its figures.
     fn kind(&self) -> Kind;
-    /// What its bounds say, in one line.
+    /// Meaning of its bounds, in one line.
     fn promise(&self) -> &'static str;
+    /// Returns `true` if it runs on any board, not on that of its descriptions only.
+    fn takes_board(&self) -> bool {
+        false
+    }
     /// Runs it.
     ///
     /// # Errors
-    /// It could not be run; a broken promise is no error but a row that is not ok.
+    /// The experiment could not be run; a broken promise is no error but a row that is not ok.
     fn run(&self, context: &Context) -> Result<Report, BenchError>;
 
     /// Its report with these rows.
@@ -95,6 +99,8 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(external::ATTACK),
         Box::new(external::OMP_MICRO),
         Box::new(external::OMP_BOTS),
+        Box::new(external::OMP_APPS),
+        Box::new(external::OMP_CONSTRUCTS),
         Box::new(external::OMP_CONSERVE),
     ]
 }

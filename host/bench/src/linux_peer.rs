@@ -108,8 +108,8 @@ pub(crate) struct Peer<'a> {
     pub(crate) words: &'a str,
 }
 
-/// What it said.
-pub(crate) struct Said {
+/// Its output.
+pub(crate) struct PeerOutput {
     pub(crate) measures: Measures,
     pub(crate) counter_hz: f64,
     pub(crate) folder: PathBuf,
@@ -125,7 +125,7 @@ impl Peer<'_> {
         context: &Context,
         name: &str,
         timing: Timing,
-    ) -> Result<Said, BenchError> {
+    ) -> Result<PeerOutput, BenchError> {
         fetch(context, self.flavour)?;
         let kernel = format!("partition.linux.image.kernel={}", self.flavour);
         let line = format!("partition.linux.command_line={LEAN} {}", self.command_line);
@@ -133,7 +133,7 @@ impl Peer<'_> {
         changes.extend(self.changes);
         let setting = context.build(name, SYSTEM, &changes, &[("linux", self.words)])?;
         let (said, folder) = alone::run(context, &setting, timing)?;
-        Ok(Said {
+        Ok(PeerOutput {
             measures: measures(&said),
             counter_hz: setting.manifest.machine.counter_hz as f64,
             folder,
@@ -187,7 +187,7 @@ impl Linux {
                 ("rounds", measure.count),
             ];
             let name = format!("Linux PREEMPT_RT: {what}");
-            Some(Row::shown(&name, &figures, "instructions"))
+            Some(Row::unbounded(&name, &figures, "instructions"))
         })
     }
 }

@@ -25,7 +25,7 @@ impl Measures {
         self.0.append(&mut other.0);
     }
 
-    /// What the program called so.
+    /// Value of that name in the program's output.
     pub(crate) fn of(&self, name: &str, setting: &Setting) -> Result<&Measure, BenchError> {
         self.0.get(name).ok_or_else(|| BenchError::Incomplete {
             what: name.into(),
@@ -48,7 +48,7 @@ impl Setting {
     }
 }
 
-/// What a measuring program said.
+/// Output of a measuring program.
 pub(crate) fn measures(lines: &[String]) -> Measures {
     let parse = |line: &String| {
         let mut words = line.split_whitespace().skip_while(|&word| word != "bench");

@@ -17,13 +17,13 @@ use crate::{Bench, BenchError, Context, Report, Row};
 /// Stages, pipelines of that many, delay of each stage in microseconds on average, bound in milliseconds.
 const SMALL: (usize, u64, u64, f64) = (20, 50, 4_000, 10.0);
 const LARGE: (usize, u64, u64, f64) = (1_000, 3, 60_000, 2_000.0);
-/// What they are, what is before and behind them, and whether stages stand side by side.
+/// Shape of pipelines: their functions, the ends, and stages side by side.
 const WAYS: [(&str, &str, &str, bool); 3] = [
     ("", "", "10 %", true),
     (" in a row", "", "10 %", false),
     (", lossless", "* ", "10/s", true),
 ];
-/// What part of the delay cannot be met by anything.
+/// Part of the delay that no solution meets.
 const IMPOSSIBLE: u64 = 50;
 /// The best of so many counts: what else the host does is none of the solver's time.
 const TRIES: usize = 5;
@@ -68,7 +68,7 @@ impl Bench for PipeSolve {
     }
 }
 
-/// What pipelines of one size showed.
+/// Results for pipelines of one size.
 #[derive(Default)]
 struct Seen {
     met_ms: f64,

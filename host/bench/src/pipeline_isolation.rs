@@ -118,7 +118,7 @@ fn own(
     LENGTHS.iter().map(of).collect()
 }
 
-/// The same of processes and pipes: of each length the better order.
+/// Results of processes and pipes: for each length the better order.
 fn linux(context: &Context, flavour: &str, events: u64) -> Result<Vec<Measure>, BenchError> {
     let words = format!("bench=pipelines rounds={events}");
     let peer = Peer {

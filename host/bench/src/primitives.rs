@@ -24,13 +24,13 @@ pub(crate) const TIMING: Timing = Timing::path(3);
 const ROUNDS: [u64; 2] = [10_000, 100_000];
 /// Of the peer in both: its round is tens of times as long, and its worst is shown, not promised.
 const PEER_ROUNDS: u64 = 10_000;
-/// Feature of a kernel that takes for granted that it knows who runs.
+/// Feature of a kernel that assumes that the current thread is known.
 const TRUSTING: &str = "trusting";
 /// Instructions that asking may add to an invocation (paper 004 §VII: 7 cycles).
 const CHECK_BOUND: f64 = 10.0;
 /// Entries into the kernel of an invocation and its return.
 const WAYS: f64 = 2.0;
-/// Where the row of the check stands: behind those of invocations.
+/// Place of the row of the check: behind those of invocations.
 const CHECK_ROW: usize = 3;
 /// Largest worst case of a kernel path, times its average.
 const SPREAD: f64 = 1.5;
@@ -195,8 +195,8 @@ impl Bench for Primitives {
     }
 }
 
-/// What asking who really runs adds to one way of an invocation: the same is measured on a kernel that
-/// does not ask.
+/// Cost of the check of the current thread in one way of an invocation: the difference to a kernel
+/// without the check.
 fn check_row(
     checking: &Measures,
     trusting: &Measures,

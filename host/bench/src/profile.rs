@@ -1,4 +1,4 @@
-//! What pipe functions need, measured in the emulator (`bulkhead profile`)
+//! Demand of pipe functions, measured in the emulator (`bulkhead profile`)
 //!
 //! The program that runs the stages of a partition is built into a system of its own, on one core and beside nothing, and
 //! told to measure: each function alone, then what a stage needs besides. Instructions become time by the clock that runs go by.
@@ -15,9 +15,9 @@ use crate::{BenchError, Context};
 /// Name of the system that is made, and of its partition.
 const NAME: &str = "profile";
 const PARTITION: &str = "measured";
-/// What the program calls the stages.
+/// Name of the stages in the program.
 const STAGE: &str = "(stage)";
-/// Each function is measured as long as a short pipe, whose stages do next to nothing, runs.
+/// Each function is measured as long as a short pipe of trivial stages runs.
 const DESCRIPTION: &str = include_str!("profile.toml");
 
 /// Measures all pipe functions of a system, in so many jobs each.

@@ -10,16 +10,21 @@ use std::sync::atomic::AtomicBool;
 
 use crate::BenchError;
 
-/// Where experiments find and leave things.
+/// Folders of experiments.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The checkout.
     pub root: PathBuf,
     /// Their output folder.
     pub out: PathBuf,
-    /// Whether to run the long versions.
+    /// Run the long versions.
     pub long: bool,
+    /// The board of experiments that take one, instead of that of their descriptions.
+    pub board: Option<String>,
 }
+
+/// The system that shows a board which names none.
+const SHOWCASE: &str = "systems/drive";
 
 /// A system ready to run.
 #[derive(Debug)]
@@ -28,7 +33,7 @@ pub(crate) struct Setting {
     pub(crate) system: System,
     /// As it was built.
     pub(crate) manifest: Manifest,
-    /// Where.
+    /// Folder.
     pub(crate) out: PathBuf,
 }
 
@@ -45,7 +50,7 @@ impl Context {
         self.build_on(&[], name, system, changes, arguments)
     }
 
-    /// The same on a kernel that is compiled with these features.
+    /// Builds on a kernel that is compiled with these features.
     pub(crate) fn build_on(
         &self,
         kernel_features: &[&str],
@@ -73,9 +78,28 @@ impl Context {
         })
     }
 
+    /// The system that shows the board, below the checkout.
+    pub(crate) fn showcase(&self) -> String {
+        let named = self.board.iter().find_map(|board| {
+            let file = self.root.join(format!("boards/{board}.toml"));
+            let text = std::fs::read_to_string(file).ok()?;
+            let table: toml::Table = text.parse().ok()?;
+            Some(table.get("showcase")?.as_str()?.to_owned())
+        });
+        named.unwrap_or_else(|| SHOWCASE.into())
+    }
+
     fn load(&self, system: &str, changes: &[&str]) -> Result<System, BenchError> {
+        let board = self
+            .board
+            .iter()
+            .map(|board| format!("system.board={board:?}"));
         let overrides = Overrides {
-            set: changes.iter().map(ToString::to_string).collect(),
+            set: changes
+                .iter()
+                .map(ToString::to_string)
+                .chain(board)
+                .collect(),
             ..Overrides::default()
         };
         bulkhead_model::load(&self.root.join(system), &self.root, &overrides)
@@ -100,7 +124,7 @@ impl Setting {
         }
     }
 
-    /// Where its results are.
+    /// Folder of its results.
     pub(crate) fn run_folder(&self) -> PathBuf {
         self.out.join("run")
     }

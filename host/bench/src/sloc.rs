@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Where the tests of a file begin.
+/// Line with which the tests of a file begin.
 const TESTS: &str = "#[cfg(test)]";
 
 /// Source lines of all Rust files below `folder`; `tests` folders do not count.

@@ -69,6 +69,10 @@ impl Bench for StopLatency {
         "a core is at EL2 within a computed time after the order to stop, whatever its guest does"
     }
 
+    fn takes_board(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
         let orders = ORDERS[usize::from(context.long)];
         let instructions = alone(context, orders)?;

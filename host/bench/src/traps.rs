@@ -22,20 +22,28 @@ const TIMING: Timing = Timing::Virtual {
     shift: 4,
     slice_us: 19,
 };
-/// What Linux does meanwhile.
+/// Load of Linux in a phase.
 const BUSY: (&str, &str) = ("linux", "load=busy");
-/// What counts as busy: exceptions that the guest handles by itself, per second; ten times what an
+/// Rate of a busy guest: exceptions that the guest handles by itself, per second; ten times what an
 /// idle one has.
 const BUSY_RATE: f64 = 3000.0;
-/// Label, folder, changes: Linux on one core, and on two beside a spare core that watches.
-const VARIANTS: [(&str, &str, &[&str]); 2] = [
-    ("", "traps", &[]),
-    (
-        ", SMP Linux",
-        "traps-smp",
-        &["partition.linux.cores=2", "system.cores=5"],
-    ),
-];
+/// Label, folder, system other than the showcase, changes: Linux on one core, and on two.
+type Variant = (
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    &'static [&'static str],
+);
+const ONE_CORE: Variant = ("", "traps", None, &[]);
+/// Beside a spare core that watches.
+const TWO_CORES: Variant = (
+    ", SMP Linux",
+    "traps-smp",
+    None,
+    &["partition.linux.cores=2", "system.cores=5"],
+);
+/// On a board that has no more.
+const ALONE: Variant = (", SMP Linux", "traps-smp", Some("systems/linux-smp"), &[]);
 /// The only trap of an SMP guest.
 const IPI: &str = "ipi";
 
@@ -59,10 +67,20 @@ impl Bench for Traps {
          of an SMP Linux its own IPIs only"
     }
 
+    fn takes_board(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
         let mut rows = Vec::new();
-        for (label, name, changes) in VARIANTS {
-            let setting = context.build(name, "systems/drive", changes, &[BUSY])?;
+        let showcase = context.showcase();
+        let smp = match context.board {
+            Some(_) => ALONE,
+            None => TWO_CORES,
+        };
+        for (label, name, system, changes) in [ONE_CORE, smp] {
+            let system = system.unwrap_or(&showcase);
+            let setting = context.build(name, system, changes, &[BUSY])?;
             let pipe = setting.out.join("interrupts.fifo");
             let log = InterruptLog::start(&pipe)?;
             let options = RunOptions {

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Checks a description and shows all that is wrong with it.
     Check(Check),
-    /// Builds the boot image and prints the memory map, who owns what, and the monitor's size.
+    /// Builds the boot image and prints the memory map, the owner of each resource, and the monitor's size.
     Build(Build),
     /// Builds and runs a system, shows all consoles, and reports.
     Run(Run),
@@ -95,7 +95,7 @@ pub(crate) struct Sim {
     /// The critical instant: all tasks start together, and each job needs its WCET.
     #[arg(long)]
     pub(crate) critical: bool,
-    /// VCPUs without budget run when nobody else would.
+    /// VCPUs without budget run if no other VCPU would.
     #[arg(long)]
     pub(crate) background: bool,
     /// Draws the beginning of the schedule.
@@ -218,7 +218,7 @@ impl FromStr for Length {
             _ => f64::NAN,
         };
         let ns = number.parse().unwrap_or(f64::NAN) * factor;
-        // A day is more than anybody watches and far from where the conversion would saturate.
+        // A day is longer than any observed run and far from where the conversion would saturate.
         if (1.0..=86_400e9).contains(&ns) {
             Ok(Self::Ns(ns as u64))
         } else {
@@ -282,7 +282,7 @@ pub(crate) struct Send {
 
 #[derive(Debug, Args)]
 pub(crate) struct Drive {
-    /// What the agent understands: `set SPEED`, `profile`, `status`, `stop`, `help`.
+    /// Command of the agent: `set SPEED`, `profile`, `status`, `stop`, `help`.
     #[arg(required = true)]
     pub(crate) text: Vec<String>,
 }
@@ -312,6 +312,9 @@ pub(crate) struct Bench {
     /// The long version where there is one.
     #[arg(long)]
     pub(crate) long: bool,
+    /// Another board than that of the experiment's descriptions.
+    #[arg(long)]
+    pub(crate) board: Option<String>,
 }
 
 #[derive(Debug, Args)]

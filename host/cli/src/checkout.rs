@@ -1,4 +1,4 @@
-//! Where things are: the checkout, descriptions, results
+//! Paths of the checkout, of descriptions and of results
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ impl Checkout {
         })
     }
 
-    /// Where the system of that name is built and run.
+    /// Folder in which the system of that name is built and run.
     pub(crate) fn out(&self, name: &str) -> PathBuf {
         self.root.join("out").join(name)
     }

@@ -1,4 +1,4 @@
-//! What a person sees while a system runs
+//! Display of a running system
 //!
 //! Console lines, labelled and coloured by partition, on standard output; one line that tells how
 //! things stand, on standard error and only where that is a terminal.
@@ -63,7 +63,7 @@ impl Observer for Display {
     fn line(&mut self, name: &str, text: &str) {
         if self.consoles {
             let line = format!("{} | {text}\n", self.label(name));
-            // A reader who went away, as `head` does, is no reason to end the run.
+            // A closed pipe, as after `head`, is no reason to end the run.
             self.status
                 .suspend(|| drop(std::io::stdout().write_all(line.as_bytes())));
         }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use thiserror::Error;
 
-/// Columns where nobody knows.
+/// Columns of a terminal of unknown width.
 const USUAL_WIDTH: u16 = 100;
 const REFUSED: u8 = 3;
 const BUILD_FAILED: u8 = 4;
@@ -58,6 +58,12 @@ pub(crate) enum Failure {
     #[error("there is no experiment `{id}`")]
     #[diagnostic(code(tool::unknown_bench), help("`bulkhead bench list` lists them"))]
     UnknownBench { id: String },
+    #[error("the experiment `{id}` runs on the board of its descriptions only")]
+    #[diagnostic(
+        code(tool::bench_of_one_board),
+        help("traps, footprint, restart, stop-latency and determinism take a board")
+    )]
+    BenchOfOneBoard { id: String },
     #[error("{} exists already", path.display())]
     #[diagnostic(
         code(tool::exists),

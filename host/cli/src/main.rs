@@ -1,7 +1,7 @@
 //! The bulkhead tool
 //!
 //! One description of a system; everything else follows from it. Results go to standard output,
-//! what happens meanwhile to standard error; `--json` makes the results a single JSON value.
+//! progress to standard error; `--json` makes the results a single JSON value.
 //!
 //! Exit status: 0 done; 1 a promise was broken, or a run did not reach its length; 2 the command line
 //! is wrong; 3 the description is refused; 4 the build failed; 5 the system could not be run or
@@ -19,7 +19,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Whoever reads no further (`| head`) ends the tool, without a word.
+    // A closed pipe (`| head`) ends the tool without a message.
     sigpipe::reset();
     output::guarded(|| {
         let arguments = arguments::Arguments::parse();

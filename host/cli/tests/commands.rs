@@ -282,7 +282,7 @@ fn a_pipeline_that_a_system_cannot_have_says_where_and_what_to_do() {
     }
 }
 
-/// What is wrapped to the width of a terminal.
+/// Text that is wrapped to the width of a terminal.
 fn on_one_line(said: &str) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }

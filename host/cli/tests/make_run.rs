@@ -1,4 +1,4 @@
-//! What the variables of `make run` become: `setup/run.sh` with a tool and a set-up that only say how they were called
+//! The variables of `make run` become arguments: `setup/run.sh` with a tool and a set-up that only print their arguments
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -29,8 +29,8 @@ const SEGMENTS_END: u64 = STACK_TOP - (STACK_PAGES + 1) * PAGE_SIZE;
 
 const _: () = assert!(SEGMENTS_END < SCB_ADDRESS);
 
-/// What a description says of the components of a partition: their number in the order of the archive
-/// is their place in the list.
+/// Description of the components of a partition; the place of a component in the list is its number in the
+/// archive.
 #[derive(Clone, Copy, Debug)]
 pub struct Described<'a> {
     /// The system.
@@ -41,7 +41,7 @@ pub struct Described<'a> {
     pub components: &'a [Component],
 }
 
-/// Packs the components, whose executables come in the same order, behind `kernel`.
+/// Packs the components behind `kernel`; their executables come in the same order.
 ///
 /// # Errors
 /// There are too many, one is linked for another place, or they do not fit into the partition.
@@ -86,7 +86,7 @@ pub fn pack(
     Ok(kernel)
 }
 
-/// Who shares what.
+/// Enters the components that share memory.
 fn share(archive: &mut Archive, described: &Described<'_>) {
     let partition = described.system.partition(described.partition);
     for (place, shared) in archive.shared.iter_mut().zip(&partition.shared) {
@@ -165,7 +165,7 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
     }
 }
 
-/// What the boot component will refuse is said here, in the user's names.
+/// Refuses, in the user's names, an archive that the boot component would refuse.
 fn check(archive: &Archive, described: &Described<'_>) -> Result<(), BuildError> {
     let Err(flaw) = Checked::of(archive) else {
         return Ok(());

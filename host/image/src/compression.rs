@@ -57,10 +57,10 @@ fn name_of(path: &Path) -> String {
     name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The name of a file and its bytes, as they were before somebody compressed it.
+/// The name of a file and its uncompressed bytes.
 ///
 /// # Errors
-/// It is missing or damaged.
+/// The tool is missing, or the file is damaged.
 pub(crate) fn read(path: &Path) -> Result<(String, Vec<u8>), BuildError> {
     let (_, expand) = kind(path);
     let bytes = fs::read(path).and_then(|bytes| expand(&bytes));

@@ -1,6 +1,6 @@
 //! Archives of the `newc` kind
 //!
-//! What Linux unpacks as its initial file system (Documentation/driver-api/early-userspace/buffer-format).
+//! The format of Linux's initial file system (Documentation/driver-api/early-userspace/buffer-format).
 //! Entries are sorted, owned by root and without times: equal contents give equal bytes.
 
 use std::collections::BTreeMap;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::error::BuildError;
 
-/// What crates are built for.
+/// Machine for which crates are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// The monitor: no floating point, linked at an address of the board.
@@ -41,6 +41,10 @@ impl Target {
         }
     }
 }
+
+/// Where the linker scripts put the monitor unless told otherwise. One that is linked for another board has a folder
+/// of its own, so that builds for two boards at the same time replace nothing of each other's.
+const FIRST_BOARD_LOAD: u64 = 0x4020_0000;
 
 /// Executables by crate.
 pub type Executables = BTreeMap<String, Vec<PathBuf>>;
@@ -85,7 +89,7 @@ pub fn build(
     run(root, command(root, target, crates, load), crates)
 }
 
-/// The same for a variant: with features of theirs, in a folder of its own, so that it replaces nothing.
+/// Builds a variant: with features, in a folder of its own, so that it replaces nothing.
 ///
 /// # Errors
 /// As for [`build`].
@@ -108,7 +112,7 @@ pub fn build_variant(
     run(root, command, crates)
 }
 
-/// Where cargo leaves what it builds of the checkout.
+/// Folder in which cargo leaves builds of the checkout.
 fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
@@ -148,6 +152,11 @@ fn command(root: &Path, target: Target, crates: &[String], load: u64) -> Command
             target.triple()
         );
         command.args(["--config", &flags]);
+        if load != FIRST_BOARD_LOAD {
+            let folder = format!("variants/load-{load:x}");
+            let folder = target_folder(root).join(folder);
+            command.arg("--target-dir").arg(folder);
+        }
     }
     for name in crates {
         command.args(["--package", name]);
@@ -205,7 +214,7 @@ pub fn build_outside(root: &Path, folder: &Path) -> Result<PathBuf, BuildError> 
 ///
 /// # Errors
 /// As for [`build`]; or it has no program, or several.
-pub fn build_apart(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
+pub fn build_workspace(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
     let target = target_folder(root);
     let more = [
         OsString::from("--locked"),
@@ -215,10 +224,10 @@ pub fn build_apart(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
     outside(root, &root.join(folder), Target::Linux, &more)
 }
 
-/// The same for this machine.
+/// Builds crates for this machine.
 ///
 /// # Errors
-/// As for [`build_apart`].
+/// As for [`build_workspace`].
 pub fn build_for_host(root: &Path, folder: &str) -> Result<PathBuf, BuildError> {
     let manifest = root.join(folder).join("Cargo.toml");
     let name = package_name(root, &manifest)?;
@@ -271,7 +280,7 @@ fn package_name(root: &Path, manifest: &Path) -> Result<String, BuildError> {
 /// The only executable of a crate.
 ///
 /// # Errors
-/// It has none, or several.
+/// The crate has no executable, or several.
 pub fn only_executable<'a>(built: &'a Executables, name: &str) -> Result<&'a Path, BuildError> {
     match built.get(name).map(Vec::as_slice) {
         Some([executable]) => Ok(executable),

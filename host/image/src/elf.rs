@@ -13,17 +13,17 @@ type Header = FileHeader64<Endianness>;
 /// A segment that is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it is loaded (physical address).
+    /// Load address (physical).
     pub address: u64,
-    /// Where it runs (virtual address).
+    /// Run address (virtual).
     pub virtual_address: u64,
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// Bytes it occupies.
     pub size: u64,
-    /// It may be written.
+    /// Writable.
     pub write: bool,
-    /// It may be executed.
+    /// Executable.
     pub execute: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Executable {
     pub sizes: [u64; 3],
 }
 
-/// Whether a file claims to be ELF.
+/// Returns `true` if a file claims to be ELF.
 #[must_use]
 pub fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7FELF")
@@ -47,7 +47,7 @@ pub fn is_elf(bytes: &[u8]) -> bool {
 /// Reads an executable; the error says what is wrong with the file.
 ///
 /// # Errors
-/// It is not a 64-bit little-endian AArch64 executable, or damaged.
+/// The file is not a 64-bit little-endian AArch64 executable, or damaged.
 pub fn parse(bytes: &[u8]) -> Result<Executable, String> {
     let header = Header::parse(bytes).map_err(|_| "is no 64-bit ELF file".to_owned())?;
     let endian = header.endian().map_err(|error| error.to_string())?;

@@ -9,7 +9,7 @@ use bulkhead_model::system::{Span, System};
 use bulkhead_model::{Diagnostic, Severity};
 use bulkhead_plan::PlanError;
 
-/// What is wrong, where, and what to do.
+/// An error of a build: fact, place, remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BuildError {
@@ -17,11 +17,11 @@ pub struct BuildError {
     pub id: &'static str,
     /// The part of the description concerned.
     pub span: Option<Span>,
-    /// What is wrong, in the names of the description.
+    /// The fact, in the names of the description.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: String,
-    /// What a program that was called had to say; for a compiler, its messages.
+    /// Output of a program that was called; of a compiler, its messages.
     pub detail: Option<String>,
 }
 

@@ -17,25 +17,25 @@ const DEVICE_TREE_ROOM: u64 = 32 << 10;
 
 /// How a description says an image is loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct ImageOptions {
     /// Load address of a flat image or an `Image`.
     pub load: Option<u64>,
     /// Entry point.
     pub entry: Option<u64>,
-    /// Whether it gets a device tree.
+    /// The guest gets a device tree.
     pub device_tree: bool,
 }
 
 /// Places an image in a partition's memory.
 ///
 /// # Errors
-/// It is no image for AArch64, or leaves no room for the device tree.
+/// The file is no image for AArch64, or leaves no room for the device tree.
 pub fn place(
     partition: &Partition,
     ram: u64,
     path: &Path,
     bytes: Vec<u8>,
-    wishes: Wishes,
+    wishes: ImageOptions,
 ) -> Result<GuestImage, BuildError> {
     let (pieces, entry) = if elf::is_elf(&bytes) {
         let executable = elf::parse(&bytes).map_err(|what| wrong(partition, path, &what))?;
@@ -65,7 +65,7 @@ pub fn place(
 }
 
 /// A flat image goes where it is told; an arm64 `Image` goes by its header, above the device tree.
-fn flat(ram: u64, bytes: Vec<u8>, wishes: Wishes) -> Piece {
+fn flat(ram: u64, bytes: Vec<u8>, wishes: ImageOptions) -> Piece {
     let size = bytes.len() as u64;
     let Some(header) = ImageHeader::parse(&bytes) else {
         return Piece::new(Ipa(wishes.load.unwrap_or(ram)), bytes);

@@ -12,7 +12,7 @@ use bulkhead_plan::load::{Argument, GuestImage};
 
 use crate::crates::{self, Executables, Target, only_executable};
 use crate::error::BuildError;
-use crate::foreign::{self, Wishes};
+use crate::foreign::{self, ImageOptions};
 use crate::initrd::{self, Contents};
 use crate::linux::Module;
 use crate::progress::Progress;
@@ -47,7 +47,7 @@ struct Gatherer<'a> {
     built: Executables,
     kernel: Executables,
     agent: Executables,
-    /// Where the bridge is, if a partition has one.
+    /// Path of the bridge, if a partition has one.
     bridge: Option<PathBuf>,
 }
 
@@ -74,7 +74,7 @@ fn crates_of(image: &Image) -> Vec<String> {
     }
 }
 
-/// What a list of crates is called while it is built.
+/// Returns the progress message for a list of crates.
 fn listed(crates: &[String]) -> String {
     format!("building {}", crates.join(", "))
 }
@@ -150,7 +150,7 @@ impl<'a> Gatherer<'a> {
         })
     }
 
-    /// Executables whose symbols name the place of a fault.
+    /// Executables with the symbols that name the place of a fault.
     fn programs(&self, image: &Image) -> Result<Vec<PathBuf>, BuildError> {
         let built = |built: &Executables, name| Ok(only_executable(built, name)?.to_path_buf());
         match image {
@@ -192,7 +192,7 @@ impl<'a> Gatherer<'a> {
                 entry,
                 device_tree,
             } => {
-                let wishes = Wishes {
+                let wishes = ImageOptions {
                     load: *load,
                     entry: *entry,
                     device_tree: *device_tree,
@@ -284,7 +284,7 @@ fn bridge(
         return Ok(None);
     }
     progress.doing("building the bridge, with Zenoh; the first time this takes minutes");
-    crates::build_apart(&options.root, BRIDGE).map(Some)
+    crates::build_workspace(&options.root, BRIDGE).map(Some)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, BuildError> {

@@ -18,7 +18,7 @@ use crate::cpio::{Archive, Entry};
 use crate::error::BuildError;
 use crate::linux::Module;
 
-/// What goes into it beside the checkout's own files.
+/// Files of an initial file system beside the checkout's own.
 pub struct Contents<'a> {
     /// Root of the checkout.
     pub root: &'a Path,

@@ -53,7 +53,7 @@ pub struct BuildOptions {
     pub quiet: bool,
 }
 
-/// What was built.
+/// Results of a build.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The manifest, also in `manifest.json`.

@@ -15,13 +15,13 @@ use bulkhead_plan::load::{Argument, DeviceTreePlace, GuestImage, Piece};
 use crate::compression;
 use crate::error::BuildError;
 
-/// Where the set-up puts what it fetches, from the root of the checkout.
+/// Folder of the files that the set-up fetches, from the root of the checkout.
 const FETCHED: &str = ".cache/debian-arm64";
 
 /// A kernel module: the release of its kernel, and the file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Module {
-    /// What `uname -r` says.
+    /// Output of `uname -r`.
     pub release: String,
     /// `bulkhead.ko`.
     pub path: PathBuf,

@@ -23,7 +23,7 @@ fn read(path: &Path) -> Result<Executable, BuildError> {
 /// The boot part, flat, as it lies from `load` on.
 ///
 /// # Errors
-/// It is linked elsewhere, or larger than its place.
+/// The boot part is linked for another address, or larger than its place.
 pub fn boot_part(path: &Path, load: u64) -> Result<Vec<u8>, BuildError> {
     let executable = read(path)?;
     let mut flat = Vec::new();
@@ -46,7 +46,7 @@ pub fn boot_part(path: &Path, load: u64) -> Result<Vec<u8>, BuildError> {
 /// The resident part.
 ///
 /// # Errors
-/// It is linked elsewhere, larger than its place, or not W^X by pages.
+/// The monitor is linked for another address, larger than its place, or not W^X by pages.
 pub fn resident_part(path: &Path, load: u64) -> Result<Monitor, BuildError> {
     let executable = read(path)?;
     let sizes = executable.sizes;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::error::BuildError;
 
-/// Who may read and write a file, before the user's mask.
+/// File mode before the user's mask.
 const EVERYBODY: u32 = 0o666;
 
 /// Writes a file beside its place and moves it there; leaves an equal file alone.

@@ -96,7 +96,7 @@ fn boot_part(system: &System, inputs: &Inputs, plan: &Plan) -> Result<Vec<u8>, B
 /// Checks a boot image as the boot part does: headers, digest, checksums.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The defect.
 pub fn verify(load: u64, image: &[u8]) -> Result<(), BuildError> {
     let bad = |what: &str| BuildError::internal(format!("the boot image {what}"));
     let at = |pa: u64, size: u64| {

@@ -41,7 +41,7 @@ impl Progress {
         }
     }
 
-    /// What is being done now.
+    /// Shows the present step.
     pub fn doing(&self, what: impl Into<String>) {
         self.bar.set_message(what.into());
     }

@@ -13,7 +13,7 @@ use std::process::Command;
 use crate::crates::{self, Target};
 use crate::error::BuildError;
 
-/// What C programs are built with; paths are below the checkout.
+/// Runtime of C programs; paths are below the checkout.
 struct Runtime {
     /// Runtime that the sources of a program ask for.
     kind: Kind,
@@ -23,7 +23,7 @@ struct Runtime {
     /// Parts of it that are C.
     sources: &'static [&'static str],
     flags: &'static [&'static str],
-    /// What says which functions there are.
+    /// Header that declares its functions.
     header: &'static str,
     /// The compiler's own headers are all that there are beside `include`.
     alone: bool,
@@ -154,7 +154,7 @@ fn compile(
             command.arg("-I").arg(folder);
         }
         command.arg(source).arg("-o").arg(object);
-        said(command, folder, runtime)?;
+        run_compiler(command, folder, runtime)?;
     }
     // Linked without the languages' flags: with them the compiler asks for libraries of its own.
     let mut command = Command::new(&compiler);
@@ -163,7 +163,7 @@ fn compile(
         .arg("-T")
         .arg(root.join("user/rt/bulkhead-component.ld"));
     command.args(&objects).arg(library).arg("-o").arg(program);
-    said(command, folder, runtime)?;
+    run_compiler(command, folder, runtime)?;
     let remove = |object: &PathBuf| fs::remove_file(object);
     objects
         .iter()
@@ -171,8 +171,8 @@ fn compile(
         .map_err(|error| BuildError::unreadable(program, &error))
 }
 
-/// Runs the compiler, whose warnings are for who writes the program.
-fn said(mut command: Command, folder: &Path, runtime: &Runtime) -> Result<(), BuildError> {
+/// Runs the compiler and shows its warnings to the author of the program.
+fn run_compiler(mut command: Command, folder: &Path, runtime: &Runtime) -> Result<(), BuildError> {
     let output = command.output().map_err(|_| no_compiler())?;
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() {
@@ -187,7 +187,7 @@ fn said(mut command: Command, folder: &Path, runtime: &Runtime) -> Result<(), Bu
     Err(BuildError::new("source-build", message, &help).detail(messages))
 }
 
-/// Where the compiler has the headers that are its own: `omp.h`, `stdint.h`, `stdarg.h` …
+/// Folder of the compiler's own headers: `omp.h`, `stdint.h`, `stdarg.h` …
 fn own_headers(compiler: &OsStr) -> Result<String, BuildError> {
     let output = Command::new(compiler)
         .arg("-print-file-name=include")

@@ -24,7 +24,7 @@ pub fn pack(timing: &Timing) -> Vec<u8> {
     for (task, bound_ns) in timing.tasks.iter().zip(bounds) {
         bytes.extend(task_of(timing, task, bound_ns).as_bytes());
     }
-    // Strictly opt-in: who asks for nothing of it gets the bytes that there were before.
+    // Strictly opt-in: a description without these keys gets the same bytes as before they existed.
     if timing.schedule != Schedule::default() {
         append_schedule(&timing.schedule, &mut bytes);
     }
@@ -143,8 +143,8 @@ mod tests {
         }
     }
 
-    /// Bands, slots and time partitions are opt-in, and so is what deciding costs: who names none gets no word of
-    /// them.
+    /// Bands, slots and time partitions are opt-in, and so is scheduling overhead: a description without them
+    /// gets no word of them.
     #[test]
     fn who_asks_for_nothing_of_it_gets_the_bytes_that_there_were_before() {
         let described = size_of::<abi::Head>() + size_of::<abi::Vcpu>();

@@ -32,7 +32,7 @@ impl Arena {
         }
     }
 
-    /// Where it starts.
+    /// Start address.
     #[must_use]
     pub const fn base(&self) -> Pa {
         self.base
@@ -80,7 +80,7 @@ impl Arena {
         self.base.plus(page as u64 * PAGE)
     }
 
-    /// Whether `count` pages from `first` on are free, allowed and aligned to their size.
+    /// Returns `true` if `count` pages from `first` on are free, allowed and aligned to their size.
     fn fits(&self, first: usize, count: usize) -> bool {
         let free = |page: usize| self.pages.get(page).is_none_or(Option::is_none);
         let allowed = |page| {

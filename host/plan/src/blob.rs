@@ -52,13 +52,13 @@ impl Blob {
     }
 }
 
-/// What the blob is made of.
+/// Inputs of the blob.
 pub struct Parts<'a> {
     /// The system.
     pub system: &'a System,
-    /// What guests see.
+    /// The guests' view.
     pub view: &'a GuestView,
-    /// Where everything is.
+    /// Physical addresses.
     pub machine: &'a Machine,
     /// Tables.
     pub tables: &'a Tables,

@@ -1,4 +1,4 @@
-//! What a Linux partition bridges to other machines, in the words of its bridge (`doc/interfaces/bridge.md`)
+//! Exports and imports of a Linux partition, in the terms of its bridge (`doc/interfaces/bridge.md`)
 
 use bulkhead_model::bridge::{Bridge, Export, Import, Inside};
 use bulkhead_model::pipes::Pipe;
@@ -8,7 +8,7 @@ use bulkhead_stages::message::BYTES;
 use bulkhead_tpipe::language::Buffering;
 use std::fmt::Write;
 
-/// Where Linux's agent puts the buffers between stages and the bridge.
+/// Folder in which Linux's agent puts the buffers between stages and the bridge.
 const FOLDER: &str = "/run/bulkhead";
 
 /// Its lines.

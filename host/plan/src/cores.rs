@@ -1,4 +1,4 @@
-//! Which core is whose
+//! Assignment of cores to partitions
 //!
 //! Named cores first; then the partitions that only say how many take the lowest free ones, next
 //! to each other where possible. The rest are spare: their monitors watch heartbeats.

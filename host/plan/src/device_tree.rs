@@ -38,7 +38,7 @@ const DISTRIBUTOR_SIZE: u64 = 0x1_0000;
 /// Bytes of a word of flash: two chips of 16 bits side by side, as on qemu-virt.
 const FLASH_BANK_WIDTH: u32 = 4;
 
-/// What a tree is made of.
+/// Inputs of a tree.
 pub struct Facts<'a> {
     /// The system.
     pub system: &'a System,
@@ -54,7 +54,7 @@ pub struct Facts<'a> {
     pub ends: &'a EndFacts<'a>,
     /// Words of this build, beside the description's command line.
     pub argument: &'a str,
-    /// Where the initial file system lies.
+    /// Address of the initial file system.
     pub initrd: Option<Range>,
 }
 
@@ -249,8 +249,8 @@ impl Facts<'_> {
             .try_for_each(|(device, ipa, real)| device_node(fdt, device, ipa, real))
     }
 
-    /// The bus of its functions, as if it were the root bus of a host bridge: what stands above it is
-    /// nobody's (IEEE 1275 PCI binding 2.1).
+    /// The bus of its functions, as if it were the root bus of a host bridge: the bridge above it has
+    /// no owner (IEEE 1275 PCI binding 2.1).
     fn buses(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
         let Some(pcie) = &self.system.board.pcie else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What the resident monitor may touch
+//! Address space of the resident monitor
 //!
 //! By access, as sets of physical addresses: an address in two of them would be writable text or the
 //! like, which the check of the finished tables refuses.
@@ -84,8 +84,8 @@ fn used(system: &System, region: &Region) -> Option<(Access, Range)> {
     }
 }
 
-/// Coloured memory lies scattered. Mapping the pages between its pieces that are nobody's, too,
-/// lets blocks map it: else EL2's tables would grow by a page for each 2 MiB.
+/// Coloured memory lies scattered. Blocks can map it if the pages without an owner between its pieces
+/// are mapped, too: else EL2's tables would grow by a page for each 2 MiB.
 fn between_colours(system: &System, machine: &Machine) -> RegionSet {
     let coloured = (0..system.partitions.len())
         .filter(|&id| !system.partition(PartitionId(id)).colours.is_empty());

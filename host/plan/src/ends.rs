@@ -88,7 +88,7 @@ pub fn peers(channel: &Channel, role: Role) -> impl Iterator<Item = PartitionId>
     })
 }
 
-/// Whether `other` is at the other end of a channel of `partition`, or the standby of who is.
+/// Returns `true` if `other` is the peer of `partition` on a channel, or the standby of the peer.
 #[must_use]
 pub fn are_peers(system: &System, partition: PartitionId, other: PartitionId) -> bool {
     let is_other =

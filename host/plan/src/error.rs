@@ -12,9 +12,9 @@ pub struct PlanError {
     pub id: &'static str,
     /// The part of the description concerned.
     pub span: Option<Span>,
-    /// What is wrong, in the names of the description.
+    /// The fact, in the names of the description.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: String,
 }
 
@@ -38,7 +38,7 @@ impl PlanError {
         }
     }
 
-    /// The same with a place.
+    /// Adds a place.
     pub(crate) fn at(mut self, span: &Span) -> Self {
         self.span = Some(span.clone());
         self

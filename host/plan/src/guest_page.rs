@@ -12,7 +12,7 @@ use crate::pcie::Bus;
 use crate::purpose::Purpose;
 use crate::window::Window;
 
-/// What a guest can be told of a channel end, in numbers of its own address space.
+/// Facts about a channel end for a guest, in addresses of its own address space.
 pub struct EndFacts<'a> {
     system: &'a System,
     doorbells: &'a Doorbells,

@@ -1,4 +1,4 @@
-//! Doorbells and who owns which interrupt
+//! Doorbells, and the owner of each interrupt
 //!
 //! A doorbell is an SPI that the board wires to nothing, given to the receiver. Numbers are taken
 //! in the order of the channels, the writer's doorbell first.
@@ -19,7 +19,7 @@ pub const SPI_BASE: u32 = 32;
 pub struct Doorbell {
     /// The channel it belongs to.
     pub channel: ChannelId,
-    /// Who hears it.
+    /// Receiver.
     pub receiver: PartitionId,
     /// INTID at the receiver.
     pub intid: u32,
@@ -83,7 +83,7 @@ fn too_few(system: &System) -> PlanError {
     )
 }
 
-/// Who hears the doorbell of the `role` end.
+/// Returns the partition that receives the doorbell of the `role` end.
 fn receiver(system: &System, id: ChannelId, role: Role) -> Result<PartitionId, PlanError> {
     let channel = &system.channels[id.0];
     let mut peers = ends::peers(channel, role);
@@ -148,7 +148,7 @@ impl Doorbells {
         intids
     }
 
-    /// Every SPI given to somebody with its trigger: INTID and whether it is an edge, ascending.
+    /// Every SPI that has an owner: INTID and `true` for an edge, ascending.
     #[must_use]
     pub fn lines(&self, system: &System) -> Vec<(u32, bool)> {
         let bells = self

@@ -26,7 +26,7 @@ use crate::pcie::{Bus, Placed, emulator_words, forwards};
 use crate::purpose::Purpose;
 use crate::{Inputs, Plan, smmu};
 
-/// The manifest; the image's name and digest are filled in by who packs it.
+/// Returns the manifest; the packer of the image fills in the image's name and digest.
 ///
 /// # Errors
 /// The plan has no place for something that must be named: a defect.
@@ -290,7 +290,7 @@ fn foreseen(partition: &Partition) -> Vec<String> {
         .collect()
 }
 
-/// Components, whose executables follow the kernel's. A thread of a component that schedules its own threads ends alone,
+/// Components; their executables follow the kernel's. A thread of a component that schedules its own threads ends alone,
 /// whatever the description says.
 fn components(partition: &Partition, programs: &[PathBuf]) -> Vec<ComponentManifest> {
     let Image::Components(components) = &partition.image else {

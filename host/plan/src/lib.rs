@@ -54,13 +54,13 @@ const ATTEMPTS: usize = 8;
 /// A part of the resident monitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MonitorPart {
-    /// Where it lies.
+    /// Physical address.
     pub pa: Pa,
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// Bytes it occupies, at least as many as it has.
     pub size: u64,
-    /// What it is.
+    /// Bytes.
     pub access: el2::Access,
 }
 
@@ -79,7 +79,7 @@ impl MonitorPart {
 /// The resident monitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monitor {
-    /// Where its image starts.
+    /// Load address of the image.
     pub base: Pa,
     /// Its parts, ascending.
     pub parts: Vec<MonitorPart>,
@@ -108,9 +108,9 @@ impl Monitor {
 /// Images of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionImages {
-    /// What is started.
+    /// Image that is started.
     pub primary: GuestImage,
-    /// What is started instead on [`bulkhead_abi::status::Action::Alternate`].
+    /// Image that is started instead on [`bulkhead_abi::status::Action::Alternate`].
     pub alternate: Option<GuestImage>,
     /// Argument words of this build.
     pub argument: String,
@@ -118,7 +118,7 @@ pub struct PartitionImages {
     pub programs: Vec<PathBuf>,
 }
 
-/// What is planned beside the description.
+/// Inputs of the plan beside the description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inputs {
     /// The boot part as it will lie at the start of the image.
@@ -132,9 +132,9 @@ pub struct Inputs {
 /// A finished plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What guests see.
+    /// The guests' view.
     pub view: GuestView,
-    /// Where everything is.
+    /// Physical addresses.
     pub machine: Machine,
     /// Translation tables.
     pub tables: Tables,

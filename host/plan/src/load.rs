@@ -19,7 +19,7 @@ pub const ZERO_ALL: u64 = 16 << 20;
 /// A contiguous part of a guest image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Where it goes.
+    /// Destination.
     pub ipa: Ipa,
     /// Its bytes.
     pub bytes: Arc<Vec<u8>>,
@@ -46,7 +46,7 @@ impl Piece {
     }
 }
 
-/// What x0 holds at the entry.
+/// Content of x0 at the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// Address of the guest page.
@@ -58,7 +58,7 @@ pub enum Argument {
 /// A device tree to be generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceTreePlace {
-    /// Where it goes.
+    /// Destination.
     pub ipa: Ipa,
     /// Bytes it may have.
     pub room: u64,
@@ -73,9 +73,9 @@ pub struct GuestImage {
     pub pieces: Vec<Piece>,
     /// Entry point.
     pub entry: Ipa,
-    /// What the guest is told.
+    /// Content of x0.
     pub argument: Argument,
-    /// Where a device tree goes, if it wants one.
+    /// Address of a device tree, if the guest has one.
     pub device_tree: Option<DeviceTreePlace>,
 }
 
@@ -98,12 +98,12 @@ impl Load {
     }
 }
 
-/// What happens to memory where nothing is loaded.
+/// Treatment of memory into which no image is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// It is zeroed.
+    /// Memory is zeroed.
     Zero,
-    /// It stays, but no cache keeps a copy of it: the guest starts with its caches off.
+    /// Memory stays, but no cache keeps a copy of it: the guest starts with its caches off.
     Clean,
 }
 
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What memory holds after the loads: `None` where nothing is written.
+    /// Memory after the loads: `None` where no load writes.
     fn memory(loads: &[Load], size: usize) -> Vec<Option<u8>> {
         let mut memory = vec![None; size];
         for load in loads {

@@ -19,7 +19,7 @@ use crate::{GuestView, smmu};
 
 /// Bytes of a core's stack, its state at the bottom.
 pub const STACK_SIZE: u64 = PAGE;
-/// A guard page that nobody maps, then the stack.
+/// A guard page that is never mapped, then the stack.
 const STACK_STRIDE: u64 = PAGE + STACK_SIZE;
 
 /// Bytes set aside for what depends on the rest.
@@ -45,7 +45,7 @@ impl Reserve {
 /// A pristine part of a guest image in the boot image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pristine {
-    /// Where it lies.
+    /// Physical address.
     pub pa: Pa,
     /// Its bytes, whole lines.
     pub bytes: Arc<Vec<u8>>,
@@ -54,9 +54,9 @@ pub struct Pristine {
 /// A piece of a partition's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryPiece {
-    /// Where the guest sees it.
+    /// Address in the guest.
     pub ipa: Ipa,
-    /// Where it is.
+    /// Physical address.
     pub pa: Pa,
     /// Bytes.
     pub size: u64,
@@ -70,7 +70,7 @@ impl MemoryPiece {
     }
 }
 
-/// Where everything is.
+/// Physical addresses of a plan.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// All ranges given away.
@@ -105,7 +105,7 @@ impl Machine {
             .ok_or_else(|| PlanError::internal(format!("no memory for {purpose:?}")))
     }
 
-    /// Where the pristine bytes of a load lie; nowhere for one that only zeroes.
+    /// Address of the pristine bytes of a load; `None` for a load that only zeroes.
     #[must_use]
     pub fn source(&self, load: &Load) -> Pa {
         let same = |pristine: &&Pristine| pristine.bytes == load.bytes;

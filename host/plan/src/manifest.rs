@@ -1,4 +1,4 @@
-//! The manifest: what was built, for those who run and watch it
+//! The manifest: facts about a built system for the tool that runs and watches it
 //!
 //! Written beside the boot image as `manifest.json`. All addresses are physical.
 
@@ -40,7 +40,7 @@ pub struct Manifest {
     /// Partitions that were asked for a fault in this build.
     #[serde(default)]
     pub injected: Vec<String>,
-    /// What the SMMU holds back, if something.
+    /// Facts for the SMMU, if it confines devices.
     pub confined: Option<Confined>,
     /// Paths of pipes that are run.
     #[serde(default)]
@@ -101,7 +101,7 @@ pub struct Forward {
     pub device: String,
     /// A UDP port of the host, on its loopback address, and that of the device.
     pub udp: Option<[u16; 2]>,
-    /// The same of TCP.
+    /// A TCP port of the host and that of the device.
     pub tcp: Option<[u16; 2]>,
     /// Options that connect the device's wire with sockets in the run folder.
     pub options: Vec<String>,
@@ -132,7 +132,7 @@ pub struct PartitionManifest {
     pub console: Option<ConsoleManifest>,
     /// Its trace, if it has one.
     pub trace: Option<Region>,
-    /// What its kernel records of faults of components, if it has one.
+    /// Address of the log in which its kernel records faults of components, if it has one.
     #[serde(default)]
     pub component_log: Option<u64>,
     /// Its outgoing doorbells, in the order of its counters: channel and receiver.
@@ -172,12 +172,12 @@ pub struct ComponentManifest {
     pub is_fault_foreseen: bool,
 }
 
-/// What the SMMU holds back, and where it says so.
+/// Devices that the SMMU confines, and the place of its event queue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Confined {
     /// Its event queue.
     pub events: Region,
-    /// Streams that are somebody's.
+    /// Streams with an owner.
     pub streams: Vec<StreamManifest>,
 }
 
@@ -186,7 +186,7 @@ pub struct Confined {
 pub struct StreamManifest {
     /// Its number.
     pub id: u32,
-    /// Whose it is.
+    /// Owner.
     pub partition: String,
     /// The functions that it comes from.
     pub functions: Vec<String>,
@@ -271,7 +271,7 @@ pub struct Sizes {
     pub config: u64,
     /// Tables of EL2 itself.
     pub el2_tables: u64,
-    /// What the SMMU reads: stream tables, contexts, stage-1 tables; 0 where it holds nothing back.
+    /// Tables of the SMMU: stream tables, contexts, stage-1 tables; 0 if it confines nothing.
     pub streams: u64,
     /// Stage-2 tables, by partition.
     pub stage2_tables: Vec<u64>,

@@ -53,7 +53,7 @@ fn cores(out: &mut String, system: &System, plan: &Plan) -> std::fmt::Result {
     Ok(())
 }
 
-/// What is where, in the user's names.
+/// Names a purpose, in the user's names.
 fn purpose_text(system: &System, purpose: Purpose) -> String {
     let of = |what: &str, id: PartitionId| format!("{what} of {}", system.partition(id).name);
     match purpose {

@@ -1,4 +1,4 @@
-//! Physical memory: who gets which range
+//! Assignment of physical memory to partitions
 //!
 //! Lowest fit in a fixed order, so that the same description always gets the same addresses.
 
@@ -19,7 +19,7 @@ pub struct Region {
     pub pa: Pa,
     /// Bytes.
     pub size: u64,
-    /// What for.
+    /// Purpose.
     pub purpose: Purpose,
 }
 
@@ -36,12 +36,12 @@ impl Region {
 pub struct Colours {
     /// Colours the cache has.
     pub count: u32,
-    /// Those that may be used.
+    /// Pages that may be used.
     pub allowed: Vec<u32>,
 }
 
 impl Colours {
-    /// Whether the page at `pa` has an allowed colour.
+    /// Returns `true` if the page at `pa` has an allowed colour.
     #[must_use]
     pub fn allow(&self, pa: Pa) -> bool {
         self.allowed
@@ -133,7 +133,7 @@ impl PhysicalMemory {
         });
     }
 
-    /// What was given away, in the order in which it was.
+    /// Allocations, in their order.
     #[must_use]
     pub fn regions(&self) -> &[Region] {
         &self.regions

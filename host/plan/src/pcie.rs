@@ -1,4 +1,4 @@
-//! PCIe functions: a bus per partition, behind a bridge that nobody owns
+//! PCIe functions: a bus per partition, behind a bridge without an owner
 //!
 //! A function's owner has its configuration page, and with it the base address registers: it could
 //! move its function over another's. A bridge decodes only what lies in its windows, both ways, so
@@ -39,15 +39,15 @@ pub struct Placed {
     pub slot: u32,
     /// Its interrupt line.
     pub spi: u32,
-    /// What its base address registers are to hold, and where what is behind them appears: the
-    /// addresses are guest-physical and physical alike.
+    /// Contents of its base address registers, and the addresses of the memory behind them: they
+    /// are guest-physical and physical alike.
     pub bars: [Bar; BARS],
 }
 
 /// The bus of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bus {
-    /// Whose it is; its standby has it too.
+    /// Owner; its standby has access too.
     pub owner: PartitionId,
     /// Its number; the root bus is 0.
     pub number: u32,
@@ -59,7 +59,7 @@ pub struct Bus {
     pub memory: Range,
     /// Its functions.
     pub functions: Vec<Placed>,
-    /// Whether functions may access memory.
+    /// Functions may access memory.
     pub dma: bool,
 }
 
@@ -129,7 +129,7 @@ fn bus(
 ) -> Result<Bus, PlanError> {
     let [first_port, first_memory] = *free;
     if system.partition(owner).kind != Kind::Rtos {
-        // Linux numbers the ports of the window from 0 and gives nobody the first page of them.
+        // Linux numbers the ports of the window from 0 and assigns the first page of them to no function.
         free[0] += PORTS_STEP;
     }
     let slot = number;
@@ -210,7 +210,7 @@ fn bars(pcie: &Pcie, kind: &FunctionKind, [ports, memory]: &mut [u64; 2]) -> [Ba
 }
 
 impl Bus {
-    /// Whether a partition has it, by itself or as a standby.
+    /// Returns `true` if a partition has the bus, by itself or as a standby.
     #[must_use]
     pub fn is_of(&self, system: &System, partition: PartitionId) -> bool {
         ends::stands_for(system, partition).any(|id| id == self.owner)
@@ -242,7 +242,7 @@ impl Bus {
         Range::sized(pcie.configuration + self.slot as u64 * SLOT, PAGE_SIZE)
     }
 
-    /// Where its owner sees that.
+    /// Address of that memory in the owner.
     #[must_use]
     pub const fn guest_configuration(&self, pcie: &Pcie) -> u64 {
         pcie.guest_configuration + self.number as u64 * BUS
@@ -277,8 +277,8 @@ impl Bus {
         self.guest_configuration(pcie) + function.slot as u64 * SLOT
     }
 
-    /// What makes the bridge let through what it should, in configuration words (PCI-to-PCI Bridge
-    /// Architecture 1.2, 3.2.5). A window whose base lies above its limit is closed.
+    /// Configuration words that make the bridge forward its windows (PCI-to-PCI Bridge
+    /// Architecture 1.2, 3.2.5). A window with a base above its limit is closed.
     fn settings(&self, pcie: &Pcie) -> Vec<Setting> {
         const COMMAND: u64 = 0x04;
         const BUS_NUMBERS: u64 = 0x18;
@@ -344,7 +344,7 @@ impl Bus {
     }
 }
 
-/// What the boot part sets of all bridges.
+/// Registers that the boot part sets in all bridges.
 #[must_use]
 pub fn settings(system: &System, buses: &[Bus]) -> Vec<Setting> {
     let of = |pcie: &Pcie| buses.iter().flat_map(|bus| bus.settings(pcie)).collect();
@@ -362,7 +362,7 @@ pub fn emulator_words(system: &System, buses: &[Bus]) -> Vec<String> {
     shared.into_iter().chain(buses).collect()
 }
 
-/// What the host reaches.
+/// Memory that the host bridge reaches.
 #[must_use]
 pub fn forwards(system: &System, buses: &[Bus]) -> Vec<Forward> {
     let each = each_function(system, buses);

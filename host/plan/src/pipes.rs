@@ -1,6 +1,6 @@
-//! Pipes in the form in which who runs their stages reads them
+//! Binary form of pipes for the runtimes of their stages
 //!
-//! The same for an rtos partition, behind what it schedules, and for Linux, in its device tree; see [`bulkhead_abi::pipe`].
+//! An rtos partition finds it behind its timing data, Linux in its device tree; see [`bulkhead_abi::pipe`].
 
 use crate::pcie::Bus;
 use bulkhead_abi::{NAME_LEN, name_field, pipe as abi};
@@ -9,11 +9,11 @@ use bulkhead_model::system::{PartitionId, System};
 use bulkhead_tpipe::language::Buffering;
 use zerocopy::IntoBytes;
 
-/// What a first stage reads that takes in what comes from beyond the machine.
+/// Source of a first stage that receives from other machines.
 const BRIDGE: &str = "bridge";
 
-/// The pipes of which a partition runs a stage; nothing where there are none. `buses` are for Linux, whose endpoints are known by
-/// the places of their devices.
+/// The pipes of which a partition runs a stage; empty if there are none. Linux finds endpoints by the places of their devices on
+/// `buses`.
 #[must_use]
 pub fn pack(system: &System, partition: PartitionId, buses: &[Bus]) -> Vec<u8> {
     let run = system.pipes.iter().filter(|pipe| pipe.runs_in(partition));
@@ -115,7 +115,7 @@ fn distance(pipe: &Pipe, place: &Place) -> u64 {
     }
 }
 
-/// What a stage reads, or writes: the name without its component, or in Linux the place of a device.
+/// Source or sink of a stage: the name without its component, or in Linux the place of a device.
 fn end(system: &System, place: &Place, which: usize, buses: &[Bus]) -> [u8; NAME_LEN] {
     if let Some(at) = place.ends[which].as_ref() {
         let address = buses.iter().find_map(|bus| {

@@ -1,4 +1,4 @@
-//! What a range of physical memory is for, and who may do what with it
+//! Purpose of a range of physical memory, and the access rights of partitions to it
 //!
 //! The whole isolation argument is [`grant`]: the plan is built elsewhere, and checked against this
 //! table afterwards, entry by entry of the finished translation tables.
@@ -9,7 +9,7 @@ use bulkhead_model::system::{ChannelId, Console, DeviceId, PartitionId, System};
 
 use crate::ends;
 
-/// What a range is for.
+/// Purpose of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// The boot part, unused after boot.
@@ -50,11 +50,11 @@ pub enum Purpose {
     Bus(PartitionId),
     /// Registers that hold devices back: the SMMU's and the bridges'.
     Confining,
-    /// What the SMMU refused, as it records it.
+    /// Blocked accesses, as the SMMU records them.
     Events,
 }
 
-/// What `partition` may do with a range of that purpose; `None` = it must not even be mapped.
+/// Returns the access of `partition` to a range of that purpose; `None`: the range must not be mapped.
 #[must_use]
 pub fn grant(system: &System, partition: PartitionId, purpose: Purpose) -> Option<Access> {
     let this = system.partition(partition);

@@ -1,4 +1,4 @@
-//! What pipes can be made of that are typed, in the form in which who solves them reads it
+//! Functions and endpoints of run-time pipes, in binary form for the planner on the target
 //!
 //! See [`bulkhead_abi::repository`].
 
@@ -25,7 +25,7 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
     };
     let own = |pipe: &&Pipe| pipe.runs_in(partition);
     let (text, flows) = flows(system, partition, system.pipes.iter().filter(own));
-    let through = through(system, partition, offered);
+    let through = remote_partitions(system, partition, offered);
     let serves = serves(system, partition, offered);
     offered.pipes.with(|all| {
         let mut loads: Vec<_> = all.loads.iter().map(load).collect();
@@ -77,7 +77,7 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
     })
 }
 
-/// What of decisions is counted, core by core.
+/// Scheduling overhead, core by core.
 #[derive(Default)]
 struct Counted {
     cores: Vec<abi::Counted>,
@@ -141,7 +141,8 @@ fn flows<'p>(
     (text, flows)
 }
 
-/// Whether others may add to the delay of a pipe, or say how long it took. Where flows go that are typed here, nobody else types any.
+/// Returns `true` if other partitions may add to the delay of a pipe, or report it. Only one partition accepts run-time flows
+/// through the same partitions.
 fn is_shared(system: &System, partition: PartitionId, pipe: &Pipe) -> bool {
     let elsewhere = |place: &Place| place.partition != partition;
     let types = |place: &Place| {
@@ -154,8 +155,12 @@ fn is_shared(system: &System, partition: PartitionId, pipe: &Pipe) -> bool {
     ends_elsewhere || places.any(|place| elsewhere(place) && types(place))
 }
 
-/// Those of which a partition has stages run. One without functions runs none.
-fn through(system: &System, partition: PartitionId, offered: &Offered) -> Vec<abi::Through> {
+/// Partitions that run stages. A partition without functions runs none.
+fn remote_partitions(
+    system: &System,
+    partition: PartitionId,
+    offered: &Offered,
+) -> Vec<abi::Through> {
     let all = system.partition(partition).typed_through.iter();
     let packed = all.filter_map(|one| between(system, one.partition, one, offered));
     packed.collect()
@@ -192,7 +197,7 @@ fn cores(all: &tpipe::Repository<'_>, offered: &Offered) -> Vec<abi::Core> {
     cores.collect()
 }
 
-/// A core of that number in its partition, where somebody runs stages.
+/// A core with stages, by its number in the partition.
 fn core_of(core: &tpipe::Core<'_>, number: Option<usize>, first: usize) -> abi::Core {
     let policy = match core.policy {
         tpipe::Policy::RateMonotonic => abi::Policy::RateMonotonic,

@@ -16,7 +16,7 @@ pub const CONSOLE_IN_SIZE: u64 = PAGE;
 /// A range of memory that is shared, or seen through the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// What it is for.
+    /// Purpose.
     pub purpose: Purpose,
     /// Bytes, whole pages.
     pub size: u64,

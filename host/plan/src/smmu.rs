@@ -1,4 +1,4 @@
-//! What holds devices back: streams of the SMMU, and the gates of bridges
+//! Confinement of devices: streams of the SMMU, and the gates of bridges
 //!
 //! The functions of a partition stand behind a bridge and have its identity: one stream. Its entry
 //! names tables that translate what the partition calls addresses into its own memory; every other
@@ -6,7 +6,7 @@
 //! use the partition's own stage-2 tables and reach what its cores reach; where it has not, they use
 //! stage-1 tables made here, of the partition's memory alone. Which of both it has is known at boot,
 //! so there are two stream tables, and the boot part takes one. All of it is finished and packed with
-//! the translation tables; the SMMU itself writes only events, into a page that nobody maps.
+//! the translation tables; the SMMU itself writes only events, into a page that is never mapped.
 
 use bulkhead_abi::config::{Gate, Setting, setting};
 use bulkhead_formats::address::{PAGE, Pa};
@@ -39,7 +39,7 @@ const COMMANDS_LOG2: u32 = 2;
 /// Bytes of the event queue.
 pub const EVENTS: u64 = PAGE;
 
-/// What the SMMU reads.
+/// Tables of the SMMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streams {
     /// Stream tables, by stage.
@@ -56,7 +56,7 @@ pub const fn stream(bus: &Bus) -> u32 {
     bus.slot << 3
 }
 
-/// The buses whose functions access memory.
+/// Buses with functions that access memory.
 pub fn buses(view: &GuestView) -> impl Iterator<Item = &Bus> {
     view.buses.iter().filter(|bus| bus.dma)
 }
@@ -66,7 +66,7 @@ fn address(system: &System) -> Option<u64> {
     system.board.pcie.as_ref()?.smmu
 }
 
-/// Whether something is to be held back, and can be.
+/// Returns `true` if a device is to be confined, and the board can do so.
 #[must_use]
 pub fn is_used(system: &System, view: &GuestView) -> bool {
     address(system).is_some() && buses(view).next().is_some()
@@ -134,7 +134,7 @@ pub fn build(
     }))
 }
 
-/// Where the entry of a bus lies in a stream table.
+/// Address of the entry of a bus in a stream table.
 #[must_use]
 pub const fn entry_at(table: Pa, bus: &Bus) -> Pa {
     table.plus(stream(bus) as u64 * DESCRIPTOR_SIZE)
@@ -190,7 +190,7 @@ pub fn gates(system: &System, view: &GuestView, id: PartitionId) -> Vec<Gate> {
     own.filter_map(gate).collect()
 }
 
-/// What the boot part sets of the SMMU (IHI 0070, 6.3). All is refused from the first write on; in the
+/// Registers that the boot part sets in the SMMU (IHI 0070, 6.3). All is blocked from the first write on; in the
 /// end what a stream table says goes through, if there is one.
 ///
 /// # Errors
@@ -311,7 +311,7 @@ impl Registers {
         self.await_bits(offset + 4, value, u32::MAX);
     }
 
-    /// What it must have: one of the stages, tables as the cores', queues and stream table anywhere.
+    /// Required features: one of the stages, tables as the cores', queues and stream table anywhere.
     fn features(&mut self) {
         self.only_if(FEATURES, 0, HAS_STAGE_2);
         self.await_bits(FEATURES, HAS_STAGE_1, HAS_STAGE_1);
@@ -354,7 +354,7 @@ mod tests {
         }
     }
 
-    /// What an SMMU with those features holds in its registers after the list; every await must hold.
+    /// Registers of an SMMU with those features after the list; every await must hold.
     fn executed(list: &[Setting], features: u32) -> std::collections::BTreeMap<u64, u32> {
         let mut held = std::collections::BTreeMap::from([(0, features), (0x14, 0x74)]);
         let mut left_out = false;

@@ -24,7 +24,7 @@ use crate::{GuestView, Inputs};
 pub struct Prepared {
     /// Its place in the window.
     pub slot: Slot,
-    /// Where its first level-3 entry lies.
+    /// Address of its first level-3 entry.
     pub entry_pa: Pa,
     /// Value of the first entry.
     pub entry_value: u64,
@@ -54,7 +54,7 @@ pub struct Tables {
     pub el2: Root,
     /// Bytes of EL2's own tables.
     pub el2_size: u64,
-    /// What the SMMU reads, where there is something to hold back.
+    /// Tables of the SMMU, if a device is confined.
     pub streams: Option<Streams>,
 }
 

@@ -166,7 +166,7 @@ impl Stage2Check<'_> {
         Err(self.fail(&what))
     }
 
-    /// What an on-demand channel's entries will map; until then they must be empty.
+    /// Addresses that an on-demand channel's entries will map; until then they must be empty.
     fn attached(&self, prepared: &Prepared, read: &impl Fn(Pa) -> u64) -> Result<Leaf, PlanError> {
         let pages = prepared.slot.size / PAGE;
         let in_use = (0..pages).find(|page| read(prepared.entry_pa.plus(page * 8)) != 0);
@@ -310,7 +310,7 @@ fn check_el2_exact(
     Ok(())
 }
 
-/// Whether the monitor may map a range so; of memory that is nobody's it may do what it wants.
+/// Returns `true` if the monitor may map a range so; memory without an owner it may map as it likes.
 fn el2_may(regions: &[Region], range: Range, access: el2::Access) -> bool {
     touched(regions, range)
         .iter()

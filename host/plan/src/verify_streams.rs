@@ -1,7 +1,7 @@
-//! The finished stream tables, checked against who owns what
+//! The finished stream tables, checked against the owners of devices
 //!
 //! As [`crate::verify`], for devices: each entry of the packed tables is read as the SMMU will. A stream
-//! that is nobody's has an entry of zeros; another leads to its owner's memory, to just that, or to its
+//! without an owner has an entry of zeros; another leads to its owner's memory, to just that, or to its
 //! owner's own stage 2, which is checked there; past everything only where the description says so.
 
 use bulkhead_formats::address::{PAGE, Pa};

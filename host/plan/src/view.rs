@@ -1,4 +1,4 @@
-//! What guests see: the first pass of the plan
+//! The guests' view: the first pass of the plan
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{Inputs, PartitionImages};
 /// How a guest is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// What is copied and zeroed.
+    /// Memory that is copied and zeroed.
     pub loads: Vec<Load>,
     /// Entry point.
     pub entry: Ipa,
@@ -69,7 +69,7 @@ impl GuestView {
 }
 
 /// Fixes what guests see, with these distances between guest-physical and physical memory for those
-/// partitions whose functions nothing confines (nothing yet: none).
+/// partitions with functions that nothing confines (nothing yet: none).
 ///
 /// # Errors
 /// See [`PlanError`].

@@ -16,13 +16,13 @@ use crate::shared::Shared;
 /// A range of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// What it shows.
+    /// Purpose.
     pub purpose: Purpose,
-    /// Where the partition sees it.
+    /// Address in the partition.
     pub ipa: Ipa,
     /// Bytes.
     pub size: u64,
-    /// What the partition may do with it.
+    /// Access of the partition.
     pub access: Access,
     /// Key of a channel that is mapped when asked for.
     pub key: Option<u64>,

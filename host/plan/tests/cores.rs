@@ -20,7 +20,7 @@ fn system(file: &str, set: &[&str]) -> System {
     system
 }
 
-/// What is packed for a partition, at an address as the target has it.
+/// Binary form for a partition, at an address as on the target.
 fn packed(system: &System, partition: usize) -> Vec<u64> {
     let bytes = pipes::pack(system, PartitionId(partition), &[]);
     let words = bytes.chunks(8).map(|chunk| {
@@ -31,7 +31,7 @@ fn packed(system: &System, partition: usize) -> Vec<u64> {
     words.collect()
 }
 
-/// Who schedules the cores of a partition, by core.
+/// Scheduler of each core of a partition.
 fn schedulers(partition: &Partition) -> Vec<&Component> {
     let Image::Components(components) = &partition.image else {
         panic!("`{}` has no components", partition.name)
@@ -88,7 +88,7 @@ fn each_core_has_what_its_stages_need() {
         let needed = shared_state::bytes(&kinds, 0).expect("a size");
         assert!((needed..needed + 4096).contains(&shared.size));
     }
-    // The first stage of `log` is on the first core, and waits for who has the other ends of what the second one's stages write.
+    // The first stage of `log` is on the first core, and waits for the readers of the second core's stages.
     let near = schedulers(&system.partitions[0]);
     let name = |id: &bulkhead_model::system::ChannelId| system.channels[id.0].name.clone();
     let first: Vec<_> = near[0].channels.iter().map(name).collect();
@@ -97,7 +97,7 @@ fn each_core_has_what_its_stages_need() {
     assert_eq!(second, ["log.2-3", "steer.2-3"]);
 }
 
-/// What is added is as the first, but for what is one core's or nobody else's.
+/// An added component equals the first, without the parts of one core.
 #[test]
 fn what_is_added_is_the_same_program() {
     let system = system("tests/qemu/pipes-cores", &[]);
@@ -111,7 +111,7 @@ fn what_is_added_is_the_same_program() {
     assert!(second.function.is_none() && second.provides.is_empty());
 }
 
-/// Where flows can be typed each core with functions has its component, stages or none, and room for buffers beside those that are described.
+/// With run-time flows each core with functions has its component, stages or none, and room for buffers beside those of the description.
 #[test]
 fn what_may_be_typed_has_its_core() {
     let file = "tests/qemu/pipes-cores/typed.toml";

@@ -1,4 +1,4 @@
-//! What a Linux guest is told of its channels and its console
+//! Nodes of channels and consoles in the device tree of a Linux guest
 
 use bulkhead_plan::plan;
 

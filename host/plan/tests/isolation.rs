@@ -1,4 +1,4 @@
-//! Random systems: who can reach what, found by walking the packed tables
+//! Random systems: reachable memory of each partition, found by walking the packed tables
 
 use std::collections::BTreeMap;
 
@@ -182,7 +182,7 @@ fn reachable(plan: &Plan) -> BTreeMap<u64, Vec<(usize, bool)>> {
     pages
 }
 
-/// Who may reach a range besides its owner, stated anew and not by the code under test.
+/// Partitions that may reach a range besides its owner, stated anew and not by the code under test.
 fn may_share(system: &System, purpose: Purpose, who: &[(usize, bool)]) -> bool {
     let privileged = |id: usize| system.partitions[id].privileged;
     match purpose {

@@ -1,4 +1,4 @@
-//! What is typed is solved as what is described
+//! A run-time flow is solved as the same flow in the description
 //!
 //! Random flows beside described pipes, once as another pipe of the description and once over the repository that is packed for the
 //! partition: both give the same budgets, periods, buffers and bounds, or both refuse.
@@ -56,7 +56,7 @@ fn aligned(bytes: &[u8]) -> Vec<u64> {
 
 const CONTROL: PartitionId = PartitionId(0);
 
-/// What is packed for the partition, where the target finds it.
+/// Binary form for the partition, where the target finds it.
 fn packed(system: &System) -> Vec<u64> {
     aligned(&repository::pack(system, CONTROL))
 }
@@ -74,7 +74,7 @@ fn setting(pipe: &Pipe) -> (Vec<(u64, u64)>, u64) {
     (setting.collect(), bounds.max().expect("a path"))
 }
 
-/// What the target would do with a flow, and what it would promise of all pipes then.
+/// The target's decision on a flow, and its bounds of all pipes afterwards.
 fn target(
     known: &Known<'_>,
     system: &System,
@@ -120,7 +120,7 @@ fn target(
     }
 }
 
-/// What is the same in both worlds.
+/// Common part of both worlds.
 fn same(pipe: &Pipe, solved: &Solved) {
     let flow = &pipe.solved.flow;
     assert_eq!(pipe.solved.buffering, solved.buffering, "{flow}");
@@ -171,13 +171,13 @@ fn same_bounds(pipe: &Pipe, promise: &Promise) {
     assert_eq!(ours, theirs, "{}", pipe.solved.flow);
 }
 
-/// Whether it requires nothing and has not its usual periods, for the sake of the others.
+/// Returns `true` if a pipe requires nothing and was slowed for other pipes.
 fn is_slow(solved: &Solved) -> bool {
     let mut stages = solved.stages().iter();
     solved.promise.required.is_none() && stages.all(|stage| stage.period > 10_000_000)
 }
 
-/// Whether only who runs stages refuses, for what the solver knows nothing of.
+/// Returns `true` if only the runtime of stages refuses, for a reason unknown to the solver.
 fn is_limit(refused: &Refused) -> bool {
     matches!(
         refused,
@@ -192,7 +192,7 @@ fn is_limit(refused: &Refused) -> bool {
     )
 }
 
-/// All VCPUs of all cores get their budgets with every decision counted, who records among them, as run-time admission asks.
+/// All VCPUs of all cores get their budgets with every decision counted, the recorder among them, as run-time admission asks.
 fn fits_with_decisions(system: &System, partition: PartitionId) {
     let timing = &system.partition(partition).timing;
     let cores = timing.analyse();
@@ -398,7 +398,7 @@ fn what_is_refused_says_where_and_why() {
     }
 }
 
-/// Who has the places at an endpoint is named, and one that goes leaves its place.
+/// A refusal names the holders of places at an endpoint, and a removed pipe leaves its place.
 #[test]
 fn who_shares_an_endpoint_is_named() {
     let base = load("").expect("correct");
@@ -432,7 +432,7 @@ fn who_shares_an_endpoint_is_named() {
     assert!(solved.is_ok(), "{solved:?}");
 }
 
-/// A short delay at a high rate takes from a pipe that is there, whose names are said.
+/// A short delay at a high rate takes from an existing pipe, and the refusal names its functions.
 #[test]
 fn who_would_not_be_kept_is_named() {
     let base = load("").expect("correct");
@@ -544,7 +544,7 @@ fn no_flow_is_too_odd() {
     assert!(solved > 20, "{solved}");
 }
 
-/// Whatever another tool packed, it is refused or read, and harms nobody.
+/// Bytes of another tool are refused or read, and harm no other partition.
 #[test]
 fn what_is_torn_is_refused() {
     let base = load("").expect("correct");

@@ -1,4 +1,4 @@
-//! What can keep a system from running, and what to do about it
+//! Errors that keep a system from running, each with a remedy
 
 use miette::Diagnostic;
 use std::io;
@@ -30,7 +30,7 @@ pub enum RunError {
         /// The board.
         board: String,
     },
-    /// It is too old.
+    /// The emulator is too old.
     #[error("`{program}` is version {found}, but the board needs {needed} or later")]
     #[diagnostic(
         code(run::emulator_too_old),
@@ -42,12 +42,12 @@ pub enum RunError {
     EmulatorTooOld {
         /// Name of the program.
         program: String,
-        /// What it says it is.
+        /// Version that the emulator reports.
         found: String,
-        /// What the board asks for.
+        /// Version that the board requires.
         needed: String,
     },
-    /// It cannot do what the board needs.
+    /// The emulator lacks a feature of the board.
     #[error("`{program}` has no {feature}")]
     #[diagnostic(
         code(run::emulator_feature_missing),
@@ -59,10 +59,10 @@ pub enum RunError {
     FeatureMissing {
         /// Name of the program.
         program: String,
-        /// What it lacks, in its own words.
+        /// The missing feature, in the emulator's words.
         feature: String,
     },
-    /// Somebody else listens at a port of the host.
+    /// Another program listens at a port of the host.
     #[error(
         "nothing can be forwarded to `{device}`: port {port} of the host cannot be listened at"
     )]
@@ -76,14 +76,14 @@ pub enum RunError {
     Port {
         /// The device.
         device: String,
-        /// What of it is to be set.
+        /// Key of the description that names the port.
         key: &'static str,
         /// The port.
         port: u16,
-        /// What the host says.
+        /// Message of the operating system.
         source: io::Error,
     },
-    /// It ended before the machine started.
+    /// The emulator ended before the machine started.
     #[error("the emulator refused to start: {message}")]
     #[diagnostic(
         code(run::emulator_refused),
@@ -93,12 +93,12 @@ pub enum RunError {
     EmulatorRefused {
         /// Last line of what it said.
         message: String,
-        /// Where the command line is written.
+        /// File with the command line.
         command_file: PathBuf,
-        /// Where all it said is written.
+        /// File with the output of the emulator.
         log_file: PathBuf,
     },
-    /// It does not answer.
+    /// The emulator does not answer.
     #[error("the emulator does not answer: {message}")]
     #[diagnostic(
         code(run::emulator_silent),
@@ -108,7 +108,7 @@ pub enum RunError {
         )
     )]
     EmulatorSilent {
-        /// What went wrong on the control connection.
+        /// Error of the control connection.
         message: String,
     },
     /// No place for the machine's memory.
@@ -120,7 +120,7 @@ pub enum RunError {
     NoSpace {
         /// Bytes.
         needed: u64,
-        /// Where it was looked for.
+        /// Path that was searched.
         places: String,
     },
     /// The machine's memory cannot be made or mapped.
@@ -130,7 +130,7 @@ pub enum RunError {
         help("see that the place exists, has space and may be written by you")
     )]
     Memory {
-        /// Where.
+        /// Path of the file.
         place: PathBuf,
         /// Why.
         source: io::Error,
@@ -147,7 +147,7 @@ pub enum RunError {
         /// Bytes.
         size: u64,
     },
-    /// The same system already runs.
+    /// Another process runs the same system.
     #[error("the system `{system}` already runs (process {pid})")]
     #[diagnostic(
         code(run::already_running),
@@ -177,16 +177,16 @@ pub enum RunError {
         what: &'static str,
         /// Name of the system.
         system: String,
-        /// What was looked for.
+        /// Kind of the missing object.
         path: PathBuf,
     },
     /// A name that the system does not have.
     #[error("the system has no partition `{name}`")]
     #[diagnostic(code(run::unknown_partition), help("its partitions are {known}"))]
     UnknownPartition {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// What there is.
+        /// Existing names.
         known: String,
     },
     /// A partition that cannot be typed to.
@@ -220,7 +220,7 @@ pub enum RunError {
         )
     )]
     BootFailed {
-        /// What the boot part said.
+        /// Message of the boot part.
         message: String,
     },
     /// A file that the tool needs cannot be read or written.

@@ -97,7 +97,7 @@ impl Durations {
         self.max_ns
     }
 
-    /// What they are like; all zero where there is none.
+    /// Their distribution; all zero if there is none.
     #[must_use]
     pub fn spread(&self) -> Spread {
         let count = self.histogram.len();
@@ -113,6 +113,27 @@ impl Durations {
             max_ns: self.max_ns,
         }
     }
+}
+
+/// A number of things: `1 fault`, `2 faults`.
+#[must_use]
+pub fn counted(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+/// A duration as a person reads it: `215 us`, `1.25 ms`, `2 s`.
+#[must_use]
+pub fn duration(ns: u64) -> String {
+    let (scale, unit) = match ns {
+        0..1_000 => (1, "ns"),
+        1_000..1_000_000 => (1_000, "us"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000, "s"),
+    };
+    let text = format!("{:.2}", ns as f64 / f64::from(scale));
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{text} {unit}")
 }
 
 #[cfg(test)]
@@ -140,5 +161,21 @@ mod tests {
         durations.add(u64::MAX);
         durations.add(0);
         assert_eq!(durations.spread().max_ns, u64::MAX);
+    }
+
+    #[test]
+    fn durations_and_counts_read_well() {
+        for (ns, text) in [
+            (0, "0 ns"),
+            (950, "950 ns"),
+            (215_200, "215.2 us"),
+            (1_250_000, "1.25 ms"),
+            (60_000_000, "60 ms"),
+            (2_000_000_000, "2 s"),
+        ] {
+            assert_eq!(duration(ns), text);
+        }
+        assert_eq!(counted(1, "job"), "1 job");
+        assert_eq!(counted(0, "job"), "0 jobs");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The tool only reads: consoles, traces, counters and link pages are looked at in the emulator's
 //! memory while the machine runs, so nothing in the machine depends on whether, when or how fast
-//! somebody looks. The one exception is what a person types.
+//! the tool reads. The one exception is console input.
 //!
 //! `machine` starts and stops the emulator, `watch` follows one run, `report` says what it showed.
 

@@ -4,8 +4,8 @@
 //! RAM and the tool maps read-only. The kernel frees it with the last process that has it open, so
 //! not even a killed tool leaves anything behind.
 //!
-//! The machine writes at any time. All reads are relaxed 64-bit atomic loads; whoever needs several
-//! words that belong together uses the protocol of the structure it reads.
+//! The machine writes at any time. All reads are relaxed 64-bit atomic loads; a reader of several
+//! words that belong together uses the protocol of the structure.
 #![expect(unsafe_code, reason = "a mapped file becomes a slice of atomics")]
 
 use bulkhead_buffers::{AtomicU64, Region, View};
@@ -22,7 +22,7 @@ use zerocopy::FromBytes;
 use crate::RunError;
 
 const WORD_BYTES: u64 = 8;
-/// Where memory files are fastest.
+/// Folder in which memory files are fastest.
 const SHARED_MEMORY: &str = "/dev/shm";
 
 /// The machine's memory.
@@ -55,7 +55,7 @@ impl Ram {
     /// The memory of a machine that process `pid` runs and holds open as `fd`.
     ///
     /// # Errors
-    /// The process is gone, or belongs to somebody else.
+    /// The process has ended, or belongs to another user.
     pub fn of_process(pid: u32, fd: i32, ranges: &[manifest::Region]) -> Result<Self, RunError> {
         let place = PathBuf::from(format!("/proc/{pid}/fd/{fd}"));
         let file = OpenOptions::new().read(true).write(true).open(&place);
@@ -210,7 +210,7 @@ fn nameless_file(place: &Path, size: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// Shared memory or `folder`, whichever has room for `bytes` first.
+/// Shared memory or `folder`, the first of both with room for `bytes`.
 fn roomy_place(folder: &Path, bytes: u64) -> Result<PathBuf, RunError> {
     let places = [Path::new(SHARED_MEMORY), folder];
     let roomy = places

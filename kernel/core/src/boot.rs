@@ -154,7 +154,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.make_table(self.vacant(slot(first::TABLE))?, root, 0)?;
         self.enter_in(self.vacant(slot(first::LEAF))?, Kind::Table, leaf, 1)?;
         self.0.frame(root).word(0).set(leaf.address());
-        self.refer(leaf)?;
+        self.add_reference(leaf)?;
         Ok(leaf)
     }
 

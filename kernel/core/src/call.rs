@@ -96,9 +96,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
             (Operation::Listen, Kind::Interrupt) => self.listen(caller, first, second),
             (Operation::Complete, Kind::Interrupt) => self.complete(first),
             (Operation::Ignore, Kind::Interrupt) => self.ignore(first),
-            (Operation::Up, Kind::Monitor) => self.ask(MonitorCall::Up),
-            (Operation::Fail, Kind::Monitor) => self.ask(MonitorCall::Fail(first)),
-            (Operation::Ring, Kind::Monitor) => self.ask(MonitorCall::Ring(first)),
+            (Operation::Up, Kind::Monitor) => self.request(MonitorCall::Up),
+            (Operation::Fail, Kind::Monitor) => self.request(MonitorCall::Fail(first)),
+            (Operation::Ring, Kind::Monitor) => self.request(MonitorCall::Ring(first)),
             (Operation::Note, Kind::Monitor) => {
                 self.0.record_fault(ComponentFault {
                     ticks: self.0.now(),
@@ -112,7 +112,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    fn ask(self, call: MonitorCall) -> Answer {
+    fn request(self, call: MonitorCall) -> Answer {
         self.0.monitor(call).map(|()| 0)
     }
 
@@ -163,7 +163,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// A slot of the caller's own table.
-    pub(crate) fn own(self, caller: Thread<'h>, index: u64) -> Slot<'h> {
+    pub(crate) fn lookup(self, caller: Thread<'h>, index: u64) -> Slot<'h> {
         self.slot(self.component(caller.component().reference()), index)
     }
 
@@ -211,26 +211,29 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// One reference more to an object, unless another core has just reclaimed it.
     #[inline(never)]
-    pub(crate) fn refer(self, object: Ref) -> Result<(), Status> {
-        let refers = self.0.state(object).is_none_or(State::refer);
+    pub(crate) fn add_reference(self, object: Ref) -> Result<(), Status> {
+        let refers = self.0.state(object).is_none_or(State::add_reference);
         refers.then_some(()).ok_or(Status::NoCapability)
     }
 
     /// One reference more to both objects, or to none.
-    pub(crate) fn refer_both(self, [one, other]: [Ref; 2]) -> Result<(), Status> {
-        self.refer(one)?;
-        self.refer(other).inspect_err(|_| self.forget(one))
+    pub(crate) fn add_references(self, [one, other]: [Ref; 2]) -> Result<(), Status> {
+        self.add_reference(one)?;
+        self.add_reference(other)
+            .inspect_err(|_| self.drop_reference(one))
     }
 
-    pub(crate) fn forget_both(self, objects: [Ref; 2]) {
-        objects.into_iter().for_each(|object| self.forget(object));
+    pub(crate) fn drop_references(self, objects: [Ref; 2]) {
+        objects
+            .into_iter()
+            .for_each(|object| self.drop_reference(object));
     }
 
     /// One reference less.
     #[inline(never)]
-    pub(crate) fn forget(self, object: Ref) {
+    pub(crate) fn drop_reference(self, object: Ref) {
         if let Some(state) = self.0.state(object) {
-            state.forget();
+            state.drop_reference();
         }
     }
 }

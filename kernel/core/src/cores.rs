@@ -40,8 +40,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         core: Core<'h>,
         [memory, first, destination, component, entry]: Arguments,
     ) -> Answer {
-        let memory = self.own(caller, memory).expect(Kind::Memory)?;
-        let component = self.own(caller, component).expect(Kind::Component)?;
+        let memory = self.lookup(caller, memory).of_kind(Kind::Memory)?;
+        let component = self.lookup(caller, component).of_kind(Kind::Component)?;
         let last = first.checked_add(PAGES - 1).ok_or(Status::BadArgument)?;
         let [at, _] = [page_of(memory, first)?, page_of(memory, last)?];
         let mut places = [self.destination(caller, destination)?; 3];

@@ -115,7 +115,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Sends an event about a thread to its scheduler, or to the parent if the thread is the scheduler's own.
-    pub(crate) fn tell(self, thread: Thread<'h>, kind: EventKind) {
+    pub(crate) fn report(self, thread: Thread<'h>, kind: EventKind) {
         let own = self.scheduler(thread.scheduler().reference());
         let (scheduler, index) = if own.thread().reference() == thread.at() {
             (

@@ -49,7 +49,7 @@ impl<H: Hal> Kernel<'_, H> {
         }
         thread.state().set(FAULTED);
         self.charge();
-        self.tell(thread, EventKind::Faulted);
+        self.report(thread, EventKind::Faulted);
         let own = self.scheduler(thread.scheduler().reference());
         let next = if own.thread().reference() == thread.at() {
             self.scheduler(own.parent().reference())

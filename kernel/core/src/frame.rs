@@ -386,16 +386,16 @@ impl State {
     }
 
     /// One reference more to a kernel object; `false` where it is none any more.
-    pub(crate) fn refer(&self) -> bool {
+    pub(crate) fn add_reference(&self) -> bool {
         let refers = self.0.fetch_add(1, Ordering::Relaxed) & KERNEL != 0;
         if !refers {
-            self.forget();
+            self.drop_reference();
         }
         refers
     }
 
     /// One reference less.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn drop_reference(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 

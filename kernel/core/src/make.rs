@@ -42,10 +42,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         at: Ref,
         [table, pages, named]: [u64; 3],
     ) -> Answer {
-        let table = self.own(caller, table).expect(Kind::Table)?;
-        let pages = self.own(caller, pages).expect(Kind::Pages)?;
-        let identities = self.own(caller, named >> IDENTITIES_SHIFT);
-        let identities = identities.expect(Kind::Identities)?;
+        let table = self.lookup(caller, table).of_kind(Kind::Table)?;
+        let pages = self.lookup(caller, pages).of_kind(Kind::Pages)?;
+        let identities = self.lookup(caller, named >> IDENTITIES_SHIFT);
+        let identities = identities.of_kind(Kind::Identities)?;
         let identity = named & ((1 << IDENTITIES_SHIFT) - 1);
         let number = identity.wrapping_sub(identities.detail());
         if table.detail() != 0 || pages.detail() != 1 || number >= identities.extra() {
@@ -69,13 +69,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::Occupied);
         }
         let held = [table, pages];
-        self.refer_both(held)?;
+        self.add_references(held)?;
         self.claim(at, Kind::Component, 0)
-            .inspect_err(|_| self.forget_both(held))?;
+            .inspect_err(|_| self.drop_references(held))?;
         if word.mark(bit) & bit != 0 {
             // Another core was faster; no core has seen the page.
             self.abandon(at, Kind::Component);
-            self.forget_both(held);
+            self.drop_references(held);
             return Err(Status::Occupied);
         }
         let component = self.component(at);
@@ -99,7 +99,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         at: Ref,
         [component, entry, sp]: [u64; 3],
     ) -> Answer {
-        let component = self.own(caller, component).expect(Kind::Component)?;
+        let component = self.lookup(caller, component).of_kind(Kind::Component)?;
         self.new_thread(at, component.object(), [entry, sp])?;
         self.enter_in(place, Kind::Thread, at, 0)
     }
@@ -111,9 +111,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         component: Ref,
         [entry, sp]: [u64; 2],
     ) -> Result<Thread<'h>, Status> {
-        self.refer(component)?;
+        self.add_reference(component)?;
         self.claim(at, Kind::Thread, 0)
-            .inspect_err(|_| self.forget(component))?;
+            .inspect_err(|_| self.drop_reference(component))?;
         let thread = self.thread(at);
         let void = self.void().address();
         thread.component().set(component.address());
@@ -134,9 +134,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         scb: Ref,
         [thread, component, parent]: [u64; 3],
     ) -> Answer {
-        let thread = self.own(caller, thread).expect(Kind::Thread)?;
-        let component = self.own(caller, component).expect(Kind::Component)?;
-        let parent = self.own(caller, parent).expect(Kind::Scheduler)?;
+        let thread = self.lookup(caller, thread).of_kind(Kind::Thread)?;
+        let component = self.lookup(caller, component).of_kind(Kind::Component)?;
+        let parent = self.lookup(caller, parent).of_kind(Kind::Scheduler)?;
         let parent = self.scheduler(parent.object());
         let thread = self.thread(thread.object());
         let core = self.0.core();
@@ -174,7 +174,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         from: Scheduler<'h>,
         [into, places]: [u64; 2],
     ) -> Answer {
-        let into = self.own(caller, into).expect(Kind::Scheduler)?;
+        let into = self.lookup(caller, into).of_kind(Kind::Scheduler)?;
         let into = self.scheduler(into.object());
         if [from, into].map(|one| one.core().reference()) != [self.0.core().at(); 2] {
             return Err(Status::OtherCore);
@@ -205,13 +205,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let alone = thread.core().reference() == self.void();
         let state = self.0.state(scb).ok_or(Status::WrongPage)?;
         let held = [thread.at(), thread.component().reference()];
-        self.refer_both(held)?;
+        self.add_references(held)?;
         let fresh = state
             .map(Rights::Write, self.rest(), |rest| self.is_quiet(rest))
-            .inspect_err(|_| self.forget_both(held))?;
+            .inspect_err(|_| self.drop_references(held))?;
         let undo = || {
             state.unmap(Rights::Write, self.rest());
-            self.forget_both(held);
+            self.drop_references(held);
         };
         self.claim(at, Kind::Scheduler, self.void().address())
             .inspect_err(|_| undo())?;
@@ -286,12 +286,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::NoTime);
         }
         let time = self.new_time(self.0.core(), at)?;
-        let said = self.said(caller, source, priority);
+        let grading = self.grading(caller, source, priority);
         if cycles == 0 {
             // None is moved, and the vector is that of the source.
-            self.meet(source, time, 0, said);
+            self.meet(source, time, 0, grading);
         } else {
-            self.transfer(source, time, cycles, said)?;
+            self.transfer(source, time, cycles, grading)?;
         }
         // A server on a client's thread makes no time of which the client's scheduler is told.
         let scheduler = self.scheduler(caller.scheduler().reference());

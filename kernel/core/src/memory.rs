@@ -75,14 +75,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let level = slot.detail();
         match operation {
             Operation::Attach => {
-                let next = self.own(caller, what).expect(Kind::Pages)?;
+                let next = self.lookup(caller, what).of_kind(Kind::Pages)?;
                 if next.detail() != level + 1 {
                     return Err(Status::BadArgument);
                 }
                 self.attach(slot.object(), index, next.object())
             }
             Operation::Map if level == LAST_LEVEL => {
-                let memory = self.own(caller, what).expect(Kind::Memory)?;
+                let memory = self.lookup(caller, what).of_kind(Kind::Memory)?;
                 let rights = Rights::of(rights).ok_or(Status::BadArgument)?;
                 self.map(slot.object(), index, memory, number, rights)
             }
@@ -95,9 +95,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub(crate) fn attach(self, tables: Ref, index: u64, next: Ref) -> Answer {
         let entry = self.0.frame(tables).word(index);
         let before = self.invalid(entry)?;
-        self.refer(next)?;
+        self.add_reference(next)?;
         if !entry.exchange(before, table(next.address() - H::LINEAR)) {
-            self.forget(next);
+            self.drop_reference(next);
             return Err(Status::Occupied);
         }
         Ok(0)
@@ -173,7 +173,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             if level == LAST_LEVEL {
                 state.unmap(translation::rights(was), self.rest());
             } else {
-                state.forget();
+                state.drop_reference();
             }
         }
         Ok(0)

@@ -268,7 +268,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn wake(self, receiver: Thread<'h>) {
         let core = self.0.core();
         self.ready(receiver);
-        self.tell(receiver, EventKind::Activated);
+        self.report(receiver, EventKind::Activated);
         let running = self.time(core.time().reference());
         let time = self.time(receiver.time().reference());
         if !self.preempts(time, running) {
@@ -308,7 +308,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         caller.state().set(WAITING);
         // The event says for how long it ran until now.
         self.charge();
-        self.tell(caller, EventKind::Blocked);
+        self.report(caller, EventKind::Blocked);
         let core = self.0.core();
         let preempted = self.thread(core.preempted().reference());
         if self.resumes(preempted, caller, next) {
@@ -347,17 +347,17 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// Interrupt `intid` becomes a notification of the thread behind the caller's Send at `sender`.
     #[inline(never)]
     pub(crate) fn listen(self, caller: Thread<'h>, intid: u64, sender: u64) -> Answer {
-        let sender = self.own(caller, sender).expect(Kind::Send)?;
+        let sender = self.lookup(caller, sender).of_kind(Kind::Send)?;
         let core = self.0.core();
         let mut places = (0..LISTENED).map(|place| core.listened(place));
         let place = places.clone().find(|place| place.get() == intid);
         let place = place.or_else(|| places.find(|place| place.get() == 0));
         let place = place.ok_or(Status::Occupied)?;
-        self.refer(sender.object())?;
+        self.add_reference(sender.object())?;
         let level = self
             .0
             .enable_interrupt(intid)
-            .inspect_err(|_| self.forget(sender.object()))?;
+            .inspect_err(|_| self.drop_reference(sender.object()))?;
         place.set(intid);
         self.notify_of(intid, sender.object().address() | u64::from(level));
         Ok(level.into())
@@ -404,7 +404,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let before = Ref(table.word(intid).get() & !LEVEL);
         table.word(intid).set(word);
         if before != self.void() {
-            self.forget(before);
+            self.drop_reference(before);
         }
     }
 

@@ -52,8 +52,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let time = thread.time().reference();
         thread.time().set(self.void().address());
         thread.scheduler().set(self.void().address());
-        self.forget(time);
-        self.forget_both([scheduler.at(), thread.at()]);
+        self.drop_reference(time);
+        self.drop_references([scheduler.at(), thread.at()]);
         Ok(0)
     }
 
@@ -102,7 +102,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if let Some(state) = self.0.state(scheduler.scb().reference()) {
             state.unmap(Rights::Write, self.rest());
         }
-        self.forget_both([own.at(), scheduler.component().reference()]);
+        self.drop_references([own.at(), scheduler.component().reference()]);
         Ok(0)
     }
 
@@ -120,7 +120,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             Some(Kind::Thread) => {
                 let home = self.thread(at).component().reference();
                 let released = state.release(Kind::Thread, self.rest());
-                released.map(|()| self.forget(home))
+                released.map(|()| self.drop_reference(home))
             }
             Some(Kind::Scheduler) => {
                 let retired = self.scheduler(at).core().reference() == self.void();
@@ -184,7 +184,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         // The page is no longer a component's, and no other core has come so far.
         let identities = self.0.frame(self.0.core().identities().reference());
         identities.word(identity / 64).unmark(1 << (identity % 64));
-        self.forget_both(held);
+        self.drop_references(held);
         Ok(())
     }
 

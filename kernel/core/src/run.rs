@@ -250,7 +250,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     fn expired(self) -> Scheduler<'h> {
         let time = self.time(self.0.core().time().reference());
         let current = self.current();
-        self.tell(current, EventKind::Expired);
+        self.report(current, EventKind::Expired);
         let own = self.scheduler(current.scheduler().reference());
         let owner = self.scheduler(time.owner().reference());
         if self.is_under(own, owner) {
@@ -300,7 +300,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         thread: Thread<'h>,
         [scheduler, index, time]: [u64; 3],
     ) -> Answer {
-        let scheduler = self.own(caller, scheduler).expect(Kind::Scheduler)?;
+        let scheduler = self.lookup(caller, scheduler).of_kind(Kind::Scheduler)?;
         let scheduler = self.scheduler(scheduler.object());
         let core = self.0.core();
         if scheduler.core().reference() != core.at() {
@@ -312,13 +312,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         let member = scheduler.member(index);
         let held = [thread.at(), scheduler.at()];
-        self.refer_both(held)?;
-        self.refer(time.at())
-            .inspect_err(|_| self.forget_both(held))?;
+        self.add_references(held)?;
+        self.add_reference(time.at())
+            .inspect_err(|_| self.drop_references(held))?;
         // A retired thread keeps its core.
         if member.reference() != self.void() || !self.adopt(thread, core) {
-            self.forget_both(held);
-            self.forget(time.at());
+            self.drop_references(held);
+            self.drop_reference(time.at());
             return Err(Status::Occupied);
         }
         member.set(thread.at().address());
@@ -340,7 +340,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// The time on which notifications run a thread.
     pub(crate) fn set_time(self, thread: Thread<'h>, time: Ref) -> Result<(), Status> {
-        self.refer(time)?;
+        self.add_reference(time)?;
         thread.time().set(time.address());
         Ok(())
     }

@@ -83,7 +83,7 @@ impl<'h> Slot<'h> {
 
     /// The slot, if it is of that kind.
     #[inline(always)]
-    pub(crate) fn expect(self, kind: Kind) -> Result<Self, Status> {
+    pub(crate) fn of_kind(self, kind: Kind) -> Result<Self, Status> {
         if self.kind() == kind as u64 {
             Ok(self)
         } else {

@@ -26,7 +26,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         match (operation, table.detail() == LEAF) {
             (Operation::Copy, true) if place < SLOTS => {
                 let target = self.vacant(Slot::of(node, place))?;
-                self.copy(self.own(caller, from), target, [first, pages])
+                self.copy(self.lookup(caller, from), target, [first, pages])
             }
             (Operation::Remove, true) if place < SLOTS => {
                 self.remove(Slot::of(node, place));
@@ -36,19 +36,19 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 let entry = node.word(place);
                 let leaf = entry.reference();
                 if leaf != self.void() && entry.exchange(leaf.address(), self.void().address()) {
-                    self.forget(leaf);
+                    self.drop_reference(leaf);
                 }
                 Ok(0)
             }
             (Operation::Copy, false) if place < LEAVES => {
-                let leaf = self.own(caller, from).expect(Kind::Table)?;
+                let leaf = self.lookup(caller, from).of_kind(Kind::Table)?;
                 let entry = node.word(place);
                 if leaf.detail() != LEAF {
                     return Err(Status::BadArgument);
                 }
-                self.refer(leaf.object())?;
+                self.add_reference(leaf.object())?;
                 if !entry.exchange(self.void().address(), leaf.object().address()) {
-                    self.forget(leaf.object());
+                    self.drop_reference(leaf.object());
                     return Err(Status::Occupied);
                 }
                 Ok(0)
@@ -96,8 +96,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         object: Ref,
         [detail, extra]: [u64; 2],
     ) -> Answer {
-        self.refer(object)?;
-        filled(place.fill(kind, object, detail, extra)).inspect_err(|_| self.forget(object))
+        self.add_reference(object)?;
+        filled(place.fill(kind, object, detail, extra)).inspect_err(|_| self.drop_reference(object))
     }
 
     #[inline(never)]
@@ -108,7 +108,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             && slot.empty(kind, self.rest())
             && let Some(object) = counted
         {
-            self.forget(object);
+            self.drop_reference(object);
         }
     }
 }

@@ -78,12 +78,12 @@ pub(super) struct Machine {
     /// The core that executes: the tests interleave them.
     core: Cell<u64>,
     pub(super) exchanges: Cell<u64>,
-    pub(super) asked: RefCell<Vec<MonitorCall>>,
+    pub(super) requests: RefCell<Vec<MonitorCall>>,
     /// Pages that were made visible to instruction fetches of all cores.
     pub(super) published: RefCell<Vec<Ref>>,
     /// Recorded faults.
     pub(super) recorded: RefCell<Vec<ComponentFault>>,
-    /// The monitor refuses what it is asked.
+    /// The monitor refuses requests.
     pub(super) refuses: Cell<bool>,
 }
 
@@ -236,7 +236,7 @@ impl Hal for Machine {
         if self.refuses.get() {
             return Err(Status::Refused);
         }
-        self.asked.borrow_mut().push(call);
+        self.requests.borrow_mut().push(call);
         Ok(())
     }
 }
@@ -259,7 +259,7 @@ impl Machine {
             processors: Default::default(),
             core: Cell::new(0),
             exchanges: Cell::new(0),
-            asked: RefCell::default(),
+            requests: RefCell::default(),
             recorded: RefCell::default(),
             published: RefCell::default(),
             refuses: Cell::new(false),

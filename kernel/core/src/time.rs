@@ -1,9 +1,9 @@
 //! Temporal capabilities: a slice of time and one priority per scheduler that had a hand in it
 //!
-//! Priorities are 64 bits, smaller is more important, [`LEAST`] where a scheduler said nothing.
+//! Priorities are 64 bits, smaller is more important, [`LEAST`] where a scheduler has set none.
 //! Where time from two origins meets, the vector becomes the weaker of both, so that no scheduler's
 //! time runs more importantly than it granted (spec 20-kernel, details). Time that is used up meets nothing:
-//! what replaces it brings its own vector, but what the scheduler that replaces it said of it remains.
+//! time that replaces it brings its own vector, but the priority of the scheduler that replaces it remains.
 
 use crate::call::{Answer, Arguments};
 use crate::object::{Thread, Time};
@@ -34,14 +34,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 self.transfer(time, into, second, (place, None))
             }
             Operation::Delegate => {
-                let receiver = self.own(caller, first).expect(Kind::Send)?;
+                let receiver = self.lookup(caller, first).of_kind(Kind::Send)?;
                 // Time that meets other time can weaken it: the right to notify is not enough.
                 if receiver.detail() != DELEGATES {
                     return Err(Status::NoCapability);
                 }
                 let receiver = self.thread(receiver.object());
                 let into = self.local(self.time(receiver.time().reference()))?;
-                let grade = self.said(caller, time, third);
+                let grade = self.grading(caller, time, third);
                 self.transfer(time, into, second, grade)?;
                 if fourth != 0 {
                     self.send(caller, receiver)
@@ -65,14 +65,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// The time behind the caller's capability at `index`.
     #[inline(never)]
     pub(crate) fn own_time(self, caller: Thread<'h>, index: u64) -> Result<Time<'h>, Status> {
-        let time = self.own(caller, index).expect(Kind::Time)?;
+        let time = self.lookup(caller, index).of_kind(Kind::Time)?;
         self.local(self.time(time.object()))
     }
 
     /// Returns the place of the caller's scheduler in vectors and the priority that the caller may give time there. Only
     /// threads in the scheduler's component may raise a priority; its threads elsewhere may weaken it.
     #[inline(never)]
-    pub(crate) fn said(
+    pub(crate) fn grading(
         self,
         caller: Thread<'h>,
         of: Time<'h>,
@@ -88,14 +88,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// Sets the priority that the caller's scheduler gives.
     fn grade(self, caller: Thread<'h>, time: Time<'h>, priority: u64) {
         self.clear_reused([time; 2]);
-        if let (place, Some(priority)) = self.said(caller, time, priority) {
+        if let (place, Some(priority)) = self.grading(caller, time, priority) {
             time.priority(place).set(priority);
             time.places().set(time.places().get().max(place + 1));
         }
     }
 
-    /// Clears the places of two vectors that were given to other schedulers since: what a retired scheduler said of
-    /// time is never read as its successor's.
+    /// Clears the places of two vectors that were given to other schedulers since: priorities of a retired scheduler
+    /// are never read as its successor's.
     #[inline(always)]
     pub(crate) fn clear_reused(self, [one, other]: [Time<'h>; 2]) {
         let reuses = self.0.core().reuses().get();
@@ -117,8 +117,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         time.cleared().set(core.reuses().get());
     }
 
-    /// Moves `cycles` (or [`ALL`]) for the scheduler of a place. It grades what it gives, or leaves it at what was
-    /// said, of both.
+    /// Moves `cycles` (or [`ALL`]) for the scheduler of a place. The scheduler sets its priority
+    /// of the moved time, or keeps the weaker of both.
     #[inline(never)]
     pub(crate) fn transfer(
         self,
@@ -174,10 +174,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
     ) {
         self.clear_reused([from, into]);
         for place in 0..SCHEDULERS as u64 {
-            let [given, said] = [from, into].map(|time| time.priority(place).get());
+            let [given, present] = [from, into].map(|time| time.priority(place).get());
             let given = grade.filter(|_| place == giver).unwrap_or(given);
-            let stays = had != 0 || place == giver && grade.is_none() && said != LEAST;
-            let kept = if stays { said } else { 0 };
+            let stays = had != 0 || place == giver && grade.is_none() && present != LEAST;
+            let kept = if stays { present } else { 0 };
             into.priority(place).set(given.max(kept));
         }
         let places = into.places().get().max(from.places().get());

@@ -198,8 +198,8 @@ impl<'m> Producer<'m> {
         if !messages.len().is_multiple_of(self.slots.message_bytes) {
             return Err(Error::Length);
         }
-        let wanted = messages.len() / self.slots.message_bytes;
-        let count = self.room(wanted)?;
+        let count = messages.len() / self.slots.message_bytes;
+        let count = self.room(count)?;
         for message in messages.chunks_exact(self.slots.message_bytes).take(count) {
             copy::store(self.slots.take()?, message);
         }
@@ -213,13 +213,13 @@ impl<'m> Producer<'m> {
     }
 
     /// `wanted`, or what there is room for if that is less; full is an error unless none is wanted.
-    fn room(&mut self, wanted: usize) -> Result<usize, Error> {
+    fn room(&mut self, count: usize) -> Result<usize, Error> {
         let mut free = self.limit.wrapping_sub(self.tail);
-        if free < wanted as u64 {
+        if free < count as u64 {
             free = self.refresh()?;
         }
-        match wanted.min(usize::try_from(free).unwrap_or(usize::MAX)) {
-            0 if wanted > 0 => Err(Error::Full),
+        match count.min(usize::try_from(free).unwrap_or(usize::MAX)) {
+            0 if count > 0 => Err(Error::Full),
             count => Ok(count),
         }
     }
@@ -305,8 +305,8 @@ impl<'m> Consumer<'m> {
         if !messages.len().is_multiple_of(self.slots.message_bytes) {
             return Err(Error::Length);
         }
-        let wanted = messages.len() / self.slots.message_bytes;
-        let count = self.available(wanted)?;
+        let count = messages.len() / self.slots.message_bytes;
+        let count = self.available(count)?;
         for message in messages
             .chunks_exact_mut(self.slots.message_bytes)
             .take(count)
@@ -323,13 +323,13 @@ impl<'m> Consumer<'m> {
     }
 
     /// `wanted`, or what is there if that is less; empty is an error unless none is wanted.
-    fn available(&mut self, wanted: usize) -> Result<usize, Error> {
+    fn available(&mut self, count: usize) -> Result<usize, Error> {
         let mut there = self.tail.wrapping_sub(self.head);
-        if there < wanted as u64 {
+        if there < count as u64 {
             there = self.refresh()?;
         }
-        match wanted.min(usize::try_from(there).unwrap_or(usize::MAX)) {
-            0 if wanted > 0 => Err(Error::Empty),
+        match count.min(usize::try_from(there).unwrap_or(usize::MAX)) {
+            0 if count > 0 => Err(Error::Empty),
             count => Ok(count),
         }
     }

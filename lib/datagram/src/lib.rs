@@ -165,8 +165,8 @@ pub fn frame(own: Station, to: Station, datagram: &Datagram) -> [u8; FRAME] {
             BYTES,
             |bytes| {
                 let places = bytes.iter_mut();
-                let said = datagram.words.into_iter().flat_map(u64::to_le_bytes);
-                places.zip(said).for_each(|(place, byte)| *place = byte);
+                let bytes = datagram.words.into_iter().flat_map(u64::to_le_bytes);
+                places.zip(bytes).for_each(|(place, byte)| *place = byte);
             },
             &checksums,
         );
@@ -177,7 +177,7 @@ pub fn frame(own: Station, to: Station, datagram: &Datagram) -> [u8; FRAME] {
 #[must_use]
 pub fn answer(own: Station, asks: Station) -> [u8; FRAME] {
     let [source, target] = [own, asks].map(|one| EthernetAddress(one.hardware));
-    let said = ArpRepr::EthernetIpv4 {
+    let answer = ArpRepr::EthernetIpv4 {
         operation: ArpOperation::Reply,
         source_hardware_addr: source,
         source_protocol_addr: Ipv4Address::from(own.address),
@@ -185,7 +185,7 @@ pub fn answer(own: Station, asks: Station) -> [u8; FRAME] {
         target_protocol_addr: Ipv4Address::from(asks.address),
     };
     ethernet(own, asks.hardware, EthernetProtocol::Arp, |bytes| {
-        said.emit(&mut ArpPacket::new_unchecked(bytes));
+        answer.emit(&mut ArpPacket::new_unchecked(bytes));
     })
 }
 
@@ -221,7 +221,7 @@ mod tests {
         address: [10, 0, 2, 16],
     };
 
-    fn said(words: [u64; 2]) -> Datagram {
+    fn datagram_of(words: [u64; 2]) -> Datagram {
         Datagram {
             from: 4000,
             to: 5000,
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn a_datagram_is_as_the_standards_have_it() {
         let words = [0x0807_0605_0403_0201, 0x100f_0e0d_0c0b_0a09];
-        let frame = frame(OTHER, OWN, &said(words));
+        let frame = frame(OTHER, OWN, &datagram_of(words));
         assert_eq!(frame[..14], [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
         assert_eq!(frame[14..24], [0x45, 0, 0, 44, 0, 0, 0x40, 0, 64, 17]);
         assert_eq!(frame[26..34], [10, 0, 2, 16, 10, 0, 2, 15]);
@@ -262,7 +262,10 @@ mod tests {
         assert_eq!(sum(&frame[14..34]), 0xffff);
         let pseudo = [&frame[26..34], &[0, 17, 0, 24], &frame[34..58]].concat();
         assert_eq!(sum(&pseudo), 0xffff);
-        assert_eq!(hear(&frame, OWN), Heard::Datagram(OTHER, said(words)));
+        assert_eq!(
+            hear(&frame, OWN),
+            Heard::Datagram(OTHER, datagram_of(words))
+        );
     }
 
     #[test]
@@ -275,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_is_for_others_is_nothing() {
-        let frame = frame(OTHER, OWN, &said([1, 2]));
+        let frame = frame(OTHER, OWN, &datagram_of([1, 2]));
         let elsewhere = Station {
             address: [10, 0, 2, 17],
             ..OWN
@@ -286,14 +289,17 @@ mod tests {
             hardware: EVERYBODY,
             ..OWN
         };
-        let frame = super::frame(OTHER, everybody, &said([1, 2]));
-        assert_eq!(hear(&frame, OWN), Heard::Datagram(OTHER, said([1, 2])));
+        let frame = super::frame(OTHER, everybody, &datagram_of([1, 2]));
+        assert_eq!(
+            hear(&frame, OWN),
+            Heard::Datagram(OTHER, datagram_of([1, 2]))
+        );
     }
 
     #[test]
     fn other_lengths_are_malformed() {
         for length in [0, 1, 8, 15] {
-            let mut frame = frame(OTHER, OWN, &said([7; 2]));
+            let mut frame = frame(OTHER, OWN, &datagram_of([7; 2]));
             // Length and check sum of UDP; 0 = none.
             frame[38..42].copy_from_slice(&[0, 8 + length, 0, 0]);
             assert_eq!(hear(&frame, OWN), Heard::Malformed, "{length}");
@@ -320,17 +326,17 @@ mod tests {
         /// No single fault on the way gives other words or ports.
         #[test]
         fn a_damaged_one_is_dropped(words in any::<[u64; 2]>(), bit in 14 * 8..58usize * 8) {
-            let mut frame = frame(OTHER, OWN, &said(words));
+            let mut frame = frame(OTHER, OWN, &datagram_of(words));
             frame[bit / 8] ^= 1 << (bit % 8);
             match hear(&frame, OWN) {
-                Heard::Datagram(_, heard) => prop_assert_eq!(heard, said(words)),
+                Heard::Datagram(_, heard) => prop_assert_eq!(heard, datagram_of(words)),
                 heard => prop_assert!(matches!(heard, Heard::Malformed | Heard::Nothing)),
             }
         }
 
         #[test]
         fn a_cut_one_is_dropped(words in any::<[u64; 2]>(), length in 0..58usize) {
-            let frame = frame(OTHER, OWN, &said(words));
+            let frame = frame(OTHER, OWN, &datagram_of(words));
             let heard = hear(&frame[..length], OWN);
             prop_assert!(matches!(heard, Heard::Malformed | Heard::Nothing));
         }

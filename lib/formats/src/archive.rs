@@ -278,9 +278,9 @@ impl<'a> Checked<'a> {
     fn check_shared(self, number: usize, shared: &Shared) -> Result<(), Flaw> {
         let mut again = self.shared().take(number);
         let several = shared.components.count_ones() > 1 && shared.components & 1 == 0;
-        let known = u64::from(shared.components) >> self.0.count == 0;
+        let is_known = u64::from(shared.components) >> self.0.count == 0;
         let fits = (1..=MOST_SHARED).contains(&shared.pages);
-        if several && known && fits && !again.any(|(_, one)| one.name == shared.name) {
+        if several && is_known && fits && !again.any(|(_, one)| one.name == shared.name) {
             Ok(())
         } else {
             Err(Flaw::Shared(number))

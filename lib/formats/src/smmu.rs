@@ -167,11 +167,11 @@ impl Event {
     #[must_use]
     pub fn decode(record: &EventRecord) -> Option<Self> {
         let code = record[0] as u8;
-        let told = TRANSLATION_EVENTS.contains(&code);
+        let has_access = TRANSLATION_EVENTS.contains(&code);
         (code != 0).then_some(Self {
             code,
             stream: (record[0] >> 32) as u32,
-            access: told.then_some((record[2], record[1] & READ == 0)),
+            access: has_access.then_some((record[2], record[1] & READ == 0)),
         })
     }
 

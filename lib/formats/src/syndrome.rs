@@ -66,15 +66,15 @@ mod tests {
     #[test]
     fn classes_are_those_of_the_manual() {
         let guard = 0x5f_9000..0x5f_a000;
-        let said = |class: u64, low, address| deed(class << 26 | low, address, &guard);
-        assert_eq!(said(0x24, 1 << 6, 0x5f_9ff8), Deed::StackOverflow);
-        assert_eq!(said(0x24, 1 << 6, 0x5f_a000), Deed::Write(0x5f_a000));
-        assert_eq!(said(0x24, 7, 8), Deed::Read(8));
-        assert_eq!(said(0x20, 7, 0x70), Deed::Jump(0x70));
-        assert_eq!(said(0x00, 0, 0), Deed::Undefined);
-        assert_eq!(said(0x18, 0, 0), Deed::Privileged);
-        assert_eq!(said(0x26, 0, 4), Deed::Alignment(4));
-        assert_eq!(said(0x2c, 0, 0), Deed::Other(0x2c));
+        let decode = |class: u64, low, address| deed(class << 26 | low, address, &guard);
+        assert_eq!(decode(0x24, 1 << 6, 0x5f_9ff8), Deed::StackOverflow);
+        assert_eq!(decode(0x24, 1 << 6, 0x5f_a000), Deed::Write(0x5f_a000));
+        assert_eq!(decode(0x24, 7, 8), Deed::Read(8));
+        assert_eq!(decode(0x20, 7, 0x70), Deed::Jump(0x70));
+        assert_eq!(decode(0x00, 0, 0), Deed::Undefined);
+        assert_eq!(decode(0x18, 0, 0), Deed::Privileged);
+        assert_eq!(decode(0x26, 0, 4), Deed::Alignment(4));
+        assert_eq!(decode(0x2c, 0, 0), Deed::Other(0x2c));
     }
 
     proptest! {

@@ -35,7 +35,7 @@ pub(crate) enum Reason {
     Unknown,
     Kind,
     Role,
-    Size { message: usize, described: u32 },
+    Size { message: usize, channel_end: u32 },
     Unmapped(Unmapped),
     Layout(LayoutError),
     Attach(AttachError),
@@ -48,10 +48,13 @@ impl fmt::Display for ChannelError {
             Reason::Unknown => f.write_str("the description gives this program no such channel"),
             Reason::Kind => f.write_str("the description says another kind"),
             Reason::Role => f.write_str("the description gives this partition the other end"),
-            Reason::Size { message, described } => {
+            Reason::Size {
+                message,
+                channel_end,
+            } => {
                 write!(
                     f,
-                    "messages have {message} bytes but are described with {described}"
+                    "messages have {message} bytes but are described with {channel_end}"
                 )
             }
             Reason::Unmapped(Unmapped::Refused(code)) => {
@@ -67,7 +70,7 @@ impl core::error::Error for ChannelError {}
 
 /// Memory and description of an end.
 pub(crate) struct End {
-    pub(crate) described: ChannelEnd,
+    pub(crate) channel_end: ChannelEnd,
     pub(crate) region: Region<'static>,
 }
 
@@ -80,35 +83,41 @@ impl End {
     ) -> Result<Self, ChannelError> {
         let channel = name_field(name);
         let fail = |reason| ChannelError { channel, reason };
-        let described = *home
+        let channel_end = *home
             .channels()
             .iter()
             .find(|end| end.name == channel)
             .ok_or(fail(Reason::Unknown))?;
-        if described.kind != kind as u32 {
+        if channel_end.kind != kind as u32 {
             return Err(fail(Reason::Kind));
         }
-        if role.is_some_and(|role| described.role != role as u32) {
+        if role.is_some_and(|role| channel_end.role != role as u32) {
             return Err(fail(Reason::Role));
         }
         let region = home
-            .memory(&described)
+            .memory(&channel_end)
             .map_err(|error| fail(Reason::Unmapped(error)))?;
-        Ok(Self { described, region })
+        Ok(Self {
+            channel_end,
+            region,
+        })
     }
 
     pub(crate) fn fail(&self, reason: Reason) -> ChannelError {
         ChannelError {
-            channel: self.described.name,
+            channel: self.channel_end.name,
             reason,
         }
     }
 
     /// The described size of a message, which `T` must have and which must hold a stamp.
     pub(crate) fn size_of_message<T>(&self) -> Result<usize, ChannelError> {
-        let (message, described) = (size_of::<T>(), self.described.message_size);
-        if message != described as usize || message < size_of::<Stamp>() {
-            return Err(self.fail(Reason::Size { message, described }));
+        let (message, channel_end) = (size_of::<T>(), self.channel_end.message_size);
+        if message != channel_end as usize || message < size_of::<Stamp>() {
+            return Err(self.fail(Reason::Size {
+                message,
+                channel_end,
+            }));
         }
         Ok(message)
     }
@@ -117,14 +126,14 @@ impl End {
 /// A channel end of any kind.
 pub trait Ended {
     /// Returns the description of the end: its peer, link pages, doorbells.
-    fn described(&self) -> &ChannelEnd;
+    fn channel_end(&self) -> &ChannelEnd;
 }
 
 macro_rules! ended {
     ($type:ident) => {
         impl<T, H> crate::Ended for $type<T, H> {
-            fn described(&self) -> &bulkhead_abi::guest::ChannelEnd {
-                &self.end.described
+            fn channel_end(&self) -> &bulkhead_abi::guest::ChannelEnd {
+                &self.end.channel_end
             }
         }
     };

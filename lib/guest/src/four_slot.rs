@@ -26,7 +26,7 @@ impl<T: Message, H: Home> Publisher<T, H> {
         let writer =
             Writer::attach(end.region, &layout).map_err(|error| end.fail(Reason::Attach(error)))?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             writer,
             end,
             message: PhantomData,
@@ -70,7 +70,7 @@ impl<T: Message, H: Home> Subscriber<T, H> {
         let reader =
             Reader::attach(end.region, &layout).map_err(|error| end.fail(Reason::Attach(error)))?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             reader,
             end,
             message: PhantomData,

@@ -36,7 +36,7 @@ impl<T: Message, H: Home> MailSender<T, H> {
         let end = End::open(home, name, ChannelKind::Mailbox, Some(Role::Writer))?;
         let mailbox = attach::<T>(&end, Side::First)?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             mailbox,
             sent: 0,
             end,
@@ -76,7 +76,7 @@ impl<T: Message, H: Home> MailReceiver<T, H> {
         let end = End::open(home, name, ChannelKind::Mailbox, Some(Role::Reader))?;
         let mailbox = attach::<T>(&end, Side::Second)?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             mailbox,
             end,
             message: PhantomData,

@@ -22,13 +22,15 @@ impl<T: Message, H: Home> Recorder<T, H> {
     /// The description says otherwise.
     pub fn open(home: &H, name: &str) -> Result<Self, ChannelError> {
         let end = End::open(home, name, ChannelKind::Recorder, Some(Role::Writer))?;
-        let layout =
-            Layout::for_records(end.size_of_message::<T>()?, end.described.messages as usize)
-                .map_err(|error| end.fail(Reason::Layout(error)))?;
+        let layout = Layout::for_records(
+            end.size_of_message::<T>()?,
+            end.channel_end.messages as usize,
+        )
+        .map_err(|error| end.fail(Reason::Layout(error)))?;
         let writer =
             Writer::attach(end.region, &layout).map_err(|error| end.fail(Reason::Attach(error)))?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             writer,
             end,
             message: PhantomData,

@@ -27,7 +27,7 @@ pub fn console(region: Region<'static>, bytes: u64) -> Option<stream::Writer<'st
 /// The reader of what is typed into a console, a ring of single bytes in `bytes` bytes;
 /// nothing where that is none.
 #[must_use]
-pub fn typed(region: Region<'static>, bytes: u64) -> Option<ring::Consumer<'static>> {
+pub fn console_input(region: Region<'static>, bytes: u64) -> Option<ring::Consumer<'static>> {
     let capacity = (bytes as usize).saturating_sub(RING_LINES) / size_of::<u64>();
     let layout = ring::Layout::for_messages(1, capacity).ok()?;
     ring::Consumer::attach(region, &layout).ok()

@@ -27,7 +27,7 @@ impl<T: Message, H: Home> Sender<T, H> {
         let producer = Producer::attach(end.region, &layout)
             .map_err(|error| end.fail(Reason::Attach(error)))?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             producer,
             end,
             message: PhantomData,
@@ -77,7 +77,7 @@ impl<T: Message, H: Home> Receiver<T, H> {
         let consumer = Consumer::attach(end.region, &layout)
             .map_err(|error| end.fail(Reason::Attach(error)))?;
         Ok(Self {
-            log: Log::of(end.described.name),
+            log: Log::of(end.channel_end.name),
             consumer,
             end,
             message: PhantomData,
@@ -96,8 +96,11 @@ impl<T: Message, H: Home> Receiver<T, H> {
 }
 
 fn layout<T>(end: &End) -> Result<Layout, ChannelError> {
-    Layout::for_messages(end.size_of_message::<T>()?, end.described.messages as usize)
-        .map_err(|error| end.fail(Reason::Layout(error)))
+    Layout::for_messages(
+        end.size_of_message::<T>()?,
+        end.channel_end.messages as usize,
+    )
+    .map_err(|error| end.fail(Reason::Layout(error)))
 }
 
 ended!(Sender);

@@ -1,8 +1,8 @@
-//! Whether two policies decide alike
+//! Comparison of two policies by their decisions
 //!
-//! What is opt-in must not be felt by who does not opt in: two schedulers live through the same random
-//! life, and each decision of one is held against the other's, with the times it names and the budget it
-//! grants. Portable, so that the machine code of a target can be asked, too.
+//! An optional feature must not change decisions of a system that does not use it: two schedulers see the same random
+//! events, and each decision of one is compared with the other's, with its times and its
+//! budget. Portable, so that the machine code of a target can be compared, too.
 
 use crate::harness::Random;
 use crate::policy::Policy;
@@ -11,8 +11,8 @@ use crate::{Decision, NEVER, Scheduler, ThreadId, Time};
 /// Longest time from one step to the next.
 const STEP: u64 = 40;
 
-/// Puts both, which have the threads 0 to `threads`, through `steps` random steps: blocks, time-outs, wake-ups,
-/// yields. The step whose decisions differ first, with these; `None` where none do.
+/// Takes `steps` random steps with both schedulers, which have the threads 0 to `threads`: blocks, time-outs, wake-ups,
+/// yields. Returns the first step with different decisions, and these; `None` if all are equal.
 pub fn first_difference<A: Policy, B: Policy, const N: usize>(
     one: &mut Scheduler<A, N>,
     other: &mut Scheduler<B, N>,

@@ -8,7 +8,7 @@
 use crate::policy::Policy;
 use crate::{NEVER, Scheduler, ThreadId, Time};
 
-/// What the harness may assume of a policy.
+/// Properties of a policy that the harness may assume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promise {
     /// While a thread is ready, one runs (not so for policies with budgets).
@@ -50,11 +50,11 @@ struct Life<P: Policy, F, const N: usize> {
     yielded: bool,
 }
 
-/// Puts `policy` through `steps` random steps with up to `N` threads, whose parameters come from
+/// Takes `steps` random steps with `policy` and up to `N` threads. Their parameters come from
 /// `parameters`.
 ///
 /// # Panics
-/// Where the policy breaks `promise` or a rule of every policy; the message says which.
+/// The policy breaks `promise` or a rule of every policy; the message names the rule.
 pub fn put_through<P: Policy, const N: usize>(
     policy: P,
     promise: Promise,

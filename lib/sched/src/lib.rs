@@ -1,8 +1,8 @@
 //! Scheduling as a library: threads, time-outs, policies, budgets
 //!
 //! The part of a user-level scheduler that decides, without the part that switches. A [`Scheduler`]
-//! is a plain state machine: it is told what happened and when (a thread blocked, was woken, was
-//! activated by the kernel, ran for so long), and answers who should run and until when. The switch
+//! is a plain state machine: its input is events with their times (a thread blocked, was woken, was
+//! activated by the kernel, ran for so long), and returns the thread that should run, and until when. The switch
 //! itself, the per-core lock and the event queue belong to the dispatcher around it. The same code
 //! therefore runs on target, hosted on Linux, and in the simulator in virtual time.
 //!

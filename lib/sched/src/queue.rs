@@ -59,7 +59,7 @@ impl<const N: usize> ReadyQueue<N> {
         links.queued.then_some(links.level)
     }
 
-    /// Whether the thread is queued.
+    /// Returns true if the thread is queued.
     #[must_use]
     pub fn contains(&self, thread: ThreadId) -> bool {
         self.links[thread.index()].queued
@@ -164,7 +164,7 @@ impl<const N: usize> ReadyQueue<N> {
         core::iter::successors(self.first_of(level), next)
     }
 
-    /// Whether another thread is queued on the same level.
+    /// Returns true if another thread is queued on its level.
     #[must_use]
     pub fn has_equal(&self, thread: ThreadId) -> bool {
         let links = self.links[thread.index()];

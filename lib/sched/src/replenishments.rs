@@ -1,8 +1,8 @@
 //! When exhausted servers get their budgets back, by importance
 //!
-//! A decision needs two answers: who has a budget again and is more important than whom it would
-//! pick, and when that will next be so. What is less important can wait for the next decision, however
-//! long ago its time came. A tree over the levels, each node with the earliest time below it, answers
+//! A decision needs two facts: a server that has a budget again and is more important than the one that it would
+//! pick, and the time at which there will be one. Less important servers can wait for the next decision, however
+//! long ago their times came. A tree over the levels, each node with the earliest time below it, answers
 //! both in as many steps as levels have bits, whatever the number of servers.
 
 use crate::queue::LEVELS;
@@ -41,7 +41,7 @@ impl<const M: usize> Replenishments<M> {
         }
     }
 
-    /// The most important server whose time has come; of equals, one.
+    /// Returns the most important server that is due; of equals, one.
     pub(crate) fn due(&self, now: Time) -> Option<(u8, ThreadId)> {
         let mut node = 1;
         if self.earliest[node] > now {
@@ -56,7 +56,7 @@ impl<const M: usize> Replenishments<M> {
         Some((level, server))
     }
 
-    /// The earliest time of who is more important than `level`; of all, where that is [`LEVELS`].
+    /// Returns the earliest time of servers more important than `level`; of all, if that is [`LEVELS`].
     pub(crate) fn earliest_before(&self, level: usize) -> Time {
         let mut node = LEVELS + level.min(LEVELS - 1);
         let mut earliest = if level < LEVELS {

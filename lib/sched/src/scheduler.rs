@@ -1,8 +1,8 @@
 //! The scheduler of one core
 //!
-//! Keeps which threads exist, which are blocked and until when, and who runs; leaves the choice
-//! among ready threads to its policy. A wake-up that comes before the block it answers is kept, so
-//! that "check, then block" loses nothing.
+//! Keeps the threads, blocked ones with their time-outs, and the running one; leaves the choice
+//! among ready threads to its policy. A wake-up that comes before the block it answers is kept:
+//! "check, then block" loses nothing.
 
 use crate::policy::{Policy, ServerId};
 use crate::{NEVER, Refusal, ThreadId, Time, Timeouts};
@@ -37,7 +37,7 @@ const ABSENT: Record = Record {
     last: Wakeup::Woken,
 };
 
-/// Whom to run, and when to decide again at the latest.
+/// The thread to run, and the time of the next decision at the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The thread; `None` = idle.
@@ -45,7 +45,7 @@ pub struct Decision {
     /// The next instant at which the answer may change by itself: a time-out, the end of a budget
     /// or quantum, a replenishment; [`NEVER`] where there is none.
     pub timer: Time,
-    /// Whose budget it runs on; `None` where none limits it.
+    /// The budget on which it runs; `None` if none limits it.
     pub account: Option<Account>,
 }
 
@@ -53,9 +53,9 @@ pub struct Decision {
 /// temporal capabilities do, grants it and reports what was used by [`Scheduler::account`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Whose it is.
+    /// The server that has it.
     pub server: ServerId,
-    /// What is left of it, cycles.
+    /// Rest of it, cycles.
     pub budget: Time,
     /// As [`Decision::timer`], but for the end of this budget.
     pub timer: Time,
@@ -69,7 +69,7 @@ pub struct Scheduler<P, const N: usize> {
     threads: [Record; N],
     current: Option<ThreadId>,
     since: Time,
-    /// Whether the dispatcher says what the current thread used.
+    /// True if the dispatcher reports the use of the current thread.
     metered: bool,
 }
 
@@ -93,19 +93,19 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         &self.policy
     }
 
-    /// The policy, to change what is no thread of it (servers, tables); who runs is charged first.
+    /// The policy, to change its servers and tables; the running thread is charged first.
     pub fn policy_mut(&mut self, now: Time) -> &mut P {
         self.charge(now);
         &mut self.policy
     }
 
-    /// Who runs.
+    /// Returns the running thread.
     #[must_use]
     pub const fn current(&self) -> Option<ThreadId> {
         self.current
     }
 
-    /// Whether the thread is blocked.
+    /// Returns true if the thread is blocked.
     #[must_use]
     pub fn is_blocked(&self, thread: ThreadId) -> bool {
         self.state(thread) == State::Blocked
@@ -178,8 +178,8 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         self.policy.set_parameters(thread, parameters, now)
     }
 
-    /// Blocks the thread until a wake-up or `until` ([`NEVER`]: no time-out). Answers at once
-    /// where a wake-up came before.
+    /// Blocks the thread until a wake-up or `until` ([`NEVER`]: no time-out). Returns at once
+    /// if a wake-up came before.
     pub fn block(&mut self, thread: ThreadId, until: Time, now: Time) -> Option<Wakeup> {
         self.charge(now);
         let record = self.threads.get_mut(thread.index())?;
@@ -220,7 +220,7 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         }
     }
 
-    /// Charges the running thread up to `now`, wakes whose time has come, and asks the policy.
+    /// Charges the running thread up to `now`, wakes threads that have timed out, and has the policy pick.
     pub fn decide(&mut self, now: Time) -> Decision {
         self.charge(now);
         while let Some(thread) = self.timeouts.expire(now) {
@@ -244,9 +244,9 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         }
     }
 
-    /// The current thread executed exactly `used` cycles until `now` since this was last said, whatever
-    /// the clock says: the rest went to the dispatcher, or to who interrupted it. Said of a thread
-    /// dispatched by [`Scheduler::dispatched_on_account`], before anything else is.
+    /// Charges exactly `used` cycles until `now` to the current thread, whatever
+    /// the clock shows: the rest went to the dispatcher, or to interrupts. To be called for a thread that was
+    /// dispatched by [`Scheduler::dispatched_on_account`], before any other call.
     pub fn account(&mut self, used: Time, now: Time) {
         if let Some(thread) = self.current {
             self.policy.charge(thread, now.saturating_sub(used), now);

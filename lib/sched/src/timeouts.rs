@@ -42,7 +42,7 @@ impl<const N: usize, K: Copy + Ord> Timeouts<N, K> {
         }
     }
 
-    /// Whether the thread's time-out is armed.
+    /// Returns true if the thread's time-out is armed.
     #[must_use]
     pub fn is_armed(&self, thread: ThreadId) -> bool {
         self.place[thread.index()] != NONE
@@ -54,7 +54,7 @@ impl<const N: usize, K: Copy + Ord> Timeouts<N, K> {
         (self.len > 0).then(|| self.time_at(0))
     }
 
-    /// The thread whose time comes first; which of several with the same time is unspecified but
+    /// Returns the thread with the earliest time; the choice among equal times is unspecified but
     /// reproducible.
     #[must_use]
     pub fn first(&self) -> Option<ThreadId> {
@@ -85,7 +85,7 @@ impl<const N: usize, K: Copy + Ord> Timeouts<N, K> {
         }
     }
 
-    /// Takes one thread whose time has come.
+    /// Takes one thread that is due.
     pub fn expire(&mut self, now: K) -> Option<ThreadId> {
         if self.earliest()? > now {
             return None;

@@ -50,7 +50,7 @@ pub struct CoreCommand {
     pub stages: usize,
     /// True if a static pipe runs again: its edges to other partitions are those of the
     /// description.
-    pub described: bool,
+    pub is_static: bool,
     edges: usize,
 }
 
@@ -60,13 +60,13 @@ pub fn run(
     number: usize,
     pipe: &Pipe,
     stages: impl Iterator<Item = (usize, Stage)>,
-    (edges, described): (&[Edge], bool),
+    (edges, is_static): (&[Edge], bool),
     mut put: impl FnMut(usize, u64),
 ) {
     let mut order = CoreCommand {
         pipe: number,
         stages: 0,
-        described,
+        is_static,
         edges: 0,
     };
     words(pipe, PIPE, &mut put);
@@ -90,7 +90,7 @@ pub fn forget(number: usize, mut put: impl FnMut(usize, u64)) {
     let order = CoreCommand {
         pipe: number,
         stages: 0,
-        described: false,
+        is_static: false,
         edges: 0,
     };
     put(COMMAND, order.word());
@@ -100,17 +100,17 @@ impl CoreCommand {
     /// Reads the command.
     #[must_use]
     pub fn read(word: impl Fn(usize) -> u64) -> Self {
-        let [pipe, stages, edges, described, ..] = word(COMMAND).to_le_bytes().map(usize::from);
+        let [pipe, stages, edges, is_static, ..] = word(COMMAND).to_le_bytes().map(usize::from);
         Self {
             pipe: pipe % MAX_PIPES,
             stages: stages.min(MAX_STAGES),
-            described: described != 0,
+            is_static: is_static != 0,
             edges: edges.min(EDGES),
         }
     }
 
     const fn word(self) -> u64 {
-        (self.pipe | self.stages << 8 | self.edges << 16 | (self.described as usize) << 24) as u64
+        (self.pipe | self.stages << 8 | self.edges << 16 | (self.is_static as usize) << 24) as u64
     }
 
     /// Its pipe.
@@ -207,23 +207,23 @@ mod tests {
         };
         for count in [1, 7, MAX_STAGES] {
             let edges: Vec<_> = (0..EDGES.min(4 * count)).map(edge).collect();
-            let described = count == 7;
-            run(15, &pipe, (0..count).map(stage), (&edges, described), put);
+            let is_static = count == 7;
+            run(15, &pipe, (0..count).map(stage), (&edges, is_static), put);
             let order = CoreCommand::read(word);
             assert_eq!((order.pipe, order.stages), (15, count));
-            assert_eq!(order.described, described);
+            assert_eq!(order.is_static, is_static);
             assert_eq!(order.pipe(word).as_bytes(), pipe.as_bytes());
             for place in 0..count {
-                let (number, told) = order.stage(place, word);
+                let (number, read) = order.stage(place, word);
                 let (expected, stage) = stage(place);
                 assert_eq!(number, expected);
-                assert_eq!(told.as_bytes(), stage.as_bytes());
+                assert_eq!(read.as_bytes(), stage.as_bytes());
             }
             assert_eq!(order.edges(word).collect::<Vec<_>>(), edges);
         }
         forget(3, put);
         let order = CoreCommand::read(word);
-        assert_eq!((order.pipe, order.stages, order.described), (3, 0, false));
+        assert_eq!((order.pipe, order.stages, order.is_static), (3, 0, false));
         assert_eq!(order.edges(word).count(), 0);
     }
 

@@ -72,24 +72,24 @@ impl<'b> DeployRequest<'b> {
         let [pipe] = packed.pipes else {
             return Err(Unfit::NoPipe);
         };
-        let wanted = Self {
+        let request = Self {
             pipe,
             stages: packed.stages,
             crossings: packed.crossings,
         };
-        let heads = wanted.stages.iter().filter(|stage| stage.from == 0);
-        let sound = pipe.stages as usize == wanted.stages.len()
-            && wanted.stages.len() <= MAX_STAGES
+        let heads = request.stages.iter().filter(|stage| stage.from == 0);
+        let sound = pipe.stages as usize == request.stages.len()
+            && request.stages.len() <= MAX_STAGES
             && pipe.fifo <= 1
             && heads.count() <= HEADS
-            && wanted.here().next().is_some();
+            && request.here().next().is_some();
         if !sound {
             return Err(Unfit::NoPipe);
         }
-        for (place, stage) in wanted.here() {
-            wanted.check(place, stage, buffers)?;
+        for (place, stage) in request.here() {
+            request.check(place, stage, buffers)?;
         }
-        Ok(wanted)
+        Ok(request)
     }
 
     fn check(&self, place: usize, stage: &Stage, buffers: usize) -> Result<(), Unfit> {
@@ -284,11 +284,11 @@ mod tests {
     #[test]
     fn what_lies_between_stages_of_who_asks_is_run() {
         let words = packed(&flow());
-        let wanted = DeployRequest::read(words.as_bytes(), BUFFERS).expect("fits");
-        let here: Vec<_> = wanted.here().map(|(place, _)| place).collect();
+        let request = DeployRequest::read(words.as_bytes(), BUFFERS).expect("fits");
+        let here: Vec<_> = request.here().map(|(place, _)| place).collect();
         assert_eq!(here, [1, 2]);
-        assert_eq!(wanted.between().collect::<Vec<_>>(), [Kind::Each(3)]);
-        let across: Vec<_> = wanted.across().collect();
+        assert_eq!(request.between().collect::<Vec<_>>(), [Kind::Each(3)]);
+        let across: Vec<_> = request.across().collect();
         assert_eq!(across, [(4, [0, 1]), (7, [2, 3])]);
     }
 
@@ -303,7 +303,7 @@ mod tests {
             let words = packed(&(pipe, stages, crossings));
             let read = DeployRequest::read(words.as_bytes(), BUFFERS);
             assert_eq!(
-                read.map(|wanted| wanted.begins_here()).ok(),
+                read.map(|request| request.begins_here()).ok(),
                 runs.then_some(true)
             );
         }
@@ -321,8 +321,8 @@ mod tests {
 
     fn wanted_tails(flow: &(Pipe, Vec<Stage>, Vec<Crossing>)) -> Vec<usize> {
         let words = packed(flow);
-        let wanted = DeployRequest::read(words.as_bytes(), BUFFERS).expect("fits");
-        wanted.tails().collect()
+        let request = DeployRequest::read(words.as_bytes(), BUFFERS).expect("fits");
+        request.tails().collect()
     }
 
     #[test]
@@ -393,24 +393,24 @@ mod tests {
                 };
             }
             words.truncate(words.len() - (random() % 20 / 19) as usize);
-            let Ok(wanted) = DeployRequest::read(words.as_bytes(), BUFFERS) else {
+            let Ok(request) = DeployRequest::read(words.as_bytes(), BUFFERS) else {
                 continue;
             };
             fit += 1;
-            assert!(wanted.stages().len() <= MAX_STAGES);
-            let mut buffers: Vec<_> = wanted.across().map(|(buffer, _)| buffer).collect();
+            assert!(request.stages().len() <= MAX_STAGES);
+            let mut buffers: Vec<_> = request.across().map(|(buffer, _)| buffer).collect();
             assert!(buffers.iter().all(|&buffer| buffer < BUFFERS));
             buffers.sort_unstable();
             buffers.dedup();
-            assert_eq!(buffers.len(), wanted.across().count());
-            for (place, stage) in wanted.here() {
+            assert_eq!(buffers.len(), request.across().count());
+            for (place, stage) in request.here() {
                 assert!(stage.capacity_ns <= stage.period_ns && stage.period_ns <= LONGEST_NS);
-                let ends = wanted.across().map(|(_, edge)| edge);
+                let ends = request.across().map(|(_, edge)| edge);
                 let ends = ends.filter(|edge| edge.contains(&place)).count();
-                let inside = usize::from(wanted.tails().any(|tail| tail == place))
-                    + wanted
+                let inside = usize::from(request.tails().any(|tail| tail == place))
+                    + request
                         .readers(place)
-                        .filter(|&to| wanted.is_here(to))
+                        .filter(|&to| request.is_here(to))
                         .count();
                 assert!(ends + inside > 0);
             }

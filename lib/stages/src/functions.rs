@@ -91,7 +91,7 @@ pub fn all(own: Functions) -> impl Iterator<Item = (&'static str, Function)> {
 /// The function of that name; a program's own takes precedence.
 #[must_use]
 pub fn find(own: Functions, name: &str) -> Option<Function> {
-    let found = all(own).find(|(known, _)| *known == name);
+    let found = all(own).find(|(own, _)| *own == name);
     found.map(|(_, function)| function)
 }
 

@@ -257,7 +257,7 @@ pub fn path_guarantees(pipe: &[u8]) -> impl Iterator<Item = PathGuarantee> + '_ 
 /// Name of the static pipe of a request, if nothing else follows. It may be any bytes: only a pipe
 /// with that name is meant.
 #[must_use]
-pub fn described(body: &[u8]) -> Option<[u8; NAME_LEN]> {
+pub fn static_pipe(body: &[u8]) -> Option<[u8; NAME_LEN]> {
     body.try_into().ok()
 }
 
@@ -267,7 +267,7 @@ pub enum Target {
     /// The pipe that was requested by the number of the request.
     Requested,
     /// The static pipe of that name.
-    Described([u8; NAME_LEN]),
+    Static([u8; NAME_LEN]),
 }
 
 /// The pipe of a request to start or stop, if the request is valid.
@@ -275,7 +275,7 @@ pub enum Target {
 pub fn target(body: &[u8]) -> Option<Target> {
     match body {
         [] => Some(Target::Requested),
-        name => described(name).map(Target::Described),
+        name => static_pipe(name).map(Target::Static),
     }
 }
 
@@ -385,15 +385,15 @@ impl Requester {
             }
             Err(_) => return None,
         };
-        let (answer, said) = Answer::read_from_prefix(bytes.get(..length)?).ok()?;
-        for (place, byte) in text.iter_mut().zip(said) {
+        let (answer, rest) = Answer::read_from_prefix(bytes.get(..length)?).ok()?;
+        for (place, byte) in text.iter_mut().zip(rest) {
             *place = *byte;
         }
         match (answer.id, answer.refused) {
             (0, _) => Some(Reply::Lost),
             (other, _) if other != id => None,
             (_, 0) => Some(Reply::Done),
-            _ => Some(Reply::Refused(said.len().min(TEXT_BYTES))),
+            _ => Some(Reply::Refused(rest.len().min(TEXT_BYTES))),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Threads of one core and their wait queues
 //!
 //! [`Threads`] joins the state machine of decisions (`bulkhead_sched::Scheduler`) with a [`Machine`]
-//! that switches: the kernel of a partition, or a process on Linux with signals as interrupts.
+//! for switching: the kernel of a partition, or a process on Linux with signals as interrupts.
 //! Thread 0 is the scheduler's own: the machine runs it at time-outs, and it runs when no other thread is
 //! ready. Thread `n` of the policy has index `n + 1`.
 //!

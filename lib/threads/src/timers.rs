@@ -135,7 +135,7 @@ impl<const K: usize> Content<K> {
         self.due.arm(ThreadId(timer as u16), due);
     }
 
-    /// Returns a timer whose time has come; sets a periodic one to its next expiry.
+    /// Returns a timer that is due; sets a periodic one to its next expiry.
     fn expire(&mut self, now: Time) -> Option<(Expiry, Time)> {
         let timer = self.due.expire(now)?.index();
         let (expiry, due) = (self.expiries[timer]?, self.when[timer]);

@@ -141,11 +141,11 @@ impl Agent {
     }
 
     fn on_input(&mut self) {
-        let Some(typed) = self.lines.as_mut().and_then(Lines::read) else {
+        let Some(input) = self.lines.as_mut().and_then(Lines::read) else {
             self.lines = None;
             return;
         };
-        for line in typed {
+        for line in input {
             match parse(&line) {
                 Ok(Some(command)) => self.obey(command),
                 Ok(None) => {}

@@ -48,7 +48,7 @@ pub(crate) fn parse(line: &str) -> Result<Option<Command>, String> {
         ["status"] => Command::Status,
         ["restart", name] => Command::Control(Control::Restart, name.to_owned()),
         ["halt", name] => Command::Control(Control::Halt, name.to_owned()),
-        ["tell", name, _, ..] => Command::Tell(name.to_owned(), told(line)?),
+        ["tell", name, _, ..] => Command::Tell(name.to_owned(), rest_of_line(line)?),
         ["shell"] => Command::Shell,
         ["help"] => Command::Help,
         _ => {
@@ -61,7 +61,7 @@ pub(crate) fn parse(line: &str) -> Result<Option<Command>, String> {
 }
 
 /// The text behind the partition's name, unchanged.
-fn told(line: &str) -> Result<String, String> {
+fn rest_of_line(line: &str) -> Result<String, String> {
     let word = |text: &str| {
         let text = text.trim_ascii_start();
         let end = text.find(|character: char| character.is_ascii_whitespace());
@@ -108,9 +108,9 @@ mod tests {
             parse(" drive  tell  control  pipe stop log"),
             Ok(Some(tell))
         );
-        let typed = "pipe add x * a |  b [50/s, 80 ms]";
-        let tell = Command::Tell("control".into(), typed.into());
-        assert_eq!(parse(&format!("tell control {typed}")), Ok(Some(tell)));
+        let entered = "pipe add x * a |  b [50/s, 80 ms]";
+        let tell = Command::Tell("control".into(), entered.into());
+        assert_eq!(parse(&format!("tell control {entered}")), Ok(Some(tell)));
         assert!(parse("tell control").is_err());
         for line in HELP.lines() {
             let example = line[..18]

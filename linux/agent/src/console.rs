@@ -48,7 +48,7 @@ pub(crate) fn type_in(file: &mut impl Write, line: &str) -> io::Result<()> {
 /// Collects lines from the standard input.
 #[derive(Default)]
 pub(crate) struct Lines {
-    typed: Vec<u8>,
+    partial: Vec<u8>,
     /// True while the rest of a line that is too long is skipped.
     long: bool,
 }
@@ -70,14 +70,14 @@ impl Lines {
     }
 
     fn take(&mut self, bytes: &[u8]) -> Vec<String> {
-        self.typed.extend_from_slice(bytes);
+        self.partial.extend_from_slice(bytes);
         let mut lines = Vec::new();
         while let Some(end) = self
-            .typed
+            .partial
             .iter()
             .position(|&byte| matches!(byte, b'\n' | b'\r'))
         {
-            let line: Vec<u8> = self.typed.drain(..=end).collect();
+            let line: Vec<u8> = self.partial.drain(..=end).collect();
             if std::mem::take(&mut self.long) {
                 say(format_args!(
                     "agent: a line of more than {LONGEST_LINE} bytes is not obeyed"
@@ -86,8 +86,8 @@ impl Lines {
             }
             lines.push(String::from_utf8_lossy(&line).trim().to_owned());
         }
-        if self.typed.len() > LONGEST_LINE {
-            self.typed.clear();
+        if self.partial.len() > LONGEST_LINE {
+            self.partial.clear();
             self.long = true;
         }
         lines
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_whole_however_they_are_typed() {
+    fn lines_are_whole_however_they_are_entered() {
         let mut lines = Lines::default();
         assert!(lines.take(b"se").is_empty());
         assert_eq!(lines.take(b"t 90\r\nstatus\nhe"), ["set 90", "", "status"]);

@@ -160,9 +160,9 @@ impl Drive {
         let Some(latest) = &self.latest else {
             return say(format_args!("drive: waiting for telemetry"));
         };
-        let (wanted, speed) = (kmph(latest.setpoint_mps), kmph(latest.speed_mps));
+        let (setpoint, speed) = (kmph(latest.setpoint_mps), kmph(latest.speed_mps));
         say(format_args!(
-            "drive: {speed:6.2} km/h, wanted {wanted:6.2}, drive {:5.0} N, brake {:5.0} N, {:8.1} m; \
+            "drive: {speed:6.2} km/h, wanted {setpoint:6.2}, drive {:5.0} N, brake {:5.0} N, {:8.1} m; \
              {} messages, {} missed",
             latest.drive_n, latest.brake_n, latest.distance_m, self.received, self.missed
         ));

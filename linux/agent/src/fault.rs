@@ -35,8 +35,8 @@ impl Fault {
             _ => return Ok(None),
         };
         let first = partition.link(partition.name())?.state().epoch <= 1;
-        let said = partition.argument("fault_after_ms").map(str::parse);
-        let after_ms = said.and_then(Result::ok).unwrap_or(AFTER_MS);
+        let argument = partition.argument("fault_after_ms").map(str::parse);
+        let after_ms = argument.and_then(Result::ok).unwrap_or(AFTER_MS);
         let begin_ticks = ticks() + after_ms * frequency_hz() / 1000;
         Ok(first.then_some(Self {
             kind,

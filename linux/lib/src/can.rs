@@ -172,9 +172,9 @@ fn filter(socket: &OwnedFd, identifier: Option<u16>) -> Result<(), Errno> {
     const LEVEL: i32 = 101;
     const FILTER: i32 = 1;
     // Identifier and mask; a mask with the flag of errors would ask for these.
-    let wanted = identifier.map(|identifier| [u32::from(identifier), EXTENDED | REMOTE | 0x7ff]);
-    let bytes = wanted.map_or(0, |filter| size_of_val(&filter)) as u32;
-    let filter = wanted.unwrap_or_default();
+    let filter = identifier.map(|identifier| [u32::from(identifier), EXTENDED | REMOTE | 0x7ff]);
+    let bytes = filter.map_or(0, |filter| size_of_val(&filter)) as u32;
+    let filter = filter.unwrap_or_default();
     let place = (&raw const filter).cast();
     // SAFETY: so many bytes can be read there.
     let set = unsafe { libc::setsockopt(socket.as_raw_fd(), LEVEL, FILTER, place, bytes) };

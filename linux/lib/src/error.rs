@@ -73,14 +73,16 @@ pub enum Error {
         channel: String,
     },
     /// The channel's messages have another size than the program's type.
-    #[error("channel \"{channel}\" has messages of {described} bytes, the program wants {wanted}")]
+    #[error(
+        "channel \"{channel}\" has messages of {channel_bytes} bytes, the program wants {type_bytes}"
+    )]
     MessageSize {
         /// The channel.
         channel: String,
         /// Bytes of a message as described.
-        described: usize,
+        channel_bytes: usize,
         /// Bytes of the program's type.
-        wanted: usize,
+        type_bytes: usize,
     },
     /// The description of the channel and its memory do not fit together.
     #[error("channel \"{channel}\": {source}")]

@@ -143,12 +143,12 @@ fn check_type<T>(channel: &Channel, role: Role) -> Result<(), Error> {
     check_end(channel, role)?;
     let description = channel.description();
     let channel = || description.name.clone();
-    let (described, wanted) = (description.message_bytes, size_of::<T>());
-    if described != wanted || wanted < STAMP_BYTES {
+    let (channel_bytes, type_bytes) = (description.message_bytes, size_of::<T>());
+    if channel_bytes != type_bytes || type_bytes < STAMP_BYTES {
         return Err(Error::MessageSize {
             channel: channel(),
-            described,
-            wanted,
+            channel_bytes,
+            type_bytes,
         });
     }
     Ok(())

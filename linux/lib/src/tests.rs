@@ -167,8 +167,8 @@ fn what_is_wrong_is_named() {
         matches!(
             wrong,
             Error::MessageSize {
-                described: 24,
-                wanted: 16,
+                channel_bytes: 24,
+                type_bytes: 16,
                 ..
             }
         ),

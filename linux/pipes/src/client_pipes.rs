@@ -95,7 +95,7 @@ enum EndTarget {
     /// The flow of that number, if there is one.
     Flow(u64),
     /// The static pipe of that index.
-    Described(usize),
+    Static(usize),
 }
 
 /// Outcome of a request.
@@ -121,8 +121,11 @@ impl ClientPipes {
     /// A channel cannot be used.
     pub fn open(partition: &Partition) -> Result<Vec<Self>, Error> {
         let channels = partition.channels()?.into_iter();
-        let typed = channels.filter(|one| one.kind == Kind::Memory && one.name.starts_with(PREFIX));
-        typed.map(|one| Self::at(partition, &one.name)).collect()
+        let request_channels =
+            channels.filter(|one| one.kind == Kind::Memory && one.name.starts_with(PREFIX));
+        request_channels
+            .map(|one| Self::at(partition, &one.name))
+            .collect()
     }
 
     fn at(partition: &Partition, name: &str) -> Result<Self, Error> {
@@ -163,7 +166,7 @@ impl ClientPipes {
 
     /// Records guarantees of new pipes, once no former pipe of the same name can record anything
     /// any more.
-    fn announce(&mut self, trace: &Trace, described: &Stages) {
+    fn announce(&mut self, trace: &Trace, static_pipes: &Stages) {
         for index in 0..self.flows.len() {
             let (former, rest) = self.flows.split_at_mut(index);
             let Some(flow) = rest.first_mut() else {
@@ -172,12 +175,12 @@ impl ClientPipes {
             let mut ending = self.ending.iter();
             if former.iter().any(|one| one.name == flow.name)
                 || ending.any(|one| one.pipe == flow.name)
-                || described.runs(&flow.name)
+                || static_pipes.runs(&flow.name)
             {
                 continue;
             }
             for one in std::mem::take(&mut flow.guarantees) {
-                promise(flow, &one, trace);
+                record_guarantee(flow, &one, trace);
             }
         }
     }
@@ -192,12 +195,12 @@ impl ClientPipes {
         &mut self,
         around: &Around<'_>,
         trace: &Trace,
-        described: &mut Stages,
+        static_pipes: &mut Stages,
     ) -> Option<Report> {
-        if let Some(count) = self.notice_start(described) {
+        if let Some(count) = self.notice_start(static_pipes) {
             return Some(Report::ClientRestarted(count));
         }
-        self.end_what_is_over(described);
+        self.end_what_is_over(static_pipes);
         self.ending.retain(|running| !running.has_ended());
         if self.ending.is_empty() {
             // Messages of a former pipe of a name are recorded before the guarantees of the next
@@ -206,33 +209,33 @@ impl ClientPipes {
                 return Some(Report::Refused(error.to_string()));
             }
         }
-        let removed = described.collect(trace);
-        self.announce(trace, described);
-        if !self.ending.is_empty() || described.is_ending() {
+        let removed = static_pipes.collect(trace);
+        self.announce(trace, static_pipes);
+        if !self.ending.is_empty() || static_pipes.is_ending() {
             return removed.map(Report::Removed);
         }
         if let Some(due) = self
             .due
-            .take_if(|due| !is_there(due.what, &self.flows, described))
+            .take_if(|due| !is_there(due.what, &self.flows, static_pipes))
         {
             self.answerer.settle(due.id, None);
         }
         removed
             .map(Report::Removed)
-            .or_else(|| self.begin_anew(around, trace, described))
-            .or_else(|| self.take(around, trace, described))
+            .or_else(|| self.begin_anew(around, trace, static_pipes))
+            .or_else(|| self.take(around, trace, static_pipes))
     }
 
     /// Handles a restart of the client, which has lost its requests. Returns how many stages end,
     /// if any do.
-    fn notice_start(&mut self, described: &Stages) -> Option<usize> {
+    fn notice_start(&mut self, static_pipes: &Stages) -> Option<usize> {
         let epoch = self.peer.state().epoch;
         if std::mem::replace(&mut self.epoch, epoch) == epoch {
             return None;
         }
         self.unclean = true;
         // A static pipe that has not ended yet continues.
-        let continues = |due: &mut Due| matches!(due.what, EndTarget::Described(place) if !described.is_removed(place));
+        let continues = |due: &mut Due| matches!(due.what, EndTarget::Static(place) if !static_pipes.is_removed(place));
         if let Some(due) = self.due.take_if(continues) {
             self.answerer.settle(due.id, None);
         }
@@ -247,12 +250,12 @@ impl ClientPipes {
         &mut self,
         around: &Around<'_>,
         trace: &Trace,
-        described: &mut Stages,
+        static_pipes: &mut Stages,
     ) -> Option<Report> {
         if !self.unclean {
             return None;
         }
-        let report = described.begin_again(around, trace);
+        let report = static_pipes.begin_again(around, trace);
         if report.is_none() {
             self.unclean = false;
             let buffers = (0..).map_while(|number| buffer(self.region, number));
@@ -266,7 +269,7 @@ impl ClientPipes {
         &mut self,
         around: &Around<'_>,
         trace: &Trace,
-        described: &mut Stages,
+        static_pipes: &mut Stages,
     ) -> Option<Report> {
         let (request, length) = self.answerer.take(&mut self.message)?;
         let due = |what, part: Option<&Part>| Due {
@@ -281,7 +284,7 @@ impl ClientPipes {
                     Report::Refused(reason) => Some(reason.as_str()),
                     _ => None,
                 };
-                self.announce(trace, described);
+                self.announce(trace, static_pipes);
                 self.answerer.settle(request.id, reason);
                 return Some(report);
             }
@@ -294,10 +297,8 @@ impl ClientPipes {
             }
             Some(Verb::Forget) => {
                 let body = self.message.get(size_of::<Request>()..length);
-                match described.removable(body.unwrap_or_default()) {
-                    Ok((place, part)) => {
-                        self.due = Some(due(EndTarget::Described(place), Some(part)))
-                    }
+                match static_pipes.removable(body.unwrap_or_default()) {
+                    Ok((place, part)) => self.due = Some(due(EndTarget::Static(place), Some(part))),
                     Err(reason) => self.answerer.settle(request.id, Some(reason)),
                 }
             }
@@ -309,7 +310,7 @@ impl ClientPipes {
                         .find(|flow| flow.id == request.id)
                         .ok_or("there is no such pipe in Linux")
                         .and_then(|flow| flow.execute(verb, request.ended)),
-                    Some(Target::Described(name)) => described.execute(&name, verb, request.ended),
+                    Some(Target::Static(name)) => static_pipes.execute(&name, verb, request.ended),
                     None => Err("it names no pipe"),
                 };
                 self.answerer.settle(request.id, done.err());
@@ -322,7 +323,7 @@ impl ClientPipes {
     }
 
     /// Ends stages that are to end and that no message leaves any more.
-    fn end_what_is_over(&mut self, described: &mut Stages) {
+    fn end_what_is_over(&mut self, static_pipes: &mut Stages) {
         match self.due {
             Some(Due {
                 what: EndTarget::Flow(id),
@@ -332,10 +333,10 @@ impl ClientPipes {
                 self.end(|flow| flow.id == id && flow.part.is_over(&end));
             }
             Some(Due {
-                what: EndTarget::Described(place),
+                what: EndTarget::Static(place),
                 end,
                 ..
-            }) => described.end(place, &end),
+            }) => static_pipes.end(place, &end),
             None => {}
         }
     }
@@ -390,15 +391,15 @@ impl ClientPipes {
 }
 
 /// Returns whether the pipe to be ended is there still.
-fn is_there(what: EndTarget, flows: &[Flow], described: &Stages) -> bool {
+fn is_there(what: EndTarget, flows: &[Flow], static_pipes: &Stages) -> bool {
     match what {
         EndTarget::Flow(id) => flows.iter().any(|flow| flow.id == id),
-        EndTarget::Described(place) => !described.is_removed(place),
+        EndTarget::Static(place) => !static_pipes.is_removed(place),
     }
 }
 
 /// Records the guarantee of a path, as the planner of a partition does.
-fn promise(flow: &Flow, guarantees: &PathGuarantee, trace: &Trace) {
+fn record_guarantee(flow: &Flow, guarantees: &PathGuarantee, trace: &Trace) {
     let event = Event {
         ticks: ticks(),
         kind: EventKind::Promised as u32,

@@ -114,11 +114,11 @@ impl Running {
         let downs = self.watched.iter().map(Watched::look).sum();
         let slowest = self.shared.seen.slowest.load(Relaxed);
         let [.., known_downs, known_slowest] = &self.recorded;
-        let known = [
+        let counts = [
             known_downs.swap(downs, Relaxed),
             known_slowest.swap(slowest, Relaxed),
         ];
-        if known != [downs, slowest] {
+        if counts != [downs, slowest] {
             trace.write(&Event {
                 ticks: ticks(),
                 kind: EventKind::Endpoint as u32,

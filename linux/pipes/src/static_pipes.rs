@@ -18,13 +18,13 @@ use std::sync::mpsc::SyncSender;
 
 /// Running static pipes.
 pub struct Stages {
-    pipes: Vec<Described>,
+    pipes: Vec<StaticPipe>,
     leaving: Leaving,
     left: SyncSender<Left>,
 }
 
 /// A pipe and its state.
-struct Described {
+struct StaticPipe {
     pipe: Pipe,
     part: Part,
     kept: Kept,
@@ -36,14 +36,14 @@ struct Described {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The pipe runs, or was rejected.
-    Described,
+    Running,
     /// Its threads are ending.
     Ending,
     /// The pipe was removed.
     Gone,
 }
 
-impl Described {
+impl StaticPipe {
     /// Returns whether it has first stages here, or the reason for which no client may stop or
     /// remove it.
     fn begins(&self) -> Result<bool, &'static str> {
@@ -82,11 +82,11 @@ pub fn start(plan: &Plan, around: &Around<'_>) -> Result<(Stages, Vec<StartError
             }
         };
         reserved.push(made);
-        stages.pipes.push(Described {
+        stages.pipes.push(StaticPipe {
             pipe: pipe.clone(),
             part: Part::default(),
             kept,
-            state: State::Described,
+            state: State::Running,
             held: false,
         });
     }
@@ -126,12 +126,12 @@ impl Stages {
 
     /// Finds the pipe that a removal request names.
     pub(crate) fn removable(&self, body: &[u8]) -> Result<(usize, &Part), &'static str> {
-        let name = request::described(body).ok_or("it names no pipe")?;
+        let name = request::static_pipe(body).ok_or("it names no pipe")?;
         let (place, one) = self.named(&name)?;
         one.begins().map(|_| (place, &one.part))
     }
 
-    fn named(&self, name: &[u8; NAME_LEN]) -> Result<(usize, &Described), &'static str> {
+    fn named(&self, name: &[u8; NAME_LEN]) -> Result<(usize, &StaticPipe), &'static str> {
         let mut pipes = self.pipes.iter().enumerate();
         let found = pipes.find(|(_, one)| one.pipe.name == name_text(name));
         found.ok_or("no pipe of that name is described in Linux")
@@ -149,7 +149,7 @@ impl Stages {
             return Err("that pipe does not begin in Linux");
         }
         let there = self.pipes.get_mut(place);
-        let there = there.filter(|one| one.state == State::Described);
+        let there = there.filter(|one| one.state == State::Running);
         let one = there.ok_or("that pipe is not in Linux any more")?;
         one.held = verb == Verb::Stop;
         one.part.execute(verb, at);
@@ -161,7 +161,7 @@ impl Stages {
         let Some(one) = self.pipes.get_mut(place) else {
             return;
         };
-        if one.state == State::Described && one.part.is_over(end) {
+        if one.state == State::Running && one.part.is_over(end) {
             one.part.retire();
             one.state = State::Ending;
         }
@@ -175,7 +175,7 @@ impl Stages {
     /// Returns whether the pipe at that index is ending or removed.
     pub(crate) fn is_removed(&self, place: usize) -> bool {
         let one = self.pipes.get(place);
-        one.is_none_or(|one| one.state != State::Described)
+        one.is_none_or(|one| one.state != State::Running)
     }
 
     /// Takes a pipe with no running thread, and records the messages that left it.
@@ -200,11 +200,11 @@ impl Stages {
     pub(crate) fn begin_again(&mut self, around: &Around<'_>, trace: &Trace) -> Option<Report> {
         let mut pipes = self.pipes.iter_mut();
         let one = pipes.find(|one| one.state == State::Gone || one.held)?;
-        if std::mem::take(&mut one.held) && one.state == State::Described {
+        if std::mem::take(&mut one.held) && one.state == State::Running {
             one.part.execute(Verb::Start, 0);
             return Some(Report::Resumed(one.pipe.name.clone()));
         }
-        one.state = State::Described;
+        one.state = State::Running;
         let kept = std::mem::take(&mut one.kept);
         let (reserved, kept) = match reserve(&one.pipe, around, &self.left, kept) {
             Ok(made) => made,
@@ -238,7 +238,7 @@ mod tests {
     fn stages() -> Stages {
         let text = "each/sample,1,2,0,1,1,1/filter,1,2,1,2,1,1/emit,1,2,2,3,1,1";
         let here: [&[usize]; 5] = [&[1], &[0, 1], &[0, 1], &[0, 1, 2], &[0, 2]];
-        let described = |(name, here): (&str, &[usize])| {
+        let static_pipe = |(name, here): (&str, &[usize])| {
             let plan: Plan = text.parse().expect("a plan");
             let mut pipe = plan.pipes.into_iter().next().expect("a pipe");
             pipe.name = name.into();
@@ -254,11 +254,11 @@ mod tests {
                     stage.place = Placement::Elsewhere;
                 }
             }
-            Described {
+            StaticPipe {
                 pipe,
                 part: Part::default(),
                 kept: Kept::default(),
-                state: State::Described,
+                state: State::Running,
                 held: false,
             }
         };
@@ -267,7 +267,7 @@ mod tests {
             .into_iter()
             .zip(here);
         Stages {
-            pipes: names.map(described).collect(),
+            pipes: names.map(static_pipe).collect(),
             leaving,
             left,
         }

@@ -6,7 +6,11 @@
 //! counts, and each run is a process, since some runtimes' threads spin between regions.
 
 use crate::report::{Report, Row};
-use crate::runtime::{Bench, Player, Runtime, Trouble, least};
+use crate::runtime::{Bench, Runtime, Trouble};
+use crate::turns::{Ratio, Runs, Work, agree, closest, settle, take_turns};
+
+/// Times all run again, in processes of their own, while it is not certain that this runtime is ahead.
+const ROUNDS: usize = 12;
 
 /// With what makes a piece of each.
 const KERNELS: [(&str, &str); 10] = [
@@ -22,96 +26,8 @@ const KERNELS: [(&str, &str); 10] = [
     ("uts", "42"),
 ];
 
-/// Times all run again, in processes of their own, while it is not certain that ours is ahead.
-const ROUNDS: usize = 12;
-/// Turns of a process, and those before them that find pages and caches as the start left them.
+/// Turns of a process.
 const TURNS: usize = 60;
-const WARMING: usize = 3;
-/// How likely the median is below its interval, and how likely above. Several rows are of kernels in which the runtime
-/// hardly matters, and of these, too, all have to hold.
-const TAIL: f64 = 0.005;
-
-/// One runtime's runs of one kernel.
-#[derive(Default)]
-struct Runs {
-    seconds: Vec<f64>,
-    checksum: f64,
-    peak_kib: f64,
-}
-
-/// One runtime over another, run by run: both ran at nearly the same time, so what else the machine does
-/// cancels out, and the median ignores the run in which only one of them met it.
-#[derive(Clone, Copy)]
-struct Ratio {
-    median: f64,
-    /// The median of ever so many runs is in between, but for [`TAIL`] on each side.
-    least: f64,
-    most: f64,
-}
-
-impl Runs {
-    fn best(&self) -> f64 {
-        least(self.seconds.iter().copied())
-    }
-
-    fn over(&self, other: &Self) -> Ratio {
-        let both = self.seconds.iter().zip(&other.seconds);
-        let mut ratios: Vec<f64> = both.map(|(own, other)| own / other).collect();
-        ratios.sort_by(f64::total_cmp);
-        let from = outside(ratios.len());
-        let at = |place: usize| ratios.get(place).copied().unwrap_or(f64::NAN);
-        Ratio {
-            median: f64::midpoint(at(ratios.len().saturating_sub(1) / 2), at(ratios.len() / 2)),
-            least: at(from),
-            most: at(ratios.len().saturating_sub(1 + from)),
-        }
-    }
-}
-
-/// How many of the least of `count` sorted values, and of the greatest, are outside the interval that has the
-/// median: as many as a fair coin shows heads, or fewer, in at most [`TAIL`] of `count` throws.
-fn outside(count: usize) -> usize {
-    let mut term = 0.5f64.powi(count as i32);
-    let mut sum = term;
-    for heads in 0..count / 2 {
-        term *= (count - heads) as f64 / (heads + 1) as f64;
-        sum += term;
-        if sum > TAIL {
-            return heads;
-        }
-    }
-    0
-}
-
-/// Adds a process for each runtime, and their turns; each time another one begins, since who follows whom makes a difference.
-fn take_turns(
-    bench: &Bench,
-    runtimes: &[&Runtime],
-    (kernel, argument): (&str, &str),
-    all: &mut [Runs],
-) -> Result<(), Trouble> {
-    let players = runtimes
-        .iter()
-        .map(|runtime| bench.player(runtime, kernel, argument));
-    let mut players = players.collect::<Result<Vec<Player>, _>>()?;
-    for turn in 0..WARMING + if bench.quick { 7 } else { TURNS } {
-        for place in 0..players.len() {
-            let place = (place + turn) % players.len();
-            let (Some(player), Some(runs)) = (players.get_mut(place), all.get_mut(place)) else {
-                continue;
-            };
-            let line = player.play()?;
-            let [_, processor, checksum, _] = line.as_slice() else {
-                return Err(Trouble(format!("{kernel} {argument} printed nothing")));
-            };
-            if turn >= WARMING {
-                runs.seconds.push(*processor);
-            }
-            runs.checksum = *checksum;
-        }
-    }
-    Ok(())
-}
 
 /// Runs every runtime in turn, some times more, as processes.
 fn measure(
@@ -141,13 +57,6 @@ fn measure(
     Ok(())
 }
 
-/// The first one over that of the others which it is ahead of least, or behind most.
-fn closest(all: &[Runs]) -> Option<Ratio> {
-    let (ours, peers) = all.split_first()?;
-    let ratios = peers.iter().map(|peer| ours.over(peer));
-    ratios.max_by(|a, b| a.median.total_cmp(&b.median))
-}
-
 /// All that a row says.
 struct Compared<'b> {
     runtimes: Vec<&'b Runtime>,
@@ -155,22 +64,6 @@ struct Compared<'b> {
     whole: Vec<Runs>,
     /// What is judged.
     ratio: Ratio,
-}
-
-/// Runs again and again what gives a ratio.
-fn settle(
-    bench: &Bench,
-    all: &mut [Runs],
-    mut again: impl FnMut(&mut [Runs]) -> Result<(), Trouble>,
-) -> Result<Ratio, Trouble> {
-    // Only that ours is ahead ends the runs early: who looks often enough for a peer that is ahead finds one.
-    for _ in 0..if bench.quick { 1 } else { ROUNDS } {
-        again(all)?;
-        if closest(all).is_some_and(|ratio| ratio.most < 1.0) {
-            break;
-        }
-    }
-    closest(all).ok_or(Trouble("no peer".into()))
 }
 
 fn compare<'b>(
@@ -187,11 +80,17 @@ fn compare<'b>(
     let (mut whole, mut pieces) = (nothing(), nothing());
     let ratio = if threads == 1 {
         measure(bench, &runtimes, (kernel.0, 1), &mut whole)?;
-        settle(bench, &mut pieces, |all| {
-            take_turns(bench, &runtimes, kernel, all)
+        let work = Work {
+            kernel: kernel.0,
+            arguments: vec![kernel.1.into()],
+            threads: 1,
+            turns: TURNS,
+        };
+        settle(bench, ROUNDS, 1.0, &mut pieces, |all| {
+            take_turns(bench, &runtimes, &work, all)
         })?
     } else {
-        settle(bench, &mut whole, |all| {
+        settle(bench, ROUNDS, 1.0, &mut whole, |all| {
             measure(bench, &runtimes, (kernel.0, threads), all)
         })?
     };
@@ -203,18 +102,6 @@ fn compare<'b>(
         whole,
         ratio,
     })
-}
-
-/// All computed the same.
-fn agree(all: &[Runs]) -> Result<(), String> {
-    let (ours, peers) = all.split_first().ok_or("no runtime")?;
-    match peers.iter().find(|peer| peer.checksum != ours.checksum) {
-        Some(peer) => Err(format!(
-            "{} on ours, {} on a peer",
-            ours.checksum, peer.checksum
-        )),
-        None => Ok(()),
-    }
 }
 
 impl Compared<'_> {
@@ -266,26 +153,4 @@ pub(crate) fn run(bench: &Bench) -> Result<Report, Trouble> {
         }
     }
     Ok(Report::new("omp-bots", "004 fig. 10", rows))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn intervals_are_those_of_the_sign_test() {
-        assert_eq!([7, 8, 14, 21, 84].map(outside), [0, 0, 1, 4, 29]);
-    }
-
-    #[test]
-    fn what_both_met_cancels_out() {
-        let runs = |seconds: [f64; 7]| Runs {
-            seconds: seconds.to_vec(),
-            ..Runs::default()
-        };
-        let ours = runs([1.0, 2.0, 3.0, 1.0, 1.0, 9.0, 1.0]);
-        let peer = runs([2.0, 4.0, 6.0, 2.0, 2.0, 2.0, 2.0]);
-        let ratio = ours.over(&peer);
-        assert_eq!([ratio.least, ratio.median, ratio.most], [0.5, 0.5, 4.5]);
-    }
 }

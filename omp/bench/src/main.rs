@@ -4,12 +4,14 @@
 //! finds. Runs of the runtimes alternate, so that whatever else the machine does hits all alike.
 //! Figures are of the kind *host*: times and cycles of this machine.
 
+mod apps;
 mod bots;
 mod conserve;
 mod micro;
 mod report;
 mod runtime;
 mod trace;
+mod turns;
 
 use clap::{Parser, ValueEnum};
 use report::Report;
@@ -26,6 +28,12 @@ enum Table {
     /// Task-parallel kernels: time and memory.
     #[value(name = "omp-bots")]
     Bots,
+    /// Mini-applications: time.
+    #[value(name = "omp-apps")]
+    Apps,
+    /// Constructs in the manner of EPCC's benchmarks.
+    #[value(name = "omp-constructs")]
+    Constructs,
     /// Work conservation: the ideal time, every time.
     #[value(name = "omp-conserve")]
     Conserve,
@@ -60,6 +68,8 @@ fn run(table: Table, bench: &Bench) -> Result<Report, Trouble> {
     match table {
         Table::Micro => micro::run(bench),
         Table::Bots => bots::run(bench),
+        Table::Apps => apps::applications(bench),
+        Table::Constructs => apps::constructs(bench),
         Table::Conserve => conserve::run(bench),
     }
 }
@@ -72,7 +82,13 @@ fn run_all(options: &Options) -> Result<bool, Trouble> {
         &options.out,
         options.quick,
     )?;
-    let all = [Table::Micro, Table::Bots, Table::Conserve];
+    let all = [
+        Table::Micro,
+        Table::Bots,
+        Table::Apps,
+        Table::Constructs,
+        Table::Conserve,
+    ];
     let tables = if options.tables.is_empty() {
         &all[..]
     } else {

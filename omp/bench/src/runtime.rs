@@ -1,5 +1,8 @@
 //! Runtimes, kernels, and runs of one on the other.
 
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use std::fmt;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -185,15 +188,16 @@ impl Bench {
         command
     }
 
-    /// A process that runs `kernel` on `runtime` with one thread whenever it is this one's turn.
+    /// A process that runs `kernel` on `runtime` at each of its turns, and is stopped between them.
     pub(crate) fn player(
         &self,
         runtime: &Runtime,
+        threads: u32,
         kernel: &str,
-        argument: &str,
+        arguments: &[&str],
     ) -> Result<Player, Trouble> {
-        let what = format!("{kernel} {argument} on {}", runtime.name);
-        let mut command = self.command(runtime, 1, kernel, &[argument]);
+        let what = format!("{kernel} {} on {}", arguments.join(" "), runtime.name);
+        let mut command = self.command(runtime, threads, kernel, arguments);
         command
             .env("BENCH_TURNS", "")
             .stdin(Stdio::piped())
@@ -226,15 +230,27 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    /// The numbers of its next run.
+    /// The numbers of its next run. Afterwards the process is stopped: idle threads of some runtimes spin for a while.
     pub(crate) fn play(&mut self) -> Result<Vec<f64>, Trouble> {
         let mut line = String::new();
-        let told = self.turns.as_mut().map(|turns| turns.write_all(b"."));
-        let heard = told
+        self.signal(Signal::SIGCONT)?;
+        let sent = self.turns.as_mut().map(|turns| turns.write_all(b"."));
+        let received = sent
             .transpose()
             .and_then(|_| self.lines.read_line(&mut line));
-        heard.map_err(|why| trouble(&self.what, why))?;
+        received.map_err(|why| trouble(&self.what, why))?;
+        self.signal(Signal::SIGSTOP)?;
         Ok(numbers(&line))
+    }
+
+    /// Sends a signal to the process group of `timeout`, which leads one.
+    fn signal(&self, signal: Signal) -> Result<(), Trouble> {
+        let group = Pid::from_raw(self.process.id() as i32);
+        match killpg(group, signal) {
+            // `timeout` has not made its group yet.
+            Err(Errno::ESRCH) if signal == Signal::SIGCONT => Ok(()),
+            sent => sent.map_err(|why| trouble(&self.what, why)),
+        }
     }
 }
 
@@ -242,6 +258,7 @@ impl Drop for Player {
     fn drop(&mut self) {
         // It ends with its turns; a status says nothing that the lines did not.
         self.turns = None;
+        let _ended_already = self.signal(Signal::SIGCONT);
         let _status = self.process.wait();
     }
 }

@@ -8,10 +8,10 @@ global_asm!(
     ".globl bulkhead_omp_worker",
     ".hidden bulkhead_omp_worker",
     ".type bulkhead_omp_worker, @object",
-    ".size bulkhead_omp_worker, 8",
-    ".p2align 3",
+    ".size bulkhead_omp_worker, 16",
+    ".p2align 4",
     "bulkhead_omp_worker:",
-    ".zero 8",
+    ".zero 16",
     ".popsection",
 );
 
@@ -52,6 +52,46 @@ pub fn set_current_worker(worker: *const u8) {
             options(nostack, preserves_flags),
         );
     }
+}
+
+/// Address of the number of locks that the running stack holds: behind the worker's word.
+#[inline(always)]
+fn locks_word() -> *mut u32 {
+    let word: *mut u32;
+    // SAFETY: computes the address of the thread's own word.
+    unsafe {
+        asm!(
+            "mrs {1}, tpidr_el0",
+            "adrp {0}, :gottprel:bulkhead_omp_worker",
+            "ldr {0}, [{0}, :gottprel_lo12:bulkhead_omp_worker]",
+            "add {0}, {0}, {1}",
+            "add {0}, {0}, #8",
+            out(reg) word,
+            out(reg) _,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    word
+}
+
+/// Adds `CHANGE` to the number of locks that the running stack holds.
+#[inline(always)]
+pub fn count_lock<const CHANGE: i32>() {
+    set_locks(locks().wrapping_add_signed(CHANGE));
+}
+
+/// Number of locks that the running stack holds.
+#[inline(always)]
+pub fn locks() -> u32 {
+    // SAFETY: the thread's own word; volatile because the same code may run on another thread after a switch.
+    unsafe { locks_word().read_volatile() }
+}
+
+/// Makes `locks` what [`locks`] returns, before a switch to the stack that holds them.
+#[inline(always)]
+pub fn set_locks(locks: u32) {
+    // SAFETY: the thread's own word.
+    unsafe { locks_word().write_volatile(locks) };
 }
 
 /// Address of `__cxa_get_globals`, 0 in programs that do not have it: stable Rust has no weak names.

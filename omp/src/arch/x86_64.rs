@@ -1,7 +1,7 @@
 //! x86-64, System V ABI.
 //!
-//! The thread's worker lives in one initial-exec thread-local word: two loads, no call to
-//! `__tls_get_addr`. It is written in assembly because stable Rust cannot choose a TLS model.
+//! The thread's worker and its number of locks live in two initial-exec thread-local words: two loads,
+//! no call to `__tls_get_addr`. They are written in assembly because stable Rust cannot choose a TLS model.
 
 use core::arch::{asm, global_asm, naked_asm, x86_64};
 use core::cell::Cell;
@@ -11,10 +11,10 @@ global_asm!(
     ".globl bulkhead_omp_worker",
     ".hidden bulkhead_omp_worker",
     ".type bulkhead_omp_worker, @object",
-    ".size bulkhead_omp_worker, 8",
-    ".p2align 3",
+    ".size bulkhead_omp_worker, 16",
+    ".p2align 4",
     "bulkhead_omp_worker:",
-    ".zero 8",
+    ".zero 16",
     ".popsection",
 );
 
@@ -46,6 +46,52 @@ pub fn set_current_worker(worker: *const u8) {
             "mov qword ptr fs:[{0}], {1}",
             out(reg) _,
             in(reg) worker,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Adds `CHANGE` to the number of locks that the running stack holds.
+#[inline(always)]
+pub fn count_lock<const CHANGE: i32>() {
+    // SAFETY: changes the thread's own word.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + bulkhead_omp_worker@GOTTPOFF]",
+            "add dword ptr fs:[{0} + 8], {1}",
+            out(reg) _,
+            const CHANGE,
+            options(nostack),
+        );
+    }
+}
+
+/// Number of locks that the running stack holds.
+#[inline(always)]
+pub fn locks() -> u32 {
+    let locks: u32;
+    // SAFETY: reads the thread's own word.
+    unsafe {
+        asm!(
+            "mov {0:r}, qword ptr [rip + bulkhead_omp_worker@GOTTPOFF]",
+            "mov {0:e}, dword ptr fs:[{0:r} + 8]",
+            out(reg) locks,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    locks
+}
+
+/// Makes `locks` what [`locks`] returns, before a switch to the stack that holds them.
+#[inline(always)]
+pub fn set_locks(locks: u32) {
+    // SAFETY: writes the thread's own word.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + bulkhead_omp_worker@GOTTPOFF]",
+            "mov dword ptr fs:[{0} + 8], {1:e}",
+            out(reg) _,
+            in(reg) locks,
             options(nostack, preserves_flags),
         );
     }

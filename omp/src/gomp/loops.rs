@@ -140,15 +140,16 @@ impl Bounds {
         Self { start, end }
     }
 
-    fn set(self, shape: &Shape, chunk: Option<(u64, u64)>) -> bool {
-        let Some((start, end)) = chunk else {
+    /// Takes the thread's next chunk; returns false if none is left.
+    #[inline(always)]
+    fn take(self, share: &'static WorkShare, worker: &'static Worker) -> bool {
+        let Some((start, end)) = share.take(worker) else {
             return false;
         };
-        let value = |i: u64| shape.first.wrapping_add(i.wrapping_mul(shape.step));
         // SAFETY: the compiler passes the address of a variable.
-        unsafe { self.start.write(value(start)) };
+        unsafe { self.start.write(share.value(start)) };
         // SAFETY: as above.
-        unsafe { self.end.write(value(end)) };
+        unsafe { self.end.write(share.value(end)) };
         true
     }
 }
@@ -156,17 +157,17 @@ impl Bounds {
 fn start(shape: Shape, bounds: Bounds) -> bool {
     let worker = Worker::current_here();
     let share = workshare::enter(worker, shape, |_| ());
-    bounds.set(&share.shape(), share.take(worker))
+    bounds.take(share, worker)
 }
 
+#[inline(always)]
 fn next(bounds: Bounds) -> bool {
     let worker = Worker::current_here();
     let share = current(worker);
-    let shape = share.shape();
-    if shape.ordered {
+    if share.ordered.get() {
         ordered::end_chunk(worker, share);
     }
-    bounds.set(&shape, share.take(worker))
+    bounds.take(share, worker)
 }
 
 /// The construct the thread is in: the region's first if it came in with the region.
@@ -187,7 +188,7 @@ fn ordered(shape: Shape) -> Shape {
 fn start_doacross(counts: &[u64], shape: Shape, bounds: Bounds) -> bool {
     let worker = Worker::current_here();
     let share = enter_doacross(worker, counts, shape, |_| ());
-    bounds.set(&share.shape(), share.take(worker))
+    bounds.take(share, worker)
 }
 
 fn enter_doacross(
@@ -208,7 +209,9 @@ fn enter_doacross(
     if shape.mode == Mode::Guided {
         shape.mode = Mode::Dynamic;
     }
-    if shape.chunk == 0 {
+    if worker.team().size() == 1 {
+        shape.chunk = outermost.max(1);
+    } else if shape.chunk == 0 {
         shape.chunk = share_out;
     }
     workshare::enter(worker, shape, |share| {
@@ -439,7 +442,7 @@ impl Extras {
             // SAFETY: the compiler passes a word that holds a size and takes an address.
             unsafe { reduction::shared_memory(share, self.memory) };
         }
-        to.start.is_null() || to.set(&share.shape(), share.take(worker))
+        to.start.is_null() || to.take(share, worker)
     }
 
     fn prepare(self, worker: &'static Worker) -> impl FnOnce(&'static WorkShare) {
@@ -553,7 +556,7 @@ pub extern "C" fn GOMP_ordered_end() {}
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_doacross_post(index: *const u64) {
     // SAFETY: the caller's promise.
-    doacross::post((0..doacross::depth()).map(|i| unsafe { index.wrapping_add(i).read() }));
+    doacross::post(|level| unsafe { index.wrapping_add(level).read() });
 }
 
 /// `ordered depend(source)` in a loop over `unsigned long long`.
@@ -573,7 +576,7 @@ pub unsafe extern "C" fn GOMP_doacross_ull_post(index: *const u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bulkhead_omp_doacross_wait(index: *const u64) {
     // SAFETY: the caller's promise.
-    doacross::wait((0..doacross::depth()).map(|i| unsafe { index.wrapping_add(i).read() }));
+    doacross::wait(|level| unsafe { index.wrapping_add(level).read() });
 }
 
 /// How many numbers `GOMP_doacross_wait` was passed.

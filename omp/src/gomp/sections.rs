@@ -1,4 +1,4 @@
-//! Sections: a dynamic loop over 1, 2, …, one at a time; 0 says that none is left.
+//! Sections: a loop over 1, 2, …, handed out one at a time; 0 says that none is left.
 
 use crate::barrier;
 use crate::gomp::loops::current;
@@ -14,7 +14,7 @@ pub(crate) fn shape(count: c_uint) -> Shape {
         first: 1,
         step: 1,
         count,
-        mode: Mode::Dynamic,
+        mode: Mode::Sections,
         chunk: 1,
         ordered: false,
     }

@@ -53,18 +53,17 @@ pub unsafe extern "C" fn GOMP_task(
     detach: *mut c_void,
 ) {
     let clauses = flags & (FINAL | DEPEND | PRIORITY | DETACH);
-    let plain = deferred && clauses == 0 && copier.is_none();
     // Each case is a function of its own, so that none saves registers for another; arguments stay in theirs.
     let worker = match Worker::attached() {
-        Some(worker) if plain && !worker.current().has(Flags::UNDEFERS) => worker,
+        Some(worker) if clauses == 0 && copier.is_none() => worker,
         _ => {
             return task_with_clauses(
                 body, data, copier, size, align, deferred, flags, depend, priority, detach,
             );
         }
     };
-    if worker.has_plenty() {
-        run_plain(body, data, worker, size, align, flags);
+    if !deferred || worker.current().has(Flags::UNDEFERS) || worker.has_plenty() {
+        run_plain(body, data, worker, flags);
     } else {
         defer_plain(body, data, worker, size, align, flags);
     }
@@ -112,20 +111,27 @@ extern "C" fn task_with_clauses(
     with_clauses(Worker::current_here(), plan, deferred, clauses);
 }
 
-/// [`GOMP_task`] with nothing but a body, which may as well run at once.
+/// [`GOMP_task`] with nothing but a body, which must or may run at once.
 #[inline(never)]
-fn run_plain(
-    body: Body,
-    data: *mut c_void,
-    worker: &'static Worker,
-    size: c_long,
-    align: c_long,
-    flags: c_uint,
-) {
+fn run_plain(body: Body, data: *mut c_void, worker: &'static Worker, flags: c_uint) {
     match worker.tasks().get_kept() {
         Some(task) => task.run_undeferred(worker, body, data, untied(flags)),
-        None => defer_plain(body, data, worker, size, align, flags),
+        None => run_fresh(body, data, worker, flags),
     }
+}
+
+/// [`run_plain`] where a descriptor has to be made.
+#[cold]
+fn run_fresh(body: Body, data: *mut c_void, worker: &'static Worker, flags: c_uint) {
+    let plan = Blueprint {
+        body,
+        data,
+        copier: None,
+        size: 0,
+        align: 1,
+        flags: untied(flags),
+    };
+    run_now(worker, &plan, None);
 }
 
 /// [`GOMP_task`] with nothing but a body.

@@ -37,8 +37,11 @@ impl NestLock {
         1
     }
 
+    /// Owner only.
     fn deepen(&self) -> c_int {
-        self.depth.fetch_add(1, Ordering::Relaxed) + 1
+        let depth = self.depth.load(Ordering::Relaxed) + 1;
+        self.depth.store(depth, Ordering::Relaxed);
+        depth
     }
 }
 
@@ -120,26 +123,30 @@ macro_rules! nest_lock_function {
 nest_lock_function! {
     /// Waits for the lock unless the task has it.
     omp_set_nest_lock, omp_set_nest_lock_ (lock) {
-        if lock.is_mine(me()) {
+        let me = me();
+        if lock.is_mine(me) {
             lock.deepen();
         } else {
             lock::acquire(&lock.word);
-            lock.enter(me());
+            lock.enter(me);
         }
     }
     /// Gives the lock back when it has been given back as often as taken.
     omp_unset_nest_lock, omp_unset_nest_lock_ (lock) {
-        if lock.depth.fetch_sub(1, Ordering::Relaxed) == 1 {
+        let depth = lock.depth.load(Ordering::Relaxed);
+        lock.depth.store(depth - 1, Ordering::Relaxed);
+        if depth == 1 {
             lock.owner.store(ptr::null_mut(), Ordering::Relaxed);
             lock::release(&lock.word);
         }
     }
     /// Takes the lock if it is free or the task's own: how often the task has it.
     omp_test_nest_lock, omp_test_nest_lock_ (lock) -> c_int {
-        if lock.is_mine(me()) {
+        let me = me();
+        if lock.is_mine(me) {
             lock.deepen()
         } else if lock::try_acquire(&lock.word) {
-            lock.enter(me())
+            lock.enter(me)
         } else {
             0
         }

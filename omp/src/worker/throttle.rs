@@ -19,7 +19,7 @@ impl Worker {
 
     #[cold]
     fn is_over_limit(&self) -> bool {
-        let few = self.deque.is_private() && !self.fiber.get().may_carry();
+        let few = self.deque.is_private() && !self.fiber.get().holds_no_lock();
         let limit = if few { QUEUE_PLENTY } else { QUEUE_LIMIT };
         self.deque.is_longer_than(limit) && self.held.is_empty() && self.deferred.is_empty()
     }
@@ -32,14 +32,23 @@ impl Worker {
         }
     }
 
-    /// Whether the current task's next child may as well run at once, on top of it: thieves have
-    /// enough to take, nobody waits for a lock that this stack holds, the stack has room, and it
-    /// is no thread's own, so that it can move if the child blocks.
+    /// Whether the current task's next child may run at once because there are no thieves to take it: no task waits for a lock that
+    /// this stack holds, and the stack has room.
+    pub fn may_run_at_once(&self) -> bool {
+        let fiber = self.fiber.get();
+        self.deque.is_private() && fiber.holds_no_lock() && fiber.has_room()
+    }
+
+    /// Whether the current task's next child may run at once, on top of it: thieves have
+    /// enough to take, no task waits for a lock that this stack holds, the stack has room, and it
+    /// can move if the child blocks. Where there are no thieves it need not move.
     #[inline]
     pub fn has_plenty(&self) -> bool {
         self.deque.is_longer_than(QUEUE_PLENTY) && {
             let fiber = self.fiber.get();
-            fiber.may_carry() && fiber.has_room()
+            (fiber.may_move() || self.deque.is_private())
+                && fiber.holds_no_lock()
+                && fiber.has_room()
         }
     }
 }

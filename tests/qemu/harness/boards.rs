@@ -5,8 +5,8 @@ use std::path::Path;
 use toml::{Table, Value};
 
 const FILE_NAME: &str = "boards.toml";
-/// Key with the cases that run on a board; without it all possible ones do.
-const ONLY: &str = "only";
+/// The list of cases that belong to the usual run; all others that fit are long.
+const USUAL: &str = "usual";
 
 /// A board of the tests.
 #[derive(Debug)]
@@ -15,18 +15,15 @@ pub(crate) struct TestBoard {
     pub(crate) name: String,
     /// Keys of an expectation that all cases get on that board: `board` and `facts`.
     pub(crate) changes: Table,
-    only: Option<Vec<String>>,
+    usual: Vec<String>,
 }
 
 impl TestBoard {
-    /// Returns `true` if the case of that name is meant to run on the board.
-    pub(crate) fn takes(&self, case: &str) -> bool {
-        let only = self.only.as_ref();
-        only.is_none_or(|only| {
-            only.iter().any(|name| {
-                case.strip_prefix(name.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            })
+    /// Returns `true` if the case of that name belongs to the usual run on the board.
+    pub(crate) fn is_usual(&self, case: &str) -> bool {
+        self.usual.iter().any(|name| {
+            case.strip_prefix(name.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     }
 }
@@ -39,9 +36,11 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<TestBoard>, String> {
     let tables: BTreeMap<String, Table> =
         toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let boards = tables.into_iter().map(|(name, mut changes)| {
-        let only = changes.remove(ONLY).map(Value::try_into).transpose();
+        let usual = changes.remove(USUAL).map(Value::try_into).transpose();
         Ok(TestBoard {
-            only: only.map_err(|error| wrong(error.to_string()))?,
+            usual: usual
+                .map_err(|error| wrong(error.to_string()))?
+                .unwrap_or_default(),
             name,
             changes,
         })

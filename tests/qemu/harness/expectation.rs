@@ -15,6 +15,10 @@ const CASES: &str = "case";
 const BOARDS: &str = "on";
 /// Key with the reason for which a case cannot run on a board.
 const IMPOSSIBLE: &str = "impossible";
+/// Keys of the description that are left out.
+const DROP: &str = "drop";
+/// Facts of the case's own board: it says nothing about another.
+const OWN_BOARD: [&str; 2] = ["board", "facts"];
 /// Placeholder for the name of the case in texts.
 const PLACE_OF_NAME: &str = "{case}";
 
@@ -27,6 +31,10 @@ pub(crate) struct Case {
     pub(crate) folder: PathBuf,
     /// Settings and expected results.
     pub(crate) expectation: Expectation,
+    /// The board of `boards.toml` on which it runs, if it is not its own.
+    pub(crate) on: Option<String>,
+    /// Why it cannot run there.
+    pub(crate) impossible: Option<String>,
 }
 
 /// Settings and expected results of a case.
@@ -61,6 +69,9 @@ pub(crate) struct Expectation {
     /// Changes of the description, as for `--set`.
     #[serde(default)]
     pub(crate) set: BTreeMap<String, String>,
+    /// Keys of the description that are left out, by dotted paths; `*` stands for each name.
+    #[serde(default)]
+    pub(crate) drop: Vec<String>,
     /// Argument words, by partition.
     #[serde(default)]
     pub(crate) arguments: BTreeMap<String, String>,
@@ -77,7 +88,7 @@ pub(crate) struct Expectation {
     pub(crate) desk: Option<Desk>,
     /// Lines that are entered on consoles.
     #[serde(default, rename = "type")]
-    pub(crate) typed: Vec<Typed>,
+    pub(crate) entered: Vec<EnteredLine>,
     /// The verdict: one pattern for each broken promise, none for PASS; without the key, any verdict will do.
     pub(crate) broken: Option<Vec<Pattern>>,
     /// Allowed values of figures, by name.
@@ -135,7 +146,7 @@ pub(crate) enum Damage {
 /// A line that is entered once another line has appeared.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Typed {
+pub(crate) struct EnteredLine {
     /// The line that has to appear before.
     pub(crate) after: Pattern,
     /// The partition with the console.
@@ -256,16 +267,23 @@ fn on_boards(
         None => BTreeMap::new(),
     };
     let mut cases = vec![case(name, folder, table.clone())?];
+    let has_own_board = OWN_BOARD.iter().any(|key| table.contains_key(*key));
     for board in boards {
-        let special_keys = special.remove(&board.name).unwrap_or_default();
-        let reason = special_keys.get(IMPOSSIBLE).map(Value::as_str);
-        if reason.is_some_and(|reason| reason.is_none_or(|text| text.trim().is_empty())) {
-            return Err(format!("`on.{}.{IMPOSSIBLE}` gives no reason", board.name));
-        }
-        if reason.is_none() && board.takes(name) {
-            let there = merged(merged(table.clone(), board.changes.clone()), special_keys);
-            cases.push(case(&format!("{name}@{}", board.name), folder, there)?);
-        }
+        let mut own = special.remove(&board.name).unwrap_or_default();
+        let reason = match own.remove(IMPOSSIBLE) {
+            Some(Value::String(reason)) if !reason.trim().is_empty() => Some(reason),
+            Some(_) => return Err(format!("`on.{}.{IMPOSSIBLE}` gives no reason", board.name)),
+            None => has_own_board.then(|| "it is about facts of its own board".to_owned()),
+        };
+        let there = match reason {
+            Some(_) => table.clone(),
+            None => merged(merged(table.clone(), board.changes.clone()), own),
+        };
+        let mut case = case(&format!("{name}@{}", board.name), folder, there)?;
+        case.expectation.long |= !board.is_usual(name);
+        case.on = Some(board.name.clone());
+        case.impossible = reason;
+        cases.push(case);
     }
     match special.keys().next() {
         Some(unknown) => Err(format!("there is no board `{unknown}` in boards.toml")),
@@ -279,11 +297,32 @@ fn case(name: &str, folder: &Path, mut table: Table) -> Result<Case, String> {
     table
         .iter_mut()
         .for_each(|(_, value)| insert_name(value, short));
+    drop_missing(&mut table);
     Ok(Case {
         name: name.to_owned(),
         folder: folder.to_path_buf(),
         expectation: table.try_into().map_err(|error| error.to_string())?,
+        on: None,
+        impossible: None,
     })
+}
+
+/// Drops figures and consoles of partitions and channels that are left out: nothing is expected of them.
+fn drop_missing(table: &mut Table) {
+    let Some(Value::Array(paths)) = table.get(DROP).cloned() else {
+        return;
+    };
+    let whole = paths
+        .iter()
+        .filter_map(|path| path.as_str()?.split_once('.'));
+    let names: Vec<&str> = whole.map(|(_, name)| name).collect();
+    let is_missing = |part: &str| names.contains(&part);
+    if let Some(Value::Table(figures)) = table.get_mut("figures") {
+        figures.retain(|name, _| !name.split('.').any(is_missing));
+    }
+    if let Some(Value::Table(consoles)) = table.get_mut("console") {
+        consoles.retain(|name, _| !is_missing(name));
+    }
 }
 
 /// Replaces `{case}` in texts by the name of the case.

@@ -1,6 +1,6 @@
 //! Enters lines on consoles while a system runs, and stores the output
 
-use crate::expectation::Typed;
+use crate::expectation::EnteredLine;
 use crate::outside::Outside;
 use bulkhead_plan::manifest::Manifest;
 use bulkhead_run::Observer;
@@ -18,8 +18,8 @@ pub(crate) type Lines = BTreeMap<String, Vec<String>>;
 pub(crate) struct Player<'m> {
     manifest: &'m Manifest,
     folder: RunFolder,
-    pending: VecDeque<&'m Typed>,
-    due: Vec<&'m Typed>,
+    pending: VecDeque<&'m EnteredLine>,
+    due: Vec<&'m EnteredLine>,
     /// Output up to the cut.
     pub(crate) lines: Lines,
     /// Time of the cut in nanoseconds. Lines with a later stamp, and all lines behind them, are
@@ -40,7 +40,7 @@ impl<'m> Player<'m> {
     pub(crate) fn new(
         manifest: &'m Manifest,
         folder: RunFolder,
-        typed: &'m [Typed],
+        entered: &'m [EnteredLine],
         cut_ns: u64,
         outside: Option<&'m mut Box<dyn Outside>>,
         over: &'m AtomicBool,
@@ -48,7 +48,7 @@ impl<'m> Player<'m> {
         Self {
             manifest,
             folder,
-            pending: typed.iter().collect(),
+            pending: entered.iter().collect(),
             due: Vec::new(),
             lines: Lines::new(),
             cut_ns,
@@ -65,9 +65,9 @@ impl<'m> Player<'m> {
         let typing = self.typing.drain(..);
         let failed = typing.filter_map(|line| line.join().ok().flatten());
         self.failures.extend(failed);
-        let waiting = self.pending.iter().map(|typed| {
-            let after = &typed.after;
-            format!("`{}` was not typed: `{after}` never came", typed.text)
+        let waiting = self.pending.iter().map(|entered| {
+            let after = &entered.after;
+            format!("`{}` was not typed: `{after}` never came", entered.text)
         });
         let unanswered = self.outside.as_ref().and_then(|outside| outside.failure());
         let failures = self.failures.iter().cloned();
@@ -76,21 +76,21 @@ impl<'m> Player<'m> {
     }
 
     fn type_due(&mut self) {
-        for typed in self.due.drain(..) {
+        for entered in self.due.drain(..) {
             let mut all = self.manifest.partitions.iter();
-            let Some(partition) = all.find(|p| p.name == typed.partition) else {
-                let failure = format!("there is no partition `{}`", typed.partition);
+            let Some(partition) = all.find(|p| p.name == entered.partition) else {
+                let failure = format!("there is no partition `{}`", entered.partition);
                 self.failures.push(failure);
                 continue;
             };
             if partition.console.is_some() {
-                let result = type_line(self.manifest, partition, &self.folder, &typed.text);
+                let result = type_line(self.manifest, partition, &self.folder, &entered.text);
                 self.failures
                     .extend(result.err().map(|error| error.to_string()));
                 continue;
             }
             let (manifest, partition) = (self.manifest.clone(), partition.clone());
-            let (folder, text) = (self.folder.clone(), typed.text.clone());
+            let (folder, text) = (self.folder.clone(), entered.text.clone());
             self.typing.push(std::thread::spawn(move || {
                 let result = type_line(&manifest, &partition, &folder, &text);
                 result.err().map(|error| error.to_string())
@@ -108,7 +108,7 @@ impl Observer for Player<'_> {
             self.lines.entry(name.into()).or_default().push(text.into());
         }
         let awaited = self.pending.front();
-        if awaited.is_some_and(|typed| typed.partition == name && typed.after.is_in(text)) {
+        if awaited.is_some_and(|entered| entered.partition == name && entered.after.is_in(text)) {
             self.due.extend(self.pending.pop_front());
         }
     }

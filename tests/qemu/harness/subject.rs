@@ -9,9 +9,9 @@ use crate::{board, checks};
 use bulkhead_abi::boot::{BootHeader, IMAGE_HEADER_SIZE};
 use bulkhead_abi::config::{CONFIG_MAGIC, Config, ImageCheck};
 use bulkhead_image::{BOOT_IMAGE, BuildOptions};
-use bulkhead_model::Overrides;
 use bulkhead_model::render::{Style, render};
 use bulkhead_model::system::System;
+use bulkhead_model::{Diagnostic, Overrides, Severity};
 use bulkhead_plan::manifest::Manifest;
 use bulkhead_run::machine::{RunFolder, Timing};
 use bulkhead_run::report::Report;
@@ -21,6 +21,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use toml::{Table, Value};
 use zerocopy::FromBytes;
 
 /// Folder in which tests are built and run, relative to the root of the checkout.
@@ -34,7 +35,7 @@ pub(crate) fn examine(case: &Case) -> Result<(), String> {
     let root = root()?;
     let out = root.join(OUT).join(&case.name);
     let trouble = match &expected.bench {
-        Some(id) => promise(&root, &out, id)?,
+        Some(id) => broken_guarantees(expected, &root, &out, id)?,
         None => behaviour(case, &root, &out)?,
     };
     if trouble.is_empty() {
@@ -63,8 +64,44 @@ fn root() -> Result<PathBuf, String> {
         .ok_or_else(|| "there is no checkout around the tests".into())
 }
 
+/// Rules that a board with fewer cores or devices breaks.
+const TOO_SMALL: [&str; 4] = [
+    "device-kind",
+    "heartbeat-unwatched",
+    "too-many-cores",
+    "unknown-device",
+];
+
+/// Why a case does not fit its board, as the rules report it. Any other error shows when the case runs.
+pub(crate) fn misfit(case: &Case) -> Option<String> {
+    let expected = &case.expectation;
+    if let Some(id) = &expected.bench {
+        let benches = bulkhead_bench::all();
+        let bench = benches.iter().find(|bench| bench.id() == id)?;
+        return (!bench.takes_board()).then(|| "the experiment is about its own board".into());
+    }
+    if expected.host.is_some() || expected.desk.is_some() {
+        return None;
+    }
+    let root = root().ok()?;
+    let out = root.join(OUT).join(&case.name);
+    let findings = description(case, &root, &out, None).ok()?.err()?;
+    let errors = findings
+        .iter()
+        .filter(|one| one.severity == Severity::Error);
+    let mut reasons = errors.filter(|one| TOO_SMALL.contains(&one.id));
+    reasons
+        .next()
+        .map(|one| format!("{}: {}", one.id, one.message))
+}
+
 /// Rows of an experiment with a broken guarantee.
-fn promise(root: &Path, out: &Path, id: &str) -> Result<Vec<String>, String> {
+fn broken_guarantees(
+    expected: &Expectation,
+    root: &Path,
+    out: &Path,
+    id: &str,
+) -> Result<Vec<String>, String> {
     let bench = bulkhead_bench::all()
         .into_iter()
         .find(|bench| bench.id() == id);
@@ -74,6 +111,7 @@ fn promise(root: &Path, out: &Path, id: &str) -> Result<Vec<String>, String> {
         root: root.into(),
         out: out.into(),
         long,
+        board: board_of(expected, root, out)?,
     };
     let report = bench.run(&context).map_err(text)?;
     Ok(report
@@ -147,21 +185,34 @@ fn build(
     })
 }
 
-/// Loads the description; the folder's own is copied beside its compiled guests.
 fn load(
     case: &Case,
     root: &Path,
     out: &Path,
     outside: Option<&dyn Outside>,
 ) -> Result<System, String> {
+    description(case, root, out, outside)?.map_err(|findings| render(&findings, Style::default()))
+}
+
+/// The system of a case, or what rules find. The folder's own description is copied beside its compiled guests.
+fn description(
+    case: &Case,
+    root: &Path,
+    out: &Path,
+    outside: Option<&dyn Outside>,
+) -> Result<Result<System, Vec<Diagnostic>>, String> {
     let expected = &case.expectation;
     let description = match &expected.system {
-        Some(system) => root.join(system),
-        None => {
+        Some(system) if expected.drop.is_empty() => root.join(system),
+        system => {
+            let original = match system {
+                Some(system) => root.join(system),
+                None => case.folder.clone(),
+            };
             let folder = out.join("source");
             std::fs::create_dir_all(&folder).map_err(text)?;
             let copy = folder.join("system.toml");
-            std::fs::copy(case.folder.join("system.toml"), &copy).map_err(text)?;
+            reduce(&original.join("system.toml"), &expected.drop, &copy)?;
             for (file, guest) in &expected.guest {
                 guest::compile(guest, &case.folder, &folder.join(file))?;
             }
@@ -173,23 +224,53 @@ fn load(
         .iter()
         .map(|(key, value)| format!("{key}={value}"));
     let forward = outside.map(Outside::change);
-    let changed = match (&expected.board, expected.facts.is_empty()) {
-        (board, true) => board.clone(),
-        (board, false) => Some(board::with_facts(
-            root,
-            out,
-            board.as_deref(),
-            &expected.facts,
-        )?),
-    };
-    let board = changed.map(|board| format!("system.board={board:?}"));
+    let board = board_of(expected, root, out)?;
+    let board = board.map(|board| format!("system.board={board:?}"));
     let overrides = Overrides {
         set: set.chain(forward).chain(board).collect(),
         ..Overrides::default()
     };
-    bulkhead_model::load(&description, root, &overrides)
-        .map(|(system, _remarks)| system)
-        .map_err(|findings| render(&findings, Style::default()))
+    let loaded = bulkhead_model::load(&description, root, &overrides);
+    Ok(loaded.map(|(system, _remarks)| system))
+}
+
+/// The board that a case has instead of its description's.
+fn board_of(expected: &Expectation, root: &Path, out: &Path) -> Result<Option<String>, String> {
+    let board = expected.board.as_deref();
+    if expected.facts.is_empty() {
+        return Ok(board.map(str::to_owned));
+    }
+    board::with_facts(root, out, board, &expected.facts).map(Some)
+}
+
+/// Copies a description, without some of its keys.
+fn reduce(original: &Path, drop: &[String], copy: &Path) -> Result<(), String> {
+    let mut content = std::fs::read_to_string(original).map_err(text)?;
+    if !drop.is_empty() {
+        let mut table: Table = toml::from_str(&content).map_err(text)?;
+        for path in drop {
+            remove(&mut table, path);
+        }
+        content = toml::to_string(&table).map_err(text)?;
+    }
+    std::fs::write(copy, content).map_err(text)
+}
+
+fn remove(table: &mut Table, path: &str) {
+    let (first, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let names: Vec<String> = match first {
+        "*" => table.keys().cloned().collect(),
+        name => vec![name.to_owned()],
+    };
+    for name in names {
+        match (rest, table.get_mut(&name)) {
+            (None, _) => drop(table.remove(&name)),
+            (Some(rest), Some(Value::Table(below))) => remove(below, rest),
+            _ => {}
+        }
+    }
 }
 
 /// Flips one bit of the boot image.
@@ -243,7 +324,7 @@ fn run(
     };
     let folder = RunFolder::new(out, &manifest.name);
     let over = AtomicBool::new(false);
-    let mut player = Player::new(manifest, folder, &expected.typed, cut_ns, outside, &over);
+    let mut player = Player::new(manifest, folder, &expected.entered, cut_ns, outside, &over);
     let report = bulkhead_run::run(manifest, out, &options, &mut player, &over)?;
     Ok((report, player.finish()))
 }

@@ -71,7 +71,7 @@ fn start(first: &mut First) -> Result<(), Status> {
         }
         NAMED.store(1, Relaxed);
     }
-    let _kept = INFO.with(&THREADS, |known| *known = Some(info));
+    let _kept = INFO.with(&THREADS, |kept| *kept = Some(info));
     Ok(())
 }
 
@@ -255,7 +255,7 @@ extern "C" fn slite_timer_stop(timer: i32) -> i32 {
 
 /// The structure of the header.
 #[repr(C)]
-struct EndPoint {
+struct ReceiveEnd {
     receive: u64,
     send: u64,
 }
@@ -265,7 +265,7 @@ fn status(result: Result<u64, Status>) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slite_end_point(thread: i32, place: *mut EndPoint) -> i32 {
+unsafe extern "C" fn slite_end_point(thread: i32, place: *mut ReceiveEnd) -> i32 {
     let sides = MEANS.with(&THREADS, |means| {
         let first = means.as_mut()?;
         THREADS.end_point(first, thread as u64).ok()
@@ -274,26 +274,26 @@ unsafe extern "C" fn slite_end_point(thread: i32, place: *mut EndPoint) -> i32 {
         return REFUSED;
     };
     // SAFETY: the caller's own.
-    unsafe { place.write(EndPoint { receive, send }) };
+    unsafe { place.write(ReceiveEnd { receive, send }) };
     OK
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slite_wait_notified(place: *const EndPoint) -> i32 {
+unsafe extern "C" fn slite_wait_notified(place: *const ReceiveEnd) -> i32 {
     // SAFETY: the caller's own.
     let receive = unsafe { (*place).receive };
     status(THREADS.wait_notified(receive))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slite_notify(place: *const EndPoint) -> i32 {
+unsafe extern "C" fn slite_notify(place: *const ReceiveEnd) -> i32 {
     // SAFETY: the caller's own.
     let send = unsafe { (*place).send };
     status(call(send, Operation::Send, []))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slite_listen(place: *const EndPoint, intid: u64) -> i32 {
+unsafe extern "C" fn slite_listen(place: *const ReceiveEnd, intid: u64) -> i32 {
     // SAFETY: the caller's own.
     let send = unsafe { (*place).send };
     status(call(first::INTERRUPT, Operation::Listen, [intid, send]))

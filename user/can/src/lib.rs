@@ -90,10 +90,10 @@ impl Port {
 
     /// Serves an interrupt: hands over all frames that came, with the tick at which they were taken
     /// out, and counts what went wrong.
-    pub fn serve(&self, known: &mut Counters, mut take: impl FnMut(&Frame, u64)) {
+    pub fn serve(&self, counters: &mut Counters, mut take: impl FnMut(&Frame, u64)) {
         let controller = self.controller();
-        controller.attend(known);
-        while let Some(frame) = controller.receive(known) {
+        controller.attend(counters);
+        while let Some(frame) = controller.receive(counters) {
             let now = clock::now();
             self.occupy(now, &frame);
             take(&frame, now);

@@ -28,9 +28,9 @@ pub(crate) fn open(function: &Function) -> Result<(), Failure> {
 
 /// Returns the handler of the controller's interrupts. It passes each received frame to `hand_on`.
 pub(crate) fn server(mut hand_on: impl FnMut(&ReceivedFrame)) -> impl FnMut() {
-    let mut known = Counters::default();
+    let mut counters = Counters::default();
     move || {
-        PORT.serve(&mut known, |frame, at| {
+        PORT.serve(&mut counters, |frame, at| {
             let standard = !frame.extended;
             hand_on(&ReceivedFrame {
                 identifier: standard.then_some(frame.id as u16),
@@ -38,7 +38,7 @@ pub(crate) fn server(mut hand_on: impl FnMut(&ReceivedFrame)) -> impl FnMut() {
                 at,
             });
         });
-        let counts = [known.overruns, known.malformed, known.bus_offs];
+        let counts = [counters.overruns, counters.malformed, counters.bus_offs];
         for (place, count) in WRONG.iter().zip(counts) {
             place.store(count.into(), Relaxed);
         }

@@ -34,12 +34,14 @@ static UNSENT: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the address and the port of the card if stages use one, or run-time pipes may.
 pub(crate) fn station(timing: &Timing) -> Option<(u32, u16)> {
-    let described = timing.stages.iter();
-    let described = described.filter(|stage| shared_state::is_here(stage));
-    let described = described.map(|stage| (stage.addresses[0], stage.port as u16));
-    let typed = timing.repository.into_iter().flat_map(|all| all.functions);
-    let typed = typed.map(|function| (function.addresses[0], function.port as u16));
-    described.chain(typed).find(|(address, _)| *address != 0)
+    let static_stages = timing.stages.iter();
+    let static_stages = static_stages.filter(|stage| shared_state::is_here(stage));
+    let static_stages = static_stages.map(|stage| (stage.addresses[0], stage.port as u16));
+    let run_time = timing.repository.into_iter().flat_map(|all| all.functions);
+    let run_time = run_time.map(|function| (function.addresses[0], function.port as u16));
+    static_stages
+        .chain(run_time)
+        .find(|(address, _)| *address != 0)
 }
 
 /// Starts the card.
@@ -103,8 +105,9 @@ fn take(bytes: &[u8], own: Station, hand_on: &mut impl FnMut(&ReceivedFrame)) {
 /// Stores the hardware address of a receiver.
 fn learn(from: Station) {
     let address = u32::from_be_bytes(from.address);
-    let mut known = RECEIVERS.iter();
-    if let Some((_, hardware)) = known.find(|(known, _)| known.load(Relaxed) == address) {
+    let mut receivers = RECEIVERS.iter();
+    if let Some((_, hardware)) = receivers.find(|(receivers, _)| receivers.load(Relaxed) == address)
+    {
         let [a, b, c, d, e, f] = from.hardware;
         hardware.store(u64::from_be_bytes([0, 0, a, b, c, d, e, f]) + 1, Relaxed);
     }
@@ -122,9 +125,9 @@ pub(crate) fn attach(stage: &Stage) {
 }
 
 fn whereabouts(address: u32) -> [u8; 6] {
-    let mut known = RECEIVERS.iter();
-    let known = known.find(|(known, _)| known.load(Relaxed) == address);
-    let hardware = known.and_then(|(_, hardware)| hardware.load(Relaxed).checked_sub(1));
+    let mut receivers = RECEIVERS.iter();
+    let receivers = receivers.find(|(receivers, _)| receivers.load(Relaxed) == address);
+    let hardware = receivers.and_then(|(_, hardware)| hardware.load(Relaxed).checked_sub(1));
     hardware.map_or(EVERYBODY, |hardware| {
         let [_, _, a, b, c, d, e, f] = hardware.to_be_bytes();
         [a, b, c, d, e, f]

@@ -53,8 +53,8 @@ pub(crate) fn is_requested(pipe: usize) -> bool {
 }
 
 /// Marks a pipe of the table as requested by the client, or clears the mark.
-pub(crate) fn set_requested(pipe: usize, asked: bool) {
-    REQUESTED.set(pipe, asked);
+pub(crate) fn set_requested(pipe: usize, requested: bool) {
+    REQUESTED.set(pipe, requested);
 }
 
 /// Returns whether the client removed, or is removing, the static pipe of that number.

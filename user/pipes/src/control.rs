@@ -74,8 +74,8 @@ impl Shell {
 
     /// Executes what was entered, and reports which pipes have ended.
     pub(crate) fn poll(&mut self, timing: &Timing) {
-        while let Some(typed) = typed() {
-            for byte in typed {
+        while let Some(input) = read_input() {
+            for byte in input {
                 self.take(byte, timing);
             }
         }
@@ -159,7 +159,7 @@ impl Shell {
 }
 
 /// Bytes entered since the last call, if there are any.
-fn typed() -> Option<impl Iterator<Item = u8>> {
+fn read_input() -> Option<impl Iterator<Item = u8>> {
     let slot = CONSOLE.load(Relaxed);
     if slot == 0 {
         return None;

@@ -123,9 +123,9 @@ fn follow(means: &Means) -> bool {
     let entry = Entry::new(order.pipe(read), numbers, heads, 0);
     table::set(order.pipe, Some(entry));
     let edges = || order.edges(read);
-    let typed = edges().filter_map(|edge| remote_partition::remote_edge(&means.places, edge));
-    let described = order.described.then(|| crossing::of_pipe(order.pipe));
-    let remote_edges = typed.chain(described.into_iter().flatten());
+    let run_time = edges().filter_map(|edge| remote_partition::remote_edge(&means.places, edge));
+    let static_edges = order.is_static.then(|| crossing::of_pipe(order.pipe));
+    let remote_edges = run_time.chain(static_edges.into_iter().flatten());
     stage::take_up(&means.common, (order.pipe, &entry), remote_edges, edges).is_ok()
 }
 

@@ -63,16 +63,16 @@ pub(crate) fn start(
     timing: &Timing,
     servers: &[Option<ServerId>],
 ) -> Result<(), Failure> {
-    let described = timing.stages.iter().any(uses);
-    let typed = timing
+    let is_static = timing.stages.iter().any(uses);
+    let run_time = timing
         .repository
         .is_some_and(|all| endpoints::functions(&all).next().is_some());
-    if !described && !typed {
+    if !is_static && !run_time {
         return Ok(());
     }
     let (io, intid) = match opened(first, env, timing) {
         Ok(opened) => opened,
-        Err(failure) if described => return Err(failure),
+        Err(failure) if is_static => return Err(failure),
         Err(failure) => {
             println!("{failure}: no pipe at it can be typed");
             return Ok(());
@@ -119,16 +119,16 @@ fn opened(first: &mut First, env: &Environment, timing: &Timing) -> Result<(u32,
 /// read; if there is none, the one of endpoints that they write.
 fn io(timing: &Timing) -> Option<u32> {
     let stages = |uses: fn(&Stage) -> bool| timing.stages.iter().filter(move |stage| uses(stage));
-    let described = |uses| stages(uses).map(|stage| stage.io).find(|io| *io != NONE);
-    let typed = |end: usize| {
+    let is_static = |uses| stages(uses).map(|stage| stage.io).find(|io| *io != NONE);
+    let run_time = |end: usize| {
         let all = timing.repository?;
         let mut ends = endpoints::functions(&all).filter_map(|one| endpoints::of(&all, one)[end]);
         ends.next().map(|device| device.vcpu)
     };
-    described(reads)
-        .or_else(|| typed(0))
-        .or_else(|| described(writes))
-        .or_else(|| typed(1))
+    is_static(reads)
+        .or_else(|| run_time(0))
+        .or_else(|| is_static(writes))
+        .or_else(|| run_time(1))
 }
 
 /// Returns whether the device is open.
@@ -184,8 +184,8 @@ fn most_important(timing: &Timing) -> Option<ServerId> {
                 .into_iter()
                 .zip(stage.scatter);
             for (_, scatter) in ends.filter(|(at, _)| *at) {
-                let known = timing.vcpus.get(scatter as usize);
-                let cause = match known {
+                let vcpu = timing.vcpus.get(scatter as usize);
+                let cause = match vcpu {
                     Some(main) => Some((main.period_ns, vcpu_pool::server_of(timing, scatter))),
                     None => vcpu_pool::get(number).map(|slot| (stage.period_ns, slot.server)),
                 };
@@ -218,8 +218,8 @@ fn writes(stage: &Stage) -> bool {
 
 /// Returns whether a message is for readers of this identifier.
 pub(crate) fn is_for(identifier: &AtomicU16, received: &ReceivedFrame) -> bool {
-    let wanted = identifier.load(Relaxed);
-    wanted == ANY || received.identifier == Some(wanted)
+    let selected = identifier.load(Relaxed);
+    selected == ANY || received.identifier == Some(selected)
 }
 
 /// Puts a message into the queue of a stage that reads it, unless the message came too close.

@@ -133,13 +133,13 @@ impl fmt::Display for Failure {
             Self::Kernel(status) => write!(out, "the kernel refuses: {status:?}"),
             Self::Vcpu(name, refused) => write!(out, "VCPU {name} is refused: {refused:?}"),
             Self::Pipe(name, reason) => write!(out, "{}: {reason}", name_text(name)),
-            Self::Function(pipe, function, known) => {
+            Self::Function(pipe, function, available) => {
                 let [pipe, function] = [pipe, function].map(name_text);
                 write!(
                     out,
                     "pipe {pipe}: the program has no function {function}; it has"
                 )?;
-                bulkhead_stages::functions::all(*known)
+                bulkhead_stages::functions::all(*available)
                     .try_for_each(|(name, _)| write!(out, " {name}"))
             }
         }
@@ -255,8 +255,8 @@ fn create(
         let periods = io_periods(timing, number);
         let halves = jobs_on(timing, number);
         if endpoints::serves(timing, number) {
-            let described = timing.tasks.iter().any(|task| task.vcpu == number);
-            let periods = described.then_some(periods);
+            let has_tasks = timing.tasks.iter().any(|task| task.vcpu == number);
+            let periods = has_tasks.then_some(periods);
             return CORE.create_io_for_any(first, vcpu.percent, periods, halves);
         }
         return CORE.create_io(first, vcpu.percent, periods, None, halves);

@@ -45,7 +45,7 @@ pub(crate) fn open_common(timing: &Timing) {
             .iter_mut()
             .take(shared_state::lines())
             .for_each(|line| *line = 0);
-        for (pipe, first, count) in shared_state::described(timing) {
+        for (pipe, first, count) in shared_state::static_buffers(timing) {
             let own = all.0.iter_mut().skip(first).take(count);
             own.for_each(|line| *line = pipe as u8 + 1);
         }
@@ -85,14 +85,14 @@ impl Lines {
 
     /// Takes the first free run of so many bytes for a pipe.
     pub(crate) fn take(&mut self, pipe: usize, bytes: usize) -> Option<Range<usize>> {
-        let wanted = bytes.div_ceil(LINE_BYTES);
+        let needed = bytes.div_ceil(LINE_BYTES);
         let mut run = 0..0;
         for (line, &owner) in self.0.iter().enumerate() {
             match owner {
                 0 => run.end = line + 1,
                 _ => run = line + 1..line + 1,
             }
-            if run.len() == wanted {
+            if run.len() == needed {
                 self.0.get_mut(run.clone())?.fill(pipe as u8 + 1);
                 return Some(run);
             }
@@ -115,10 +115,10 @@ pub(crate) fn fits<I: Iterator<Item = usize>>(
     sizes: impl Fn() -> I,
 ) -> Result<(), [usize; 2]> {
     let free = most.saturating_sub(lines.taken(|_| true));
-    let wanted = sizes().fold(0, usize::saturating_add);
-    match wanted <= free && sizes().all(|bytes| lines.take(pipe, bytes).is_some()) {
+    let needed = sizes().fold(0, usize::saturating_add);
+    match needed <= free && sizes().all(|bytes| lines.take(pipe, bytes).is_some()) {
         true => Ok(()),
-        false => Err([wanted, free]),
+        false => Err([needed, free]),
     }
 }
 

@@ -41,7 +41,7 @@ use bulkhead_stages::request::{PATHS, PathGuarantee};
 use bulkhead_tpipe::language::{Flow, MILLION};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
-use deployment::{Change, promise};
+use deployment::{Change, announce_guarantees};
 use removal::Removal;
 use server::Server;
 
@@ -121,11 +121,11 @@ pub(crate) fn start(
         return Ok(());
     };
     memory::open_common(timing);
-    let described = memory::Lines::now().taken(|_| true);
+    let static_bytes = memory::Lines::now().taken(|_| true);
     let means = Means {
         timing: *timing,
         common,
-        buffers: described + repository.head.spare_bytes as usize,
+        buffers: static_bytes + repository.head.spare_bytes as usize,
         places: remote_partition::open_channels(env, &repository),
         asks: client_pipes::channel(env, &repository),
     };
@@ -157,8 +157,8 @@ pub(crate) fn leave(line: &[u8]) -> bool {
 
 /// Wakes the planner if a partition that runs stages for this one has restarted.
 pub(crate) fn look_after_others() {
-    let restarted = MEANS.with(&CORE.threads, |known| {
-        let places = known.as_ref().map(|known| &known.places);
+    let restarted = MEANS.with(&CORE.threads, |means| {
+        let places = means.as_ref().map(|means| &means.places);
         places.is_some_and(remote_partition::has_any_restarted)
     });
     if restarted.unwrap_or(false) && !PEER_RESTARTED.swap(true, Relaxed) {
@@ -185,7 +185,7 @@ pub(crate) fn stopping() -> (u64, u64) {
 }
 
 /// Returns whether guarantees of any pipe are not recorded yet.
-pub(crate) fn promises() -> bool {
+pub(crate) fn has_guarantees() -> bool {
     ANNOUNCE.load(Relaxed) != 0
 }
 
@@ -201,8 +201,8 @@ pub(crate) fn announce(number: usize, pipe: &Pipe) {
     };
     ANNOUNCE.fetch_and(!(1 << number), Relaxed);
     let _told = place.with(&CORE.threads, |place| {
-        if let Some(promise) = place.take() {
-            record(pipe, &promise);
+        if let Some(guarantee) = place.take() {
+            record(pipe, &guarantee);
         }
     });
 }
@@ -227,9 +227,9 @@ impl PathGuarantees {
         guarantees
     }
 
-    fn of(promise: &Promise) -> Self {
-        let [lost, rate] = figures(promise);
-        Self::new(promise.paths().iter().map(|path| PathGuarantee {
+    fn of(guarantee: &Promise) -> Self {
+        let [lost, rate] = figures(guarantee);
+        Self::new(guarantee.paths().iter().map(|path| PathGuarantee {
             head: path.head as u32,
             tail: path.tail as u32,
             bound_ns: path.bound,
@@ -246,13 +246,15 @@ impl PathGuarantees {
 
 /// Maximum loss in messages per million, and required throughput in messages per million seconds,
 /// or 0.
-fn figures(promise: &Promise) -> [u64; 2] {
-    let lost = (u128::from(promise.loss.0) * u128::from(MILLION)) >> 40;
-    let lost = (lost as u32).saturating_add(u32::from(promise.loss.0 != 0));
-    let rate = promise.required.map_or(0, |required| match required.flow {
-        Flow::Throughput(rate) => rate.0,
-        Flow::Loss(_) => 0,
-    });
+fn figures(guarantee: &Promise) -> [u64; 2] {
+    let lost = (u128::from(guarantee.loss.0) * u128::from(MILLION)) >> 40;
+    let lost = (lost as u32).saturating_add(u32::from(guarantee.loss.0 != 0));
+    let rate = guarantee
+        .required
+        .map_or(0, |required| match required.flow {
+            Flow::Throughput(rate) => rate.0,
+            Flow::Loss(_) => 0,
+        });
     [lost.into(), rate]
 }
 
@@ -286,8 +288,8 @@ fn record(pipe: &Pipe, guarantees: &PathGuarantees) {
 
 /// Prints the free resources.
 pub(crate) fn show_room(timing: &Timing, head: &Head) {
-    let buffers = MEANS.with(&CORE.threads, |known| {
-        known.map_or(0, |known| known.buffers)
+    let buffers = MEANS.with(&CORE.threads, |means| {
+        means.map_or(0, |means| means.buffers)
     });
     let taken = memory::Lines::now().taken(|_| true);
     say!(
@@ -321,7 +323,7 @@ struct Planner {
     timing: Timing,
     common: Common,
     buffers: usize,
-    known: Known<'static>,
+    catalogue: Known<'static>,
     /// Partitions that run stages for this one, and their state.
     places: PeerChannels,
     others: RemotePartitions,
@@ -342,7 +344,7 @@ struct Planner {
 extern "C" fn plan(_: u64) -> ! {
     let means = MEANS.with(&CORE.threads, |means| *means).ok().flatten();
     let made = means.and_then(|means| Some((means, Known::of(means.timing.repository?).ok()?)));
-    let Some((means, known)) = made else {
+    let Some((means, catalogue)) = made else {
         say!("no flow can be typed: what pipes are made of was packed by another tool");
         CORE.threads.exit()
     };
@@ -350,7 +352,7 @@ extern "C" fn plan(_: u64) -> ! {
         timing: means.timing,
         common: means.common,
         buffers: means.buffers,
-        known,
+        catalogue,
         places: means.places,
         others: RemotePartitions::new(&means.places),
         server: means.asks.and_then(Server::new),
@@ -389,23 +391,23 @@ extern "C" fn plan(_: u64) -> ! {
 impl Planner {
     fn obey(&mut self, line: &[u8]) {
         match command::parse(line) {
-            Ok(Command::Add(typed) | Command::Replace(typed)) if self.server.is_some() => say!(
+            Ok(Command::Add(entered) | Command::Replace(entered)) if self.server.is_some() => say!(
                 "pipe {0} is not started: {1} types the flows that have stages here: type it there",
-                typed.name,
+                entered.name,
                 self.client_name()
             ),
-            Ok(Command::Add(typed)) => match table::find(typed.name) {
+            Ok(Command::Add(entered)) => match table::find(entered.name) {
                 Some(_) => say!(
                     "there is a pipe {0} already; `pipe replace {0} FLOW` puts another in its place",
-                    typed.name
+                    entered.name
                 ),
-                None => self.change(&Change { typed, old: None }, line),
+                None => self.change(&Change { entered, old: None }, line),
             },
-            Ok(Command::Replace(typed)) => {
-                if let Some(old) = self.removable(typed.name) {
+            Ok(Command::Replace(entered)) => {
+                if let Some(old) = self.removable(entered.name) {
                     self.change(
                         &Change {
-                            typed,
+                            entered,
                             old: Some(old),
                         },
                         line,
@@ -454,7 +456,7 @@ impl Planner {
                 let bytes = text.bytes.get(..text.length).unwrap_or_default();
                 core::str::from_utf8(bytes).unwrap_or_default()
             }
-            _ => self.known.packed().flow(pipe).unwrap_or_default(),
+            _ => self.catalogue.packed().flow(pipe).unwrap_or_default(),
         }
     }
 }

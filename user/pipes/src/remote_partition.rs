@@ -392,12 +392,12 @@ impl RemotePartitions {
     ) -> Outcome {
         let (id, state) = (clock::now(), self.state(number));
         let outcome = self.ask(number, id, &request(id));
-        let known = match outcome {
+        let value = match outcome {
             Outcome::Down => NOT_REQUESTED,
             _ => state.epoch.into(),
         };
         if [0, NOT_REQUESTED].contains(&requested_epoch(number)) {
-            epoch(number).store(known, Relaxed);
+            epoch(number).store(value, Relaxed);
         }
         outcome
     }
@@ -408,17 +408,17 @@ impl RemotePartitions {
     }
 
     fn ask(&mut self, number: usize, id: u64, request: &Packed) -> Outcome {
-        let asked = self.state(number);
+        let sent_in = self.state(number);
         let Some(other) = self.all.get_mut(number).and_then(Option::as_mut) else {
             return Outcome::Down;
         };
-        if asked.state != State::Up {
+        if sent_in.state != State::Up {
             return Outcome::Down;
         }
         let until = clock::now().saturating_add(ticks(PATIENCE_NS));
         let mut is_sent = false;
         while clock::now() < until {
-            if other.place.link.read() != asked {
+            if other.place.link.read() != sent_in {
                 return Outcome::Down;
             }
             if !is_sent {

@@ -66,7 +66,7 @@ impl Deref for Word {
 /// Maps the shared memory. Called before any of its words is used.
 pub(crate) fn open(env: &Environment, timing: &Timing) -> Result<(), Failure> {
     let here = timing.stages.iter().filter(|stage| stage.is_here());
-    let here = here.map(|stage| stage.core).chain(typed(timing));
+    let here = here.map(|stage| stage.core).chain(run_time_cores(timing));
     CORES.store(here.fold(1, |cores, core| cores | 1 << core), Relaxed);
     if !is_among_several() {
         return Ok(());
@@ -92,7 +92,7 @@ pub(crate) fn open(env: &Environment, timing: &Timing) -> Result<(), Failure> {
 }
 
 /// Cores of the partition on which run-time stages may be placed.
-fn typed(timing: &Timing) -> impl Iterator<Item = u32> {
+fn run_time_cores(timing: &Timing) -> impl Iterator<Item = u32> {
     let all = timing.repository;
     let functions = all.map_or(&[][..], |all| all.functions);
     let cores = functions.iter().filter_map(move |function| {
@@ -185,7 +185,7 @@ pub(crate) fn lines() -> usize {
 }
 
 /// Lines of static buffers: number of the owning pipe, first line, and count.
-pub(crate) fn described(timing: &Timing) -> impl Iterator<Item = (usize, usize, usize)> {
+pub(crate) fn static_buffers(timing: &Timing) -> impl Iterator<Item = (usize, usize, usize)> {
     placed(timing).filter_map(|(number, (line, bytes))| {
         let to = timing.crossings.get(number)?.to as usize;
         let mut each = pipes(timing).each();

@@ -129,7 +129,7 @@ pub(crate) fn set(number: usize, entry: Option<Entry>) {
 }
 
 /// Sets the guaranteed bound of a pipe.
-pub(crate) fn promise(number: usize, bound_ns: u64) {
+pub(crate) fn set_bound(number: usize, bound_ns: u64) {
     if let Some(mut entry) = get(number) {
         entry.pipe.bound_ns = bound_ns;
         set(number, Some(entry));

@@ -78,9 +78,9 @@ pub(crate) fn open_spare(first: &mut First, timing: &Timing) -> Result<(), Failu
 
 /// Numbers of spare stages, the same on every core: behind the static ones.
 fn spare(timing: &Timing) -> Range<usize> {
-    let described = timing.stages.len().min(STAGES);
+    let static_count = timing.stages.len().min(STAGES);
     let count = timing.repository.map_or(0, |all| all.head.spare_stages);
-    described..(described + count as usize).min(STAGES)
+    static_count..(static_count + count as usize).min(STAGES)
 }
 
 fn add(first: &mut First, number: usize, server: ServerId) -> Result<(), Failure> {
@@ -121,7 +121,7 @@ pub(crate) fn free_anywhere<'t>(
         replaced.is_some_and(|entry| entry.numbers().any(|other| other == number))
     };
     (0..STAGES).filter(move |&number| {
-        let there = spare(timing).contains(&number) || described_on(timing, number).is_some();
+        let there = spare(timing).contains(&number) || static_core(timing, number).is_some();
         there && (is_vacant(number) && !is_taken(number) || of_replaced(number))
     })
 }
@@ -133,11 +133,11 @@ pub(crate) fn free_on<'t>(
     core: u32,
 ) -> impl Iterator<Item = usize> + 't {
     let free = free_anywhere(timing, replaced);
-    free.filter(move |&number| described_on(timing, number).is_none_or(|own| own == core))
+    free.filter(move |&number| static_core(timing, number).is_none_or(|own| own == core))
 }
 
 /// The core of a static stage of this partition, on which its thread is.
-fn described_on(timing: &Timing, number: usize) -> Option<u32> {
+fn static_core(timing: &Timing, number: usize) -> Option<u32> {
     let stage = timing.stages.get(number)?;
     stage.is_here().then_some(stage.core)
 }
@@ -145,7 +145,7 @@ fn described_on(timing: &Timing, number: usize) -> Option<u32> {
 /// A core that lacks free stages.
 pub(crate) struct Missing {
     pub(crate) core: u32,
-    pub(crate) wanted: usize,
+    pub(crate) needed: usize,
     pub(crate) free: usize,
 }
 
@@ -165,12 +165,12 @@ pub(crate) fn choose(
                 let all = free_anywhere(timing, replaced);
                 all.filter(|number| taken >> number & 1 == 0)
             };
-            let own = |number: &usize| described_on(timing, *number) == Some(core);
-            let any = |number: &usize| elsewhere || described_on(timing, *number).is_none();
+            let own = |number: &usize| static_core(timing, *number) == Some(core);
+            let any = |number: &usize| elsewhere || static_core(timing, *number).is_none();
             let found = free().find(own).or_else(|| free().find(any));
             *slot = found.ok_or(Missing {
                 core,
-                wanted: cores.iter().filter(|other| **other == core).count(),
+                needed: cores.iter().filter(|other| **other == core).count(),
                 free: free_on(timing, replaced, core).count(),
             })?;
             taken |= 1 << *slot;
@@ -253,7 +253,7 @@ pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<
         for (number, vcpu) in vcpus.filter(|(_, vcpu)| vcpu.core == core) {
             match of_vcpu(timing, number) {
                 Some(stage) => admit_stage(all, number as usize, budgets, stage)?,
-                None => admit_described(all, number, vcpu, timing, budgets)?,
+                None => admit_static(all, number, vcpu, timing, budgets)?,
             }
         }
         // The planner, or the command thread, polls as often, with the remaining time.
@@ -267,8 +267,8 @@ pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<
             let stage = budgets.get(*number).and_then(Option::as_ref);
             stage.is_some_and(|stage| stage.core == core)
         };
-        let mut typed = spare(timing).filter(on_core);
-        typed.try_for_each(|number| admit_stage(all, RUNTIMES + number, budgets, number))
+        let mut run_time = spare(timing).filter(on_core);
+        run_time.try_for_each(|number| admit_stage(all, RUNTIMES + number, budgets, number))
     })
 }
 
@@ -302,7 +302,7 @@ fn admit_main(
     all.main(identity, limits, jobs)
 }
 
-fn admit_described(
+fn admit_static(
     all: &mut Admission<VCPUS>,
     number: u32,
     vcpu: &Vcpu,

@@ -155,7 +155,7 @@ impl Recorder {
 
     /// Records new guarantees, before any message that left the pipe since.
     fn announce(&mut self) {
-        if !planner::promises() {
+        if !planner::has_guarantees() {
             return;
         }
         for (number, pipe) in table::all() {

@@ -80,7 +80,7 @@ impl Environment {
     #[must_use]
     pub fn console_input(&self) -> Option<Consumer<'static>> {
         let place = self.info.guest.console_in;
-        recorders::typed(region(place).ok()?, place[1])
+        recorders::console_input(region(place).ok()?, place[1])
     }
 
     /// The information page.

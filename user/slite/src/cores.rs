@@ -1,7 +1,7 @@
 //! Threads of one component on several cores
 //!
 //! A component that the kernel starts, or one with capabilities to cores, has a scheduler on each of them:
-//! the same [`Threads`](crate::Threads), one per core, whose machine asks at each use which core runs.
+//! the same [`Threads`](crate::Threads), one per core. Its machine looks up the calling core at each use.
 //! Threads stay on their cores. They share the component's memory, and wait for each other by a
 //! [`Parker`]: everything else of this crate is between threads of one core.
 #![expect(unsafe_code, reason = "what one core hands to another")]
@@ -20,7 +20,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// for each core, by rank: an element is used by its core alone.
 pub type CoreThreads<P, const N: usize> = bulkhead_threads::Threads<Kernel<EachCore>, P, N>;
 
-/// What a component that schedules several cores has of each.
+/// Objects of one core for a component that schedules several.
 #[derive(Debug)]
 pub struct EachCore;
 
@@ -41,7 +41,7 @@ static NAMES: [Names; MAX_CORES] = [const {
     }
 }; MAX_CORES];
 
-/// Those of the calling core.
+/// Names of the calling core.
 #[inline(always)]
 fn names() -> &'static Names {
     &NAMES[cores::rank() as usize % MAX_CORES]
@@ -72,12 +72,12 @@ impl Place for EachCore {
     }
 }
 
-/// What a core begins with: its part of what there is, and what it does.
+/// Part and function with which a core begins.
 struct Beginning(UnsafeCell<Option<Work>>);
 
 type Work = (First, fn(First) -> !);
 
-// SAFETY: written by who starts the core, before; read by that core, once.
+// SAFETY: written by the core that starts another one, before; read by that one, once.
 unsafe impl Sync for Beginning {}
 
 static BEGINNINGS: [Beginning; MAX_CORES] = [const { Beginning(UnsafeCell::new(None)) }; MAX_CORES];
@@ -111,7 +111,7 @@ pub fn start_core(
         word.store(value, Relaxed);
     }
     let part = first.part(pages)?;
-    // SAFETY: prepared once, so that nobody else is here for it, and it does not run yet.
+    // SAFETY: prepared once, so no other call is here for this core, and it does not run yet.
     unsafe { *beginning.0.get() = Some((part, function)) };
     first.start_core(rank, begin, rank)
 }
@@ -125,7 +125,7 @@ extern "C" fn begin(rank: u64) -> ! {
     }
 }
 
-/// Where one thread waits and any others, on whatever core, have it go on: what is missed is kept.
+/// A place at which one thread waits until any other one, on whatever core, wakes it: a wake-up that comes early is kept.
 #[derive(Debug, Default)]
 pub struct Parker {
     receive: AtomicU64,
@@ -133,7 +133,7 @@ pub struct Parker {
 }
 
 impl Parker {
-    /// Nobody's.
+    /// A parker without a thread.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -142,7 +142,7 @@ impl Parker {
         }
     }
 
-    /// Makes it that of a thread of the calling core. Before anybody uses it.
+    /// Gives it to a thread of the calling core. To be called before it is used.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -161,7 +161,7 @@ impl Parker {
     /// Waits until it is unparked, unless it has been since the last time; how often it was.
     ///
     /// # Errors
-    /// It is not the calling thread's.
+    /// The parker belongs to another thread.
     pub fn park<P: Policy, const N: usize>(
         &self,
         threads: &CoreThreads<P, N>,
@@ -172,7 +172,7 @@ impl Parker {
     /// Has its thread go on.
     ///
     /// # Errors
-    /// It is nobody's.
+    /// The parker has no thread.
     pub fn unpark(&self) -> Result<(), Status> {
         call(self.send.load(Relaxed), Operation::Send, []).map(|_| ())
     }

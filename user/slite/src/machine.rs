@@ -25,7 +25,7 @@ pub trait Place: 'static {
     fn time() -> u64;
 }
 
-/// What a component with one scheduler has, by the table it starts with.
+/// Objects of a component with one scheduler, at the places of the table with which it starts.
 #[derive(Debug)]
 pub struct OneCore;
 

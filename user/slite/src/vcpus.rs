@@ -2,7 +2,7 @@
 //!
 //! Paper 001 §4.1. What the host tool asks of a description ([`bulkhead_analysis::admission`]) is asked
 //! here of a VCPU that is created at run time, with decisions counted as there; one that does not fit is refused, with
-//! the name of who would go short, and nothing has changed. Budgets are enforced by the kernel.
+//! the name of the VCPU that would miss its budget, and nothing has changed. Budgets are enforced by the kernel.
 
 use crate::{Mutex, Threads};
 use bulkhead_abi::kernel::Status;
@@ -38,7 +38,7 @@ fn shares(percent: u32) -> Result<(Utilisation, Fraction), Refused> {
 /// Why a VCPU is not created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It does not fit, or is no budget; a VCPU is named by its [`ServerId`].
+    /// The VCPU does not fit, or is no budget; a VCPU is named by its [`ServerId`].
     Admission(admission::Refused),
     /// The kernel's refusal.
     Kernel(Status),
@@ -84,7 +84,7 @@ pub struct VcpuThreads<
 impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: usize>
     VcpuThreads<N, M, K, P, S>
 {
-    /// Without VCPUs, by rate. With `background`, those without budget run when nobody else would.
+    /// A machine without VCPUs, by rate. With `background`, those without budget run when no other would.
     pub const fn new(background: bool) -> Self {
         Self {
             threads: Threads::new(Vcpus::new(background)),
@@ -263,7 +263,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         )
     }
 
-    /// Creates a Main VCPU that may run all the time, whoever goes short: what admission prevents.
+    /// Creates a Main VCPU that may run all the time, without admission: others may miss their budgets.
     ///
     /// # Errors
     /// [`Refused`].
@@ -307,7 +307,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
     }
 
     /// Creates a Main VCPU, where rates or deadlines order them, that has what others leave: none is less important, since its period is the
-    /// longest there can be, and so nobody is asked.
+    /// longest there can be, so no admission test is needed.
     ///
     /// # Errors
     /// [`Refused`]: no room for it.
@@ -342,7 +342,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         admit(&mut all).map_err(Refused::Admission)
     }
 
-    /// Creates an I/O VCPU of so many percent that may work for Main VCPUs whose periods, in ticks, are
+    /// Creates an I/O VCPU of so many percent that may work for Main VCPUs with periods, in ticks,
     /// between the two, and on which such bottom halves run. Where priorities are given, `most` is that of the most
     /// important of them.
     ///
@@ -379,7 +379,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
     }
 
     /// Creates an I/O VCPU of so many percent that may work for any Main VCPU that there will be, where rates or deadlines order them; it is
-    /// admitted for those of these periods, on which such bottom halves run, or for nobody yet. Who gives it other work asks anew whether all
+    /// admitted for those of these periods, on which such bottom halves run, or for none yet. A caller that gives it other work tests anew whether all
     /// fit ([`Self::would_admit`]).
     ///
     /// # Errors
@@ -405,8 +405,8 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         )
     }
 
-    /// Creates an I/O VCPU that may work all the time for Main VCPUs whose periods, in ticks, are between the two,
-    /// whoever goes short.
+    /// Creates an I/O VCPU that may work all the time for Main VCPUs with periods, in ticks, between the two,
+    /// without admission: others may miss their budgets.
     ///
     /// # Errors
     /// [`Refused`].
@@ -424,7 +424,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         )
     }
 
-    /// Creates what `admit` lets in, who answers nothing where it could not be asked.
+    /// Creates a VCPU that `admit` admits; `admit` returns `None` if it could not be asked.
     fn create(
         &self,
         first: &mut First,
@@ -435,7 +435,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             .threads
             .with_policy(|policy, _| policy.servers().next());
         let id = id.ok_or(Refused::Admission(admission::Refused::Full))?;
-        // First what can fail and leaves nothing behind that anybody runs on.
+        // First the steps that can fail and leave nothing behind on which a thread runs.
         self.threads.enforce(first, id).map_err(Refused::Kernel)?;
         let answer = admit(id).ok_or(Refused::Kernel(Status::BadArgument))?;
         answer.map_err(Refused::Admission)?;

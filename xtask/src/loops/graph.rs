@@ -9,7 +9,7 @@ use super::jump;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Targets of jumps and calls through registers that no table in the image says, by address.
-pub(super) type Told = BTreeMap<u64, Vec<u64>>;
+pub(super) type KnownTargets = BTreeMap<u64, Vec<u64>>;
 
 /// An instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,10 +32,10 @@ pub(super) struct Graph {
 }
 
 /// Walks from `entries` again and again, until it is known which functions come back.
-pub(super) fn walk(image: &Image, entries: &[u64], told: &Told) -> Graph {
+pub(super) fn walk(image: &Image, entries: &[u64], targets: &KnownTargets) -> Graph {
     let ways = Ways {
         image,
-        told,
+        targets,
         tables: jump::tables(image),
     };
     let mut coming_back = BTreeSet::new();
@@ -56,7 +56,7 @@ pub(super) fn walk(image: &Image, entries: &[u64], told: &Told) -> Graph {
 /// Facts about control flow that are known beforehand.
 struct Ways<'i> {
     image: &'i Image,
-    told: &'i Told,
+    targets: &'i KnownTargets,
     tables: BTreeSet<u64>,
 }
 
@@ -78,11 +78,11 @@ impl Graph {
     fn visit(&mut self, ways: &Ways<'_>, at: u64, coming_back: &BTreeSet<u64>) -> Node {
         let Ways {
             image,
-            told,
+            targets,
             tables,
         } = ways;
         let word = image.word(at).unwrap_or_default();
-        let told = || told.get(&at).cloned();
+        let targets = || targets.get(&at).cloned();
         let (next, calls) = match flow(word, at) {
             Flow::Next => (vec![at + 4], vec![]),
             Flow::Jump(to) => (vec![to], vec![]),
@@ -91,11 +91,11 @@ impl Graph {
             Flow::JumpTo(register) => (
                 self.or_lost(
                     at,
-                    told().or_else(|| jump::targets(image, tables, at, register)),
+                    targets().or_else(|| jump::targets(image, tables, at, register)),
                 ),
                 vec![],
             ),
-            Flow::CallTo(_) => (vec![], self.or_lost(at, told())),
+            Flow::CallTo(_) => (vec![], self.or_lost(at, targets())),
             Flow::Return | Flow::ExceptionReturn => (vec![], vec![]),
             Flow::Trap | Flow::Unknown => {
                 self.broken.insert(at);

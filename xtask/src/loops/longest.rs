@@ -30,8 +30,8 @@ impl<'g> Longest<'g> {
 
     /// Instructions of the longest way from `entry` until the function returns or the exception does.
     pub(super) fn from(&mut self, entry: u64) -> u64 {
-        if let Some(&known) = self.functions.get(&entry) {
-            return known;
+        if let Some(&length) = self.functions.get(&entry) {
+            return length;
         }
         // Recursion is refused elsewhere; here it ends.
         self.functions.insert(entry, 0);

@@ -23,7 +23,7 @@ mod tests;
 
 use crate::workspace::Workspace;
 use cycles::Loop;
-use graph::{Graph, Told};
+use graph::{Graph, KnownTargets};
 use image::Image;
 use longest::Longest;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
@@ -155,18 +155,18 @@ impl<'i> Code<'i> {
 
 /// Walks again with what the table says of jumps that were lost.
 fn walk_told(image: &Image, entries: &[u64], table: &Table) -> Result<Graph> {
-    let mut told = Told::new();
+    let mut targets = KnownTargets::new();
     loop {
-        let graph = graph::walk(image, entries, &told);
-        let before = told.len();
+        let graph = graph::walk(image, entries, &targets);
+        let before = targets.len();
         for &at in &graph.lost {
             let about = |jump: &&table::Jump| jump.function == image.function(at);
             if let Some(jump) = table.jumps.iter().find(about) {
                 let target = |name: &String| place(image, at, name);
-                told.insert(at, jump.to.iter().map(target).collect::<Result<_>>()?);
+                targets.insert(at, jump.to.iter().map(target).collect::<Result<_>>()?);
             }
         }
-        if told.len() == before {
+        if targets.len() == before {
             return Ok(graph);
         }
     }
@@ -325,7 +325,7 @@ fn lost(code: &Code<'_>, table: &Table) -> Vec<String> {
         }),
     );
     for jump in &table.jumps {
-        let told = |at: &u64| {
+        let targets = |at: &u64| {
             let word = code.graph.nodes[at].word;
             let through = matches!(
                 decode::flow(word, *at),
@@ -333,7 +333,7 @@ fn lost(code: &Code<'_>, table: &Table) -> Vec<String> {
             );
             through && code.image.function(*at) == jump.function
         };
-        if !code.graph.nodes.keys().any(told) {
+        if !code.graph.nodes.keys().any(targets) {
             wrong.push(format!(
                 "there is no such jump any more: {} ({})",
                 jump.function, jump.why

@@ -55,11 +55,15 @@ impl<'b> Source<'b> {
     /// Returns the source position of a loop's instructions.
     pub(super) fn place(&self, image: &Image, own: &BTreeSet<u64>) -> Place {
         let chains = own.iter().map(|&at| self.chain(at));
-        let (known, unknown): (Vec<_>, Vec<_>) = chains
+        let (complete, incomplete): (Vec<_>, Vec<_>) = chains
             .filter(|chain| !chain.is_empty())
             .partition(|chain| chain.last().is_some_and(|level| level.line != 0));
         // An instruction that the compiler has merged of several has no line, and says little.
-        let chains = if known.is_empty() { unknown } else { known };
+        let chains = if complete.is_empty() {
+            incomplete
+        } else {
+            complete
+        };
         let common = in_common(&chains);
         let ours = |level: &Level| self.root.join(&level.file).exists();
         let chain = chains.first().map_or(&[][..], |chain| &chain[..common]);
@@ -187,8 +191,8 @@ mod tests {
         assert_eq!(in_common(&[one.clone(), two.clone()]), 2);
         let elsewhere = vec![level("call", 6), level("fill", 7)];
         assert_eq!(in_common(&[one.clone(), elsewhere]), 1);
-        let unknown = vec![level("call", 0), level("fill", 7), level("next", 9)];
-        assert_eq!(in_common(&[one, unknown]), 3);
+        let incomplete = vec![level("call", 0), level("fill", 7), level("next", 9)];
+        assert_eq!(in_common(&[one, incomplete]), 3);
         assert_eq!(in_common(&[]), 0);
     }
 }

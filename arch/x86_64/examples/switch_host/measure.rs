@@ -1,7 +1,7 @@
 //! Cost of a thread switch on the host, beside its peers
 //!
 //! Prints the rows of `bulkhead bench switch-host` as JSON. All subjects take turns in short batches, so
-//! that load of the host disturbs them alike; the figure is the median batch, one way, in cycles
+//! so load of the host disturbs them alike; the figure is the median batch, one way, in cycles
 //! of the time-stamp counter.
 #![expect(unsafe_code, reason = "drives switches and reads the TSC")]
 

@@ -1,4 +1,4 @@
-//! What an experiment showed
+//! Report of an experiment
 
 mod html;
 mod plot;
@@ -19,7 +19,7 @@ pub struct Report {
     pub kind: Kind,
     /// Paper and table or figure.
     pub reproduces: String,
-    /// What was promised.
+    /// The promise.
     pub promise: String,
     /// One row per thing measured.
     pub rows: Vec<Row>,
@@ -28,7 +28,7 @@ pub struct Report {
 /// Something measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// What.
+    /// Name.
     pub name: String,
     /// Figures by name, the one that the bound is about first.
     pub figures: Figures,
@@ -36,7 +36,7 @@ pub struct Row {
     pub unit: String,
     /// The first figure may not be larger; `None` = no promise.
     pub bound: Option<f64>,
-    /// Whether the promise holds.
+    /// The promise holds.
     pub ok: bool,
 }
 
@@ -63,7 +63,7 @@ impl From<Figures> for Map<String, Value> {
 }
 
 impl Row {
-    /// A row whose first figure must be at most `bound`.
+    /// A row with a first figure of at most `bound`.
     #[must_use]
     pub fn at_most(name: &str, figures: &[(&str, f64)], unit: &str, bound: f64) -> Self {
         let first = figures.first().map_or(f64::NAN, |(_, value)| *value);
@@ -72,13 +72,13 @@ impl Row {
         Self {
             bound: Some(bound),
             ok,
-            ..Self::shown(name, figures, unit)
+            ..Self::unbounded(name, figures, unit)
         }
     }
 
     /// A row without a promise.
     #[must_use]
-    pub fn shown(name: &str, figures: &[(&str, f64)], unit: &str) -> Self {
+    pub fn unbounded(name: &str, figures: &[(&str, f64)], unit: &str) -> Self {
         let figures = figures
             .iter()
             .map(|(name, value)| ((*name).to_owned(), *value))
@@ -94,7 +94,7 @@ impl Row {
 }
 
 impl Report {
-    /// Whether every promise holds.
+    /// Returns `true` if every promise holds.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.rows.iter().all(|row| row.ok)
@@ -171,7 +171,7 @@ mod tests {
             promise: "small".into(),
             rows: vec![
                 Row::at_most("a", &[("avg", 2.5), ("max", 7.0)], "us", 3.0),
-                Row::shown("b", &[("count", 4.0)], ""),
+                Row::unbounded("b", &[("count", 4.0)], ""),
             ],
         }
     }

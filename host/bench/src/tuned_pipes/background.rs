@@ -1,4 +1,4 @@
-//! What ran beside the pipes, by the words of who did it
+//! Work that ran beside the pipes, as the working programs report it
 //!
 //! Programs in both Linux partitions say twice a second what they have done since they began, each line stamped by its
 //! Linux: `can0: sent=N unsent=N`, `can0: taken=N`, `traffic: copied=BYTES packets=N idle-ms=N`. What was done from the
@@ -13,8 +13,8 @@ const FRAME_BITS: f64 = 111.0;
 /// Percent of a channel's bits, by channel.
 const BUSY: [f64; 3] = [20.0, 30.0, 40.0];
 
-/// What a partition's programs said.
-struct Said {
+/// Output of a partition's programs.
+struct Output {
     lines: Vec<String>,
     from_s: f64,
 }
@@ -45,7 +45,7 @@ pub(super) fn rows(
     let said = |partition: &str| {
         let lines = setting.console(partition)?;
         let from_s = from_ms as f64 / 1000.0;
-        Ok::<_, BenchError>(Said { lines, from_s })
+        Ok::<_, BenchError>(Output { lines, from_s })
     };
     let (linux, ecus) = (said("linux")?, said("ecus")?);
     let channel = |(place, busy): (usize, &f64)| {
@@ -66,7 +66,13 @@ pub(super) fn rows(
 }
 
 /// Frames may not be further apart than the share asks for.
-fn channel_row(name: &str, busy: f64, [from, to]: [String; 2], ecus: &Said, linux: &Said) -> Row {
+fn channel_row(
+    name: &str,
+    busy: f64,
+    [from, to]: [String; 2],
+    ecus: &Output,
+    linux: &Output,
+) -> Row {
     let [sent, unsent] = ["sent", "unsent"].map(|what| ecus.done(&from, what));
     let taken = linux.done(&to, "taken");
     let rate = sent.map_or(0.0, Done::per_s);
@@ -83,7 +89,7 @@ fn channel_row(name: &str, busy: f64, [from, to]: [String; 2], ecus: &Said, linu
 }
 
 /// There has to be one.
-fn load_row(name: &str, linux: &Said, cores: usize) -> Row {
+fn load_row(name: &str, linux: &Output, cores: usize) -> Row {
     let [copied, packets, idle] =
         ["copied", "packets", "idle-ms"].map(|what| linux.done("traffic", what));
     let per_s = |done: Option<Done>| done.map_or(0.0, Done::per_s);
@@ -94,13 +100,13 @@ fn load_row(name: &str, linux: &Said, cores: usize) -> Row {
         ("packets per second", per_s(packets)),
         ("busy %", busy.unwrap_or(f64::NAN)),
     ];
-    let mut row = Row::shown(name, &figures, "MB/s");
+    let mut row = Row::unbounded(name, &figures, "MB/s");
     row.ok = [copied, packets].iter().all(|done| per_s(*done) > 0.0);
     row
 }
 
-impl Said {
-    /// How much of `what` who calls itself `who` did.
+impl Output {
+    /// Amount of `what` that a program did.
     fn done(&self, who: &str, what: &str) -> Option<Done> {
         let counts: Vec<_> = self
             .lines
@@ -116,7 +122,7 @@ impl Said {
     }
 }
 
-/// Second and count of a line `[SECOND] WHO: … WHAT=COUNT …`; who shows it may have put a stamp before.
+/// Second and count of a line `[SECOND] PROGRAM: … WHAT=COUNT …`; a console may have put a stamp before it.
 fn count(line: &str, who: &str, what: &str) -> Option<(f64, f64)> {
     let (stamps, rest) = line.rsplit_once(']')?;
     let (_, stamp) = stamps.rsplit_once('[')?;
@@ -132,8 +138,8 @@ fn count(line: &str, who: &str, what: &str) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    fn said(lines: &[&str]) -> Said {
-        Said {
+    fn said(lines: &[&str]) -> Output {
+        Output {
             lines: lines.iter().map(ToString::to_string).collect(),
             from_s: 8.0,
         }

@@ -1,9 +1,9 @@
-//! Descriptions of the set-ups: the example's partitions, what stands beside them, and who runs the stages
+//! Descriptions of the set-ups: the example's partitions, partitions beside them, and the runtime of stages
 
 use bulkhead_model::pipes::Pipe;
 use bulkhead_tpipe::language::Buffering;
 
-/// Where the parts of the example's description begin.
+/// Lines with which the parts of the example's description begin.
 const CONTROL: &str = "[partition.control]";
 const PROBE: &str = "[partition.probe]";
 const FLOWS: &str = "[pipe.first]";
@@ -17,7 +17,7 @@ pub(super) fn with_control(example: &str, beside: &str, flows: &[&str]) -> Strin
     text
 }
 
-/// The same without the partition that runs the pipes.
+/// The description without the partition that runs the pipes.
 pub(super) fn without_control(example: &str, beside: &str) -> String {
     part(example, "", CONTROL).to_owned() + part(example, PROBE, FLOWS) + beside
 }

@@ -37,7 +37,7 @@ const PACKETS: [u64; 2] = [200, 10_000];
 const RUNS: [u64; 2] = [1, 3];
 /// By then every partition works, milliseconds.
 const START_MS: u64 = 1700;
-/// What partitions take until their clocks run, and the last messages.
+/// Time until the clocks of partitions run, and until the last messages.
 const SLACK_MS: u64 = 500;
 /// A gap is longer by so many percent at most; the paths are told by their ends.
 const JITTER: u64 = 4;
@@ -143,7 +143,7 @@ impl Bench for TunedPipes {
     }
 }
 
-/// What the probe calls a path.
+/// Name of a path in the probe's output.
 fn name(path: &PathManifest) -> String {
     let [head, tail] = &path.ends;
     let second = |names: [&str; 2], name: &str| 4 + u8::from(names[1] == name);
@@ -189,7 +189,7 @@ impl TunedPipes {
         format!("gap4_us={four} gap5_us={five} jitter={JITTER} seed={number} start_ms={START_MS}")
     }
 
-    /// What the probe saw in a run.
+    /// Observations of the probe in a run.
     fn measure(&self, context: &Context, setting: &Setting) -> Result<Vec<PathReport>, BenchError> {
         let packets = PACKETS[usize::from(context.long)];
         let longest = self.gaps_us.into_iter().max().unwrap_or(0);
@@ -261,21 +261,21 @@ fn row(known: &PathManifest, paths: &[PathReport], number: u64, packets: u64) ->
     row
 }
 
-/// What Linux did with the same path; no answer is a figure, too.
+/// Results of Linux on the same path; a missing answer is a figure, too.
 fn peer_row(known: &PathManifest, paths: &[PathReport], number: u64) -> Row {
     let [head, tail] = &known.ends;
     let what = format!("Linux PREEMPT_RT, {head} to {tail}, run {number}");
     let seen = paths.iter().find(|path| path.name == name(known));
     let bound = ("bound in Bulkhead", known.bound_ns as f64 / 1e6);
     let Some(path) = seen else {
-        return Row::shown(
+        return Row::unbounded(
             &what,
             &[("longest", f64::NAN), ("messages", 0.0), bound],
             "ms",
         );
     };
     let figures = [&figures(path)[..], &[bound]].concat();
-    Row::shown(&what, &figures, "ms")
+    Row::unbounded(&what, &figures, "ms")
 }
 
 /// The load is as it is, too.

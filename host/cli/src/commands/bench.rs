@@ -20,6 +20,9 @@ pub(super) fn execute(arguments: &arguments::Bench) -> Result<ExitCode, Failure>
         id => {
             let bench = all().into_iter().find(|bench| bench.id() == id);
             let bench = bench.ok_or_else(|| Failure::UnknownBench { id: id.into() })?;
+            if arguments.board.is_some() && !bench.takes_board() {
+                return Err(Failure::BenchOfOneBoard { id: id.into() });
+            }
             let report = run(bench.as_ref(), &context(arguments)?, arguments.json)?;
             Ok(status(&[report]))
         }
@@ -75,7 +78,7 @@ fn run_or_say_why(bench: &dyn Bench, context: &Context, as_json: bool) -> Report
         failure.show();
         bench.report(vec![Row {
             ok: false,
-            ..Row::shown(&format!("not run: {failure}"), &[], "")
+            ..Row::unbounded(&format!("not run: {failure}"), &[], "")
         }])
     })
 }
@@ -96,6 +99,7 @@ fn context(arguments: &arguments::Bench) -> Result<Context, Failure> {
         root: checkout.root().into(),
         out: checkout.out("bench"),
         long: arguments.long,
+        board: arguments.board.clone(),
     })
 }
 

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 
 /// How often an attached console is looked at.
 const POLL: Duration = Duration::from_millis(20);
-/// Where the showcase takes commands.
+/// Partition of the showcase that takes commands.
 const DRIVE: (&str, &str) = ("drive", "linux");
 
 pub(super) fn execute(arguments: &Console) -> Result<ExitCode, Failure> {

@@ -115,7 +115,7 @@ fn makers<'s>(system: &'s System, fault: &str) -> Result<impl Iterator<Item = &'
         .map(|partition| partition.name.as_str()))
 }
 
-/// What the user should know but need not act on now.
+/// Shows remarks that need no action now.
 fn show_remarks(findings: &[Diagnostic], notes: bool) {
     let wanted = |finding: &&Diagnostic| notes || finding.severity < Severity::Note;
     let shown: Vec<_> = findings.iter().filter(wanted).cloned().collect();

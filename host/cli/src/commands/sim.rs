@@ -72,7 +72,7 @@ pub(super) fn execute(arguments: &Sim) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(!kept)))
 }
 
-/// The first task whose longest response exceeds its bound.
+/// Returns the first task with a response beyond its bound.
 fn broken<'s>(simulated: &'s Simulated<'_>) -> Option<&'s str> {
     let exceeds = |&(index, bound): &(usize, Option<u64>)| {
         bound.is_some_and(|bound| simulated.outcome.tasks[index].worst > bound)

@@ -2,7 +2,7 @@
 
 use bulkhead_formats::address::Ipa;
 use bulkhead_formats::image_header::ImageHeader;
-use bulkhead_image::foreign::{self, Wishes};
+use bulkhead_image::foreign::{self, ImageOptions};
 use bulkhead_image::{elf, linux};
 use bulkhead_model::system::{Partition, System};
 use bulkhead_plan::load::{Argument, GuestImage};
@@ -56,7 +56,7 @@ fn system() -> System {
     fixture::system("one.toml".as_ref(), text)
 }
 
-fn place(bytes: Vec<u8>, wishes: Wishes) -> Result<GuestImage, String> {
+fn place(bytes: Vec<u8>, wishes: ImageOptions) -> Result<GuestImage, String> {
     let system = system();
     let placed = foreign::place(
         &system.partitions[0],
@@ -70,7 +70,7 @@ fn place(bytes: Vec<u8>, wishes: Wishes) -> Result<GuestImage, String> {
 
 #[test]
 fn an_executable_is_started_where_it_lies() {
-    let image = place(executable(), Wishes::default()).expect("good");
+    let image = place(executable(), ImageOptions::default()).expect("good");
     assert_eq!(image.entry, Ipa(RAM + 0x10), "linked at 0x8000_0010");
     assert_eq!(image.pieces.len(), 2);
     assert_eq!(
@@ -90,7 +90,7 @@ fn wrong_executables_are_refused_with_the_reason() {
     let change = |at: usize, value: u8| {
         let mut bytes = executable();
         bytes[at] = value;
-        place(bytes, Wishes::default()).expect_err("wrong")
+        place(bytes, ImageOptions::default()).expect_err("wrong")
     };
     assert!(change(18, 62).contains("another processor"));
     assert!(change(5, 2).contains("big-endian"));
@@ -101,7 +101,7 @@ fn wrong_executables_are_refused_with_the_reason() {
     let mut short = executable();
     short.truncate(0x150);
     assert!(
-        place(short, Wishes::default())
+        place(short, ImageOptions::default())
             .expect_err("short")
             .contains("truncated")
     );
@@ -109,9 +109,9 @@ fn wrong_executables_are_refused_with_the_reason() {
 
 #[test]
 fn a_flat_image_goes_where_it_is_told() {
-    let plain = place(vec![1; 100], Wishes::default()).expect("good");
+    let plain = place(vec![1; 100], ImageOptions::default()).expect("good");
     assert_eq!((plain.pieces[0].ipa, plain.entry), (Ipa(RAM), Ipa(RAM)));
-    let wishes = Wishes {
+    let wishes = ImageOptions {
         load: Some(RAM + 0x8000),
         entry: Some(RAM + 0x8040),
         device_tree: true,
@@ -127,9 +127,9 @@ fn a_flat_image_goes_where_it_is_told() {
 
 #[test]
 fn a_device_tree_goes_where_the_image_is_not() {
-    let wishes = Wishes {
+    let wishes = ImageOptions {
         device_tree: true,
-        ..Wishes::default()
+        ..ImageOptions::default()
     };
     let low = place(vec![1; 100], wishes).expect("good");
     assert_eq!(

@@ -67,6 +67,14 @@ pub(super) const KEYS: &[Key] = &[
         "default_cores = 4",
     ),
     option(
+        "showcase",
+        Shape::Text,
+        "`systems/drive`",
+        "The system that shows the board, for one with too few cores or devices for the usual one: a folder \
+         of the checkout. `make run BOARD=NAME` and experiments with `--board` run it.",
+        "showcase = \"systems/two-cores\"",
+    ),
+    option(
         "console",
         Shape::Text,
         "the first UART",

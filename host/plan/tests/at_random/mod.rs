@@ -19,7 +19,7 @@ impl Random {
         items[self.below(items.len() as u64) as usize].to_owned()
     }
 
-    /// What nobody would type.
+    /// Flows that no user would write.
     pub(crate) fn odd(&mut self) -> String {
         if self.below(2) == 0 {
             let words = (0..self.below(14)).map(|_| self.pick(WORDS));
@@ -143,7 +143,7 @@ const WORDS: &[&str] = &[
     "é",
     "\u{7}",
 ];
-/// Requirements that nobody would type.
+/// Requirements that no user would write.
 const ENDS: &[&str] = &[
     "[0.000001 %, 1 ns]",
     "[99.9999 %, 86400 s]",

@@ -4,7 +4,7 @@ use super::*;
 use bulkhead_analysis::Reservation;
 
 const PLANT: PartitionId = PartitionId(2);
-/// It has a pipe of its own.
+/// The partition has a pipe of its own.
 const MORE: &str = r#"
 [partition.plant]
 kind = "rtos"
@@ -54,7 +54,7 @@ fn description() -> String {
     description.replacen("sample | slow | emit", "sample | heavy | emit", 1) + MORE
 }
 
-/// What is packed for the other partition.
+/// Binary form for the other partition.
 fn packed_there(system: &System) -> Vec<u64> {
     aligned(&repository::pack(system, PLANT))
 }
@@ -70,7 +70,7 @@ fn asked(pipe: &Pipe) -> Vec<(Reservation, u64)> {
     limits.map(|limits| limits.expect("solved")).collect()
 }
 
-/// What the other partition promises of its own pipe beside stages that it is asked for.
+/// Bounds of the other partition's own pipe beside remote stages.
 fn own_promise(
     known: &Known<'_>,
     system: &System,
@@ -101,7 +101,7 @@ fn own_promise(
     Ok(promised.expect("judged"))
 }
 
-/// Decisions are counted on the cores of both, and who types sees the ones of the other as the host does.
+/// Scheduling overhead is counted on the cores of both, and the coordinator knows that of the participant as the host does.
 #[test]
 fn host_and_target_agree_on_what_goes_through_another_rtos() {
     let description = description();
@@ -163,7 +163,7 @@ fn host_and_target_agree_on_what_goes_through_another_rtos() {
     );
 }
 
-/// Who is asked knows who asks, and over which channel.
+/// A participant knows its coordinator, and the channel to it.
 #[test]
 fn each_is_told_of_the_other() {
     let base = load_of(&description(), "").expect("correct");
@@ -216,7 +216,7 @@ fn who_cannot_be_asked_is_said() {
         let found = load_of(&changed, "").expect_err(expected);
         assert!(found.iter().any(|one| one.contains(expected)), "{found:?}");
     }
-    // Judged by nobody: it is neither wholly there nor where flows are typed.
+    // No planner judges it: the flow is neither wholly local nor in the coordinator's partition.
     let foreign = "[pipe.foreign]\nflow = \"tick | slow | keep [5 %, 300 ms]\"";
     let found = load_of(&description, foreign).expect_err("foreign");
     let expected = "`foreign` has stages in `plant`, and none in `control`";

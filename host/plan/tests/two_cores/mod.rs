@@ -85,7 +85,7 @@ fn host_and_target_agree_on_two_cores() {
     );
 }
 
-/// What is said of a flow.
+/// Answer to a flow.
 fn said_of(base: &System, flow: &str) -> Result<Solved, String> {
     let words = packed(base);
     let known = known(&words);

@@ -30,8 +30,8 @@ pub enum Timing {
     Virtual {
         /// Binary logarithm of nanoseconds per instruction.
         shift: u8,
-        /// Longest turn of a core, microseconds. Ten times that where nobody waits for a turn: the end of
-        /// turns is what lets time pass while all cores wait for interrupts and no timer runs.
+        /// Longest turn of a core, microseconds. Ten times that where no core waits for a turn: the end of
+        /// turns lets time pass while all cores wait for interrupts and no timer runs.
         slice_us: u32,
     },
     /// The host's wall clock, cores in parallel.
@@ -39,7 +39,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// What the showcase runs in: four cores at about 62 MIPS each when all are busy.
+    /// Timing of the showcase: four cores at about 62 MIPS each if all are busy.
     pub const DEFAULT: Self = Self::Virtual {
         shift: DEFAULT_SHIFT,
         slice_us: DEFAULT_SLICE_US,
@@ -55,7 +55,7 @@ impl Timing {
     }
 }
 
-/// What is put into the machine before it starts.
+/// Files that are loaded into the machine before it starts.
 #[derive(Clone, Debug)]
 pub enum Load {
     /// A boot image with an arm64 `Image` header.
@@ -92,11 +92,11 @@ pub struct Command {
     pub devices: Vec<String>,
     /// Ports of the host that lead to some of them.
     pub forwards: Vec<Forward>,
-    /// What it runs.
+    /// The boot image.
     pub load: Load,
     /// How time passes.
     pub timing: Timing,
-    /// Where each exception is logged.
+    /// File in which the emulator logs each exception.
     pub interrupt_log: Option<PathBuf>,
 }
 
@@ -167,7 +167,7 @@ impl Command {
         )
     }
 
-    /// What the emulator must offer: how to ask, the word to look for, its name for people.
+    /// Features that the emulator must offer: query, expected word, name for messages.
     pub(super) fn features(&self) -> Vec<(Vec<&str>, &str, String)> {
         let machine = self.machine.split(',').next().unwrap_or_default();
         let mut list = vec![

@@ -1,7 +1,7 @@
-//! The run folder: results, and who is running
+//! The run folder: results, and the process that runs the system
 //!
-//! `out/SYSTEM/run/`. Whoever runs the system holds a lock on it that ends with the process; the
-//! session file tells others where the machine's memory is.
+//! `out/SYSTEM/run/`. The process that runs the system holds a lock on it until it ends; the session file
+//! names the machine's memory for other processes.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -16,7 +16,7 @@ use crate::figures::Kind;
 const LOCK: &str = "lock";
 const SESSION: &str = "session.json";
 
-/// Who runs the system.
+/// Process that runs the system.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Session {
     /// Process id of the tool.
@@ -35,7 +35,7 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// The folder of `system` whose output folder is `out`.
+    /// Returns the folder of `system` below its output folder `out`.
     #[must_use]
     pub fn new(out: &Path, system: &str) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl RunFolder {
         std::fs::write(&path, text).map_err(RunError::file(path))
     }
 
-    /// Whoever runs the system now.
+    /// Returns the process that runs the system now.
     ///
     /// # Errors
     /// [`RunError::NotRunning`].

@@ -1,9 +1,9 @@
 //! A way from ports of the host onto a wire inside the emulator
 //!
-//! A host of its own on that wire, [`ADDRESS`]: it passes on what arrives at a UDP port, and what the device answers
-//! to who asked; and connections to a TCP port ([`Streams`]). Of all other frames it takes no notice. (The emulator's user network takes each frame on the wire
-//! for its own and sends it out of the host, and takes whoever was answered last for who asks next: it
-//! cannot share a wire.)
+//! A host of its own on that wire, [`ADDRESS`]: it passes on what arrives at a UDP port, and the device's answers
+//! to the program that sent the request; and connections to a TCP port ([`Streams`]). It ignores all other frames. (The emulator's user network takes each frame on the wire
+//! for its own and sends it out of the host, and takes the program that was answered last for the sender of the next
+//! request: it cannot share a wire.)
 //!
 //! Frames are datagrams between two sockets in the run folder. One that finds no room is lost, as on a wire.
 
@@ -31,7 +31,7 @@ use streams::{Patience, Streams};
 /// Under which it is known on the wire; the emulator's user network is.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 const HARDWARE: EthernetAddress = EthernetAddress([0x52, 0x55, 10, 0, 2, 2]);
-/// Where the device is reached.
+/// Address of the device.
 const DEVICE: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
 /// Longest datagram that fits into a frame, and longest frame.
 const LONGEST: usize = 1472;
@@ -146,7 +146,7 @@ impl Passage {
         let mut bytes = [0; FRAME];
         while let Ok(length) = wire.socket.recv(&mut bytes) {
             let frame = &bytes[..length];
-            // What is no whole frame of a kind that is known is somebody else's.
+            // A frame of another kind, or an incomplete one, belongs to another program.
             let _other = say_where(wire, frame);
             if let Some(datagrams) = datagrams {
                 let _other = datagrams.hear(frame);
@@ -177,7 +177,7 @@ impl Passage {
     }
 }
 
-/// Says who asks for it where the gateway is.
+/// Answers ARP requests for the gateway's address.
 fn say_where(wire: &Wire, frame: &[u8]) -> smoltcp::wire::Result<()> {
     let frame = EthernetFrame::new_checked(frame)?;
     if frame.ethertype() != EthernetProtocol::Arp {
@@ -213,7 +213,7 @@ struct Datagrams {
     host: UdpSocket,
     /// Of the device.
     port: u16,
-    /// Where it is on the wire: that is known once it has been heard.
+    /// Address of the device on the wire, once it has sent a frame.
     device: EthernetAddress,
     /// Ports of the host from which something was sent.
     asked: HashSet<u16>,
@@ -277,7 +277,7 @@ impl Datagrams {
         }
     }
 
-    /// Passes on what the device answers to who asked.
+    /// Forwards answers of the device to the host program that sent the request.
     fn answer(&mut self, from: EthernetAddress, packet: &[u8]) -> smoltcp::wire::Result<()> {
         let sums = ChecksumCapabilities::default();
         let packet = Ipv4Packet::new_checked(packet)?;

@@ -30,13 +30,13 @@ use gateway::Gateway;
 use qmp::Qmp;
 use turns::EndOfTurn;
 
-/// What the emulator says, beside the report.
+/// Output of the emulator, beside the report.
 const EMULATOR_LOG: &str = "emulator.log";
 /// How it was started, for repeating it by hand.
 const COMMAND_FILE: &str = "emulator.sh";
 /// How long an answer may take; a loaded host is slow, not dead.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The same while a run is watched, where no answer is no news.
+/// Longest wait for an answer while a run is watched; a missing answer is no error there.
 const GLANCE: Duration = Duration::from_secs(1);
 /// How long the emulator may take to end after it was told to.
 const GRACE: Duration = Duration::from_secs(5);
@@ -48,7 +48,7 @@ pub struct Machine {
     control: Qmp,
     /// The ways to it from the host, for as long as it runs.
     _gateways: Vec<Gateway>,
-    /// Whether it left the last question unanswered.
+    /// The emulator has not answered the last request.
     is_silent: bool,
 }
 
@@ -125,7 +125,7 @@ impl Machine {
         self.ask(PATIENCE, |control| control.examine_word(pa))
     }
 
-    /// The same, if it can be had at once: a guest that takes exceptions without executing anything keeps the
+    /// Reads a register if the emulator answers at once: a guest that takes exceptions without executing anything keeps the
     /// emulator from answering.
     ///
     /// # Errors
@@ -149,13 +149,13 @@ impl Machine {
         answer.map_err(|error| silent(&error))
     }
 
-    /// Whether counted time repeats bit by bit in this emulator.
+    /// Returns `true` if counted time repeats bit by bit in this emulator.
     #[must_use]
     pub fn is_repeatable(&self) -> bool {
         turns::is_loaded(self.pid())
     }
 
-    /// Whether the emulator ended by itself.
+    /// Returns `true` if the emulator ended by itself.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Qmp {
     stream: BufReader<UnixStream>,
-    /// What came of a line so far.
+    /// The incomplete line received so far.
     line: String,
     requests: u64,
 }

@@ -289,7 +289,7 @@ static void note_calls(bool has_work)
     seen = calls_made;
 }
 
-/* Who asks not to wait has work of its own left: what came from outside may take several steps. */
+/* A caller that does not wait has work of its own left: input from outside may take several steps. */
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
     find_next();

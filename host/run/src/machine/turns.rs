@@ -1,4 +1,4 @@
-//! What is loaded into the emulator so that counted time repeats: `turns.c`
+//! Library that is loaded into the emulator so that counted time repeats: `turns.c`
 //!
 //! `doc/design/virtual-time.md`.
 
@@ -11,7 +11,7 @@ use crate::RunError;
 /// Compiled from `turns.c` by the build script.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/turns.so"));
 const FILE: &str = "turns.so";
-/// What the library needs of the emulator to set timers there.
+/// Symbols of the emulator that the library needs to set timers there.
 const TIMERS: [&str; 4] = [
     "all_cpu_threads_idle",
     "qemu_clock_get_ns",
@@ -19,7 +19,7 @@ const TIMERS: [&str; 4] = [
     "timer_mod",
 ];
 
-/// What ends a core's turn where no timer of the machine does.
+/// Object that ends a core's turn if no timer of the machine does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EndOfTurn {
     /// A timer that the library sets, rarely while all cores wait.
@@ -48,7 +48,7 @@ impl EndOfTurn {
     }
 }
 
-/// Where a program is that is named as a shell would name it.
+/// Path of a program that is named as in a shell.
 fn path_of(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(program.into());
@@ -78,7 +78,7 @@ pub(super) fn write(folder: &Path) -> Result<(), RunError> {
     std::fs::write(&path, LIBRARY).map_err(RunError::file(path))
 }
 
-/// Whether process `pid` has loaded the library: a statically linked emulator does not, nor any from
+/// Returns `true` if process `pid` has loaded the library: a statically linked emulator does not, nor one from
 /// a file system that forbids execution.
 pub(super) fn is_loaded(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains(FILE))

@@ -34,7 +34,7 @@ impl Digests {
         }
     }
 
-    /// Adds a line of a console whose stamps are `offset_ns` behind the machine's clock.
+    /// Adds a line of a console; its stamps are `offset_ns` behind the machine's clock.
     pub fn add_line(&mut self, source: &str, line: &str, offset_ns: u64, cut_ns: u64) {
         let console = self.consoles.entry(source.into()).or_default();
         if let Some(bytes) = console.take(line, offset_ns, cut_ns) {

@@ -26,7 +26,7 @@ const MOST_NAMES: usize = 32;
 /// By partition and name.
 type ByName<T> = BTreeMap<(usize, String), T>;
 
-/// What the events of all partitions amount to.
+/// Figures of all events of all partitions.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     messages: Messages,
@@ -200,7 +200,7 @@ impl Events {
         self.tasks.values().map(|task| task.lateness.max_ns()).max()
     }
 
-    /// What paths carried.
+    /// Reports of the paths.
     pub(super) fn paths(&self, names: &[String], end_ns: u64) -> Vec<PathReport> {
         self.paths.reports(names, end_ns)
     }

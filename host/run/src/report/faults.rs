@@ -16,6 +16,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::place::{Place, Program};
+use crate::figures::counted;
 use crate::watch::{Clock, RecordedFault};
 
 /// Entries kept of each cause of a partition.
@@ -38,7 +39,7 @@ pub struct FaultReport {
     pub last_s: f64,
     /// Why.
     pub cause: String,
-    /// What was done.
+    /// Action of the monitor.
     pub action: String,
     /// Core.
     pub core: u32,
@@ -53,10 +54,10 @@ pub struct FaultReport {
     /// The component ended for good.
     #[serde(default)]
     pub ended: bool,
-    /// What the program did, in words.
+    /// Deed of the program, in words.
     #[serde(default)]
     pub deed: Option<String>,
-    /// Where it did so.
+    /// Place of the deed in the source.
     #[serde(default)]
     pub place: Option<Place>,
     /// The faults came at several places, of which the first stands here.
@@ -174,7 +175,7 @@ impl FaultLog {
     }
 }
 
-/// What faults of one kind have in common, but for their place: cause, action and core, or component and thread.
+/// Common part of faults of one kind, without their place: cause, action and core, or component and thread.
 const fn kind(fault: &RecordedFault) -> (u32, u64, u64) {
     match fault {
         RecordedFault::Partition(record) => {
@@ -324,13 +325,14 @@ impl FaultReport {
         }
     }
 
-    /// What happened, without the subject's name.
+    /// Describes the fault, without the subject's name.
     #[must_use]
     pub fn what(&self) -> String {
         if self.is_unseen() {
             return format!(
-                "{} faults of kind `{}` that the log no longer has",
-                self.count, self.cause
+                "the records of {} of kind `{}` were overwritten",
+                counted(self.count, "fault"),
+                self.cause
             );
         }
         let mut text = match (&self.component, &self.deed) {
@@ -370,7 +372,7 @@ impl FaultReport {
         text
     }
 
-    /// What happened, in one line.
+    /// Describes the fault in one line.
     #[must_use]
     pub fn sentence(&self) -> String {
         let thread = self

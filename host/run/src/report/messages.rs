@@ -20,9 +20,9 @@ pub(super) struct Messages {
 
 #[derive(Debug, Default)]
 struct Channel {
-    /// Who may write: the partition of the description, and its standby.
+    /// Writers: the partition of the description, and its standby.
     from: Vec<usize>,
-    /// Who may read, likewise.
+    /// Readers, likewise.
     to: Vec<usize>,
     sent: u64,
     received: u64,
@@ -63,7 +63,7 @@ impl Messages {
 
     /// Partition `by` says that it received a message.
     pub(super) fn received(&mut self, by: usize, name: &str, event: &Event, clock: &Clock) {
-        if let Some(channel) = self.read_by(by, name) {
+        if let Some(channel) = self.channel_of_reader(by, name) {
             channel.receive(by, event, clock);
         }
     }
@@ -74,7 +74,7 @@ impl Messages {
         if count > u64::from(u32::MAX) {
             return;
         }
-        if let Some(channel) = self.read_by(by, name) {
+        if let Some(channel) = self.channel_of_reader(by, name) {
             channel.lost = channel.lost.saturating_add(count);
         }
     }
@@ -104,7 +104,7 @@ impl Messages {
         }
     }
 
-    fn read_by(&mut self, by: usize, name: &str) -> Option<&mut Channel> {
+    fn channel_of_reader(&mut self, by: usize, name: &str) -> Option<&mut Channel> {
         let channel = self.channels.get_mut(name)?;
         channel.to.contains(&by).then_some(channel)
     }
@@ -125,7 +125,7 @@ fn holders(manifest: &Manifest, name: &String) -> Vec<usize> {
 }
 
 impl Channel {
-    /// What was sent before its receiver was there waited for that, not for the channel.
+    /// Counts a message; one that was sent before its receiver started waited for the receiver, not for the channel.
     fn receive(&mut self, by: usize, event: &Event, clock: &Clock) {
         self.received += 1;
         let there = *self.readers_since.entry(by).or_insert(event.ticks);

@@ -1,4 +1,4 @@
-//! What a run showed
+//! The report of a run
 //!
 //! Figures come from time-stamped data up to the run's length and from the monitors' counters;
 //! nothing is inferred. `report.json` is this structure.
@@ -76,9 +76,9 @@ pub struct Report {
     pub tracking: Vec<TrackingReport>,
     /// Faults, oldest first.
     pub faults: Vec<FaultReport>,
-    /// What the SMMU refused to devices, oldest first.
+    /// Accesses of devices that the SMMU blocked, oldest first.
     pub refused: Vec<RefusedReport>,
-    /// What the tool did not see, and how much of it.
+    /// Kinds and counts of records that the tool did not see.
     pub missed: BTreeMap<String, u64>,
     /// Pass or fail.
     #[serde(default)]
@@ -108,7 +108,7 @@ pub struct PartitionReport {
     pub component_faults: u64,
     /// Fault to first instruction of the new image, last restart, nanoseconds.
     pub last_restart_ns: u64,
-    /// The same, worst.
+    /// Worst of these times.
     pub worst_restart_ns: u64,
     /// Its cores.
     pub cores: Vec<CoreReport>,
@@ -146,7 +146,7 @@ impl CoreReport {
 pub struct DoorbellReport {
     /// Its channel.
     pub channel: String,
-    /// Who hears it.
+    /// Receiver.
     pub to: String,
     /// Delivered.
     pub sent: u64,
@@ -218,11 +218,11 @@ pub struct TaskReport {
 /// How well a signal follows another.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TrackingReport {
-    /// Whose signals.
+    /// Partition with the signals.
     pub partition: String,
     /// The signal that follows.
     pub signal: String,
-    /// What it follows.
+    /// The followed signal.
     #[serde(default)]
     pub followed: String,
     /// Values compared.

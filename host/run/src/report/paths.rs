@@ -1,7 +1,7 @@
-//! Messages on paths, from the words of who runs their last stage
+//! Messages on paths, as the partition of their last stage reports them
 //!
-//! Each message that enters a path is numbered there; those whose numbers never leave it are lost. What a
-//! partition says of a path that the description does not know is shown without a bound.
+//! Each message that enters a path is numbered there; messages with numbers that never leave it are lost. A path
+//! that the description does not know is shown without a bound.
 
 use bulkhead_abi::trace::Event;
 use bulkhead_plan::manifest::{Manifest, PathManifest};
@@ -18,7 +18,7 @@ const MOST_PATHS: usize = 32;
 /// A path of a pipe, or a round trip.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PathReport {
-    /// Who says so.
+    /// The partition that reports it.
     pub partition: String,
     /// The pipe.
     pub name: String,
@@ -28,7 +28,7 @@ pub struct PathReport {
     pub delivered: u64,
     /// Messages that entered between those and did not.
     pub lost: u64,
-    /// Messages that entered before the first of those: lost, or sent before anybody was there.
+    /// Messages that entered before the first of those: lost, or sent before the receiver started.
     #[serde(default)]
     pub before: u64,
     /// Messages per second.
@@ -64,7 +64,7 @@ pub struct PathReport {
 }
 
 impl PathReport {
-    /// Whether everything that is promised of it was kept.
+    /// Returns `true` if all guarantees of the path were kept.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.broken(true).is_empty()
@@ -78,7 +78,7 @@ pub(super) struct Paths {
     /// By partition, name and number.
     seen: BTreeMap<(usize, String, u64), Path>,
     stages: Stages,
-    /// What partitions promise since they run, which counts before what is described: by partition, pipe and number.
+    /// Bounds that partitions have reported at run time, which replace those of the description: by partition, pipe and number.
     promised: BTreeMap<(usize, String, u64), PathManifest>,
     /// The path that each partition promised last.
     newest: BTreeMap<usize, (usize, String, u64)>,
@@ -99,7 +99,7 @@ struct Path {
 }
 
 impl Paths {
-    /// Those that the description knows, none of them seen.
+    /// Paths of the description, none of them seen.
     pub(super) fn new(manifest: &Manifest) -> Self {
         let index = |name: &str| manifest.partitions.iter().position(|one| one.name == name);
         let known = manifest.paths.iter();
@@ -111,7 +111,7 @@ impl Paths {
         }
     }
 
-    fn known(&self, by: usize, name: &str, number: u64) -> Option<&PathManifest> {
+    fn in_force(&self, by: usize, name: &str, number: u64) -> Option<&PathManifest> {
         let promised = self.promised.get(&(by, name.to_owned(), number));
         promised.or_else(|| self.described(by, name, number))
     }
@@ -180,7 +180,7 @@ impl Paths {
 
     /// Partition `by` says that a message left a path.
     pub(super) fn take(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
-        let bound = self.known(by, &name, event.b).map(|path| path.bound_ns);
+        let bound = self.in_force(by, &name, event.b).map(|path| path.bound_ns);
         let known = (by, name, event.b);
         let of_partition = self.seen.keys().filter(|(partition, ..)| *partition == by);
         if !self.seen.contains_key(&known) && of_partition.count() >= MOST_PATHS {
@@ -230,13 +230,13 @@ impl Paths {
         let mut described = self.described.iter();
         let described =
             described.find(|(partition, path)| *partition == by && path.pipe == report.name);
-        let known = self.known(by, &report.name, number);
+        let known = self.in_force(by, &report.name, number);
         let paths = [described.map(|(_, path)| path), known];
         self.stages.fill(&mut report, by, paths);
         report
     }
 
-    /// What was seen, and what of the described was not.
+    /// Reports of paths that were seen, and of paths of the description that were not.
     pub(super) fn reports(&self, names: &[String], end_ns: u64) -> Vec<PathReport> {
         let unseen = self.described.iter().filter(|(partition, path)| {
             let known = (*partition, path.pipe.clone(), path.number);
@@ -247,7 +247,7 @@ impl Paths {
             self.with_stages(report, *by, path.number)
         });
         let seen = self.seen.iter().map(|((partition, name, number), path)| {
-            let known = self.known(*partition, name, *number);
+            let known = self.in_force(*partition, name, *number);
             let who = names.get(*partition).map_or("", String::as_str);
             let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
             let report = PathReport {

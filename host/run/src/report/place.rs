@@ -1,7 +1,7 @@
 //! Place of an instruction in the source of its program
 //!
-//! Executables are compiled with line tables. Of functions that were inlined into each other the innermost one with a line is
-//! the place.
+//! Executables are compiled with line tables. Of functions that were inlined into each other the innermost one with a line
+//! outside of Rust's libraries is the place.
 
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
@@ -9,6 +9,9 @@ use object::{Object, ObjectSection, ObjectSegment};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
+
+/// Beginning of the paths of Rust's libraries, which say nothing about a program.
+const STANDARD_LIBRARY: &str = "/rustc/";
 
 /// A place in a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +50,7 @@ impl Program {
         lines(&file, pc).or_else(|| {
             let symbols = file.symbol_map();
             Some(Place {
-                function: symbols.get(pc)?.name().into(),
+                function: readable(symbols.get(pc)?.name()),
                 ..Place::default()
             })
         })
@@ -72,15 +75,24 @@ fn lines(file: &object::File<'_>, pc: u64) -> Option<Place> {
             file: location.and_then(|at| at.file).map(near),
             line: location.and_then(|at| at.line),
         };
-        let has_line = place.line.is_some_and(|line| line != 0);
-        if has_line || found.is_none() {
+        let is_own = place.line.is_some_and(|line| line != 0)
+            && !place
+                .file
+                .as_ref()
+                .is_some_and(|file| file.starts_with(STANDARD_LIBRARY));
+        if is_own || found.is_none() {
             found = Some(place);
         }
-        if has_line {
+        if is_own {
             break;
         }
     }
     found.filter(|place| !place.function.is_empty())
+}
+
+/// A symbol without its mangling.
+fn readable(symbol: &str) -> String {
+    without_hash(&addr2line::demangle_auto(symbol.into(), None))
 }
 
 /// Names of Rust functions end in a hash, which says nothing to a reader.

@@ -1,7 +1,7 @@
 //! Everything seen in a run, up to its length
 //!
-//! What is time-stamped later than the run's length is shown to people but counts nowhere: how far
-//! the machine ran on until the tool stopped it depends on the host.
+//! Lines and events with later time stamps are shown but counted nowhere: how far the machine ran on until the
+//! tool stopped it depends on the host.
 
 use bulkhead_abi::trace::{Event, Stamp};
 use bulkhead_plan::manifest::{ChannelManifest, Manifest};
@@ -21,7 +21,7 @@ const FIRST_LINES: usize = 20;
 /// First line of a Linux kernel's log.
 const LINUX_STARTS: &str = "Booting Linux on physical CPU";
 
-/// What a live display shows.
+/// Values of a live display.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     /// The machine's time, nanoseconds.
@@ -136,7 +136,7 @@ impl Recording {
         self.files.console_line(&name, text)
     }
 
-    /// When the machine's clock stood at 0 for whoever printed `text`: Linux counts from its own
+    /// Machine time at which the clock of the printing partition stood at 0: Linux counts from its own
     /// start, all others print the machine's time.
     fn console_offset_ns(&mut self, partition: usize, text: &str, clock: &Clock) -> u64 {
         if text.contains(LINUX_STARTS) {
@@ -190,19 +190,19 @@ impl Recording {
         &self.faults
     }
 
-    /// The first lines that anybody printed.
+    /// The first lines of all consoles.
     #[must_use]
     pub fn first_lines(&self) -> &[String] {
         &self.first_lines
     }
 
-    /// What was not seen.
+    /// Kinds and counts of records that were not seen.
     #[must_use]
     pub const fn missed(&self) -> &BTreeMap<String, u64> {
         &self.missed
     }
 
-    /// Whether nothing that the digests are made of was missed.
+    /// Returns `true` if no record that the digests are made of was missed.
     #[must_use]
     pub const fn digests_are_whole(&self) -> bool {
         self.digests_are_whole

@@ -1,7 +1,7 @@
-//! What the SMMU refused to devices
+//! Accesses of devices that the SMMU blocked
 //!
-//! Its event queue is written by the hardware alone and read by nobody in the machine: it holds the
-//! first events, and what comes after is refused all the same, but not recorded.
+//! The hardware alone writes the SMMU's event queue, and no program in the machine reads it: the queue holds the
+//! first events; later accesses are blocked all the same, but not recorded.
 
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_formats::smmu::{EVENT_SIZE, Event};
@@ -14,13 +14,13 @@ use crate::ram::Ram;
 /// A transaction of a device that was refused, or several alike in a row, of one page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedReport {
-    /// Whose device it is; nobody's where it is empty.
+    /// Owner of the device; empty if the device has no owner.
     pub partition: String,
     /// The devices of that partition's bus: which of them it was the SMMU is not told.
     pub devices: Vec<String>,
-    /// What it addressed first; `None` where the event does not say.
+    /// First address; `None` if the event has no address.
     pub address: Option<u64>,
-    /// Whether it was a write.
+    /// The access was a write.
     pub write: bool,
     /// Why, in words.
     pub why: String,
@@ -28,7 +28,7 @@ pub struct RefusedReport {
     pub count: u64,
 }
 
-/// What was refused so far, oldest first.
+/// Blocked accesses so far, oldest first.
 #[must_use]
 pub fn refused_reports(manifest: &Manifest, ram: &Ram) -> Vec<RefusedReport> {
     let Some(confined) = &manifest.confined else {
@@ -73,7 +73,7 @@ impl RefusedReport {
         this == *other && page(self) == page(other)
     }
 
-    /// What happened, in one line.
+    /// Describes the access in one line.
     #[must_use]
     pub fn sentence(&self) -> String {
         let who = match self.partition.as_str() {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::{CoreReport, DoorbellReport, PartitionReport};
 use crate::watch::{Clock, Snapshot};
 
-/// Counters of all partitions of `manifest`, whose order `snapshots` has.
+/// Counters of all partitions of `manifest`; `snapshots` have the same order.
 #[must_use]
 pub fn partition_reports(
     manifest: &Manifest,

@@ -1,7 +1,7 @@
-//! What of stages did not go as it should, from the words of who runs them
+//! Stages that overran or fell back, as the partitions that run them report it
 //!
-//! A partition is believed of a pipe whose last stage it runs, and of its own stages of others' pipes; others can have a pipe of that name,
-//! but not this one.
+//! A partition is believed about a pipe if it runs the last stage, and about its own stages of other partitions' pipes. Other
+//! partitions may have a different pipe of the same name.
 
 use bulkhead_abi::trace::{Event, PORT};
 use bulkhead_plan::manifest::{Manifest, PathManifest};
@@ -17,7 +17,7 @@ const MOST_STAGES: usize = 128;
 /// Jobs of a stage that needed more than their budget.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverrunReport {
-    /// Who runs it.
+    /// The partition that runs it.
     pub partition: String,
     /// Its function; of a pipe that was typed its place, from 1, as in `stage 2`.
     pub stage: String,
@@ -58,10 +58,10 @@ impl EarlyReport {
     }
 }
 
-/// What became of the devices that a stage in Linux reads and writes.
+/// State of the devices that a stage in Linux reads and writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceReport {
-    /// Who runs it.
+    /// The partition that runs it.
     pub partition: String,
     /// Its function.
     pub stage: String,
@@ -69,7 +69,7 @@ pub struct DeviceReport {
     pub downs: u64,
     /// Longest time from a driver's interrupt to the stage that waited, nanoseconds, what others took of its core in between included.
     pub slowest_ns: u64,
-    /// What of it is assumed where the bound was computed; nothing where the stage reads no device.
+    /// Longest such time that the bound assumes; `None` if the stage reads no device.
     pub assumed_ns: Option<u64>,
 }
 
@@ -97,7 +97,7 @@ struct Seen {
     slowest_ns: u64,
 }
 
-/// A count that begins anew with each start of who counts.
+/// A count that begins anew with each start of the partition that counts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Total {
     before: u64,
@@ -172,8 +172,8 @@ impl Stages {
         }
     }
 
-    /// Adds what is known of the stages of the pipe of `report`, whose last stage `by` runs: `described` by the description, and `known` to
-    /// have these functions.
+    /// Adds the figures of the stages of the pipe of `report` to it; `by` runs the last stage. `described` is the path of the description,
+    /// `known` the path in force.
     pub(super) fn fill(
         &self,
         report: &mut PathReport,
@@ -332,7 +332,7 @@ mod tests {
                 overrun("linux", "filter", 4, true)
             ]
         );
-        // Of a pipe that was typed nobody knows more than the places of its stages.
+        // Of a pipe that was deployed at run time the description has no stages: their places are known only.
         let report = filled(&stages, [None; 2]);
         let names: Vec<_> = report.overruns.iter().map(|one| &one.stage).collect();
         assert_eq!(names, ["stage 3", "stage 18446744073709551615"]);

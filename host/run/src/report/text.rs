@@ -217,18 +217,18 @@ fn paths_text(paths: &[PathReport], kind: Kind) -> String {
             match (path.bound_ns, path.holds()) {
                 (None, _) => String::new(),
                 _ if path.delivered + path.lost == 0 => {
-                    format!("nothing came{}", said_of_stages(path))
+                    format!("nothing came{}", stage_anomalies(path))
                 }
-                (_, true) => format!("kept{}", said_of_stages(path)),
-                (_, false) => format!("NOT KEPT{}", said_of_stages(path)),
+                (_, true) => format!("kept{}", stage_anomalies(path)),
+                (_, false) => format!("NOT KEPT{}", stage_anomalies(path)),
             },
         ]
     });
     table(&head, rows)
 }
 
-/// What of the pipe and its stages did not go as it should.
-fn said_of_stages(path: &PathReport) -> String {
+/// Anomalies of the pipe and its stages.
+fn stage_anomalies(path: &PathReport) -> String {
     let before = (path.before > 0).then(|| format!(", {} before the first that came", path.before));
     let fell_back = (path.fell_back > 0).then(|| {
         format!(
@@ -248,7 +248,7 @@ fn said_of_stages(path: &PathReport) -> String {
         format!(", {stage} of {partition} overran {jobs} times{stopped}")
     });
     let early = path.early.iter().map(|one| format!(", {}", one.sentence()));
-    let devices = path.devices.iter().map(said_of_device);
+    let devices = path.devices.iter().map(device_facts);
     before
         .into_iter()
         .chain(fell_back)
@@ -258,8 +258,8 @@ fn said_of_stages(path: &PathReport) -> String {
         .collect()
 }
 
-/// What was assumed of a stage's devices, and what was seen.
-fn said_of_device(one: &DeviceReport) -> String {
+/// Assumptions about a stage's devices, beside what was observed.
+fn device_facts(one: &DeviceReport) -> String {
     let (stage, partition) = (&one.stage, &one.partition);
     let read = one.assumed_ns.map(|assumed| {
         let (slowest, assumed) = (us(one.slowest_ns), us(assumed));
@@ -281,6 +281,15 @@ fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
     ];
     let rows = tasks.iter().flat_map(|task| {
         let name = format!("{}/{}", task.partition, task.name);
+        // A task without a job has no times.
+        let us = |ns| if task.jobs > 0 { us(ns) } else { "-".into() };
+        let average = |spread: &Spread| {
+            if task.jobs > 0 {
+                average_us(spread)
+            } else {
+                "-".into()
+            }
+        };
         let spread = |name: String, counts: [String; 2], what: &str, spread: &Spread| {
             let [jobs, overruns] = counts;
             let times = [
@@ -297,7 +306,7 @@ fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
                 overruns,
                 what.into(),
                 min,
-                average_us(spread),
+                average(spread),
                 p99,
                 max,
                 jitter,
@@ -362,7 +371,7 @@ pub fn faults_text(faults: &[FaultReport], registers: bool) -> String {
     lines.join("\n")
 }
 
-/// What the SMMU refused, one line each.
+/// Accesses that the SMMU blocked, one line each.
 #[must_use]
 pub fn refused_text(refused: &[RefusedReport]) -> String {
     let lines: Vec<_> = refused.iter().map(RefusedReport::sentence).collect();
@@ -402,11 +411,11 @@ mod tests {
             stopped,
         };
         let mut path = PathReport::default();
-        assert_eq!(said_of_stages(&path), "");
+        assert_eq!(stage_anomalies(&path), "");
         path.overruns = vec![overran("filter", 3, false), overran("emit", 1, true)];
         (path.fell_back, path.oldest_ns) = (2, 5_000);
         assert_eq!(
-            said_of_stages(&path),
+            stage_anomalies(&path),
             ", fell back 2 times, up to 5.00 us old, filter of linux overran 3 times, emit of linux overran 1 times and stopped it"
         );
     }
@@ -421,12 +430,12 @@ mod tests {
             assumed_ns,
         };
         assert_eq!(
-            said_of_device(&device(Some(1_000_000), 0)),
+            device_facts(&device(Some(1_000_000), 0)),
             ", can-read of linux had frames within 118.00 us, 1000.00 us are assumed"
         );
-        assert_eq!(said_of_device(&device(None, 0)), "");
+        assert_eq!(device_facts(&device(None, 0)), "");
         assert_eq!(
-            said_of_device(&device(None, 2)),
+            device_facts(&device(None, 2)),
             ", the device of can-read of linux could not be used 2 times"
         );
     }

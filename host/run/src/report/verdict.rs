@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::{EarlyReport, FaultReport, PartitionReport, PathReport, Report, TaskReport};
-use crate::figures::Kind;
+use crate::figures::{Kind, counted, duration};
 use crate::run::Ended;
 
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.
@@ -108,7 +108,7 @@ fn run_findings(report: &Report) -> Vec<Finding> {
     let missed = report.missed.iter().map(|(what, count)| {
         finding(
             &report.system,
-            format!("{count} {what} were lost by the recorder before the tool read them; what they told could not be judged"),
+            format!("{count} {what} were overwritten before the tool read them, so the run could not be judged as a whole"),
         )
     });
     ended.into_iter().chain(missed).collect()
@@ -157,8 +157,8 @@ fn silence(
         .then(|| format!("hangs: its last sign of life came at {last:.3} s"))
 }
 
-/// Returns `true` if the description names what such a fault comes to. Faults of components that nobody saw are foreseen by no
-/// description: which components they are of is unknown.
+/// Returns `true` if the description names the consequence of such a fault. Unseen faults of components are never foreseen,
+/// because their components are unknown.
 fn is_foreseen(described: &PartitionManifest, fault: &FaultReport) -> bool {
     let Some(name) = &fault.component else {
         return described.foreseen.contains(&fault.cause);
@@ -170,7 +170,7 @@ fn is_foreseen(described: &PartitionManifest, fault: &FaultReport) -> bool {
 
 fn fault_text(fault: &FaultReport) -> String {
     match fault.is_unseen() {
-        true => format!("{}; they could not be judged", fault.what()),
+        true => format!("{}, so they could not be judged", fault.what()),
         false => format!("no policy foresaw this fault: {}", fault.sentence()),
     }
 }
@@ -179,25 +179,26 @@ fn task_finding(task: &TaskReport) -> Option<Finding> {
     let subject = format!("{}/{}", task.partition, task.name);
     let late = (task.late > 0).then(|| {
         format!(
-            "{} of {} jobs missed the deadline of {:.2} us, {:.2} us at worst",
+            "{} of {} missed the deadline of {}; the longest response took {}",
             task.late,
-            task.jobs,
-            task.deadline_ns.unwrap_or(0) as f64 / 1e3,
-            task.worst_response_ns as f64 / 1e3
+            counted(task.jobs, "job"),
+            duration(task.deadline_ns.unwrap_or(0)),
+            duration(task.worst_response_ns)
         )
     });
     let overran = (task.overruns > 0).then(|| {
         format!(
-            "{} releases came late by whole periods or were skipped",
-            task.overruns
+            "{} came late by whole periods or were skipped",
+            counted(task.overruns, "release")
         )
     });
     let unseen = (task.jobs == 0 && task.unserved == 0)
-        .then(|| "no job of it was seen; its deadline could not be judged".to_owned());
+        .then(|| "no job of it was seen, so its deadline could not be judged".to_owned());
     let stopped = (task.unserved > 0).then(|| {
         format!(
-            "{} releases were never served: its newest job ended at {:.3} s",
-            task.unserved, task.newest_s
+            "{} since {:.3} s were never served",
+            counted(task.unserved, "release"),
+            task.newest_s
         )
     });
     let all: Vec<_> = [late, overran, stopped, unseen]
@@ -217,35 +218,37 @@ impl PathReport {
         let mut broken = Vec::new();
         let all = self.delivered.saturating_add(self.lost);
         if all == 0 {
-            broken.push("nothing came through it; its bound could not be judged".into());
+            broken.push("no message came through it, so its bound could not be judged".into());
         }
         if self.late > 0 && timed {
             broken.push(format!(
-                "{} of {} messages took longer than the bound of {:.2} us, {:.2} us at worst",
+                "{} of {} took longer than the bound of {}; the longest took {}",
                 self.late,
-                self.delivered,
-                bound_ns as f64 / 1e3,
-                self.delay.max_ns as f64 / 1e3
+                counted(self.delivered, "message"),
+                duration(bound_ns),
+                duration(self.delay.max_ns)
             ));
         }
         let admitted = self.loss_bound.unwrap_or(1.0);
         if self.lost as f64 > admitted * all.max(1) as f64 {
             broken.push(format!(
-                "lost {} of {all} messages, {:.2} % are admitted",
+                "lost {} of {}; {} % are admitted",
                 self.lost,
-                100.0 * admitted
+                counted(all, "message"),
+                (1e4 * admitted).round() / 100.0
             ));
         }
         broken.extend(self.slow().filter(|_| timed && all > 0));
         broken.extend(self.overruns.iter().map(|one| {
             let stopped = if one.stopped {
-                ", which stopped it"
+                ", which stopped the pipe"
             } else {
                 ""
             };
+            let jobs = counted(one.jobs, "job");
             format!(
-                "stage {} of {} overran {} times{stopped}",
-                one.stage, one.partition, one.jobs
+                "{jobs} of stage {} of {} overran the budget{stopped}",
+                one.stage, one.partition
             )
         }));
         let promised = self.early.iter().filter(|one| !one.is_port);
@@ -270,8 +273,10 @@ impl PathReport {
     }
 }
 
-/// Divides findings into those that decide and those that do not.
-fn sort(findings: Vec<Finding>, manifest: &Manifest) -> Verdict {
+/// Divides findings into those that decide and those that do not. Paths of one pipe share its stages: equal findings are one.
+fn sort(mut findings: Vec<Finding>, manifest: &Manifest) -> Verdict {
+    let mut seen = BTreeSet::new();
+    findings.retain(|one| seen.insert((one.subject.clone(), one.what.clone())));
     let waive: BTreeSet<_> = manifest.waive.iter().map(String::as_str).collect();
     let requested = |subject: &str| {
         let partition = subject.split('/').next().unwrap_or(subject);
@@ -320,7 +325,7 @@ mod tests {
         let lossy = PathReport { lost: 1, ..path() };
         assert_eq!(
             lossy.broken(true),
-            ["lost 1 of 399 messages, 0.00 % are admitted"]
+            ["lost 1 of 399 messages; 0 % are admitted"]
         );
         let silent = PathReport {
             delivered: 0,
@@ -328,7 +333,10 @@ mod tests {
         };
         assert_eq!(silent.broken(true).len(), 1, "{:?}", silent.broken(true));
         let late = PathReport { late: 2, ..path() };
-        assert!(late.broken(true)[0].starts_with("2 of 398 messages took longer"));
+        assert!(
+            late.broken(true)[0]
+                .starts_with("2 of 398 messages took longer than the bound of 1 us")
+        );
         let overran = PathReport {
             overruns: vec![OverrunReport {
                 jobs: 1,

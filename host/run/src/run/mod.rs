@@ -25,27 +25,27 @@ use progress::Progress;
 
 /// How often the machine's memory is looked at.
 const POLL: Duration = Duration::from_millis(10);
-/// The machine runs on for so long after its length, so that whatever is stamped before has surely
-/// been written: a restart of Linux, whose stamps count from its start, is the longest delay.
+/// The machine runs on for so long after its length, so that lines and events with earlier stamps have surely
+/// been written: a restart of Linux is the longest delay, because its stamps count from its start.
 const MARGIN_NS: u64 = 500_000_000;
 /// Memory the machine touches beside its partitions' and the image's, bytes.
 const OVERHEAD: u64 = 64 << 20;
 
-/// What a run is asked for.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// How time passes.
     pub timing: Timing,
     /// Length, nanoseconds of the machine's clock; `None` = until interrupted.
     pub for_ns: Option<u64>,
-    /// Where each exception is logged.
+    /// File in which each exception is logged.
     pub interrupt_log: Option<PathBuf>,
     /// The machine is given up when its clock has stood still for so long on the host's.
     pub patience: Duration,
 }
 
 impl RunOptions {
-    /// What the description says.
+    /// Options of the description.
     #[must_use]
     pub fn of_manifest(manifest: &Manifest) -> Self {
         Self {
@@ -91,9 +91,9 @@ impl Observer for () {
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It reached its length.
+    /// The run reached its length.
     Length,
-    /// Somebody asked for it.
+    /// The user interrupted the run.
     Interrupted,
     /// The machine's clock stands still.
     Stalled,
@@ -374,10 +374,10 @@ impl<'m> Course<'m> {
                 partition.last_sign_s = Some(self.clock.ns(ticks) as f64 / 1e9);
             }
         }
-        for (channel, built) in report.channels.iter_mut().zip(&manifest.channels) {
-            if let Some([sent, received]) = ring_cursors(self.ram, built) {
-                channel.sent = channel.sent.max(sent);
-                channel.received = channel.received.max(received);
+        let channels = report.channels.iter_mut().zip(&manifest.channels);
+        for (channel, built) in channels.filter(|(one, _)| one.sent == 0 && one.received == 0) {
+            if let Some(cursors) = ring_cursors(self.ram, built) {
+                [channel.sent, channel.received] = cursors;
             }
         }
         for partition in &mut report.partitions {
@@ -393,8 +393,8 @@ impl<'m> Course<'m> {
     }
 }
 
-/// Messages that passed a ring, as its two cursors count them: sent and received; of partitions without a trace nothing else is
-/// known. Cursors that no ring can have say nothing.
+/// Messages that passed a ring, as its two cursors count them until the machine stopped: sent and received. Nothing else is known
+/// of partitions without a trace. Cursors that no ring can have say nothing.
 fn ring_cursors(ram: &Ram, channel: &ChannelManifest) -> Option<[u64; 2]> {
     const CONSUMER_LINE: u64 = 64;
     if channel.kind != "ring" {

@@ -66,7 +66,7 @@ impl Progress {
         self.moved.elapsed()
     }
 
-    /// Whether so much time has passed on the machine that a partition must have started.
+    /// Returns `true` if so much time has passed on the machine that a partition must have started.
     pub(super) const fn should_have_started(&self) -> bool {
         self.rtc_s >= BOOT_S
     }
@@ -75,7 +75,7 @@ impl Progress {
         self.standstill() > QUIET && self.asked.elapsed() > QUIET
     }
 
-    /// That a run is over must be confirmed; else no answer is no news.
+    /// Reads the real-time clock. The end of a run must be confirmed; otherwise a missing answer is no error.
     fn ask(
         &mut self,
         clock: &mut Clock,

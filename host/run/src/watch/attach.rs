@@ -84,7 +84,7 @@ impl Attachment {
 }
 
 impl AttachedReader<'_> {
-    /// What is new, as it was printed.
+    /// Returns new bytes, as they were printed.
     pub fn read(&mut self) -> Vec<u8> {
         let mut buffer = vec![0; 1 << 16];
         let count = match &mut self.from {

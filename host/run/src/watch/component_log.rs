@@ -121,14 +121,16 @@ mod tests {
         let mut log = Log::new();
         log.record(2, 1);
         log.count(2, 1);
-        (1..=9).for_each(|sequence| log.record(1, sequence));
-        log.count(1, 9);
+        let flood = RECORDS as u64 + 5;
+        (1..=flood).for_each(|sequence| log.record(1, sequence));
+        log.count(1, flood);
         let (faults, missed) = log.reader.new_faults(&log.ram);
         let read: Vec<_> = faults
             .iter()
             .map(|one| (one.pc & 0xF, one.sequence))
             .collect();
-        assert_eq!(read, [(1, 6), (1, 7), (1, 8), (1, 9), (2, 1)]);
+        let expected = (6..=flood).map(|sequence| (1, sequence)).chain([(2, 1)]);
+        assert_eq!(read, expected.collect::<Vec<_>>());
         assert_eq!(missed, 5);
         assert_eq!(log.reader.new_faults(&log.ram), (Vec::new(), 0));
     }

@@ -111,8 +111,8 @@ impl Lines {
     }
 }
 
-/// What a terminal may be sent of it: no control characters and no escape sequences, so that a guest
-/// cannot play with the terminal of whoever watches it.
+/// Returns the printable part: no control characters and no escape sequences, so that a guest cannot control the
+/// user's terminal.
 #[must_use]
 pub fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);

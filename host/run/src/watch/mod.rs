@@ -1,7 +1,7 @@
 //! Follow a running machine: what its partitions print, trace, record and suffer
 //!
-//! Each poll reads what is new since the last one. Everything read is somebody else's word: sizes
-//! come from the manifest, nonsense costs its source and nobody else.
+//! Each poll reads what is new since the last one. The tool trusts nothing that it reads: sizes
+//! come from the manifest, and nonsense costs its source only.
 
 mod attach;
 mod clock;
@@ -77,7 +77,7 @@ pub enum Sight {
     Fault {
         /// Index of the partition.
         partition: usize,
-        /// What was recorded of it.
+        /// The record of the fault.
         fault: Box<RecordedFault>,
     },
     /// Faults of a partition were overwritten before they were read.
@@ -100,12 +100,12 @@ pub enum Sight {
         what: String,
         /// Bytes, events or messages.
         count: u64,
-        /// Whether the run's digest would be made of it, too.
+        /// The run's digest contains such units, too.
         in_digest: bool,
     },
 }
 
-/// What is followed of one partition.
+/// Readers of one partition.
 struct Partition<'m> {
     name: String,
     console: Option<Console<'m>>,
@@ -148,7 +148,7 @@ impl Uart<'_> {
 }
 
 impl<'m> Watch<'m> {
-    /// Starts to follow the machine whose memory is `ram`.
+    /// Begins to follow the machine; its memory is `ram`.
     ///
     /// # Errors
     /// The manifest does not fit the memory.
@@ -189,7 +189,7 @@ impl<'m> Watch<'m> {
         })
     }
 
-    /// What is new.
+    /// Returns everything new.
     pub fn poll(&mut self) -> Vec<Sight> {
         let mut sights = Vec::new();
         for (index, partition) in self.partitions.iter_mut().enumerate() {

@@ -81,7 +81,7 @@ impl StatusReader {
     }
 }
 
-/// What stands in the place of a fault record.
+/// State of the place of a fault record.
 enum Found {
     Whole(Box<FaultRecord>),
     /// A newer one, or nothing that can be read.
@@ -133,7 +133,7 @@ impl Snapshot {
         })
     }
 
-    /// Faults whose records were overwritten, by cause.
+    /// Faults without a record any more, by cause.
     #[must_use]
     pub fn overwritten(&self) -> [u64; CAUSES] {
         let status = self.status.as_ref();

@@ -368,7 +368,7 @@ fn attack(seed: u64, steps: u64, successes: &Successes) -> u64 {
         }
     }
     check(&machine, root, &before);
-    let asked = machine.asked.borrow().len();
+    let asked = machine.requests.borrow().len();
     assert_eq!(asked, arena.requests.get(), "asked of the monitor");
     done
 }

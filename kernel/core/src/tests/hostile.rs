@@ -184,14 +184,14 @@ fn no_time_at_all_weakens_nothing() {
     machine.must(thread, Operation::Sender, &[sender, DELEGATES]);
     let weak = shop.make(Operation::MakeTime, &[first::TIME, 0, LEAST]);
     let at = machine.object_of(time);
-    let said = || Time::new(at, machine.frame(at)).priority(0).get();
-    assert_eq!(said(), 3);
+    let vector = || Time::new(at, machine.frame(at)).priority(0).get();
+    assert_eq!(vector(), 3);
     machine.must(first::TIME, Operation::Delegate, &[sender, 0, LEAST, 0]);
-    assert_eq!(said(), 3);
+    assert_eq!(vector(), 3);
     machine.must(weak, Operation::Delegate, &[sender, ALL, LEAST, 0]);
     machine.must(weak, Operation::Transfer, &[time, 0]);
     machine.must(weak, Operation::Transfer, &[time, ALL]);
-    assert_eq!(said(), 3);
+    assert_eq!(vector(), 3);
 }
 
 #[test]

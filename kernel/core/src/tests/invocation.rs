@@ -83,7 +83,7 @@ fn a_fault_in_the_server_is_an_error_for_the_client() {
     );
     let recorded = machine.recorded.borrow()[0];
     assert_eq!((recorded.component_thread, recorded.pc), (2, 0x40_0100));
-    assert!(machine.asked.borrow().is_empty());
+    assert!(machine.requests.borrow().is_empty());
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_fault_unwinds_to_the_next_client_and_no_further() {
         assert_eq!(machine.processor().context.get(), context);
         assert_eq!(machine.answer()[0], Status::Faulted as u64);
     }
-    assert!(machine.asked.borrow().is_empty());
+    assert!(machine.requests.borrow().is_empty());
 }
 
 #[test]
@@ -149,13 +149,13 @@ fn a_fault_at_home_ends_the_thread_and_its_scheduler_hears() {
         machine.dispatch(worker, u64::MAX)[0],
         Status::NotReady as u64
     );
-    assert!(machine.asked.borrow().is_empty());
+    assert!(machine.requests.borrow().is_empty());
 }
 
 #[test]
 fn a_fault_of_the_root_scheduler_fails_the_partition() {
     let machine = Machine::booted();
     machine.fault(0x77);
-    assert_eq!(*machine.asked.borrow(), [MonitorCall::Fail(0x77)]);
+    assert_eq!(*machine.requests.borrow(), [MonitorCall::Fail(0x77)]);
     assert_eq!(machine.recorded.borrow().len(), 1, "and where it was");
 }

@@ -155,7 +155,7 @@ fn code_is_published_each_time_it_is_mapped_to_be_executed() {
     let at = |page: u64| {
         let memory = machine
             .kernel()
-            .own(machine.running(), first::MEMORY)
+            .lookup(machine.running(), first::MEMORY)
             .object();
         Ref::offered(memory.address() + page * PAGE)
     };

@@ -315,12 +315,12 @@ impl<'m> Mailbox<'m> {
 
     /// Returns true if `peer` follows the last part known to this end, its own or the peer's.
     fn expects(&self, peer: Post) -> bool {
-        let known = if self.taken.lead(self.posted) > 0 {
+        let last = if self.taken.lead(self.posted) > 0 {
             self.taken
         } else {
             self.posted
         };
-        peer.lead(known) == Post::NEXT.cast_signed()
+        peer.lead(last) == Post::NEXT.cast_signed()
     }
 
     fn has_taken(&self, peer: Post) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! Paper 001 §4.1.2, spec 30-scheduling §2: an I/O VCPU has a utilisation U and no period of its
 //! own. From its start it may use U·T, T the period of the Main VCPU it works for; at the end of
-//! that budget, or of the work, after a use of u, it is eligible again at start + u/U. One
+//! this budget, or of the work, after a use of u, it is eligible again at start + u/U. One
 //! replenishment, no list.
 
 use super::Budget;

@@ -1,7 +1,7 @@
 //! Constant-bandwidth server with a hard budget
 //!
 //! Abeni and Buttazzo 1998, with hard reservations: meant to be ordered by [`Budget::deadline`]. It
-//! demands no more than C/T of what is due by any time, and that is all: who is *less* important than
+//! demands no more than C/T of what is due by any time, and no more is guaranteed: a server that is *less* important than
 //! a band of such servers may lose two budgets within one period. Where that matters a corrected
 //! sporadic server ([`super::Sporadic`]) stands in the band (`doc/design/time-and-budgets.md`).
 

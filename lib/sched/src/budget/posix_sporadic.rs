@@ -131,7 +131,7 @@ mod tests {
             .any(|&(from, until)| (from..until).contains(&now))
     }
 
-    /// Cycle by cycle, greedy: who may run runs. Answers when it ran.
+    /// Runs a thread that always has work, cycle by cycle, whenever the budget allows. Returns the times at which it ran.
     fn drive(mut budget: impl Budget) -> Vec<Time> {
         let (mut ran, mut running) = (Vec::new(), false);
         for now in 0..PERIODS * LIMITS.period {
@@ -154,7 +154,7 @@ mod tests {
         ran
     }
 
-    /// The same demand over four periods from the first activation, in which a sporadic task of C and T
+    /// Demand as above over four periods from the first activation, in which a sporadic task of C and T
     /// executes at most 4·C: the POSIX server exceeds that, the corrected one does not.
     #[test]
     fn amplifies_where_the_corrected_one_does_not() {

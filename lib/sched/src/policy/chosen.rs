@@ -1,7 +1,7 @@
 //! A policy chosen by name, at start
 //!
-//! One type for programs whose policy is said by their description or by a C program. Each call goes
-//! on to the policy that was chosen; what its threads bring that it does not use is ignored.
+//! One type for programs that choose their policy in the description or in C. Each call is forwarded
+//! to the chosen policy; parameters of threads that it does not use are ignored.
 
 use super::{
     Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive, Pick, Policy,
@@ -10,7 +10,7 @@ use super::{
 use crate::budget::{Budget, Capacity, ConstantBandwidth, Deferrable, Sporadic};
 use crate::{Refusal, ThreadId, Time};
 
-/// What a thread brings, whatever the policy.
+/// Parameters of a thread for any policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Task {
@@ -24,7 +24,7 @@ pub struct Task {
     pub period: Time,
 }
 
-/// Where servers with deadlines are.
+/// Priority of servers with deadlines.
 const BAND: Priority = Priority(0);
 
 /// Chunks that a sporadic server keeps apart.

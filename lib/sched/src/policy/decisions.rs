@@ -1,9 +1,9 @@
-//! What tests of policies expect of a scheduler, decision by decision
+//! Comparison of decisions with those that a test expects
 
 use super::Policy;
 use crate::{Scheduler, ThreadId, Time};
 
-/// Has the scheduler decide, compares whom and until when, and runs it.
+/// Has the scheduler decide, compares thread and time with the expected ones, and runs the thread.
 pub(super) fn run<P: Policy, const N: usize>(
     scheduler: &mut Scheduler<P, N>,
     now: Time,

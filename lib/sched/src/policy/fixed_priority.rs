@@ -14,7 +14,7 @@ pub struct Priority(pub u8);
 
 /// When a running thread gives way.
 pub trait Rule {
-    /// Whether a more important thread takes over at once.
+    /// True if a more important thread preempts at once.
     const PREEMPTIVE: bool;
 
     /// Longest stretch before an equal has its turn ([`NEVER`]: none).
@@ -60,9 +60,9 @@ pub struct FixedPriority<R, const N: usize> {
     rule: R,
     ready: ReadyQueue<N>,
     priorities: [Priority; N],
-    /// Who was picked last and is still ready.
+    /// The thread that was picked last, while it is ready.
     running: Option<ThreadId>,
-    /// What each thread used of its current quantum.
+    /// Used part of each thread's current quantum.
     used: [Time; N],
 }
 
@@ -93,7 +93,7 @@ impl<R: Rule, const N: usize> FixedPriority<R, N> {
         self.priorities[thread.index()]
     }
 
-    /// Sends to the back who has used up its turn; each at most once, since its use is forgotten.
+    /// Moves threads that have used up their quantum to the back; each at most once, since its use is cleared.
     fn expire_quantum(&mut self) {
         while let Some(thread) = self.ready.first()
             && self.used[thread.index()] >= self.rule.quantum()

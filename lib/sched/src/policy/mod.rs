@@ -1,7 +1,7 @@
-//! Policies: who runs among the ready
+//! Policies: the choice among ready threads
 //!
 //! A policy has four duties: take in and drop threads, keep their parameters, follow blocks and
-//! wake-ups, and say who runs and when that answer expires. `doc/tutorial/policy.md` writes one step
+//! wake-ups, and choose the thread to run, with the time until which the choice holds. `doc/tutorial/policy.md` writes one step
 //! by step; [`crate::harness`] is the test every policy must pass.
 
 mod chosen;
@@ -25,17 +25,17 @@ use crate::{NEVER, Refusal, ThreadId, Time};
 /// The policy's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pick {
-    /// Whom to run.
+    /// The thread to run.
     pub thread: ThreadId,
     /// Until when at most, if nothing else happens ([`NEVER`]: no limit).
     pub until: Time,
-    /// Whose budget ends it then; `None` where no budget does.
+    /// The server whose budget ends then; `None` if no budget does.
     pub server: Option<ServerId>,
 }
 
 /// A scheduling policy of one core.
 pub trait Policy {
-    /// What a thread brings: a priority, a deadline, a server.
+    /// Parameters of a thread: a priority, a deadline, a server.
     type Parameters: Copy;
 
     /// Takes in a thread, not ready.
@@ -63,7 +63,7 @@ pub trait Policy {
         now: Time,
     ) -> Result<(), Refusal>;
 
-    /// Whether `thread`, were it ready, would be picked while `running` is; `false` where that takes
+    /// Returns true if `thread`, were it ready, would be picked instead of `running`; `false` if that takes
     /// more than a look. Lets a queue hand over to its consumer without asking for a pick.
     fn outranks(&self, _thread: ThreadId, _running: ThreadId) -> bool {
         false
@@ -85,10 +85,10 @@ pub trait Policy {
     fn charge(&mut self, thread: ThreadId, from: Time, until: Time);
 
     /// So many cycles up to `now` were spent on the thread's behalf before it could run (the top half
-    /// of an interrupt): whoever pays for it pays for them, too.
+    /// of an interrupt): they are charged as its execution is.
     fn surcharge(&mut self, _thread: ThreadId, _cycles: Time, _now: Time) {}
 
-    /// Who runs now.
+    /// Picks the thread to run now.
     fn pick(&mut self, now: Time) -> Option<Pick>;
 
     /// When the answer may change without any call, beyond the pick's own limit.

@@ -1,4 +1,4 @@
-//! Time tables: whose turn it is, in a frame that repeats for ever
+//! Time tables: slots of time partitions in a frame that repeats for ever
 //!
 //! ARINC 653 and `PikeOS`; papers 002 and 003 §2.1, spec 30-scheduling §5. Frames are counted from the
 //! clock's zero. Time partition 0 (TP0) has no slots: its threads may run in all of them.
@@ -10,7 +10,7 @@ use crate::{NEVER, Refusal, Time};
 pub struct Slot {
     /// End within the frame, cycles; it starts where the one before ends.
     pub end: Time,
-    /// Whose threads may run beside those of TP0, from 1; 0 = nobody's.
+    /// The time partition that runs beside TP0, from 1; 0 = none.
     pub partition: u8,
 }
 
@@ -62,7 +62,7 @@ impl<const S: usize> TimeTable<S> {
         slots.map(|slot| slot.partition).max().unwrap_or(0)
     }
 
-    /// Whose slot it is, and when that changes.
+    /// Returns the time partition of the current slot, and the end of the slot.
     #[must_use]
     pub fn at(&self, now: Time) -> (u8, Time) {
         let table = self.slots.get(..self.len).unwrap_or(&[]);

@@ -1,4 +1,4 @@
-//! VCPUs: Main VCPUs by rate, I/O VCPUs at the priority of whom they work for
+//! VCPUs: Main VCPUs by rate, I/O VCPUs at the priority of the VCPUs for which they work
 //!
 //! Paper 001 §4.1, spec 30-scheduling §1–2. A Main VCPU is a corrected sporadic server. An I/O VCPU
 //! serves the bottom halves of one device class: each of its threads works for one Main VCPU; while
@@ -8,7 +8,7 @@
 //!
 //! Main VCPUs are ordered by rate; on choice by deadline, or by priorities that are given, in time
 //! partitions, with EDF bands (spec 30-scheduling §5). A reservation of a band is a Main VCPU, too: what it
-//! takes from who is less important is never more than C in T (`doc/design/time-and-budgets.md`).
+//! takes from less important VCPUs is never more than C in T (`doc/design/time-and-budgets.md`).
 
 mod limits;
 
@@ -59,7 +59,7 @@ impl<const K: usize> Budget for VcpuBudget<K> {
     }
 }
 
-/// What makes a Main VCPU more important than another.
+/// Order of Main VCPUs by importance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// A shorter period.
@@ -67,11 +67,11 @@ pub enum Order {
     RateMonotonic,
     /// An earlier deadline: T after what it has of its budget was there.
     EarliestDeadline,
-    /// What is said of it: a [`Place`].
+    /// By the priority that it was given: a [`Place`].
     FixedPriority,
 }
 
-/// Where a Main VCPU stands under [`Order::FixedPriority`].
+/// Position of a Main VCPU under [`Order::FixedPriority`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a time partition, 0 = TP0, at a priority that is no band of it.
@@ -80,7 +80,7 @@ pub enum Place {
     Band(Priority),
 }
 
-/// Where a thread runs, and for whom.
+/// The VCPU on which a thread runs, and the one for which it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
     /// The VCPU it runs on.
@@ -97,7 +97,7 @@ impl Binding {
     }
 }
 
-/// Of an I/O VCPU that works for nobody.
+/// Priority of an I/O VCPU that works for no VCPU.
 const LEAST: Priority = Priority(LEVELS as u8 - 1);
 /// Of all Main VCPUs, where deadlines order them: a band.
 const SAME: Priority = Priority(0);
@@ -123,7 +123,7 @@ pub struct Vcpus<
 impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: usize>
     Vcpus<N, M, K, P, S>
 {
-    /// A policy without VCPUs, by rate. With `background`, those without budget run when nobody else would.
+    /// A policy without VCPUs, by rate. With `background`, those without budget run when no other would.
     #[must_use]
     pub const fn new(background: bool) -> Self {
         Self {
@@ -149,8 +149,8 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         Ok(())
     }
 
-    /// Adds a Main VCPU by rate, of equals the first added is the more important; or by deadline. Who is
-    /// less important moves down a rank; budgets stay as they are.
+    /// Adds a Main VCPU by rate, of equals the first added is the more important; or by deadline. Less
+    /// important ones move down a rank; budgets stay as they are.
     ///
     /// # Errors
     /// [`Refusal`]: C or T are bad, there is no room, or priorities are given.
@@ -202,7 +202,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         Ok(id)
     }
 
-    /// Gives Main VCPUs their priorities, and I/O VCPUs those of whom they work for.
+    /// Gives Main VCPUs their priorities, and I/O VCPUs those of the VCPUs for which they work.
     fn rank(&mut self, now: Time) {
         let main = |id: &u16| {
             matches!(
@@ -229,7 +229,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         }
     }
 
-    /// Adds an I/O VCPU; it is least important until it works for somebody. `periods` are the shortest
+    /// Adds an I/O VCPU; it is least important until it works for a VCPU. `periods` are the shortest
     /// and the longest of the Main VCPUs that it may work for.
     ///
     /// # Errors
@@ -252,12 +252,12 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         &self.servers
     }
 
-    /// The same, to set what is opt-in there.
+    /// The servers, to set their optional features.
     pub const fn servers_mut(&mut self) -> &mut Servers<VcpuBudget<K>, N, M, P, S> {
         &mut self.servers
     }
 
-    /// Whether an I/O VCPU may work for it: that is always eligible. In a band it has the deadlines of its own periods.
+    /// Returns true if an I/O VCPU may work for it: that is always eligible. In a band it has the deadlines of its own periods.
     fn may_wait(&self, id: ServerId) -> bool {
         self.servers.partition(id) == Some(0)
     }

@@ -22,10 +22,10 @@ fn request(id: u64) -> Packed {
         ..Stage::default()
     });
     let none = core::iter::empty();
-    Packed::run(id, &Pipe::default(), stages, none, promises())
+    Packed::run(id, &Pipe::default(), stages, none, guarantees())
 }
 
-fn promises() -> impl Iterator<Item = PathGuarantee> {
+fn guarantees() -> impl Iterator<Item = PathGuarantee> {
     (1..3).map(|tail| PathGuarantee {
         tail,
         bound_ns: 7,
@@ -50,7 +50,7 @@ fn what_is_asked_is_answered() {
         let (taken, length) = answerer.take(&mut message).expect("a request");
         assert_eq!((taken.id, Verb::of(taken.verb)), (id, Some(Verb::Run)));
         let bytes = &message[size_of::<Request>()..length];
-        assert!(path_guarantees(bytes).eq(promises()));
+        assert!(path_guarantees(bytes).eq(guarantees()));
         let words: Vec<u64> = bytes
             .chunks_exact(8)
             .map(|word| u64::from_ne_bytes(word.try_into().expect("a word")))
@@ -117,11 +117,11 @@ fn a_pipe_is_forgotten_by_its_name() {
     assert_eq!((taken.id, taken.ended), (3, 77));
     assert_eq!(Verb::of(taken.verb), Some(Verb::Forget));
     let body = &message[size_of::<Request>()..length];
-    assert_eq!(described(body), Some(name));
+    assert_eq!(static_pipe(body), Some(name));
     for cut in 0..body.len() {
-        assert_eq!(described(&body[..cut]), None);
+        assert_eq!(static_pipe(&body[..cut]), None);
     }
-    assert_eq!(described(&message[size_of::<Request>()..=length]), None);
+    assert_eq!(static_pipe(&message[size_of::<Request>()..=length]), None);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn who_has_first_stages_is_told_when_they_begin_and_to_stop() {
 
 /// With a name they mean a static pipe, without one the requested pipe, and with other bytes none.
 #[test]
-fn a_described_pipe_is_begun_and_stopped_by_its_name() {
+fn a_static_pipe_is_begun_and_stopped_by_its_name() {
     let (mut asker, mut answerer) = both(channel());
     let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
     let name = bulkhead_abi::name_field("in");
@@ -157,7 +157,7 @@ fn a_described_pipe_is_begun_and_stopped_by_its_name() {
         let (taken, length) = answerer.take(&mut message).expect("a request");
         assert_eq!((Verb::of(taken.verb), taken.ended), (Some(verb), at));
         let body = &message[size_of::<Request>()..length];
-        assert_eq!(target(body), Some(Target::Described(name)));
+        assert_eq!(target(body), Some(Target::Static(name)));
         assert_eq!(target(&body[..0]), Some(Target::Requested));
         for cut in 1..body.len() {
             assert_eq!(target(&body[..cut]), None);

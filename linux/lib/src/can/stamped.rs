@@ -96,8 +96,8 @@ impl CanReader {
         let (control, flags) = (Some(self.control.as_mut_slice()), MsgFlags::MSG_DONTWAIT);
         let message = recvmsg::<()>(socket, &mut parts, control, flags)?;
         let (length, mut stamp) = (message.bytes, None);
-        for said in message.cmsgs()? {
-            match said {
+        for control in message.cmsgs()? {
+            match control {
                 ControlMessageOwned::ScmTimestampns(time) => stamp = Some(time),
                 // Of all so far, modulo 2^32.
                 ControlMessageOwned::RxqOvfl(count) => {

@@ -86,14 +86,14 @@ impl Lead {
             met.steady_s = self.noise.between(1.0, 4.0);
             met.acceleration_mps2 = self.noise.between(self.gentlest_mps2(), 0.8);
         }
-        let wanted = match self.manner {
+        let target = match self.manner {
             Manner::Slow => (SLOW_MPS - met.speed_mps) / 2.0 + met.acceleration_mps2,
             _ if met.gap_m < CLEAR_M + CLEAR_S * own_mps => {
                 1.0 + 2.0 * (own_mps - met.speed_mps).max(0.0)
             }
             _ => met.acceleration_mps2,
         };
-        met.speed_mps = (met.speed_mps + limited(wanted, -3.0, 4.0) * step_s).max(0.0);
+        met.speed_mps = (met.speed_mps + limited(target, -3.0, 4.0) * step_s).max(0.0);
         met.gap_m = (met.gap_m + (met.speed_mps - own_mps) * step_s).max(NEAREST_M);
         met.left_s -= step_s;
         if met.left_s > 0.0 && met.gap_m <= RANGE_M {

@@ -105,8 +105,8 @@ impl Loop {
                     .command(&Trajectory::of_cycle(cycle, 0, now, HZ, 3.0), now);
             }
             self.step(self.measured());
-            let wanted = cycle.speed_mps(self.step as f64 * STEP_S);
-            worst = worst.max((self.state.speed_mps - wanted).abs());
+            let target = cycle.speed_mps(self.step as f64 * STEP_S);
+            worst = worst.max((self.state.speed_mps - target).abs());
         }
         kmph(worst)
     }

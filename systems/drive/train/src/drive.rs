@@ -115,8 +115,8 @@ impl Drive<'_> {
             .instruments
             .slower(millisecond, &self.vehicle, &self.state, &self.lead);
         // The wire rounds numbers.
-        let told = [Some(speed), slower].into_iter().flatten();
-        for wire in told.filter_map(|wire| Wire::of(&wire.frame())) {
+        let inputs = [Some(speed), slower].into_iter().flatten();
+        for wire in inputs.filter_map(|wire| Wire::of(&wire.frame())) {
             self.senses.take(&wire);
         }
     }

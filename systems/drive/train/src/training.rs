@@ -23,7 +23,7 @@ const IMPORTANCE: [f32; OUTPUTS] = [2.0, 1.0];
 /// A sample as the network sees it.
 struct Lesson {
     inputs: [f32; INPUTS],
-    wanted: [Option<f32>; OUTPUTS],
+    targets: [Option<f32>; OUTPUTS],
 }
 
 impl Lesson {
@@ -31,7 +31,7 @@ impl Lesson {
         let [grade, headway] = SCALES;
         Self {
             inputs: sample.senses.inputs(),
-            wanted: [
+            targets: [
                 sample.grade.map(|rise| (rise / grade) as f32),
                 sample.headway_m.map(|metres| (metres / headway) as f32),
             ],
@@ -94,9 +94,9 @@ fn descend(network: &Network, lesson: &Lesson, gradient: &mut [f32; WEIGHTS]) {
         outputs,
     } = network.evaluate(&lesson.inputs);
     let error: [f32; OUTPUTS] = core::array::from_fn(|output| {
-        let wanted = lesson.wanted[output];
-        wanted.map_or(0.0, |wanted| {
-            IMPORTANCE[output] * (outputs[output] - wanted)
+        let targets = lesson.targets[output];
+        targets.map_or(0.0, |target| {
+            IMPORTANCE[output] * (outputs[output] - target)
         })
     });
     let (first_weights, rest) = network.0.split_at(HIDDEN[0] * (INPUTS + 1));

@@ -82,7 +82,7 @@ fn start(first: &mut First) -> Result<(), Status> {
         delta_ns: word("delta_ns", 0),
         pause_ticks: period,
     };
-    let _kept = SETTINGS.with(&CORE.threads, |known| *known = settings);
+    let _kept = SETTINGS.with(&CORE.threads, |kept| *kept = settings);
     let vcpu = CORE.create_main(first, Capacity { capacity, period }, jobs_on(&timing, 0));
     let binding = Binding::main(vcpu.map_err(|_| Status::BadArgument)?);
     let channel = info.channels.first().ok_or(Status::Nothing)?;

@@ -70,7 +70,7 @@ impl Control {
         // The vehicle's own notes are none of the controller's business; whether it was restarted is.
         let state = Subscriber::<Sensors, Environment>::open(env, "state")?;
         Ok(Self {
-            plant: env.peer_link(state.described()),
+            plant: env.peer_link(state.channel_end()),
             pilot: Pilot::new(Parameters::MID_SIZE, clock::frequency()),
             line,
             seen: Sensors::default(),

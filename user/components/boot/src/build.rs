@@ -262,8 +262,8 @@ impl Builder {
     /// capability; it passes through a slot here.
     fn thread(&self, index: u64, component: &Component<'_>, slot: u64) -> Result<(), Status> {
         let core = self.cores.get(component.wiring.core as usize);
-        let keeper = self.archive.scheduler(component.wiring.core);
-        let (Some(Some(core)), Some(keeper)) = (core, keeper) else {
+        let scheduler = self.archive.scheduler(component.wiring.core);
+        let (Some(Some(core)), Some(scheduler)) = (core, scheduler) else {
             return Ok(());
         };
         let made = self.made[component.number];
@@ -271,7 +271,7 @@ impl Builder {
         let words = [made.thread.page, slot, made.component, entry, STACK_TOP];
         call(first::MEMORY, Operation::MakeThread, words)?;
         call(slot, Operation::Bind, [core.scheduler, index, core.time])?;
-        let leaf = self.made[keeper.number].leaf;
+        let leaf = self.made[scheduler.number].leaf;
         copy(leaf, thread_slot(index), slot)?;
         empty(slot)
     }
@@ -298,10 +298,10 @@ impl Builder {
         let Some(own) = archive.of_role(Role::Boot) else {
             return Ok(());
         };
-        for keeper in archive.components().filter(|one| one.is(Role::Scheduler)) {
-            let token = keeper.wiring.core.into();
+        for scheduler in archive.components().filter(|one| one.is(Role::Scheduler)) {
+            let token = scheduler.wiring.core.into();
             let made = self.first.invocation(own.packed, first::COMPONENT, token)?;
-            copy(self.made[keeper.number].leaf, BOOT, made)?;
+            copy(self.made[scheduler.number].leaf, BOOT, made)?;
         }
         Ok(())
     }
@@ -351,8 +351,8 @@ impl Builder {
         component: &Component<'_>,
         [from, to]: [Position; 2],
     ) -> Result<(), Status> {
-        if let Some(keeper) = self.archive.scheduler(component.wiring.core) {
-            remove(self.made[keeper.number].leaf, thread_slot(index))?;
+        if let Some(scheduler) = self.archive.scheduler(component.wiring.core) {
+            remove(self.made[scheduler.number].leaf, thread_slot(index))?;
         }
         let provided = |pair: &Invocation<'_>| pair.provider.number == component.number;
         for pair in self.archive.invocations().filter(provided) {

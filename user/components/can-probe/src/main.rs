@@ -36,14 +36,14 @@ fn run(env: &Environment) -> Result<Infallible, ChannelError> {
     };
     let _counted_from_here = env.ready();
     let mut probe = Probe::new(env, can);
-    let mut told = clock::now();
+    let mut last_report = clock::now();
     loop {
         let now = clock::now();
         probe.take();
         let due = (0..STREAMS).filter_map(|stream| probe.ask(env, stream, now));
         let due = due.min();
-        if now >= told + clock::frequency() {
-            told += clock::frequency();
+        if now >= last_report + clock::frequency() {
+            last_report += clock::frequency();
             probe.tell();
         }
         // The driver's queue holds the frames of about ten milliseconds.

@@ -49,13 +49,13 @@ fn run(_: First) -> ! {
         env.name(),
         SETTINGS.bits_per_s
     );
-    let mut known = Counters::default();
+    let mut counters = Counters::default();
     let off_at = env.number("bus-off-at", 0) * clock::frequency() / 1000;
     loop {
-        serve(&env, &mut known);
-        if off_at != 0 && known.bus_offs == 0 && clock::now() >= off_at {
+        serve(&env, &mut counters);
+        if off_at != 0 && counters.bus_offs == 0 && clock::now() >= off_at {
             PORT.leave_bus();
-            serve(&env, &mut known);
+            serve(&env, &mut counters);
         }
         if let Err(status) = env.served() {
             panic!("{}: no interrupts: {status:?}", env.name())
@@ -64,9 +64,9 @@ fn run(_: First) -> ! {
 }
 
 /// Takes all received frames, and counts errors.
-fn serve(env: &Environment, known: &mut Counters) {
-    let before = *known;
-    PORT.serve(known, |frame, at| {
+fn serve(env: &Environment, counters: &mut Counters) {
+    let before = *counters;
+    PORT.serve(counters, |frame, at| {
         COUNTS[RECEIVED].fetch_add(1, Relaxed);
         let dropped = QUEUES
             .iter()
@@ -74,16 +74,16 @@ fn serve(env: &Environment, known: &mut Counters) {
             .count();
         COUNTS[DROPPED].fetch_add(dropped as u64, Relaxed);
     });
-    if *known == before {
+    if *counters == before {
         return;
     }
-    COUNTS[OVERRUNS].store(known.overruns.into(), Relaxed);
-    COUNTS[MALFORMED].store(known.malformed.into(), Relaxed);
-    COUNTS[BUS_OFFS].store(known.bus_offs.into(), Relaxed);
-    if known.bus_offs != before.bus_offs {
+    COUNTS[OVERRUNS].store(counters.overruns.into(), Relaxed);
+    COUNTS[MALFORMED].store(counters.malformed.into(), Relaxed);
+    COUNTS[BUS_OFFS].store(counters.bus_offs.into(), Relaxed);
+    if counters.bus_offs != before.bus_offs {
         println!("{}: was off the bus, back again", env.name());
     }
-    if known.overruns != before.overruns {
+    if counters.overruns != before.overruns {
         println!("{}: the controller lost frames", env.name());
     }
 }

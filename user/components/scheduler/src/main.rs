@@ -1,7 +1,7 @@
 //! Schedules the threads of the components of one core of a partition
 //!
 //! Fixed priorities over the threads that the boot component created, each within its budget if the
-//! description gives it one, which the kernel enforces. [`bulkhead_keeper`] provides the other
+//! description gives it one, which the kernel enforces. [`bulkhead_supervisor`] provides the other
 //! services for components: a thread that sleeps invokes this component and waits here, so that a
 //! switch between two such threads stays in user mode. The thread with the lowest priority renews
 //! the heartbeat ([`heart`]), so that a thread that loops for ever stops it.
@@ -13,10 +13,10 @@ use bulkhead_abi::kernel::{MAX_COMPONENTS, Status};
 use bulkhead_abi::name_text;
 use bulkhead_component::{Environment, First, clock};
 use bulkhead_formats::archive::Component;
-use bulkhead_keeper::Keeper;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Membership, Priority, Servers};
 use bulkhead_slite::Threads;
+use bulkhead_supervisor::Supervisor;
 use share::Share;
 
 mod heart;
@@ -30,7 +30,7 @@ const CAPACITY: usize = MAX_COMPONENTS + 2;
 /// Each thread has a server of its own, except the last.
 type Policy = Servers<Share, CAPACITY, CAPACITY>;
 static THREADS: Threads<Policy, CAPACITY> = Threads::new(Servers::new(false));
-static KEEPER: Keeper<Policy, CAPACITY> = Keeper::new(&THREADS, || {
+static SUPERVISOR: Supervisor<Policy, CAPACITY> = Supervisor::new(&THREADS, || {
     heart::beat();
 });
 /// Below all priorities of a description.
@@ -42,7 +42,7 @@ fn run(first: First) -> ! {
         let partition = name_text(&env.info().guest.name);
         panic!("{partition}: threads cannot be started: {status:?}")
     }
-    KEEPER.run()
+    SUPERVISOR.run()
 }
 
 fn start(mut first: First, env: &Environment) -> Result<(), Status> {
@@ -51,7 +51,7 @@ fn start(mut first: First, env: &Environment) -> Result<(), Status> {
         let importance = component.wiring.priority.into();
         Ok((server(first, component.wiring)?, importance))
     };
-    KEEPER.adopt(&mut first, place, mend)?;
+    SUPERVISOR.adopt(&mut first, place, restart_components)?;
     if heart::prepare(env) {
         let membership = add(Share::Whole, HEART)?;
         THREADS.spawn(&mut first, beat, membership)?;
@@ -84,8 +84,8 @@ fn add(share: Share, priority: Priority) -> Result<Membership, Status> {
     server.map(Membership).map_err(|_| Status::BadArgument)
 }
 
-extern "C" fn mend(index: u64) -> ! {
-    KEEPER.mend(index)
+extern "C" fn restart_components(index: u64) -> ! {
+    SUPERVISOR.restart_components(index)
 }
 
 extern "C" fn beat(_: u64) -> ! {
@@ -95,5 +95,5 @@ extern "C" fn beat(_: u64) -> ! {
 }
 
 fn answer(token: u64, words: [u64; 5]) -> u64 {
-    KEEPER.answer(token, words)
+    SUPERVISOR.answer(token, words)
 }

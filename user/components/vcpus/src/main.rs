@@ -30,11 +30,11 @@ use bulkhead_component::first::{Timing, argument, argument_text};
 use bulkhead_component::load::{Load, nanoseconds};
 use bulkhead_component::{Environment, First, clock, console, println};
 use bulkhead_formats::archive::Component;
-use bulkhead_keeper::Keeper;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, Place, Priority, ServerId, Vcpus};
 use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
+use bulkhead_supervisor::Supervisor;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -53,7 +53,7 @@ const LEAST: Priority = Priority(61);
 static CORE: VcpuThreads<TASKS, VCPUS, MAX_CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS> =
     VcpuThreads::new(false);
 type Policy = Vcpus<TASKS, VCPUS, MAX_CHUNKS, MAX_TIME_PARTITIONS, MAX_SLOTS>;
-static KEEPER: Keeper<Policy, TASKS> = Keeper::new(&CORE.threads, || {});
+static SUPERVISOR: Supervisor<Policy, TASKS> = Supervisor::new(&CORE.threads, || {});
 
 /// Parameters and results of a task, by number.
 struct Job {
@@ -137,7 +137,7 @@ fn run(mut first: First) -> ! {
         let _gone = call(first::MONITOR, Operation::Fail, [1]);
     }
     if !is_boot {
-        KEEPER.run()
+        SUPERVISOR.run()
     }
     loop {
         CORE.threads.run(NEVER);
@@ -188,8 +188,8 @@ fn start_among_components(first: &mut First) -> Result<(), Failure> {
         };
         Ok((binding, importance))
     };
-    KEEPER.adopt(first, place, mend)?;
-    let threads = bulkhead_keeper::archive().threads();
+    SUPERVISOR.adopt(first, place, restart_components)?;
+    let threads = bulkhead_supervisor::archive().threads();
     let tasks = threads.map(|(_, component)| 1 << (component.wiring.task - 1));
     let rest = Rest {
         doorbell: None,
@@ -198,12 +198,12 @@ fn start_among_components(first: &mut First) -> Result<(), Failure> {
     start_tasks(first, info, timing, (&servers, rest))
 }
 
-extern "C" fn mend(index: u64) -> ! {
-    KEEPER.mend(index)
+extern "C" fn restart_components(index: u64) -> ! {
+    SUPERVISOR.restart_components(index)
 }
 
 fn answer(token: u64, words: [u64; 5]) -> u64 {
-    KEEPER.answer(token, words)
+    SUPERVISOR.answer(token, words)
 }
 
 fn binding(task: &Task, servers: &[ServerId; VCPUS]) -> Option<Binding> {
@@ -252,7 +252,7 @@ fn start_tasks(
     }
     storm::raise();
     let reporter = reporter(first, timing)?;
-    let _kept = TIMING.with(&CORE.threads, |known| *known = timing);
+    let _kept = TIMING.with(&CORE.threads, |kept| *kept = timing);
     CORE.threads.spawn(first, report, Binding::main(reporter))?;
     // By then the budget that threads used to start is back.
     let periods = timing.vcpus.iter().map(|vcpu| vcpu.period_ns);

@@ -26,7 +26,7 @@ pub(super) struct Edges {
     all: [Edge; EDGES],
     count: usize,
     /// True if the pipe is static and runs again.
-    described: bool,
+    is_static: bool,
 }
 
 impl Edges {
@@ -121,7 +121,12 @@ impl Planner {
         let each = rounded(Kind::Each(GATHERED_PLACES));
         let here = || sizes(false).chain(core::iter::repeat_n(each, gathered));
         let room = memory::fits(without(Lines::now()), self.buffers, number, here);
-        room.map_err(|[wanted, free]| Stopped::Refused(Refused::Buffers { wanted, free }))?;
+        room.map_err(|[needed, free]| {
+            Stopped::Refused(Refused::Buffers {
+                wanted: needed,
+                free,
+            })
+        })?;
         let lines = without(Lines::common());
         let room = memory::fits(lines, memory::MOST, number, || sizes(true));
         room.map_err(Stopped::Common)
@@ -130,13 +135,13 @@ impl Planner {
     /// Allocates the buffers of edges to and on other cores, for which room was reserved; edges to
     /// other partitions have theirs. Static pipes have room again because no run-time pipe uses
     /// other cores now: each finds, one after the other, at least the lines of the description.
-    pub(super) fn edges(&self, number: usize, pipe: &Pipe, described: bool) -> Option<Edges> {
+    pub(super) fn edges(&self, number: usize, pipe: &Pipe, is_static: bool) -> Option<Edges> {
         let mut edges = Edges {
             all: [Edge::default(); EDGES],
             count: 0,
-            described,
+            is_static,
         };
-        let lies = if described { is_between } else { is_common };
+        let lies = if is_static { is_between } else { is_common };
         let stages = || pipe.stages().map(|(_, stage)| stage).enumerate();
         for (to, reader) in stages() {
             let feeds = |writer: &Stage| writer.to == reader.from;
@@ -166,7 +171,7 @@ impl Planner {
         if !self.are_done(pipe) {
             return false;
         }
-        core_commands::run(number, pipe, (edges.all(), edges.described));
+        core_commands::run(number, pipe, (edges.all(), edges.is_static));
         if self.are_done(pipe) && core_commands::is_failed() {
             say!(
                 "pipe {}: a thread on another core does not come to rest",
@@ -202,9 +207,9 @@ impl Planner {
 
     /// Prints which core lacks free stages.
     pub(super) fn explain_stages(&self, name: &str, missing: &Missing) {
-        let Missing { core, wanted, free } = *missing;
+        let Missing { core, needed, free } = *missing;
         say!(
-            "pipe {name} is not started: it has {wanted} stages on {}, and {free} are free there: remove a pipe with stages there, or give the \
+            "pipe {name} is not started: it has {needed} stages on {}, and {free} are free there: remove a pipe with stages there, or give the \
              partition more `spare_stages`",
             self.core(core)
         );
@@ -212,7 +217,7 @@ impl Planner {
 
     /// Name of a core of the partition.
     pub(super) fn core(&self, number: u32) -> &str {
-        let packed = self.known.packed();
+        let packed = self.catalogue.packed();
         let own = packed.cores.get(packed.head.core as usize);
         let mut cores = packed.cores.iter();
         let named = cores
@@ -222,9 +227,9 @@ impl Planner {
 }
 
 /// Prints how much room the buffers lack in the shared memory.
-pub(super) fn explain_common(name: &str, [wanted, free]: [usize; 2]) {
+pub(super) fn explain_common(name: &str, [needed, free]: [usize; 2]) {
     say!(
-        "pipe {name} is not started: its buffers between cores and on others than the first take {wanted} bytes, and {free} are free there, \
+        "pipe {name} is not started: its buffers between cores and on others than the first take {needed} bytes, and {free} are free there, \
          perhaps not in one piece: remove a pipe, or give the partition more `spare_buffers`"
     );
 }

@@ -23,14 +23,14 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 
 /// A pipe to be deployed, and the pipe that it replaces.
 pub(super) struct Change<'l> {
-    pub(super) typed: Typed<'l>,
+    pub(super) entered: Typed<'l>,
     pub(super) old: Option<(usize, Pipe)>,
 }
 
 impl Change<'_> {
     /// Prints when it begins, in microseconds since the old pipe was stopped.
     fn tell_start(&self, gap: u64) {
-        let name = self.typed.name;
+        let name = self.entered.name;
         match self.old {
             Some(_) => say!("pipe {name} is replaced: {gap} us from its stop to the first release"),
             None => say!("pipe {name} starts in {gap} us"),
@@ -145,12 +145,12 @@ struct Plan {
     /// Numbers of its stages.
     slots: [usize; STAGES],
     /// Guarantees of all pipes, by number.
-    promises: [Option<Promise>; PIPES],
+    guarantees: [Option<Promise>; PIPES],
 }
 
 impl Planner {
     pub(super) fn change(&mut self, change: &Change<'_>, line: &[u8]) {
-        let name = change.typed.name;
+        let name = change.entered.name;
         self.settle_orphaned();
         let began = clock::now();
         match self.plan(change) {
@@ -172,28 +172,28 @@ impl Planner {
         let number = old.or_else(|| (0..PIPES).find(|&number| table::get(number).is_none()));
         let number = number.ok_or(Stopped::Pipes)?;
         let mut settings = Settings::all_except(old);
-        let flow = change.typed.flow;
+        let flow = change.entered.flow;
         let mut solved = self.standing(&settings, None, |standing| {
-            propose::solve(&self.known, flow, standing, count)
+            propose::solve(&self.catalogue, flow, standing, count)
         })?;
         let slots = self.choose(&solved, replaced).map_err(Stopped::Stages)?;
         self.can_run(&solved)?;
-        let mut promises = [const { None }; PIPES];
+        let mut guarantees = [const { None }; PIPES];
         loop {
             let stages = solved.stages().iter();
             settings.push(number, stages.map(|stage| (stage.period, stage.messages)));
             let kept = self.standing(&settings, Some(flow), |standing| {
-                propose::judge(&self.known, standing, |index, promise| {
+                propose::judge(&self.catalogue, standing, |index, guarantee| {
                     let pipe = settings.pipes.get(index).copied().unwrap_or(PIPES);
-                    if let Some(place) = promises.get_mut(pipe) {
-                        *place = Some(*promise);
+                    if let Some(place) = guarantees.get_mut(pipe) {
+                        *place = Some(*guarantee);
                     }
                 })
             });
             let Err(refused) = kept else { break };
             settings.pop();
             let slower = self.standing(&settings, None, |standing| {
-                propose::slower(&self.known, flow, standing, count, &solved)
+                propose::slower(&self.catalogue, flow, standing, count, &solved)
             });
             solved = slower.ok_or(refused)?;
         }
@@ -214,7 +214,7 @@ impl Planner {
             number,
             solved,
             slots,
-            promises,
+            guarantees,
         })
     }
 
@@ -224,7 +224,7 @@ impl Planner {
             if self.core_for(None, stage.function) == NONE {
                 return false;
             }
-            let function = self.known.packed().functions.get(stage.function);
+            let function = self.catalogue.packed().functions.get(stage.function);
             function.is_none_or(|function| !self.common.has(name_text(&function.function)))
         });
         if let Some(stage) = missing {
@@ -253,10 +253,11 @@ impl Planner {
             .zip(&settings.pipes)
             .take(settings.count);
         for (index, (place, &pipe)) in numbered.enumerate() {
-            let typed = self.texts.get(pipe).is_some_and(Option::is_some);
-            let shared = !typed && self.known.packed().is_shared(pipe);
+            let entered = self.texts.get(pipe).is_some_and(Option::is_some);
+            let shared = !entered && self.catalogue.packed().is_shared(pipe);
             // The guarantees of a pipe that ends in another partition stay those of its start.
-            let entry = table::get(pipe).filter(|entry| shared || typed && entry.ends_elsewhere());
+            let entry =
+                table::get(pipe).filter(|entry| shared || entered && entry.ends_elsewhere());
             *place = Standing {
                 flow: self.flow(pipe),
                 setting: settings.of(index),
@@ -270,9 +271,9 @@ impl Planner {
     }
 
     fn start(&mut self, change: &Change<'_>, plan: &Plan) {
-        let name = change.typed.name;
+        let name = change.entered.name;
         let solved = &plan.solved;
-        let described = Described {
+        let pipe = Described {
             name: name_field(name),
             stages: solved.stages().len() as u32,
             fifo: u32::from(solved.buffering == Buffering::Fifo),
@@ -281,7 +282,7 @@ impl Planner {
             max_age_ns: 0,
         };
         let id = clock::now();
-        if let Err(missing) = self.ask(id, &described, solved) {
+        if let Err(missing) = self.ask(id, &pipe, solved) {
             self.explain_missing(name, &missing);
             return self.goes_on(change);
         }
@@ -297,7 +298,7 @@ impl Planner {
         let heads = solved.stages().iter().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
         let heads = heads.map(|(place, _)| place);
-        let entry = Pipe::new(described, plan.slots, heads, self.pipes);
+        let entry = Pipe::new(pipe, plan.slots, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(self.stages(solved)) {
             stage::shared(number).become_stage(stage);
             if shared_state::is_here(&stage) && !until(END_NS, || vcpu_pool::give(number, &stage)) {
@@ -321,12 +322,12 @@ impl Planner {
             .here()
             .for_each(|(number, stage)| device::attach(number, &stage));
         device::work_for_most_important(&self.timing);
-        self.keep(plan.number, change.typed.flow);
+        self.keep(plan.number, change.entered.flow);
         if !self.run_there(plan.number, &entry, &edges) {
             let _said = self.end(plan.number, &entry);
             return say!("pipe {name} is not started");
         }
-        promise(&plan.promises);
+        announce_guarantees(&plan.guarantees);
         let first = self.begin(plan.number, &entry);
         change.tell_start(clock::micros(first.saturating_sub(ended)));
     }
@@ -421,7 +422,7 @@ impl Planner {
 
     /// Prints the solution.
     fn show(&self, change: &Change<'_>, solved: &Solved) {
-        let name = change.typed.name;
+        let name = change.entered.name;
         for stage in solved.stages() {
             say!(
                 "pipe {name} stage {}: C {}, T {}, m {}, responds within {}, buffer {}",
@@ -450,15 +451,15 @@ impl Planner {
     }
 
     fn function(&self, number: usize) -> &str {
-        let function = self.known.packed().functions.get(number);
+        let function = self.catalogue.packed().functions.get(number);
         function.map_or("?", |function| name_text(&function.function))
     }
 
     /// Prints why the flow is rejected.
     fn explain(&self, change: &Change<'_>, line: &[u8], stopped: Stopped) {
-        let typed = &change.typed;
-        let name = typed.name;
-        let before = line.get(..typed.before).unwrap_or_default();
+        let entered = &change.entered;
+        let name = entered.name;
+        let before = line.get(..entered.before).unwrap_or_default();
         let before = core::str::from_utf8(before).map_or(0, |text| text.chars().count());
         match stopped {
             Stopped::Refused(refused) => {
@@ -472,17 +473,17 @@ impl Planner {
                     let name = names.get(index).map_or("?", name_text);
                     match index < settings.count {
                         true => [name, self.flow(number)],
-                        false => [typed.name, typed.flow],
+                        false => [entered.name, entered.flow],
                     }
                 };
-                let said = Said {
-                    flow: typed.flow,
+                let rejection = Said {
+                    flow: entered.flow,
                     before,
-                    known: &self.known,
+                    known: &self.catalogue,
                     standing: &standing,
                     refused,
                 };
-                say!("pipe {name} is not started: {said}");
+                say!("pipe {name} is not started: {rejection}");
             }
             Stopped::Missing(missing) => self.explain_missing(name, &missing),
             Stopped::Stages(missing) => self.explain_stages(name, &missing),
@@ -518,7 +519,7 @@ impl Planner {
         };
         say!(
             "pipe {} is not started: with what deciding takes, {} would lack {} of its budget on {}{lacks}: remove a pipe, or ask for a longer delay",
-            change.typed.name,
+            change.entered.name,
             self.vcpu(misfit.vcpu),
             Shown(nanoseconds(misfit.lacks)),
             self.core(core),
@@ -527,7 +528,7 @@ impl Planner {
 
     fn goes_on(&self, change: &Change<'_>) {
         if change.old.is_some() {
-            say!("pipe {} goes on as it was", change.typed.name);
+            say!("pipe {} goes on as it was", change.entered.name);
         }
     }
 
@@ -584,14 +585,14 @@ pub(super) fn nanoseconds(ticks: u64) -> u64 {
 }
 
 /// Announces the guarantees from now on.
-pub(super) fn promise(promises: &[Option<Promise>; PIPES]) {
-    for (number, promised) in promises.iter().enumerate() {
+pub(super) fn announce_guarantees(guarantees: &[Option<Promise>; PIPES]) {
+    for (number, promised) in guarantees.iter().enumerate() {
         // The partition with its last stages received them with the request.
         let is_told = table::get(number).is_some_and(|entry| entry.ends_elsewhere());
         let Some(promised) = promised.filter(|_| !is_told) else {
             continue;
         };
-        table::promise(number, promised.bound);
+        table::set_bound(number, promised.bound);
         tell(number, &PathGuarantees::of(&promised));
     }
 }

@@ -19,9 +19,9 @@ pub(super) enum Missing {
     /// The partition is not up.
     Down(usize),
     /// The channel has too few free buffers.
-    Buffers { wanted: usize, free: usize },
+    Buffers { needed: usize, free: usize },
     /// A buffer would have to hold more messages than fit.
-    Places { stage: usize, wanted: u64 },
+    Places { stage: usize, needed: u64 },
     /// The partition rejected the request, with a reason.
     Refused(usize),
     /// The partition does not answer.
@@ -42,14 +42,14 @@ fn ended(entry: &Pipe) -> u64 {
 impl Planner {
     /// The remote partition that runs a function, if one does.
     pub(super) fn through(&self, function: usize) -> Option<usize> {
-        let function = self.known.packed().functions.get(function)?;
-        self.known.through(function.core as usize)
+        let function = self.catalogue.packed().functions.get(function)?;
+        self.catalogue.through(function.core as usize)
     }
 
     /// The core on which stages of a function run, by its number in its partition; [`NONE`] if
     /// another partition runs them.
     pub(super) fn core_for(&self, partition: Option<usize>, function: usize) -> u32 {
-        let packed = self.known.packed();
+        let packed = self.catalogue.packed();
         let core = packed.functions.get(function).map(|function| function.core);
         let core = core.and_then(|core| packed.cores.get(core as usize));
         match core {
@@ -72,26 +72,26 @@ impl Planner {
     /// Returns whether the other partitions are up, and have the needed buffers once those of the
     /// replaced pipe are free.
     pub(super) fn others_have_room(&self, solved: &Solved) -> Result<(), Missing> {
-        let mut wanted = [0; MAX_THROUGH];
+        let mut needed = [0; MAX_THROUGH];
         for (through, [_, to]) in self.edges_across(solved) {
-            if let Some(count) = wanted.get_mut(through) {
+            if let Some(count) = needed.get_mut(through) {
                 *count += 1;
             }
             let buffer = solved.stages().get(to).map_or(0, |stage| stage.buffer);
             if solved.buffering == Buffering::Fifo && buffer > u64::from(PLACES) {
                 return Err(Missing::Places {
                     stage: to,
-                    wanted: buffer,
+                    needed: buffer,
                 });
             }
         }
-        for (number, &wanted) in wanted.iter().enumerate().filter(|(_, wanted)| **wanted > 0) {
+        for (number, &needed) in needed.iter().enumerate().filter(|(_, needed)| **needed > 0) {
             if !self.others.is_up(number) {
                 return Err(Missing::Down(number));
             }
             let free = self.others.free(number);
-            if wanted > free {
-                return Err(Missing::Buffers { wanted, free });
+            if needed > free {
+                return Err(Missing::Buffers { needed, free });
             }
         }
         Ok(())
@@ -102,7 +102,7 @@ impl Planner {
     pub(super) fn ask(
         &mut self,
         id: u64,
-        described: &Described,
+        pipe_head: &Described,
         solved: &Solved,
     ) -> Result<(), Missing> {
         let mut edges = [(0, [0; 2]); CROSSINGS];
@@ -116,7 +116,7 @@ impl Planner {
                 let free = self.others.free(through);
                 self.forget(PENDING);
                 return Err(Missing::Buffers {
-                    wanted: count,
+                    needed: count,
                     free,
                 });
             }
@@ -125,7 +125,7 @@ impl Planner {
             let functions = solved.stages().iter().map(|stage| stage.function);
             let stages = self.stages(solved).zip(functions);
             let promised = PathGuarantees::of(&solved.promise);
-            let request = self.request((number, PENDING), id, described, stages, promised.paths());
+            let request = self.request((number, PENDING), id, pipe_head, stages, promised.paths());
             let missing = match self.others.run(number, id, &request) {
                 Outcome::Done => continue,
                 Outcome::Down => Missing::Down(number),
@@ -143,7 +143,7 @@ impl Planner {
         &self,
         (number, pipe): (usize, usize),
         id: u64,
-        described: &Described,
+        pipe_head: &Described,
         stages: impl Iterator<Item = (Stage, usize)>,
         promised: impl Iterator<Item = PathGuarantee>,
     ) -> Packed {
@@ -152,7 +152,7 @@ impl Planner {
             ..stage
         });
         let crossings = self.others.crossings(number, pipe);
-        Packed::run(id, described, theirs, crossings, promised)
+        Packed::run(id, pipe_head, theirs, crossings, promised)
     }
 
     /// Tick at which the last end of a task entered a pipe, or after which it did in another
@@ -198,13 +198,13 @@ impl Planner {
     }
 
     /// Stores the number by which remote partitions identify a pipe, and the pipe's guarantees.
-    pub(super) fn set_request_id(&mut self, pipe: usize, id: u64, promise: &Promise) {
+    pub(super) fn set_request_id(&mut self, pipe: usize, id: u64, guarantee: &Promise) {
         if let Some(own) = self.ids.get_mut(pipe) {
             *own = id;
         }
         if let Some(place) = KEPT.get(pipe) {
             let _kept = place.with(&CORE.threads, |place| {
-                *place = Some(PathGuarantees::of(promise))
+                *place = Some(PathGuarantees::of(guarantee))
             });
         }
     }
@@ -238,9 +238,9 @@ impl Planner {
         let stages = stages
             .filter_map(|(number, function)| Some((stage::shared(number).stage()?, function)));
         let id = clock::now();
-        let promise = KEPT.get(pipe);
-        let promise = promise.and_then(|place| place.with(&CORE.threads, |kept| *kept).ok()?);
-        let promised = promise.iter().flat_map(PathGuarantees::paths);
+        let guarantee = KEPT.get(pipe);
+        let guarantee = guarantee.and_then(|place| place.with(&CORE.threads, |kept| *kept).ok()?);
+        let promised = guarantee.iter().flat_map(PathGuarantees::paths);
         let request = self.request((number, pipe), id, &entry.pipe, stages, promised);
         if let Some(place) = self.ids.get_mut(pipe) {
             *place = id;
@@ -264,13 +264,13 @@ impl Planner {
 
     /// Numbers of the functions of a pipe.
     pub(super) fn functions(&self, pipe: usize, numbers: &mut [usize]) {
-        let Ok(pipeline) = Pipeline::<ROOM>::parse(self.flow(pipe)) else {
+        let Ok(flow) = Pipeline::<ROOM>::parse(self.flow(pipe)) else {
             return;
         };
-        let known = self.known.packed().functions;
-        for (place, stage) in numbers.iter_mut().zip(pipeline.stages()) {
-            let mut known = known.iter();
-            let found = known
+        let functions = self.catalogue.packed().functions;
+        for (place, stage) in numbers.iter_mut().zip(flow.stages()) {
+            let mut functions = functions.iter();
+            let found = functions
                 .position(|one| bulkhead_abi::repository::long_name_text(&one.name) == stage.name);
             *place = found.unwrap_or(usize::MAX);
         }
@@ -278,7 +278,7 @@ impl Planner {
 
     /// Name of another partition.
     pub(super) fn name_of(&self, number: usize) -> &str {
-        let packed = self.known.packed();
+        let packed = self.catalogue.packed();
         let through = packed.through.get(number);
         through.map_or("?", |through| {
             remote_partition::name_of(packed, through.space)
@@ -292,11 +292,11 @@ impl Planner {
                 "pipe {name} is not started: {} is not up, and would run stages of it",
                 self.name_of(number)
             ),
-            Missing::Buffers { wanted, free } => say!(
-                "pipe {name} is not started: {wanted} buffers between partitions are wanted, {free} are free: remove a pipe, or give more `spare_stages`"
+            Missing::Buffers { needed, free } => say!(
+                "pipe {name} is not started: {needed} buffers between partitions are wanted, {free} are free: remove a pipe, or give more `spare_stages`"
             ),
-            Missing::Places { stage, wanted } => say!(
-                "pipe {name} is not started: before stage {} {wanted} messages can wait, between partitions at most {PLACES}: ask for a lower throughput, or a longer delay",
+            Missing::Places { stage, needed } => say!(
+                "pipe {name} is not started: before stage {} {needed} messages can wait, between partitions at most {PLACES}: ask for a lower throughput, or a longer delay",
                 stage + 1
             ),
             Missing::Refused(number) => say!(

@@ -66,7 +66,7 @@ impl Planner {
 
     /// Name of a partition, by one of its cores.
     fn partition(&self, core: u32) -> &str {
-        let packed = self.known.packed();
+        let packed = self.catalogue.packed();
         let space = packed
             .cores
             .get(core as usize)
@@ -82,10 +82,11 @@ impl Planner {
         if self.server.is_some() {
             return Some(RemovalRefusal::AtClient(self.client_name()));
         }
-        let packed = self.known.packed();
+        let packed = self.catalogue.packed();
         for (function, _) in self.elsewhere(number, pipe) {
             let function = packed.functions.get(function);
-            let reached = function.filter(|one| self.known.through(one.core as usize).is_some());
+            let reached =
+                function.filter(|one| self.catalogue.through(one.core as usize).is_some());
             if reached.is_none() {
                 let owner = function.map_or("?", |one| self.partition(one.core));
                 return Some(RemovalRefusal::Unnamed(
@@ -120,9 +121,9 @@ impl Planner {
             return;
         }
         let functions = self.elsewhere(number, pipe);
-        let packed = self.known.packed().functions;
+        let packed = self.catalogue.packed().functions;
         let cores = functions.filter_map(|(function, _)| Some(packed.get(function)?.core));
-        let others = cores.filter_map(|core| self.known.through(core as usize));
+        let others = cores.filter_map(|core| self.catalogue.through(core as usize));
         let others = others.fold(0, |bits, other| bits | 1 << other);
         if let Some(removals) = self.removals.get_mut(number) {
             *removals = Removal {
@@ -135,7 +136,7 @@ impl Planner {
 
     /// Sends the request to these partitions. Returns whether all of them confirmed.
     fn request_withdrawal(&mut self, pipe: usize, others: u8, ended: u64) -> bool {
-        let Some(name) = self.timing.pipes.get(pipe).map(|described| described.name) else {
+        let Some(name) = self.timing.pipes.get(pipe).map(|pipe| pipe.name) else {
             return false;
         };
         let mut done = true;

@@ -11,7 +11,7 @@ mod rejection;
 mod withdrawal;
 
 use super::deployment::{Settings, tell, until};
-use super::{PathGuarantees, Planner, promise};
+use super::{PathGuarantees, Planner, announce_guarantees};
 use crate::memory::{self, Lines};
 use crate::remote_partition::{PeerChannel, PeerRole, RemoteEdge};
 use crate::stage::{self, STAGES, is_vacant};
@@ -80,7 +80,7 @@ struct Plan {
     /// Numbers of its stages.
     slots: [usize; STAGES],
     /// Guarantees of pipes that are wholly here.
-    promises: [Option<Promise>; PIPES],
+    guarantees: [Option<Promise>; PIPES],
 }
 
 impl Server {
@@ -212,7 +212,7 @@ impl Planner {
         match Verb::of(request.verb) {
             Some(Verb::Run) => self.run_requested(request.id, bytes.unwrap_or_default()),
             Some(Verb::End) => {
-                let pipes = self.asked(request.id);
+                let pipes = self.requested(request.id);
                 let pipes = pipes.fold(0, |bits, (number, _)| bits | 1 << number);
                 self.have_end(request, pipes);
             }
@@ -329,16 +329,16 @@ impl Planner {
 
     /// Name of the client.
     pub(super) fn client_name(&self) -> &str {
-        client_pipes::client_name(self.known.packed()).unwrap_or("?")
+        client_pipes::client_name(self.catalogue.packed()).unwrap_or("?")
     }
 
     fn run_requested(&mut self, id: u64, bytes: &[u8]) {
         let buffers = self.server.as_ref().map_or(0, |one| one.place.buffers);
         let done = DeployRequest::read(bytes, buffers).map_err(Rejection::Unfit);
-        let done = done.and_then(|wanted| {
-            let plan = self.plan_requested(&wanted)?;
-            self.start_requested(id, &wanted, &plan)?;
-            let ends = wanted.tails().next().is_some();
+        let done = done.and_then(|request| {
+            let plan = self.plan_requested(&request)?;
+            self.start_requested(id, &request, &plan)?;
+            let ends = request.tails().next().is_some();
             let guarantees = ends.then(|| PathGuarantees::new(request::path_guarantees(bytes)));
             if let Some(place) = PENDING.get(plan.number) {
                 let _kept = place.with(&CORE.threads, |place| *place = guarantees);
@@ -346,7 +346,7 @@ impl Planner {
             Ok(())
         });
         announce();
-        let client = client_pipes::client_name(self.known.packed()).unwrap_or("?");
+        let client = client_pipes::client_name(self.catalogue.packed()).unwrap_or("?");
         let refused = done.err().map(|reason| self.text_of(&reason));
         match &refused {
             None => say!("stages run that were typed in {client}"),
@@ -361,8 +361,8 @@ impl Planner {
     }
 
     /// Plans the stages of a request, if all of it fits.
-    fn plan_requested(&self, wanted: &DeployRequest<'_>) -> Result<Plan, Rejection> {
-        let name = name_text(&wanted.pipe.name);
+    fn plan_requested(&self, request: &DeployRequest<'_>) -> Result<Plan, Rejection> {
+        let name = name_text(&request.pipe.name);
         if !is_name(name) {
             return Err(Rejection::Name);
         }
@@ -373,23 +373,26 @@ impl Planner {
         }
         let number = (0..PIPES).find(|&number| table::get(number).is_none());
         let number = number.ok_or(Rejection::Pipes)?;
-        for (_, stage) in wanted.here() {
+        for (_, stage) in request.here() {
             self.become_own(stage)?;
         }
         let owners = |buffer: usize| self.server.as_ref()?.owners.get(buffer).copied();
-        if wanted.across().any(|(buffer, _)| owners(buffer) != Some(0)) {
+        if request
+            .across()
+            .any(|(buffer, _)| owners(buffer) != Some(0))
+        {
             return Err(Rejection::Taken);
         }
-        let slots = Self::slots(wanted)?;
+        let slots = Self::slots(request)?;
         let sizes = || {
-            let bytes = wanted.between().map(|kind| kind.bytes());
+            let bytes = request.between().map(|kind| kind.bytes());
             bytes.map(|bytes| bytes.unwrap_or(usize::MAX >> 8).next_multiple_of(64))
         };
         memory::fits(Lines::now(), self.buffers, number, sizes)
-            .map_err(|[wanted, free]| Rejection::Buffers { wanted, free })?;
-        let promises = self.judge_own(wanted.here().map(|(_, stage)| stage))?;
+            .map_err(|[needed, free]| Rejection::Buffers { needed, free })?;
+        let guarantees = self.judge_own(request.here().map(|(_, stage)| stage))?;
         let mut budgets: Budgets = vcpu_pool::budgets(None);
-        for (place, stage) in wanted.here() {
+        for (place, stage) in request.here() {
             let slot = slots.get(place).copied().unwrap_or(STAGES);
             vcpu_pool::add_budget(&mut budgets, slot, &self.become_own(stage)?);
         }
@@ -397,27 +400,27 @@ impl Planner {
         Ok(Plan {
             number,
             slots,
-            promises,
+            guarantees,
         })
     }
 
     /// Chooses a number with a thread for each stage here, and numbers without a thread for stages
     /// in other partitions.
-    fn slots(wanted: &DeployRequest<'_>) -> Result<[usize; STAGES], Rejection> {
-        let count = wanted.here().count();
+    fn slots(request: &DeployRequest<'_>) -> Result<[usize; STAGES], Rejection> {
+        let count = request.here().count();
         let free = vcpu_pool::free(None).count();
         let (mut here, mut elsewhere) = (
             vcpu_pool::free(None),
             vcpu_pool::without_thread().chain(vcpu_pool::free(None).skip(count)),
         );
         let mut slots = [0; STAGES];
-        for (place, stage) in slots.iter_mut().zip(wanted.stages()) {
+        for (place, stage) in slots.iter_mut().zip(request.stages()) {
             let found = match stage.is_here() {
                 true => here.next(),
                 false => elsewhere.next(),
             };
             *place = found.ok_or(Rejection::Stages {
-                wanted: count,
+                needed: count,
                 free,
             })?;
         }
@@ -443,7 +446,7 @@ impl Planner {
             return Ok(elsewhere);
         }
         let name = stage.function;
-        let packed = self.known.packed();
+        let packed = self.catalogue.packed();
         let own = endpoints::own(*packed);
         let mut functions = packed.functions.iter();
         let function = functions.find(|one| one.function == name && own(one));
@@ -472,17 +475,17 @@ impl Planner {
     /// client judges all other pipes.
     fn judge_own<'s>(
         &self,
-        wanted: impl Iterator<Item = &'s Stage>,
+        stages: impl Iterator<Item = &'s Stage>,
     ) -> Result<[Option<Promise>; PIPES], Rejection> {
-        let mut asked = [None; STAGES];
+        let mut client_budgets = [None; STAGES];
         let there = table::all().filter(|(number, _)| client_pipes::is_requested(*number));
-        let mut places = asked.iter_mut();
+        let mut places = client_budgets.iter_mut();
         for (_, pipe) in there {
             for ((_, stage), place) in pipe.here().zip(&mut places) {
                 *place = load(&stage);
             }
         }
-        for (stage, place) in wanted.zip(places) {
+        for (stage, place) in stages.zip(places) {
             *place = load(stage);
         }
         let settings = Settings::all_except(None);
@@ -491,32 +494,38 @@ impl Planner {
             let own = number.and_then(|number| Some(is_own(number, &table::get(number)?)));
             own.unwrap_or(false)
         };
-        let mut promises = [const { None }; PIPES];
+        let mut guarantees = [const { None }; PIPES];
         let judged = self.standing(&settings, None, |standing| {
-            let asked = asked.iter().flatten().copied();
-            propose::judge_beside(&self.known, standing, is_judged, asked, |index, promise| {
-                let number = settings.pipe(index).unwrap_or(PIPES);
-                if let Some(place) = promises.get_mut(number) {
-                    *place = Some(*promise);
-                }
-            })
+            let client_budgets = client_budgets.iter().flatten().copied();
+            propose::judge_beside(
+                &self.catalogue,
+                standing,
+                is_judged,
+                client_budgets,
+                |index, guarantee| {
+                    let number = settings.pipe(index).unwrap_or(PIPES);
+                    if let Some(place) = guarantees.get_mut(number) {
+                        *place = Some(*guarantee);
+                    }
+                },
+            )
         });
         judged.map_err(Rejection::Refused)?;
-        Ok(promises)
+        Ok(guarantees)
     }
 
     fn start_requested(
         &mut self,
         id: u64,
-        wanted: &DeployRequest<'_>,
+        request: &DeployRequest<'_>,
         plan: &Plan,
     ) -> Result<(), Rejection> {
         self.pipes += 1;
-        let stages = wanted.stages().iter();
+        let stages = request.stages().iter();
         let heads = stages.clone().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
         let heads = heads.map(|(place, _)| place);
-        let entry = Entry::new(*wanted.pipe, plan.slots, heads, self.pipes);
+        let entry = Entry::new(*request.pipe, plan.slots, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(stages) {
             let own = self.become_own(stage)?;
             stage::shared(number).become_stage(own);
@@ -529,7 +538,7 @@ impl Planner {
         if let Some(place) = self.ids.get_mut(plan.number) {
             *place = id;
         }
-        let remote_edges = self.take_buffers(wanted, plan.number);
+        let remote_edges = self.take_buffers(request, plan.number);
         let remote_edges = remote_edges.into_iter().flatten();
         if stage::connected(&self.common, plan.number, &entry, remote_edges).is_err() {
             table::set(plan.number, None);
@@ -540,9 +549,9 @@ impl Planner {
             }
             return Err(Rejection::Failed);
         }
-        promise(&plan.promises);
+        announce_guarantees(&plan.guarantees);
         // The client starts a pipe that has its first stages here.
-        if !wanted.begins_here() {
+        if !request.begins_here() {
             stage::begin(plan.number, &entry);
         }
         Ok(())
@@ -551,14 +560,14 @@ impl Planner {
     /// Assigns buffers of the channel to the pipe.
     fn take_buffers(
         &mut self,
-        wanted: &DeployRequest<'_>,
+        request: &DeployRequest<'_>,
         pipe: usize,
     ) -> [Option<RemoteEdge>; CROSSINGS] {
         let mut all = [None; CROSSINGS];
         let Some(server) = &mut self.server else {
             return all;
         };
-        for ((buffer, [from, to]), place) in wanted.across().zip(&mut all) {
+        for ((buffer, [from, to]), place) in request.across().zip(&mut all) {
             if let Some(owner) = server.owners.get_mut(buffer) {
                 *owner = pipe as u8 + 1;
             }

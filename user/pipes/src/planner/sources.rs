@@ -198,10 +198,10 @@ impl Planner {
     /// Time until all stages of a pipe are ready in all partitions, for this number of requests,
     /// nanoseconds. On another core than the first of their partition, stages poll once more.
     fn ahead(&self, number: usize, pipe: &Pipe, peers: u8) -> u64 {
-        let functions = self.known.packed().functions;
+        let functions = self.catalogue.packed().functions;
         let is_first = |function: usize| {
             let core = functions.get(function).map(|one| one.core as usize);
-            core.is_none_or(|core| self.known.runs_stages(core))
+            core.is_none_or(|core| self.catalogue.runs_stages(core))
         };
         let mut elsewhere = self.elsewhere(number, pipe);
         let is_spread = pipe.is_spread() || elsewhere.any(|(function, _)| !is_first(function));

@@ -11,7 +11,7 @@ impl Planner {
     /// All of them, in the order of the flow.
     pub(super) fn stages<'s>(&'s self, solved: &'s Solved) -> impl Iterator<Item = Stage> + 's {
         solved.stages().iter().filter_map(|stage| {
-            let packed = self.known.packed();
+            let packed = self.catalogue.packed();
             let function = packed.functions.get(stage.function)?;
             let ends = endpoints::of(packed, function);
             let mut served = ends.iter().flatten().map(|device| device.vcpu);

@@ -63,14 +63,14 @@ impl Common {
     /// stages before it.
     fn plan(
         &self,
-        (pipe, described): (usize, &Pipe),
+        (pipe, pipe_head): (usize, &Pipe),
         (place, number): (usize, usize),
         stage: Stage,
         (head, last): (usize, bool),
     ) -> Result<Plan, Failure> {
-        let wrong = |reason| Failure::Pipe(described.name, reason);
+        let wrong = |reason| Failure::Pipe(pipe_head.name, reason);
         let function = functions::find(self.functions, name_text(&stage.function)).ok_or(
-            Failure::Function(described.name, stage.function, self.functions),
+            Failure::Function(pipe_head.name, stage.function, self.functions),
         )?;
         if stage.messages as usize > MESSAGES || head == HEADS && stage.from == 0 {
             return Err(wrong("a budget or its inputs are too many"));
@@ -81,14 +81,14 @@ impl Common {
             place,
             stage,
             function,
-            source: source(described, &stage),
+            source: source(pipe_head, &stage),
             head,
             own_heads: false,
             sink: sink(&stage, last),
             inputs: [const { None }; ENDS],
             outputs: [const { None }; ENDS],
             remote_inputs: 0,
-            fallback: fallback(described, &stage, self.functions),
+            fallback: fallback(pipe_head, &stage, self.functions),
             awaits: [None; AWAITED],
             peers: [None; 2 * ENDS],
             period: ticks(stage.period_ns),
@@ -243,9 +243,9 @@ fn leave(plans: &mut Plans) {
 pub(crate) fn build(common: &Common, env: &Environment, timing: &Timing) -> Result<(), Failure> {
     let mut first = 0;
     let mut plans: Plans = [const { None }; STAGES];
-    for (pipe, described) in timing.pipes.iter().enumerate() {
-        let numbers = first..first + described.stages as usize;
-        let wrong = |reason| Failure::Pipe(described.name, reason);
+    for (pipe, pipe_head) in timing.pipes.iter().enumerate() {
+        let numbers = first..first + pipe_head.stages as usize;
+        let wrong = |reason| Failure::Pipe(pipe_head.name, reason);
         let stages = timing.stages.get(numbers.clone());
         let stages = stages.ok_or(wrong("it has no stages"))?;
         if numbers.end > STAGES || pipe >= PIPES {
@@ -257,12 +257,12 @@ pub(crate) fn build(common: &Common, env: &Environment, timing: &Timing) -> Resu
         let heads = stages.iter().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
         let heads = heads.map(|(place, _)| place);
-        let entry = Entry::new(*described, numbers, heads, pipe as u32 + 1);
+        let entry = Entry::new(*pipe_head, numbers, heads, pipe as u32 + 1);
         table::set(pipe, Some(entry));
         common.plans((pipe, &entry), core::iter::empty, &mut plans)?;
         cross(env, (pipe, first), &entry, timing, &mut plans)?;
         leave(&mut plans);
-        first += described.stages as usize;
+        first += pipe_head.stages as usize;
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! TCP connections from a port of the host to one of a device
 //!
-//! Each connection that somebody opens at the host's port is ended there, and opened anew on the wire, by the gateway's own TCP (smoltcp). What
-//! was read on one side and not yet taken on the other waits in buffers of a fixed size, so that a slow end slows the other one down, as on
-//! any connection. Where one end is gone, the other is told: an end of data as such, a reset, or a device that no longer answers, by a close.
+//! The gateway's own TCP (smoltcp) ends each connection to the host's port, and opens a new one on the wire. Bytes that
+//! one side sent and the other has not taken wait in buffers of a fixed size, so that a slow end slows the other one down, as on
+//! any connection. If one end closes, the other is notified: by the end of data, or after a reset or a lost device by a close.
 
 use super::{ADDRESS, DEVICE, FRAME, HARDWARE, Wire};
 use nix::poll::PollFlags;
@@ -21,7 +21,7 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// Connections at once; who comes then is turned away.
+/// Connections at once; further ones are refused.
 const MOST: usize = 16;
 /// Of each connection, each way.
 const BUFFER: usize = 64 << 10;
@@ -50,7 +50,7 @@ impl Patience {
 /// Ports of the gateway, on the wire (RFC 6335, 6).
 const PORTS: std::ops::RangeInclusive<u16> = 49152..=65535;
 
-/// Connections, and who may open more.
+/// Connections, and the sockets that accept more.
 pub(super) struct Streams {
     listener: TcpListener,
     /// Of the device.
@@ -58,7 +58,7 @@ pub(super) struct Streams {
     interface: Interface,
     sockets: SocketSet<'static>,
     open: Vec<Stream>,
-    /// Frames of the device that nobody looked at yet.
+    /// Frames of the device that have not been processed.
     frames: VecDeque<Vec<u8>>,
     /// The port of the gateway that was used last.
     last: u16,
@@ -80,7 +80,7 @@ impl Streams {
     /// Listens at a port of the host, on its loopback address.
     ///
     /// # Errors
-    /// It cannot be had.
+    /// The port is not available.
     pub(super) fn listen(host: u16, port: u16, patience: Patience) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, host))?;
         listener.set_nonblocking(true)?;
@@ -117,7 +117,7 @@ impl Streams {
         }
     }
 
-    /// What is to be waited for.
+    /// File descriptors to wait for.
     pub(super) fn sources(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
         let open = self.open.iter().filter_map(|stream| {
             let socket = self.sockets.get::<Socket<'_>>(stream.socket);
@@ -235,7 +235,7 @@ impl Stream {
         let broken = self.give(socket).is_err() || self.take(socket).is_err();
         let is_stuck = self.ended.is_some_and(|since| since.elapsed() >= half_open);
         if broken || is_stuck {
-            // Nobody is there any more: the device learns of it, and the host when this goes.
+            // The host's end is closed: the device is notified, and the host when this value is dropped.
             socket.abort();
         }
     }
@@ -293,7 +293,7 @@ fn waits(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// Whether a frame says where the device is, or is a part of a connection to it. All others are somebody else's.
+/// Returns `true` if a frame tells the device's address or belongs to a connection to it. Other frames belong to other programs.
 fn is_for_streams(frame: &[u8]) -> smoltcp::wire::Result<bool> {
     let frame = EthernetFrame::new_checked(frame)?;
     if frame.dst_addr() != HARDWARE {
@@ -323,7 +323,7 @@ struct Frames<'f> {
 
 struct Heard(Vec<u8>);
 
-struct Said<'f>(Option<&'f Wire>);
+struct FrameSummary<'f>(Option<&'f Wire>);
 
 impl phy::Device for Frames<'_> {
     type RxToken<'a>
@@ -331,17 +331,17 @@ impl phy::Device for Frames<'_> {
     where
         Self: 'a;
     type TxToken<'a>
-        = Said<'a>
+        = FrameSummary<'a>
     where
         Self: 'a;
 
-    fn receive(&mut self, _: Moment) -> Option<(Heard, Said<'_>)> {
+    fn receive(&mut self, _: Moment) -> Option<(Heard, FrameSummary<'_>)> {
         let frame = self.waiting.pop_front()?;
-        Some((Heard(frame), Said(self.wire)))
+        Some((Heard(frame), FrameSummary(self.wire)))
     }
 
-    fn transmit(&mut self, _: Moment) -> Option<Said<'_>> {
-        Some(Said(self.wire))
+    fn transmit(&mut self, _: Moment) -> Option<FrameSummary<'_>> {
+        Some(FrameSummary(self.wire))
     }
 
     fn capabilities(&self) -> DeviceCapabilities {
@@ -358,7 +358,7 @@ impl phy::RxToken for Heard {
     }
 }
 
-impl phy::TxToken for Said<'_> {
+impl phy::TxToken for FrameSummary<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, fill: F) -> R {
         let mut frame = vec![0; length];
         let filled = fill(&mut frame);

@@ -6,7 +6,7 @@ const PORT: u16 = 7;
 const CARD: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 1]);
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
 
-/// What is at the other end of the wire, and who asks from the host.
+/// The device at the other end of the wire, and the host program that sends requests.
 struct Setting {
     _gateway: Gateway,
     emulator: UnixDatagram,

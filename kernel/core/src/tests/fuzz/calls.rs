@@ -27,7 +27,7 @@ impl Machine {
     }
 
     /// A slot of the first leaf with a capability of that kind, from a random one on.
-    fn some(&self, kind: Kind, dice: &mut Dice) -> u64 {
+    fn slot_with(&self, kind: Kind, dice: &mut Dice) -> u64 {
         let start = dice.below(SLOTS);
         let slots = (0..SLOTS).map(|slot| (start + slot) % SLOTS);
         let found = slots
@@ -57,7 +57,7 @@ fn cycles(dice: &mut Dice) -> u64 {
 #[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
     let now = machine.now.get();
-    let mut pick = |kind| machine.some(kind, dice);
+    let mut pick = |kind| machine.slot_with(kind, dice);
     use Kind as K;
     use Operation as O;
     let [memory, thread, time, other] = [K::Memory, K::Thread, K::Time, K::Time].map(&mut pick);

@@ -86,7 +86,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: 
         (server.priority.0, server.partition != 0)
     }
 
-    /// Time partitions whose servers may run beside those of `current`'s slot: TP0, and itself.
+    /// Time partitions with servers that may run in the slot of `current`: TP0, and itself.
     fn open(current: u8) -> impl Iterator<Item = u8> {
         core::iter::once(0).chain((current != 0).then_some(current))
     }
@@ -103,7 +103,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: 
         lanes.chain(of_band).min_by_key(|&(rank, _)| rank)
     }
 
-    /// Levels above this one are more important than `rank` for a server of that time partition. Who is
+    /// Levels above this one are more important than `rank` for a server of that time partition. A server
     /// on the same level of a band may have an earlier deadline.
     fn above(&self, rank: Option<Rank>, partition: u8) -> usize {
         let Some((level, other)) = rank else {
@@ -141,7 +141,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: 
         None
     }
 
-    /// When a server of TP0 or of `current` that is more important than who runs has its budget again.
+    /// Returns the time at which a server of TP0 or of `current` that is more important than the running one has its budget again.
     pub(super) fn next_replenishment(&self, current: u8) -> Time {
         let running = match self.running {
             Running::Foreground(id) => self.server(id).map(|server| self.rank(server)),

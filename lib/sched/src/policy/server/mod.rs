@@ -4,7 +4,7 @@
 //! priority, while its budget lasts. With [`crate::budget::Sporadic`] budgets and priorities by
 //! period this is the Main VCPU of paper 001 §4.1. Decisions take as long among many threads and
 //! servers as among few: eligible servers wait in a bitmap queue, exhausted ones by level and
-//! replenishment. Who gets a budget back and is less important than who runs causes no decision.
+//! replenishment. A server that gets a budget back and is less important than the running one causes no decision.
 //!
 //! Three things are opt-in (spec 30-scheduling §5). *Time partitions*: a server may belong to one of
 //! `P`, and is then eligible in the slots that the table gives it; 0 (TP0) is always eligible and comes
@@ -35,7 +35,7 @@ struct Server<B> {
     partition: u8,
 }
 
-/// Who runs, and on whose account.
+/// The running thread, and the server that is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Running {
     Nobody,
@@ -68,7 +68,7 @@ pub struct Servers<B, const N: usize, const M: usize, const P: usize = 1, const 
     table: TimeTable<S>,
     /// Longest turn among equals.
     quantum: Time,
-    /// What who runs has used of its turn.
+    /// Part of its turn that the running server has used.
     turn: Time,
     running: Running,
     background: bool,
@@ -81,7 +81,7 @@ const fn as_thread(server: ServerId) -> ThreadId {
 impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: usize>
     Servers<B, N, M, P, S>
 {
-    /// A policy without servers. With `background`, exhausted servers run when nobody else would.
+    /// A policy without servers. With `background`, exhausted servers run when no other would.
     #[must_use]
     pub const fn new(background: bool) -> Self {
         const { assert!(M <= LEVELS, "one queue level per server") };
@@ -106,7 +106,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: 
         }
     }
 
-    /// Whether exhausted servers run when nobody else would.
+    /// Sets whether exhausted servers run when no other would.
     pub const fn set_background(&mut self, background: bool) {
         self.background = background;
     }
@@ -140,7 +140,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: 
         Ok(())
     }
 
-    /// Whether servers of that time partition and priority are ordered by deadline.
+    /// Returns true if servers of that time partition and priority are ordered by deadline.
     #[must_use]
     #[inline(always)]
     pub const fn is_band(&self, partition: u8, priority: Priority) -> bool {
@@ -177,7 +177,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: 
         Ok(id)
     }
 
-    /// What the next server added will be; `None` where there is no room.
+    /// Returns the identity of the server that is added next; `None` if there is no room.
     #[must_use]
     pub fn next(&self) -> Option<ServerId> {
         let free = self.servers.iter().position(Option::is_none);
@@ -222,7 +222,7 @@ impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: 
         self.reorder(id);
     }
 
-    /// Whether the server has ready threads.
+    /// Returns true if the server has ready threads.
     #[must_use]
     pub fn is_ready(&self, server: ServerId) -> bool {
         self.threads.first_of(server.0 as u8).is_some()

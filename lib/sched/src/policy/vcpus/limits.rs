@@ -9,8 +9,8 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
     Vcpus<N, M, K, P, S>
 {
     /// Gives a Main VCPU, by rate or by deadline and without ready threads, another budget, which is full from now on. By rate it finds its
-    /// rank anew. Who does this while a Main VCPU that is less important than all others runs, which all have no work or no
-    /// budget then, does not have to wait for what was used of the old budget: no busy period has both.
+    /// rank anew. While a Main VCPU that is less important than all others runs, these have no work or no
+    /// budget. A caller that does this then need not wait for the used part of the old budget: no busy period has both.
     ///
     /// # Errors
     /// [`Refusal::BadParameters`]: C or T are bad, it is no such VCPU, or has ready threads.

@@ -70,7 +70,7 @@ fn a_more_important_request_raises_the_priority_at_once() {
     assert_eq!(scheduler.add(bind(io), 2), Err(Refusal::BadParameters));
 }
 
-/// Who it works for goes, and another comes: it is as important as that one from then on, idle or not, also once that one has another
+/// The VCPU for which it works goes, and another comes: it is as important as that one from then on, idle or not, also once that one has another
 /// budget; and what it may take at once is a share of that one's period.
 #[test]
 fn a_bottom_half_is_given_another_cause() {
@@ -110,7 +110,7 @@ fn a_bottom_half_is_given_another_cause() {
     assert_eq!(seen(&scheduler, 4).0, Some(Priority(0)));
 }
 
-/// Whoever was the least important with 10/100 is the most important with 2/5, and has 2 in every 5.
+/// A VCPU that was the least important with 10/100 is the most important with 2/5, and has 2 in every 5.
 #[test]
 fn an_idle_vcpu_is_given_another_budget() {
     let mut policy = Vcpus::<8, 4, 8>::new(false);

@@ -14,9 +14,9 @@ use bulkhead_stages::request::{LONGEST_WAIT_NS, Request, Target, Verb, target};
 
 impl Planner {
     /// Pipes of a request.
-    pub(super) fn asked(&self, id: u64) -> impl Iterator<Item = (usize, Entry)> {
-        let asked = table::all().filter(|(number, _)| client_pipes::is_requested(*number));
-        asked.filter(move |(number, _)| self.ids.get(*number) == Some(&id))
+    pub(super) fn requested(&self, id: u64) -> impl Iterator<Item = (usize, Entry)> {
+        let pipes = table::all().filter(|(number, _)| client_pipes::is_requested(*number));
+        pipes.filter(move |(number, _)| self.ids.get(*number) == Some(&id))
     }
 
     /// Starts, or ends, the pipes of a request.
@@ -30,13 +30,13 @@ impl Planner {
         let at = request.ended.min(latest);
         match target(body) {
             Some(Target::Requested) => self.execute_run_time(request.id, verb, at),
-            Some(Target::Described(name)) => self.execute_static(&name, verb, at),
+            Some(Target::Static(name)) => self.execute_static(&name, verb, at),
             None => Err("it names no pipe"),
         }
     }
 
     fn execute_run_time(&self, id: u64, verb: Verb, at: u64) -> Result<(), &'static str> {
-        for (number, pipe) in self.asked(id) {
+        for (number, pipe) in self.requested(id) {
             if !begins_here(&pipe) {
                 return Err("it does not begin there");
             }
@@ -52,7 +52,7 @@ impl Planner {
                 _ => {}
             }
         }
-        match self.asked(id).next() {
+        match self.requested(id).next() {
             Some(_) => Ok(()),
             None => Err("there is no such pipe there"),
         }

@@ -60,11 +60,11 @@ pub(super) enum Rejection {
     Function([u8; NAME_LEN]),
     Endpoint([u8; NAME_LEN]),
     Stages {
-        wanted: usize,
+        needed: usize,
         free: usize,
     },
     Buffers {
-        wanted: usize,
+        needed: usize,
         free: usize,
     },
     /// A buffer of the channel belongs to another pipe.
@@ -92,11 +92,11 @@ impl Planner {
                 "`{}` reads or writes a device there",
                 name_text(name)
             )),
-            Rejection::Stages { wanted, free } => Text::of(format_args!(
-                "{wanted} stages of it are there, and {free} are free: remove a pipe, or give it more `spare_stages`"
+            Rejection::Stages { needed, free } => Text::of(format_args!(
+                "{needed} stages of it are there, and {free} are free: remove a pipe, or give it more `spare_stages`"
             )),
-            Rejection::Buffers { wanted, free } => Text::of(format_args!(
-                "buffers between its stages take {wanted} bytes, and {free} are free: remove a pipe, or give it more `spare_buffers`"
+            Rejection::Buffers { needed, free } => Text::of(format_args!(
+                "buffers between its stages take {needed} bytes, and {free} are free: remove a pipe, or give it more `spare_buffers`"
             )),
             Rejection::Taken => Text::of(format_args!("its buffers are another pipe's")),
             Rejection::Refused(refused) => self.text_of_refused(*refused),
@@ -126,13 +126,13 @@ impl Planner {
             let number = numbers.get(index).copied().unwrap_or(PIPES);
             [names.get(index).map_or("?", name_text), self.flow(number)]
         };
-        let said = Said {
+        let rejection = Said {
             flow: "",
             before: 0,
-            known: &self.known,
+            known: &self.catalogue,
             standing: &standing,
             refused,
         };
-        Text::of(format_args!("{said}"))
+        Text::of(format_args!("{rejection}"))
     }
 }

@@ -6,7 +6,7 @@
 //! at the start.
 
 use super::super::deployment::{tell, until};
-use super::super::{PathGuarantees, Planner, promise};
+use super::super::{PathGuarantees, Planner, announce_guarantees};
 use super::{REST_NS, give_up};
 use crate::planner::cores::Edges;
 use crate::stage;
@@ -32,28 +32,28 @@ fn ends_here(pipe: &Entry) -> bool {
 
 impl Planner {
     /// Number of the static pipe of that name.
-    fn described(&self, name: &[u8; NAME_LEN]) -> Result<usize, &'static str> {
-        let mut described = self.timing.pipes.iter();
-        let number = described.position(|one| one.name == *name);
+    fn find_static(&self, name: &[u8; NAME_LEN]) -> Result<usize, &'static str> {
+        let mut static_pipe = self.timing.pipes.iter();
+        let number = static_pipe.position(|one| one.name == *name);
         number.ok_or("no pipe of that name is described there")
     }
 
     /// Returns whether the client has stages of a static pipe.
     fn is_clients(&self, number: usize, pipe: &Entry) -> bool {
-        let packed = self.known.packed();
+        let packed = self.catalogue.packed();
         let asks = packed.serves.first().map(|asks| asks.space as usize);
         let mut elsewhere = self.elsewhere(number, pipe);
         elsewhere.any(|(function, _)| {
             let core = packed.functions.get(function).map(|one| one.core as usize);
-            asks.is_some() && core.and_then(|core| self.known.first(core)) == asks
+            asks.is_some() && core.and_then(|core| self.catalogue.first(core)) == asks
         })
     }
 
     /// Marks the static pipe that a request names as removed. Returns its bit, or 0 if it is
     /// removed already.
     pub(super) fn withdrawable(&self, body: &[u8]) -> Result<u64, &'static str> {
-        let name = request::described(body).ok_or("it names no pipe")?;
-        let number = self.described(&name)?;
+        let name = request::static_pipe(body).ok_or("it names no pipe")?;
+        let number = self.find_static(&name)?;
         if client_pipes::is_forgotten(number) {
             let goes = table::get(number).filter(|_| !client_pipes::is_requested(number));
             return Ok(goes.map_or(0, |_| 1 << number));
@@ -79,7 +79,7 @@ impl Planner {
         verb: Verb,
         at: u64,
     ) -> Result<(), &'static str> {
-        let number = self.described(name)?;
+        let number = self.find_static(name)?;
         let is_there = !client_pipes::is_requested(number) && !client_pipes::is_forgotten(number);
         let pipe = table::get(number).filter(|_| is_there);
         let pipe = pipe.ok_or("that pipe is not there any more")?;
@@ -172,8 +172,8 @@ impl Planner {
                 continue;
             };
             // The guarantees of pipes that were admitted beside it hold again, too.
-            if let Ok(promises) = self.judge_own(core::iter::empty()) {
-                promise(&promises);
+            if let Ok(guarantees) = self.judge_own(core::iter::empty()) {
+                announce_guarantees(&guarantees);
             }
             if ends_here(&entry) {
                 tell(
@@ -191,16 +191,16 @@ impl Planner {
     }
 
     fn prepare_again(&mut self, number: usize) -> Option<Entry> {
-        let described = *self.timing.pipes.get(number)?;
+        let static_pipe = *self.timing.pipes.get(number)?;
         let before = self.timing.pipes.iter().take(number);
         let first: usize = before.map(|pipe| pipe.stages as usize).sum();
-        let last = first.checked_add(described.stages as usize)?;
+        let last = first.checked_add(static_pipe.stages as usize)?;
         let stages = self.timing.stages.get(first..last)?.iter();
         self.pipes += 1;
         let heads = stages.clone().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
         let heads = heads.map(|(place, _)| place);
-        let entry = Entry::new(described, first..last, heads, self.pipes);
+        let entry = Entry::new(static_pipe, first..last, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(stages) {
             stage::shared(number).become_stage(*stage);
             if shared_state::is_here(stage) && !until(REST_NS, || vcpu_pool::give(number, stage)) {

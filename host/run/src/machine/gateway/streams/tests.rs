@@ -23,14 +23,14 @@ const SHORT: Patience = Patience {
     half_open: Duration::from_millis(1500),
 };
 
-/// What a card does with who connects.
+/// Behaviour of a card towards connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     /// Says again what it hears, and ends when it is told to.
     Echoes,
     /// Takes connections and says nothing, not even that they end.
     Sulks,
-    /// Listens at no port: who connects is turned away.
+    /// Listens at no port: each connection is refused.
     Refuses,
     /// Takes connections, and throws them away once something was said.
     Resets,
@@ -156,7 +156,7 @@ impl Setting {
         stream
     }
 
-    /// What is said comes back.
+    /// Bytes come back as they were sent.
     fn echoes(&self, text: &[u8]) {
         let mut stream = self.connect();
         stream.write_all(text).expect("taken");
@@ -182,7 +182,7 @@ fn open_at_free_port(folder: &Path) -> Option<(Gateway, u16)> {
         .map(|gateway| (gateway, port))
 }
 
-/// Whether a connection has ended for who reads it: in good order, or not.
+/// Returns `true` if a connection has ended for its reader, in good order or not.
 fn is_over(stream: &mut TcpStream) -> bool {
     let mut rest = Vec::new();
     match stream.read_to_end(&mut rest) {

@@ -1,7 +1,7 @@
-//! What components may ring, and whom they may wake
+//! Rights of components to ring doorbells and to wake others
 
 use crate::ends;
-use crate::lines::Lines;
+use crate::wait_lines::WaitLines;
 use bulkhead_abi::component::MAX_SHARED;
 use bulkhead_abi::guest::MAX_CHANNELS;
 use bulkhead_abi::kernel::{MAX_COMPONENTS, Operation, Status, first};
@@ -16,7 +16,7 @@ const _: () = assert!(
 );
 
 /// Rights to notify others.
-pub(crate) struct Bells {
+pub(crate) struct Doorbells {
     /// By number of component: the doorbells that it can ring, by bit of
     /// [`bulkhead_abi::guest::ChannelEnd::doorbell_out`].
     doorbells: [AtomicU64; MAX_COMPONENTS],
@@ -24,7 +24,7 @@ pub(crate) struct Bells {
     shared: [AtomicU64; MAX_SHARED],
 }
 
-impl Bells {
+impl Doorbells {
     pub(crate) const fn new() -> Self {
         Self {
             doorbells: [const { AtomicU64::new(0) }; MAX_COMPONENTS],
@@ -53,8 +53,8 @@ impl Bells {
         call(first::MONITOR, Operation::Ring, [doorbell]).map(|_| ())
     }
 
-    /// Notifies who shares that memory with a component; those without a thread wait for nothing.
-    pub(crate) fn wake(&self, lines: &Lines, client: u64, shared: u64) -> Result<(), Status> {
+    /// Notifies the components that share that memory with a component; those without a thread wait for nothing.
+    pub(crate) fn wake(&self, lines: &WaitLines, client: u64, shared: u64) -> Result<(), Status> {
         let have = self.shared.get(shared as usize);
         let have = have.ok_or(Status::BadArgument)?.load(Relaxed);
         if have.checked_shr(client as u32).unwrap_or(0) & 1 == 0 {
@@ -65,7 +65,7 @@ impl Bells {
                 continue;
             }
             match lines.notify(other) {
-                // It has no thread, or is being made again, and looks then.
+                // It has no thread, or is being restarted, and looks then.
                 Ok(()) | Err(Status::NoCapability) => {}
                 Err(status) => return Err(status),
             }

@@ -1,4 +1,4 @@
-//! How components wait: for interrupts of their functions, doorbells, and each other
+//! Waits of components: for interrupts of their functions, doorbells, and each other
 //!
 //! All of these notify the component's thread, at one end-point. A level is completed when its component
 //! waits again: one that has no budget to serve it is not interrupted either.
@@ -13,23 +13,23 @@ use bulkhead_slite::Threads;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
-/// How a component waits.
+/// Events for which a component waits.
 struct Line {
     /// Slots of the two sides of its thread's end-point; 0 = it has none.
     receive: AtomicU64,
     send: AtomicU64,
     /// The level that it completes by waiting again; 0 = it has no function.
     intid: AtomicU64,
-    /// Bits of the ends whose doorbells it waits for.
+    /// Ends with doorbells for which it waits, as bits.
     doorbells: AtomicU64,
-    /// It was notified, perhaps of the level, and has not waited again.
+    /// The component was notified, perhaps of the level, and has not waited again.
     raised: AtomicBool,
 }
 
-/// By number of component.
-pub(crate) struct Lines([Line; MAX_COMPONENTS]);
+/// Lines by number of component.
+pub(crate) struct WaitLines([Line; MAX_COMPONENTS]);
 
-/// Whether there is anything that a component can wait for.
+/// Returns true if there is an event for which a component can wait.
 pub(crate) fn waits(component: &Component<'_>, archive: Checked<'_>) -> bool {
     let shares = |bits: u32| bits >> component.number & 1 != 0;
     let wiring = component.wiring;
@@ -38,7 +38,7 @@ pub(crate) fn waits(component: &Component<'_>, archive: Checked<'_>) -> bool {
         || archive.shared().any(|(_, one)| shares(one.components))
 }
 
-impl Lines {
+impl WaitLines {
     pub(crate) const fn new() -> Self {
         Self([const { Line::new() }; MAX_COMPONENTS])
     }
@@ -51,7 +51,7 @@ impl Lines {
         }
     }
 
-    /// What a component waits for notifies its thread, of which these are the sides of the end-point.
+    /// Has the events of a component notify its thread, which has the end-point with these sides.
     pub(crate) fn open(
         &self,
         component: &Component<'_>,
@@ -66,7 +66,7 @@ impl Lines {
         line.listen()
     }
 
-    /// Empties the slots of a component's end-point, whose thread has been retired.
+    /// Empties the slots of a component's end-point, after its thread was retired.
     pub(crate) fn close(&self, component: u64) -> Result<(), Status> {
         let Ok(line) = self.of(component) else {
             return Ok(());
@@ -76,7 +76,7 @@ impl Lines {
         empty(line.send.load(Relaxed))
     }
 
-    /// What notified the former thread of a component notifies the one behind `thread`.
+    /// Has the events of a component notify its new thread, behind `thread`.
     pub(crate) fn open_again(&self, component: u64, thread: u64) -> Result<(), Status> {
         let Ok(line) = self.of(component) else {
             return Ok(());
@@ -100,7 +100,8 @@ impl Lines {
         call(send, Operation::Send, []).map(|_| ())
     }
 
-    /// A component has served its device; waits until it is notified, and answers how often it was.
+    /// Completes the level of a component, which has served its device, then waits until the component is notified. Returns
+    /// the number of notifications.
     pub(crate) fn served<P: Policy, const N: usize>(
         &self,
         threads: &Threads<P, N>,

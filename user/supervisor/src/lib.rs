@@ -1,19 +1,18 @@
-//! What the scheduler of a core does for the components there
+//! Services of the scheduler of a core for the components there
 //!
-//! Under whatever policy: it takes in the threads that the boot component made, answers what components ask of
-//! the interface `threads`, and names a thread that faults. Whether the partition goes on without it says the
-//! description; or the boot component makes its component again, on a thread that is as important as the one it is
-//! done for, within the same budget. A component waits for the interrupts of its function, for doorbells, and for who shares
-//! memory with it, all of which are notifications of its thread; what it rings, and whom it wakes, is done here: it may
-//! do so for the ends and the memory that it has.
+//! The supervisor works under each policy: it adopts the threads that the boot component made, serves the interface
+//! `threads`, and reports a thread that faults. The description decides whether the partition continues without that
+//! thread, or whether the boot component restarts its component. A restart runs on a thread of the same importance and
+//! within the same budget. A component waits for the interrupts of its function, for doorbells, and for components that share
+//! memory with it, all of which are notifications of its thread. It may ring and wake through the ends and the memory
+//! of its own.
 #![no_std]
 #![expect(unsafe_code, reason = "the archive is mapped memory")]
 
-mod bells;
-mod lines;
-mod mending;
+mod doorbells;
+mod restarts;
+mod wait_lines;
 
-use bells::Bells;
 use bulkhead_abi::component::{BOOT, IDENTITY, OnFault, Role, Wiring, boot, thread_slot, threads};
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::guest::ChannelEnd;
@@ -29,13 +28,14 @@ use bulkhead_sched::policy::{Binding, Membership, Policy, ServerId};
 use bulkhead_slite::Threads;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use lines::Lines;
-use mending::{Mending, Subject};
+use doorbells::Doorbells;
+use restarts::{Restart, Restarts};
+use wait_lines::WaitLines;
 
-/// So often in a second is asked again for what another core may still hold.
+/// Attempts in a second to take apart a component that another core may still hold.
 const ATTEMPTS: u64 = 1000;
 
-/// A policy's parameters of a thread, in a word.
+/// Parameters of a thread for its policy, in a word.
 pub trait Packed: Copy {
     /// As a word.
     fn word(self) -> u64;
@@ -64,52 +64,53 @@ impl Packed for Binding {
     }
 }
 
-/// The archive of the partition whose components are scheduled.
+/// Returns the archive of the partition.
 ///
 /// # Panics
-/// There is none.
+/// The partition has none.
 #[must_use]
 pub fn archive() -> Checked<'static> {
     let address = environment::info().archive as usize;
     let archive: *const Archive = core::ptr::with_exposed_provenance(address);
-    // SAFETY: mapped for good before a scheduler starts; any content is a value; nobody writes it.
+    // SAFETY: mapped for good before a scheduler starts; any content is a value; it is never written.
     match Checked::of(unsafe { &*archive }) {
         Ok(archive) => archive,
         Err(flaw) => panic!("no archive: {flaw:?}"),
     }
 }
 
-/// Keeps the components of a core whose threads are those of a scheduler, at most `N`.
-pub struct Keeper<P: Policy + 'static, const N: usize> {
+/// Services for the components of a core, with at most `N` threads of one scheduler.
+pub struct Supervisor<P: Policy + 'static, const N: usize> {
     threads: &'static Threads<P, N>,
-    /// Components with a thread that have not said yet that they work, by bit of their number.
+    /// Applications that have not reported yet that they work, by bit of their number.
     awaited: AtomicU64,
-    /// Is done when all of them have.
+    /// Called when all of them have.
     working: fn(),
-    lines: Lines,
-    bells: Bells,
-    mending: Mending,
+    lines: WaitLines,
+    doorbells: Doorbells,
+    restarts: Restarts,
 }
 
-impl<P: Policy + 'static, const N: usize> Keeper<P, N>
+impl<P: Policy + 'static, const N: usize> Supervisor<P, N>
 where
     P::Parameters: Packed,
 {
-    /// Nobody's yet. `working` is done once all applications of the core work, before the partition is said to be up.
+    /// A supervisor without components. `working` is called once all applications of the core work, before the partition is
+    /// reported up.
     pub const fn new(threads: &'static Threads<P, N>, working: fn()) -> Self {
         Self {
             threads,
             awaited: AtomicU64::new(0),
             working,
-            lines: Lines::new(),
-            bells: Bells::new(),
-            mending: Mending::new(),
+            lines: WaitLines::new(),
+            doorbells: Doorbells::new(),
+            restarts: Restarts::new(),
         }
     }
 
-    /// Takes in the components' threads, ready to run. `place` says with what parameters each, and how important it
-    /// is, 0 the most important, to be made again where several wait for that; `mend` is what does so:
-    /// [`Keeper::mend`]. Once, before anybody makes other threads.
+    /// Adopts the components' threads, ready to run. `place` returns the parameters of each, and its importance among
+    /// components that wait for a restart, 0 the most important. `restart` calls [`Supervisor::restart_components`]. To be
+    /// called once, before other threads are made.
     ///
     /// # Errors
     /// The refusal of `place`, of the policy or of the kernel.
@@ -117,31 +118,31 @@ where
         &self,
         first: &mut First,
         mut place: impl FnMut(&mut First, &Component<'_>) -> Result<(P::Parameters, u64), Status>,
-        mend: extern "C" fn(u64) -> !,
+        restart: extern "C" fn(u64) -> !,
     ) -> Result<(), Status> {
         let archive = archive();
-        let mut mender = None;
+        let mut restarter = None;
         for (index, component) in archive.threads_on(cores::rank() as u32) {
             if component.is(Role::Application) {
                 self.awaited.fetch_or(1 << component.number, Relaxed);
             }
             let (parameters, importance) = place(first, &component)?;
-            self.mending
+            self.restarts
                 .note(index, component.number, parameters.word(), importance);
             self.threads.adopt(index, thread_slot(index), parameters)?;
-            self.bells.note(&component, archive);
-            if lines::waits(&component, archive) {
+            self.doorbells.note(&component, archive);
+            if wait_lines::waits(&component, archive) {
                 let sides = self.threads.end_point(first, index)?;
                 self.lines.open(&component, sides)?;
             }
             if component.wiring.on_fault == OnFault::Restart as u32 {
-                mender = Some(parameters);
+                restarter = Some(parameters);
             }
         }
-        if let Some(parameters) = mender {
-            // It waits until something is broken, and then runs in the place of that.
-            let mender = self.threads.spawn(first, mend, parameters)?;
-            self.mending.mender(mender);
+        if let Some(parameters) = restarter {
+            // It waits until a component is broken, and then runs with the parameters of that component's thread.
+            let restarter = self.threads.spawn(first, restart, parameters)?;
+            self.restarts.set_restarter(restarter);
         }
         Ok(())
     }
@@ -162,8 +163,8 @@ where
                 return self.fault_of_own(index, thread, how);
             };
             if how == EventKind::Expired {
-                // Told once, and not of the first: a loop without end uses up every budget, and one end alone may be that of a piece
-                // of it, behind which the next one follows. That of a VCPU is there to be used up.
+                // Reported once, at the second end: a loop without end uses up every budget, and one end alone may be that of a piece
+                // of the budget, with the next one behind it. The budget of a VCPU is there to be used up.
                 let bit = 1 << component.number;
                 if ended & !overdrawn & bit != 0 && component.wiring.budget_ticks != 0 {
                     println!("{partition}.{}: out of budget", component.name());
@@ -181,9 +182,9 @@ where
             };
             if limit.admit(clock::now()) && retire(thread).is_ok() {
                 println!("{partition}.{}: restarts", component.name());
-                self.mending.is_broken(index);
-                self.stand_in(self.mending.who());
-                self.threads.wakeup(self.mending.who());
+                self.restarts.begin(index);
+                self.take_place(self.restarts.restarter());
+                self.threads.wakeup(self.restarts.restarter());
             } else {
                 println!("{partition}.{}: stays stopped", component.name());
                 let identity = component.number as u64 + IDENTITY;
@@ -192,31 +193,30 @@ where
         })
     }
 
-    /// A thread of the scheduler itself; what it does otherwise is its own business.
+    /// Reports a fault of a thread of the scheduler itself.
     fn fault_of_own(&self, index: u64, thread: u64, how: EventKind) {
         if how == EventKind::Faulted {
             let _gone = fault::report_own(index, thread);
         }
     }
 
-    /// Has `mender` run in the place of the most important thread whose component is to be made again.
-    fn stand_in(&self, mender: u64) {
-        if let Some((_, subject)) = self.mending.next() {
-            let parameters = P::Parameters::of(subject.parameters());
-            self.threads.set_parameters(mender, parameters);
+    /// Gives `restarter` the parameters of the most important thread that waits for a restart of its component.
+    fn take_place(&self, restarter: u64) {
+        if let Some((_, restart)) = self.restarts.next() {
+            let parameters = P::Parameters::of(restart.parameters());
+            self.threads.set_parameters(restarter, parameters);
         }
     }
 
-    /// Has components made again and their threads run: what the thread does that [`Keeper::adopt`] makes for it, of
-    /// that index.
-    pub fn mend(&self, own: u64) -> ! {
+    /// Restarts components, for ever: the body of the thread of index `own`, which [`Supervisor::adopt`] makes.
+    pub fn restart_components(&self, own: u64) -> ! {
         loop {
-            let Some((index, subject)) = self.mending.next() else {
+            let Some((index, restart)) = self.restarts.next() else {
                 self.threads.block(NEVER);
                 continue;
             };
-            self.stand_in(own);
-            match self.restart(index, subject) {
+            self.take_place(own);
+            match self.restart(index, restart) {
                 Err(Status::Resting | Status::InUse) => {
                     self.threads
                         .sleep_until(clock::now() + clock::frequency() / ATTEMPTS);
@@ -225,27 +225,27 @@ where
                 Err(status) => println!("thread {index} cannot be restarted: {status:?}"),
                 Ok(()) => {}
             }
-            self.mending.is_whole(index);
+            self.restarts.end(index);
         }
     }
 
-    /// Goes on where the last attempt ended.
-    fn restart(&self, index: u64, subject: &Subject) -> Result<(), Status> {
-        let component = subject.component();
-        if !subject.is_made_again() {
-            // The boot component takes the thread apart: nobody may hold an end of it.
+    /// Restarts a component, from where the last attempt ended.
+    fn restart(&self, index: u64, restart: &Restart) -> Result<(), Status> {
+        let component = restart.component();
+        if !restart.is_rebuilt() {
+            // The boot component takes the thread apart: no slot may hold an end of it.
             self.lines.close(component)?;
             ask_boot(boot::RESTART, component)?;
-            subject.made_again(true);
+            restart.set_rebuilt(true);
         }
         self.lines.open_again(component, thread_slot(index))?;
-        let parameters = P::Parameters::of(subject.parameters());
+        let parameters = P::Parameters::of(restart.parameters());
         self.threads.adopt(index, thread_slot(index), parameters)?;
-        subject.made_again(false);
+        restart.set_rebuilt(false);
         Ok(())
     }
 
-    /// What components ask of the interface `threads`, by the token of their capability.
+    /// Serves a call of the interface `threads`. The token of the capability is the component.
     pub fn answer(&self, token: u64, [what, word, ..]: [u64; 5]) -> u64 {
         let client = u64::from(token as u32);
         let status = match what {
@@ -259,14 +259,14 @@ where
             }
             threads::READY => self.ready(client),
             threads::SERVED => return self.lines.served(self.threads, client).unwrap_or(0),
-            threads::RING => self.bells.ring(client, word),
-            threads::WAKE => self.bells.wake(&self.lines, client, word),
+            threads::RING => self.doorbells.ring(client, word),
+            threads::WAKE => self.doorbells.wake(&self.lines, client, word),
             _ => Err(Status::NoOperation),
         };
         status.err().unwrap_or(Status::Ok) as u64
     }
 
-    /// A component works; with the last application the core is.
+    /// A component reports that it works; with the last application the core does.
     fn ready(&self, client: u64) -> Result<(), Status> {
         let bit = 1 << (client % 64);
         let before = self.awaited.fetch_and(!bit, Relaxed);
@@ -276,7 +276,7 @@ where
         (self.working)();
         loop {
             match ask_boot(boot::READY, 0) {
-                // Another core's is there.
+                // The supervisor of another core invokes the boot component.
                 Err(Status::InUse) => self
                     .threads
                     .sleep_until(clock::now() + clock::frequency() / ATTEMPTS),
@@ -294,7 +294,7 @@ fn ends(bits: u32) -> impl Iterator<Item = &'static ChannelEnd> {
         .map(|(_, end)| end)
 }
 
-/// How often a component may be restarted; nothing where it is not.
+/// Returns the limit of restarts of a component, or `None` if it is not restarted.
 fn limit(wiring: &Wiring) -> Option<Limiter> {
     let restarts = wiring.on_fault == OnFault::Restart as u32;
     let events = u32::try_from(wiring.restart_limit).ok()?;
@@ -315,7 +315,7 @@ fn ask_boot(what: u64, word: u64) -> Result<(), Status> {
     }
 }
 
-/// Retires a thread; a call ends Listen of a few of its interrupts at most.
+/// Retires a thread; a call ends Listen of one of its interrupts.
 fn retire(thread: u64) -> Result<u64, Status> {
     loop {
         match call(thread, Operation::Retire, []) {
