@@ -3,7 +3,7 @@
 //! The file starts with the 64-byte header of an arm64 `Image` (Linux
 //! Documentation/arch/arm64/booting), followed by [`BootHeader`], filled in when the image is
 //! packed. The boot part lies at the image's start, the resident monitor [`MONITOR_OFFSET`] above
-//! it, everything else where the configuration says.
+//! it. All other parts lie at addresses that the configuration gives.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -18,7 +18,7 @@ pub const MONITOR_SIZE: u64 = 0x1_0000;
 /// `BLKHBOOT` in ASCII.
 pub const BOOT_MAGIC: u64 = u64::from_le_bytes(*b"BLKHBOOT");
 
-/// What the boot part must know before it can trust anything.
+/// Header that the boot part reads before it has verified the configuration.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct BootHeader {

@@ -56,7 +56,7 @@ impl Frame {
         stuffed + 13 + 8 * self.length as u32
     }
 
-    /// What is passed on: identifier and length, then the data.
+    /// Bytes of the frame as a message: identifier and length, then the data.
     #[must_use]
     pub const fn words(&self) -> [u64; 2] {
         let extended = if self.extended { can::EXTENDED } else { 0 };

@@ -1,7 +1,7 @@
 //! How the components of a partition are wired, and what each of them is told
 //!
-//! [`crate::kernel::Archive`] says for every component what it may have ([`Wiring`]) and who provides
-//! which interface; the boot component builds the others from it. A component built so finds one page
+//! [`crate::kernel::Archive`] gives the resources of each component ([`Wiring`]) and the provider
+//! of each interface; the boot component builds the others from it. A component built so finds one page
 //! about itself at [`INFO_ADDRESS`]. `doc/interfaces/kernel.md` has the same in words.
 
 use crate::NAME_LEN;
@@ -13,22 +13,21 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 pub const MAX_INTERFACES: usize = 16;
 /// Pieces of memory that components of a partition share.
 pub const MAX_SHARED: usize = 3;
-/// Where a component finds its [`ComponentInfo`], read-only.
+/// Address of a component's [`ComponentInfo`], read-only.
 pub const INFO_ADDRESS: u64 = STACK_TOP;
 /// [`Wiring::priority`] of a component without a thread.
 pub const NO_THREAD: u32 = u32::MAX;
 /// [`Wiring::core`] of a component that threads of all cores may be in.
 pub const ANY_CORE: u32 = u32::MAX;
-/// Cores of a partition that can have components, all of them: who serves every core has so many sets of stacks.
+/// Cores of a partition that can have components, all of them. A server of every core has so many sets of stacks.
 pub const COMPONENT_CORES: usize = MAX_CORES;
 /// Lowest importance that a description may give; below are the runtime's own threads.
 pub const LEAST_PRIORITY: u32 = 60;
 
-/// What the identity of a component's address space is more than its number in the archive: 0 is the kernel's, 1 the first
-/// component's.
+/// Difference between the identity of a component's address space and its number in the archive: identity 0 is the kernel's.
 pub const IDENTITY: u64 = 1;
 
-/// What a component is for.
+/// Role of a component.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -36,7 +35,7 @@ pub enum Role {
     Application = 0,
     /// Serves others, perhaps with a part of the machine of its own.
     Driver = 1,
-    /// Decides who runs: has the threads of all others, time and memory.
+    /// Schedules the threads of all others, and holds time and memory.
     Scheduler = 2,
     /// Is started by the kernel with every capability, and builds the others.
     Boot = 3,
@@ -80,7 +79,7 @@ impl Part {
     }
 }
 
-/// What a fault of a component's thread at home comes to.
+/// Reaction to a fault of a component's thread in its own component.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFault {
@@ -92,7 +91,7 @@ pub enum OnFault {
     Restart = 2,
 }
 
-/// An interface that somebody provides.
+/// An interface and its provider.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Interface {
@@ -116,19 +115,19 @@ pub struct Shared {
     pub components: u32,
 }
 
-/// The same, where one of them finds it.
+/// Shared memory in the address space of one component.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct SharedMemory {
     /// Its name; zeros where the component does not have it.
     pub name: [u8; NAME_LEN],
-    /// Where it begins.
+    /// Its first address.
     pub address: u64,
     /// Its bytes.
     pub bytes: u64,
 }
 
-/// What a component may have and needs.
+/// Resources and requirements of a component.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Wiring {
@@ -162,7 +161,7 @@ pub struct Wiring {
     pub intid: u32,
     /// Rank of the core on which its thread runs, or which it schedules; [`ANY_CORE`].
     pub core: u32,
-    /// Channel ends whose doorbells are its thread's interrupts: among [`Wiring::channels`].
+    /// Channel ends with doorbells that are its thread's interrupts, a part of [`Wiring::channels`].
     pub doorbells: u32,
     /// The task that its thread is, which says on which VCPU: 1 + its number ([`crate::timing`]), or 0. Then
     /// [`Wiring::priority`] says nothing.
@@ -172,7 +171,7 @@ pub struct Wiring {
 }
 
 impl Wiring {
-    /// Whether it has a thread.
+    /// Returns `true` if it has a thread.
     #[must_use]
     pub const fn has_thread(&self) -> bool {
         self.priority != NO_THREAD || self.task != 0
@@ -199,7 +198,7 @@ pub const BOOT: u64 = thread_slot(MAX_COMPONENTS as u64);
 /// First slot of a scheduler's table that is empty.
 pub const SCHEDULER_FREE: u64 = BOOT + 1;
 
-/// Token by which a provider knows who invokes what: the interface's number above the client's.
+/// Token that tells a provider interface and client: the interface's number above the client's.
 #[must_use]
 pub const fn token(interface: usize, client: usize) -> u64 {
     (interface as u64) << 32 | client as u64
@@ -214,16 +213,16 @@ pub struct ComponentInfo {
     pub guest: GuestInfo,
     /// Its name.
     pub name: [u8; NAME_LEN],
-    /// Address of the partition's guest page if it owns the heartbeat, or 0. Where one of the partition's schedulers
-    /// owns it, in every other one: of a page of its own in its place, whose heartbeat the owner reads.
+    /// Address of the partition's guest page if it owns the heartbeat, or 0. If another scheduler of
+    /// the partition owns the heartbeat: address of a page in its place; the owner reads the heartbeat in it.
     pub guest_page: u64,
-    /// Address of the archive's first page in a scheduler, or 0. Its channel ends are all of the
-    /// partition's, of which it has none: it rings and listens for those who do.
+    /// Address of the archive's first page in a scheduler, or 0. The scheduler lists all
+    /// channel ends of the partition and has none: it rings and listens for their owners.
     pub archive: u64,
     /// Address and bytes of VCPUs, tasks and pipes ([`crate::timing`]) in the scheduler, or 0.
     pub timing: [u64; 2],
-    /// In who owns the heartbeat, by rank: addresses of the pages that the schedulers of the other cores have in place
-    /// of the guest page, read-only; zeros where there is none.
+    /// In the owner of the heartbeat, by rank: addresses of the pages that the schedulers of the other cores have
+    /// in place of the guest page, read-only; zeros for cores without one.
     pub pulses: [u64; COMPONENT_CORES],
     /// Its number.
     pub number: u32,
@@ -234,7 +233,7 @@ pub struct ComponentInfo {
     pub function: Function,
     /// Names of the interfaces; number i is invoked by the capability at [`interface_slot`]`(i)`.
     pub interfaces: [[u8; NAME_LEN]; MAX_INTERFACES],
-    /// What it shares with others, by its place in [`crate::kernel::Archive::shared`].
+    /// Shared memory, by its place in [`crate::kernel::Archive::shared`].
     pub shared: [SharedMemory; MAX_SHARED],
 }
 
@@ -244,7 +243,7 @@ const _: () = assert!(
         && core::mem::offset_of!(ComponentInfo, shared) <= 8 * stages::SHARED_FROM
 );
 
-/// What a scheduler asks of the boot component: first word of a message. The answer's value is a status;
+/// Requests of a scheduler to the boot component: first word of a message. The answer's value is a status;
 /// `Resting` and `InUse`: it is to be asked again.
 pub mod boot {
     /// Component `x2`, of which the caller schedules the thread and has retired it, is made again.
@@ -263,12 +262,12 @@ pub mod threads {
     pub const YIELD: u64 = 1;
     /// The caller works: once all threads of applications do, the partition is up.
     pub const READY: u64 = 2;
-    /// The caller waits for its next interrupt, from its device, which it has served, or by a doorbell; or until it
-    /// is woken by who shares memory with it. Answers how many of all these came at once.
+    /// The caller waits for its next interrupt, from its device, which it has served, or by a doorbell; or until a
+    /// component that shares memory with it wakes it. Answers how many of all these came at once.
     pub const SERVED: u64 = 3;
     /// Doorbell `x2`, that of a channel's end which the caller holds, rings. The answer is a status.
     pub const RING: u64 = 4;
-    /// Who shares memory `x2` with the caller is notified, as by an interrupt. The answer is a status.
+    /// Notifies the component that shares memory `x2` with the caller, as an interrupt does. The answer is a status.
     pub const WAKE: u64 = 5;
 }
 
@@ -290,7 +289,7 @@ pub mod stages {
     pub const LENGTHS: [u64; 5] = [1, 2, 4, 8, 16];
     /// Messages before those that are measured: what runs for the first time is not what is promised.
     pub const WARM_UP: u64 = 5;
-    /// What lines about it begin with.
+    /// First word of lines about it.
     pub const LINE: &str = "pipeline";
     /// A message: the tick of its release above the number of stages that had it.
     pub const HOPS_BITS: u32 = 8;
@@ -307,8 +306,8 @@ pub mod stages {
         message & ((1 << HOPS_BITS) - 1)
     }
 
-    /// Where [`Words`] begin, counted in words, in the page that a nested pipeline shares with its parent:
-    /// at its end, since it lies where a component finds the page about itself.
+    /// Word offset of [`Words`] in the page that a nested pipeline shares with its parent: at the end, because the
+    /// page lies at the address of [`ComponentInfo`].
     pub const SHARED_FROM: usize = crate::PAGE_SIZE as usize / 8 - WORDS;
     /// Results and settings.
     pub type Words = [AtomicU64; WORDS];
@@ -342,8 +341,8 @@ pub mod console {
     pub const READ: u64 = 1;
 }
 
-/// Interface `frames`, which the driver of a network card provides to who shares memory for frames with it: first word
-/// of a message.
+/// Interface `frames`, which the driver of a network card provides to components that share memory for frames with it:
+/// first word of a message.
 pub mod frames {
     /// The interface's name.
     pub const NAME: &str = "frames";
@@ -380,7 +379,7 @@ pub mod can {
     pub const LENGTH_SHIFT: u32 = 32;
     /// In the first word: there is a frame.
     pub const IS_FRAME: u64 = 1 << 63;
-    /// What is counted: frames sent and received; those a client left in its queue for too long; times
+    /// Names of the counters: frames sent and received; those a client left in its queue for too long; times
     /// at which the controller's own buffer overflowed; malformed frames; times off the bus.
     pub const COUNTS: [&str; 6] = [
         "sent",

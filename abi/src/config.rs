@@ -53,7 +53,7 @@ pub struct Config {
     pub partitions: Slice,
     /// [`ImageCheck`]: guest images in the boot image, verified at boot.
     pub images: Slice,
-    /// [`InterruptLine`]: trigger mode of every SPI that is given to somebody.
+    /// [`InterruptLine`]: trigger mode of every SPI that a partition owns.
     pub lines: Slice,
     /// [`Clear`]: memory that is shared or written by monitors (channels, consoles, traces, link pages,
     /// status regions, stacks, state pages), filled with zeros once, at boot.
@@ -90,7 +90,7 @@ pub mod start {
     pub const SPIN_TABLE: u32 = 1;
 }
 
-/// What the boot part does to a register of 32 bits that nobody owns afterwards.
+/// Access of the boot part to a register of 32 bits that belongs to no partition.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Setting {
@@ -98,7 +98,7 @@ pub struct Setting {
     pub pa: u64,
     /// One of [`setting`].
     pub action: u32,
-    /// What is written, or compared with.
+    /// Value to write, or to compare with.
     pub value: u32,
     /// Which bits are compared.
     pub mask: u32,
@@ -139,7 +139,7 @@ pub struct ImageCheck {
 }
 
 /// One step of the images' checksum, over 64-bit words; start from 0. Finds corruption, not malice:
-/// who can change the images can change the configuration, whose digest is cryptographic.
+/// an attacker with access to images also has access to the configuration, which has a cryptographic digest.
 #[must_use]
 pub const fn image_checksum_step(sum: u64, word: u64) -> u64 {
     (sum ^ word)
@@ -197,7 +197,7 @@ pub struct Watch {
 /// How a partition is run, bits of [`PartitionConfig::flags`].
 pub mod flags {
     /// WFI enters the monitor, which waits in its place and can always be interrupted. (WFE needs no
-    /// such care: whoever stops a core also sends an event.)
+    /// such care: a monitor that stops a core also sends an event.)
     pub const TRAP_WFI: u32 = 1 << 0;
     /// Broadcast TLB maintenance enters the monitor and stays on the core; one core only.
     pub const TRAP_TLBI: u32 = 1 << 1;
@@ -248,9 +248,9 @@ pub struct PartitionConfig {
     pub doorbells: Slice,
     /// [`Attachment`]s it may ask for.
     pub attachments: Slice,
-    /// What is done for each [`crate::status::Cause`]: an [`crate::status::Action`].
+    /// Action for each [`crate::status::Cause`]: an [`crate::status::Action`].
     pub actions: [u8; CAUSES],
-    /// What is done when the restarts are used up: an [`crate::status::Action`].
+    /// Action when the restarts are used up: an [`crate::status::Action`].
     pub escalation: u8,
     /// Zero.
     pub reserved: [u8; 7],
@@ -292,7 +292,7 @@ pub struct Segment {
     pub copy_size: u64,
     /// Bytes to fill with zeros after them, a multiple of 64.
     pub zero_size: u64,
-    /// Bytes after those whose content stays but of which no cache may keep a copy, a multiple of 64:
+    /// Bytes after them that keep their content and are cleaned from all caches, a multiple of 64:
     /// a guest starts with its caches off. All of the partition's own memory lies in one of the three.
     pub clean_size: u64,
 }

@@ -1,4 +1,4 @@
-//! What a user-level scheduler and the kernel share: SCB and DCB
+//! SCB and DCB, shared by a user-level scheduler and the kernel
 //!
 //! A scheduler switches between its threads without the kernel; the kernel learns of it at its next
 //! entry by reading [`Scb::current`]. Paper 004 §III–IV. These six invariants hold before and after
@@ -8,7 +8,7 @@
 //! 1. A thread's `sp` is zero while it executes, and when it was preempted.
 //! 2. A thread stores its `ip` before its `sp`: a non-zero `sp` implies a valid `ip`.
 //! 3. Only the thread itself stores non-zero values into its own block.
-//! 4. `sp` is set to zero by whoever dispatches to the thread, on arrival.
+//! 4. The thread that dispatches sets the target's `sp` to zero on arrival.
 //! 5. If and only if `sp` is non-zero, `ip` and `sp` are what the thread is resumed from.
 //! 6. [`Scb::current`] always names a thread that can be activated.
 //!
@@ -33,23 +33,23 @@ pub const MAX_THREADS: usize = 128;
 #[repr(C, align(16))]
 #[derive(Debug, Default)]
 pub struct Dcb {
-    /// Where it resumes.
+    /// Address at which it resumes.
     pub ip: AtomicU64,
     /// Its stack pointer, or 0.
     pub sp: AtomicU64,
 }
 
-/// What happened to a thread, [`Event::kind`].
+/// Kind of a thread's event, [`Event::kind`].
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// The kernel activated it (an interrupt, a notification).
     Activated = 0,
-    /// It blocked in the kernel, waiting for a notification.
+    /// The thread blocked in the kernel, waiting for a notification.
     Blocked = 1,
     /// Its budget ended.
     Expired = 2,
-    /// It faulted and was not resumed.
+    /// The thread faulted and was not resumed.
     Faulted = 3,
 }
 

@@ -1,4 +1,4 @@
-//! What an RTOS partition is told at its start
+//! Information page of an RTOS partition
 //!
 //! One page in the partition's memory window, its guest-physical address in `x0` at the entry
 //! point. It is the partition's own memory, reset to this content at each start; Linux and foreign
@@ -72,7 +72,7 @@ pub struct ChannelEnd {
     pub key: u64,
     /// Guest-physical address of the peer's [`crate::status::LinkPage`], or 0.
     pub link: u64,
-    /// The same of the peer's standby, which takes over the channel on a failover, or 0.
+    /// Guest-physical address of the link page of the peer's standby, which takes over the channel, or 0.
     pub standby_link: u64,
 }
 
@@ -93,10 +93,10 @@ pub struct GuestInfo {
     /// The heartbeat: the partition writes CNTVCT here at least every `heartbeat_period_ticks`.
     /// Watched by a monitor where the period is not 0; readable by the host tool always.
     pub heartbeat: u64,
-    /// Longest silence tolerated, ticks; 0 where nobody watches.
+    /// Longest silence tolerated, ticks; 0 if it is not watched.
     pub heartbeat_period_ticks: u64,
-    /// Console output: guest-physical address and bytes of a recorder of bytes. Its capacity is all
-    /// that follows its control line of 64 bytes: `size - 64`.
+    /// Console output: guest-physical address and bytes of a recorder of bytes. Its capacity is
+    /// `size - 64`, the bytes after its control line.
     pub console_out: [u64; 2],
     /// Console input: guest-physical address and bytes of a ring of messages of one byte, as many as
     /// there are words after its two cursor lines: `(size - 128) / 8`.
@@ -121,14 +121,14 @@ pub struct GuestInfo {
     pub channels: [ChannelEnd; MAX_CHANNELS],
 }
 
-/// What a base address register of a PCIe function is to hold. Its owner writes it: others cannot be
-/// reached from behind the partition's bridge, whatever it holds.
+/// Value for a base address register of a PCIe function. Its owner writes it: no value reaches another partition
+/// from behind the partition's bridge.
 #[repr(C)]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 pub struct Bar {
-    /// Where the guest then finds what is behind it.
+    /// Guest-physical address of the registers behind it.
     pub address: u64,
     /// The value: address on the bus, type in the lowest bits.
     pub value: u32,
@@ -152,17 +152,18 @@ pub struct Function {
     pub intid: u32,
     /// By number.
     pub bars: [Bar; BARS],
-    /// What it calls guest-physical address 0, where it may access memory: not 0 only where nothing confines it
-    /// (`dma = "unconfined"`), and then the distance to the physical one.
+    /// Address that the device uses for guest-physical address 0. It is the distance to the physical address if
+    /// the device is not confined (`dma = "unconfined"`), else 0.
     pub memory: u64,
 }
 
 impl Function {
-    /// The same where `map` maps its registers, which gets the number of the first page and how many there
-    /// are, and answers an address: its configuration page, and the pages behind its base address registers.
+    /// Returns the function with its registers where `map` puts them. `map` gets the number of the first page and
+    /// the number of pages, and returns an address: of the configuration page, and of the pages behind the base
+    /// address registers.
     ///
     /// # Errors
-    /// What `map` answers.
+    /// The error of `map`.
     pub fn mapped<E>(&self, mut map: impl FnMut(u64, u64) -> Result<u64, E>) -> Result<Self, E> {
         let mut found = *self;
         found.configuration = map(self.configuration / PAGE_SIZE, 1)?;
@@ -185,7 +186,7 @@ impl Function {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct GuestPage {
-    /// What every guest is told.
+    /// Information that every guest gets.
     pub info: GuestInfo,
     /// Its PCIe functions.
     pub functions: [Function; MAX_FUNCTIONS],

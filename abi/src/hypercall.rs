@@ -15,7 +15,7 @@ pub const VERSION: u64 = BASE;
 /// `() -> 0`: the partition is up. Ends the boot phase of its counters, raises its link.
 pub const UP: u64 = BASE + 1;
 /// `(index) -> 0`: rings the partition's outgoing doorbell `index`, within its rate limit;
-/// what exceeds the limit is dropped without a word.
+/// rings beyond the limit are dropped and counted.
 pub const DOORBELL: u64 = BASE + 2;
 /// `(key) -> 0, x1 = ipa, x2 = bytes`: maps the on-demand channel `key` once this end asked.
 pub const ATTACH: u64 = BASE + 3;
@@ -31,7 +31,7 @@ pub const EXEC: u64 = BASE + 6;
 /// `(partition, `[`Control`]`) -> 0`: for privileged partitions.
 pub const CONTROL: u64 = BASE + 7;
 
-/// What a privileged partition may ask of another.
+/// Request of a privileged partition concerning another.
 #[repr(u64)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {

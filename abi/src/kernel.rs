@@ -37,7 +37,7 @@ macro_rules! numbered {
 }
 
 numbered! {
-    /// What a capability is for; the first word of its slot.
+    /// Kind of a capability; the first word of its slot.
     Kind {
         /// Nothing.
         Empty = 0,
@@ -75,7 +75,7 @@ numbered! {
 }
 
 numbered! {
-    /// What is asked of a capability. `dst` is an empty slot of the caller's own table.
+    /// Operation on a capability. `dst` is an empty slot of the caller's own table.
     Operation {
         /// Any: nothing. Answers the kind.
         Identify = 0,
@@ -125,12 +125,12 @@ numbered! {
         /// Memory: page `x2` becomes a temporal capability; `x3` = dst, `x4` = Time to split,
         /// `x5` = cycles, `x6` = priority.
         MakeTime = 19,
-        /// Memory: page `x2`, a kernel object nobody refers to or a page at rest, becomes untyped again.
+        /// Memory: page `x2`, a kernel object without references or a page at rest, becomes untyped again.
         Reclaim = 20,
         /// Time: `x2` = Time that receives, `x3` = cycles or [`ALL`].
         Transfer = 21,
-        /// Time: `x2` = Send that may delegate, whose thread's time receives, `x3` = cycles or [`ALL`], `x4` = priority,
-        /// `x5` = whether to send, too.
+        /// Time: `x2` = Send that may delegate; its thread's time receives, `x3` = cycles or [`ALL`], `x4` = priority,
+        /// `x5` = 1 to send as well.
         Delegate = 22,
         /// Time: `x2` = priority for the caller's scheduler.
         SetPriority = 23,
@@ -196,7 +196,7 @@ numbered! {
         Depth = 11,
         /// The invoked component faulted or is gone.
         Faulted = 12,
-        /// Nobody is left to run: a root scheduler must not wait.
+        /// No thread is left to run: a root scheduler must not wait.
         Alone = 13,
         /// The monitor's refusal.
         Refused = 14,
@@ -212,7 +212,7 @@ numbered! {
 }
 
 numbered! {
-    /// What [`Operation::Inspect`] answers.
+    /// Word that [`Operation::Inspect`] returns.
     ThreadWord {
         /// Cycles executed since its last event.
         Cycles = 0,
@@ -230,13 +230,13 @@ numbered! {
         Component = 6,
         /// Identity of the component it faulted in.
         FaultComponent = 7,
-        /// Cycles that the kernel has spent on interrupts that notified it; who was hit did not pay for them.
+        /// Cycles that the kernel has spent on interrupts that notified it, not charged to the interrupted thread.
         Served = 8,
     }
 }
 
 numbered! {
-    /// What EL0 may do with a page.
+    /// Access rights of EL0 to a page.
     Rights {
         /// Read.
         Read = 0,
@@ -338,7 +338,7 @@ pub mod first {
     }
 }
 
-/// Where components are linked: their address space from here to [`IMAGE_END`] is theirs.
+/// Link address of components, which own their address space from here to [`IMAGE_END`].
 pub const IMAGE: u64 = 0x40_0000;
 /// End of what one level-3 table maps from [`IMAGE`].
 pub const IMAGE_END: u64 = IMAGE + (2 << 20);
@@ -364,7 +364,7 @@ pub const MAX_SEGMENTS: usize = 4;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Segment {
-    /// Where it runs.
+    /// Its run address.
     pub address: u64,
     /// Its first page in the archive.
     pub page: u32,
@@ -380,7 +380,7 @@ pub struct Segment {
 pub struct Packed {
     /// Its name.
     pub name: [u8; crate::NAME_LEN],
-    /// Where it starts.
+    /// Its entry point.
     pub entry: u64,
     /// Its segments.
     pub segments: [Segment; MAX_SEGMENTS],
@@ -403,11 +403,11 @@ pub struct Archive {
     pub components: [Packed; MAX_COMPONENTS],
     /// First page and pages of the VCPUs and tasks ([`crate::timing`]); zeros = none.
     pub timing: [u32; 2],
-    /// What each may have and needs, if the description says so; for the boot component.
+    /// Resources and requirements of each component, for the boot component.
     pub wiring: [Wiring; MAX_COMPONENTS],
     /// The interfaces among them; a name of zeros ends the list.
     pub interfaces: [Interface; MAX_INTERFACES],
-    /// What components share; a name of zeros ends the list.
+    /// Memory shared by components; a name of zeros ends the list.
     pub shared: [Shared; MAX_SHARED],
 }
 

@@ -1,8 +1,8 @@
-//! Tuned pipes of a partition, as who runs its stages finds them
+//! Tuned pipes of a partition, for the scheduler that runs its stages
 //!
 //! [`Head`], then all [`Pipe`]s of which the partition runs a stage, then all their [`Stage`]s, those of other partitions among
 //! them, those of a pipe together and in an order in which data flow, then the [`Crossing`]s. Each core of an rtos partition finds all of it. Behind VCPUs, tasks and schedule in
-//! the same pages ([`crate::timing`]); in Linux the property `bulkhead,pipes` of the device tree. Absent where the partition runs
+//! the same pages ([`crate::timing`]); in Linux the property `bulkhead,pipes` of the device tree. Absent if the partition runs
 //! no stage. Only pipes that were solved and admitted as a whole stand here.
 
 use crate::NAME_LEN;
@@ -15,7 +15,7 @@ pub const PIPES_MAGIC: u64 = u64::from_le_bytes(*b"TUNEPIPE");
 pub const NONE: u32 = u32::MAX;
 /// No identifier in particular.
 pub const ANY: u16 = u16::MAX;
-/// What those components of a partition share who run stages on several of its cores. A name that is written does not begin so.
+/// Name of the memory shared by the components that run stages on several cores. Names of descriptions do not begin so.
 pub const TOGETHER: &str = ".pipes";
 
 /// Endpoints of a partition, at most, that Main VCPUs scatter or gather for.
@@ -23,16 +23,16 @@ pub const MAX_SHARED: usize = 8;
 /// Most VCPUs of a partition that runs stages: those of the description, of stages, and of its scheduler.
 pub const MAX_VCPUS: usize = 48;
 
-/// What is done about a job that used up its budget.
+/// Reaction to a job that used up its budget.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnOverrun {
-    /// What it sends is dropped.
+    /// Its output is dropped.
     #[default]
     Skip = 0,
     /// The pipe is stopped.
     Stop = 1,
-    /// It is counted, as in any case.
+    /// The overrun is counted, as in any case.
     Report = 2,
 }
 
@@ -40,7 +40,7 @@ impl OnOverrun {
     /// All of them, by number.
     pub const ALL: [Self; 3] = [Self::Skip, Self::Stop, Self::Report];
 
-    /// That of a number; [`Self::Skip`] where there is none: what is not known to be in time is not sent.
+    /// Returns the reaction of that number; [`Self::Skip`] for an unknown one, so that late output is never sent.
     #[must_use]
     pub fn of(number: u32) -> Self {
         let mut all = Self::ALL.into_iter();
@@ -48,7 +48,7 @@ impl OnOverrun {
     }
 }
 
-/// What follows.
+/// Header of the pipes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Head {
@@ -76,7 +76,7 @@ pub struct Pipe {
     pub fifo: u32,
     /// Shortest distance of messages that it takes without end, nanoseconds.
     pub interval_ns: u64,
-    /// What the analysis promises for the longest path, nanoseconds.
+    /// Bound of the analysis for the longest path, nanoseconds.
     pub bound_ns: u64,
     /// Without a message over a crossing for so long its reader falls back, nanoseconds; 0: it waits.
     pub max_age_ns: u64,
@@ -133,7 +133,7 @@ pub struct Stage {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Crossing {
-    /// The channel that is the buffer; zeros between cores of the partition, whose components have the buffer in common ([`TOGETHER`]).
+    /// The channel that is the buffer; zeros between cores of the partition: its components share the buffer ([`TOGETHER`]).
     pub channel: [u8; NAME_LEN],
     /// The stage that writes, by its number among all that stand here.
     pub from: u32,
@@ -141,7 +141,7 @@ pub struct Crossing {
     pub to: u32,
 }
 
-/// What stands there.
+/// Pipes read from memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pipes<'b> {
     /// The pipes.
@@ -153,20 +153,20 @@ pub struct Pipes<'b> {
 }
 
 impl<'b> Pipes<'b> {
-    /// Where there is nothing.
+    /// No pipes.
     pub const NONE: Self = Self {
         pipes: &[],
         stages: &[],
         crossings: &[],
     };
 
-    /// What stands at the beginning of aligned `bytes`; nothing where it is something else.
+    /// Returns the pipes at the beginning of aligned `bytes`; `None` if the bytes are no pipes.
     #[must_use]
     pub fn read(bytes: &'b [u8]) -> Option<Self> {
         Self::read_before(bytes).map(|(pipes, _)| pipes)
     }
 
-    /// The same, and what stands behind it.
+    /// Returns the pipes, and the bytes behind them.
     #[must_use]
     pub fn read_before(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
         let (head, rest) = Head::ref_from_prefix(bytes).ok()?;
@@ -198,7 +198,7 @@ impl<'b> Pipes<'b> {
 }
 
 impl Crossing {
-    /// Whether it is between cores of the partition.
+    /// Returns `true` if it is between cores of the partition.
     #[must_use]
     pub const fn is_within(&self) -> bool {
         self.channel[0] == 0
@@ -206,7 +206,7 @@ impl Crossing {
 }
 
 impl Stage {
-    /// Whether this partition runs it.
+    /// Returns `true` if this partition runs it.
     #[must_use]
     pub const fn is_here(&self) -> bool {
         self.core != NONE

@@ -1,4 +1,4 @@
-//! What pipes can be made of that are typed while the partition runs
+//! Repository for run-time pipes
 //!
 //! [`Head`], then [`Core`]s, [`Load`]s, [`Counted`] with their [`Jobs`] and doorbells, [`Io`]s, [`Device`]s, [`Function`]s, [`Flow`]s and
 //! [`Through`]s, then the text of the flows. Behind the pipes
@@ -22,24 +22,24 @@ pub const MAX_PIPES: usize = 16;
 pub const MAX_BUFFERS: u64 = 64 << 10;
 /// Cores in a repository.
 pub const MAX_CORES: usize = 16;
-/// Functions in a repository; one whose name is unique stands there twice.
+/// Functions in a repository; a function with a unique name is listed twice.
 pub const MAX_FUNCTIONS: usize = 64;
 /// VCPUs in a repository, devices' and those of stages among them.
 pub const MAX_VCPUS: usize = 64;
 /// Partitions in which flows that are typed in one may have stages.
 pub const MAX_THROUGH: usize = 4;
-/// Cores of all partitions on which decisions are counted: all on which stages run, but for Linux's.
+/// Cores of all partitions on which decisions are counted: those on which stages run, except Linux's.
 pub const MAX_COUNTED: usize = 8;
-/// Tasks of a core that are no stages', those of who records and who solves among them.
+/// Tasks of a core that are not of stages, the recorder's and the planner's among them.
 pub const MAX_JOBS: usize = 24;
 /// Doorbells that ring there.
 pub const MAX_DOORBELLS: usize = 8;
 
-/// C and T of who records what leaves pipes and reads the console, nanoseconds.
+/// C and T of the recorder, which also reads the console, nanoseconds.
 pub const RECORDER_NS: [u64; 2] = [1_000_000, 50_000_000];
-/// Name of the VCPU on the first core of a partition that records what leaves its pipes; a dot is in no name of a description.
+/// Name of the VCPU on the first core of a partition that records what leaves its pipes; no name of a description contains a dot.
 pub const RECORDER: &str = "recorder.0";
-/// It looks so often, and so does who solves what is typed, nanoseconds.
+/// Polling period of the recorder and of the planner, nanoseconds.
 pub const PAUSE_NS: u64 = 5_000_000;
 
 /// Longest flow, bytes.
@@ -50,7 +50,7 @@ pub const MAX_LINE: usize = 320;
 /// Bytes of a name that may have another before it, `PARTITION.FUNCTION`.
 pub const LONG_NAME: usize = 2 * NAME_LEN;
 
-/// What follows.
+/// Header of the repository.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Head {
@@ -100,7 +100,7 @@ pub struct Core {
     pub policy: u32,
     /// Its address space: of an rtos partition each core is one by itself, Linux is one.
     pub space: u32,
-    /// Its number in its partition, or [`NONE`]: nobody runs stages there.
+    /// Its number in its partition, or [`NONE`] if no component runs stages there.
     pub number: u32,
     /// The first core of its partition.
     pub first: u32,
@@ -138,7 +138,7 @@ pub struct Load {
     pub period_ns: u64,
 }
 
-/// Scheduling overhead of a core.
+/// Scheduler of a core on which scheduling overhead is counted.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Counted {
@@ -196,7 +196,7 @@ pub struct Device {
     pub name: [u8; LONG_NAME],
     /// Number of its I/O VCPU.
     pub io: u32,
-    /// The same among the VCPUs of the partition ([`crate::timing`]), or [`NONE`] where it is another's.
+    /// Its number among the VCPUs of the partition ([`crate::timing`]), or [`NONE`] in another partition.
     pub vcpu: u32,
     /// Number of the VCPU that scatters and gathers, likewise, or [`NONE`].
     pub scatter: u32,
@@ -238,7 +238,7 @@ pub struct Function {
     pub writes: u32,
     /// A [`crate::pipe::OnOverrun`].
     pub on_overrun: u32,
-    /// It reads (1) or writes (2) an endpoint of a component, with an I/O VCPU or without.
+    /// 1 if the function reads an endpoint of a component, 2 if it writes one; with or without an I/O VCPU.
     pub endpoint: u32,
     /// CAN identifiers of what it reads and writes there, or [`crate::pipe::ANY`]; at a network card, UDP ports.
     pub identifiers: [u16; 2],
@@ -268,7 +268,7 @@ pub struct Flow {
     pub reserved: u32,
 }
 
-/// A partition in which flows that are typed here may have stages, or the one whose flows may have stages here.
+/// A partition that may run stages of this one's run-time flows, or that may have stages of its own here.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Through {
@@ -280,10 +280,10 @@ pub struct Through {
     pub buffers: u32,
 }
 
-/// What stands there.
+/// Repository read from memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Repository<'b> {
-    /// What follows.
+    /// Its header.
     pub head: &'b Head,
     /// Cores.
     pub cores: &'b [Core],
@@ -305,14 +305,14 @@ pub struct Repository<'b> {
     pub flows: &'b [Flow],
     /// Partitions in which flows that are typed here may have stages.
     pub through: &'b [Through],
-    /// The partition whose flows may have stages here, if there is one.
+    /// The partition that may have stages of its run-time flows here, if any.
     pub serves: &'b [Through],
     /// Text of the flows.
     pub text: &'b [u8],
 }
 
 impl<'b> Repository<'b> {
-    /// What stands at the beginning of aligned `bytes`; nothing where it is something else.
+    /// Returns the repository at the beginning of aligned `bytes`; `None` if the bytes are no repository.
     #[must_use]
     pub fn read(bytes: &'b [u8]) -> Option<Self> {
         let (head, rest) = Head::ref_from_prefix(bytes).ok()?;
@@ -358,7 +358,7 @@ impl<'b> Repository<'b> {
 }
 
 impl Repository<'_> {
-    /// Whether what is promised of the partition's pipe of that number must not grow.
+    /// Returns `true` if the bound of the partition's pipe of that number must not grow.
     #[must_use]
     pub fn is_shared(&self, pipe: usize) -> bool {
         self.flows.get(pipe).is_some_and(|flow| flow.shared != 0)

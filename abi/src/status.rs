@@ -1,9 +1,9 @@
-//! What monitors tell about a partition
+//! Status of a partition, written by its monitors
 //!
 //! Two regions per partition, written by its own monitors only. The *link page* (state and epoch)
 //! is readable by the partition, by its channel peers and by privileged partitions; the *status
 //! region* (counters and fault log) by the partition itself and by privileged ones. The host tool
-//! reads both in the emulator's memory. Nobody is disturbed by a reader.
+//! reads both in the emulator's memory. Reading disturbs no partition.
 
 use crate::{NAME_LEN, PAGE_SIZE};
 use core::mem::offset_of;
@@ -32,7 +32,7 @@ pub enum State {
     Down = 0,
     /// Its image runs but has not announced itself.
     Starting = 1,
-    /// It announced itself ([`crate::hypercall::UP`]).
+    /// The image announced itself ([`crate::hypercall::UP`]).
     Up = 2,
 }
 
@@ -52,7 +52,7 @@ pub struct LinkPage {
     pub name: [u8; NAME_LEN],
 }
 
-/// What a link page says, of one instant: state and epoch are one word.
+/// State and epoch of a link page at one instant: both are one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkState {
     /// Down, starting or up.
@@ -83,7 +83,7 @@ impl LinkState {
         }
     }
 
-    /// Of a partition that has a standby: whichever runs, and the starts of both.
+    /// State of a partition with a standby: that of the running one, and the starts of both.
     ///
     /// Only one of them runs, and the first is down before the other starts: read the standby first,
     /// and no failover in between makes the peer look up that is not.
@@ -164,7 +164,7 @@ pub const TRAP_NAMES: [&str; TRAPS] = [
 pub struct CoreCounters {
     /// Entries to EL2 by cause since power-on.
     pub traps: [u64; TRAPS],
-    /// The same when the partition last announced itself; the difference is the steady state.
+    /// Entries by cause when the partition last announced itself; the difference is the steady state.
     pub traps_at_up: [u64; TRAPS],
 }
 
@@ -215,7 +215,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "serror",
 ];
 
-/// What is done about a fault, [`FaultRecord::action`] and the policy table's entries.
+/// Action after a fault, [`FaultRecord::action`] and the policy table's entries.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -234,7 +234,7 @@ pub enum Action {
 /// Names of [`Action`], in order.
 pub const ACTION_NAMES: [&str; 5] = ["inject", "restart", "alternate", "failover", "halt"];
 
-/// One fault: who, where, registers, action.
+/// One fault: core, place, registers, action.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct FaultRecord {
@@ -294,7 +294,7 @@ pub struct Status {
     pub restarts: u64,
     /// Ticks from fault to the first instruction of the new image, last restart.
     pub last_restart_ticks: u64,
-    /// The same, worst so far.
+    /// Ticks of the slowest restart so far.
     pub worst_restart_ticks: u64,
     /// Counters by core, in the order of the partition's cores.
     pub cores: [CoreCounters; MAX_CORES],

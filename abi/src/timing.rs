@@ -2,8 +2,8 @@
 //!
 //! Whole pages of the archive behind the components' ([`crate::kernel::Archive::timing`]): [`Head`],
 //! then its VCPUs, then its tasks, each in the order of the description. Absent where the partition
-//! describes none. Where VCPUs are not ordered by rate alone, [`Schedule`] and its slots follow; where
-//! what deciding costs is known, [`Costs`] and the doorbells that ring here; zeros do otherwise.
+//! describes none. Where VCPUs are not ordered by rate alone, [`Schedule`] and its slots follow; if the
+//! scheduling overhead is known, [`Costs`] and the doorbells that ring here follow, else zeros.
 
 use crate::NAME_LEN;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// `VCPUTASK` in ASCII.
 pub const TIMING_MAGIC: u64 = u64::from_le_bytes(*b"VCPUTASK");
 
-/// What follows, and how it is scheduled.
+/// Header, and the order of scheduling.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Head {
@@ -71,7 +71,7 @@ pub struct Task {
     pub period_ns: u64,
     /// From release to end, nanoseconds.
     pub deadline_ns: u64,
-    /// What the analysis promises, nanoseconds; 0 = nothing.
+    /// Bound of the analysis, nanoseconds; 0 = none.
     pub bound_ns: u64,
     /// By how much another task that releases its jobs may have them come later, nanoseconds; 0: none does.
     pub late_ns: u64,
@@ -88,7 +88,7 @@ pub const MAX_CHUNKS: usize = 8;
 /// Slots of a core, gaps between them among them.
 pub const MAX_SLOTS: usize = 16;
 
-/// What orders main VCPUs.
+/// Order of main VCPUs.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
@@ -109,7 +109,7 @@ pub struct Schedule {
     pub magic: u64,
     /// An [`Order`].
     pub order: u32,
-    /// 1: VCPUs without budget run when nobody else would.
+    /// 1: VCPUs without budget run when no other VCPU is ready.
     pub background: u32,
     /// Longest turn among equals, nanoseconds; 0 = no end.
     pub quantum_ns: u64,
@@ -140,7 +140,7 @@ pub struct Slot {
 /// `DECISION` in ASCII.
 pub const COSTS_MAGIC: u64 = u64::from_le_bytes(*b"DECISION");
 
-/// What deciding costs.
+/// Scheduling overhead.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Costs {

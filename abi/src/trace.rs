@@ -2,12 +2,12 @@
 //!
 //! Each partition may have a trace: a recorder ([`crate::guest::ChannelKind::Recorder`]) of events
 //! that only the host tool, or a privileged partition, reads. The runtime emits job and message
-//! events by itself; figures in reports come from here and nowhere else.
+//! events by itself. All figures in reports come from these events.
 
 use crate::NAME_LEN;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// What [`Event::kind`] says.
+/// Kind of an event, [`Event::kind`].
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
@@ -31,8 +31,8 @@ pub enum EventKind {
     /// A stage of a pipe fell back, `sequence` times so far: `a` the age of what it reads, ticks; `b` the stage's place in its pipe.
     FellBack = 8,
     /// From here on `a` nanoseconds are the bound of a path of the pipe of that name: `b` the path's number as above, `sequence` the
-    /// largest part of its messages that is lost, millionths. A pipe was typed, or another one beside it. With 0 nanoseconds, and no ends behind
-    /// it: what is described counts again for all paths of the pipe.
+    /// largest part of its messages that is lost, millionths. A run-time pipe was deployed, or another one beside it. With 0 nanoseconds and no ends
+    /// behind it, the bounds of the description hold again for all paths of the pipe.
     Promised = 9,
     /// An end of the path that was promised last: the name of its function; `sequence` 0: the first, 1: the last; `a` messages per
     /// second that are required of it, millionths, or 0.
@@ -73,7 +73,7 @@ pub struct Event {
     pub name: [u8; NAME_LEN],
 }
 
-/// Head of every message whose age or loss is to be known.
+/// Header of every message that is measured for age or loss.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Stamp {

@@ -89,8 +89,8 @@ pub trait Backend {
         stack_bytes: usize,
     ) -> Result<(), SystemError>;
 
-    /// Arranges that [`crate::thread::leave`] runs when the calling kernel thread ends.
-    fn watch_exit();
+    /// Arranges that `leave` runs when the calling kernel thread ends; always the same function.
+    fn watch_exit(leave: extern "C" fn(*mut core::ffi::c_void));
 
     /// Sleeps while `*word == expected`; may wake without cause.
     fn park(word: &AtomicU32, expected: u32);

@@ -110,3 +110,20 @@ pub fn wait_or_cancelled(worker: &'static Worker) -> bool {
     worker.implicit().settle();
     false
 }
+
+impl Worker {
+    /// If the tasks that ended here were the team's last, those who sleep at a barrier until then
+    /// have to be woken. Of several workers that end the last tasks at once, at least one sees the
+    /// counts of all behind its fence; a sleeper looks at them once more before it sleeps.
+    pub(crate) fn report_finished(&'static self) {
+        let finished = self.deque().finished.load(Ordering::Relaxed);
+        if self.reported.replace(finished) == finished {
+            return;
+        }
+        fence(Ordering::SeqCst);
+        let team = self.team();
+        if team.has_sleepers() && is_quiescent(team) {
+            team.wake_all();
+        }
+    }
+}

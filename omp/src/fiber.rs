@@ -70,7 +70,7 @@ impl Slot for Fiber {
         // SAFETY: the stack is fresh, its top belongs to nobody else.
         fiber
             .stack_top
-            .set(unsafe { arch::start_frame(stack.high, crate::worker::run_fiber) });
+            .set(unsafe { arch::start_frame(stack.high, crate::worker::schedule::run_fiber) });
         Some(fiber)
     }
 }

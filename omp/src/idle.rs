@@ -8,7 +8,7 @@ use crate::arch;
 use crate::backend::{Backend, System};
 use crate::trace;
 use crate::worker::Worker;
-use core::sync::atomic::{AtomicU32, Ordering, fence};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// `OMP_WAIT_POLICY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,21 +151,6 @@ impl Worker {
             }
         }
         false
-    }
-
-    /// If the tasks that ended here were the team's last, those who sleep at a barrier until then
-    /// have to be woken. Of several workers that end the last tasks at once, at least one sees the
-    /// counts of all behind its fence; a sleeper looks at them once more before it sleeps.
-    fn report_finished(&'static self) {
-        let finished = self.deque().finished.load(Ordering::Relaxed);
-        if self.reported.replace(finished) == finished {
-            return;
-        }
-        fence(Ordering::SeqCst);
-        let team = self.team();
-        if team.has_sleepers() && crate::barrier::is_quiescent(team) {
-            team.wake_all();
-        }
     }
 
     /// Parks unless `condition` holds or there is work. The heavy fence between the announcement

@@ -29,6 +29,7 @@ pub mod icv;
 pub mod idle;
 pub mod inbox;
 pub mod join;
+pub mod league;
 pub mod lock;
 pub mod memory;
 pub mod omp;

@@ -17,7 +17,7 @@ use crate::tsan;
 use crate::worker::Worker;
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Shows that a region was begun and has to be ended, on the same thread.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +146,7 @@ pub(crate) fn run_initial(body: Body, data: *mut c_void, limit: Option<u32>) {
     let leader = begin_region(outer, team, 1);
     team.level.set(0);
     team.active_level.set(0);
-    team.league.set(crate::gomp::teams::League::NONE);
+    team.league.set(crate::league::League::NONE);
     team.icv_storage().set(Some(icv::initial()));
     leader.place.set(outer.place.get());
     leader.settled.set(outer.settled.get());
@@ -330,6 +330,60 @@ fn join_team(leader: &'static Worker) -> &'static Worker {
     tsan::acquire(&team.joined);
     tsan::acquire(team.phase());
     leader
+}
+
+impl Team {
+    /// Starts helpers until there are `size` workers. Returns how many there are.
+    pub(crate) fn grow(&'static self, size: u32) -> u32 {
+        if let Some(first) = self.worker(0) {
+            first.deque().set_private(false);
+        }
+        while self.live() < size && self.add_helper(self.live()) {
+            self.set_live(self.live() + 1);
+        }
+        self.live().min(size)
+    }
+
+    fn add_helper(&'static self, index: u32) -> bool {
+        let Some(worker) = self.retired_or_new(index) else {
+            return false;
+        };
+        let argument = ptr::from_ref(worker) as usize;
+        let started = System::spawn(helper_main, argument, crate::fiber::stack_bytes());
+        if let Err(error) = started {
+            warn_no_thread(index, error.0);
+        }
+        started.is_ok()
+    }
+
+    /// Returns worker number `index`, which has no thread yet; reuses one with an ended thread.
+    fn retired_or_new(&'static self, index: u32) -> Option<&'static Worker> {
+        let retired = self.worker(index);
+        if let Some(worker) =
+            retired.filter(|worker| worker.is_retired.swap(false, Ordering::Relaxed))
+        {
+            worker.order().number.store(0, Ordering::Relaxed);
+            return Some(worker);
+        }
+        let nowhere = crate::backend::Stack { low: 0, high: 0 };
+        let worker = Worker::create(
+            self,
+            index,
+            crate::memory::place(crate::fiber::Fiber::new(nowhere))?,
+        );
+        self.install(index, worker).then_some(worker)
+    }
+}
+
+#[cold]
+fn warn_no_thread(index: u32, error: i32) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        crate::report::warn(format_args!(
+            "the system refused thread number {index} of a team (error {error}); \
+             the team goes on with {index}"
+        ));
+    }
 }
 
 /// Body of a helper's kernel thread.

@@ -2,11 +2,10 @@
 #![expect(unsafe_code, reason = "workers are reached through a growable table")]
 
 use crate::backend::{Backend, System};
-use crate::fiber::{self, Fiber};
+use crate::fiber::Fiber;
 use crate::icv::Icv;
 use crate::memory;
 use crate::priority::Urgent;
-use crate::report;
 use crate::task::Task;
 use crate::worker::Worker;
 use crate::workshare::WorkShare;
@@ -38,7 +37,7 @@ pub struct Team {
     pub(crate) level: Cell<u32>,
     /// The same, counting only those of several threads.
     pub(crate) active_level: Cell<u32>,
-    pub(crate) league: Cell<crate::gomp::teams::League>,
+    pub(crate) league: Cell<crate::league::League>,
     tasking: Line<AtomicBool>,
     sleepers: Line<AtomicU32>,
     pub(crate) arrived: Line2,
@@ -98,7 +97,7 @@ impl Team {
             encountered_by: Cell::new(None),
             level: Cell::new(0),
             active_level: Cell::new(0),
-            league: Cell::new(crate::gomp::teams::League::NONE),
+            league: Cell::new(crate::league::League::NONE),
             tasking: Line(AtomicBool::new(false)),
             sleepers: Line(AtomicU32::new(0)),
             arrived: zero(),
@@ -205,43 +204,6 @@ impl Team {
         true
     }
 
-    /// Starts helpers until there are `size` workers. Returns how many there are.
-    pub(crate) fn grow(&'static self, size: u32) -> u32 {
-        if let Some(first) = self.worker(0) {
-            first.deque().set_private(false);
-        }
-        while self.live() < size && self.add_helper(self.live()) {
-            self.set_live(self.live() + 1);
-        }
-        self.live().min(size)
-    }
-
-    fn add_helper(&'static self, index: u32) -> bool {
-        let Some(worker) = self.retired_or_new(index) else {
-            return false;
-        };
-        let argument = ptr::from_ref(worker) as usize;
-        let started = System::spawn(crate::region::helper_main, argument, fiber::stack_bytes());
-        if let Err(error) = started {
-            warn_no_thread(index, error.0);
-        }
-        started.is_ok()
-    }
-
-    /// Returns worker number `index`, which has no thread yet; reuses one with an ended thread.
-    fn retired_or_new(&'static self, index: u32) -> Option<&'static Worker> {
-        let retired = self.worker(index);
-        if let Some(worker) =
-            retired.filter(|worker| worker.is_retired.swap(false, Ordering::Relaxed))
-        {
-            worker.order().number.store(0, Ordering::Relaxed);
-            return Some(worker);
-        }
-        let nowhere = crate::backend::Stack { low: 0, high: 0 };
-        let worker = Worker::create(self, index, memory::place(Fiber::new(nowhere))?);
-        self.install(index, worker).then_some(worker)
-    }
-
     /// Queue of tasks with a priority above the default.
     #[inline(always)]
     pub(crate) fn urgent(&self) -> &Urgent {
@@ -320,17 +282,6 @@ impl Team {
     /// The task whose region this is.
     pub fn parent_task(&self) -> Option<&'static Task> {
         self.encountered_by.get().map(Worker::current)
-    }
-}
-
-#[cold]
-fn warn_no_thread(index: u32, error: i32) {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    if !SAID.swap(true, Ordering::Relaxed) {
-        report::warn(format_args!(
-            "the system refused thread number {index} of a team (error {error}); \
-             the team goes on with {index}"
-        ));
     }
 }
 

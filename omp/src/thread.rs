@@ -53,9 +53,17 @@ pub fn attach() -> &'static Worker {
         .begin_implicit(None, icv::initial(), Flags::OUTSIDE);
     worker.set_current(worker.implicit());
     worker.set_here();
-    System::watch_exit();
+    System::watch_exit(leave);
     overflow::watch();
     worker
+}
+
+impl Worker {
+    /// The worker this code runs on now; ask again after anything that may set the stack aside.
+    #[inline(always)]
+    pub fn current_here() -> &'static Worker {
+        Self::attached().unwrap_or_else(attach)
+    }
 }
 
 fn first_worker() -> &'static Worker {
@@ -76,7 +84,7 @@ fn take_vacant() -> Option<&'static Worker> {
 }
 
 /// The calling kernel thread ends: its first worker waits for another one.
-pub fn leave() {
+extern "C" fn leave(_: *mut core::ffi::c_void) {
     let worker = Worker::current_here();
     if worker.team().level.get() != 0 {
         return;

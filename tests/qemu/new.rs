@@ -2,7 +2,7 @@
 
 mod tool;
 
-use tool::Fresh;
+use tool::{Fresh, blocks, tutorial};
 
 /// Creates a folder of this kind, runs it, and checks that it prints `words`.
 fn made_and_run(name: &str, kind: &str, language: &str, words: &str) -> Fresh {
@@ -13,6 +13,7 @@ fn made_and_run(name: &str, kind: &str, language: &str, words: &str) -> Fresh {
     let text = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{text}");
     assert!(text.contains(words), "{text}");
+    assert!(text.contains("PASS: every promise was kept"), "{text}");
     let again = fresh.bulkhead(&["new", kind, name, "--lang", language]);
     assert!(!again.status.success(), "made twice");
     fresh
@@ -55,6 +56,54 @@ fn an_application_in_c() {
 #[test]
 fn an_application_in_rust() {
     made_and_run("new-rust", "--app", "rust", "number 20, ");
+}
+
+/// The commands with which a tutorial begins end in PASS.
+fn followed(name: &str, text: &str) -> Fresh {
+    let fresh = Fresh::new(name);
+    let commands = blocks(text, "").swap_remove(0);
+    let ran = fresh.shell(&commands);
+    let output = String::from_utf8_lossy(&ran.stdout);
+    assert!(
+        ran.status.success(),
+        "{output}{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    assert!(output.contains("PASS: every promise was kept"), "{output}");
+    fresh
+}
+
+/// The first listings of the tutorial are a whole program, which runs in the place of the template's.
+#[test]
+fn the_tutorial_in_c() {
+    let text = tutorial("application-c.md");
+    let fresh = followed("tutorial-c", &text);
+    let listings = blocks(&text, "c");
+    let [main, produce, consume, ..] = &listings[..] else {
+        panic!("{listings:?}")
+    };
+    let (include, main) = main.split_once("\n\n").expect("an include comes first");
+    let (data, main) = main.split_once("\n\n").expect("the queue comes next");
+    let program = [include, data, produce, consume, main].join("\n");
+    std::fs::write(fresh.0.join("blink/app/main.c"), program).expect("its own");
+    let ran = fresh.bulkhead(&["run", "blink"]);
+    let output = String::from_utf8_lossy(&ran.stdout);
+    assert!(
+        ran.status.success(),
+        "{output}{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    assert!(output.contains("number 20, "), "{output}");
+}
+
+#[test]
+fn the_tutorial_in_rust() {
+    followed("tutorial-rust", &tutorial("application-rust.md"));
+}
+
+#[test]
+fn the_tutorial_of_pipes() {
+    followed("tutorial-pipe", &tutorial("pipe.md"));
 }
 
 /// Runs the C template with a change; the run fails with these words on a line of its verdict.

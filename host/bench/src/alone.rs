@@ -12,9 +12,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::setting::Setting;
+use crate::error::BenchError;
+use crate::setting::{Context, Setting};
 use crate::until::DONE;
-use crate::{BenchError, Context};
 
 /// Room for the boot loader, bytes.
 const LOADER_SIZE: u64 = 4096;

@@ -8,7 +8,10 @@
 use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 
-use crate::{Bench, BenchError, Context, Report, Row};
+use crate::bench::Bench;
+use crate::error::BenchError;
+use crate::report::{Report, Row};
+use crate::setting::Context;
 
 const SYSTEM: &str = "host/bench/systems/budgets";
 const PARTITION: &str = "kernel";

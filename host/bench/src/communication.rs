@@ -10,7 +10,10 @@ use bulkhead_analysis::communication::{Channel, End};
 use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 
-use crate::{Bench, BenchError, Context, Report, Row};
+use crate::bench::Bench;
+use crate::error::BenchError;
+use crate::report::{Report, Row};
+use crate::setting::Context;
 
 const SYSTEM: &str = "host/bench/systems/comm";
 /// A millisecond of the paper's, here.

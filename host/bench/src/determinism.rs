@@ -4,8 +4,11 @@ use bulkhead_run::RunOptions;
 use bulkhead_run::figures::Kind;
 use std::collections::BTreeSet;
 
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::load::HostLoad;
-use crate::{Bench, BenchError, Context, Report, Row};
+use crate::report::{Report, Row};
+use crate::setting::Context;
 
 /// Runs, every other one on a loaded host.
 const RUNS: usize = 10;

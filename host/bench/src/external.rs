@@ -4,7 +4,10 @@ use bulkhead_run::figures::Kind;
 use serde::Deserialize;
 use std::process::{Command, Stdio};
 
-use crate::{Bench, BenchError, Context, Report, Row};
+use crate::bench::Bench;
+use crate::error::BenchError;
+use crate::report::{Report, Row};
+use crate::setting::Context;
 
 /// An experiment on the development machine that a command runs.
 #[derive(Clone, Copy, Debug)]

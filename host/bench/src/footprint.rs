@@ -3,8 +3,11 @@
 use bulkhead_plan::manifest::Sizes;
 use bulkhead_run::figures::Kind;
 
+use crate::bench::Bench;
+use crate::error::BenchError;
+use crate::report::{Report, Row};
+use crate::setting::Context;
 use crate::sloc::lines_below;
-use crate::{Bench, BenchError, Context, Report, Row};
 
 const KIB: f64 = 1024.0;
 /// Resident text of the monitor, bytes.

@@ -10,9 +10,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use crate::setting::Setting;
+use crate::alone;
+use crate::bench::Bench;
+use crate::error::BenchError;
+use crate::report::{Report, Row};
+use crate::setting::{Context, Setting};
 use crate::until::UntilDone;
-use crate::{Bench, BenchError, Context, Report, Row, alone};
 
 const SYSTEM: &str = "host/bench/systems/linux-alone";
 /// Largest difference, per cent.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// Milliseconds between looks at whether the run is over.
 const PATIENCE_MS: u8 = 50;

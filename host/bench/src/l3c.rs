@@ -13,9 +13,11 @@ use bulkhead_run::RunOptions;
 use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::measures::{Measure, measures};
-use crate::setting::Setting;
-use crate::{Bench, BenchError, Context, Report, Row};
+use crate::report::{Report, Row};
+use crate::setting::{Context, Setting};
 
 const MISSION: &str = "mission";
 const CLIENT: &str = "client";

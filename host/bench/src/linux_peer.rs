@@ -8,9 +8,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::alone;
+use crate::error::BenchError;
 use crate::measures::{Measure, Measures, measures};
 use crate::primitives::TIMING;
-use crate::{BenchError, Context, Row, alone};
+use crate::report::Row;
+use crate::setting::Context;
 
 const SYSTEM: &str = "host/bench/systems/linux-alone";
 /// The packaged kernel.

@@ -1,6 +1,6 @@
 //! Lines `bench NAME N AVERAGE WORST` of a measuring program, the average in hundredths
 
-use crate::BenchError;
+use crate::error::BenchError;
 use crate::setting::Setting;
 use crate::until::UntilDone;
 use bulkhead_run::machine::Timing;

@@ -12,7 +12,10 @@ use bulkhead_tpipe::repository::{Core, Function, Policy, Repository};
 use bulkhead_tpipe::solver::{Answer, saved, solve};
 use std::time::Instant;
 
-use crate::{Bench, BenchError, Context, Report, Row};
+use crate::bench::Bench;
+use crate::error::BenchError;
+use crate::report::{Report, Row};
+use crate::setting::Context;
 
 /// Stages, pipelines of that many, delay of each stage in microseconds on average, bound in milliseconds.
 const SMALL: (usize, u64, u64, f64) = (20, 50, 4_000, 10.0);

@@ -10,9 +10,12 @@ use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 use std::path::PathBuf;
 
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::linux_peer::Peer;
 use crate::measures::{Measure, Measures};
-use crate::{Bench, BenchError, Context, Report, Row};
+use crate::report::{Report, Row};
+use crate::setting::Context;
 
 const PARTITION: &str = "control";
 /// Messages of each length; short and long version.

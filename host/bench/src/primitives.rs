@@ -8,9 +8,12 @@
 use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 
+use crate::bench::Bench;
+use crate::error::BenchError;
+use crate::linux_peer;
 use crate::measures::Measures;
-use crate::setting::Setting;
-use crate::{Bench, BenchError, Context, Report, Row, linux_peer};
+use crate::report::{Report, Row};
+use crate::setting::{Context, Setting};
 
 /// Systems that measure, and what they are built as: on one core, and across two.
 const SYSTEMS: [[&str; 2]; 2] = [

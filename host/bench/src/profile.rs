@@ -9,8 +9,9 @@ use bulkhead_model::system::{Cores, Image, Partition, Program, System};
 use bulkhead_run::machine::{DEFAULT_SHIFT, Timing};
 use std::path::{Path, PathBuf};
 
+use crate::error::BenchError;
 use crate::measures::Measures;
-use crate::{BenchError, Context};
+use crate::setting::Context;
 
 /// Name of the system that is made, and of its partition.
 const NAME: &str = "profile";

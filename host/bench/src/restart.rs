@@ -5,8 +5,10 @@ use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 use bulkhead_run::report::{PartitionReport, Report as RunReport};
 
-use crate::setting::Setting;
-use crate::{Bench, BenchError, Context, Report, Row};
+use crate::bench::Bench;
+use crate::error::BenchError;
+use crate::report::{Report, Row};
+use crate::setting::{Context, Setting};
 
 const PROBE_SYSTEM: &str = "host/bench/systems/restart";
 const SHOWCASE: &str = "systems/drive";

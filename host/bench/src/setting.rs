@@ -8,7 +8,7 @@ use bulkhead_run::{RunOptions, run};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// Folders of experiments.
 #[derive(Clone, Debug)]

@@ -10,8 +10,11 @@ use bulkhead_run::machine::Timing;
 use bulkhead_run::report::{CoreReport, PartitionReport};
 use std::collections::BTreeMap;
 
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::interrupt_log::{CoreExceptions, InterruptLog};
-use crate::{Bench, BenchError, Context, Report, Row};
+use crate::report::{Report, Row};
+use crate::setting::Context;
 
 /// Steady state demanded, seconds of the machine's clock.
 const STEADY_S: f64 = 30.0;

@@ -1,46 +1,48 @@
-//! Endpoints beyond the machine
+//! Endpoints on other machines
 //!
-//! An endpoint has a name of four parts, `HOST:PARTITION:SPACE:ENDPOINT` (003 §3.1.1), which says where its values come from, and
-//! not who carries them: a channel's is its writer's. Nodes of ROS 2 know topics instead ([`Topic`]). What is derived here and what Linux's agent and bridge do agree by
-//! [`bulkhead_stages::link::OUTWARD_PLACES`] and the text of `doc/interfaces/bridge.md`.
+//! An endpoint has a name of four parts, `HOST:PARTITION:SPACE:ENDPOINT` ("Tuned Pipes" §3.1.1),
+//! which identifies the source of its values, not the bridge that forwards them: a channel's
+//! endpoint belongs to its writer. Nodes of ROS 2 use topics instead ([`Topic`]). Linux's agent and
+//! bridge rely on [`bulkhead_stages::link::OUTWARD_PLACES`] and on `doc/interfaces/bridge.md`.
 
 use crate::channel_size;
 use crate::document::At;
 use crate::draft::{
     BridgeDraft, ChannelDraft, Draft, Field, ImportDraft, PartitionDraft, TopicDraft, items,
 };
+use crate::ids::{ChannelId, PartitionId};
 use crate::pipes::described::local_name;
 use crate::pipes::{Pipe, Place};
 use crate::ros::{Topic, Type};
-use crate::system::{Channel, ChannelId, End, Image, Partition, PartitionId};
+use crate::system::{Channel, End, Image, Partition};
 use std::fmt;
 
-/// What a last stage of a pipe writes to where its values leave the machine.
+/// Endpoint of last stages with values that leave the machine.
 pub(crate) const SINK: &str = "bridge";
-/// What stands before the name of an import where a function reads it.
+/// Prefix of the name of an import that a function reads.
 const READ: &str = "bridge.";
 /// The address space of stages in Linux.
 pub(crate) const AGENT: &str = "agent";
-/// The address space of whoever has only one.
+/// Address space of a partition with only one.
 const MAIN: &str = "main";
 
 /// The bridge of a Linux partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bridge {
-    /// What the node is called in ROS 2.
+    /// Name of the node in ROS 2.
     pub node: String,
-    /// Where others reach it.
+    /// Addresses at which it is reached.
     pub listen: Vec<String>,
-    /// Where it reaches others.
+    /// Addresses to which it connects.
     pub connect: Vec<String>,
-    /// What goes out.
+    /// Published values.
     pub exports: Vec<Export>,
-    /// What comes in.
+    /// Subscribed values.
     pub imports: Vec<Import>,
 }
 
 impl Bridge {
-    /// Whether nodes of ROS 2 hear or are heard.
+    /// Returns whether nodes of ROS 2 hear or are heard.
     #[must_use]
     pub fn has_topics(&self) -> bool {
         let exports = self.exports.iter().map(|one| &one.address);
@@ -53,13 +55,13 @@ impl Bridge {
 /// A source of values, and what it is called elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// Where they come from.
+    /// Source of the values.
     pub source: Inside,
-    /// What others know it by.
+    /// Address by which other machines know it.
     pub address: Address,
 }
 
-/// What is known beyond the machine.
+/// An address on other machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// `HOST:PARTITION:SPACE:ENDPOINT`.
@@ -97,7 +99,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Where values come from that go out, and go to that come in.
+/// Source of published values, and destination of subscribed ones, in this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inside {
     /// A channel of which the partition has the other end.
@@ -111,18 +113,18 @@ pub enum Inside {
     },
 }
 
-/// Where values of another machine go.
+/// Destination of values of another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
     /// The channel, or the stage.
     pub target: Inside,
     /// To a stage: the closest that they may be, nanoseconds.
     pub distance_ns: Option<u64>,
-    /// What it is over there.
+    /// Address on the other machine.
     pub address: Address,
     /// From what age on they are not to be gone by, nanoseconds.
     pub max_age_ns: Option<u64>,
-    /// What is written then.
+    /// The fallback value.
     pub fallback: Option<Vec<u8>>,
 }
 
@@ -167,7 +169,7 @@ pub(crate) fn resolve(
     }))
 }
 
-/// Where an import goes: the channel, or each first stage that reads it.
+/// Destinations of an import: the channel, or each first stage that reads it.
 fn targets(import: &ImportDraft, id: PartitionId, around: &Around<'_>) -> Vec<Inside> {
     let name = &import.name.value;
     let channel = channel(name, around).map(Inside::Channel);
@@ -195,7 +197,7 @@ fn exported(host: &str, name: &str, around: &Around<'_>) -> Option<Export> {
     })
 }
 
-/// What goes out, with what comes by a channel or a pipe of that name as that topic.
+/// Exports of a topic: values of a channel or a pipe of that name.
 fn published(
     name: &str,
     address: Address,
@@ -289,7 +291,7 @@ pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
     Some(pairs.map(|pair| (pair[0] * 16 + pair[1]) as u8).collect())
 }
 
-/// Whether a word can be a part of an endpoint's name: Zenoh reads nothing else into it.
+/// Returns whether a word can be a part of an endpoint's name: Zenoh reads nothing else into it.
 pub(crate) fn is_part(word: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     !word.is_empty() && word.bytes().all(plain)
@@ -323,7 +325,7 @@ impl PartitionDraft {
         imports.map(|import| (format!("{READ}{}", import.name.value), import))
     }
 
-    /// Those of them that functions read.
+    /// Imports that functions read.
     pub(crate) fn imports_read(&self) -> impl Iterator<Item = (String, &ImportDraft)> {
         let reads = move |path: &str| {
             let mut named = self.functions.iter().filter_map(|one| one.reads.given());

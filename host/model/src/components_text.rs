@@ -1,8 +1,10 @@
-//! Who owns what among the components of a partition
+//! Text about the resources that components of a partition own
 
 use crate::draft::PART_NAMES;
+use crate::ids::ChannelId;
+use crate::kinds::Criticality;
 use crate::quantity::{size_text, time_text};
-use crate::system::{ChannelId, Component, Criticality, Image, Partition, SharedMemory, System};
+use crate::system::{Component, Image, Partition, SharedMemory, System};
 use bulkhead_abi::component::{ANY_CORE, Part, Role};
 use std::fmt::Write;
 
@@ -65,7 +67,7 @@ fn write_one(
     write_lists(out, system, partition, component)
 }
 
-/// What it has of others and of the partition.
+/// Resources of other components and of the partition that it has.
 fn write_lists(
     out: &mut String,
     system: &System,

@@ -1,10 +1,9 @@
-//! What is said about a description
+//! Diagnostics about a description
 //!
-//! A diagnostic names the rule, the place, what is wrong there and what to do. It carries the texts
-//! it points into, so it can be shown by whoever gets it.
+//! A diagnostic names the rule, the place, the problem and the remedy. It contains the texts to
+//! which it points, so that it can be displayed anywhere.
 
-use crate::source::{Place, Sources, printable_text};
-use crate::system::Span;
+use crate::source::{Place, Sources, Span, printable_text};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ pub enum Severity {
     Error,
     /// Probably not what was meant.
     Warning,
-    /// What is given up by a choice; shown when asked for.
+    /// A disadvantage of a choice, shown on request.
     Note,
 }
 
@@ -47,11 +46,11 @@ pub struct Diagnostic {
     pub id: &'static str,
     /// How much it matters.
     pub severity: Severity,
-    /// Where.
+    /// Place of the problem.
     pub span: Span,
-    /// What is wrong, in the user's names.
+    /// The problem, in the names of the description.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: Option<String>,
     /// Remarks, the one at `span` first.
     pub labels: Vec<Label>,
@@ -78,14 +77,14 @@ impl Diagnostic {
         }
     }
 
-    /// The same with a remark at its place.
+    /// Adds a remark at the place of the problem.
     #[must_use]
     pub fn here(mut self, text: impl Into<String>) -> Self {
         self.labels[0].text = printable_text(&text.into());
         self
     }
 
-    /// The same with a remark at another place.
+    /// Adds a remark at another place.
     #[must_use]
     pub fn label(mut self, span: &Span, text: impl Into<String>) -> Self {
         self.labels.push(Label {
@@ -95,14 +94,14 @@ impl Diagnostic {
         self
     }
 
-    /// The same with advice.
+    /// Adds advice.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(printable_text(&text.into()));
         self
     }
 
-    /// The same pointing into these texts.
+    /// Points into these texts.
     #[must_use]
     pub fn within(mut self, sources: &Arc<Sources>) -> Self {
         self.sources = Arc::clone(sources);

@@ -2,7 +2,7 @@
 //!
 //! Parsing recovers from errors: all of them are reported, and what could be read is still checked.
 
-use crate::system::Span;
+use crate::source::Span;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -44,7 +44,7 @@ pub(crate) struct Entry {
     pub(crate) node: Node,
 }
 
-/// What the TOML parser says.
+/// Message of the TOML parser.
 #[derive(Clone, Debug)]
 pub(crate) struct SyntaxError {
     pub(crate) span: Span,
@@ -52,7 +52,7 @@ pub(crate) struct SyntaxError {
 }
 
 impl Value {
-    /// What it is, for messages.
+    /// Name of the kind, for messages.
     pub(crate) const fn description(&self) -> &'static str {
         match self {
             Self::Text(_) => "a text",

@@ -1,20 +1,23 @@
-//! A description as written: typed, with places, perhaps with holes
+//! A description as written: typed, with places, perhaps with errors
 //!
-//! Rules work on the draft and not on the finished system, so that one mistake does not hide the
-//! next. A field that was reported as wrong already is [`Field::Broken`]: nobody says more about it.
+//! Rules check the draft and not the finished system, so that one mistake does not hide the next. A
+//! field that was reported as wrong is [`Field::Broken`], and no rule reports it again.
 
 mod bridge;
 mod channel;
 mod component;
+mod field;
 mod function;
 mod partition;
 mod pipe;
+mod relations;
 mod section;
 mod time;
 
 pub(crate) use bridge::{BridgeDraft, ImportDraft, TopicDraft};
 pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
 pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, SharedDraft, items, part};
+pub(crate) use field::Field;
 pub(crate) use function::FunctionDraft;
 pub(crate) use partition::{CoresDraft, ImageDraft, PartitionDraft};
 pub(crate) use pipe::{EndpointDraft, PipeDraft, PipeFunctionDraft};
@@ -23,24 +26,15 @@ pub(crate) use time::{KindDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft}
 
 use crate::board::{Board, Device, FunctionKind};
 use crate::document::{At, Table, Value};
+use crate::kinds::Clock;
 use crate::pipes::Pipe;
 use crate::profile::Named;
+use crate::registry::choices;
 use crate::source::Sources;
-use crate::system::{Channel, Clock, Span};
+use crate::system::Channel;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A value that may be missing.
-#[derive(Clone, Debug)]
-pub(crate) enum Field<T> {
-    /// Not written.
-    Absent,
-    /// Written wrongly, and reported.
-    Broken,
-    /// Written.
-    Given(At<T>),
-}
 
 /// A description.
 #[derive(Clone, Debug)]
@@ -60,7 +54,7 @@ pub(crate) struct Draft {
     /// `None` where it could not be read.
     pub(crate) board: Option<Board>,
     pub(crate) partitions: Vec<PartitionDraft>,
-    /// Whether partitions are described in a way that could not be read.
+    /// True if partitions are described in a way that could not be read.
     pub(crate) partitions_broken: bool,
     pub(crate) channels: Vec<ChannelDraft>,
     pub(crate) functions: Vec<FunctionDraft>,
@@ -68,49 +62,13 @@ pub(crate) struct Draft {
     pub(crate) run_for: Field<u64>,
     pub(crate) clock: Field<Clock>,
     pub(crate) waive: Field<Vec<At<String>>>,
-    /// Channels that pipes need between partitions, once somebody asked.
+    /// Channels that pipes need between partitions, computed at first use.
     pub(crate) crossings: OnceCell<Vec<Channel>>,
     /// The pipes, solved, likewise.
     pub(crate) solved: OnceCell<Vec<Pipe>>,
 }
 
-impl<T> Field<T> {
-    /// The value and its place, if it is known.
-    pub(crate) fn given(&self) -> Option<&At<T>> {
-        match self {
-            Self::Given(at) => Some(at),
-            _ => None,
-        }
-    }
-
-    /// Whether it is not written.
-    pub(crate) fn is_absent(&self) -> bool {
-        matches!(self, Self::Absent)
-    }
-
-    /// Its place, if it is known.
-    pub(crate) fn span(&self) -> Option<&Span> {
-        self.given().map(|at| &at.span)
-    }
-}
-
-impl<T: Clone> Field<T> {
-    /// The value; `default` where it is not written, nothing where it is broken.
-    pub(crate) fn or(&self, default: T) -> Option<T> {
-        match self {
-            Self::Given(at) => Some(at.value.clone()),
-            Self::Absent => Some(default),
-            Self::Broken => None,
-        }
-    }
-
-    /// The value, where it is known.
-    pub(crate) fn value(&self) -> Option<T> {
-        self.given().map(|at| at.value.clone())
-    }
-}
-
-/// Where a description stands and what it may refer to.
+/// Environment of a description: its place, and the names to which it may refer.
 #[derive(Clone, Debug)]
 pub(crate) struct Surroundings {
     pub(crate) root: PathBuf,
@@ -149,7 +107,7 @@ impl Draft {
                 .collect(),
             pipes: Section::named(table, "pipe").map(PipeDraft::read).collect(),
             run_for: run.number("for"),
-            clock: run.choice("clock", &[Clock::Virtual, Clock::Real]),
+            clock: run.choice("clock", choices::CLOCKS.values),
             waive: run.texts("waive"),
             crossings: OnceCell::new(),
             solved: OnceCell::new(),
@@ -184,7 +142,7 @@ impl Draft {
         })
     }
 
-    /// What a function is, as far as the board knows its kind.
+    /// Kind of a function, if the board knows it.
     pub(crate) fn kind_of(&self, function: &FunctionDraft) -> Option<&FunctionKind> {
         let kinds = &self.board.as_ref()?.pcie.as_ref()?.kinds;
         let name = function.kind.given()?;
@@ -212,8 +170,8 @@ impl Draft {
             .filter_map(named)
     }
 
-    /// Cores of the machine: as described, or as the board and the partitions ask, with a spare one
-    /// where a heartbeat is watched.
+    /// Cores of the machine: as described, or as board and partitions demand, with a spare one if a
+    /// heartbeat is watched.
     pub(crate) fn machine_cores(&self) -> Option<usize> {
         let board = self.board.as_ref()?;
         let used = self.cores_used();

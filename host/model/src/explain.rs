@@ -1,7 +1,6 @@
-//! What a key or a rule means
+//! Explanations of keys and rules
 //!
-//! Told from the registry and the rules themselves, so it cannot say anything else than what is
-//! checked.
+//! They come from the registry and the rules themselves, so they always match the checks.
 
 use crate::registry::{BOARD, DESCRIPTION, FUNCTIONS, Key, Presence, Registry};
 use crate::rules::{self, Rule};
@@ -45,14 +44,14 @@ fn keys() -> impl Iterator<Item = &'static Key> {
         .chain(FUNCTIONS.keys())
 }
 
-/// Whether people mean this key: its name, or its path with or without the given names.
+/// Returns whether people mean this key: its name, or its path with or without the given names.
 fn is_called(key: &Key, topic: &str) -> bool {
     let short = key.path.replace(".*", "");
     let named = matches_path(key.path, topic);
     key.name() == topic || short == topic || named
 }
 
-/// Whether a path has the pattern, in which `*` stands for any name.
+/// Returns whether a path has the pattern, in which `*` stands for any name.
 fn matches_path(pattern: &str, path: &str) -> bool {
     let mut parts = path.split('.');
     let fits = pattern.split('.').all(|wanted| {
@@ -78,7 +77,7 @@ fn explain_key(key: &Key) -> String {
     )
 }
 
-/// Whether it is required, or what holds without it.
+/// Returns whether it is required, or what holds without it.
 pub(crate) fn presence(key: &Key) -> String {
     match key.presence {
         Presence::Required | Presence::RequiredByRule => "required".into(),

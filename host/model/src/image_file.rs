@@ -1,7 +1,7 @@
-//! What a file is that somebody wants to start
+//! Kind of an image file
 //!
-//! Recognised by content, never by name. Only what decides is read: a kernel is told from its first
-//! bytes, and an ELF file from its headers, whatever its size.
+//! Recognised by content, never by name. Only the deciding bytes are read: the first bytes of a
+//! kernel, and the headers of an ELF file, whatever its size.
 
 mod elf;
 mod kernel;
@@ -16,7 +16,7 @@ use std::path::Path;
 /// Bytes read of each file.
 const HEAD: u64 = 64 << 10;
 
-/// What a file is.
+/// Kind of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// An ELF program for AArch64.

@@ -1,7 +1,7 @@
 //! The system description: parse, resolve, check, explain
 //!
-//! [`load`] reads a description and answers a [`system::System`] in which every name is resolved and
-//! every default filled in, or all that is wrong with it. What a key or a rule means is told by
+//! [`load`] reads a description and answers a [`system::System`] in which every name is resolved
+//! and every default filled in, or all that is wrong with it. What a key or a rule means is told by
 //! [`explain`], from the same tables by which descriptions are checked.
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,9 @@ pub mod diagnostic;
 mod document;
 mod draft;
 mod explain;
+pub mod ids;
 mod image_file;
+pub mod kinds;
 mod load;
 mod overrides;
 pub mod pipes;

@@ -1,22 +1,16 @@
 //! From a path to a checked system
 //!
-//! Text → tree → shape → draft → rules → system. Each step reports all it finds and goes on with
-//! what is sound.
+//! Text → tree → shape → draft → rules → system. Each step reports all errors that it finds, and
+//! continues with the valid parts.
 
-use crate::board_file;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{self, SyntaxError};
 use crate::draft::{Draft, Section, Surroundings, display};
-use crate::overrides;
-use crate::profile;
 use crate::registry::DESCRIPTION;
-use crate::resolve;
-use crate::rules;
 use crate::rules::shape::{bad_name, description_unreadable, duplicate_name, syntax};
-use crate::shape;
 use crate::source::Sources;
 use crate::system::System;
-use crate::text_file;
+use crate::{board_file, overrides, profile, resolve, rules, shape, text_file};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,7 +24,7 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// The flow of one more pipe, the last: so that it is judged as if it were described.
     pub flow: Option<String>,
-    /// Functions whose WCET nobody knows get one to go on with: so that they can be measured.
+    /// True if functions without a known WCET get a provisional one, so that they can be measured.
     pub unmeasured: bool,
 }
 
@@ -58,7 +52,7 @@ pub fn load(
     check(&file, text, root, overrides)
 }
 
-/// The same for a text that stands, or would stand, in `file`.
+/// Checks a text that is, or would be, in `file`.
 ///
 /// # Errors
 /// As [`load`].

@@ -5,10 +5,9 @@
 use crate::diagnostic::Report;
 use crate::document::{At, Entry, Node, Table, Value, parse_value};
 use crate::rules::shape::bad_override as rule;
-use crate::source::Sources;
-use crate::system::Span;
+use crate::source::{Sources, Span};
 
-/// What such a text is called in messages.
+/// Name of such a text in messages.
 const NAME: &str = "--set";
 
 /// Applies the texts in their order; what cannot be applied is reported.

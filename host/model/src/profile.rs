@@ -1,14 +1,13 @@
-//! What `bulkhead profile` measured of pipe functions
+//! Times of pipe functions that `bulkhead profile` measured
 //!
-//! A file beside the description, which names it: for each function the worst time seen (WCMT) of a job, and a digest of the
-//! sources that it was measured of. With the margin that the description adds, it stands in for a WCET that is not given, and is held against
-//! one that is.
+//! A file beside the description, which names it: for each function the worst measured time (WCMT)
+//! of a job, and a digest of the measured sources. With the margin of the description, it replaces
+//! a missing WCET, and is compared with a given one.
 
 use crate::document::{self, At};
 use crate::draft::{Draft, Field, PartitionDraft, PipeFunctionDraft, Section};
-use crate::system::Program;
-use crate::text_file;
-use crate::workspace;
+use crate::kinds::Program;
+use crate::{text_file, workspace};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Added to a measured time where the description says nothing, percent.
 pub(crate) const MARGIN: u64 = 20;
 
-/// What was measured of a function.
+/// Measured time of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// Worst time of a job, nanoseconds.
@@ -84,11 +83,12 @@ pub fn read(file: &Path) -> Result<Profile, String> {
     Section::named(&table, "function").map(entry).collect()
 }
 
-/// What runs the stages of partitions, whose functions are there in any case.
+/// The program that runs stages; its functions are always available.
 const RUNTIME: &str = "bulkhead-pipes-runtime";
 
-/// Digest of the sources of a program's pipe functions: all that is called `functions` in the `src` of the crates of the
-/// workspace that it is built of, and all sources in a folder of its own. What those call elsewhere is not seen.
+/// Digest of the sources of a program's pipe functions: all that is called `functions` in the
+/// `src` of the crates of the workspace that it is built of, and all sources in a folder of its
+/// own. What those call elsewhere is not seen.
 #[must_use]
 pub fn digest(root: &Path, program: &Program) -> Option<String> {
     let mut files = Vec::new();
@@ -123,7 +123,7 @@ fn is_source(file: &Path) -> bool {
     ["rs", "c", "h"].iter().any(|known| extension == *known)
 }
 
-/// What is in a folder, if it is one.
+/// Entries of a folder, if it is one.
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path())
@@ -145,7 +145,7 @@ pub fn with_margin(wcmt_ns: u64, percent: u64) -> u64 {
     u64::try_from(more.div_ceil(100)).unwrap_or(u64::MAX)
 }
 
-/// What a function that nobody measured yet is taken to need, so that it can be measured, nanoseconds.
+/// Assumed time of a function that was not measured yet, nanoseconds.
 const UNMEASURED_NS: u64 = 100_000;
 
 /// The profile of a description, and what it says of each function.
@@ -154,9 +154,9 @@ pub(crate) enum Named {
     /// The description names none.
     #[default]
     None,
-    /// It names one that cannot be read, and why.
+    /// The description names a file that cannot be read, for this reason.
     Unread(String),
-    /// It names this one.
+    /// The description names this file.
     Read(Profile),
 }
 
@@ -168,7 +168,7 @@ impl Named {
         }
     }
 
-    /// What was measured of a function.
+    /// Measured time of a function.
     pub(crate) fn measured(&self, partition: &str, function: &str) -> Option<&Measured> {
         match self {
             Self::Read(profile) => profile.get(&format!("{partition}.{function}")),
@@ -177,8 +177,8 @@ impl Named {
     }
 }
 
-/// Gives functions without a WCET the one that was measured; with `provisional`, those that were not measured one to go
-/// on with.
+/// Gives functions without a WCET the one that was measured; with `provisional`, those that were
+/// not measured one to go on with.
 pub(crate) fn apply(draft: &mut Draft, provisional: bool) {
     let named = Named::of(draft);
     let margin = draft.margin.or(MARGIN).unwrap_or(MARGIN);

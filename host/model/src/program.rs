@@ -1,10 +1,11 @@
 //! Programs that a description names by their folders: what their sources tell
 //!
-//! A folder with a `Cargo.toml` is a crate; others hold C files, built with a runtime that follows from what they
-//! include. The names of pipe functions stand in the sources as text. Where they cannot be read there (a macro makes
-//! them, or the program is an ELF file), nothing is known and nothing is refused.
+//! A folder with a `Cargo.toml` is a crate; others hold C files, built with a runtime that follows
+//! from what they include. The names of pipe functions stand in the sources as text. Where they
+//! cannot be read there (a macro makes them, or the program is an ELF file), nothing is known and
+//! nothing is refused.
 
-use crate::system::Program;
+use crate::kinds::Program;
 use crate::workspace;
 use std::collections::BTreeSet;
 use std::fs;

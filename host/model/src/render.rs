@@ -4,8 +4,7 @@
 //! For programs as JSON.
 
 use crate::diagnostic::{Diagnostic, Label, Severity};
-use crate::source::{Source, Sources};
-use crate::system::Span;
+use crate::source::{Source, Sources, Span};
 use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
     SourceCode, SourceSpan, SpanContents,

@@ -11,7 +11,7 @@ use crate::pipes::Pipe;
 use crate::pipes::crossing;
 use crate::pipes::described::Described;
 use crate::pipes::scheduled;
-use crate::pipes::together::Together;
+use crate::pipes::shared_state::SharedState;
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
     Image, Initrd, Kernel, Kind, Partition, PartitionId, Progress, Rate, Restart, Run,
@@ -106,7 +106,7 @@ fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Optio
     for (index, partition) in partitions.iter_mut().enumerate() {
         let id = PartitionId(index);
         scheduled::extend(&mut partition.timing, pipes, (id, &draft.partitions[index]));
-        if let Some(together) = Together::of(pipes, id, &draft.partitions[index]) {
+        if let Some(together) = SharedState::of(pipes, id, &draft.partitions[index]) {
             together.arrange(partition);
         }
         hold_crossings(partition, id, pipes);

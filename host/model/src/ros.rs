@@ -1,8 +1,10 @@
 //! Topics of ROS 2 on Zenoh
 //!
-//! A node with `rmw_zenoh` puts each message of a topic on the key expression `DOMAIN/TOPIC/TYPE/HASH` (`rmw_zenoh_cpp`, docs/design.md), where TYPE
-//! is the name that DDS has for it and HASH that of its description (REP-2016, `RIHS01_`); who has another hash does not hear it. The message
-//! itself is CDR, little-endian: of a type without texts and sequences always the same bytes ([`Layout`]).
+//! A node with `rmw_zenoh` puts each message of a topic on the key expression
+//! `DOMAIN/TOPIC/TYPE/HASH` (`rmw_zenoh_cpp`, docs/design.md), where TYPE is the DDS name and
+//! HASH that of the type's description (REP-2016, `RIHS01_`); a node with another hash does not
+//! receive it. The message itself is CDR, little-endian: for a type without strings and sequences
+//! always the same layout ([`Layout`]).
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -38,7 +40,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Whether a buffer of so many bytes holds one: exactly, or as C would have it.
+    /// Returns whether a buffer of so many bytes holds one: exactly, or as C would have it.
     pub(crate) fn fits(self, bytes: usize) -> bool {
         bytes == self.bytes || bytes == self.bytes.next_multiple_of(self.align)
     }
@@ -66,7 +68,8 @@ enum Of {
     Type(Type),
 }
 
-/// Numbers as a `.msg` has them, with their identifiers in a description (`type_description_interfaces/msg/FieldType`) and bytes. A `char` is a `uint8`.
+/// Numbers as a `.msg` has them, with their identifiers in a description
+/// (`type_description_interfaces/msg/FieldType`) and bytes. A `char` is a `uint8`.
 const NUMBERS: [(&str, u32, usize); 13] = [
     ("bool", 15, 1),
     ("byte", 16, 1),
@@ -88,7 +91,7 @@ const NESTED: u32 = 1;
 /// Longest array that makes sense here.
 const LONGEST: usize = 4096;
 
-/// Types that everybody has, with their fields.
+/// Common types, with their fields.
 const KNOWN: [(&str, &str); 23] = [
     (
         "builtin_interfaces/msg/Duration",
@@ -144,13 +147,14 @@ pub(crate) fn known() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|(name, _)| *name)
 }
 
-/// Whether a word is a topic's full name: `/` and parts of letters, digits and `_`, none of which begins with a digit.
+/// Returns whether a word is a topic's full name: `/` and parts of letters, digits and `_` that do
+/// not begin with a digit.
 pub(crate) fn is_topic(name: &str) -> bool {
     let parts = name.strip_prefix('/').map(|rest| rest.split('/'));
     parts.is_some_and(|mut parts| parts.all(is_word))
 }
 
-/// Whether a word is a type's name, `PACKAGE/msg/NAME`.
+/// Returns whether a word is a type's name, `PACKAGE/msg/NAME`.
 pub(crate) fn is_type(name: &str) -> bool {
     let parts: Vec<_> = name.split('/').collect();
     matches!(parts.as_slice(), [package, "msg", kind] if is_word(package) && is_word(kind))
@@ -217,7 +221,7 @@ impl Type {
         }
     }
 
-    /// That of its description.
+    /// Hash of the type's description.
     fn hash(&self) -> String {
         let mut nested = Vec::new();
         self.collect(&mut nested);

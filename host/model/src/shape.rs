@@ -12,7 +12,7 @@ use crate::rules::shape::{
     bad_name, bad_size, bad_time, missing_key, number_out_of_range, unknown_key, unknown_value,
     wrong_type,
 };
-use crate::system::Span;
+use crate::source::Span;
 
 /// Checks a file. `whole` says that nothing of it got lost, so that what is missing is missing.
 pub(crate) fn check(table: &mut Table, registry: Registry, whole: bool, report: &mut Report) {

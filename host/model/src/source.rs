@@ -3,17 +3,20 @@
 //! The description, each `--set` and the board file share one space of byte offsets, so a plain
 //! [`Span`] names a place in any of them and a message can point into two at once.
 
-use crate::system::Span;
+use std::ops::Range;
+
+/// Byte range in the description's text.
+pub type Span = Range<usize>;
 
 /// One text.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What it is called in messages: a path, or `--set`.
+    /// Name in messages: a path, or `--set`.
     pub name: String,
     /// The text, its control characters replaced.
     pub text: String,
     base: usize,
-    /// Where each line starts.
+    /// Offset at which each line starts.
     lines: Vec<usize>,
 }
 
@@ -41,7 +44,7 @@ impl Source {
         self.base
     }
 
-    /// Whether the offset lies in this text, its end included.
+    /// Returns whether the offset lies in this text, its end included.
     #[must_use]
     pub fn contains(&self, offset: usize) -> bool {
         (self.base..=self.base + self.text.len()).contains(&offset)
@@ -91,7 +94,7 @@ impl Source {
     }
 }
 
-/// What a terminal would obey is shown as something harmless of the same length in UTF-8.
+/// Replaces characters that a terminal would obey by harmless ones of the same length in UTF-8.
 fn printable(character: char) -> char {
     match character {
         '\n' | '\t' => character,
@@ -123,7 +126,7 @@ impl Sources {
         self.sources.iter().find(|source| source.contains(offset))
     }
 
-    /// What stands there.
+    /// The text of a span.
     pub(crate) fn text(&self, span: &Span) -> Option<&str> {
         let source = self.at(span.start)?;
         let local = |offset: usize| offset.checked_sub(source.base);

@@ -1,13 +1,13 @@
 //! A system, as described and resolved
 //!
-//! What the rest of the tool works on: names are typed indices, sizes are bytes, times are
-//! nanoseconds, defaults are filled in. Each item keeps the place in the description from which it
-//! came, for messages.
+//! The other parts of the tool use it: names are typed indices, sizes are bytes, times are
+//! nanoseconds, defaults are filled in. Each item keeps its place in the description, for messages.
 
+pub use crate::ids::{ChannelId, DeviceId, FunctionId, PartitionId};
+pub use crate::kinds::{Clock, Criticality, Kind, Program, Trapping};
 use bulkhead_abi::component::{OnFault, Part, Role};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::{Action, CAUSES};
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,26 +17,8 @@ use crate::channel_size;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::pipes::{Offered, Pipe};
 use crate::source::Sources;
+pub use crate::source::Span;
 use crate::timing::Timing;
-
-/// Byte range in the description's text.
-pub type Span = Range<usize>;
-
-/// Index into [`System::partitions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PartitionId(pub usize);
-
-/// Index into [`System::channels`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChannelId(pub usize);
-
-/// Index into [`Board::devices`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DeviceId(pub usize);
-
-/// Index into [`System::functions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FunctionId(pub usize);
 
 /// A whole system.
 #[derive(Clone, Debug)]
@@ -47,7 +29,8 @@ pub struct System {
     pub description: String,
     /// Folder of the description; relative paths start here.
     pub folder: PathBuf,
-    /// File of what was measured of pipe functions, relative to the folder, if the description names one.
+    /// File of what was measured of pipe functions, relative to the folder, if the description
+    /// names one.
     pub profile: Option<String>,
     /// The board.
     pub board: Board,
@@ -61,7 +44,7 @@ pub struct System {
     pub functions: Vec<Function>,
     /// Pipes in the order of the description, solved.
     pub pipes: Vec<Pipe>,
-    /// What pipes can be made of that are typed, where a partition has room for any.
+    /// Functions and endpoints for run-time pipes, if a partition has spare stages.
     pub offered: Option<Offered>,
     /// Defaults of a run.
     pub run: Run,
@@ -80,49 +63,14 @@ pub struct Run {
     pub waive: Vec<String>,
 }
 
-/// The clock a run goes by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// Instruction-counted virtual time: repeats bit by bit.
-    Virtual,
-    /// The host's wall clock: for interactive use.
-    Real,
-}
-
-/// Criticality, highest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Criticality {
-    /// Highest.
-    A,
-    /// Second.
-    B,
-    /// Third.
-    C,
-    /// Fourth.
-    D,
-    /// Quality-managed only: nothing safe may depend on it.
-    Qm,
-}
-
-/// What runs in a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// An image for Bulkhead's own runtime or kernel.
-    Rtos,
-    /// Linux, with a generated device tree.
-    Linux,
-    /// Any flat or ELF image with an entry point.
-    Image,
-}
-
 /// A partition.
 #[derive(Clone, Debug)]
 pub struct Partition {
     /// Name, at most 15 characters.
     pub name: String,
-    /// Where it is described.
+    /// Place in the description.
     pub span: Span,
-    /// What runs in it.
+    /// Kind of its software.
     pub kind: Kind,
     /// Criticality.
     pub criticality: Criticality,
@@ -152,19 +100,19 @@ pub struct Partition {
     pub faults: Vec<String>,
     /// May read all status and control others.
     pub privileged: bool,
-    /// What WFI does.
+    /// Treatment of WFI.
     pub wfi: Trapping,
-    /// What broadcast TLB maintenance does.
+    /// Treatment of broadcast TLB maintenance.
     pub tlbi: Trapping,
     /// How its inter-processor interrupts travel.
     pub ipi: Trapping,
-    /// Longest silence of its heartbeat, nanoseconds; `None` = nobody watches.
+    /// Maximum silence of its heartbeat, nanoseconds; `None`: not watched.
     pub heartbeat_ns: Option<u64>,
-    /// What a guest that knows no heartbeat changes while it makes progress.
+    /// State of a guest without heartbeats that changes while it makes progress.
     pub progress: Option<Progress>,
     /// Longest time from a start to the first sign of life, nanoseconds.
     pub startup_ns: u64,
-    /// What is done for each cause of fault.
+    /// Action for each cause of fault.
     pub actions: [Action; CAUSES],
     /// For each cause, true if the description names its action.
     pub has_policy: [bool; CAUSES],
@@ -182,9 +130,9 @@ pub struct Partition {
     pub spare: Option<Spare>,
     /// Other partitions in which they may have stages, each with the channel that it takes.
     pub typed_through: Vec<Through>,
-    /// What components of it share.
+    /// Memory that its components share.
     pub shared: Vec<SharedMemory>,
-    /// What of Linux goes beyond the machine, if anything does.
+    /// Its bridge to other machines, if it has one.
     pub bridge: Option<Bridge>,
 }
 
@@ -200,7 +148,7 @@ pub struct Spare {
 /// A partition in which flows that are typed elsewhere may have stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Through {
-    /// That partition.
+    /// The other partition.
     pub partition: PartitionId,
     /// The channel between both: requests, and buffers.
     pub channel: ChannelId,
@@ -215,7 +163,7 @@ pub struct SharedMemory {
     pub name: String,
     /// Bytes, whole pages.
     pub size: u64,
-    /// Names of who has it.
+    /// Names of the components that share it.
     pub components: Vec<String>,
 }
 
@@ -239,15 +187,6 @@ impl Cores {
     }
 }
 
-/// Whether something goes straight to the hardware or through the monitor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trapping {
-    /// Untrapped.
-    Direct,
-    /// Through the monitor, counted.
-    Trap,
-}
-
 /// An image to start.
 #[derive(Clone, Debug)]
 pub enum Image {
@@ -263,7 +202,7 @@ pub enum Image {
         load: Option<u64>,
         /// Guest-physical entry point; default: the file's own, or the load address.
         entry: Option<u64>,
-        /// Whether a generated device tree is placed in memory and passed in x0.
+        /// True if a generated device tree is placed in memory and passed in x0.
         device_tree: bool,
     },
     /// A Linux kernel and its initial file system.
@@ -280,9 +219,9 @@ pub enum Image {
 pub struct Component {
     /// Name, at most 15 characters.
     pub name: String,
-    /// Where it is described.
+    /// Place in the description.
     pub span: Span,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// Its program.
     pub program: Program,
@@ -292,9 +231,9 @@ pub struct Component {
     pub provides: Vec<String>,
     /// Interfaces that it invokes.
     pub needs: Vec<String>,
-    /// Channels whose end it holds.
+    /// Channels with an end that it holds.
     pub channels: Vec<ChannelId>,
-    /// Those of them whose doorbells its thread waits for.
+    /// Channels of these with doorbells that its thread waits for.
     pub doorbells: Vec<ChannelId>,
     /// Parts of the partition that are its own.
     pub owns: Vec<Part>,
@@ -304,7 +243,8 @@ pub struct Component {
     pub memory: u64,
     /// Bytes of its stack.
     pub stack: u64,
-    /// Importance of its thread, 0 the most important; nothing without a thread, or where that is a task.
+    /// Importance of its thread, 0 the most important; nothing without a thread, or where that is a
+    /// task.
     pub priority: Option<u32>,
     /// The task of the partition that its thread is, by its place in [`Timing::tasks`].
     pub task: Option<usize>,
@@ -312,21 +252,10 @@ pub struct Component {
     pub budget_ns: Option<[u64; 2]>,
     /// Criticality.
     pub criticality: Criticality,
-    /// What a fault of its thread comes to.
+    /// Reaction to a fault of its thread.
     pub on_fault: OnFault,
     /// Restarts admitted, and in how many nanoseconds.
     pub restart: [u64; 2],
-}
-
-/// Where a component's program comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Program {
-    /// A crate of the workspace.
-    Crate(String),
-    /// An ELF file.
-    File(PathBuf),
-    /// A folder with a crate or C files of one's own.
-    Folder(PathBuf),
 }
 
 /// A Linux kernel.
@@ -388,7 +317,7 @@ pub struct Restart {
     pub per_ns: u64,
     /// Pause before each, nanoseconds.
     pub backoff_ns: u64,
-    /// What is done when the budget is used up.
+    /// Action when the budget is used up.
     pub then: Action,
 }
 
@@ -406,7 +335,7 @@ pub enum End {
 pub struct Channel {
     /// Name, at most 15 characters.
     pub name: String,
-    /// Where it is described.
+    /// Place in the description.
     pub span: Span,
     /// Kind of its buffer.
     pub kind: ChannelKind,
@@ -418,7 +347,7 @@ pub struct Channel {
     pub message: u32,
     /// Messages the buffer holds.
     pub messages: u32,
-    /// Whether the reader may write too (it must, but for recorders and `access = "read-only"`).
+    /// True if the reader may write too (it must, but for recorders and `access = "read-only"`).
     pub reader_writes: bool,
     /// Limit of the writer's doorbell to the reader; `None` = no doorbell.
     pub doorbell: Option<Rate>,
@@ -442,7 +371,7 @@ impl Channel {
 pub struct Function {
     /// Name, at most 15 characters.
     pub name: String,
-    /// Where it is described.
+    /// Place in the description.
     pub span: Span,
     /// Index into [`crate::board::Pcie::kinds`].
     pub kind: usize,
@@ -450,7 +379,7 @@ pub struct Function {
     pub bus: String,
     /// A UDP port of the host, and the one of it to which what arrives there is passed on.
     pub forward: Option<[u16; 2]>,
-    /// The same of TCP.
+    /// Forwarded TCP ports.
     pub forward_tcp: Option<[u16; 2]>,
 }
 
@@ -470,13 +399,13 @@ impl System {
         &self.partitions[id.0]
     }
 
-    /// Whether flows that are typed elsewhere may have stages in a partition.
+    /// Returns whether flows that are typed elsewhere may have stages in a partition.
     #[must_use]
     pub fn is_typed_through(&self, id: PartitionId) -> bool {
         self.who_types_through(id).is_some()
     }
 
-    /// The partition whose flows may have stages in that one, if there is one, and how.
+    /// The client partition with flows that may have stages in that one, if there is one, and how.
     #[must_use]
     pub fn who_types_through(&self, id: PartitionId) -> Option<(PartitionId, &Through)> {
         let all = self.partitions.iter().enumerate();
@@ -494,7 +423,7 @@ impl System {
         pcie.kinds.get(self.functions.get(id.0)?.kind)
     }
 
-    /// An error at a place in the description, for those who find one later.
+    /// An error at a place in the description, for later steps.
     #[must_use]
     pub fn error(&self, id: &'static str, span: &Span, message: String) -> Diagnostic {
         Diagnostic::new(id, Severity::Error, span, message).within(&self.sources)

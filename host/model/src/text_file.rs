@@ -1,4 +1,4 @@
-//! Reading a text that somebody wrote
+//! Reading text files of the user
 
 use crate::quantity::size_text;
 use std::fs;

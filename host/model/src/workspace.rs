@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Member {
     /// Name of the crate.
     pub(crate) name: String,
-    /// Whether it is a program.
+    /// True if it is a program.
     pub(crate) program: bool,
 }
 

@@ -110,14 +110,20 @@ fn compare(path: &Path, text: &str) {
     let expected = fs::read_to_string(path).unwrap_or_default();
     assert!(
         expected == text,
-        "{} is not as expected; BLESS=1 accepts this:\n{text}",
+        "{} expects:\n{expected}\nfound (BLESS=1 accepts it):\n{text}",
         path.display()
     );
 }
 
 fn check_group(group: &str, severity: Severity) {
     for case in cases(group) {
-        assert_eq!(case.refused, severity == Severity::Error, "{}", case.name);
+        let shown = render(&case.found, Style::default());
+        assert_eq!(
+            case.refused,
+            severity == Severity::Error,
+            "{} was found to have:\n{shown}",
+            case.name
+        );
         let rule = case.rule();
         assert!(rule_ids().any(|id| id == rule), "{rule} is no rule");
         let said = case
@@ -126,8 +132,8 @@ fn check_group(group: &str, severity: Severity) {
             .any(|found| found.id == rule && found.severity == severity);
         assert!(
             said,
-            "{} does not make its rule speak:\n{:?}",
-            case.name, case.found
+            "{} does not make its rule speak; it was found to have:\n{shown}",
+            case.name
         );
         case.compare(severity);
     }

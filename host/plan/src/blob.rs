@@ -15,26 +15,18 @@ use zerocopy::{FromZeros, Immutable, IntoBytes};
 
 use crate::error::PlanError;
 use crate::guest_page::ticks;
+use crate::inputs::Inputs;
 use crate::load::Load;
 use crate::machine::Machine;
 use crate::memory::Region;
-use crate::pcie;
 use crate::purpose::Purpose;
-use crate::tables::{Tables, physical_range, root_entries, vmid};
-use crate::{GuestView, Inputs, Start, smmu};
+use crate::stage2::{physical_range, vmid};
+use crate::tables::{Tables, root_entries};
+use crate::view::{GuestView, Start};
+use crate::{pcie, smmu};
 
 /// Offset of the committed position of a recorder, doc/interfaces/channel.md.
 const RECORDER_POSITION: u64 = 8;
-
-/// Affinity of a partition's core as its guest sees it: its rank, so that a guest written for cores 0 to
-/// n - 1 runs on any. A guest that sends inter-processor interrupts by itself names physical affinities.
-#[must_use]
-pub fn guest_affinity(partition: &Partition, physical: u64, rank: usize) -> u64 {
-    match partition.ipi {
-        Trapping::Direct => physical,
-        Trapping::Trap => rank as u64,
-    }
-}
 
 /// The blob while it grows; the head goes in last.
 struct Blob(Vec<u8>);
@@ -295,7 +287,7 @@ impl Parts<'_> {
 
     fn attachments(&self, id: PartitionId) -> Vec<Attachment> {
         let prepared = self.tables.stage2[id.0].prepared.iter();
-        let attachment = |prepared: &crate::tables::Prepared| Attachment {
+        let attachment = |prepared: &crate::stage2::Prepared| Attachment {
             key: prepared.slot.key.unwrap_or(0),
             ipa: prepared.slot.ipa.0,
             size: prepared.slot.size,

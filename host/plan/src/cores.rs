@@ -3,7 +3,7 @@
 //! Named cores first; then the partitions that only say how many take the lowest free ones, next
 //! to each other where possible. The rest are spare: their monitors watch heartbeats.
 
-use bulkhead_model::system::{Cores, Partition, System};
+use bulkhead_model::system::{Cores, Partition, System, Trapping};
 
 use crate::error::PlanError;
 
@@ -139,4 +139,14 @@ fn too_many(system: &System, partition: &Partition) -> PlanError {
         system.board.cores.len()
     );
     PlanError::new("no-cores-left", message, "give some partition fewer cores").at(&partition.span)
+}
+
+/// Affinity of a partition's core as its guest sees it: its rank, so that a guest written for cores 0 to
+/// n - 1 runs on any. A guest that sends inter-processor interrupts by itself names physical affinities.
+#[must_use]
+pub fn guest_affinity(partition: &Partition, physical: u64, rank: usize) -> u64 {
+    match partition.ipi {
+        Trapping::Direct => physical,
+        Trapping::Trap => rank as u64,
+    }
 }

@@ -13,15 +13,13 @@ use bulkhead_model::system::{Console, Image, Partition, PartitionId, System};
 use sha2::{Digest, Sha256};
 use vm_fdt::{FdtWriter, FdtWriterResult};
 
-use crate::bridge;
-use crate::ends;
 use crate::error::PlanError;
 use crate::guest_page::{EndFacts, ticks};
 use crate::interrupts::SPI_BASE;
 use crate::pcie::Bus;
-use crate::pipes;
 use crate::purpose::Purpose;
 use crate::window::{Slot, Window};
+use crate::{bridge, ends, pipes};
 
 const GIC: u32 = 1;
 const CLOCK: u32 = 2;
@@ -180,7 +178,7 @@ impl Facts<'_> {
         fdt.property_u32("#size-cells", 0)?;
         let cores = self.cores.iter().filter_map(|&core| board.cores.get(core));
         for (rank, core) in cores.enumerate() {
-            let affinity = crate::blob::guest_affinity(self.this(), core.mpidr, rank);
+            let affinity = crate::cores::guest_affinity(self.this(), core.mpidr, rank);
             let node = fdt.begin_node(&format!("cpu@{affinity:x}"))?;
             fdt.property_string("device_type", "cpu")?;
             fdt.property_string("compatible", &compatible)?;

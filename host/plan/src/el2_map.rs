@@ -8,10 +8,12 @@ use bulkhead_formats::gicv3::REDISTRIBUTOR_STRIDE;
 use bulkhead_formats::region::{Range, RegionSet};
 use bulkhead_model::system::{Console, PartitionId, System};
 
+use crate::dma;
+use crate::inputs::Inputs;
 use crate::machine::{Machine, STACK_SIZE};
 use crate::memory::Region;
 use crate::purpose::Purpose;
-use crate::{GuestView, Inputs, smmu};
+use crate::view::GuestView;
 
 /// Bytes of the distributor's registers.
 const DISTRIBUTOR_SIZE: u64 = 0x1_0000;
@@ -30,7 +32,7 @@ pub fn ranges(
     let distributor = Range::sized(board.interrupts.distributor, DISTRIBUTOR_SIZE);
     let interrupts = std::iter::once(distributor).chain(redistributors);
     let pcie = board.pcie.iter();
-    let gated = pcie.flat_map(|pcie| smmu::buses(view).map(|bus| bus.bridge_page(pcie)));
+    let gated = pcie.flat_map(|pcie| dma::buses(view).map(|bus| bus.bridge_page(pcie)));
     let used = |access: Access| {
         let parts = inputs.monitor.parts.iter();
         let parts = parts

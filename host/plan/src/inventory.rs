@@ -17,6 +17,7 @@ use bulkhead_tpipe::language::{Buffering, Flow};
 use crate::blob::heartbeat;
 use crate::device_tree::kind_name;
 use crate::error::PlanError;
+use crate::inputs::Inputs;
 use crate::interrupts::end_name;
 use crate::manifest::{
     ChannelManifest, ComponentManifest, Confined, ConsoleManifest, Emulator, Machine, Manifest,
@@ -24,7 +25,7 @@ use crate::manifest::{
 };
 use crate::pcie::{Bus, Placed, emulator_words, forwards};
 use crate::purpose::Purpose;
-use crate::{Inputs, Plan, smmu};
+use crate::{Plan, dma};
 
 /// Returns the manifest; the packer of the image fills in the image's name and digest.
 ///
@@ -225,7 +226,7 @@ fn confined(system: &System, plan: &Plan) -> Result<Option<Confined>, PlanError>
     }
     let name = |function: &Placed| system.functions[function.id.0].name.clone();
     let stream = |bus: &Bus| StreamManifest {
-        id: smmu::stream(bus),
+        id: dma::stream(bus),
         partition: system.partition(bus.owner).name.clone(),
         functions: bus.functions.iter().map(name).collect(),
     };

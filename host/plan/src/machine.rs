@@ -11,11 +11,12 @@ use bulkhead_formats::address::{BLOCK_2M, Ipa, PAGE, Pa};
 use bulkhead_formats::region::Range;
 use bulkhead_model::system::{PartitionId, System};
 
+use crate::dma;
 use crate::error::PlanError;
 use crate::load::Load;
 use crate::memory::{Colours, PhysicalMemory, Region, block_alignment};
 use crate::purpose::Purpose;
-use crate::{GuestView, smmu};
+use crate::view::GuestView;
 
 /// Bytes of a core's stack, its state at the bottom.
 pub const STACK_SIZE: u64 = PAGE;
@@ -132,8 +133,8 @@ pub fn lay_out(system: &System, view: &GuestView, reserve: Reserve) -> Result<Ma
     memory.take(reserve.tables.max(PAGE), PAGE, Purpose::Tables)?;
     let (pristine, image_end) = images(&mut memory, view)?;
     let stack_tops = bookkeeping(system, view, &mut memory)?;
-    if smmu::is_used(system, view) {
-        memory.take(smmu::EVENTS, PAGE, Purpose::Events)?;
+    if dma::is_used(system, view) {
+        memory.take(dma::EVENTS, PAGE, Purpose::Events)?;
     }
     for shared in &view.shared {
         memory.take(shared.size, shared.alignment(), shared.purpose)?;

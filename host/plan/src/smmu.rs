@@ -10,7 +10,6 @@
 
 use bulkhead_abi::config::{Gate, Setting, setting};
 use bulkhead_formats::address::{PAGE, Pa};
-use bulkhead_formats::region::Range;
 use bulkhead_formats::smmu::{
     COMMAND_SIZE, DESCRIPTOR_SIZE, Descriptor, EVENT_SIZE, FORGET_ALL, MEMORY_LEAF, STAGE1_BITS,
     Stream, context,
@@ -18,16 +17,15 @@ use bulkhead_formats::smmu::{
 use bulkhead_formats::tables::{Mapping, Root, TableMemory, Walk, map};
 use bulkhead_model::system::{PartitionId, System};
 
-use crate::GuestView;
 use crate::arena::Arena;
+use crate::dma::{EVENTS, address, buses, is_used, stream};
 use crate::error::PlanError;
 use crate::machine::{Machine, colours_of};
 use crate::pcie::Bus;
 use crate::purpose::Purpose;
-use crate::tables::{self, Stage2, cannot_map, vmid};
+use crate::stage2::{Stage2, cannot_map, physical_range, vmid};
+use crate::view::GuestView;
 
-/// Bytes of its registers: two pages of 64 KiB.
-const REGISTERS: u64 = 2 << 16;
 /// Binary logarithm of the streams that a table has: a page of them.
 const STREAMS_LOG2: u32 = 6;
 /// Streams that have an entry; all others abort, too.
@@ -36,8 +34,6 @@ pub const STREAMS: u32 = 1 << STREAMS_LOG2;
 pub const COMMANDS: u64 = PAGE / 2;
 /// Binary logarithm of commands the queue holds; one place stays free.
 const COMMANDS_LOG2: u32 = 2;
-/// Bytes of the event queue.
-pub const EVENTS: u64 = PAGE;
 
 /// Tables of the SMMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,36 +44,6 @@ pub struct Streams {
     pub contexts: Pa,
     /// Bytes of both and of the stage-1 tables.
     pub size: u64,
-}
-
-/// Stream of a bus: the requester ID of its bridge, which stands on bus 0.
-#[must_use]
-pub const fn stream(bus: &Bus) -> u32 {
-    bus.slot << 3
-}
-
-/// Buses with functions that access memory.
-pub fn buses(view: &GuestView) -> impl Iterator<Item = &Bus> {
-    view.buses.iter().filter(|bus| bus.dma)
-}
-
-/// Physical address of the SMMU, if the board has one.
-fn address(system: &System) -> Option<u64> {
-    system.board.pcie.as_ref()?.smmu
-}
-
-/// Returns `true` if a device is to be confined, and the board can do so.
-#[must_use]
-pub fn is_used(system: &System, view: &GuestView) -> bool {
-    address(system).is_some() && buses(view).next().is_some()
-}
-
-/// Registers that hold devices back: the SMMU's, and the bridges' on the root bus.
-#[must_use]
-pub fn registers(system: &System) -> Vec<Range> {
-    let pcie = system.board.pcie.iter();
-    let smmu = address(system).map(|at| Range::sized(at, REGISTERS));
-    pcie.map(Bus::root).chain(smmu).collect()
 }
 
 /// Builds stream tables, contexts and stage-1 tables; nothing where nothing is to be held back.
@@ -107,7 +73,7 @@ pub fn build(
             put(
                 arena,
                 at,
-                &context(root.pa, vmid(bus.owner), tables::physical_range(system)),
+                &context(root.pa, vmid(bus.owner), physical_range(system)),
             );
             let own = &stage2[bus.owner.0];
             let shared = Stream::Stage2 {

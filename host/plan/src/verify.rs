@@ -12,12 +12,12 @@ use bulkhead_formats::tables::{Leaf, Root, Visited, decode_page, visit};
 use bulkhead_formats::{el2, stage2};
 use bulkhead_model::system::{DeviceId, PartitionId, System};
 
-use crate::el2_map;
 use crate::error::PlanError;
+use crate::inputs::Inputs;
 use crate::memory::Region;
 use crate::purpose::{Purpose, grant};
-use crate::tables::Prepared;
-use crate::{Inputs, Plan, smmu, verify_streams};
+use crate::stage2::Prepared;
+use crate::{Plan, dma, el2_map, verify_streams};
 
 /// Checks a plan: every range given away once; every partition can reach exactly what it was
 /// granted, with exactly those rights, nothing else of the machine; EL2 never maps anything both
@@ -72,7 +72,7 @@ fn all_regions(system: &System, plan: &Plan) -> Result<Vec<Region>, PlanError> {
             purpose: Purpose::Bus(bus.owner),
         })
     });
-    let confining = smmu::registers(system).into_iter().map(|range| Region {
+    let confining = dma::registers(system).into_iter().map(|range| Region {
         pa: Pa(range.start),
         size: range.size(),
         purpose: Purpose::Confining,

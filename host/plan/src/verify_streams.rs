@@ -12,12 +12,13 @@ use bulkhead_formats::smmu::{
 use bulkhead_formats::tables::{Leaf, Root};
 use bulkhead_model::system::{PartitionId, System};
 
+use crate::dma::{buses, stream};
 use crate::error::PlanError;
 use crate::pcie::Bus;
-use crate::smmu::{COMMANDS, STREAMS, Streams, buses, stream};
-use crate::tables::{physical_range, vmid};
+use crate::smmu::{COMMANDS, STREAMS, Streams};
+use crate::stage2::{physical_range, vmid};
 use crate::verify::contents;
-use crate::{Plan, smmu};
+use crate::{Plan, dma};
 
 /// Checks both stream tables.
 ///
@@ -25,7 +26,7 @@ use crate::{Plan, smmu};
 /// The first contradiction.
 pub fn verify(system: &System, plan: &Plan, read: &impl Fn(Pa) -> u64) -> Result<(), PlanError> {
     let Some(streams) = &plan.tables.streams else {
-        return match smmu::is_used(system, &plan.view) {
+        return match dma::is_used(system, &plan.view) {
             true => Err(fail("nothing holds devices back")),
             false => Ok(()),
         };

@@ -10,13 +10,13 @@ use crate::cores::{self, CoreMap};
 use crate::device_tree;
 use crate::error::PlanError;
 use crate::guest_page::{self, EndFacts};
+use crate::inputs::{Inputs, PartitionImages};
 use crate::interrupts::{self, Doorbells};
 use crate::load::{Argument, GuestImage, Load, Piece, Rest, ZERO_ALL, loads};
 use crate::pcie::{self, Bus};
 use crate::purpose::Purpose;
 use crate::shared::{self, Shared};
 use crate::window::{self, Window};
-use crate::{Inputs, PartitionImages};
 
 /// How a guest is started.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ mod two_cores;
 
 use at_random::Random;
 use bulkhead_abi::repository::{MAX_STAGES, Repository};
-use bulkhead_flows::known::{Known, Unfit};
-use bulkhead_flows::propose::{self, Promise, Refused, Solved, Standing};
-use bulkhead_flows::said::Said;
+use bulkhead_flows::catalogue::{PipeCatalogue, Unfit};
+use bulkhead_flows::diagnostic::Diagnostic;
+use bulkhead_flows::propose::{self, AdmittedPipe, Guarantee, Refused, Solved};
 use bulkhead_model::pipes::Pipe;
 use bulkhead_model::system::{PartitionId, System};
 use bulkhead_model::{Overrides, check};
@@ -61,9 +61,9 @@ fn packed(system: &System) -> Vec<u64> {
     aligned(&repository::pack(system, CONTROL))
 }
 
-fn known(words: &[u64]) -> Known<'_> {
+fn known(words: &[u64]) -> PipeCatalogue<'_> {
     let bytes = zerocopy::IntoBytes::as_bytes(words);
-    Known::of(Repository::read(bytes).expect("packed")).expect("fits")
+    PipeCatalogue::of(Repository::read(bytes).expect("packed")).expect("fits")
 }
 
 /// T and m of a pipe's stages, and its bound.
@@ -76,10 +76,10 @@ fn setting(pipe: &Pipe) -> (Vec<(u64, u64)>, u64) {
 
 /// The target's decision on a flow, and its bounds of all pipes afterwards.
 fn target(
-    known: &Known<'_>,
+    known: &PipeCatalogue<'_>,
     system: &System,
     flow: &str,
-) -> Result<(Solved, Vec<Promise>), Refused> {
+) -> Result<(Solved, Vec<Guarantee>), Refused> {
     let here = system.pipes.iter().filter(|pipe| pipe.runs_in(CONTROL));
     let described: Vec<_> = here.map(setting).collect();
     let all = described.into_iter().enumerate();
@@ -92,7 +92,7 @@ fn target(
     let stand: Vec<_> = all
         .iter()
         .enumerate()
-        .map(|(pipe, (setting, most))| Standing {
+        .map(|(pipe, (setting, most))| AdmittedPipe {
             flow: known.packed().flow(pipe).expect("packed"),
             setting,
             most: *most,
@@ -104,7 +104,7 @@ fn target(
         let setting: Vec<_> = setting
             .map(|stage| (stage.period, stage.messages))
             .collect();
-        let new = Standing {
+        let new = AdmittedPipe {
             flow,
             setting: &setting,
             most: None,
@@ -150,7 +150,7 @@ fn same(pipe: &Pipe, solved: &Solved) {
     same_bounds(pipe, &solved.promise);
 }
 
-fn same_bounds(pipe: &Pipe, promise: &Promise) {
+fn same_bounds(pipe: &Pipe, promise: &Guarantee) {
     let bounds = pipe.solved.paths.iter().map(|path| path.bound_ns);
     assert_eq!(bounds.max(), Some(promise.bound), "{}", pipe.solved.flow);
     let ours = pipe.solved.paths.iter();
@@ -237,7 +237,7 @@ fn host_and_target_agree() {
             }
             (Err(_), Err(refused)) => {
                 let standing = |_: usize| ["pipe", "sample"];
-                let said = Said {
+                let said = Diagnostic {
                     flow: &flow,
                     before: 0,
                     known: &known,
@@ -384,7 +384,7 @@ fn what_is_refused_says_where_and_why() {
     let known = known(&words);
     for (flow, free, expected) in REFUSED {
         let refused = propose::solve(&known, flow, &[], *free).expect_err(flow);
-        let said = Said {
+        let said = Diagnostic {
             flow,
             before: "pipe add it ".len(),
             known: &known,
@@ -407,7 +407,7 @@ fn who_shares_an_endpoint_is_named() {
     let settings: Vec<_> = base.pipes.iter().map(setting).collect();
     let both = base.pipes.iter().zip(&settings);
     let stand: Vec<_> = both
-        .map(|(pipe, (setting, _))| Standing {
+        .map(|(pipe, (setting, _))| AdmittedPipe {
             flow: &pipe.solved.flow,
             setting,
             most: None,
@@ -415,7 +415,7 @@ fn who_shares_an_endpoint_is_named() {
         .collect();
     let flow = "read, read, read | fuse | emit";
     let refused = propose::solve(&known, flow, &stand, 9).expect_err("one too many");
-    let said = Said {
+    let said = Diagnostic {
         flow,
         before: 0,
         known: &known,
@@ -440,14 +440,14 @@ fn who_would_not_be_kept_is_named() {
     let known = known(&words);
     let pipe = &base.pipes[2];
     let (setting, _) = setting(pipe);
-    let stands = |most| Standing {
+    let stands = |most| AdmittedPipe {
         flow: &pipe.solved.flow,
         setting: &setting,
         most,
     };
     assert!(propose::judge(&known, &[stands(None)], |_, _| {}).is_ok());
     let greedy = [(400_000, 1), (400_000, 1)];
-    let new = Standing {
+    let new = AdmittedPipe {
         flow: "sample | emit",
         setting: &greedy,
         most: None,
@@ -458,12 +458,12 @@ fn who_would_not_be_kept_is_named() {
         "{refused:?}"
     );
     let wide = [(300_000, 1), (300_000, 1)];
-    let new = Standing {
+    let new = AdmittedPipe {
         setting: &wide,
         ..new
     };
     let refused = propose::judge(&known, &[stands(None), new], |_, _| {}).expect_err("too much");
-    let said = Said {
+    let said = Diagnostic {
         flow: "sample | emit",
         before: 0,
         known: &known,
@@ -530,7 +530,7 @@ fn no_flow_is_too_odd() {
         match propose::solve(&known, &flow, &[], free) {
             Ok(_) => solved += 1,
             Err(refused) => {
-                let said = Said {
+                let said = Diagnostic {
                     flow: &flow,
                     before: 0,
                     known: &known,
@@ -560,7 +560,7 @@ fn what_is_torn_is_refused() {
         bytes.truncate(bytes.len() - random.below(3) as usize * 8);
         let words = aligned(&bytes);
         let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
-        let found = Repository::read(bytes).map(Known::of);
+        let found = Repository::read(bytes).map(PipeCatalogue::of);
         match found {
             Some(Ok(known)) => {
                 assert!((0..5).filter_map(|pipe| known.packed().flow(pipe)).count() <= 4);

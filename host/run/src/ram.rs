@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use zerocopy::FromBytes;
 
-use crate::RunError;
+use crate::error::RunError;
 
 const WORD_BYTES: u64 = 8;
 /// Folder in which memory files are fastest.

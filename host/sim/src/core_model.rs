@@ -18,10 +18,11 @@ pub struct Options {
     pub for_ns: u64,
     /// Of phases and execution times.
     pub seed: u64,
-    /// Whether every job needs its WCET and all tasks are released at 0: the critical instant. Else
+    /// True if every job needs its WCET and all tasks are released at 0: the critical instant. Else
     /// phases are random, and half of the jobs need less.
     pub critical: bool,
-    /// Whether VCPUs without budget run when nobody else would, also where the description does not say so.
+    /// True if VCPUs without budget run when nobody else would, also where the description does not
+    /// say so.
     pub background: bool,
 }
 
@@ -131,7 +132,7 @@ impl<O: Observer> Core<'_, O> {
         Ok(())
     }
 
-    /// What the job that is about to be released will need.
+    /// Draws the execution time of the job that is about to be released.
     fn draw(&mut self, thread: ThreadId) {
         let wcet = self.timing.tasks[self.jobs[thread.index()].task].wcet_ns;
         let less = match self.options.critical || self.random.below(2) == 0 {

@@ -1,7 +1,7 @@
 //! The schedule as a picture (SVG) and as a trace for Perfetto
 //!
-//! Both show the beginning, up to a length: one row per task, all partitions. The trace is JSON of the Trace Event
-//! Format (complete events, microseconds), which `ui.perfetto.dev` opens.
+//! Both show the beginning, up to a length: one row per task, all partitions. The trace is JSON of
+//! the Trace Event Format (complete events, microseconds), which `ui.perfetto.dev` opens.
 
 use crate::{Observer, Stretch};
 use bulkhead_model::timing::{Slot, Timing};
@@ -46,14 +46,14 @@ impl Beginning {
 pub struct Drawn<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it schedules.
+    /// Timing data of the partition.
     pub timing: &'a Timing,
-    /// What ran.
+    /// Executed intervals.
     pub beginning: &'a Beginning,
 }
 
-/// The schedules of all partitions as SVG, one below the other, time from left to right; slots of time
-/// partitions are shaded.
+/// The schedules of all partitions as SVG, one below the other, time from left to right; slots of
+/// time partitions are shaded.
 #[must_use]
 pub fn svg(partitions: &[Drawn<'_>]) -> String {
     let until = partitions.iter().map(|one| one.beginning.until).max();
@@ -90,7 +90,7 @@ pub fn svg(partitions: &[Drawn<'_>]) -> String {
 /// A picture that grows.
 struct Picture<'a> {
     svg: &'a mut String,
-    /// Where the partition begins.
+    /// Vertical position of the partition.
     top: f64,
     until: u64,
 }

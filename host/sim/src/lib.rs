@@ -1,9 +1,10 @@
 //! Schedules in virtual time, by the policies that run on target
 //!
-//! [`simulate`] drives `bulkhead_sched`'s scheduler with the VCPUs and tasks of a partition, from event to
-//! event, and answers how each task responded. Cores share nothing and are simulated one after
-//! another; statistics are streamed, so that memory does not grow with the time simulated. Seeded:
-//! the same seed gives the same schedule. What ran when goes to an [`Observer`], e.g. [`gantt`].
+//! [`simulate`] drives `bulkhead_sched`'s scheduler with the VCPUs and tasks of a partition, from
+//! event to event, and returns the responses of each task. Cores share nothing and are simulated
+//! one after another; statistics are streamed, so that memory does not grow with the simulated
+//! time. The same seed gives the same schedule. Executed intervals go to an [`Observer`], e.g.
+//! [`gantt`].
 #![forbid(unsafe_code)]
 
 mod core_model;
@@ -16,7 +17,7 @@ pub use statistics::Statistics;
 
 use bulkhead_model::timing::Timing;
 
-/// What ran on a core, and when; nanoseconds.
+/// An executed interval of a core, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// Index of the task.
@@ -40,7 +41,7 @@ impl Observer for () {
     fn ran(&mut self, _stretch: Stretch) {}
 }
 
-/// What a simulation gives.
+/// Result of a simulation.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// By task, in the order of the description.

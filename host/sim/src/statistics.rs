@@ -10,7 +10,7 @@ const BUCKETS: usize = 64 * STEPS as usize;
 pub struct Statistics {
     /// Jobs that ended.
     pub jobs: u64,
-    /// Those that ended after their deadline.
+    /// Jobs that ended after their deadline.
     pub late: u64,
     /// Longest response, nanoseconds.
     pub worst: u64,
@@ -68,7 +68,7 @@ impl Statistics {
         mean.unwrap_or(0) as u64
     }
 
-    /// What so many per cent of the responses do not exceed, nanoseconds.
+    /// Upper bound of this percentage of the responses, nanoseconds.
     #[must_use]
     pub fn quantile(&self, percent: u64) -> u64 {
         let wanted = (u128::from(self.jobs) * u128::from(percent)).div_ceil(100) as u64;

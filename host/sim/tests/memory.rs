@@ -1,11 +1,12 @@
-//! Ten thousand VCPUs on 128 cores, in bounded memory: a program of its own, so that the memory is its own
+//! Ten thousand VCPUs on 128 cores, in bounded memory: a program of its own, so that the memory is
+//! its own
 
 use bulkhead_model::timing::{Place, Task, Timing, Vcpu, VcpuKind};
 use bulkhead_sim::{Options, simulate};
 
 const US: u64 = 1_000;
-/// Most resident memory, KiB: a kibibyte and a half for the statistics of a task, as much again for what
-/// describes it, and the program itself.
+/// Most resident memory, KiB: a kibibyte and a half for the statistics of a task, as much again
+/// for what describes it, and the program itself.
 const MOST_KIB: u64 = 48 << 10;
 
 fn ten_thousand() -> Timing {

@@ -192,7 +192,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// Delivers what other cores have posted, to each thread at most once for an interrupt of theirs, which came at
     /// `began`. A call notifies [`ATTENDED`] threads at most. For the rest the core interrupts itself, so that other
-    /// interrupts come between; what is marked meanwhile waits for the next interrupt of another core.
+    /// interrupts come between; what is marked meanwhile waits for the next interrupt of another core. A function of its own, so that other interrupts
+    /// save no registers for it.
+    #[inline(never)]
     pub fn attend(self, began: u64) {
         self.quiesce_in_passing();
         let core = self.0.core();

@@ -19,11 +19,3 @@
 mod words;
 
 pub(crate) use words::{load, store};
-
-use crate::atomic::AtomicU64;
-use crate::region::{LINE_BYTES, LINE_WORDS};
-
-/// A line in shared memory.
-pub(crate) type Words = [AtomicU64; LINE_WORDS];
-/// A line of a message.
-pub(crate) type Bytes = [u8; LINE_BYTES];

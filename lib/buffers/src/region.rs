@@ -20,6 +20,10 @@ pub(crate) const LINE_BYTES: usize = 64;
 pub(crate) const LINE_WORDS: usize = LINE_BYTES / WORD_BYTES;
 /// Bytes of a word.
 pub(crate) const WORD_BYTES: usize = 8;
+/// A line in shared memory.
+pub(crate) type Words = [AtomicU64; LINE_WORDS];
+/// A line of a message.
+pub(crate) type Bytes = [u8; LINE_BYTES];
 
 /// Memory that this end may read and write.
 #[derive(Clone, Copy, Debug)]

@@ -1,31 +1,31 @@
-//! A line that was typed about pipes
+//! Pipe commands
 
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::repository::{MAX_FLOW, MAX_LINE};
 use core::fmt;
 
-/// What is to be done.
+/// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command<'l> {
-    /// Nothing: the line is empty.
+    /// No command: the line is empty.
     Nothing,
-    /// Says how each pipe stands.
+    /// Prints the state of each pipe.
     List,
-    /// Says what pipes can be made of, and what room there is.
+    /// Prints the functions of which pipes can be made, and the free resources.
     Functions,
     /// Ends a pipe in order.
     Stop(&'l str),
-    /// Starts one that rests.
+    /// Starts a pipe that rests.
     Start(&'l str),
-    /// Ends a pipe in order and forgets it.
+    /// Ends a pipe in order and removes it.
     Remove(&'l str),
     /// Solves a flow and starts it under a new name.
     Add(Typed<'l>),
-    /// The same in place of the pipe of that name.
+    /// Solves a flow and starts it in place of the pipe of that name.
     Replace(Typed<'l>),
 }
 
-/// A pipe as it was typed.
+/// A run-time pipe as entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Typed<'l> {
     /// Its name.
@@ -36,26 +36,26 @@ pub struct Typed<'l> {
     pub before: usize,
 }
 
-/// Why a line is no command. Places are bytes of the line.
+/// Reason for which a line is no command. Places are bytes of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong<'l> {
-    /// It is longer than [`MAX_LINE`].
+    /// The line is longer than [`MAX_LINE`].
     TooLong,
-    /// It is not UTF-8.
+    /// The line is not UTF-8.
     NoText,
-    /// It begins with another word.
+    /// The line begins with another word.
     Unknown(&'l str),
-    /// `pipe`, and then no word that may stand there.
+    /// `pipe`, followed by an unknown word.
     Verb(&'l str),
     /// A name is missing at this place.
     NoName(usize),
-    /// What stands at this place is no name.
+    /// The text at this place is no name.
     BadName(usize),
     /// A flow is missing at this place.
     NoFlow(usize),
     /// A flow is longer than [`MAX_FLOW`].
     LongFlow,
-    /// More stands there than belongs to the command.
+    /// There is more text than belongs to the command.
     More(usize),
 }
 
@@ -96,7 +96,7 @@ struct Words<'l> {
 }
 
 impl<'l> Words<'l> {
-    /// What is left, from its first word on.
+    /// The rest of the line, from its first word on.
     fn rest(&mut self) -> &'l str {
         let rest = self.line.get(self.at..).unwrap_or_default();
         let text = rest.trim_ascii_start();
@@ -104,7 +104,7 @@ impl<'l> Words<'l> {
         text.trim_ascii_end()
     }
 
-    /// The next word, and where it stands; empty at the end.
+    /// The next word and its place; empty at the end.
     fn next(&mut self) -> (&'l str, usize) {
         let word = self.rest().split_ascii_whitespace().next();
         let (word, at) = (word.unwrap_or_default(), self.at);
@@ -133,7 +133,7 @@ impl<'l> Words<'l> {
         }
     }
 
-    /// The command, if nothing else stands behind it.
+    /// The command, if no text follows.
     fn alone(&mut self, command: Command<'l>) -> Result<Command<'l>, Wrong<'l>> {
         match self.rest() {
             "" => Ok(command),
@@ -142,7 +142,7 @@ impl<'l> Words<'l> {
     }
 }
 
-/// Whether a pipe may be called so: as in the description.
+/// Returns whether a name is valid for a pipe, as in the description.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -151,10 +151,10 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(fits)
 }
 
-/// Reads a line, without its end.
+/// Parses a line without its end.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason for which it is no command.
 pub fn parse(line: &[u8]) -> Result<Command<'_>, Wrong<'_>> {
     if line.len() > MAX_LINE {
         return Err(Wrong::TooLong);
@@ -258,7 +258,7 @@ mod tests {
             let _answered = parse(&bytes).map_err(|wrong| wrong.to_string());
         }
 
-        /// What is taken for a flow stands where it is said to stand.
+        /// A parsed flow is the text at the reported place.
         #[test]
         fn places_are_those_of_the_line(line in words()) {
             if let Ok(Command::Add(typed) | Command::Replace(typed)) = parse(line.as_bytes()) {

@@ -6,7 +6,7 @@
 //! another partition take, too, keeps the bound that it has: who judges there knows nothing of this newcomer.
 
 use crate::ROOM;
-use crate::known::{Known, may_begin, may_end};
+use crate::catalogue::{PipeCatalogue, may_begin, may_end};
 use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES, NONE};
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_analysis::{Reservation, Time};
@@ -24,7 +24,7 @@ pub const PATHS: usize = 16;
 
 /// A pipe that is there. Times are nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
+pub struct AdmittedPipe<'a> {
     /// Its flow.
     pub flow: &'a str,
     /// T and m of each of its stages.
@@ -69,7 +69,7 @@ pub struct Path {
 
 /// What is promised of a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Promise {
+pub struct Guarantee {
     paths: [Path; PATHS],
     count: usize,
     /// The longest bound of all its paths.
@@ -92,7 +92,7 @@ pub struct Solved {
     /// Shortest distance of messages that it takes without end, nanoseconds.
     pub interval: Time,
     /// Its bounds.
-    pub promise: Promise,
+    pub promise: Guarantee,
 }
 
 /// Why a flow is not started.
@@ -170,7 +170,7 @@ pub enum Refused {
     Room,
 }
 
-impl Promise {
+impl Guarantee {
     const NOTHING: Self = Self {
         paths: [Path {
             head: 0,
@@ -244,7 +244,7 @@ impl Solved {
             count: bound.len(),
             times,
             interval: promised.interval,
-            promise: Promise::of(bound, solution),
+            promise: Guarantee::of(bound, solution),
         };
         let written = bound.pipeline.stages().iter().enumerate();
         for (place, (index, stage)) in solved.stages.iter_mut().zip(written) {
@@ -273,8 +273,8 @@ struct Loads {
 
 impl Loads {
     fn of<'a>(
-        known: &Known<'_>,
-        pipes: impl IntoIterator<Item = &'a Standing<'a>>,
+        known: &PipeCatalogue<'_>,
+        pipes: impl IntoIterator<Item = &'a AdmittedPipe<'a>>,
     ) -> Result<Self, Refused> {
         let nothing = Load {
             core: 0,
@@ -294,7 +294,7 @@ impl Loads {
         Ok(loads)
     }
 
-    fn add(&mut self, known: &Known<'_>, pipe: &Standing<'_>) -> Result<(), Refused> {
+    fn add(&mut self, known: &PipeCatalogue<'_>, pipe: &AdmittedPipe<'_>) -> Result<(), Refused> {
         let pipeline = Pipeline::parse(pipe.flow).map_err(Refused::Syntax)?;
         let added = known.with([], |all| {
             let bound: Bound<'_, ROOM> = Bound::new(&pipeline, all).map_err(Refused::Misfit)?;
@@ -332,9 +332,9 @@ impl Loads {
 /// # Errors
 /// Why it cannot be had.
 pub fn solve(
-    known: &Known<'_>,
+    known: &PipeCatalogue<'_>,
     flow: &str,
-    standing: &[Standing<'_>],
+    standing: &[AdmittedPipe<'_>],
     free: usize,
 ) -> Result<Solved, Refused> {
     solve_above(known, flow, standing, free, 0)
@@ -343,9 +343,9 @@ pub fn solve(
 /// The same of one that was solved and beside which pipes that stand are not kept: slower, if it requires nothing and can be.
 #[must_use]
 pub fn slower(
-    known: &Known<'_>,
+    known: &PipeCatalogue<'_>,
     flow: &str,
-    standing: &[Standing<'_>],
+    standing: &[AdmittedPipe<'_>],
     free: usize,
     solved: &Solved,
 ) -> Option<Solved> {
@@ -354,9 +354,9 @@ pub fn slower(
 
 /// With more than so many times its usual periods, if it requires nothing.
 fn solve_above(
-    known: &Known<'_>,
+    known: &PipeCatalogue<'_>,
     flow: &str,
-    standing: &[Standing<'_>],
+    standing: &[AdmittedPipe<'_>],
     free: usize,
     times: u64,
 ) -> Result<Solved, Refused> {
@@ -399,7 +399,7 @@ fn solve_above(
 
 /// What of a flow the solver would accept, and nobody here can run.
 fn check(
-    known: &Known<'_>,
+    known: &PipeCatalogue<'_>,
     pipeline: &Pipeline<'_, ROOM>,
     all: &Repository<'_>,
 ) -> Result<(), Refused> {
@@ -461,7 +461,7 @@ fn check(
     beginning(&bound, own, of_stage)
 }
 
-/// Whether one partition begins a flow, and this one has a part of it.
+/// Returns whether one partition begins a flow, and this one has a part of it.
 fn beginning(
     bound: &Bound<'_, ROOM>,
     own: Option<usize>,
@@ -480,10 +480,10 @@ fn beginning(
     }
 }
 
-/// Whether each endpoint of a flow has a place left for it: what is promised of those who are there counts no more than the description says.
+/// Returns whether each endpoint of a flow has a place left for it: what is promised of those who are there counts no more than the description says.
 fn places(
     pipeline: &Pipeline<'_, ROOM>,
-    standing: &[Standing<'_>],
+    standing: &[AdmittedPipe<'_>],
     all: &Repository<'_>,
 ) -> Result<(), Refused> {
     let bound: Bound<'_, ROOM> = Bound::new(pipeline, all).map_err(Refused::Misfit)?;
@@ -516,9 +516,9 @@ fn places(
 /// # Errors
 /// The first that would not be kept.
 pub fn judge(
-    known: &Known<'_>,
-    pipes: &[Standing<'_>],
-    tell: impl FnMut(usize, &Promise),
+    known: &PipeCatalogue<'_>,
+    pipes: &[AdmittedPipe<'_>],
+    tell: impl FnMut(usize, &Guarantee),
 ) -> Result<(), Refused> {
     judge_beside(known, pipes, |_| true, core::iter::empty(), tell)
 }
@@ -528,11 +528,11 @@ pub fn judge(
 /// # Errors
 /// The first that would not be kept.
 pub fn judge_beside(
-    known: &Known<'_>,
-    pipes: &[Standing<'_>],
+    known: &PipeCatalogue<'_>,
+    pipes: &[AdmittedPipe<'_>],
     is_judged: impl Fn(usize) -> bool,
     more: impl Iterator<Item = (Reservation, u64)> + Clone,
-    mut tell: impl FnMut(usize, &Promise),
+    mut tell: impl FnMut(usize, &Guarantee),
 ) -> Result<(), Refused> {
     if pipes.len() > MAX_PIPES {
         return Err(Refused::Room);
@@ -559,10 +559,10 @@ pub fn judge_beside(
 }
 
 fn judge_one(
-    known: &Known<'_>,
-    (index, pipe): (usize, &Standing<'_>),
+    known: &PipeCatalogue<'_>,
+    (index, pipe): (usize, &AdmittedPipe<'_>),
     loads: &Loads,
-) -> Result<Promise, Refused> {
+) -> Result<Guarantee, Refused> {
     let pipeline = Pipeline::parse(pipe.flow).map_err(Refused::Syntax)?;
     let takes = |violation| Refused::Takes {
         pipe: index,
@@ -581,7 +581,7 @@ fn judge_one(
         let solution = Solution::of(&mut Judge::new(&bound), setting);
         match solution.assessment.violation {
             Some(violation) => Err(takes(violation)),
-            None => Ok(Promise::of(&bound, &solution)),
+            None => Ok(Guarantee::of(&bound, &solution)),
         }
     });
     let promise = judged.ok_or(Refused::Room)??;

@@ -7,7 +7,7 @@
 //! A restarted partition opens its ends anew and resumes at its position; its peers see a gap in
 //! time, not in the sequence (`lib/buffers` says why for each kind).
 
-use crate::Home;
+use crate::home::Home;
 use bulkhead_abi::guest::{ChannelEnd, ChannelKind, Role};
 use bulkhead_abi::trace::Stamp;
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
@@ -35,7 +35,7 @@ pub(crate) enum Reason {
     Unknown,
     Kind,
     Role,
-    Size { message: usize, channel_end: u32 },
+    Size { message: usize, channel: u32 },
     Unmapped(Unmapped),
     Layout(LayoutError),
     Attach(AttachError),
@@ -48,13 +48,10 @@ impl fmt::Display for ChannelError {
             Reason::Unknown => f.write_str("the description gives this program no such channel"),
             Reason::Kind => f.write_str("the description says another kind"),
             Reason::Role => f.write_str("the description gives this partition the other end"),
-            Reason::Size {
-                message,
-                channel_end,
-            } => {
+            Reason::Size { message, channel } => {
                 write!(
                     f,
-                    "messages have {message} bytes but are described with {channel_end}"
+                    "messages have {message} bytes but are described with {channel}"
                 )
             }
             Reason::Unmapped(Unmapped::Refused(code)) => {
@@ -112,12 +109,9 @@ impl End {
 
     /// The described size of a message, which `T` must have and which must hold a stamp.
     pub(crate) fn size_of_message<T>(&self) -> Result<usize, ChannelError> {
-        let (message, channel_end) = (size_of::<T>(), self.channel_end.message_size);
-        if message != channel_end as usize || message < size_of::<Stamp>() {
-            return Err(self.fail(Reason::Size {
-                message,
-                channel_end,
-            }));
+        let (message, channel) = (size_of::<T>(), self.channel_end.message_size);
+        if message != channel as usize || message < size_of::<Stamp>() {
+            return Err(self.fail(Reason::Size { message, channel }));
         }
         Ok(message)
     }

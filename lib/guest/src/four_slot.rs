@@ -1,8 +1,8 @@
 //! Four-slot ends: the newest message, whole, without waiting
 
-use crate::end::{End, Reason, ended};
+use crate::end::{ChannelError, End, Reason, ended};
+use crate::home::Home;
 use crate::stamped::{Log, Message, Received, stamp};
-use crate::{ChannelError, Home};
 use bulkhead_abi::guest::{ChannelKind, Role};
 use bulkhead_buffers::four_slot::{Layout, Reader, Writer};
 use core::marker::PhantomData;

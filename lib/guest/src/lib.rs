@@ -10,6 +10,7 @@
 pub mod argument;
 mod end;
 mod four_slot;
+mod home;
 pub mod line;
 mod link;
 mod mailbox;
@@ -24,6 +25,7 @@ pub mod trace;
 
 pub use end::{ChannelError, Ended, Unmapped};
 pub use four_slot::{Publisher, Subscriber};
+pub use home::Home;
 pub use link::{Link, LinkWords};
 pub use mailbox::{MailReceiver, MailSender};
 pub use memory::SharedMemory;
@@ -32,31 +34,3 @@ pub use release::Period;
 pub use ring::{Receiver, Sender};
 pub use stamped::{Message, Received};
 pub use task::{Job, run_periodic};
-
-use bulkhead_abi::guest::ChannelEnd;
-use bulkhead_abi::trace::Event;
-use bulkhead_buffers::Region;
-
-/// The program around: its clock, its memory, its trace.
-pub trait Home {
-    /// The channel ends that it was given.
-    fn channels(&self) -> &[ChannelEnd];
-
-    /// The memory of one of them, mapped.
-    ///
-    /// # Errors
-    /// [`Unmapped`].
-    fn memory(&self, end: &ChannelEnd) -> Result<Region<'static>, Unmapped>;
-
-    /// Sleeps until tick `ticks`.
-    fn sleep_until(&self, ticks: u64);
-
-    /// Ticks since power-on.
-    fn now() -> u64;
-
-    /// Ticks per second.
-    fn frequency() -> u64;
-
-    /// Records an event; nothing where there is no trace.
-    fn record(event: &Event);
-}

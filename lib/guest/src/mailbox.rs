@@ -3,9 +3,9 @@
 //! The half of the mailbox that this runtime needs: messages that fit the slot, the floor staying
 //! with the sender. Longer transactions and replies are in `lib/buffers`.
 
-use crate::end::{End, Reason, ended};
+use crate::end::{ChannelError, End, Reason, ended};
+use crate::home::Home;
 use crate::stamped::{Log, Message, Received, stamp};
-use crate::{ChannelError, Home};
 use bulkhead_abi::guest::{ChannelKind, Role};
 use bulkhead_buffers::Error;
 use bulkhead_buffers::mailbox::{Flags, Layout, Mailbox, Side};

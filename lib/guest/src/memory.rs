@@ -1,7 +1,7 @@
 //! Plain shared memory, laid out by its users
 
-use crate::end::End;
-use crate::{ChannelError, Home};
+use crate::end::{ChannelError, End};
+use crate::home::Home;
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_buffers::Region;
 

@@ -1,8 +1,8 @@
 //! The writing end of a recorder: a log that overwrites its oldest
 
-use crate::end::{End, Reason, ended};
+use crate::end::{ChannelError, End, Reason, ended};
+use crate::home::Home;
 use crate::stamped::{Log, Message, stamp};
-use crate::{ChannelError, Home};
 use bulkhead_abi::guest::{ChannelKind, Role};
 use bulkhead_buffers::recorder::records::{Layout, Writer};
 use core::marker::PhantomData;

@@ -1,8 +1,8 @@
 //! Ring ends: every message, once, in order
 
-use crate::end::{End, Reason, ended};
+use crate::end::{ChannelError, End, Reason, ended};
+use crate::home::Home;
 use crate::stamped::{Log, Message, Received, stamp};
-use crate::{ChannelError, Home};
 use bulkhead_abi::guest::{ChannelKind, Role};
 use bulkhead_buffers::Error;
 use bulkhead_buffers::ring::{Consumer, Layout, Producer};

@@ -1,6 +1,6 @@
 //! Stamps, and the events that follow a message
 
-use crate::Home;
+use crate::home::Home;
 use crate::trace::Name;
 use bulkhead_abi::trace::{Event, EventKind, Stamp};
 use bulkhead_buffers::sequence::{Arrival, Sequence};

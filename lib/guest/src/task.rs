@@ -3,7 +3,7 @@
 //! The core is the task's own: it runs each job to its end and sleeps until the next release.
 //! Start, finish and lateness of every job are traced.
 
-use crate::Home;
+use crate::home::Home;
 use crate::release::{Period, Releases};
 use crate::trace::Name;
 use bulkhead_abi::name_field;

@@ -2,7 +2,7 @@
 //!
 //! Recorded for the host tool, which computes jitter, delay, loss and tracking error from them.
 
-use crate::Home;
+use crate::home::Home;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_abi::{NAME_LEN, name_field};
 

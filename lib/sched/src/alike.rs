@@ -6,7 +6,8 @@
 
 use crate::harness::Random;
 use crate::policy::Policy;
-use crate::{Decision, NEVER, Scheduler, ThreadId, Time};
+use crate::scheduler::{Decision, Scheduler};
+use crate::thread::{NEVER, ThreadId, Time};
 
 /// Longest time from one step to the next.
 const STEP: u64 = 40;

@@ -6,7 +6,8 @@
 //! announced times leads somewhere. Seeded, so that a failure repeats.
 
 use crate::policy::Policy;
-use crate::{NEVER, Scheduler, ThreadId, Time};
+use crate::scheduler::Scheduler;
+use crate::thread::{NEVER, ThreadId, Time};
 
 /// Properties of a policy that the harness may assume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! Threads are linked through per-thread tables, so that every operation is O(1) and none
 //! allocates. Level 0 is the most important.
 
-use crate::ThreadId;
+use crate::thread::ThreadId;
 
 /// Number of levels: two machine words' worth, so that ten thousand VCPUs fit on 128 cores.
 pub(crate) const LEVELS: usize = 128;

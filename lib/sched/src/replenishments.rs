@@ -5,8 +5,8 @@
 //! long ago their times came. A tree over the levels, each node with the earliest time below it, answers
 //! both in as many steps as levels have bits, whatever the number of servers.
 
-use crate::queue::LEVELS;
-use crate::{NEVER, ReadyQueue, ThreadId, Time};
+use crate::queue::{LEVELS, ReadyQueue};
+use crate::thread::{NEVER, ThreadId, Time};
 
 /// Times of up to `M` servers, in lists by level.
 #[derive(Clone, Debug)]

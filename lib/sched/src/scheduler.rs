@@ -5,7 +5,8 @@
 //! "check, then block" loses nothing.
 
 use crate::policy::{Policy, ServerId};
-use crate::{NEVER, Refusal, ThreadId, Time, Timeouts};
+use crate::thread::{NEVER, Refusal, ThreadId, Time};
+use crate::timeouts::Timeouts;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

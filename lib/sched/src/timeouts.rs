@@ -3,7 +3,7 @@
 //! Each thread has at most one. A binary heap with back-pointers: arming, disarming and expiry are
 //! O(log n), without allocation. What is ordered is a time, or anything else that has an order.
 
-use crate::{ThreadId, Time};
+use crate::thread::{ThreadId, Time};
 
 const NONE: u16 = u16::MAX;
 

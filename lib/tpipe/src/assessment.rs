@@ -1,4 +1,4 @@
-//! What a setting promises
+//! Guarantees of a setting
 //!
 //! The one judge: the paper's conditions (003 §3.1.4) and beside them what the analysis can prove. A
 //! setting is accepted if both hold. The paper's are Σ T ≤ delay on the longest path; four-slot:
@@ -28,7 +28,7 @@ pub struct Setting<const N: usize> {
     pub messages: [u64; N],
 }
 
-/// What does not hold; the first that is found.
+/// The first violated condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// Period or budget of a stage is impossible on its core.
@@ -40,7 +40,7 @@ pub enum Violation {
     Core {
         /// The core.
         core: usize,
-        /// What its VCPUs demand.
+        /// Demand of its VCPUs.
         demand: Fraction,
     },
     /// A VCPU does not get its budget in its period although the core has the time.
@@ -54,12 +54,12 @@ pub enum Violation {
     Delay {
         /// Σ T.
         periods: Time,
-        /// What can be proven.
+        /// The provable bound.
         bound: Time,
     },
     /// Too much is lost.
     Loss {
-        /// Stage whose input is overwritten.
+        /// Stage with an overwritten input.
         stage: usize,
         /// Up to there, from the inputs on.
         loss: Fraction,
@@ -74,8 +74,8 @@ pub enum Violation {
         /// The stage.
         stage: usize,
     },
-    /// Messages come faster to a device pipe, or later and so closer together, than it and those who share it
-    /// allow.
+    /// Messages arrive at a device pipe faster, or later and therefore closer together, than it and
+    /// its sharers allow.
     Device {
         /// The device.
         device: usize,
@@ -84,7 +84,7 @@ pub enum Violation {
     Overflow,
 }
 
-/// Whose VCPU.
+/// Owner of a VCPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// One that is there already, by its index.
@@ -98,11 +98,11 @@ pub enum Owner {
 /// The figures of a setting, complete where it has no violation.
 #[derive(Clone, Copy, Debug)]
 pub struct Assessment<const N: usize> {
-    /// What does not hold.
+    /// The violated condition.
     pub violation: Option<Violation>,
     /// R of each stage's VCPU.
     pub response: [Time; N],
-    /// What each stage adds to a path's delay, devices included.
+    /// Delay that each stage adds to a path, devices included.
     pub delay: [Time; N],
     /// Part of the messages that is lost before a stage, from the inputs on.
     pub loss: [Fraction; N],
@@ -180,7 +180,7 @@ impl<'a, const N: usize> Judge<'a, N> {
         }
     }
 
-    /// What a setting promises.
+    /// Guarantees of a setting.
     #[must_use]
     pub fn assess(&mut self, setting: &Setting<N>) -> Assessment<N> {
         let mut result = Assessment {
@@ -220,8 +220,9 @@ impl<'a, const N: usize> Judge<'a, N> {
         self.required(setting, result)
     }
 
-    /// Longest time that the messages of a stream spend in a device pipe: the bottom half and then the
-    /// scattering Main VCPU on the way in, the gathering one and then the bottom half on the way out.
+    /// Longest time that the messages of a stream spend in a device pipe: the bottom half and then
+    /// the scattering Main VCPU on the way in, the gathering one and then the bottom half on the
+    /// way out.
     fn through_device(
         &self,
         device: usize,
@@ -289,7 +290,7 @@ impl<'a, const N: usize> Judge<'a, N> {
         Ok(())
     }
 
-    /// What comes to a first stage, and how long it takes to come.
+    /// Arrivals at a first stage, and their delay.
     fn enter(
         &self,
         index: usize,
@@ -309,7 +310,7 @@ impl<'a, const N: usize> Judge<'a, N> {
         Ok((input, before))
     }
 
-    /// What a stage does to what comes to it.
+    /// Effect of a stage on its arrivals.
     fn pass(
         &self,
         index: usize,
@@ -336,7 +337,7 @@ impl<'a, const N: usize> Judge<'a, N> {
         }
     }
 
-    /// What comes to a first stage: as often as its device says, or as the pipeline takes it.
+    /// Arrivals at a first stage: at the rate of its device, or at which the pipe takes messages.
     fn entry(&self, stage: usize, setting: &Setting<N>, result: &Assessment<N>) -> Stream {
         let source = self.bound.function(stage).source;
         let given = source.and_then(|device| self.bound.repository.devices[device].distance);
@@ -429,13 +430,13 @@ fn outpaced<const N: usize>(
     None
 }
 
-/// What is kept after another loss, rounded down; exact where nothing is lost.
+/// Messages that remain after another loss, rounded down; exact without a loss.
 fn keep(kept: Fraction, loss: Fraction) -> Fraction {
     let product = u128::from(kept.0) * u128::from(WHOLE.0.saturating_sub(loss.0));
     Fraction((product >> 40) as u64)
 }
 
-/// Whether a stage's budget fits into its period, both within what its core can do.
+/// Returns whether a stage's budget fits into its period, both within what its core can do.
 #[must_use]
 pub fn possible<const N: usize>(bound: &Bound<'_, N>, setting: &Setting<N>, stage: usize) -> bool {
     let capacity = budget(bound, stage, setting.messages[stage]);
@@ -444,7 +445,8 @@ pub fn possible<const N: usize>(bound: &Bound<'_, N>, setting: &Setting<N>, stag
     capacity <= period && (least..=most).contains(&period)
 }
 
-/// Shortest and longest period of a stage: of its core, and of an I/O VCPU that works for it directly.
+/// Shortest and longest period of a stage: of its core, and of an I/O VCPU that works for it
+/// directly.
 #[must_use]
 pub fn period_limits<const N: usize>(bound: &Bound<'_, N>, stage: usize) -> (Time, Time) {
     let repository = bound.repository;
@@ -463,7 +465,7 @@ pub fn period_limits<const N: usize>(bound: &Bound<'_, N>, stage: usize) -> (Tim
     )
 }
 
-/// What a stage adds to a sum of periods, devices included.
+/// Period that a stage adds to a sum of periods, devices included.
 #[must_use]
 pub fn periods<const N: usize>(bound: &Bound<'_, N>, setting: &Setting<N>, stage: usize) -> Time {
     setting.period[stage].saturating_add(fixed_periods(bound, stage))
@@ -489,8 +491,8 @@ pub fn longest<const N: usize>(bound: &Bound<'_, N>, of: impl Fn(usize) -> Time)
     most
 }
 
-/// Follows paths from the first stages that `start` chooses, and tells `arrive` of each stage reached and the
-/// longest way to its end.
+/// Follows paths from the first stages that `start` chooses, and tells `arrive` of each stage
+/// reached and the longest way to its end.
 pub fn paths<const N: usize>(
     bound: &Bound<'_, N>,
     of: impl Fn(usize) -> Time,

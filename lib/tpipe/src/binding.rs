@@ -1,8 +1,8 @@
-//! A pipeline whose functions are found and fit
+//! A flow with found and fitting functions
 //!
-//! The language rules out cycles and loose ends; what is left to refuse is here: a function that is
-//! not there or does not allow the buffers, more producers or consumers than it handles, a first stage
-//! that reads nothing, a device in the middle.
+//! The language excludes cycles and loose ends. This step rejects the rest: a function that does
+//! not exist or does not allow the buffers, more producers or consumers than it handles, a first
+//! stage without an input, a device in the middle.
 
 use crate::language::{Buffering, Pipeline, SOURCE, Span};
 use crate::repository::{Device, Function, Repository};
@@ -18,26 +18,26 @@ pub const DEVICES: usize = 32;
 pub struct Bound<'a, const N: usize> {
     /// As written.
     pub pipeline: &'a Pipeline<'a, N>,
-    /// What there is.
+    /// Functions and devices.
     pub repository: &'a Repository<'a>,
     functions: [u16; N],
-    /// Whether what feeds a stage is in another address space.
+    /// True if what feeds a stage is in another address space.
     crosses: [bool; N],
     /// Messages under way at once: declared, or the ends in this pipeline where these are more.
     io_sharers: [u64; IOS],
     device_sharers: [u64; DEVICES],
 }
 
-/// What does not fit.
+/// An error with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BindError {
-    /// Where.
+    /// Place of the error.
     pub span: Span,
-    /// What.
+    /// The error.
     pub fault: Misfit,
 }
 
-/// What does not fit.
+/// Kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfit {
     /// There is no such function.
@@ -46,14 +46,14 @@ pub enum Misfit {
     Buffering(Buffering),
     /// More stages feed it than it has inputs.
     Inputs {
-        /// Those.
+        /// Number of producers.
         wired: u32,
         /// Its own.
         most: u32,
     },
-    /// It feeds more stages than it has outputs.
+    /// The function feeds more stages than it has outputs.
     Outputs {
-        /// Those.
+        /// Number of consumers.
         wired: u32,
         /// Its own.
         most: u32,
@@ -161,7 +161,7 @@ impl<'a, const N: usize> Bound<'a, N> {
         self.pipeline.stages().len()
     }
 
-    /// Whether it has no stages; none is.
+    /// Returns whether it has no stages; none is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -173,19 +173,20 @@ impl<'a, const N: usize> Bound<'a, N> {
         &self.repository.functions[usize::from(self.functions[stage])]
     }
 
-    /// Whether a stage is a first one.
+    /// Returns whether a stage is a first one.
     #[must_use]
     pub fn is_head(&self, stage: usize) -> bool {
         self.pipeline.stages()[stage].from == SOURCE
     }
 
-    /// Whether a stage is a last one.
+    /// Returns whether a stage is a last one.
     #[must_use]
     pub fn is_tail(&self, stage: usize) -> bool {
         self.pipeline.stages()[stage].to == self.pipeline.sink()
     }
 
-    /// Whether what feeds a stage is in another address space: a stage, or who serves the device that a first one reads.
+    /// Returns whether what feeds a stage is in another address space: a stage, or who serves the
+    /// device that a first one reads.
     #[must_use]
     pub fn crosses(&self, stage: usize) -> bool {
         self.crosses[stage]
@@ -257,7 +258,8 @@ impl<'a, const N: usize> Bound<'a, N> {
         found.map_or(Ok(()), |(_, misfit)| Err(misfit))
     }
 
-    /// Stages come behind those that feed them: of each junction, the space of its first writer, and whether another has a different one.
+    /// Stages come behind those that feed them: of each junction, the space of its first writer,
+    /// and whether another has a different one.
     fn find_crossings(&mut self) {
         let mut writers: [Option<(usize, bool)>; N] = [None; N];
         for (index, stage) in self.pipeline.stages().iter().enumerate() {
@@ -292,7 +294,7 @@ impl<'a, const N: usize> Bound<'a, N> {
     }
 }
 
-/// What a device pipe adds to a sum of periods.
+/// Period that a device pipe adds to a sum of periods.
 #[must_use]
 pub fn device_periods(repository: &Repository<'_>, device: &Device<'_>) -> u64 {
     let main = device.main.map_or(0, |main| main.period);

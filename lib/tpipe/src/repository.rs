@@ -1,8 +1,9 @@
-//! What pipelines are made of: functions, devices, and the cores they run on
+//! The repository of functions, devices and cores
 //!
-//! One repository per system (003 §3.1): each function with its profiled WCET, the most inputs and
-//! outputs that it handles in one job, and the buffers it allows; each device pipe with its I/O VCPU and
-//! the Main VCPU that scatters and gathers for those who share it (003 §3.1.2). All times are nanoseconds.
+//! One repository per system ("Tuned Pipes" §3.1): each function with its profiled WCET, the most
+//! inputs and outputs that it handles in one job, and the buffers it allows; each device pipe with
+//! its I/O VCPU and the Main VCPU that scatters and gathers for its sharers (§3.1.2). All times are
+//! nanoseconds.
 
 use crate::language::Buffering;
 use bulkhead_analysis::overhead::{Jobs, Keeping, Overhead};
@@ -14,7 +15,7 @@ use bulkhead_analysis::{Reservation, Time};
 pub enum Policy {
     /// Sporadic servers, the shorter period first.
     RateMonotonic,
-    /// The same servers, earliest deadline first.
+    /// The same servers, scheduled by earliest deadline first.
     Edf,
     /// SCHED_DEADLINE of Linux: constant-bandwidth servers, earliest deadline first.
     Deadline,
@@ -24,7 +25,7 @@ pub enum Policy {
 pub const LONGEST: Time = 86_400_000_000_000;
 
 impl Policy {
-    /// What is given to VCPUs at most. Linux keeps 5 % (`sched_rt_runtime_us`).
+    /// Maximum utilisation of VCPUs. Linux keeps 5 % (`sched_rt_runtime_us`).
     #[must_use]
     pub const fn capacity(self) -> Fraction {
         match self {
@@ -57,7 +58,7 @@ impl Policy {
 pub struct Core<'a> {
     /// For messages.
     pub name: &'a str,
-    /// Who runs when.
+    /// Scheduling policy.
     pub policy: Policy,
     /// Its address space: a stage that one of another feeds reads by the clock.
     pub space: usize,
@@ -70,16 +71,17 @@ pub struct Load {
     pub core: usize,
     /// C, T.
     pub server: Reservation,
-    /// What runs on it.
+    /// Jobs on it.
     pub runs: Runs,
 }
 
-/// Work of a Main VCPU that is there already.
+/// Work of an existing Main VCPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
-    /// Tasks, of which so many jobs come in T; where they stand alone, [`Decisions::jobs`] has them, too.
+    /// Tasks, of which so many jobs come in T; where they stand alone, [`Decisions::jobs`] has
+    /// them, too.
     Tasks {
-        /// Those.
+        /// Number of jobs.
         jobs: u64,
     },
     /// A stage of a pipe.
@@ -97,7 +99,7 @@ pub enum Runs {
 pub struct Decisions<'a> {
     /// Its number.
     pub core: usize,
-    /// What each takes.
+    /// Costs of decisions.
     pub overhead: Overhead,
     /// How budgets are kept there.
     pub keeping: Keeping,
@@ -107,7 +109,8 @@ pub struct Decisions<'a> {
     pub doorbells: &'a [(u64, Time)],
 }
 
-/// An I/O VCPU: one per device class. It has the priority of the most important of all whom it works for, those of other pipes among them.
+/// An I/O VCPU: one per device class. It has the priority of the most important VCPU that it works
+/// for, including those of other pipes.
 #[derive(Clone, Copy, Debug)]
 pub struct Io<'a> {
     /// For messages.
@@ -150,7 +153,8 @@ pub struct Device<'a> {
     pub main: Option<Reservation>,
     /// Most messages that are under way in it at once.
     pub sharers: u64,
-    /// As source: shortest distance of two messages to one pipe; `None` = as short as the pipe takes them.
+    /// As source: shortest distance of two messages to one pipe; `None` = as short as the pipe
+    /// takes them.
     pub distance: Option<Time>,
 }
 
@@ -159,7 +163,7 @@ pub struct Device<'a> {
 pub struct Function<'a> {
     /// As it is called in pipelines.
     pub name: &'a str,
-    /// Where it runs.
+    /// Core on which it runs.
     pub core: usize,
     /// Of one job: one message of each input read, one to each output written.
     pub wcet: Time,
@@ -182,7 +186,7 @@ pub struct Function<'a> {
 pub struct Repository<'a> {
     /// Cores.
     pub cores: &'a [Core<'a>],
-    /// What runs on them besides.
+    /// Other VCPUs on these cores.
     pub loads: &'a [Load],
     /// I/O VCPUs.
     pub ios: &'a [Io<'a>],
@@ -195,7 +199,7 @@ pub struct Repository<'a> {
 }
 
 impl Repository<'_> {
-    /// Most that the runtime takes of a stage's budget for each job on a core.
+    /// Maximum time of the runtime that is charged to a stage for each job on a core.
     #[must_use]
     pub fn stage_cost(&self, core: usize) -> Time {
         self.decisions_on(core)

@@ -1,6 +1,6 @@
 //! Text files of sysfs
 
-use crate::Error;
+use crate::error::Error;
 use std::path::Path;
 use std::str::FromStr;
 

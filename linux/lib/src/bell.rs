@@ -3,7 +3,7 @@
 //! The ringing thread writes its request first; the waiting thread clears the bell and then reads
 //! the request. No ring is lost or seen twice.
 
-use crate::Error;
+use crate::error::Error;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::os::fd::{AsFd, BorrowedFd};

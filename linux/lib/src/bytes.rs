@@ -4,11 +4,31 @@
 //! with it. No trace is written, since what has no [`Stamp`](bulkhead_abi::trace::Stamp) has
 //! nothing to be traced by.
 
+use crate::channel::Channel;
+use crate::error::Error;
 use crate::messages::input::Input;
 use crate::messages::output::Output;
 use crate::messages::{check_end, failed};
-use crate::{Channel, Error, Kind, Role};
+use crate::{Kind, Role};
 use bulkhead_buffers::Error as BufferError;
+
+impl Channel {
+    /// The receiving end, for messages as they lie in the memory (see [`BytesReader`]).
+    ///
+    /// # Errors
+    /// This end does not receive, or the kind is neither four slots nor a ring.
+    pub fn bytes_reader(&self) -> Result<BytesReader, Error> {
+        BytesReader::attach(self)
+    }
+
+    /// The sending end, for messages as they lie in the memory (see [`BytesWriter`]).
+    ///
+    /// # Errors
+    /// This end does not send, or the kind is neither four slots nor a ring.
+    pub fn bytes_writer(&self) -> Result<BytesWriter, Error> {
+        BytesWriter::attach(self)
+    }
+}
 
 /// The receiving end.
 pub struct BytesReader {

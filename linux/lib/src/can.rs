@@ -9,7 +9,7 @@ mod stamped;
 
 pub use stamped::{CanReader, Stamped};
 
-use crate::Error;
+use crate::error::Error;
 use bulkhead_abi::can::Frame;
 use nix::errno::Errno;
 use nix::libc;

@@ -1,8 +1,8 @@
 //! Channels: their description, their memory, their doorbells
 
+use crate::attributes;
+use crate::error::Error;
 use crate::map::Mapping;
-use crate::messages::Message;
-use crate::{BytesReader, BytesWriter, Error, Receiver, Sender, Trace, attributes};
 use bulkhead_buffers::{Region, View};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
@@ -182,38 +182,6 @@ impl Channel {
     #[must_use]
     pub fn copy(&self) -> Vec<u8> {
         self.mapping.copy()
-    }
-
-    /// The sending end, for messages of type `T` (see [`Sender`]).
-    ///
-    /// # Errors
-    /// This end does not send, or the description has another size of message.
-    pub fn sender<T: Message>(&self, trace: &Trace) -> Result<Sender<T>, Error> {
-        Sender::attach(self, trace.clone())
-    }
-
-    /// The receiving end, for messages of type `T` (see [`Receiver`]).
-    ///
-    /// # Errors
-    /// This end does not receive, or the description has another size of message.
-    pub fn receiver<T: Message>(&self, trace: &Trace) -> Result<Receiver<T>, Error> {
-        Receiver::attach(self, trace.clone())
-    }
-
-    /// The receiving end, for messages as they lie in the memory (see [`BytesReader`]).
-    ///
-    /// # Errors
-    /// This end does not receive, or the kind is neither four slots nor a ring.
-    pub fn bytes_reader(&self) -> Result<BytesReader, Error> {
-        BytesReader::attach(self)
-    }
-
-    /// The sending end, for messages as they lie in the memory (see [`BytesWriter`]).
-    ///
-    /// # Errors
-    /// This end does not send, or the kind is neither four slots nor a ring.
-    pub fn bytes_writer(&self) -> Result<BytesWriter, Error> {
-        BytesWriter::attach(self)
     }
 
     /// Rings the peer: an entry to the monitor, within the rate limit of the description.

@@ -1,7 +1,7 @@
 //! Reservations of processor time: SCHED_DEADLINE (`sched(7)`, `sched_setattr(2)`)
 #![expect(unsafe_code, reason = "a system call that the library does not know")]
 
-use crate::Error;
+use crate::error::Error;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sched::{CpuSet, sched_setaffinity};

@@ -1,6 +1,6 @@
 //! State of a partition
 
-use crate::Error;
+use crate::error::Error;
 use crate::map::Mapping;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::status::{LINK_MAGIC, LinkPage, LinkState};

@@ -4,7 +4,7 @@
 //! channels are for; one mapped on demand is given back when the program ends.
 #![expect(unsafe_code, reason = "shared memory enters the address space here")]
 
-use crate::Error;
+use crate::error::Error;
 use bulkhead_buffers::{AttachError, Region, View};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 use std::fs::File;

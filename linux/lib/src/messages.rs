@@ -8,7 +8,10 @@
 pub(crate) mod input;
 pub(crate) mod output;
 
-use crate::{Channel, Error, Role, Trace, clock};
+use crate::channel::Channel;
+use crate::error::Error;
+use crate::trace::Trace;
+use crate::{Role, clock};
 use bulkhead_abi::trace::Stamp;
 use bulkhead_buffers::Error as BufferError;
 use bulkhead_buffers::mailbox::Flags;
@@ -40,6 +43,24 @@ pub struct Received<T> {
     pub stamp: Stamp,
     /// Messages missed before it.
     pub missed: u64,
+}
+
+impl Channel {
+    /// The sending end, for messages of type `T` (see [`Sender`]).
+    ///
+    /// # Errors
+    /// This end does not send, or the description has another size of message.
+    pub fn sender<T: Message>(&self, trace: &Trace) -> Result<Sender<T>, Error> {
+        Sender::attach(self, trace.clone())
+    }
+
+    /// The receiving end, for messages of type `T` (see [`Receiver`]).
+    ///
+    /// # Errors
+    /// This end does not receive, or the description has another size of message.
+    pub fn receiver<T: Message>(&self, trace: &Trace) -> Result<Receiver<T>, Error> {
+        Receiver::attach(self, trace.clone())
+    }
 }
 
 /// The sending end of a channel.

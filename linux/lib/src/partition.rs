@@ -1,7 +1,11 @@
 //! The partition that this Linux runs in
 
+use crate::attributes;
+use crate::channel::{Channel, Description};
+use crate::error::Error;
+use crate::link::{Link, Peer};
 use crate::map::Mapping;
-use crate::{Channel, Description, Error, Link, Peer, Trace, attributes};
+use crate::trace::Trace;
 use bulkhead_abi::status::{STATUS_SIZE, Status};
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,9 @@
 //! A recorder of [`Event`]s that only the host tool reads; one program of the partition writes it.
 //! Without a trace, or if another program writes it, events are dropped silently.
 
+use crate::clock;
+use crate::error::Error;
 use crate::map::Mapping;
-use crate::{Error, clock};
 use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind, Stamp};
 use bulkhead_buffers::recorder::records::{Layout, Writer};

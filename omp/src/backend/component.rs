@@ -107,7 +107,7 @@ impl Backend for Component {
         carrier::employ(main, argument, stack_bytes).ok_or(NO_MORE_THREADS)
     }
 
-    fn watch_exit() {}
+    fn watch_exit(_: extern "C" fn(*mut core::ffi::c_void)) {}
 
     fn park(word: &AtomicU32, expected: u32) {
         carrier::current().park(word, expected);

@@ -85,18 +85,14 @@ fn create_detached(start_block: *mut c_void, stack_bytes: usize) -> i32 {
 const EXIT_KEY_NONE: u32 = u32::MAX;
 static EXIT_KEY: AtomicU32 = AtomicU32::new(EXIT_KEY_NONE);
 
-extern "C" fn on_exit(_: *mut c_void) {
-    crate::thread::leave();
-}
-
-fn exit_key() -> Option<libc::pthread_key_t> {
+fn exit_key(leave: extern "C" fn(*mut c_void)) -> Option<libc::pthread_key_t> {
     let known = EXIT_KEY.load(Ordering::Acquire);
     if known != EXIT_KEY_NONE {
         return Some(known);
     }
     let mut key = 0;
     // SAFETY: the destructor has the right type.
-    if unsafe { libc::pthread_key_create(&mut key, Some(on_exit)) } != 0 {
+    if unsafe { libc::pthread_key_create(&mut key, Some(leave)) } != 0 {
         return None;
     }
     let (won, lost) = (Ordering::AcqRel, Ordering::Acquire);
@@ -286,8 +282,8 @@ impl Backend for Linux {
         }
     }
 
-    fn watch_exit() {
-        if let Some(key) = exit_key() {
+    fn watch_exit(leave: extern "C" fn(*mut c_void)) {
+        if let Some(key) = exit_key(leave) {
             // SAFETY: a live key; any non-null value makes the destructor run.
             unsafe { libc::pthread_setspecific(key, ptr::dangling()) };
         }
@@ -324,9 +320,10 @@ impl Backend for Linux {
     fn heavy_fence() {
         fence(Ordering::SeqCst);
         if !membarrier(MEMBARRIER_PRIVATE_EXPEDITED) {
-            crate::report::fatal(format_args!(
-                "the kernel has no membarrier (Linux 4.14 or newer is needed)"
-            ));
+            Self::write_error(
+                b"bulkhead-omp: the kernel has no membarrier (Linux 4.14 or newer is needed)\n",
+            );
+            Self::abort();
         }
     }
 

@@ -1,24 +1,11 @@
 //! `teams` on the host: the teams of a league run one after the other.
 
 use crate::icv;
+use crate::league::League;
 use crate::task::Body;
 use crate::worker::Worker;
 use core::ffi::{c_uint, c_void};
 use core::sync::atomic::Ordering;
-
-/// A team's number and the number of teams of its league.
-#[derive(Clone, Copy, Debug)]
-pub struct League {
-    /// Number of this team.
-    pub team: u32,
-    /// Number of teams.
-    pub teams: u32,
-}
-
-impl League {
-    /// No `teams` construct is around.
-    pub const NONE: Self = Self { team: 0, teams: 1 };
-}
 
 fn limit_threads(limit: c_uint) -> u32 {
     let icv = Worker::current_here().current().icv();

@@ -89,7 +89,7 @@ pub(crate) struct Expectation {
     /// Lines that are entered on consoles.
     #[serde(default, rename = "type")]
     pub(crate) entered: Vec<EnteredLine>,
-    /// The verdict: one pattern for each broken promise, none for PASS; without the key, any verdict will do.
+    /// The verdict: one pattern for each broken guarantee, none for PASS; without the key, any verdict is allowed.
     pub(crate) broken: Option<Vec<Pattern>>,
     /// Allowed values of figures, by name.
     #[serde(default)]
@@ -315,13 +315,17 @@ fn drop_missing(table: &mut Table) {
     let whole = paths
         .iter()
         .filter_map(|path| path.as_str()?.split_once('.'));
-    let names: Vec<&str> = whole.map(|(_, name)| name).collect();
-    let is_missing = |part: &str| names.contains(&part);
+    let (kinds, names): (Vec<_>, Vec<_>) = whole.partition(|(_, name)| *name == "*");
+    let is_kind = |part: &str| kinds.iter().any(|(kind, _)| *kind == part);
+    let is_name = |part: &str| names.iter().any(|(_, name)| *name == part);
     if let Some(Value::Table(figures)) = table.get_mut("figures") {
-        figures.retain(|name, _| !name.split('.').any(is_missing));
+        figures.retain(|name, _| {
+            let is_one_of_all = name.split('.').next().is_some_and(is_kind);
+            !is_one_of_all && !name.split('.').any(is_name)
+        });
     }
     if let Some(Value::Table(consoles)) = table.get_mut("console") {
-        consoles.retain(|name, _| !is_missing(name));
+        consoles.retain(|name, _| !is_name(name));
     }
 }
 

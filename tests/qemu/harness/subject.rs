@@ -80,9 +80,6 @@ pub(crate) fn misfit(case: &Case) -> Option<String> {
         let bench = benches.iter().find(|bench| bench.id() == id)?;
         return (!bench.takes_board()).then(|| "the experiment is about its own board".into());
     }
-    if expected.host.is_some() || expected.desk.is_some() {
-        return None;
-    }
     let root = root().ok()?;
     let out = root.join(OUT).join(&case.name);
     let findings = description(case, &root, &out, None).ok()?.err()?;
@@ -185,6 +182,20 @@ fn build(
     })
 }
 
+/// Copies a folder with all that is in it.
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy_folder(&entry.path(), &target)?,
+            false => std::fs::copy(entry.path(), target).map(drop)?,
+        }
+    }
+    Ok(())
+}
+
 fn load(
     case: &Case,
     root: &Path,
@@ -194,7 +205,7 @@ fn load(
     description(case, root, out, outside)?.map_err(|findings| render(&findings, Style::default()))
 }
 
-/// The system of a case, or what rules find. The folder's own description is copied beside its compiled guests.
+/// The system of a case, or what rules find. The folder of the case is copied whole, beside its compiled guests.
 fn description(
     case: &Case,
     root: &Path,
@@ -210,13 +221,15 @@ fn description(
                 None => case.folder.clone(),
             };
             let folder = out.join("source");
-            std::fs::create_dir_all(&folder).map_err(text)?;
+            // Files of an earlier run may no longer be in the case's folder.
+            let _absent = std::fs::remove_dir_all(&folder);
+            copy_folder(&original, &folder).map_err(text)?;
             let copy = folder.join("system.toml");
             reduce(&original.join("system.toml"), &expected.drop, &copy)?;
             for (file, guest) in &expected.guest {
                 guest::compile(guest, &case.folder, &folder.join(file))?;
             }
-            copy
+            folder.join("system.toml")
         }
     };
     let set = expected

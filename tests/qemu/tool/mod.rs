@@ -13,6 +13,18 @@ impl Fresh {
         Self(folder)
     }
 
+    /// Commands of a tutorial, in a shell here, up to the first that fails.
+    #[allow(dead_code, reason = "each test program uses a part of this module")]
+    pub(crate) fn shell(&self, commands: &str) -> Output {
+        let tool = tool().display().to_string();
+        let mut command = Command::new("sh");
+        command.args(["-e", "-c", &commands.replace("./bulkhead", &tool)]);
+        command
+            .env("BULKHEAD_ROOT", checkout())
+            .current_dir(&self.0);
+        command.output().expect("a shell")
+    }
+
     /// The tool, called here.
     pub(crate) fn bulkhead(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(tool());
@@ -20,6 +32,29 @@ impl Fresh {
         command.env("BULKHEAD_ROOT", checkout());
         command.output().expect("the tool")
     }
+}
+
+/// Text of a tutorial.
+#[allow(dead_code, reason = "each test program uses a part of this module")]
+pub(crate) fn tutorial(name: &str) -> String {
+    let path = checkout().join("doc/tutorial").join(name);
+    std::fs::read_to_string(path).expect("a tutorial")
+}
+
+/// Blocks of code of a language in a tutorial; of none: commands of a shell.
+#[allow(dead_code, reason = "as above")]
+pub(crate) fn blocks(text: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    let mut blocks = Vec::new();
+    let mut rest = text;
+    while let Some((_, opened)) = rest.split_once("```") {
+        let (block, behind) = opened.split_once("```").expect("each block is closed");
+        if let Some(body) = format!("```{block}").strip_prefix(&fence) {
+            blocks.push(body.to_owned());
+        }
+        rest = behind;
+    }
+    blocks
 }
 
 fn checkout() -> PathBuf {

@@ -30,9 +30,9 @@ use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
 use bulkhead_component::{Environment, First, clock};
+use bulkhead_flows::catalogue::PipeCatalogue;
 use bulkhead_flows::command::{self, Command};
-use bulkhead_flows::known::Known;
-use bulkhead_flows::propose::Promise;
+use bulkhead_flows::propose::Guarantee;
 use bulkhead_guest::Home;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
@@ -227,7 +227,7 @@ impl PathGuarantees {
         guarantees
     }
 
-    fn of(guarantee: &Promise) -> Self {
+    fn of(guarantee: &Guarantee) -> Self {
         let [lost, rate] = figures(guarantee);
         Self::new(guarantee.paths().iter().map(|path| PathGuarantee {
             head: path.head as u32,
@@ -246,7 +246,7 @@ impl PathGuarantees {
 
 /// Maximum loss in messages per million, and required throughput in messages per million seconds,
 /// or 0.
-fn figures(guarantee: &Promise) -> [u64; 2] {
+fn figures(guarantee: &Guarantee) -> [u64; 2] {
     let lost = (u128::from(guarantee.loss.0) * u128::from(MILLION)) >> 40;
     let lost = (lost as u32).saturating_add(u32::from(guarantee.loss.0 != 0));
     let rate = guarantee
@@ -323,7 +323,7 @@ struct Planner {
     timing: Timing,
     common: Common,
     buffers: usize,
-    catalogue: Known<'static>,
+    catalogue: PipeCatalogue<'static>,
     /// Partitions that run stages for this one, and their state.
     places: PeerChannels,
     others: RemotePartitions,
@@ -343,7 +343,8 @@ struct Planner {
 
 extern "C" fn plan(_: u64) -> ! {
     let means = MEANS.with(&CORE.threads, |means| *means).ok().flatten();
-    let made = means.and_then(|means| Some((means, Known::of(means.timing.repository?).ok()?)));
+    let made =
+        means.and_then(|means| Some((means, PipeCatalogue::of(means.timing.repository?).ok()?)));
     let Some((means, catalogue)) = made else {
         say!("no flow can be typed: what pipes are made of was packed by another tool");
         CORE.threads.exit()

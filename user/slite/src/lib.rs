@@ -17,9 +17,6 @@ pub use bulkhead_threads::{
     TimedOut, Timers, Wish,
 };
 pub use cores::{CoreThreads, EachCore, Parker, start_core};
-pub use machine::{Kernel, OneCore, Place, run_nested};
+pub use machine::{Kernel, OneCore, Place, Threads, run_nested};
 pub use task_trace::TaskTrace;
 pub use vcpus::{Jobs, Refused, VcpuThreads, jobs_on};
-
-/// Threads of a component under policy `P`, at most `N`.
-pub type Threads<P, const N: usize> = bulkhead_threads::Threads<Kernel, P, N>;

@@ -11,8 +11,6 @@ use bulkhead_threads::{Machine, Time};
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
-use crate::Threads;
-
 /// Names of what a component's scheduler has of the calling core.
 pub trait Place: 'static {
     /// Its control block.
@@ -54,6 +52,9 @@ impl Place for OneCore {
 /// The kernel of a partition, seen from a component that has a scheduler, at a [`Place`].
 #[derive(Debug)]
 pub struct Kernel<P = OneCore>(PhantomData<P>);
+
+/// Threads of a component under policy `P`, at most `N`.
+pub type Threads<P, const N: usize> = bulkhead_threads::Threads<Kernel, P, N>;
 
 // SAFETY: `bulkhead_component::dispatch` and the kernel keep the discipline, a core with its own SCB.
 unsafe impl<P: Place> Machine for Kernel<P> {

@@ -4,7 +4,8 @@
 //! here of a VCPU that is created at run time, with decisions counted as there; one that does not fit is refused, with
 //! the name of the VCPU that would miss its budget, and nothing has changed. Budgets are enforced by the kernel.
 
-use crate::{Mutex, Threads};
+use crate::Mutex;
+use crate::machine::Threads;
 use bulkhead_abi::kernel::Status;
 use bulkhead_abi::timing;
 use bulkhead_analysis::Reservation;

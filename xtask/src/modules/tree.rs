@@ -35,7 +35,7 @@ pub(super) struct Module {
 #[derive(Default)]
 pub(super) struct Tree {
     pub(super) modules: Vec<Module>,
-    /// Macros by name, since their scope is the text that follows.
+    /// Macros by name and exclamation mark, since their scope is the text that follows.
     pub(super) macros: BTreeMap<String, Id>,
 }
 
@@ -163,6 +163,11 @@ fn path_values(tokens: &TokenStream) -> Vec<String> {
     tokens.windows(3).filter_map(value).collect()
 }
 
+fn segments(path: &syn::Path) -> Segments {
+    let names = path.segments.iter();
+    names.map(|segment| segment.ident.to_string()).collect()
+}
+
 /// Returns true if an item exists in tests only.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
@@ -228,6 +233,10 @@ impl Reader {
                     colons = 0;
                 }
                 TokenTree::Punct(mark) if mark.as_char() == ':' => colons += 1,
+                TokenTree::Punct(mark) if mark.as_char() == '!' && path.len() == 1 => {
+                    path[0].push('!');
+                    self.end_path(&mut path);
+                }
                 TokenTree::Group(group) => {
                     self.end_path(&mut path);
                     self.scan(group.stream());
@@ -283,7 +292,7 @@ impl<'s> Visit<'s> for Reader {
             Item::Mod(item) => self.modules.push(item.clone()),
             Item::Macro(item) if item.ident.is_some() => {
                 self.macros
-                    .extend(item.ident.iter().map(ToString::to_string));
+                    .extend(item.ident.iter().map(|name| format!("{name}!")));
                 self.scan(item.mac.tokens.clone());
             }
             Item::ForeignMod(block) => block.items.iter().for_each(|item| match item {
@@ -299,16 +308,15 @@ impl<'s> Visit<'s> for Reader {
     }
 
     fn visit_path(&mut self, path: &'s syn::Path) {
-        let segments = path
-            .segments
-            .iter()
-            .map(|segment| segment.ident.to_string());
-        self.module.paths.insert(segments.collect());
+        self.module.paths.insert(segments(path));
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, call: &'s syn::Macro) {
-        self.visit_path(&call.path);
+        match call.path.get_ident() {
+            Some(name) => self.module.paths.insert(vec![format!("{name}!")]),
+            None => self.module.paths.insert(segments(&call.path)),
+        };
         self.scan(call.tokens.clone());
     }
 

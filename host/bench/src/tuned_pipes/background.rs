@@ -4,7 +4,9 @@
 //! Linux: `can0: sent=N unsent=N`, `can0: taken=N`, `traffic: copied=BYTES packets=N idle-ms=N`. What was done from the
 //! last line before the pipes' begin to the last one counts.
 
-use crate::{BenchError, Row, setting::Setting};
+use crate::error::BenchError;
+use crate::report::Row;
+use crate::setting::Setting;
 
 /// Bits per second of a channel.
 const RATE: f64 = 500_000.0;

@@ -19,9 +19,11 @@ use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 use bulkhead_run::report::PathReport;
 
+use crate::bench::Bench;
+use crate::error::BenchError;
 use crate::linux_peer;
-use crate::setting::Setting;
-use crate::{Bench, BenchError, Context, Report, Row};
+use crate::report::{Report, Row};
+use crate::setting::{Context, Setting};
 
 const PIPES: &str = "systems/pipes-can/system.toml";
 const BOARD: &str = "boards/qemu-virt.toml";

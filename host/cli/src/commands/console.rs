@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::Built;
 use crate::arguments::{Console, Drive, Send};
+use crate::commands::loading::Built;
 use crate::failure::Failure;
 
 /// How often an attached console is looked at.

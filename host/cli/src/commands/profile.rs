@@ -27,6 +27,7 @@ pub(super) fn execute(arguments: &arguments::Profile) -> Result<ExitCode, Failur
         root: checkout.root().into(),
         out: checkout.out(&system.name),
         long: false,
+        board: None,
     };
     let found = profile::measure(&context, &system, arguments.jobs)?;
     let file = system

@@ -11,8 +11,8 @@ use bulkhead_run::watch::{Clock, ComponentLogReader, RecordedFault, Snapshot};
 use serde_json::json;
 use std::process::ExitCode;
 
-use super::Built;
 use crate::arguments::Shown;
+use crate::commands::loading::Built;
 use crate::failure::Failure;
 
 pub(super) fn log(arguments: &Shown) -> Result<ExitCode, Failure> {

@@ -1,8 +1,8 @@
-//! What goes beyond the machine, as written
+//! The bridge to other machines, as written
 
-use super::Field;
 use super::section::Section;
 use crate::document::At;
+use crate::draft::field::Field;
 
 /// The bridge of a partition.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct TopicDraft {
 }
 
 impl BridgeDraft {
-    /// That below a partition's section, if it has any.
+    /// The bridge of a partition's section, if it has one.
     pub(super) fn read(partition: &Section<'_>) -> Field<Self> {
         let section = partition.section("bridge");
         partition.field("bridge", |_| {

@@ -1,19 +1,12 @@
 //! A channel as written
 
 use super::section::Section;
-use super::{Draft, Field, PartitionDraft};
 use crate::channel_size;
 use crate::document::At;
+use crate::draft::field::Field;
+use crate::registry::choices;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::ChannelKind;
-
-const KINDS: [ChannelKind; 5] = [
-    ChannelKind::FourSlot,
-    ChannelKind::Ring,
-    ChannelKind::Mailbox,
-    ChannelKind::Recorder,
-    ChannelKind::Memory,
-];
 
 /// Name of the tool on the host as an end of a channel.
 pub(crate) const HOST: &str = "host";
@@ -27,7 +20,7 @@ pub(crate) struct ChannelDraft {
     pub(crate) to: Field<Vec<At<String>>>,
     pub(crate) message: Field<u64>,
     pub(crate) messages: Field<u64>,
-    /// Whether the readers may only read.
+    /// True if the readers may only read.
     pub(crate) read_only: Field<bool>,
     pub(crate) doorbell: Field<RateDraft>,
     pub(crate) reply_doorbell: Field<RateDraft>,
@@ -64,7 +57,7 @@ impl MessageSizes {
         }
     }
 
-    /// Whether a message can have this size, bytes.
+    /// Returns whether a message can have this size, bytes.
     pub(crate) fn admit(self, size: u64) -> bool {
         (self.unit..=self.largest).contains(&size) && size.is_multiple_of(self.unit)
     }
@@ -78,7 +71,7 @@ impl MessageSizes {
 impl ChannelDraft {
     pub(super) fn read(section: Section<'_>) -> Self {
         Self {
-            kind: section.choice("kind", &KINDS),
+            kind: section.choice("kind", choices::CHANNEL_KINDS.values),
             from: section.text("from"),
             to: section.texts("to"),
             message: section.number("message"),
@@ -101,11 +94,6 @@ impl ChannelDraft {
         self.from.given().into_iter().chain(self.readers())
     }
 
-    /// Whether a partition is an end of it.
-    pub(crate) fn concerns(&self, partition: &PartitionDraft) -> bool {
-        self.ends().any(|end| end.value == partition.name.value)
-    }
-
     /// Bytes of memory it takes, whole pages, the largest number there is where no such buffer can
     /// be; nothing where a value is wrong by itself.
     pub(crate) fn size(&self) -> Option<u64> {
@@ -115,7 +103,7 @@ impl ChannelDraft {
         sound.then(|| channel_size(kind, message, messages).unwrap_or(u64::MAX))
     }
 
-    /// Who rings whom, for each doorbell: sender and receiver.
+    /// Sender and receiver of each doorbell.
     pub(crate) fn doorbells(&self) -> impl Iterator<Item = (&str, &str)> {
         let ring = !self.doorbell.is_absent();
         let reply = !self.reply_doorbell.is_absent();
@@ -128,22 +116,6 @@ impl ChannelDraft {
                     .into_iter()
                     .flatten()
             })
-    }
-}
-
-impl Draft {
-    /// The channels of which a partition is an end, by itself or as a standby.
-    pub(crate) fn channels_of(
-        &self,
-        partition: &PartitionDraft,
-    ) -> impl Iterator<Item = &ChannelDraft> {
-        let primary = self.primary_of(partition);
-        let concerns = |channel: &ChannelDraft, one: Option<&PartitionDraft>| {
-            one.is_some_and(|one| channel.concerns(one))
-        };
-        self.channels
-            .iter()
-            .filter(move |channel| concerns(channel, Some(partition)) || concerns(channel, primary))
     }
 }
 

@@ -1,12 +1,13 @@
 //! A component of a partition as written
 
-use super::{Draft, EndpointDraft, Field, PartitionDraft, Section};
 use crate::document::At;
-use crate::system::{Criticality, Program, Span};
+use crate::draft::field::Field;
+use crate::draft::pipe::EndpointDraft;
+use crate::draft::section::Section;
+use crate::kinds::Criticality;
+use crate::registry::choices;
+use crate::source::Span;
 use bulkhead_abi::component::{OnFault, Part, Role};
-
-const CRITICALITIES: [Criticality; 5] = super::partition::CRITICALITIES;
-const ON_FAULT: [OnFault; 3] = [OnFault::Fail, OnFault::Stop, OnFault::Restart];
 
 /// A component.
 #[derive(Clone, Debug)]
@@ -67,7 +68,7 @@ impl ComponentDraft {
     pub(super) fn read(section: Section<'_>) -> Self {
         let [image, restart] = ["image", "restart"].map(|key| section.section(key));
         Self {
-            role: section.choice("role", &Role::ALL),
+            role: section.choice("role", choices::ROLES.values),
             built: image.text("crate"),
             file: image.text("file"),
             folder: image.text("folder"),
@@ -85,8 +86,8 @@ impl ComponentDraft {
             task: section.text("task"),
             budget: section.number("budget"),
             period: section.number("period"),
-            criticality: section.choice("criticality", &CRITICALITIES),
-            on_fault: section.choice("on_fault", &ON_FAULT),
+            criticality: section.choice("criticality", choices::CRITICALITIES.values),
+            on_fault: section.choice("on_fault", choices::ON_FAULT.values),
             restart_limit: restart.number("limit"),
             restart_per: restart.number("per"),
             endpoints: section.all("endpoint").map(EndpointDraft::read).collect(),
@@ -99,17 +100,17 @@ impl ComponentDraft {
         field.span().unwrap_or(&self.name.span).clone()
     }
 
-    /// What it is for; nothing where that is broken.
+    /// Its role; `None` if the field is broken.
     pub(crate) fn role(&self) -> Option<Role> {
         self.role.or(Role::Application)
     }
 
-    /// Whether it is for that.
+    /// Returns whether it is for that.
     pub(crate) fn is(&self, role: Role) -> bool {
         self.role() == Some(role)
     }
 
-    /// Whether it has a thread; yes where what gives it one is broken.
+    /// Returns whether it has a thread; yes where what gives it one is broken.
     pub(crate) fn has_thread(&self) -> bool {
         !self.priority.is_absent() || !self.task.is_absent()
     }
@@ -119,34 +120,20 @@ impl ComponentDraft {
         self.core.or(0)
     }
 
-    /// Its program; nothing where none is named.
-    pub(crate) fn program(&self, draft: &Draft) -> Option<Program> {
-        Some(match (self.built.value(), self.file.given()) {
-            (Some(name), _) => Program::Crate(name),
-            (None, Some(file)) => Program::File(draft.path(file)),
-            (None, None) => Program::Folder(draft.path(self.folder.given()?)),
-        })
-    }
-
-    /// Whether it is the same program as another one.
+    /// Returns whether it is the same program as another one.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         let program = |one: &Self| [&one.built, &one.file, &one.folder].map(Field::value);
         program(self) == program(other)
     }
 
-    /// Whether threads of all cores may be in it.
+    /// Returns whether threads of all cores may be in it.
     pub(crate) fn everywhere(&self) -> bool {
         self.every_core.value() == Some(true)
     }
 
-    /// Whether threads of a core can invoke it; yes where the core is broken.
+    /// Returns whether threads of a core can invoke it; yes where the core is broken.
     pub(crate) fn serves(&self, core: Option<u64>) -> bool {
         self.everywhere() || core.is_none() || self.core().is_none() || self.core() == core
-    }
-
-    /// Its name as people address it: `control.driver`.
-    pub(crate) fn path(&self, partition: &PartitionDraft) -> String {
-        format!("{}.{}", partition.name.value, self.name.value)
     }
 
     /// The parts it owns, as far as they are known, and where that is written.
@@ -164,39 +151,4 @@ pub(crate) fn part(name: &str) -> Option<Part> {
 /// The items of a list that may be missing.
 pub(crate) fn items<T>(list: &Field<Vec<At<T>>>) -> impl Iterator<Item = &At<T>> {
     list.given().into_iter().flat_map(|list| &list.value)
-}
-
-impl PartitionDraft {
-    /// The component of that name.
-    pub(crate) fn component(&self, name: &str) -> Option<&ComponentDraft> {
-        let mut components = self.components.iter();
-        components.find(|one| one.name.value == name)
-    }
-
-    /// The component that provides an interface to another one: that of its core, if any does.
-    pub(crate) fn provider(
-        &self,
-        client: &ComponentDraft,
-        interface: &str,
-    ) -> Option<&ComponentDraft> {
-        let provides =
-            |one: &&ComponentDraft| items(&one.provides).any(|name| name.value == interface);
-        let mut providers = self.components.iter().filter(provides);
-        let other = providers.clone().next();
-        providers.find(|one| one.serves(client.core())).or(other)
-    }
-
-    /// Its scheduler of a core.
-    pub(crate) fn scheduler(&self, core: Option<u64>) -> Option<&ComponentDraft> {
-        let mut schedulers = self.components.iter().filter(|one| one.is(Role::Scheduler));
-        schedulers.find(|one| one.serves(core))
-    }
-
-    /// Criticality of one of its components; its own where that says nothing.
-    pub(crate) fn criticality_of(&self, component: &ComponentDraft) -> Option<Criticality> {
-        match component.criticality {
-            Field::Absent => self.criticality.value(),
-            _ => component.criticality.value(),
-        }
-    }
 }

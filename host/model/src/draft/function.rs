@@ -1,7 +1,8 @@
 //! A PCIe function as written
 
-use super::{Field, Section};
 use crate::document::At;
+use crate::draft::field::Field;
+use crate::draft::section::Section;
 
 /// A function that is plugged in.
 #[derive(Clone, Debug)]

@@ -7,18 +7,10 @@ use super::{
     SlotDraft, TaskDraft, VcpuDraft,
 };
 use crate::document::{At, Value};
+use crate::registry::choices;
 use crate::system::{Criticality, Kind, Span, Trapping};
 use bulkhead_abi::status::{Action, CAUSES, Cause};
 
-const KINDS: [Kind; 3] = [Kind::Rtos, Kind::Linux, Kind::Image];
-pub(super) const CRITICALITIES: [Criticality; 5] = [
-    Criticality::A,
-    Criticality::B,
-    Criticality::C,
-    Criticality::D,
-    Criticality::Qm,
-];
-const TRAPPING: [Trapping; 2] = [Trapping::Direct, Trapping::Trap];
 const ACTIONS: [Action; 5] = [
     Action::Inject,
     Action::Restart,
@@ -27,7 +19,8 @@ const ACTIONS: [Action; 5] = [
     Action::Halt,
 ];
 
-/// Keys of the causes' actions, in the order of [`Cause`]; that of `control` is the caller's choice.
+/// Keys of the causes' actions, in the order of [`Cause`]; that of `control` is the caller's
+/// choice.
 pub(crate) const ACTION_KEYS: [&str; CAUSES] = [
     "on_violation",
     "on_undefined",
@@ -51,7 +44,7 @@ pub(crate) struct PartitionDraft {
     pub(crate) image: Field<ImageDraft>,
     pub(crate) alternate: Field<ImageDraft>,
     pub(crate) devices: Field<Vec<At<String>>>,
-    /// Whether its devices may access memory past any SMMU.
+    /// True if its devices may access memory past any SMMU.
     pub(crate) unconfined: Field<bool>,
     pub(crate) console: Field<String>,
     pub(crate) trace: Field<u64>,
@@ -78,7 +71,7 @@ pub(crate) struct PartitionDraft {
     pub(crate) functions: Vec<PipeFunctionDraft>,
     /// Endpoints of devices in Linux.
     pub(crate) endpoints: Vec<EndpointDraft>,
-    /// What goes beyond the machine.
+    /// The bridge to other machines.
     pub(crate) bridge: Field<BridgeDraft>,
     /// Stages that may be typed.
     pub(crate) spare_stages: Field<u64>,
@@ -120,8 +113,8 @@ pub(crate) struct RestartDraft {
 impl PartitionDraft {
     pub(super) fn read(section: Section<'_>) -> Self {
         Self {
-            kind: section.choice("kind", &KINDS),
-            criticality: section.choice("criticality", &CRITICALITIES),
+            kind: section.choice("kind", choices::KINDS.values),
+            criticality: section.choice("criticality", choices::CRITICALITIES.values),
             cores: section.field("cores", cores),
             memory: section.number("memory"),
             colours: section.numbers("colours"),
@@ -134,9 +127,9 @@ impl PartitionDraft {
             command_line: section.text("command_line"),
             faults: section.texts("faults"),
             privileged: section.flag("privileged"),
-            wfi: section.choice("wfi", &TRAPPING),
-            tlbi: section.choice("tlbi", &TRAPPING),
-            ipi: section.choice("ipi", &TRAPPING),
+            wfi: section.choice("wfi", choices::TRAPPING.values),
+            tlbi: section.choice("tlbi", choices::TRAPPING.values),
+            ipi: section.choice("ipi", choices::TRAPPING.values),
             heartbeat: section.number("heartbeat"),
             progress: section.text("progress"),
             startup: section.number("startup"),
@@ -179,7 +172,7 @@ impl PartitionDraft {
         }
     }
 
-    /// What is done for a cause, defaults included.
+    /// Action for a cause, defaults included.
     pub(crate) fn action(&self, cause: Cause) -> Option<Action> {
         self.actions[cause as usize].or(default_action(self.kind.value()?, cause))
     }
@@ -209,7 +202,7 @@ impl PartitionDraft {
 }
 
 impl ImageDraft {
-    /// What it is made of, without places.
+    /// Its image sources, without places.
     pub(crate) fn sources(&self) -> Vec<Option<String>> {
         let sources = [&self.built, &self.file, &self.kernel, &self.initrd];
         sources.map(Field::value).into()
@@ -227,7 +220,7 @@ impl RestartDraft {
     }
 }
 
-/// What is done where the description is silent.
+/// Default action for a cause.
 pub(crate) const fn default_action(kind: Kind, cause: Cause) -> Action {
     match (cause, kind) {
         (Cause::Violation | Cause::Undefined | Cause::SError, Kind::Linux | Kind::Image) => {

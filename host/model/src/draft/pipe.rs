@@ -1,8 +1,9 @@
 //! Pipes, the functions they are made of and the endpoints between them and devices, as written
 
-use super::{Field, Section};
 use crate::document::At;
-use crate::pipes::BUFFERINGS;
+use crate::draft::field::Field;
+use crate::draft::section::Section;
+use crate::registry::choices;
 use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_tpipe::language::Buffering;
 
@@ -64,17 +65,17 @@ impl PipeFunctionDraft {
             wcet: section.number("wcet"),
             inputs: section.number("inputs"),
             outputs: section.number("outputs"),
-            buffering: section.choice("buffering", &BUFFERINGS),
+            buffering: section.choice("buffering", choices::BUFFERINGS.values),
             reads: section.text("reads"),
             writes: section.text("writes"),
             period: section.number("period"),
-            on_overrun: section.choice("on_overrun", &OnOverrun::ALL),
+            on_overrun: section.choice("on_overrun", choices::ON_OVERRUN.values),
             fallback: section.text("fallback"),
             name: section.name,
         }
     }
 
-    /// What it names as its source and as its sink.
+    /// Names of its source and its sink.
     pub(crate) const fn ends(&self) -> [&Field<String>; 2] {
         [&self.reads, &self.writes]
     }

@@ -1,14 +1,14 @@
 //! Typed access to a table whose shape has been checked
 
-use super::Field;
 use crate::document::{At, Entry, Node, Table, Value};
+use crate::draft::field::Field;
 
 /// A table, or the lack of one.
 pub(crate) struct Section<'a> {
     table: Option<&'a Table>,
     /// Name of the table and its place.
     pub(crate) name: At<String>,
-    /// Where a table was meant to be and is unreadable, so are all its fields.
+    /// True if the table is unreadable; then all its fields are broken.
     broken: bool,
 }
 

@@ -10,9 +10,9 @@ use std::fs::File;
 /// A program for AArch64.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ElfImage {
-    /// Where it is entered, as a load address.
+    /// Entry point, as a load address.
     pub(crate) entry: u64,
-    /// What is loaded.
+    /// Loaded segments.
     pub(crate) pieces: Vec<Piece>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn read(head: &[u8], file: &File) -> Content {
     }
 }
 
-/// What it is, if it is not for a little-endian AArch64.
+/// Its kind, if it is not for a little-endian AArch64.
 fn foreign(head: &[u8]) -> Option<Content> {
     let short = || Content::Truncated("not even its header is whole".into());
     let Some(machine) = head.get(MACHINE..MACHINE + 2) else {

@@ -1,13 +1,15 @@
-//! Edges of pipes between partitions: channels that nobody wrote
+//! Edges of pipes between partitions: derived channels
 //!
-//! Where a stage of one partition feeds one of another, the buffer between them is a channel: four slots or a ring of the
-//! solver's size, as within a partition. It has no doorbell; its reader looks by the clock (`doc/design/pipes-deployment.md`). Between cores of an rtos partition it
-//! is the same in memory that their components share (`super::together`).
+//! If a stage of one partition feeds one of another, the buffer between them is a channel: four
+//! slots or a ring of the solver's size, as within a partition. It has no doorbell; its reader
+//! polls (`doc/design/pipes-deployment.md`). Between cores of an rtos partition the buffer lies in
+//! memory that their components share (`super::shared_state`).
 
-use super::Pipe;
 use super::described::Described;
 use crate::draft::{Draft, PartitionDraft};
-use crate::system::{Channel, ChannelId, End};
+use crate::ids::ChannelId;
+use crate::pipes::pipe::Pipe;
+use crate::system::{Channel, End};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_stages::message::BYTES;
@@ -41,7 +43,8 @@ pub(super) fn find(pipes: &mut [Pipe], described: usize) {
     }
 }
 
-/// Pairs of stages in different partitions or on different cores of one, the one that feeds the other first.
+/// Pairs of stages in different partitions or on different cores of one, the one that feeds the
+/// other first.
 fn edges(pipe: &Pipe) -> impl Iterator<Item = (usize, usize)> {
     let stages = &pipe.solved.stages;
     let both = move |to: usize| (0..to).map(move |from| (from, to));
@@ -66,7 +69,8 @@ pub(crate) fn channels(pipes: &[Pipe]) -> impl Iterator<Item = Channel> {
 }
 
 impl Draft {
-    /// Channels that pipes need between partitions, those that are typed among them; none where pipes cannot be had, which other rules say.
+    /// Channels that pipes need between partitions, those that are typed among them; none where
+    /// pipes cannot be had, which other rules say.
     pub(crate) fn crossings(&self) -> &[Channel] {
         self.crossings.get_or_init(|| {
             channels(self.solved())
@@ -84,7 +88,7 @@ impl Draft {
         })
     }
 
-    /// Those of which a partition is an end, by itself or as a standby.
+    /// Crossings with an end in a partition, or in the one that it is a standby of.
     pub(crate) fn crossings_of<'d>(
         &'d self,
         partition: &'d PartitionDraft,
@@ -120,8 +124,8 @@ fn channel(pipe: &Pipe, number: usize, crossing: &Crossing) -> Channel {
     }
 }
 
-/// `PIPE.FROM-TO`, counted from 1; the pipe's number, which starts no name, instead of a name that is too long. A dot is in no
-/// name that is written.
+/// `PIPE.FROM-TO`, counted from 1; the pipe's number, which starts no name, instead of a name that
+/// is too long. A dot is in no name that is written.
 fn name(pipe: &str, number: usize, crossing: &Crossing) -> String {
     let edge = format!(".{}-{}", crossing.from + 1, crossing.to + 1);
     match pipe.len() + edge.len() < NAME_LEN {

@@ -1,25 +1,26 @@
 //! Pipe functions in a file, and what is said about pipelines
 //!
-//! The file's names become indices here; the library in `lib/tpipe` solves pipelines over the result.
+//! The file's names become indices here; the library in `lib/tpipe` solves pipelines over the
+//! result.
 
-mod apart;
 pub(crate) mod card;
+mod catalogue;
+mod client_partition;
 pub(crate) mod crossing;
 pub(crate) mod described;
 pub(crate) mod ends;
-mod offered;
+mod isolated_cores;
 mod pipe;
 mod remark;
 pub(crate) mod scheduled;
 pub(crate) mod settlement;
+pub(crate) mod shared_state;
 pub mod solved;
-mod through;
-pub(crate) mod together;
 
-pub use apart::Apart;
+pub use catalogue::Offered;
 pub use crossing::Crossing;
 pub use ends::{LinuxEnd, Served};
-pub use offered::Offered;
+pub use isolated_cores::Apart;
 pub use pipe::{Pipe, Place};
 pub use remark::{Said, rule_of, syntax_error, unmet};
 
@@ -27,11 +28,11 @@ use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::document::{self, At, Table};
 use crate::draft::{Field, Section, display};
 use crate::registry::FUNCTIONS;
+use crate::registry::choices;
 use crate::rules::shape::syntax;
-use crate::shape;
 use crate::source::Sources;
 use crate::suggestion::advice;
-use crate::text_file;
+use crate::{shape, text_file};
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::overhead::{Jobs, Keeping, Overhead};
 use bulkhead_analysis::utilisation::Fraction;
@@ -40,10 +41,6 @@ use bulkhead_tpipe::repository::{self as tpipe, LONGEST, Policy, Repository};
 use std::path::Path;
 use std::sync::Arc;
 
-/// In the order of the registry.
-const POLICIES: [Policy; 3] = [Policy::RateMonotonic, Policy::Edf, Policy::Deadline];
-pub(crate) const BUFFERINGS: [Option<Buffering>; 3] =
-    [None, Some(Buffering::FourSlot), Some(Buffering::Fifo)];
 /// Period of a function in a pipeline that requires nothing.
 pub(crate) const USUAL_PERIOD_NS: u64 = 10_000_000;
 
@@ -53,7 +50,8 @@ pub struct Pipes {
     /// Names of cores, I/O VCPUs, devices and functions, in the order of the file.
     names: [Vec<At<String>>; 4],
     cores: Vec<Policy>,
-    /// Address space of each core: its own, but of Linux one for all; those of a file of functions are in one.
+    /// Address space of each core: its own, but of Linux one for all; those of a file of functions
+    /// are in one.
     spaces: Vec<usize>,
     /// The first core of each one's partition.
     firsts: Vec<usize>,
@@ -65,7 +63,7 @@ pub struct Pipes {
     decisions: Vec<Decisions>,
 }
 
-/// What decides on such a core besides stages.
+/// Threads with decisions on such a core, besides stages.
 #[derive(Clone, Debug)]
 struct Decisions {
     core: usize,
@@ -103,7 +101,7 @@ struct Function {
     period: u64,
 }
 
-/// What names may stand for, with their tables in the file.
+/// Names that a flow may use, with their tables in the file.
 #[derive(Clone, Copy)]
 enum What {
     Core,
@@ -139,7 +137,7 @@ pub fn load(file: &Path, root: &Path) -> Result<Pipes, Vec<Diagnostic>> {
     check(name, &text)
 }
 
-/// The same for a text that is called `name`.
+/// Checks a text with this name.
 ///
 /// # Errors
 /// As [`load`].
@@ -186,9 +184,11 @@ impl Reader<'_> {
         match what {
             What::Core => {
                 let core = self.pipes.cores.len();
-                self.pipes
-                    .cores
-                    .push(section.choice("policy", &POLICIES).or(POLICIES[0])?);
+                self.pipes.cores.push(
+                    section
+                        .choice("policy", choices::POLICIES.values)
+                        .or(Policy::RateMonotonic)?,
+                );
                 for load in section.all("load") {
                     let server = self.server(&load)??;
                     let runs = tpipe::Runs::Tasks { jobs: 1 };
@@ -219,7 +219,9 @@ impl Reader<'_> {
                     wcet: self.time(&section.number("wcet"))??,
                     inputs: section.number("inputs").or(1)? as u32,
                     outputs: section.number("outputs").or(1)? as u32,
-                    buffering: section.choice("buffering", &BUFFERINGS).or(None)?,
+                    buffering: section
+                        .choice("buffering", choices::BUFFERINGS.values)
+                        .or(None)?,
                     reads: self.named(What::Device, &section.text("reads"))?,
                     writes: self.named(What::Device, &section.text("writes"))?,
                     period: self

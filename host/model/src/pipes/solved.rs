@@ -9,14 +9,14 @@ use bulkhead_tpipe::solver::{self, Answer};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// A pipeline whose requirement is kept.
+/// A flow with a kept requirement.
 #[derive(Clone, Debug)]
 pub struct Solved {
     /// The pipeline in its usual form.
     pub flow: String,
     /// Of all its buffers.
     pub buffering: Buffering,
-    /// What is kept; absent = best effort.
+    /// The kept requirement; `None`: best effort.
     pub requirement: Option<Requirement>,
     /// In an order in which data flow.
     pub stages: Vec<Stage>,
@@ -70,11 +70,11 @@ pub struct Path {
     pub tail: usize,
     /// Σ T.
     pub periods_ns: u64,
-    /// What is proven.
+    /// The proven bound.
     pub bound_ns: u64,
 }
 
-/// More pairs than anybody reads; then only the longest are shown.
+/// Maximum number of printed pairs; only the longest are shown.
 const MOST_PATHS: usize = 64;
 
 impl Solved {
@@ -118,7 +118,8 @@ impl Solved {
         }
     }
 
-    /// C, T, m, responses, buffers, losses; bound and slack of each path. With `formulas`, also how they come about.
+    /// C, T, m, responses, buffers, losses; bound and slack of each path. With `formulas`, also how
+    /// they come about.
     #[must_use]
     pub fn table(&self, formulas: bool) -> String {
         let mut text = String::new();
@@ -225,7 +226,7 @@ impl Solved {
         Some(required.delay_ns.saturating_sub(path.bound_ns))
     }
 
-    /// The same for programs.
+    /// The text for programs.
     #[must_use]
     pub fn as_json(&self) -> Value {
         let stage = |stage: &Stage| {

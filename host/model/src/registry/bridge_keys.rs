@@ -1,6 +1,7 @@
 //! Keys of `[partition.NAME.bridge]`
 
-use super::{Key, Presence::Default, Presence::Required, Presence::RequiredByRule, Shape};
+use crate::registry::Presence::{Default, Required, RequiredByRule};
+use crate::registry::key::{Key, Shape};
 
 const TYPE: &str = "Its type, `PACKAGE/msg/NAME`: one of those of `std_msgs`, `geometry_msgs` and `builtin_interfaces` that have neither texts nor \
                     sequences, or any other with its `fields`. The channel's messages are the type's CDR, that is, what C lays out for the same \

@@ -1,9 +1,8 @@
 //! Keys of `[channel.NAME]`
 
-use super::{Key, Presence::Default, Presence::Required, Presence::RequiredByRule, Shape};
-
-/// Values of `kind`, in the order of `ChannelKind`.
-const CHANNEL_KINDS: &[&str] = &["four-slot", "ring", "mailbox", "recorder", "memory"];
+use crate::registry::Presence::{Default, Required, RequiredByRule};
+use crate::registry::choices::CHANNEL_KINDS;
+use crate::registry::key::{Key, Shape};
 
 pub(super) const KEYS: &[Key] = &[
     Key {
@@ -17,7 +16,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "channel.*.kind",
-        shape: Shape::Choice(CHANNEL_KINDS),
+        shape: Shape::Choice(CHANNEL_KINDS.words),
         presence: Required,
         meaning: "`\"four-slot\"`: the newest message, never blocks. `\"ring\"`: every message in order, \
                   the writer waits when it is full. `\"mailbox\"`: one slot, half duplex, with \

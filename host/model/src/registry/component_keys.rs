@@ -1,12 +1,9 @@
 //! Keys of `[partition.NAME.component.NAME]`
 
-use super::{Key, Presence::Default, Presence::Required, Presence::RequiredByRule, Shape};
+use crate::registry::Presence::{Default, Required, RequiredByRule};
+use crate::registry::choices::{CRITICALITIES, ON_FAULT, ROLES};
+use crate::registry::key::{Key, Shape};
 use bulkhead_abi::component::{COMPONENT_CORES, LEAST_PRIORITY};
-
-/// Values of `role`, in the order of `Role`.
-const ROLES: &[&str] = &["application", "driver", "scheduler", "boot"];
-/// Values of `on_fault`, in the order of `OnFault`.
-const ON_FAULT: &[&str] = &["fail", "stop", "restart"];
 
 pub(super) const KEYS: &[Key] = &[
     Key {
@@ -20,7 +17,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "partition.*.component.*.role",
-        shape: Shape::Choice(ROLES),
+        shape: Shape::Choice(ROLES.words),
         presence: Default("`\"application\"`"),
         meaning: "What it is for. `\"boot\"` (just one): the kernel starts it with every capability. `bulkhead-boot` builds the \
                   others as described here and looks after their schedulers; one of your own does as it sees fit. `\"scheduler\"` (at most one on each core): decides who runs. \
@@ -187,7 +184,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "partition.*.component.*.criticality",
-        shape: Shape::Choice(&["A", "B", "C", "D", "QM"]),
+        shape: Shape::Choice(CRITICALITIES.words),
         presence: Default("the partition's"),
         meaning: "Its criticality, not above the partition's. What is more critical needs nothing of \
                   what is less, unless it says so (`trusts`).",
@@ -195,7 +192,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "partition.*.component.*.on_fault",
-        shape: Shape::Choice(ON_FAULT),
+        shape: Shape::Choice(ON_FAULT.words),
         presence: Default("`\"fail\"`"),
         meaning: "What a fault of its thread comes to. `\"fail\"`: the partition fails, and `on_panic` \
                   decides. `\"stop\"`: the thread stays stopped, the others go on. `\"restart\"`: the \

@@ -1,6 +1,7 @@
 //! Keys of `[device.NAME]`
 
-use super::{Key, Presence::Default, Presence::Required, Shape};
+use crate::registry::Presence::{Default, Required};
+use crate::registry::key::{Key, Shape};
 
 pub(super) const KEYS: &[Key] = &[
     Key {

@@ -1,6 +1,7 @@
 //! Keys of `image = { … }`
 
-use super::{Key, Presence::Default, Shape};
+use crate::registry::Presence::Default;
+use crate::registry::key::{Key, Shape};
 
 pub(super) const KEYS: &[Key] = &[
     Key {

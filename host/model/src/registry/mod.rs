@@ -6,71 +6,17 @@
 mod board_keys;
 mod bridge_keys;
 mod channel_keys;
+pub(crate) mod choices;
 mod component_keys;
 mod device_keys;
-mod flow_keys;
+mod function_file_keys;
 mod image_keys;
+mod key;
 mod partition_keys;
 mod pipe_keys;
 mod system_keys;
 mod time_keys;
-
-/// What a key's value must look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// A table with keys of its own.
-    Section,
-    /// A table of tables whose names the user gives.
-    Named,
-    /// A list of tables.
-    Tables,
-    /// A table with the keys of another one.
-    Like(&'static str),
-    /// Any text.
-    Text,
-    /// A whole number in a range, both ends included.
-    Number(u64, u64),
-    /// Bytes: a text with a unit, or a plain number.
-    Size,
-    /// A text with a unit.
-    Time,
-    /// `true` or `false`.
-    Flag,
-    /// One of these.
-    Choice(&'static [&'static str]),
-    /// A list of texts.
-    Texts,
-    /// A text or a list of texts.
-    TextOrTexts,
-    /// A list of whole numbers up to this one.
-    Numbers(u64),
-    /// A whole number or a list of whole numbers, up to this one.
-    NumberOrNumbers(u64),
-}
-
-/// Whether a key must be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
-    /// It must.
-    Required,
-    /// It must, and a rule of its own says so where it is missing.
-    RequiredByRule,
-    /// What holds without it, in words.
-    Default(&'static str),
-}
-
-/// A key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Key {
-    /// Dotted path, `*` for a given name.
-    pub(crate) path: &'static str,
-    pub(crate) shape: Shape,
-    pub(crate) presence: Presence,
-    /// One or more sentences.
-    pub(crate) meaning: &'static str,
-    /// A line of TOML that sets it.
-    pub(crate) example: &'static str,
-}
+pub(crate) use key::{Key, Presence, Shape, quoted};
 
 /// The keys of one kind of file.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +34,7 @@ pub(crate) const DESCRIPTION: Registry = Registry {
         time_keys::KEYS,
         channel_keys::KEYS,
         device_keys::KEYS,
-        flow_keys::KEYS,
+        pipe_keys::KEYS,
         bridge_keys::KEYS,
     ],
 };
@@ -100,7 +46,7 @@ pub(crate) const BOARD: Registry = Registry {
 
 /// Keys of a file of pipe functions.
 pub(crate) const FUNCTIONS: Registry = Registry {
-    groups: &[pipe_keys::KEYS],
+    groups: &[function_file_keys::KEYS],
 };
 
 impl Registry {
@@ -134,62 +80,7 @@ impl Registry {
     }
 }
 
-impl Key {
-    /// The last part of the path.
-    pub(crate) fn name(&self) -> &'static str {
-        self.path.rsplit('.').next().unwrap_or(self.path)
-    }
-
-    /// The meaning, up to the first full stop.
-    pub(crate) fn first_sentence(&self) -> &'static str {
-        let sentence = self.meaning.split(". ").next().unwrap_or(self.meaning);
-        sentence.trim_end_matches('.')
-    }
-
-    /// The path as people read it: `partition.NAME.memory`.
-    pub(crate) fn display(&self) -> String {
-        self.path.replace('*', "NAME")
-    }
-}
-
-impl Shape {
-    /// What is expected, for messages and the reference.
-    pub(crate) fn expectation(&self) -> String {
-        match self {
-            Self::Section | Self::Like(_) => "a table".into(),
-            Self::Named => "tables with names of your choice".into(),
-            Self::Tables => "a list of tables, e.g. [{ base = 0 }]".into(),
-            Self::Text => "a text".into(),
-            Self::Number(min, max) => number_expectation(*min, *max),
-            Self::Size => "a size, e.g. \"256 KiB\"".into(),
-            Self::Time => "a time, e.g. \"20 ms\"".into(),
-            Self::Flag => "`true` or `false`".into(),
-            Self::Choice(names) => format!("one of {}", quoted(names)),
-            Self::Texts => "a list of texts, e.g. [\"a\", \"b\"]".into(),
-            Self::TextOrTexts => "a text, or a list of texts".into(),
-            Self::Numbers(_) => "a list of whole numbers, e.g. [0, 1]".into(),
-            Self::NumberOrNumbers(_) => "a whole number, or a list of them, e.g. [0, 3]".into(),
-        }
-    }
-}
-
-fn number_expectation(min: u64, max: u64) -> String {
-    match max {
-        u64::MAX => format!("a whole number from {min}"),
-        _ => format!("a whole number from {min} to {max}"),
-    }
-}
-
-/// `"a", "b", "c"`.
-pub(crate) fn quoted(names: &[&str]) -> String {
-    names
-        .iter()
-        .map(|name| format!("\"{name}\""))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// Whether a key's path is a path and one more part.
+/// Returns whether a key's path is a path and one more part.
 fn is_below(key: &str, path: &str) -> bool {
     let rest = match path {
         "" => Some(key),

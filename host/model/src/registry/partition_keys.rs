@@ -1,13 +1,8 @@
 //! Keys of `[partition.NAME]`
 
 use super::{Key, Presence::Default, Presence::Required, Presence::RequiredByRule, Shape};
+use crate::registry::choices::{CRITICALITIES, KINDS, TRAPPING};
 
-/// Values of `kind`, in the order of `Kind`.
-const KINDS: &[&str] = &["rtos", "linux", "image"];
-/// Values of `criticality`, in the order of `Criticality`.
-const CRITICALITIES: &[&str] = &["A", "B", "C", "D", "QM"];
-/// Values of `wfi`, `tlbi` and `ipi`, in the order of `Trapping`.
-const TRAPPING: &[&str] = &["direct", "trap"];
 /// Values of the `on_…` keys, in the order of `Action`.
 const ACTIONS: &[&str] = &bulkhead_abi::status::ACTION_NAMES;
 
@@ -38,7 +33,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "partition.*.kind",
-        shape: Shape::Choice(KINDS),
+        shape: Shape::Choice(KINDS.words),
         presence: Required,
         meaning: "What runs in it. `\"rtos\"`: an image for Bulkhead's own runtime. `\"linux\"`: a \
                   Linux kernel with a generated device tree. `\"image\"`: any ELF, arm64 `Image` or \
@@ -47,7 +42,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "partition.*.criticality",
-        shape: Shape::Choice(CRITICALITIES),
+        shape: Shape::Choice(CRITICALITIES.words),
         presence: Required,
         meaning: "`\"A\"` is the highest; `\"QM\"` (quality-managed) is what nothing safe may depend on. \
                   Decides which freedoms `check` grants and which risks it names.",
@@ -154,7 +149,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "partition.*.wfi",
-        shape: Shape::Choice(TRAPPING),
+        shape: Shape::Choice(TRAPPING.words),
         presence: Default("`\"direct\"`"),
         meaning: "`\"direct\"`: waiting for an interrupt costs nothing. A guest that has silenced its own \
                   GIC interface (priority mask 0, group 1 disabled, an active priority of 0) and then \
@@ -165,7 +160,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "partition.*.tlbi",
-        shape: Shape::Choice(TRAPPING),
+        shape: Shape::Choice(TRAPPING.words),
         presence: Default("`\"direct\"`"),
         meaning: "`\"direct\"`: its broadcast TLB maintenance reaches every core of the machine, which \
                   has to answer. `\"trap\"`: it enters the monitor, counted, and stays on the \
@@ -174,7 +169,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "partition.*.ipi",
-        shape: Shape::Choice(TRAPPING),
+        shape: Shape::Choice(TRAPPING.words),
         presence: Default("`\"trap\"`"),
         meaning: "How the guest sends interrupts to its own cores, and with them how it reaches the shared \
                   registers of its GIC interface. `\"trap\"`: sending enters the monitor, counted, and \

@@ -1,9 +1,8 @@
 //! Keys of `[system]` and `[run]`
 
-use super::{Key, Presence::Default, Presence::Required, Shape};
-
-/// Values of `run.clock`.
-const CLOCKS: &[&str] = &["virtual", "real"];
+use crate::registry::Presence::{Default, Required};
+use crate::registry::choices::CLOCKS;
+use crate::registry::key::{Key, Shape};
 
 pub(super) const KEYS: &[Key] = &[
     Key {
@@ -76,7 +75,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "run.clock",
-        shape: Shape::Choice(CLOCKS),
+        shape: Shape::Choice(CLOCKS.words),
         presence: Default("`\"virtual\"`"),
         meaning: "`\"virtual\"`: the emulator counts instructions, two runs are equal bit by bit and \
                   do not depend on the host. `\"real\"`: the host's wall clock, for interactive use.",

@@ -1,6 +1,7 @@
 //! Keys of `[partition.NAME.vcpu.NAME]`, `.schedule`, `.slot.NAME` and `.task.NAME`
 
-use super::{Key, Presence::Default, Presence::Required, Presence::RequiredByRule, Shape};
+use crate::registry::Presence::{Default, Required, RequiredByRule};
+use crate::registry::key::{Key, Shape};
 
 /// Values of `kind`, in the order of `VcpuKind`.
 const KINDS: &[&str] = &["main", "io", "reservation"];

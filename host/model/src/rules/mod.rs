@@ -4,15 +4,16 @@
 //! are called where the value is read. The example of each is a description in `tests/golden/`
 //! which the rule refuses, or warns about; it is compiled in for `bulkhead explain`.
 
-use crate::diagnostic::{Diagnostic, Report, Severity};
+use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Span;
+pub(crate) use declaration::Rule;
 
 mod bridge;
 mod channels;
 mod colours;
 mod components;
 mod cores;
+mod declaration;
 mod devices;
 mod freedom;
 mod images;
@@ -23,75 +24,6 @@ pub(crate) mod shape;
 mod standby;
 pub(crate) mod system;
 pub(crate) mod time;
-
-/// A rule.
-pub(crate) struct Rule {
-    /// Its name, kebab-case.
-    pub(crate) id: &'static str,
-    pub(crate) severity: Severity,
-    /// What must hold, in one sentence.
-    pub(crate) summary: &'static str,
-    /// Why, and what to do.
-    pub(crate) reason: &'static str,
-    /// A description that breaks it.
-    pub(crate) example: &'static [u8],
-    /// Looks at a whole draft.
-    pub(crate) check: Option<fn(&Draft, &mut Report)>,
-}
-
-impl Rule {
-    /// A message of this rule.
-    pub(crate) fn at(&self, span: &Span, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(self.id, self.severity, span, message.into())
-    }
-}
-
-/// Declares a file's rule: severity and folder of the example, id, summary, reason, and the check
-/// where it looks at a whole draft.
-macro_rules! rule {
-    ($severity:ident, $id:literal, $summary:literal, $reason:literal $(, $check:expr)?) => {
-        pub(crate) const RULE: $crate::rules::Rule = $crate::rules::Rule {
-            id: $id,
-            severity: $crate::diagnostic::Severity::$severity,
-            summary: $summary,
-            reason: $reason,
-            example: include_bytes!(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../tests/golden/",
-                $crate::rules::folder!($severity),
-                "/",
-                $id,
-                "/system.toml"
-            )),
-            check: $crate::rules::optional!($($check)?),
-        };
-    };
-}
-
-/// Folder of the examples of a severity.
-macro_rules! folder {
-    (Error) => {
-        "reject"
-    };
-    (Warning) => {
-        "warn"
-    };
-    (Note) => {
-        "note"
-    };
-}
-
-/// `Some` of what is there, or `None`.
-macro_rules! optional {
-    () => {
-        None
-    };
-    ($value:expr) => {
-        Some($value)
-    };
-}
-
-pub(crate) use {folder, optional, rule};
 
 /// All rules by subject, in the order of the reference.
 pub(crate) const GROUPS: &[(&str, &[&Rule])] = &[

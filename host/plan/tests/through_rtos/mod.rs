@@ -72,11 +72,11 @@ fn asked(pipe: &Pipe) -> Vec<(Reservation, u64)> {
 
 /// Bounds of the other partition's own pipe beside remote stages.
 fn own_promise(
-    known: &Known<'_>,
+    known: &PipeCatalogue<'_>,
     system: &System,
     more: &[(Reservation, u64)],
     most: Option<u64>,
-) -> Result<Promise, Refused> {
+) -> Result<Guarantee, Refused> {
     let there = system.pipes.iter().filter(|pipe| pipe.runs_in(PLANT));
     let there: Vec<_> = there.map(|pipe| (pipe, setting(pipe).0)).collect();
     let stand: Vec<_> = there
@@ -84,7 +84,7 @@ fn own_promise(
         .enumerate()
         .map(|(number, (pipe, setting))| {
             assert_eq!(known.packed().flow(number), Some(pipe.solved.flow.as_str()));
-            Standing {
+            AdmittedPipe {
                 flow: &pipe.solved.flow,
                 setting,
                 most,

@@ -90,7 +90,7 @@ fn said_of(base: &System, flow: &str) -> Result<Solved, String> {
     let words = packed(base);
     let known = known(&words);
     propose::solve(&known, flow, &[], 9).map_err(|refused| {
-        let said = Said {
+        let said = Diagnostic {
             flow,
             before: 0,
             known: &known,

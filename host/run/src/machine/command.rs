@@ -4,12 +4,12 @@
 //! folder, which is the emulator's working directory, so that no path is too long for a socket and
 //! none has a comma.
 
-use crate::RunError;
 use bulkhead_plan::manifest::{Emulator, Forward, Manifest};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 use super::turns::{self, EndOfTurn};
+use crate::error::RunError;
 
 /// Name of the UART's socket in the run folder.
 pub(crate) const UART_SOCKET: &str = "uart.sock";

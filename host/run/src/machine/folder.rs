@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use super::command::{UART_LOG, UART_SOCKET};
-use crate::RunError;
+use crate::error::RunError;
 use crate::figures::Kind;
 
 const LOCK: &str = "lock";

@@ -9,7 +9,7 @@
 
 mod streams;
 
-use super::RunError;
+use crate::error::RunError;
 use bulkhead_plan::manifest::Forward;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use smoltcp::phy::ChecksumCapabilities;

@@ -25,7 +25,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::RunError;
+use crate::error::RunError;
 use gateway::Gateway;
 use qmp::Qmp;
 use turns::EndOfTurn;

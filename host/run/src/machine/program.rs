@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command as Process, Stdio};
 
 use super::command::Command;
-use crate::RunError;
+use crate::error::RunError;
 
 /// Checks that `program` is installed and at least version `minimum` (`major.minor`).
 ///

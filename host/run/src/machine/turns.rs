@@ -6,7 +6,7 @@ use object::{File, Object, ObjectSymbol};
 use std::path::{Path, PathBuf};
 
 use super::command::Timing;
-use crate::RunError;
+use crate::error::RunError;
 
 /// Compiled from `turns.c` by the build script.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/turns.so"));

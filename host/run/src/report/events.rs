@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 
 use super::messages::Messages;
 use super::paths::Paths;
-use super::{ChannelReport, PathReport, TaskReport, TrackingReport};
 use crate::figures::Durations;
+use crate::report::contents::{ChannelReport, TaskReport, TrackingReport};
+use crate::report::paths::PathReport;
 use crate::watch::{Clock, printable};
 
 /// Signals that follow others of the same partition: what is followed, what follows, their unit.

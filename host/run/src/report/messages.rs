@@ -8,8 +8,8 @@ use bulkhead_abi::trace::Event;
 use bulkhead_plan::manifest::Manifest;
 use std::collections::BTreeMap;
 
-use super::ChannelReport;
 use crate::figures::Durations;
+use crate::report::contents::ChannelReport;
 use crate::watch::Clock;
 
 /// All channels, by name.

@@ -9,8 +9,11 @@ use std::collections::BTreeMap;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::events::Events;
-use super::{ChannelReport, Digests, FaultLog, PathReport, TaskReport, TrackingReport};
-use crate::RunError;
+use crate::error::RunError;
+use crate::report::contents::{ChannelReport, TaskReport, TrackingReport};
+use crate::report::digest::Digests;
+use crate::report::faults::FaultLog;
+use crate::report::paths::PathReport;
 use crate::run::Files;
 use crate::watch::{Clock, RecordedFault, Sight};
 

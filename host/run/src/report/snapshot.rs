@@ -4,7 +4,7 @@ use bulkhead_abi::status::{CoreCounters, State, TRAP_NAMES, TRAPS};
 use bulkhead_plan::manifest::{Manifest, PartitionManifest};
 use std::collections::BTreeMap;
 
-use super::{CoreReport, DoorbellReport, PartitionReport};
+use crate::report::contents::{CoreReport, DoorbellReport, PartitionReport};
 use crate::watch::{Clock, Snapshot};
 
 /// Counters of all partitions of `manifest`; `snapshots` have the same order.

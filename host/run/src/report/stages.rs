@@ -8,7 +8,7 @@ use bulkhead_plan::manifest::{Manifest, PathManifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::PathReport;
+use crate::report::paths::PathReport;
 use crate::watch::Clock;
 
 /// Stages of which something is kept, of all partitions.
@@ -36,23 +36,23 @@ pub struct EarlyReport {
     pub stage: String,
     /// CAN identifier or port of the messages.
     pub sender: u64,
-    /// It is a port: any node may send there, and the distance is a filter.
+    /// True for a port: any node may send there, and the distance is a filter.
     pub is_port: bool,
     /// Number of messages.
     pub messages: u64,
 }
 
 impl EarlyReport {
-    /// Names the sender, and what it did.
+    /// Names the sender and its violation.
     #[must_use]
     pub fn sentence(&self) -> String {
         let (sender, stage, partition) = (self.sender, &self.stage, &self.partition);
-        let who = match self.is_port {
+        let sender = match self.is_port {
             true => format!("a sender to port {sender}"),
             false => format!("the sender of identifier {sender:#x}"),
         };
         format!(
-            "{who} sent {} messages to {stage} of {partition} closer together than `distance`, which were dropped",
+            "{sender} sent {} messages to {stage} of {partition} closer together than `distance`, which were dropped",
             self.messages
         )
     }

@@ -3,11 +3,14 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;
 
-use super::{
-    ChannelReport, CoreReport, DeviceReport, DoorbellReport, FaultReport, OverrunReport,
-    PartitionReport, PathReport, RefusedReport, Report, TaskReport,
-};
 use crate::figures::{Kind, Spread};
+use crate::report::contents::{
+    ChannelReport, CoreReport, DoorbellReport, PartitionReport, Report, TaskReport,
+};
+use crate::report::faults::FaultReport;
+use crate::report::paths::PathReport;
+use crate::report::refused::RefusedReport;
+use crate::report::stages::{DeviceReport, OverrunReport};
 use crate::run::Ended;
 
 /// The whole report.

@@ -11,8 +11,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{EarlyReport, FaultReport, PartitionReport, PathReport, Report, TaskReport};
 use crate::figures::{Kind, counted, duration};
+use crate::report::contents::{PartitionReport, Report, TaskReport};
+use crate::report::faults::FaultReport;
+use crate::report::paths::PathReport;
+use crate::report::stages::EarlyReport;
 use crate::run::Ended;
 
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.
@@ -192,7 +195,7 @@ fn task_finding(task: &TaskReport) -> Option<Finding> {
             counted(task.overruns, "release")
         )
     });
-    let unseen = (task.jobs == 0 && task.unserved == 0)
+    let unseen = (task.jobs == 0 && task.unserved == 0 && task.deadline_ns.is_some())
         .then(|| "no job of it was seen, so its deadline could not be judged".to_owned());
     let stopped = (task.unserved > 0).then(|| {
         format!(
@@ -375,5 +378,114 @@ mod tests {
         ] {
             assert!(task_finding(&bad).is_some(), "{bad:?}");
         }
+    }
+
+    /// A report of a run that reached its length, with nothing in it.
+    fn report() -> Report {
+        Report {
+            system: "drive".into(),
+            image: String::new(),
+            kind: Kind::Virtual,
+            ended: Ended::Length.sentence().into(),
+            for_s: Some(1.0),
+            length_s: 1.0,
+            wall_s: 1.0,
+            digest: None,
+            digests: Default::default(),
+            partitions: Vec::new(),
+            channels: Vec::new(),
+            paths: Vec::new(),
+            tasks: Vec::new(),
+            tracking: Vec::new(),
+            faults: Vec::new(),
+            refused: Vec::new(),
+            missed: Default::default(),
+            verdict: Verdict::default(),
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_not_seen_to_its_end_is_not_judged_well() {
+        assert_eq!(run_findings(&report()), []);
+        for ended in [Ended::Stalled, Ended::Emulator, Ended::Interrupted] {
+            let ended = Report {
+                ended: ended.sentence().into(),
+                ..report()
+            };
+            assert_eq!(run_findings(&ended).len(), 1, "{}", ended.ended);
+        }
+        let lossy = Report {
+            missed: [("trace events of `control`".to_owned(), 7)].into(),
+            ..report()
+        };
+        let [finding] = &run_findings(&lossy)[..] else {
+            panic!("one finding")
+        };
+        assert!(
+            finding
+                .what
+                .starts_with("7 trace events of `control` were overwritten")
+        );
+    }
+
+    fn component(is_fault_foreseen: bool) -> PartitionManifest {
+        let text = format!(
+            r#"{{"name": "control", "kind": "rtos", "criticality": "A", "standby": null, "cores": [0], "memory": [], "link": 0,
+            "status": 0, "heartbeat": 0, "console": null, "trace": null, "doorbells": [], "foreseen": ["hang"], "components":
+            [{{"name": "filter", "program": null, "stack": 4096, "has_threads": false, "is_fault_foreseen": {is_fault_foreseen}}}]}}"#
+        );
+        serde_json::from_str(&text).expect("a partition")
+    }
+
+    #[test]
+    fn a_fault_is_foreseen_where_the_description_names_its_consequence() {
+        let of_component = FaultReport {
+            partition: "control".into(),
+            component: Some("filter".into()),
+            cause: "component".into(),
+            action: "record".into(),
+            count: 1,
+            ..FaultReport::default()
+        };
+        assert!(is_foreseen(&component(true), &of_component));
+        assert!(!is_foreseen(&component(false), &of_component));
+        let ended = FaultReport {
+            ended: true,
+            ..of_component.clone()
+        };
+        assert!(
+            !is_foreseen(&component(true), &ended),
+            "restarts are used up"
+        );
+        let unseen = FaultReport {
+            component: None,
+            action: String::new(),
+            ..of_component
+        };
+        assert!(!is_foreseen(&component(true), &unseen));
+        assert!(fault_text(&unseen).ends_with("so they could not be judged"));
+        let hang = FaultReport {
+            cause: "hang".into(),
+            action: "restart".into(),
+            ..FaultReport::default()
+        };
+        assert!(is_foreseen(&component(false), &hang));
+        let panic = FaultReport {
+            cause: "panic".into(),
+            ..hang
+        };
+        assert!(!is_foreseen(&component(false), &panic));
+    }
+
+    #[test]
+    fn a_task_that_is_no_longer_served_breaks_its_promise() {
+        let stopped = TaskReport {
+            jobs: 1,
+            unserved: 98,
+            newest_s: 0.011,
+            ..TaskReport::default()
+        };
+        let finding = task_finding(&stopped).expect("broken");
+        assert_eq!(finding.what, "98 releases since 0.011 s were never served");
     }
 }

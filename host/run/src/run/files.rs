@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::RunError;
+use crate::error::RunError;
 use crate::watch::Clock;
 
 /// Names of [`EventKind`], in order.

@@ -1,8 +1,10 @@
 //! One run, from power-on to report
 
+mod ended;
 mod files;
 mod progress;
 
+pub use ended::Ended;
 pub use files::Files;
 
 use bulkhead_plan::manifest::{ChannelManifest, Manifest};
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::RunError;
+use crate::error::RunError;
 use crate::figures::Kind;
 use crate::machine::{
     Command, DEFAULT_SHIFT, Machine, RunFolder, Session, Timing, check_program, emulator,
@@ -88,37 +90,8 @@ impl Observer for () {
     fn notice(&mut self, _: &str) {}
 }
 
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// The run reached its length.
-    Length,
-    /// The user interrupted the run.
-    Interrupted,
-    /// The machine's clock stands still.
-    Stalled,
-    /// The emulator ended by itself.
-    Emulator,
-}
-
 const NOT_REPEATABLE: &str = "the emulator did not load turns.so from the run folder (is it statically linked, or the folder \
      mounted noexec?); two runs may differ in single wake-ups";
-
-impl Ended {
-    /// For people.
-    #[must_use]
-    pub const fn sentence(self) -> &'static str {
-        match self {
-            Self::Length => "reached its length",
-            Self::Interrupted => "interrupted",
-            Self::Stalled => {
-                "given up: the machine's clock stood still, as it does while a core takes exceptions and executes \
-                 nothing (`--real` goes by the host's clock); the report shows the last state of each partition"
-            }
-            Self::Emulator => "the emulator ended by itself; see emulator.log beside the report",
-        }
-    }
-}
 
 /// Runs the system of `manifest`, built in the folder `out`, until its length is reached or
 /// `interrupted` becomes true; leaves its results in `out/run/`.

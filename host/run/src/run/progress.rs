@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::RunError;
+use crate::error::RunError;
 use crate::machine::Machine;
 use crate::watch::Clock;
 

@@ -9,7 +9,7 @@ use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 use super::console::recorder_layout;
-use crate::RunError;
+use crate::error::RunError;
 use crate::machine::RunFolder;
 use crate::ram::Ram;
 

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-use crate::RunError;
+use crate::error::RunError;
 
 /// Control line of a recorder, bytes.
 const CONTROL_BYTES: u64 = 64;

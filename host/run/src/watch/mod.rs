@@ -23,7 +23,7 @@ use bulkhead_abi::trace::Event;
 use bulkhead_plan::manifest::{Manifest, PartitionManifest};
 use zerocopy::FromBytes;
 
-use crate::RunError;
+use crate::error::RunError;
 use crate::machine::RunFolder;
 use crate::ram::Ram;
 use console::Console;

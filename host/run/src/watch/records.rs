@@ -5,7 +5,7 @@ use bulkhead_buffers::View;
 use bulkhead_buffers::recorder::records::{Layout, Reader};
 
 use super::console::damaged;
-use crate::RunError;
+use crate::error::RunError;
 
 /// Control line of a recorder, bytes.
 const CONTROL_BYTES: u64 = 64;

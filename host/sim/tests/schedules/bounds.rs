@@ -21,12 +21,12 @@ fn hold_against(drawn: Drawn, seed: u64, sum: &mut Pessimism) {
         return;
     }
     let unbounded = |(_, bound): &(usize, Option<u64>)| bound.is_none();
-    // A VCPU on which one task has no bound has none for the others, nor has who depends on an I/O VCPU
-    // that is late.
+    // If one task of a VCPU has no bound, neither have the others, nor have tasks that depend on a
+    // late I/O VCPU.
     if analysis.tasks.iter().any(unbounded) {
         return;
     }
-    // Who is released by another one counts on that one's deadline.
+    // A task that is released by another one assumes the deadline of that one.
     let late =
         |&(index, bound): &(usize, Option<u64>)| bound > Some(timing.tasks[index].deadline_ns);
     if analysis.tasks.iter().any(late) {

@@ -80,8 +80,8 @@ pub(crate) fn system(random: &mut Random) -> Timing {
     timing
 }
 
-/// A random core under a time table: up to 3 time partitions in slots with gaps between them, up to 2
-/// bands, up to 7 VCPUs anywhere, perhaps an I/O VCPU for one of TP0, in a band or not.
+/// A random core under a time table: up to 3 time partitions in slots with gaps between them, up to
+/// 2 bands, up to 7 VCPUs anywhere, perhaps an I/O VCPU for one of TP0, in a band or not.
 pub(crate) fn partitioned(random: &mut Random) -> Timing {
     let mut timing = Timing {
         schedule: table(random),

@@ -1,8 +1,8 @@
 //! Schedules of systems that name no band and no slot, as they were before there were any
 //!
-//! `golden/traces.txt` has, of each of a number of random systems, a digest of its schedule, and the
-//! beginning of the example's schedule in full. It was recorded before time partitions and EDF bands
-//! existed; `BLESS=1` records it anew.
+//! `golden/traces.txt` has, of each of a number of random systems, a digest of its schedule, and
+//! the beginning of the example's schedule in full. It was recorded before time partitions and EDF
+//! bands existed; `BLESS=1` records it anew.
 
 use crate::random::{US, system};
 use bulkhead_model::timing::Timing;

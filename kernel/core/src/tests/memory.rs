@@ -96,6 +96,17 @@ fn second_core<'m>(machine: &'m Machine, shop: &Workshop<'m>) {
 }
 
 #[test]
+fn a_leaf_for_a_place_that_is_occupied_gets_no_reference() {
+    let machine = Machine::with_cores(1);
+    let shop = Workshop::new(&machine);
+    let leaf = shop.make(Operation::MakeTable, &[1]);
+    let count = || machine.state(machine.object_of(leaf)).unwrap().count();
+    let before = count();
+    let refused = machine.refused(first::TABLE, Operation::Copy, &[0, leaf]);
+    assert_eq!((refused, count()), (Status::Occupied, before));
+}
+
+#[test]
 fn a_page_that_is_unmapped_is_forgotten_before_the_call_returns() {
     let machine = Machine::with_cores(1);
     let shop = Workshop::new(&machine);

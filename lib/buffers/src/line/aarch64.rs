@@ -1,7 +1,7 @@
 //! Two words by a pair of general registers: a thread without floating-point state stays one
 #![expect(unsafe_code, reason = "two words with one instruction")]
 
-use super::{Bytes, Words};
+use crate::region::{Bytes, Words};
 use core::arch::asm;
 
 /// Store a line.

@@ -1,8 +1,7 @@
 //! Word by word: for model checkers, and for processors that have no file of their own
 
-use super::{Bytes, Words};
 use crate::atomic::Ordering;
-use crate::region::WORD_BYTES;
+use crate::region::{Bytes, WORD_BYTES, Words};
 
 /// Store a line.
 #[inline(always)]

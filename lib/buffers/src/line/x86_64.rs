@@ -1,7 +1,7 @@
 //! Two words by an SSE2 register, which every x86-64 has
 #![expect(unsafe_code, reason = "two words with one instruction")]
 
-use super::{Bytes, Words};
+use crate::region::{Bytes, Words};
 use core::arch::asm;
 
 /// Store a line.

@@ -5,9 +5,8 @@
 
 use super::Read;
 use super::log::{Appender, COMMITTED, CONTROL_LINE, FIRST_DATA_LINE, Follower, RESERVED};
-use crate::Error;
 use crate::atomic::{AtomicU64, Ordering};
-use crate::error::{AttachError, LayoutError};
+use crate::error::{AttachError, Error, LayoutError};
 use crate::region::{LINE_BYTES, Lines, Region, View, WORD_BYTES};
 
 /// Largest buffer in bytes.

@@ -5,8 +5,8 @@
 //! this budget, or of the work, after a use of u, it is eligible again at start + u/U. One
 //! replenishment, no list.
 
-use super::Budget;
-use crate::{NEVER, Refusal, Time};
+use crate::budget::interface::Budget;
+use crate::thread::{NEVER, Refusal, Time};
 
 /// A share of a processor, in units of 2^-20.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! a band of such servers may lose two budgets within one period. Where that matters a corrected
 //! sporadic server ([`super::Sporadic`]) stands in the band (`doc/design/time-and-budgets.md`).
 
-use super::{Budget, Capacity};
-use crate::{NEVER, Refusal, Time};
+use crate::budget::interface::{Budget, Capacity};
+use crate::thread::{NEVER, Refusal, Time};
 
 /// Budget of a constant-bandwidth server.
 #[derive(Clone, Copy, Debug)]

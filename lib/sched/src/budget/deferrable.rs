@@ -3,8 +3,8 @@
 //! Strosnider, Lehoczky and Sha 1995: full capacity at each multiple of the period, kept while
 //! unused, gone at the period's end.
 
-use super::{Budget, Capacity};
-use crate::{Refusal, Time};
+use crate::budget::interface::{Budget, Capacity};
+use crate::thread::{Refusal, Time};
 
 /// Budget of a deferrable server.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,9 @@
 //! Sprunt, Sha and Lehoczky 1989: full capacity at each multiple of the period, lost as soon as
 //! there is nothing to run. The plain baseline.
 
-use super::{Budget, Capacity, Deferrable};
-use crate::{Refusal, Time};
+use crate::budget::deferrable::Deferrable;
+use crate::budget::interface::{Budget, Capacity};
+use crate::thread::{Refusal, Time};
 
 /// Budget of a polling server.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,9 @@
 //! (Stanovich et al., RTAS 2010; paper 001, figure 4.3 (B)). Kept for comparison;
 //! [`super::Sporadic`] is the one to use.
 
-use super::{Budget, Capacity, Chunk};
-use crate::{NEVER, Refusal, Time};
+use crate::budget::interface::{Budget, Capacity};
+use crate::budget::sporadic::Chunk;
+use crate::thread::{NEVER, Refusal, Time};
 
 /// Budget of a POSIX sporadic server with at most `K` pending replenishments.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@
 //! The list is bounded: where it is full, what is unused of a chunk is merged with the *later*
 //! neighbour, never the earlier, so that merging only ever delays. Spec 30-scheduling, details.
 
-use super::{Budget, Capacity};
-use crate::{NEVER, Refusal, Time};
+use crate::budget::interface::{Budget, Capacity};
+use crate::thread::{NEVER, Refusal, Time};
 
 /// A part of the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,14 @@
 //! One type for programs that choose their policy in the description or in C. Each call is forwarded
 //! to the chosen policy; parameters of threads that it does not use are ignored.
 
-use super::{
-    Deadline, EarliestDeadlineFirst, FixedPriority, Membership, NonPreemptive, Pick, Policy,
-    Preemptive, Priority, RoundRobin, ServerId, Servers,
-};
 use crate::budget::{Budget, Capacity, ConstantBandwidth, Deferrable, Sporadic};
-use crate::{Refusal, ThreadId, Time};
+use crate::policy::edf::{Deadline, EarliestDeadlineFirst};
+use crate::policy::fixed_priority::{
+    FixedPriority, NonPreemptive, Preemptive, Priority, RoundRobin, Rule,
+};
+use crate::policy::interface::{Pick, Policy};
+use crate::policy::server::{Membership, ServerId, Servers};
+use crate::thread::{Refusal, ThreadId, Time};
 
 /// Parameters of a thread for any policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,76 +26,70 @@ pub struct Task {
     pub period: Time,
 }
 
-/// Priority of servers with deadlines.
+/// Priority of the band in which servers are ordered by deadline.
 const BAND: Priority = Priority(0);
 
 /// Chunks that a sporadic server keeps apart.
 const CHUNKS: usize = 8;
 
-/// The policies there are.
-#[derive(Clone, Debug)]
-pub enum Chosen<const N: usize> {
+/// Declares [`Chosen`] with a line per policy: variant, name, type, initial value.
+macro_rules! policies {
+    (($dollar:tt) $($(#[$doc:meta])* $variant:ident $name:literal $policy:ty = $new:expr;)*) => {
+        /// Calls the policy that was chosen.
+        macro_rules! forward {
+            ($dollar chosen:expr, $dollar policy:ident => $dollar call:expr) => {
+                match $dollar chosen { $(Chosen::$variant($dollar policy) => $dollar call,)* }
+            };
+        }
+
+        /// The policies there are.
+        #[derive(Clone, Debug)]
+        pub enum Chosen<const N: usize> {
+            $($(#[$doc])* $variant($policy),)*
+        }
+
+        impl<const N: usize> Chosen<N> {
+            /// Names of the policies.
+            pub const NAMES: [&str; [$($name),*].len()] = [$($name),*];
+
+            /// Becomes the policy of that name, without threads; `quantum` is the ticks after which equals take
+            /// turns in `round-robin`. Returns whether there is such a policy. The policy is written in place,
+            /// because stacks are small.
+            pub fn choose(&mut self, name: &str, quantum: Time) -> bool {
+                match name {
+                    $($name => *self = const { Self::$variant($new) },)*
+                    _ => return false,
+                }
+                forward!(self, policy => policy.prepare(quantum));
+                true
+            }
+        }
+    };
+}
+
+policies! {
+    ($)
     /// `fixed-priority`.
-    FixedPriority(FixedPriority<Preemptive, N>),
+    FixedPriority "fixed-priority" FixedPriority<Preemptive, N> = FixedPriority::new(Preemptive);
     /// `non-preemptive`.
-    NonPreemptive(FixedPriority<NonPreemptive, N>),
+    NonPreemptive "non-preemptive" FixedPriority<NonPreemptive, N> = FixedPriority::new(NonPreemptive);
     /// `round-robin`.
-    RoundRobin(FixedPriority<RoundRobin, N>),
+    RoundRobin "round-robin" FixedPriority<RoundRobin, N> = FixedPriority::new(RoundRobin(1));
     /// `edf`.
-    Edf(EarliestDeadlineFirst<N>),
+    Edf "edf" EarliestDeadlineFirst<N> = EarliestDeadlineFirst::new();
     /// `deferrable`: each thread has a deferrable server of its own.
-    Deferrable(Servers<Deferrable, N, N>),
+    Deferrable "deferrable" Servers<Deferrable, N, N> = Servers::new(false);
     /// `sporadic`: each thread has a sporadic server of its own.
-    Sporadic(Servers<Sporadic<CHUNKS>, N, N>),
-    /// `constant-bandwidth`: the same with constant-bandwidth servers, by deadline.
-    ConstantBandwidth(Servers<ConstantBandwidth, N, N>),
+    Sporadic "sporadic" Servers<Sporadic<CHUNKS>, N, N> = Servers::new(false);
+    /// `constant-bandwidth`: each thread has a constant-bandwidth server of its own, by deadline.
+    ConstantBandwidth "constant-bandwidth" Servers<ConstantBandwidth, N, N> = Servers::new(false);
 }
 
 impl<const N: usize> Chosen<N> {
-    /// Names of the policies.
-    pub const NAMES: [&str; 7] = [
-        "fixed-priority",
-        "non-preemptive",
-        "round-robin",
-        "edf",
-        "deferrable",
-        "sporadic",
-        "constant-bandwidth",
-    ];
-
     /// Preemptive fixed priorities.
     #[must_use]
     pub const fn new() -> Self {
         Self::FixedPriority(FixedPriority::new(Preemptive))
-    }
-
-    /// Becomes the policy of that name, without threads; `quantum` is what equals take turns of in
-    /// `round-robin`, ticks. Whether there is one. It is written where it stands, since stacks are small.
-    pub fn choose(&mut self, name: &str, quantum: Time) -> bool {
-        match name {
-            "fixed-priority" => *self = const { Self::new() },
-            "non-preemptive" => {
-                *self = const { Self::NonPreemptive(FixedPriority::new(NonPreemptive)) };
-            }
-            "round-robin" => {
-                *self = const { Self::RoundRobin(FixedPriority::new(RoundRobin(1))) };
-            }
-            "edf" => *self = const { Self::Edf(EarliestDeadlineFirst::new()) },
-            "deferrable" => *self = const { Self::Deferrable(Servers::new(false)) },
-            "sporadic" => *self = const { Self::Sporadic(Servers::new(false)) },
-            "constant-bandwidth" => {
-                *self = const { Self::ConstantBandwidth(Servers::new(false)) };
-            }
-            _ => return false,
-        }
-        match self {
-            Self::RoundRobin(policy) => policy.set_rule(RoundRobin(quantum.max(1))),
-            Self::ConstantBandwidth(policy) => {
-                let _new = policy.add_band(BAND);
-            }
-            _ => {}
-        }
-        true
     }
 }
 
@@ -103,52 +99,108 @@ impl<const N: usize> Default for Chosen<N> {
     }
 }
 
-/// Calls the policy that was chosen.
-macro_rules! ask {
-    ($chosen:expr, $policy:ident => $call:expr) => {
-        match $chosen {
-            Self::FixedPriority($policy) => $call,
-            Self::NonPreemptive($policy) => $call,
-            Self::RoundRobin($policy) => $call,
-            Self::Edf($policy) => $call,
-            Self::Deferrable($policy) => $call,
-            Self::Sporadic($policy) => $call,
-            Self::ConstantBandwidth($policy) => $call,
-        }
-    };
+/// How a policy is set up, and what it takes of a [`Task`].
+trait Choice: Policy {
+    /// Sets up the policy before it has threads.
+    fn prepare(&mut self, _quantum: Time) {}
+
+    /// Returns the policy's parameters of a thread.
+    fn parameters(
+        &mut self,
+        thread: ThreadId,
+        task: &Task,
+        now: Time,
+    ) -> Result<Self::Parameters, Refusal>;
 }
 
-/// Asks the chosen policy for `add` or `set_parameters` with its own kind of parameters.
-macro_rules! with_parameters {
-    ($chosen:expr, $call:ident, $thread:expr, $task:expr, $now:expr) => {{
-        let priority = Priority($task.priority);
-        let limits = Capacity {
-            capacity: $task.budget,
-            period: $task.period,
-        };
-        let bad = |_| Refusal::BadParameters;
-        match $chosen {
-            Self::FixedPriority(policy) => policy.$call($thread, priority, $now),
-            Self::NonPreemptive(policy) => policy.$call($thread, priority, $now),
-            Self::RoundRobin(policy) => policy.$call($thread, priority, $now),
-            Self::Edf(policy) => policy.$call($thread, Deadline($task.deadline), $now),
-            Self::Deferrable(policy) => {
-                let budget = Deferrable::new(limits, $now).map_err(bad)?;
-                let membership = own_server(policy, $thread, budget, priority, $now)?;
-                policy.$call($thread, membership, $now)
-            }
-            Self::Sporadic(policy) => {
-                let budget = Sporadic::new(limits, $now).map_err(bad)?;
-                let membership = own_server(policy, $thread, budget, priority, $now)?;
-                policy.$call($thread, membership, $now)
-            }
-            Self::ConstantBandwidth(policy) => {
-                let budget = ConstantBandwidth::new(limits, $now).map_err(bad)?;
-                let membership = own_server(policy, $thread, budget, BAND, $now)?;
-                policy.$call($thread, membership, $now)
-            }
+impl<R: Equals, const N: usize> Choice for FixedPriority<R, N> {
+    fn prepare(&mut self, quantum: Time) {
+        self.set_rule(R::with_quantum(quantum));
+    }
+
+    fn parameters(&mut self, _: ThreadId, task: &Task, _: Time) -> Result<Priority, Refusal> {
+        Ok(Priority(task.priority))
+    }
+}
+
+/// A rule among threads of equal priority that a quantum describes.
+trait Equals: Rule + Copy {
+    fn with_quantum(quantum: Time) -> Self;
+}
+
+impl Equals for Preemptive {
+    fn with_quantum(_: Time) -> Self {
+        Self
+    }
+}
+
+impl Equals for NonPreemptive {
+    fn with_quantum(_: Time) -> Self {
+        Self
+    }
+}
+
+impl Equals for RoundRobin {
+    fn with_quantum(quantum: Time) -> Self {
+        Self(quantum.max(1))
+    }
+}
+
+impl<const N: usize> Choice for EarliestDeadlineFirst<N> {
+    fn parameters(&mut self, _: ThreadId, task: &Task, _: Time) -> Result<Deadline, Refusal> {
+        Ok(Deadline(task.deadline))
+    }
+}
+
+impl<B: OwnBudget, const N: usize> Choice for Servers<B, N, N> {
+    fn prepare(&mut self, _: Time) {
+        if let Some(band) = B::BAND {
+            let _new = self.add_band(band);
         }
-    }};
+    }
+
+    fn parameters(
+        &mut self,
+        thread: ThreadId,
+        task: &Task,
+        now: Time,
+    ) -> Result<Membership, Refusal> {
+        let limits = Capacity {
+            capacity: task.budget,
+            period: task.period,
+        };
+        let budget = B::full(limits, now).map_err(|_| Refusal::BadParameters)?;
+        let priority = B::BAND.unwrap_or(Priority(task.priority));
+        own_server(self, thread, budget, priority, now)
+    }
+}
+
+/// A budget that a thread can have for itself.
+trait OwnBudget: Budget + Copy {
+    /// Priority of the band of all such servers, where they are ordered by deadline.
+    const BAND: Option<Priority> = None;
+
+    fn full(limits: Capacity, now: Time) -> Result<Self, Refusal>;
+}
+
+impl OwnBudget for Deferrable {
+    fn full(limits: Capacity, now: Time) -> Result<Self, Refusal> {
+        Self::new(limits, now)
+    }
+}
+
+impl OwnBudget for Sporadic<CHUNKS> {
+    fn full(limits: Capacity, now: Time) -> Result<Self, Refusal> {
+        Self::new(limits, now)
+    }
+}
+
+impl OwnBudget for ConstantBandwidth {
+    const BAND: Option<Priority> = Some(BAND);
+
+    fn full(limits: Capacity, now: Time) -> Result<Self, Refusal> {
+        Self::new(limits, now)
+    }
 }
 
 /// The thread's own server, the one of its index, with a fresh budget.
@@ -179,46 +231,56 @@ impl<const N: usize> Policy for Chosen<N> {
     type Parameters = Task;
 
     fn add(&mut self, thread: ThreadId, task: Task, now: Time) -> Result<(), Refusal> {
-        with_parameters!(self, add, thread, task, now)
+        forward!(self, policy => {
+            let parameters = policy.parameters(thread, &task, now)?;
+            policy.add(thread, parameters, now)
+        })
     }
 
     fn remove(&mut self, thread: ThreadId) {
-        ask!(self, policy => policy.remove(thread));
+        forward!(self, policy => policy.remove(thread));
     }
 
     fn set_parameters(&mut self, thread: ThreadId, task: Task, now: Time) -> Result<(), Refusal> {
-        with_parameters!(self, set_parameters, thread, task, now)
+        forward!(self, policy => {
+            let parameters = policy.parameters(thread, &task, now)?;
+            policy.set_parameters(thread, parameters, now)
+        })
     }
 
     fn outranks(&self, thread: ThreadId, running: ThreadId) -> bool {
-        ask!(self, policy => policy.outranks(thread, running))
+        forward!(self, policy => policy.outranks(thread, running))
     }
 
     fn wakeup(&mut self, thread: ThreadId, now: Time) {
-        ask!(self, policy => policy.wakeup(thread, now));
+        forward!(self, policy => policy.wakeup(thread, now));
     }
 
     fn block(&mut self, thread: ThreadId, now: Time) {
-        ask!(self, policy => policy.block(thread, now));
+        forward!(self, policy => policy.block(thread, now));
     }
 
     fn yield_now(&mut self, thread: ThreadId, now: Time) {
-        ask!(self, policy => policy.yield_now(thread, now));
+        forward!(self, policy => policy.yield_now(thread, now));
+    }
+
+    fn favour(&mut self, thread: ThreadId) {
+        forward!(self, policy => policy.favour(thread));
     }
 
     fn charge(&mut self, thread: ThreadId, from: Time, until: Time) {
-        ask!(self, policy => policy.charge(thread, from, until));
+        forward!(self, policy => policy.charge(thread, from, until));
     }
 
     fn surcharge(&mut self, thread: ThreadId, cycles: Time, now: Time) {
-        ask!(self, policy => policy.surcharge(thread, cycles, now));
+        forward!(self, policy => policy.surcharge(thread, cycles, now));
     }
 
     fn pick(&mut self, now: Time) -> Option<Pick> {
-        ask!(self, policy => policy.pick(now))
+        forward!(self, policy => policy.pick(now))
     }
 
     fn next_event(&self, now: Time) -> Time {
-        ask!(self, policy => policy.next_event(now))
+        forward!(self, policy => policy.next_event(now))
     }
 }

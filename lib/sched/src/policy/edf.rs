@@ -3,8 +3,9 @@
 //! Liu and Layland 1973. A thread's absolute deadline is set when it wakes; the order among equal
 //! deadlines is unspecified but reproducible.
 
-use super::{Pick, Policy};
-use crate::{NEVER, Refusal, ThreadId, Time, Timeouts};
+use crate::policy::interface::{Pick, Policy};
+use crate::thread::{NEVER, Refusal, ThreadId, Time};
+use crate::timeouts::Timeouts;
 
 /// Relative deadline of a thread, cycles after each wake-up, not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 //!
 //! One queue of 64 levels; the three rules differ in when they ask it again.
 
-use super::{Pick, Policy};
-use crate::{NEVER, ReadyQueue, Refusal, ThreadId, Time};
+use crate::policy::interface::{Pick, Policy};
+use crate::queue::ReadyQueue;
+use crate::thread::{NEVER, Refusal, ThreadId, Time};
 
 /// Priorities of threads.
 const PRIORITIES: usize = 64;

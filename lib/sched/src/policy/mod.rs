@@ -9,6 +9,7 @@ mod chosen;
 mod decisions;
 mod edf;
 mod fixed_priority;
+mod interface;
 mod server;
 mod time_table;
 mod vcpus;
@@ -16,83 +17,7 @@ mod vcpus;
 pub use chosen::{Chosen, Task};
 pub use edf::{Deadline, EarliestDeadlineFirst};
 pub use fixed_priority::{FixedPriority, NonPreemptive, Preemptive, Priority, RoundRobin, Rule};
+pub use interface::{Pick, Policy};
 pub use server::{Membership, ServerId, Servers};
 pub use time_table::{Slot, TimeTable};
 pub use vcpus::{Binding, Order, Place, VcpuBudget, Vcpus};
-
-use crate::{NEVER, Refusal, ThreadId, Time};
-
-/// The policy's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pick {
-    /// The thread to run.
-    pub thread: ThreadId,
-    /// Until when at most, if nothing else happens ([`NEVER`]: no limit).
-    pub until: Time,
-    /// The server whose budget ends then; `None` if no budget does.
-    pub server: Option<ServerId>,
-}
-
-/// A scheduling policy of one core.
-pub trait Policy {
-    /// Parameters of a thread: a priority, a deadline, a server.
-    type Parameters: Copy;
-
-    /// Takes in a thread, not ready.
-    ///
-    /// # Errors
-    /// [`Refusal`], with nothing changed.
-    fn add(
-        &mut self,
-        thread: ThreadId,
-        parameters: Self::Parameters,
-        now: Time,
-    ) -> Result<(), Refusal>;
-
-    /// Drops a thread that is not ready.
-    fn remove(&mut self, thread: ThreadId);
-
-    /// Changes a thread's parameters, ready or not.
-    ///
-    /// # Errors
-    /// [`Refusal`], with nothing changed.
-    fn set_parameters(
-        &mut self,
-        thread: ThreadId,
-        parameters: Self::Parameters,
-        now: Time,
-    ) -> Result<(), Refusal>;
-
-    /// Returns true if `thread`, were it ready, would be picked instead of `running`; `false` if that takes
-    /// more than a look. Lets a queue hand over to its consumer without asking for a pick.
-    fn outranks(&self, _thread: ThreadId, _running: ThreadId) -> bool {
-        false
-    }
-
-    /// The thread became ready.
-    fn wakeup(&mut self, thread: ThreadId, now: Time);
-
-    /// The thread is no longer ready.
-    fn block(&mut self, thread: ThreadId, now: Time);
-
-    /// The thread, still ready, lets its equals run.
-    fn yield_now(&mut self, thread: ThreadId, now: Time);
-
-    /// The thread, which was activated from outside, runs before its equals.
-    fn favour(&mut self, _thread: ThreadId) {}
-
-    /// The thread executed in `from..until`.
-    fn charge(&mut self, thread: ThreadId, from: Time, until: Time);
-
-    /// So many cycles up to `now` were spent on the thread's behalf before it could run (the top half
-    /// of an interrupt): they are charged as its execution is.
-    fn surcharge(&mut self, _thread: ThreadId, _cycles: Time, _now: Time) {}
-
-    /// Picks the thread to run now.
-    fn pick(&mut self, now: Time) -> Option<Pick>;
-
-    /// When the answer may change without any call, beyond the pick's own limit.
-    fn next_event(&self, _now: Time) -> Time {
-        NEVER
-    }
-}

@@ -3,7 +3,7 @@
 //! ARINC 653 and `PikeOS`; papers 002 and 003 §2.1, spec 30-scheduling §5. Frames are counted from the
 //! clock's zero. Time partition 0 (TP0) has no slots: its threads may run in all of them.
 
-use crate::{NEVER, Refusal, Time};
+use crate::thread::{NEVER, Refusal, Time};
 
 /// An entry of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,10 +12,12 @@
 
 mod limits;
 
-use super::{Membership, Pick, Policy, Priority, ServerId, Servers};
 use crate::budget::{BandwidthPreserving, Budget, Capacity, Sporadic, Utilisation};
+use crate::policy::fixed_priority::Priority;
+use crate::policy::interface::{Pick, Policy};
+use crate::policy::server::{Membership, ServerId, Servers};
 use crate::queue::LEVELS;
-use crate::{Refusal, ThreadId, Time};
+use crate::thread::{Refusal, ThreadId, Time};
 
 /// Budget of either kind of VCPU.
 #[derive(Clone, Copy, Debug)]

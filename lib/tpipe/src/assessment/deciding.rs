@@ -88,7 +88,7 @@ impl<const N: usize> Judge<'_, N> {
         Ok(())
     }
 
-    /// What runs on a VCPU: a message at a time on one that scatters, as on that of a stage.
+    /// Jobs on a VCPU: one message at a time on one that scatters, as on that of a stage.
     fn runs(&self, owner: Owner, setting: &Setting<N>) -> Runs {
         let (devices, messages) = match owner {
             Owner::Load(index) => return self.bound.repository.loads[index].runs,

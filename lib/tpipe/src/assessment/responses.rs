@@ -64,8 +64,8 @@ impl<const N: usize> Judge<'_, N> {
         self.respond_io(core, setting, ios, count, devices)
     }
 
-    /// Responses of the bottom halves on a core, each at the priority of the least important Main VCPU it
-    /// works for through its device.
+    /// Responses of the bottom halves on a core, each at the priority of the least important Main
+    /// VCPU it works for through its device.
     fn respond_io(
         &self,
         core: usize,
@@ -130,7 +130,7 @@ impl<const N: usize> Judge<'_, N> {
             *slot = (server.period, server.capacity, owner);
             count += 1;
         }
-        // Equal periods are equally important to nobody: any fixed order will do, the same every time.
+        // The order of equal periods is fixed but arbitrary, the same every time.
         self.servers[..count].sort_unstable_by_key(|&(period, _, owner)| {
             let order = match owner {
                 Owner::Load(index) => (0, index),
@@ -201,7 +201,8 @@ impl<const N: usize> Judge<'_, N> {
             .chain(direct.map(|stage| setting.period[stage]))
     }
 
-    /// Periods of the stages of other pipes that an I/O VCPU works for through a device without a Main VCPU.
+    /// Periods of the stages of other pipes that an I/O VCPU works for through a device without a
+    /// Main VCPU.
     fn others_at(&self, device: usize) -> impl Iterator<Item = Time> {
         let repository = self.bound.repository;
         let direct = repository.devices[device].main.is_none();

@@ -1,18 +1,18 @@
-//! What is wrong with a text, where, and what should stand there
+//! Syntax errors: place, problem, and what is expected there
 
-use super::{DEPTH, NAME, Span};
+use crate::language::syntax::{DEPTH, NAME, Span};
 use core::fmt;
 
 /// A mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// Where; empty at the end of the text.
+    /// Place; empty at the end of the text.
     pub span: Span,
-    /// What is wrong.
+    /// The problem.
     pub fault: Fault,
 }
 
-/// What is wrong.
+/// Kind of problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Something else should stand there.
@@ -48,14 +48,14 @@ pub enum Fault {
     ThroughputOfFourSlot,
 }
 
-/// What should stand somewhere.
+/// Expected text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// The start of a stage.
     Item,
-    /// What may follow a stage.
+    /// Text that may follow a stage.
     AfterItem,
-    /// What may follow a stage in parentheses.
+    /// Text that may follow a stage in parentheses.
     AfterItemInside,
     /// A loss.
     Loss,

@@ -7,132 +7,30 @@
 //! item     = NAME | "(" series ")"
 //! ```
 //!
-//! The comma binds tighter than the bar, as in the paper's example: in `(A | B), C | D` the outputs of B
-//! and C feed D. `*` (also written `[*]`) asks for lossless first-in first-out buffers, otherwise all buffers are four-slot. A
-//! loss is `20 %` or `0.2`, a throughput `100/s` or `0.1/ms`, a delay `10 ms`; a bare throughput is per second and
-//! a bare delay in microseconds, as in the paper.
+//! The comma binds tighter than the bar, as in the paper's example: in `(A | B), C | D` the outputs
+//! of B and C feed D. `*` (also written `[*]`) asks for lossless first-in first-out buffers,
+//! otherwise all buffers are four-slot. A loss is `20 %` or `0.2`, a throughput `100/s` or
+//! `0.1/ms`, a delay `10 ms`; a bare throughput is per second and a bare delay in microseconds, as
+//! in the paper.
 //!
 //! A text of this language is a two-terminal series-parallel graph, with stages as its edges: each
-//! stage leads from one [`Stage::from`] junction to one [`Stage::to`] junction, and every stage into a junction feeds every
-//! stage out of it. So nothing is ever unconnected, there are no cycles, and all stages into a
-//! junction stand in the text before those out of it.
+//! stage leads from one [`Stage::from`] junction to one [`Stage::to`] junction, and every stage
+//! into a junction feeds every stage out of it. So nothing is ever unconnected, there are no
+//! cycles, and all stages into a junction stand in the text before those out of it.
 
 mod error;
 mod parser;
 mod quantity;
 mod scanner;
+mod syntax;
 
 pub use error::{Expected, Fault, SyntaxError};
+pub use syntax::{
+    Buffering, DEPTH, Flow, Joint, Loss, MILLION, NAME, Requirement, SOURCE, Span, Stage,
+    Throughput,
+};
 
 use core::fmt;
-
-/// Deepest nesting of parentheses.
-pub const DEPTH: usize = 64;
-/// Longest name of a function, bytes.
-pub const NAME: usize = 31;
-/// Parts in which a [`Loss`] counts.
-pub const MILLION: u64 = 1_000_000;
-
-/// A place in the text: bytes from `start` to before `end`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// First byte.
-    pub start: usize,
-    /// Byte after the last.
-    pub end: usize,
-}
-
-impl Span {
-    /// The text at this place.
-    #[must_use]
-    pub fn of(self, text: &str) -> &str {
-        text.get(self.start..self.end).unwrap_or("")
-    }
-}
-
-/// Buffers between stages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Buffering {
-    /// The freshest message, nobody waits.
-    FourSlot,
-    /// All messages, in order.
-    Fifo,
-}
-
-/// What stands before a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joint {
-    /// Nothing: the first stage.
-    Start,
-    /// `|`.
-    Series,
-    /// `,`.
-    Parallel,
-}
-
-/// A stage as written.
-#[derive(Clone, Copy, Debug)]
-pub struct Stage<'t> {
-    /// Its function.
-    pub name: &'t str,
-    /// Where the name stands.
-    pub span: Span,
-    /// What stands before it.
-    pub joint: Joint,
-    /// Parentheses that open before the name.
-    pub opens: u16,
-    /// Parentheses that close after the name.
-    pub closes: u16,
-    /// Junction it reads from; [`SOURCE`] is the way in.
-    pub from: u16,
-    /// Junction it writes to.
-    pub to: u16,
-}
-
-/// The junction through which data come in.
-pub const SOURCE: u16 = 0;
-
-impl PartialEq for Stage<'_> {
-    /// Whether it is the same stage of the same pipeline, wherever it stands.
-    fn eq(&self, other: &Self) -> bool {
-        let of = |stage: &Self| (stage.joint, stage.opens, stage.closes, stage.from, stage.to);
-        self.name == other.name && of(self) == of(other)
-    }
-}
-
-/// A fraction of messages, in millionths; less than all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Loss(pub u32);
-
-/// Messages per 10^6 seconds; not 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Throughput(pub u64);
-
-impl Throughput {
-    /// Longest distance of messages at this throughput, nanoseconds; rounded down.
-    #[must_use]
-    pub const fn interval_ns(self) -> u64 {
-        1_000_000_000_000_000 / self.0
-    }
-}
-
-/// What must come out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// Of a four-slot pipeline: at most this part of the messages is overwritten unread.
-    Loss(Loss),
-    /// Of a lossless pipeline: at least so many messages per time.
-    Throughput(Throughput),
-}
-
-/// An end-to-end requirement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Requirement {
-    /// Loss or throughput.
-    pub flow: Flow,
-    /// Longest time from an input to its output.
-    pub delay_ns: u64,
-}
 
 /// A pipeline of at most `N` stages.
 #[derive(Clone, Debug)]
@@ -141,7 +39,7 @@ pub struct Pipeline<'t, const N: usize> {
     pub buffering: Buffering,
     /// Absent = best effort.
     pub requirement: Option<Requirement>,
-    /// Where the requirement stands, else an empty place at the end.
+    /// Place of the requirement, or an empty place at the end.
     pub requirement_span: Span,
     stages: [Stage<'t>; N],
     len: usize,
@@ -186,7 +84,8 @@ impl<'t, const N: usize> Pipeline<'t, N> {
         })
     }
 
-    /// The way out: where the last stage leads, as do all others that feed nobody.
+    /// The output junction of the pipe, to which the last stage and all others without a consumer
+    /// lead.
     #[must_use]
     pub fn sink(&self) -> u16 {
         self.stages().last().map_or(SOURCE, |stage| stage.to)
@@ -194,7 +93,7 @@ impl<'t, const N: usize> Pipeline<'t, N> {
 }
 
 impl<const N: usize> PartialEq for Pipeline<'_, N> {
-    /// Whether both say the same, however it is laid out.
+    /// Returns whether both say the same, however it is laid out.
     fn eq(&self, other: &Self) -> bool {
         self.buffering == other.buffering
             && self.requirement == other.requirement

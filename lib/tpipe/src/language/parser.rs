@@ -1,13 +1,14 @@
 //! From a text to a pipeline, without recursion
 //!
-//! Each open parenthesis is a frame that knows between which junctions its series lies. Within a frame,
-//! the junction behind the present section is a new one until the frame closes and the section turns out
-//! to be the last: then it becomes the frame's own.
+//! Each open parenthesis is a frame that knows between which junctions its series lies. Within a
+//! frame, the junction behind the present section is a new one until the frame closes and the
+//! section turns out to be the last: then it becomes the frame's own.
 
 use super::error::{Expected, Fault, SyntaxError};
 use super::quantity;
 use super::scanner::{MICRO, Scanner, Word};
-use super::{Buffering, DEPTH, Joint, NAME, Pipeline, Requirement, SOURCE, Span, Stage};
+use crate::language::Pipeline;
+use crate::language::syntax::{Buffering, DEPTH, Joint, NAME, Requirement, SOURCE, Span, Stage};
 
 /// An open series.
 #[derive(Clone, Copy)]

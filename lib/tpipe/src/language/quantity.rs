@@ -4,7 +4,7 @@
 
 use super::error::{Expected, Fault, SyntaxError};
 use super::scanner::{Scanner, Word};
-use super::{Buffering, Flow, Loss, MILLION, Requirement, Span, Throughput};
+use crate::language::syntax::{Buffering, Flow, Loss, MILLION, Requirement, Span, Throughput};
 use core::fmt;
 
 /// Units of delay, nanoseconds each.
@@ -23,7 +23,7 @@ const HIGHEST: u64 = 1_000_000_000 * MILLION;
 /// Units of throughput, in [`Throughput`]'s own.
 const THROUGHPUTS: [(&str, u64); 2] = [("s", MILLION), ("ms", 1_000 * MILLION)];
 
-/// Loss or throughput, whichever the buffers have.
+/// Loss or throughput, according to the buffers.
 pub(super) fn flow(scanner: &mut Scanner<'_>, buffering: Buffering) -> Result<Flow, SyntaxError> {
     let fifo = buffering == Buffering::Fifo;
     let what = if fifo {

@@ -1,6 +1,6 @@
 //! Words of the language
 
-use super::Span;
+use crate::language::syntax::Span;
 
 /// Kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

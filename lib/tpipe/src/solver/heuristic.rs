@@ -1,16 +1,19 @@
 //! The paper's heuristic (003 §3.1.4)
 //!
 //! *FIFO*: all periods Δ, so that Δ·n is the delay on the longest path (devices keep their own; where 1/Δ is
-//! below the throughput, Δ is its inverse). While the cores' utilisation tests fail, all periods are stretched by α. If
-//! that takes too long, then from the input on, for each producer on the path, its T is halved and its consumers' C doubled while
-//! this is possible and needed. Then the C and T of each consumer that handles several messages are halved.
+//! below the throughput, Δ is its inverse). While the cores' utilisation tests fail, all periods
+//! are stretched by α. If that takes too long, then from the input on, for each producer on the
+//! path, its T is halved and its consumers' C doubled while this is possible and needed. Then the C
+//! and T of each consumer that handles several messages are halved.
 //!
 //! *Four-slot*: the paper gives conditions and no steps. All periods are Δ; where a loss is allowed the stages behind the first are slower by
 //! it, which is how Table 3 comes out of Table 1. Stretched by α like the other.
 //!
-//! *Best effort*: default periods, or several times those; they are stretched by who judges whether they fit ([`yields`](super::yields)).
+//! *Best effort*: default periods, or multiples of them; [`yields`](super::yields) stretches them
+//! until they fit.
 //!
-//! Cores are tested as the paper tests them: Σ C/T + Σ (2 − U)·U against n(2^{1/n} − 1), or against 1 under EDF.
+//! Cores are tested as the paper tests them: Σ C/T + Σ (2 − U)·U against n(2^{1/n} − 1), or against
+//! 1 under EDF.
 
 use super::shape::{Limits, Shape, slower};
 use crate::assessment::{Setting, budget, longest, period_limits, periods, possible};
@@ -25,7 +28,8 @@ const STRETCH: (u64, u64) = (9, 8);
 /// Stretches before a pipeline counts as too much: by then periods are 10^5 times as long.
 const STRETCHES: usize = 100;
 
-/// The heuristic's setting, and whether the paper's conditions hold for it. Best effort has so many `times` the default periods.
+/// The heuristic's setting, and whether the paper's conditions hold for it. Best effort has so many
+/// `times` the default periods.
 #[must_use]
 pub fn setting<const N: usize>(bound: &Bound<'_, N>, times: u64) -> (Setting<N>, bool) {
     let heuristic = Heuristic::new(bound);
@@ -98,7 +102,7 @@ impl<'a, const N: usize> Heuristic<'a, N> {
         shape.fit(self.bound, required, required.delay_ns)
     }
 
-    /// Whether every budget fits its period and every core passes its utilisation test.
+    /// Returns whether every budget fits its period and every core passes its utilisation test.
     fn schedulable(&self, setting: &Setting<N>) -> bool {
         let bound = self.bound;
         let mut taken = [0u64; CORES];
@@ -191,7 +195,7 @@ impl<'a, const N: usize> Heuristic<'a, N> {
     }
 }
 
-/// What stages may take of a core at most, by the utilisation test.
+/// Maximum utilisation of a core by stages, by the utilisation test.
 fn room_on<const N: usize>(bound: &Bound<'_, N>, core: usize) -> Option<Fraction> {
     let repository = bound.repository;
     let loads = repository.loads.iter().filter(|load| load.core == core);

@@ -1,8 +1,9 @@
 //! Budgets, periods and buffers that keep a requirement
 //!
-//! [`heuristic`] is the paper's (003 §3.1.4), the baseline. [`search`] starts from its answer, tries better shapes of periods, and
-//! keeps what the [`Judge`] accepts and takes less of the processor, so it is never worse. Where nothing is accepted, the smallest
-//! requirement that can be met is looked for by bisection.
+//! [`heuristic`] is the paper's (003 §3.1.4), the baseline. [`search`] starts from its answer,
+//! tries better shapes of periods, and keeps what the [`Judge`] accepts and takes less of the
+//! processor, so it is never worse. Where nothing is accepted, the smallest requirement that can be
+//! met is looked for by bisection.
 
 pub mod heuristic;
 mod search;
@@ -33,13 +34,14 @@ impl<const N: usize> Solution<N> {
         }
     }
 
-    /// Whether all of it holds.
+    /// Returns whether all of it holds.
     #[must_use]
     pub const fn holds(&self) -> bool {
         self.assessment.violation.is_none()
     }
 
-    /// Whether it is to be preferred: it holds and the other does not, or takes less of the processors.
+    /// Returns whether it is to be preferred: it holds and the other does not, or takes less of the
+    /// processors.
     #[must_use]
     pub fn better_than(&self, other: &Self) -> bool {
         let less = self.assessment.utilisation < other.assessment.utilisation;
@@ -47,14 +49,14 @@ impl<const N: usize> Solution<N> {
     }
 }
 
-/// What the solver found.
+/// Result of the solver.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<const N: usize> {
     /// The best; where its violation is not `None`, nothing keeps the requirement, and that is why.
     pub best: Solution<N>,
     /// The paper's heuristic's answer.
     pub heuristic: Solution<N>,
-    /// Whether the heuristic itself takes its answer for good: the paper's conditions hold.
+    /// True if the heuristic itself takes its answer for good: the paper's conditions hold.
     pub heuristic_content: bool,
     /// The least that can be met, where the requirement cannot.
     pub least: Option<Least>,
@@ -63,14 +65,14 @@ pub struct Answer<const N: usize> {
 /// Requirements next to one that cannot be met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Least {
-    /// The same loss or throughput with the shortest delay found.
+    /// The same loss or throughput, with the shortest delay found.
     pub delay: Option<Requirement>,
-    /// The same delay with the smallest loss or the highest throughput found.
+    /// The same delay, with the smallest loss or the highest throughput found.
     pub flow: Option<Requirement>,
 }
 
-/// Why it takes so little of the processor: the share that the search saves of the heuristic's, where
-/// both hold.
+/// Why it takes so little of the processor: the share that the search saves of the
+/// heuristic's, where both hold.
 #[must_use]
 pub fn saved<const N: usize>(answer: &Answer<N>) -> Option<Fraction> {
     let (ours, theirs) = (&answer.best, &answer.heuristic);
@@ -83,8 +85,8 @@ pub fn saved<const N: usize>(answer: &Answer<N>) -> Option<Fraction> {
     both.then(|| Fraction::ratio(less, theirs.assessment.utilisation.0))?
 }
 
-/// What requires nothing takes from nobody: how many times its usual periods a pipeline has, one after the other, until it fits and all others are
-/// kept beside it.
+/// Multiples of its usual periods for a pipe without requirements, in order, until it fits and all
+/// others keep theirs: such a pipe never degrades another.
 pub fn yields<const N: usize>(pipeline: &Pipeline<'_, N>) -> impl Iterator<Item = u64> + use<N> {
     let most = match pipeline.requirement {
         Some(_) => 0,
@@ -106,7 +108,7 @@ pub fn solve<const N: usize>(bound: &Bound<'_, N>) -> Answer<N> {
     answer
 }
 
-/// The same where one that requires nothing has so many `times` its usual periods.
+/// Solves a pipe without requirements at `times` its usual periods.
 #[must_use]
 pub fn solve_yielding<const N: usize>(bound: &Bound<'_, N>, times: u64) -> Answer<N> {
     let mut judge = Judge::new(bound);
@@ -130,7 +132,7 @@ const STEPS: u32 = 8;
 /// Doublings of a delay before it counts as out of reach.
 const DOUBLINGS: u32 = 10;
 
-/// Whether a requirement can be met by a quick search.
+/// Returns whether a requirement can be met by a quick search.
 fn met<const N: usize>(bound: &Bound<'_, N>, requirement: Requirement) -> bool {
     let mut pipeline: Pipeline<'_, N> = bound.pipeline.clone();
     pipeline.requirement = Some(requirement);
@@ -188,7 +190,7 @@ fn bisect(fails: u64, holds: u64, test: impl Fn(u64) -> bool) -> u64 {
     high
 }
 
-/// Whether a violation says that a core has too little time.
+/// Returns whether a violation says that a core has too little time.
 pub(crate) const fn overloaded(violation: Option<Violation>) -> Option<usize> {
     match violation {
         Some(Violation::Core { core, .. } | Violation::Response { core, .. }) => Some(core),

@@ -1,10 +1,12 @@
 //! A better search than the heuristic, from the heuristic's answer on
 //!
-//! Least processor time for a delay: where periods are free, Σ c_i/T_i is smallest for a given Σ T_i at T_i ∝ √c_i. The search tries
-//! that shape and the uniform one, gives stages on overloaded cores more, and of each as long periods as the
-//! delay lets be, since there the cores are least loaded; with one message a period, since m > 1 only lengthens paths. Where the proven
-//! bound or the loss by lateness forbid that length, it is shortened in steps. The best is polished: stages off the
-//! longest path are stretched into its slack. All steps are counted, none depends on the clock.
+//! Least processor time for a delay: where periods are free, Σ c_i/T_i is smallest for a given Σ
+//! T_i at T_i ∝ √c_i. The search tries that shape and the uniform one, gives stages on overloaded
+//! cores more, and of each as long periods as the delay lets be, since there the cores are least
+//! loaded; with one message a period, since m > 1 only lengthens paths. Where the proven bound or
+//! the loss by lateness forbid that length, it is shortened in steps. The best is polished: stages
+//! off the longest path are stretched into its slack. All steps are counted, none depends on the
+//! clock.
 
 use super::shape::{Limits, Shape};
 use super::{Solution, overloaded};
@@ -15,7 +17,7 @@ use bulkhead_analysis::Time;
 
 /// Rounds in which overloaded cores are relieved.
 const ROUNDS: usize = 8;
-/// The same in a quick search.
+/// Rounds of a quick search.
 const QUICK_ROUNDS: usize = 3;
 /// By which parts of 16 the length may be shortened.
 const PARTS: [u64; 7] = [1, 3, 6, 8, 10, 12, 14];
@@ -162,8 +164,8 @@ impl<const N: usize> Search<'_, '_, N> {
         best
     }
 
-    /// Each stage in turn by a part of the slack that the longest path through it has left, as far as
-    /// the requirement and its consumers let it.
+    /// Each stage in turn by a part of the slack that the longest path through it has left, as far
+    /// as the requirement and its consumers let it.
     fn stretched(&self, setting: &Setting<N>, part: u64) -> Setting<N> {
         let bound = self.bound;
         let stages = bound.pipeline.stages();

@@ -12,7 +12,8 @@ const POINT: u32 = 20;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape<const N: usize> {
     pub(super) weight: [u64; N],
-    /// Whether stages with several producers, or in other address spaces than theirs, are kept fast enough to read each of them in time.
+    /// True if stages with several producers, or in other address spaces than theirs, are kept fast
+    /// enough to read each of them in time.
     pub(super) cautious: bool,
 }
 
@@ -25,8 +26,9 @@ impl<const N: usize> Shape<N> {
         }
     }
 
-    /// The setting of these proportions, one message a period, whose longest path is as near below
-    /// `delay` as can be. Limits of the requirement, the cores and the devices bend the proportions.
+    /// The setting with these proportions and one message a period, with a longest path as close
+    /// below `delay` as possible. Limits of the requirement, the cores and the devices bend the
+    /// proportions.
     pub(super) fn fit(
         &self,
         bound: &Bound<'_, N>,
@@ -159,7 +161,8 @@ struct Producers {
     first: Time,
     /// Shortest distance of messages that devices bring to these.
     distance: Time,
-    /// Whether a stage with several producers, or that reads by the clock, is among them or before them.
+    /// True if a stage with several producers, or that reads by the clock, is among them or before
+    /// them.
     joined: bool,
 }
 

@@ -1,6 +1,7 @@
 //! The judge accepts no more than run-time admission admits
 //!
-//! The sums of [`bulkhead_analysis::admission`] are asked anew of what the judge lets pass, and what others have at a device is seen.
+//! The sums of [`bulkhead_analysis::admission`] are computed again for every accepted setting,
+//! including the sharers of devices.
 
 use crate::random::{Case, ROOM, Random, cases};
 use bulkhead_analysis::Reservation;

@@ -1,7 +1,8 @@
 //! The set-ups of paper 003: Tables 1 to 4, 9 and Figure 15
 //!
-//! Core 0 runs the RTOS with both pipelines, the CAN driver's scatter and gather (`mhydra`) and the USB bottom half; core 1
-//! runs Linux, whose background is below SCHED_DEADLINE. The threads for CAN1 to CAN3 are not in the tables.
+//! Core 0 runs the RTOS with both pipelines, the CAN driver's scatter and gather (`mhydra`) and the
+//! USB bottom half. Core 1 runs Linux, with a background below SCHED_DEADLINE. The threads for CAN1
+//! to CAN3 are not in the tables.
 
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::utilisation::Fraction;
@@ -90,8 +91,8 @@ fn functions() -> [Function<'static>; 11] {
     ]
 }
 
-/// Devices 0 and 1 are `mhydra_rx` and `mhydra_tx`, used by both pipelines. Packets arrive no closer than every 8 ms
-/// (§4.2.1: 100 and 125 a second).
+/// Devices 0 and 1 are `mhydra_rx` and `mhydra_tx`, used by both pipelines. Packets arrive no
+/// closer than every 8 ms (§4.2.1: 100 and 125 a second).
 fn with<R>(use_it: impl FnOnce(&Repository<'_>) -> R) -> R {
     let usb = Io {
         name: "usb",
@@ -170,7 +171,8 @@ fn table_1() {
     }
 }
 
-/// Table 3: with 20 % of loss the stages behind the first have 2.5 ms, and the delays are 11 ms and 8.5 ms.
+/// Table 3: with 20 % of loss the stages behind the first have 2.5 ms, and the delays are 11 ms and
+/// 8.5 ms.
 #[test]
 fn table_3() {
     let cases: [(&str, u64, &[u64]); 2] = [
@@ -195,8 +197,9 @@ fn table_3() {
     }
 }
 
-/// Table 4: 14 ms and 8.5 ms with lossless buffers. Its buffers of 4, 2 and 4 messages follow from one message a
-/// period in each stage (`buffer_by_rates`), although it prints twice `CanWrite`'s budget.
+/// Table 4: 14 ms and 8.5 ms with lossless buffers. Its buffers of 4, 2 and 4 messages follow from
+/// one message a period in each stage (`buffer_by_rates`), although it prints twice `CanWrite`'s
+/// budget.
 #[test]
 fn table_4() {
     let table = given(
@@ -262,7 +265,8 @@ fn what_cannot_be_met_says_what_can() {
     assert!(solved(&again).best.holds(), "{again}");
 }
 
-/// A device brings messages every 8 ms at the fastest, though 20 a second are enough: stages that are slower than it would fall behind.
+/// A device brings messages every 8 ms at the fastest, though 20 a second are enough: stages that
+/// are slower than it would fall behind.
 #[test]
 fn what_comes_faster_than_it_has_to_is_taken() {
     let answer = solved("* CanRead | MLProcess | CanWrite [20/s, 400 ms]");

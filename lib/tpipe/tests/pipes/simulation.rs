@@ -1,8 +1,9 @@
-//! Pipelines in simulated time, from event to event
+//! Pipes in simulated time, from event to event
 //!
-//! Per core the servers that the analysis speaks of: sporadic servers by rate (each budget used from t on comes back at t + T),
-//! constant-bandwidth servers with hard budgets by deadline, and I/O servers that handle one message and rest until start + C/U at the
-//! priority of whom they work for. VCPUs besides the pipeline always want all their budget.
+//! Each core has the servers of the analysis: sporadic servers by rate (budget used from t on is
+//! replenished at t + T), constant-bandwidth servers with hard budgets by deadline, and I/O
+//! servers that handle one message and rest until start + C/U at the priority of the VCPU that
+//! they work for. VCPUs besides the pipe always use all their budget.
 
 mod furnish;
 
@@ -25,7 +26,7 @@ pub(crate) enum Arrivals {
     Sparse,
 }
 
-/// What happened.
+/// Results.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) worst_delay: u64,
@@ -45,7 +46,7 @@ const MESSAGES: u64 = 60;
 /// When what a message is made of came in, the earliest of it.
 type Message = u64;
 
-/// What is to be done.
+/// An event.
 #[derive(Clone, Debug)]
 enum Work {
     /// A job of a stage: inputs are read when it starts.
@@ -116,7 +117,7 @@ struct World<'a, 'b, 'r> {
     seen: Seen,
 }
 
-/// What comes in from outside has no producer.
+/// Messages from outside have no producer.
 const OUTSIDE: usize = usize::MAX;
 
 pub(crate) fn simulate(
@@ -161,7 +162,7 @@ impl World<'_, '_, '_> {
         }
     }
 
-    /// Who runs on each core.
+    /// The running VCPU of each core.
     fn running(&self) -> Vec<Option<usize>> {
         let cores = self.bound.repository.cores.len();
         (0..cores)
@@ -249,7 +250,7 @@ impl World<'_, '_, '_> {
         next
     }
 
-    /// Who is about to run takes up a job, and reads its inputs.
+    /// Starts a job on a VCPU that is about to run, and reads its inputs.
     fn start_jobs(&mut self) {
         self.replenish();
         for index in self.running().into_iter().flatten() {
@@ -415,7 +416,8 @@ impl World<'_, '_, '_> {
         self.demand(stage);
     }
 
-    /// A stage that has something to read has a job to do, once its m-th job before was released a period ago.
+    /// A stage that has something to read has a job to do, once its m-th job before was released a
+    /// period ago.
     fn demand(&mut self, stage: usize) {
         let waiting = self.inputs[stage].iter();
         let arrived = waiting
@@ -448,7 +450,7 @@ impl World<'_, '_, '_> {
         self.queue(self.of_stage[stage], Work::Stage(stage), wcet);
     }
 
-    /// When a stage sees what arrived: who reads by the clock, at its next tick.
+    /// Time at which a stage notices an arrival: a polling stage at its next tick.
     fn noticed(&self, stage: usize, arrived: u64) -> u64 {
         if !self.bound.crosses(stage) {
             return arrived;

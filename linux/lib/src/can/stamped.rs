@@ -5,7 +5,9 @@
 //! is read, so only what passed between counts, and a clock that was set long ago does no harm.
 
 use super::{Can, FRAME_BYTES, decode};
-use crate::{Bell, Error, clock};
+use crate::bell::Bell;
+use crate::clock;
+use crate::error::Error;
 use bulkhead_abi::can::Frame;
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::{ReceiveTimestampns, RxqOvfl};

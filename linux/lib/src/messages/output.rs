@@ -1,7 +1,9 @@
 //! The writing ends of all kinds of channel
 
 use super::WHOLE;
-use crate::{Channel, Error, Kind};
+use crate::Kind;
+use crate::channel::Channel;
+use crate::error::Error;
 use bulkhead_buffers::mailbox::{self, Mailbox, Side};
 use bulkhead_buffers::recorder::records;
 use bulkhead_buffers::{Error as BufferError, four_slot, ring};

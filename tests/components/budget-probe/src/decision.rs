@@ -1,6 +1,6 @@
 //! Cost of a switch from a VCPU with an exhausted budget to the next, by the number of VCPUs
 
-use crate::{DONE, MOST, THREADS, counter, spawn, ticks};
+use crate::threads::{DONE, MOST, THREADS, counter, spawn, ticks};
 use bulkhead_abi::kernel::Status;
 use bulkhead_component::figure::Figure;
 use bulkhead_component::{First, clock, println};

@@ -1,6 +1,6 @@
 //! Instructions that a thread without waits executes in each period, compared with its budget
 
-use crate::{DONE, THREADS, counter, spawn, ticks};
+use crate::threads::{DONE, THREADS, counter, spawn, ticks};
 use bulkhead_abi::kernel::Status;
 use bulkhead_component::figure::Figure;
 use bulkhead_component::{First, clock, println};

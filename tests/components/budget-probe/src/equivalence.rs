@@ -1,7 +1,7 @@
 //! Checks that a scheduler with support for time partitions and bands, but without any, decides
 //! like one without that support
 
-use crate::DONE;
+use crate::threads::DONE;
 use bulkhead_abi::kernel::Status;
 use bulkhead_abi::timing::{MAX_CHUNKS, MAX_SLOTS, MAX_TIME_PARTITIONS};
 use bulkhead_component::figure::Figure;
@@ -28,7 +28,7 @@ static BOTH: Mutex<(Scheduler<Plain, 4>, Scheduler<Able, 4>)> = Mutex::new((
 
 /// Prints how many of so many decisions differed: none, or the one that ended the run.
 pub(crate) fn measure(steps: u64) -> Result<(), Status> {
-    let compared = BOTH.with(&crate::THREADS, |(plain, able)| {
+    let compared = BOTH.with(&crate::threads::THREADS, |(plain, able)| {
         describe(plain)?;
         describe(able)?;
         Ok(first_difference(plain, able, THREADS, SEED, steps))

@@ -6,7 +6,7 @@
 #![no_std]
 #![no_main]
 
-use bulkhead_abi::kernel::{ALL, NEVER, Operation, SAME_TIME, SLOTS, first as slots};
+use bulkhead_abi::kernel::{ALL, LEAST, NEVER, Operation, SAME_TIME, SLOTS, first as slots};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{consume_events, scb};
 use bulkhead_component::invocation::invoke;
@@ -20,6 +20,8 @@ bulkhead_component::component!(run);
 /// core.
 const INVOKE: u64 = SLOTS - 1;
 const SEND: u64 = SLOTS - 2;
+/// Slot of the sending side of a thread of this core.
+const NOTIFY: u64 = SLOTS - 3;
 /// The server's operation, and the words on its stack meanwhile.
 const DIGEST: u64 = 3;
 const WORDS: u64 = 48;
@@ -43,6 +45,7 @@ fn run(mut first: First) -> ! {
             }
             4 => query(count.load(Relaxed), wrong),
             5 => _ = call(SEND, Operation::Send, []),
+            6 => _ = call(slots::TIME, Operation::Delegate, [NOTIFY, 1, LEAST, 0]),
             _ => continue,
         }
         count.store(count.load(Relaxed) + 1, Relaxed);

@@ -7,7 +7,7 @@
 mod flood;
 mod ward;
 
-use bulkhead_abi::kernel::{NEVER, Operation, Status, first as slots};
+use bulkhead_abi::kernel::{NEVER, Operation, SLOTS, Status, first as slots};
 use bulkhead_component::call::call;
 use bulkhead_component::{First, clock, console, println};
 use core::sync::atomic::Ordering::Relaxed;
@@ -23,6 +23,9 @@ const EVADER: u64 = 3;
 const VICTIM: u64 = 4;
 const COLLIDER: u64 = 5;
 const FLOODER: u64 = 6;
+/// Index of a thread that the evader may only notify, and the slot of that right in its table.
+const NOTIFIED: u64 = 29;
+const NOTIFY: u64 = SLOTS - 3;
 /// Budgets that an evader is given, each of so many microseconds.
 const BUDGETS: u64 = 100;
 const BUDGET_US: u64 = 200;
@@ -62,6 +65,7 @@ fn judge(first: &mut First) -> Result<(), Status> {
     ] {
         evade(&evader, attack, name)?;
     }
+    delegate(first, &evader)?;
     collide(&victim?, &collider?)?;
     flood.judge(first)?;
     println!("attacks done");
@@ -90,6 +94,35 @@ fn evade(evader: &Ward, attack: u64, name: &str) -> Result<(), Status> {
         verdict(contained),
     );
     Ok(())
+}
+
+/// Has the evader delegate single cycles of no importance to the time of a thread that it may only notify.
+fn delegate(first: &mut First, evader: &Ward) -> Result<(), Status> {
+    const CYCLES: u64 = 1000;
+    let time = first.time(CYCLES, 1)?;
+    let thread = first.thread(idle, NOTIFIED, time)?;
+    let send = first.slot();
+    call(thread, Operation::Sender, [send])?;
+    call(evader.leaf, Operation::Copy, [NOTIFY, send])?;
+    let [attack, count, ..] = evader.shared;
+    let made = count.load(Relaxed);
+    attack.store(6, Relaxed);
+    evader.grant(BUDGET_US * clock::frequency() / 1_000_000)?;
+    evader.run(NEVER)?;
+    attack.store(0, Relaxed);
+    let left = call(time, Operation::Budget, [])?;
+    let attempts = count.load(Relaxed) - made;
+    println!(
+        "delegation by the right to notify: attempts={attempts} {}",
+        verdict(left == CYCLES && attempts > 0)
+    );
+    Ok(())
+}
+
+extern "C" fn idle(_: u64) -> ! {
+    loop {
+        clock::wait_for_interrupt();
+    }
 }
 
 /// Has two clients with the same index under schedulers of their own be in the server at once.

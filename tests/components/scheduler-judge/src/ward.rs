@@ -16,6 +16,8 @@ const INVOKE: u64 = SLOTS - 1;
 
 pub(crate) struct Ward {
     thread: u64,
+    /// Its table.
+    pub(crate) leaf: u64,
     time: u64,
     pub(crate) shared: &'static Shared,
 }
@@ -35,6 +37,7 @@ impl Ward {
         call(made.leaf, Operation::Copy, [INVOKE, server])?;
         Ok(Self {
             thread,
+            leaf: made.leaf,
             time,
             shared,
         })

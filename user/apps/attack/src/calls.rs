@@ -1,7 +1,7 @@
 //! Attacks by calls: PSCI, Bulkhead's own, everything else of the calling convention
 
+use crate::attack::{Attack, Context, Fate};
 use crate::probe::{self, Fault, Shown};
-use crate::{Attack, Context, Fate};
 use bulkhead_abi::{hypercall, psci};
 
 pub(crate) const ATTACKS: &[Attack] = &[

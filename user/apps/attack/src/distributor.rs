@@ -1,8 +1,8 @@
 //! Attacks on the distributor: other partitions' interrupts, global control, odd accesses
 
+use crate::attack::{Attack, Context, Fate};
 use crate::probe;
 use crate::redistributor::random_accesses;
-use crate::{Attack, Context, Fate};
 
 const CTLR: u64 = 0x0000;
 const TYPER: u64 = 0x0004;

@@ -1,7 +1,8 @@
 //! Attacks by a device: what the processor may not reach, a network card is told to
 
+use crate::attack::{Attack, Context, Fate};
+use crate::guard;
 use crate::nic::{self, Buffer, Nic};
-use crate::{Attack, Context, Fate, guard};
 use bulkhead_abi::guest::Function;
 use bulkhead_rtos::{clock, hypercall};
 

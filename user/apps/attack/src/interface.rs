@@ -1,8 +1,7 @@
 //! Attacks by the CPU interface: software-generated interrupts, priorities, control
 
-use crate::probe;
-use crate::thread;
-use crate::{Attack, Context, Fate};
+use crate::attack::{Attack, Context, Fate};
+use crate::{probe, thread};
 
 /// `msr S3_0_C12_C11_op2, x0`: ICC_SGI1R_EL1 (5), ICC_ASGI1R_EL1 (6), ICC_SGI0R_EL1 (7).
 const SGI_REGISTERS: [(&str, u32); 3] = [

@@ -16,6 +16,7 @@
 #![no_std]
 #![no_main]
 
+mod attack;
 mod calls;
 mod distributor;
 mod dma;
@@ -32,43 +33,11 @@ mod thread;
 mod traffic;
 mod witness;
 
+use attack::{Attack, Context, parse};
 use bulkhead_rtos::{System, println};
 use core::convert::Infallible;
-use core::fmt::{self, Arguments};
 
 bulkhead_rtos::application!(run);
-
-/// How an attack ends for the one who tries it.
-enum Fate {
-    /// It is refused, says so and goes on in the same life.
-    Lives,
-    /// Its life ends; policy gives it another.
-    Dies,
-    /// As `Dies`, but its core meanwhile takes exceptions without executing anything: an emulator
-    /// that derives time from instructions stands still. By the wall clock only.
-    Stalls,
-}
-
-impl fmt::Display for Fate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lives => "lives",
-            Self::Dies => "dies",
-            Self::Stalls => "stalls",
-        })
-    }
-}
-
-/// An attack.
-struct Attack {
-    /// Its name in `attack=NAME`.
-    name: &'static str,
-    /// What should become of the attacker where violations are injected.
-    fate: Fate,
-    /// What it tries.
-    what: &'static str,
-    run: fn(&mut Context<'_>),
-}
 
 const GROUPS: [&[Attack]; 9] = [
     redistributor::ATTACKS,
@@ -84,66 +53,6 @@ const GROUPS: [&[Attack]; 9] = [
 
 fn all() -> impl Iterator<Item = &'static Attack> {
     GROUPS.iter().copied().flatten()
-}
-
-/// What an attack works with.
-struct Context<'s> {
-    system: &'s System,
-    name: &'static str,
-    random: u64,
-}
-
-impl Context<'_> {
-    /// One finding.
-    fn say(&self, finding: Arguments<'_>) {
-        self.system.beat();
-        println!("attack {}: {finding}", self.name);
-    }
-
-    /// Keeps the watchdog quiet.
-    fn beat(&self) {
-        self.system.beat();
-    }
-
-    /// A number from the description's `key=N`, decimal or with 0x.
-    fn number(&self, key: &str, default: u64) -> u64 {
-        self.system.argument(key).and_then(parse).unwrap_or(default)
-    }
-
-    /// The next of a repeatable sequence (xorshift64*, Vigna 2016).
-    fn random(&mut self) -> u64 {
-        self.random ^= self.random >> 12;
-        self.random ^= self.random << 25;
-        self.random ^= self.random >> 27;
-        self.random.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn cores(&self) -> u64 {
-        u64::from(self.system.cores())
-    }
-
-    fn distributor(&self) -> u64 {
-        self.system.interrupt_controller()[0]
-    }
-
-    fn redistributor(&self) -> u64 {
-        self.system.interrupt_controller()[1]
-    }
-
-    /// Shared interrupts that are the partition's own: the doorbells it hears.
-    fn owns(&self, intid: u32) -> bool {
-        self.system
-            .channels()
-            .iter()
-            .any(|end| end.doorbell_in == intid)
-    }
-}
-
-fn parse(text: &str) -> Option<u64> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    }
 }
 
 fn run(system: &System) -> Result<Infallible, witness::Ended> {

@@ -1,8 +1,8 @@
 //! Attacks on memory: everything that is not its own, and its own in ways it should not be used
 
+use crate::attack::{Attack, Context, Fate};
 use crate::probe::{self, Shown};
 use crate::thread;
-use crate::{Attack, Context, Fate};
 
 /// End of the guest-physical space of 40 bits.
 const END: u64 = 1 << 40;

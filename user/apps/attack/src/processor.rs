@@ -1,8 +1,8 @@
 //! Attacks by instructions: undefined ones, exception returns, maintenance, timers
 
+use crate::attack::{Attack, Context, Fate};
 use crate::probe::{self, Shown};
 use crate::thread;
-use crate::{Attack, Context, Fate};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack {

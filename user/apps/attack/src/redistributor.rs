@@ -1,7 +1,7 @@
 //! Attacks on the redistributors: tables of LPIs, other cores' frames, the monitor's own interrupts
 
+use crate::attack::{Attack, Context, Fate};
 use crate::probe::{self, Fault, Shown};
-use crate::{Attack, Context, Fate};
 
 const STRIDE: u64 = 0x2_0000;
 const SGI_FRAME: u64 = 0x1_0000;

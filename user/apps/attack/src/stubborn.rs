@@ -2,9 +2,8 @@
 //!
 //! Each says `stuck` before; what comes next is the watchdog's, and the policy's.
 
-use crate::probe;
-use crate::thread;
-use crate::{Attack, Context, Fate};
+use crate::attack::{Attack, Context, Fate};
+use crate::{probe, thread};
 use bulkhead_rtos::cores::Start;
 use bulkhead_rtos::{Stack, println};
 

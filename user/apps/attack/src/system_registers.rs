@@ -1,7 +1,7 @@
 //! Attacks by system registers: all of them read, those of others written
 
+use crate::attack::{Attack, Context, Fate};
 use crate::probe;
-use crate::{Attack, Context, Fate};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack {

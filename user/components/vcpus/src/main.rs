@@ -254,7 +254,7 @@ fn start_tasks(
     let reporter = reporter(first, timing)?;
     let _kept = TIMING.with(&CORE.threads, |kept| *kept = timing);
     CORE.threads.spawn(first, report, Binding::main(reporter))?;
-    // By then the budget that threads used to start is back.
+    // By then the budget that threads used to start is replenished.
     let periods = timing.vcpus.iter().map(|vcpu| vcpu.period_ns);
     let longest = periods.max().unwrap_or(0).saturating_add(1_000_000);
     START.store(clock::now() + ticks(longest), Relaxed);

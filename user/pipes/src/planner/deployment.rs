@@ -16,8 +16,8 @@ use bulkhead_abi::{name_field, name_text};
 use bulkhead_analysis::admission::{self, Misfit};
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_flows::command::Typed;
-use bulkhead_flows::propose::{self, Promise, Refused, Solved, Standing};
-use bulkhead_flows::said::{Percent, Said, Shown};
+use bulkhead_flows::diagnostic::{Diagnostic, Percent, Shown};
+use bulkhead_flows::propose::{self, AdmittedPipe, Guarantee, Refused, Solved};
 use bulkhead_tpipe::language::Buffering;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -145,7 +145,7 @@ struct Plan {
     /// Numbers of its stages.
     slots: [usize; STAGES],
     /// Guarantees of all pipes, by number.
-    guarantees: [Option<Promise>; PIPES],
+    guarantees: [Option<Guarantee>; PIPES],
 }
 
 impl Planner {
@@ -240,9 +240,9 @@ impl Planner {
         &self,
         settings: &Settings,
         new: Option<&str>,
-        use_it: impl FnOnce(&[Standing<'_>]) -> R,
+        use_it: impl FnOnce(&[AdmittedPipe<'_>]) -> R,
     ) -> R {
-        let nobody = Standing {
+        let nobody = AdmittedPipe {
             flow: "",
             setting: &[],
             most: None,
@@ -258,7 +258,7 @@ impl Planner {
             // The guarantees of a pipe that ends in another partition stay those of its start.
             let entry =
                 table::get(pipe).filter(|entry| shared || entered && entry.ends_elsewhere());
-            *place = Standing {
+            *place = AdmittedPipe {
                 flow: self.flow(pipe),
                 setting: settings.of(index),
                 most: entry.map(|entry| entry.pipe.bound_ns),
@@ -476,7 +476,7 @@ impl Planner {
                         false => [entered.name, entered.flow],
                     }
                 };
-                let rejection = Said {
+                let rejection = Diagnostic {
                     flow: entered.flow,
                     before,
                     known: &self.catalogue,
@@ -585,7 +585,7 @@ pub(super) fn nanoseconds(ticks: u64) -> u64 {
 }
 
 /// Announces the guarantees from now on.
-pub(super) fn announce_guarantees(guarantees: &[Option<Promise>; PIPES]) {
+pub(super) fn announce_guarantees(guarantees: &[Option<Guarantee>; PIPES]) {
     for (number, promised) in guarantees.iter().enumerate() {
         // The partition with its last stages received them with the request.
         let is_told = table::get(number).is_some_and(|entry| entry.ends_elsewhere());

@@ -8,7 +8,7 @@ use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
 use bulkhead_abi::repository::MAX_THROUGH;
 use bulkhead_component::clock;
 use bulkhead_flows::ROOM;
-use bulkhead_flows::propose::{Promise, Solved};
+use bulkhead_flows::propose::{Guarantee, Solved};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::request::{CROSSINGS, PLACES, Packed, PathGuarantee};
 use bulkhead_tpipe::language::{Buffering, Pipeline};
@@ -198,7 +198,7 @@ impl Planner {
     }
 
     /// Stores the number by which remote partitions identify a pipe, and the pipe's guarantees.
-    pub(super) fn set_request_id(&mut self, pipe: usize, id: u64, guarantee: &Promise) {
+    pub(super) fn set_request_id(&mut self, pipe: usize, id: u64, guarantee: &Guarantee) {
         if let Some(own) = self.ids.get_mut(pipe) {
             *own = id;
         }

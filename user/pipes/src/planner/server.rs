@@ -23,7 +23,7 @@ use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_analysis::Reservation;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_flows::command::is_name;
-use bulkhead_flows::propose::{self, Promise};
+use bulkhead_flows::propose::{self, Guarantee};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::deploy_request::{DeployRequest, Unfit};
 use bulkhead_stages::request::{
@@ -80,7 +80,7 @@ struct Plan {
     /// Numbers of its stages.
     slots: [usize; STAGES],
     /// Guarantees of pipes that are wholly here.
-    guarantees: [Option<Promise>; PIPES],
+    guarantees: [Option<Guarantee>; PIPES],
 }
 
 impl Server {
@@ -476,7 +476,7 @@ impl Planner {
     fn judge_own<'s>(
         &self,
         stages: impl Iterator<Item = &'s Stage>,
-    ) -> Result<[Option<Promise>; PIPES], Rejection> {
+    ) -> Result<[Option<Guarantee>; PIPES], Rejection> {
         let mut client_budgets = [None; STAGES];
         let there = table::all().filter(|(number, _)| client_pipes::is_requested(*number));
         let mut places = client_budgets.iter_mut();

@@ -1,4 +1,4 @@
-//! What is bridged is there, and numbers its messages
+//! A bridged channel exists, and numbers its messages
 
 use super::{known, named};
 use crate::diagnostic::Report;
@@ -7,7 +7,7 @@ use crate::draft::Draft;
 use crate::suggestion::advice;
 use bulkhead_abi::guest::ChannelKind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-channel",
     "what a bridge exports or imports is a channel of four slots or a ring; or a function reads the import",
     "Bytes go as they lie there, with the number that the buffer gives them and their age; other kinds number nothing, or have no \

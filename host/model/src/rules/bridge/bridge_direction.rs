@@ -1,10 +1,10 @@
-//! What goes out comes in here, and the other way round
+//! Linux reads exported channels, and writes imported ones
 
 use super::known;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-direction",
     "a bridge exports channels that its partition reads, and imports into channels that it writes",
     "The bridge holds the partition's end of the channel: it can take out what others put in, and put in what others take out.",

@@ -1,10 +1,10 @@
-//! What is written in place of nothing is a message
+//! A fallback value is a valid message
 
 use crate::bridge::bytes;
 use crate::diagnostic::Report;
 use crate::draft::{Draft, ImportDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-fallback",
     "the `fallback` of an import is a whole message, and a `max_age` raises it",
     "It is written into the channel as it stands, and read there as any other message.",
@@ -22,7 +22,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with it, where, and what to do.
+/// Place, problem and remedy, if there is one.
 fn problem(draft: &Draft, import: &ImportDraft) -> Option<(String, String, String)> {
     let fallback = import.fallback.given()?;
     let name = &import.name.value;

@@ -1,10 +1,10 @@
-//! What comes in has a name over there
+//! An import has a valid address on the other machine
 
 use crate::bridge::is_part;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-from",
     "what a bridge imports comes from an endpoint of another machine, `HOST:PARTITION:SPACE:ENDPOINT`",
     "That machine's description is not known here; its tool derives the names of what goes out, and `bulkhead check` there lists \

@@ -4,7 +4,7 @@ use crate::bridge::is_part;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-host",
     "a bridge says the name of this machine, of letters, digits, `-`, `.` and `_`",
     "It is the first part of the names by which other machines know what goes out, and two machines of one name would speak as one. \

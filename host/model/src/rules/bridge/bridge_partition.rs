@@ -2,10 +2,10 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
+use crate::kinds::Kind;
 use crate::resolve::AGENT;
-use crate::system::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-partition",
     "a partition with a `bridge` runs Linux with the tool's initial file system",
     "The bridge is a Linux program, which the tool builds and puts there; the agent starts it, behind the stages of pipes.",
@@ -22,7 +22,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What keeps it from having one, and what to do.
+/// Reason for which a partition cannot have a bridge, and the remedy.
 fn problem(partition: &PartitionDraft) -> Option<(&'static str, &'static str)> {
     if partition.kind.value()? != Kind::Linux {
         let help = "give the bridge to a Linux partition, and let that have the channel";

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-place",
     "a bridge listens or connects somewhere, at `tcp/ADDRESS:PORT`",
     "Nobody is searched for: who talks to whom is described, as everything is. The bridge speaks Zenoh over TCP.",

@@ -1,12 +1,12 @@
-//! What enters a pipe from beyond the machine is kept apart, and replaced by a function
+//! Messages of other machines that enter a pipe have a distance and a fallback
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, ImportDraft, PartitionDraft};
 use crate::quantity::time_text;
-use crate::system::Span;
+use crate::source::Span;
 use bulkhead_tpipe::repository::LONGEST;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-stage",
     "an import that functions read says how close its messages may come, and is nothing that is a channel's",
     "A pipe's buffers and its bound count on a distance of what comes in, which nobody on the network promises: the bridge keeps it. Where \
@@ -14,7 +14,7 @@ crate::rules::rule! {
     check
 }
 
-/// Where, what is wrong, and what to do.
+/// Place, problem and remedy.
 type Problem = (Span, String, String);
 
 fn check(draft: &Draft, report: &mut Report) {
@@ -36,7 +36,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Whether all distances of a partition are times that can be counted with.
+/// Returns whether all distances of a partition are times that can be counted with.
 pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
     let mut imports = partition.imports_read();
     imports.all(|(_, import)| distance(import).is_none())
@@ -85,7 +85,7 @@ fn fallback(import: &ImportDraft) -> Option<Problem> {
     ))
 }
 
-/// Of what goes into a channel, nobody counts on a distance.
+/// An import into a channel needs no distance.
 fn apart(draft: &Draft, import: &ImportDraft) -> Option<Problem> {
     let (name, distance) = (&import.name.value, import.distance.span()?);
     draft.channel(name)?;

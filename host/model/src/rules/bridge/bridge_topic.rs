@@ -1,14 +1,14 @@
-//! What ROS 2 nodes hear and say can be made of what is here
+//! Topics of ROS 2 match the channels and pipes of this machine
 
 use crate::bridge::SINK;
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{BridgeDraft, Draft, PartitionDraft, TopicDraft};
 use crate::ros::{Layout, Type, is_topic, is_type, known};
+use crate::source::Span;
 use crate::suggestion::nearest;
-use crate::system::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-topic",
     "a topic of ROS 2 has a full name and a type of fixed length, which what is here can carry",
     "Nodes hear each other by the topic, the type and the type's description, all of which stand in the key expression: who has another one hears \
@@ -16,7 +16,7 @@ crate::rules::rule! {
     check
 }
 
-/// Where, what is wrong, and what to do.
+/// Place, problem and remedy.
 type Problem = (Span, String, String);
 
 fn check(draft: &Draft, report: &mut Report) {
@@ -37,7 +37,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with its words.
+/// Errors in its words.
 fn problems(topic: &TopicDraft) -> Vec<Problem> {
     let name = topic.name.given().filter(|name| !is_topic(&name.value));
     let name = name.map(|name| {
@@ -73,7 +73,7 @@ fn problems(topic: &TopicDraft) -> Vec<Problem> {
     name.into_iter().chain(alone).chain(kind(topic)).collect()
 }
 
-/// What is wrong with its type.
+/// Error in its type.
 fn kind(topic: &TopicDraft) -> Option<Problem> {
     let kind = topic.kind.given()?;
     if !is_type(&kind.value) {
@@ -101,7 +101,7 @@ fn kind(topic: &TopicDraft) -> Option<Problem> {
     Some((kind.span.clone(), message, help))
 }
 
-/// What keeps its messages from what carries them here.
+/// Mismatch between its messages and the channel or pipe.
 fn unfit(
     draft: &Draft,
     partition: &PartitionDraft,
@@ -134,7 +134,7 @@ fn unfit(
     Some((kind.span.clone(), message, help))
 }
 
-/// What is to go out and is nothing that does.
+/// Published names that do not exist.
 fn sources<'d>(
     draft: &'d Draft,
     partition: &'d PartitionDraft,
@@ -157,7 +157,7 @@ fn sources<'d>(
     })
 }
 
-/// Whether a pipe of that name brings something to the bridge; one that cannot be had may.
+/// Returns whether a pipe of that name brings something to the bridge; one that cannot be had may.
 fn brings(draft: &Draft, partition: &PartitionDraft, name: &str) -> bool {
     let is_it = |other: &PartitionDraft| other.name.value == partition.name.value;
     let here = draft.partitions.iter().position(is_it);

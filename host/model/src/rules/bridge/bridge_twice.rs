@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bridge-twice",
     "a bridge exports a channel once",
     "An end of a channel has one holder, and an endpoint one source: two would take each other's messages.",

@@ -13,7 +13,7 @@ pub(crate) mod bridge_twice;
 
 use crate::document::At;
 use crate::draft::{BridgeDraft, ChannelDraft, Draft, items};
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[
@@ -35,7 +35,7 @@ fn named(bridge: &BridgeDraft) -> impl Iterator<Item = (&At<String>, bool)> {
     exported.chain(bridge.imports.iter().map(|import| (&import.name, false)))
 }
 
-/// The same of those that there are, and of those that go out as topics.
+/// Existing imports, and channels or pipes that are published as topics.
 fn known<'d>(
     draft: &'d Draft,
     bridge: &'d BridgeDraft,

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::guest::ChannelKind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "access-for-kind",
     "readers of four-slot, ring and mailbox can write, readers of recorders cannot",
     "The former keep their cursors in the shared memory. The latter only read, so that any number of \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{ChannelDraft, Draft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "channel-one-end",
     "a channel has a writer (`from`) and at least one reader (`to`)",
     "Memory that nobody writes or nobody reads connects nothing.",

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "channel-to-itself",
     "a channel connects different partitions",
     "Within a partition its own memory does. Of a partition and its standby only one ever runs, so a \
@@ -38,7 +38,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Whether one is the standby of the other.
+/// Returns whether one is the standby of the other.
 fn is_standby(draft: &Draft, one: &str, other: &str) -> bool {
     let standby = |name: &str| {
         draft

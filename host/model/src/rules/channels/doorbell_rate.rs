@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "doorbell-rate",
     "a doorbell admits at least one ring per period, and the period is 1 us to 1 h",
     "The limit is what the receiver has to bear: at most `limit` interrupts per `per`. A doorbell that \

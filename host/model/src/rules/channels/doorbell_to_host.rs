@@ -1,9 +1,9 @@
-//! Nobody rings the host
+//! The host has no doorbell
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, HOST};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "doorbell-to-host",
     "a channel that only the host reads has no doorbell",
     "The host is outside of the machine and looks at recorders by itself.",

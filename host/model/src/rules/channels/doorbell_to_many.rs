@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, HOST};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "doorbell-to-many",
     "a channel with a doorbell connects two partitions",
     "A doorbell is one interrupt of one receiver. Readers of a recorder look at it periodically, or get \

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, HOST};
 use bulkhead_abi::guest::ChannelKind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "host-reads",
     "the host reads recorders only",
     "A reader of any other kind writes a cursor, and the machine must not wait for the host. A recorder \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, HOST};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "host-writes",
     "the host is never the writer of a channel",
     "A run would depend on when the host writes, and could not be repeated. Send from a partition, or \

@@ -5,7 +5,7 @@ use crate::document::At;
 use crate::draft::Draft;
 use std::collections::BTreeMap;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "key-twice",
     "a key names one channel",
     "Both ends ask for a channel on demand by its key alone.",

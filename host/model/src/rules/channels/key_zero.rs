@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "key-zero",
     "the key of a channel on demand is not 0",
     "0 is what guests see for a channel that is mapped from the start.",

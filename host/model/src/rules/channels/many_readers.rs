@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::guest::ChannelKind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "many-readers",
     "four-slot, ring and mailbox have one reader",
     "Their reader writes its cursor into the shared memory; two readers would take each other's \

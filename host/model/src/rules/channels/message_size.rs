@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{ChannelDraft, Draft, MessageSizes};
 use crate::quantity::size_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "message-size",
     "a message is a multiple of 8 bytes, more than none and less than 16 MiB",
     "Buffers are accessed in words of 8 bytes, so that a peer that writes at the same time can spoil \

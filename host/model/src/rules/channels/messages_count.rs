@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{ChannelDraft, Draft};
 use bulkhead_abi::guest::ChannelKind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "messages-count",
     "rings and recorders say how many messages they hold; the other kinds have a fixed number",
     "Four-slot has four slots, a mailbox one, plain memory is what it is.",

@@ -19,7 +19,7 @@ pub(crate) mod too_many_doorbells;
 pub(crate) mod unknown_partition;
 pub(crate) mod window_overflow;
 
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "reader-twice",
     "a channel names each reader once",
     "A second mapping of the same memory into the same partition serves nobody.",

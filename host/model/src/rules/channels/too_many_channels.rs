@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::guest::MAX_CHANNELS;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "too-many-channels",
     "a partition has at most 32 channel ends",
     "The page by which a guest learns its channels has room for so many. A standby has the ends of the \

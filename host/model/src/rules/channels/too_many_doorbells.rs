@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::status::MAX_DOORBELLS;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "too-many-doorbells",
     "a partition rings at most 32 doorbells, and the board has an interrupt for each",
     "A doorbell is an interrupt wired to nothing else, and a counter at the sender. A reader that looks \

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, HOST};
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "unknown-partition",
     "the ends of a channel are partitions of the system, or `host`",
     "A name that nobody has would leave the other end waiting for ever.",

@@ -1,11 +1,11 @@
-//! What a partition shares fits into its window
+//! The shared memory of a partition fits into its window
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::quantity::{approximate_size, size_text};
 use crate::system::Channel;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "window-overflow",
     "the channels and the trace of a partition fit into its window",
     "Guests see what they share with others in one window of addresses, whose size is the board's \

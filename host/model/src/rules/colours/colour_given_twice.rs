@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "colour-given-twice",
     "a partition names each of its colours once",
     "A colour named twice was probably meant to be another one.",

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "colour-out-of-range",
     "the colours named exist on the board",
     "A last-level cache has as many page colours as a way of it has pages: size / ways / 4 KiB.",

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "colours-one-sided",
     "either all partitions are coloured or none",
     "A partition without colours uses all of the cache, the parts of the coloured ones included: they \

@@ -5,7 +5,7 @@ use crate::document::At;
 use crate::draft::Draft;
 use std::collections::BTreeMap;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "colours-overlap",
     "coloured partitions share no colour",
     "A shared colour is a shared part of the cache: each could evict what the other needs, and timing \

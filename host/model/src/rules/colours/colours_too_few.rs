@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::quantity::{approximate_size, size_text};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "colours-too-few",
     "the colours of a partition leave it the memory it asks for",
     "With k of n colours a partition can use k pages of every n. The machine can have no more RAM than \

@@ -6,7 +6,7 @@ pub(crate) mod colours_one_sided;
 pub(crate) mod colours_overlap;
 pub(crate) mod colours_too_few;
 
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, Field};
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-budget",
     "a budget goes with a period that is no shorter, and with a priority",
     "So much in every period, and nothing of it is anybody's who has no thread.",

@@ -2,10 +2,10 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, PartitionDraft};
-use crate::system::Span;
+use crate::source::Span;
 use bulkhead_abi::component::{COMPONENT_CORES, Role};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-core",
     "a component's core is one of its partition's, and what it needs is there or serves every core",
     "A thread stays on its core, in whatever component it is. Who is invoked by threads of several cores is in \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-criticality",
     "a component is not more critical than its partition, and needs nothing of a less critical one unless it trusts it",
     "A provider that answers wrongly or never takes its client with it. `trusts` says that the client was \

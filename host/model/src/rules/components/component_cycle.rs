@@ -1,10 +1,10 @@
-//! Nobody needs itself
+//! No component needs itself
 
 use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, PartitionDraft};
 use std::collections::BTreeSet;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-cycle",
     "no component needs itself, directly or through others",
     "An invocation is a function call: a thread that came back to a component it had not left would find \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{ChannelDraft, Draft, items};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-doorbell",
     "a component with a thread waits for doorbells of channels that it holds, towards its partition",
     "The channel's doorbell becomes an interrupt of who holds the end; its description has to say that there \

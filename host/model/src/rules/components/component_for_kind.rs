@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, Field};
-use crate::system::Kind;
+use crate::kinds::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-for-kind",
     "a partition starts an image, or is made of components if it is an `rtos`",
     "Components run on the kernel, which comes with them; any other image is started as it is.",

@@ -5,7 +5,7 @@ use crate::draft::{Draft, Field};
 use crate::suggestion::advice;
 use crate::workspace::members;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-image",
     "a component's image is a program of the workspace, or a folder or an ELF file that is there",
     "A crate is built from the checkout; a program of your own is named by its `folder`, something built \

@@ -1,11 +1,11 @@
-//! What components ask for is there
+//! The partition has the memory that its components need
 
 use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, STACK_DEFAULT};
 use crate::quantity::size_text;
 use bulkhead_abi::PAGE_SIZE;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-memory",
     "stacks and memory of components are whole pages that fit into the partition's memory",
     "They are taken from it when the partition starts, after the kernel and the components' images.",

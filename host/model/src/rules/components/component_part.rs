@@ -1,11 +1,11 @@
-//! Parts of the partition, and who can own them
+//! Parts of the partition, and components that can own them
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PART_NAMES, items, part};
 use crate::suggestion::advice;
 use bulkhead_abi::component::{Part, Role};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-part",
     "a component owns parts that its partition has, and that its role may have",
     "The heartbeat and the capability to the monitor speak for the partition as a whole: they are the \

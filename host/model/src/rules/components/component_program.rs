@@ -5,7 +5,7 @@ use crate::draft::{ComponentDraft, Draft, PartitionDraft};
 use crate::program::Runtime;
 use bulkhead_abi::component::Role;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-program",
     "a C program with threads or OpenMP is the only component of its partition, and boots it; one of pipe functions is a scheduler",
     "`slite.h` and OpenMP schedule all threads of their partition and start no other component, so that nothing beside them would run. \

@@ -1,11 +1,11 @@
-//! Who is restarted has a thread that can fault, and no device that goes on meanwhile
+//! A restartable component has a thread, and no device that continues during the restart
 
 use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, items};
-use crate::system::Span;
+use crate::source::Span;
 use bulkhead_abi::component::OnFault;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-restart",
     "a component that is restarted has a thread and no device, and a budget of restarts belongs to one that is",
     "A fault in an invoked component is its client's to deal with; only a thread that faults at home can \

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, PartitionDraft};
 use bulkhead_abi::component::{COMPONENT_CORES, Role};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-roles",
     "a partition of components has one boot component and at most one scheduler for each core",
     "The kernel starts the boot component with every capability; it gives the others theirs. Threads of \

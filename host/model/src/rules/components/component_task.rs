@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, PartitionDraft};
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-task",
     "a component's task is one of its partition, on its core, no other component's, and in place of a priority",
     "The task says on which VCPU the component's thread runs, whose budget pays for it, and what the analysis promises.",

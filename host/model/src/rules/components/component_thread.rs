@@ -1,10 +1,10 @@
-//! Threads belong to those who can have one
+//! Only components that can have a thread have one
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::component::Role;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "component-thread",
     "an application has a priority or is a task, and a component with a thread has a scheduler on its core",
     "A priority gives a component its thread, or a task, which says on which VCPU. Boot component and scheduler \

@@ -5,7 +5,7 @@ use crate::draft::{Draft, items};
 use bulkhead_abi::component::MAX_INTERFACES;
 use bulkhead_abi::kernel::MAX_COMPONENTS;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "components-count",
     "a partition has at most 16 components and 16 interfaces among them",
     "They are listed in one page, which boot and scheduler read.",

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::component::{Part, Role};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "heartbeat-unowned",
     "where a heartbeat is watched, a component owns it",
     "The partition would be taken for hung and restarted for ever.",

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "interface-twice",
     "an interface is provided by one component, or by one on each core",
     "Who needs it invokes it by name, that of its own core; two answers to one question are one too many.",

@@ -1,10 +1,10 @@
-//! What is needed is provided
+//! Needed interfaces have a provider
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "interface-unprovided",
     "an interface that a component needs is provided by another one of the partition",
     "A capability to invoke nobody cannot be made.",

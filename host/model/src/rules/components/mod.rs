@@ -26,7 +26,7 @@ pub(crate) mod unknown_end;
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{ChannelDraft, ComponentDraft, Draft, PartitionDraft, items};
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[
@@ -62,8 +62,8 @@ fn all(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, &ComponentDraft)
     })
 }
 
-/// Reports what two components of a partition name though one has it. `names` are a component's, each with
-/// its sort, since sorts have names of their own; `has` and `of` say how.
+/// Reports what two components of a partition name though one has it. `names` are a component's,
+/// each with its sort, since sorts have names of their own; `has` and `of` say how.
 fn report_twice<'d, N, S>(
     rule: &'static Rule,
     draft: &'d Draft,
@@ -101,7 +101,7 @@ fn report_twice<'d, N, S>(
     }
 }
 
-/// The interfaces that a component needs, with who provides them.
+/// The interfaces that a component needs, with their providers.
 fn providers<'a>(
     partition: &'a PartitionDraft,
     component: &'a ComponentDraft,

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, items, part};
 use bulkhead_abi::component::Part;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "part-twice",
     "a channel's end and a part of the partition belong to one component",
     "Each buffer has one writer and one reader; two components at one end would corrupt it and each \

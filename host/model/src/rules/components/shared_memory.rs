@@ -2,12 +2,12 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, PartitionDraft, SharedDraft, items};
+use crate::source::Span;
 use crate::suggestion::advice;
-use crate::system::Span;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::{MAX_SHARED, Role};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "shared-memory",
     "memory is shared by two or more components of one core, in whole pages, under at most three names",
     "Who shares memory wakes the others through the scheduler that they have in common. The boot component reaches \

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "trust-unused",
     "what a component trusts is among what it needs",
     "A trust that is not used is a mistake in a name, or a leftover that would hide the next mistake.",

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "unknown-end",
     "the channels of a component are mapped into its partition from the start",
     "The kernel maps what the partition's window has. A channel on demand (`key`) is not there yet when \

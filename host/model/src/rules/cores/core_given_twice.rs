@@ -5,7 +5,7 @@ use crate::document::At;
 use crate::draft::Draft;
 use std::collections::BTreeMap;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "core-given-twice",
     "a core belongs to one partition",
     "Partitions share no core, so none can delay another there. Give numbers only where it matters \

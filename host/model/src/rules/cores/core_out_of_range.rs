@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "core-out-of-range",
     "the cores named exist",
     "Cores are numbered from 0, up to the cores of the machine (`system.cores`), or of the board where \

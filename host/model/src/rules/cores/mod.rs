@@ -5,7 +5,7 @@ pub(crate) mod core_out_of_range;
 pub(crate) mod no_core;
 pub(crate) mod too_many_cores;
 
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

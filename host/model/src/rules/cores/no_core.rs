@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "no-core",
     "a partition has at least one core",
     "Cores are not shared: what a partition computes, it computes on cores of its own.",

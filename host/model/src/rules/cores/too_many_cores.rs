@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "too-many-cores",
     "there are cores for all partitions",
     "The cores of all partitions together, standby partitions included, must be there; a machine has \

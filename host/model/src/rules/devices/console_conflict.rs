@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "console-conflict",
     "a partition owns no device at the address of its console but that console",
     "Guests find their UART, emulated or real, where the board has its first one. A partition that owns \

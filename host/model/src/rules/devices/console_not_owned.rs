@@ -5,7 +5,7 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "console-not-owned",
     "a partition whose console is a device owns that device",
     "A UART is a device like any other: it must stand among the `devices` of the partition, and of no \
@@ -47,7 +47,7 @@ fn known(draft: &Draft, name: &str) -> bool {
             .is_some_and(|board| board.devices.iter().any(is_device))
 }
 
-/// Whether the partition, or the one it stands in for, has the device.
+/// Returns whether the partition, or the one it stands in for, has the device.
 fn owns(draft: &Draft, partition: &PartitionDraft, device: &str) -> bool {
     let owner = draft.primary_of(partition).unwrap_or(partition);
     draft.devices(owner).any(|(name, _)| name.value == device)

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::device::Class;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "console-not-uart",
     "a console device is a UART",
     "The guest and the tool speak to a console as to a UART.",

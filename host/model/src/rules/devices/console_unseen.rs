@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Kind;
+use crate::kinds::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "console-unseen",
     "a Linux has a UART, its own or an emulated one, as its console",
     "A kernel writes to a PL011 and knows nothing of a console in memory: nothing of what it says, not \

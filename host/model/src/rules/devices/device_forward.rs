@@ -1,10 +1,10 @@
-//! What is forwarded from the host arrives somewhere
+//! Forwarded ports of the host lead to a network card
 
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, Field, FunctionDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "device-forward",
     "`forward` is a UDP port of the host and one of a network card, `forward_tcp` a TCP one, and no port of the host is taken twice",
     "The tool listens at the host's port, on its loopback address, and passes on what arrives there, or who connects.",
@@ -42,7 +42,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is written of a card.
+/// Forwarded ports of a card.
 type Ports = fn(&FunctionDraft) -> &Field<Vec<At<u64>>>;
 
 /// Ports of UDP and TCP are different ones.
@@ -53,7 +53,7 @@ const KEYS: [(&str, &str, Ports); 2] = [
     }),
 ];
 
-/// Whether the host can reach what is of that kind.
+/// Returns whether the host can reach what is of that kind.
 fn reachable(draft: &Draft, function: &FunctionDraft) -> bool {
     let kind = draft.kind_of(function);
     kind.is_none_or(|kind| kind.forwarded.is_some())

@@ -5,7 +5,7 @@ use crate::document::At;
 use crate::draft::{Draft, items};
 use std::collections::BTreeMap;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "device-given-twice",
     "a device belongs to one partition",
     "Two owners could spoil each other through it. A standby partition takes the devices of the one it \

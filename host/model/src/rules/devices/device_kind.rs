@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "device-kind",
     "a described device is a PCIe function of a kind that the board lists",
     "The board file says what can be plugged in, `[pcie.kind.NAME]`, with its registers. Devices that \

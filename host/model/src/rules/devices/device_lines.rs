@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::guest::MAX_FUNCTIONS;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "device-lines",
     "no more partitions own PCIe functions than the host bridge has interrupt lines, and none too many",
     "A line belongs to one partition: a function that keeps it raised would starve the other owner's. \

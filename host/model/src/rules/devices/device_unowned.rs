@@ -1,9 +1,9 @@
-//! A described device is somebody's
+//! A described device has an owner
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "device-unowned",
     "a described device belongs to a partition",
     "Functions stand behind the bridge of their owner's: one that nobody owns is not plugged in.",

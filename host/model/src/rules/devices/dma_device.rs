@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "dma-device",
     "a device that accesses memory by itself is confined, or its partition is trusted with everything",
     "Such a device does not go through its partition's tables: it could read and write everybody's \

@@ -1,10 +1,10 @@
-//! What `dma = "unconfined"` gives up
+//! Cost of `dma = "unconfined"`
 
 use super::dma_device::accessing;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "dma-unconfined",
     "a partition with `dma = \"unconfined\"` and a device with DMA is trusted with everything",
     "Whoever programs such a device can read and write all memory, the monitors' too, whatever the \

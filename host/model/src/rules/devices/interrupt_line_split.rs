@@ -5,7 +5,7 @@ use crate::document::At;
 use crate::draft::Draft;
 use std::collections::BTreeMap;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "interrupt-line-split",
     "devices that share an interrupt line belong to one partition",
     "An interrupt goes to the core of one partition. The other owner would miss its own, and a device \

@@ -15,7 +15,7 @@ pub(crate) mod interrupt_line_split;
 pub(crate) mod unknown_console;
 pub(crate) mod unknown_device;
 
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

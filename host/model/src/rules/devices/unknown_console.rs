@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::suggestion::nearest;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "unknown-console",
     "a console is `\"memory\"`, `\"emulated\"` or a device of the board",
     "`bulkhead explain console` tells which is for whom.",

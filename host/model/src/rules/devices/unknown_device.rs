@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "unknown-device",
     "the devices named are the board's or described",
     "Devices are named as in the board file, `[device.NAME]`, where their addresses and interrupts \

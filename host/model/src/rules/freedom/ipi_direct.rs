@@ -1,11 +1,11 @@
-//! What direct interrupts between cores give up
+//! Cost of direct interrupts between cores
 
 use super::ipi_direct_criticality::direct;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Criticality;
+use crate::kinds::Criticality;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "ipi-direct",
     "interrupts between cores go through the monitor",
     "With `ipi = \"direct\"` a partition can raise software-generated interrupts on the cores of all \

@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
-use crate::system::{Criticality, Trapping};
+use crate::kinds::{Criticality, Trapping};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "ipi-direct-criticality",
     "`ipi = \"direct\"` is for criticality A only",
     "Whoever sends interrupts without a filter can send them to every core of the machine, as often as \

@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Trapping;
+use crate::kinds::Trapping;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "mask-trap",
     "a guest that masks interrupts by priority has `ipi = \"direct\"`",
     "With `ipi = \"trap\"` each access to ICC_PMR_EL1 enters the monitor. That is correct, counted, and \

@@ -1,4 +1,4 @@
-//! Rules about freedoms: who may have them, and what they cost others
+//! Rules about freedoms of partitions, and their cost for others
 
 pub(crate) mod ipi_direct;
 pub(crate) mod ipi_direct_criticality;
@@ -9,8 +9,8 @@ pub(crate) mod tlbi_trap_cores;
 pub(crate) mod wfi_direct;
 
 use crate::draft::{Draft, PartitionDraft};
-use crate::rules::Rule;
-use crate::system::Criticality;
+use crate::kinds::Criticality;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[
@@ -23,7 +23,7 @@ pub(super) const RULES: &[&Rule] = &[
     &privileged_below::RULE,
 ];
 
-/// Whether another partition is more critical than this one.
+/// Returns whether another partition is more critical than this one.
 fn is_below_another(draft: &Draft, partition: &PartitionDraft) -> bool {
     let level = partition.criticality.value();
     let others = draft
@@ -33,7 +33,7 @@ fn is_below_another(draft: &Draft, partition: &PartitionDraft) -> bool {
     level.is_some_and(|level| others.into_iter().any(|other| other < level))
 }
 
-/// Whether it is of the lowest level.
+/// Returns whether it is of the lowest level.
 fn is_unsafe(partition: &PartitionDraft) -> bool {
     partition.criticality.value() == Some(Criticality::Qm)
 }

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Note, "privileged-below",
     "a privileged partition is as critical as those it controls",
     "A privileged partition may restart or halt all others and type at their consoles. Where it is less \

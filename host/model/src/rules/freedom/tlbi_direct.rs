@@ -1,10 +1,10 @@
-//! What direct TLB maintenance costs others
+//! Cost of direct TLB maintenance for other partitions
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Trapping;
+use crate::kinds::Trapping;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Note, "tlbi-direct",
     "a less critical guest does not slow the others by its TLB maintenance",
     "Broadcast TLB maintenance reaches every core and is answered by hardware. Much of it, as when a \

@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Trapping;
+use crate::kinds::Trapping;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "tlbi-trap-cores",
     "`tlbi = \"trap\"` is for partitions with one core",
     "The monitor interrupts no core that runs a guest, so that a broadcast of a partition with several \

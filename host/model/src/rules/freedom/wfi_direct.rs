@@ -1,10 +1,10 @@
-//! What direct waiting gives up
+//! Cost of a direct WFI
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Trapping;
+use crate::kinds::Trapping;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Note, "wfi-direct",
     "an untrusted guest can always be stopped",
     "A guest that silences its own GIC interface (priority mask, group or active priorities) and executes \

@@ -4,9 +4,9 @@ use super::Found;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::image_file::{Content, Inspected};
-use crate::system::Span;
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "entry-outside-image",
     "an image is entered at an instruction: a multiple of 4 at which something of it is loaded",
     "The first instruction would be fetched from memory that holds nothing.",
@@ -31,7 +31,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Where it is entered, and the place that says so; nothing where that is its start anyway.
+/// The entry point, and the place that names it; `None` if it is the start of the image.
 fn entry(found: &Found<'_>, file: &Inspected) -> Option<(u64, Span)> {
     match (found.image.entry.given(), &file.content) {
         (Some(entry), _) => Some((entry.value, entry.span.clone())),

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "image-empty",
     "an image names a crate, a file or a kernel",
     "`{ crate = … }` is built from this workspace, `{ file = … }` is taken as it is, `{ kernel = …, \

@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Kind;
+use crate::kinds::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "image-for-kind",
     "a Linux partition has a kernel, and no other has one",
     "`kind = \"linux\"` goes with `kernel`; `\"rtos\"` and `\"image\"` go with `crate` or `file`. A Linux \

@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::resolve::{AGENT, PACKAGED_KERNELS};
 use crate::suggestion::nearest;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "image-missing",
     "image files are there and can be read",
     "Relative names start from the folder of the description, also those in `--set`.",

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "image-mixture",
     "an image names only one of crate, file and kernel",
     "A partition starts one image. A second one can be given as `alternate`.",

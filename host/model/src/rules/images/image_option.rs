@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::image_file::Content;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "image-option",
     "`load`, `entry` and `device_tree` are given for files only, and `load` for flat ones only",
     "A crate is linked for its partition, an ELF file says where it goes, and a Linux always gets a \

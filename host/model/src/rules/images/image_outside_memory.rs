@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::image_file::{Content, Inspected, Piece};
 use crate::quantity::size_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "image-outside-memory",
     "an image lies in the memory of its partition",
     "Guests find their memory where the board's `guest.ram` says (0x4000_0000 on qemu-virt). ELF files \
@@ -39,7 +39,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is loaded where.
+/// Loaded segments with their addresses.
 fn pieces(found: &Found<'_>, file: &Inspected, ram: u64) -> Vec<Piece> {
     let address = found.load_address(&file.content, ram);
     let flat = |size| vec![Piece { address, size }];

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::image_file::Content;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "image-truncated",
     "an image file is whole",
     "ELF headers, and the section table of kernels with an EFI stub, tell how long the file must be. \

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::image_file::Content;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "image-wrong-kind",
     "an image file is a linked 64-bit little-endian AArch64 program, an `Image`, or a flat file",
     "What is recognised as something else is refused: it would run into an undefined instruction at \

@@ -8,7 +8,7 @@ use crate::quantity::size_text;
 use crate::resolve::PACKAGED_KERNELS;
 use std::path::PathBuf;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "initrd-too-large",
     "kernel and initrd fit into the partition's memory with room to start",
     "The initrd lies behind the kernel, is unpacked into memory beside itself, and the kernel needs some \
@@ -16,7 +16,7 @@ crate::rules::rule! {
     check
 }
 
-/// What a kernel needs to come up, bytes.
+/// Memory that a kernel needs to start, bytes.
 const HEADROOM: u64 = 24 << 20;
 /// Alignment of the initrd.
 const ALIGNMENT: u64 = 2 << 20;
@@ -65,7 +65,7 @@ fn kernel_memory(draft: &Draft, image: &ImageDraft) -> Option<u64> {
     }
 }
 
-/// Where the set-up leaves a kernel.
+/// Folder into which `setup` puts a kernel.
 pub(super) fn fetched(draft: &Draft, flavour: &str) -> PathBuf {
     draft
         .root

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::image_file::Content;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "initrd-wrong-kind",
     "an initrd is a cpio archive (newc), plain or compressed",
     "Linux unpacks it into its first file system; it recognises cpio, gzip, zstd, xz, lzma, bzip2, lz4 \

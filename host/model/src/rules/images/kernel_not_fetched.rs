@@ -5,7 +5,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::resolve::PACKAGED_KERNELS;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Note, "kernel-not-fetched",
     "the packaged kernel has been fetched",
     "`make setup` fetches `\"debian\"` from the distribution's archive, and `\"debian-rt\"` when asked. \

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::image_file::Content;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "kernel-wrong-kind",
     "a Linux kernel is an uncompressed arm64 `Image`",
     "The monitor does not unpack: it copies the kernel and enters it. Debian's `vmlinuz` for arm64 is \
@@ -24,7 +24,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What it is instead, and what to do.
+/// The kind that it has instead, and the remedy.
 fn problem(content: &Content) -> Option<(String, String)> {
     match content {
         Content::Linux(_) | Content::Truncated(_) => None,

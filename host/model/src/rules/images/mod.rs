@@ -19,7 +19,7 @@ use crate::document::At;
 use crate::draft::{Draft, ImageDraft, PartitionDraft, display};
 use crate::image_file::{Content, Inspected, inspect};
 use crate::resolve::{AGENT, PACKAGED_KERNELS};
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[
@@ -47,13 +47,13 @@ struct Found<'a> {
     partition: &'a PartitionDraft,
     image: &'a ImageDraft,
     name: &'a At<String>,
-    /// Where it was looked for, for messages.
+    /// Path of the searched file, for messages.
     path: String,
     file: Result<Inspected, String>,
 }
 
 impl Found<'_> {
-    /// Where something that does not say so itself is placed, given the start of memory.
+    /// Load address of an image without one of its own, given the start of memory.
     fn load_address(&self, content: &Content, ram: u64) -> u64 {
         let default = match content {
             Content::Linux(kernel) if self.image.device_tree.value() == Some(true) => ram

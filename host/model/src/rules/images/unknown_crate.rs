@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::suggestion::advice;
 use crate::workspace::members;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "unknown-crate",
     "the crates named are programs of this workspace",
     "Crates are built from the checkout, so that one command makes everything. Something built elsewhere \

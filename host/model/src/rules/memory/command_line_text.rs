@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "command-line-text",
     "a command line is printable ASCII",
     "Kernels read it byte by byte up to the first zero byte; anything but printable ASCII would end it \

@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Kind;
+use crate::kinds::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "command-line-too-long",
     "a command line is not too long for its guest",
     "Linux on arm64 takes 2048 bytes, of which the tool needs some; argument words of other guests \

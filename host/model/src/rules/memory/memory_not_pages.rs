@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::quantity::size_text;
 use bulkhead_abi::PAGE_SIZE;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "memory-not-pages",
     "memory is a multiple of 4 KiB",
     "A page of 4 KiB is the smallest piece of memory that can be owned by one partition and kept from \

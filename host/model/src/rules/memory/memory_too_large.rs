@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::quantity::size_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "memory-too-large",
     "the memory of a partition fits into its address space, below the devices it owns",
     "Guest-physical addresses have 40 bits, and memory starts where the board's `guest.ram` says. A \

@@ -2,10 +2,10 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
+use crate::kinds::Kind;
 use crate::quantity::size_text;
-use crate::system::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "memory-too-small",
     "memory suffices for the kind of guest",
     "An rtos image needs 64 KiB for its code, stack and tables, a Linux 64 MiB to come up at all, any \

@@ -8,7 +8,7 @@ pub(crate) mod memory_too_small;
 pub(crate) mod total_memory;
 pub(crate) mod trace_size;
 
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

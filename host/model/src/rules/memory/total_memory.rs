@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::quantity::{approximate_size, size_text};
 use crate::system::Channel;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "total-memory",
     "all partitions and channels together fit into the RAM that the board can have",
     "Memory is not shared and not overcommitted. The monitor, the images kept for restarts and the \

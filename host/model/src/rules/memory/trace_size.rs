@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::quantity::size_text;
 use bulkhead_abi::PAGE_SIZE;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "trace-size",
     "a trace is a multiple of 4 KiB up to 16 MiB",
     "A trace is mapped into the partition's window beside its channels. At 48 bytes an event, 16 MiB \

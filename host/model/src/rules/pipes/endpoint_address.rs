@@ -4,9 +4,9 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{ComponentDraft, Draft, EndpointDraft, PartitionDraft, items};
 use crate::pipes::card::{self, parse};
-use crate::system::Span;
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "endpoint-address",
     "an endpoint of a network card has an `address`, and the card has one",
     "What pipes send and receive over a network is a UDP datagram of 16 bytes, a message's two words. Where a stage writes, the address is the \
@@ -18,7 +18,7 @@ crate::rules::rule! {
 /// The kind of device that components can drive so.
 const CARD: &str = "virtio-net";
 
-/// Where, what is wrong, and what to do.
+/// Place, problem and remedy.
 type Problem = (Span, String, String);
 
 fn check(draft: &Draft, report: &mut Report) {
@@ -36,7 +36,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Whether all addresses of a partition's endpoints are some.
+/// Returns whether all addresses of a partition's endpoints are some.
 pub(super) fn is_sound(partition: &PartitionDraft) -> bool {
     let mut components = partition.components.iter();
     components.all(|component| {

@@ -2,11 +2,12 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
+use crate::kinds::Kind;
 use crate::pipes::described::local_name;
 use crate::pipes::ends::endpoints;
-use crate::system::{Kind, Span};
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "endpoint-core",
     "functions at an endpoint, and the VCPUs that serve it, are on the core of the component that drives the device, the first",
     "The bottom half hands messages to stages in its own address space, and stages send by themselves: both are where the driver is. A function \
@@ -14,7 +15,7 @@ crate::rules::rule! {
     check
 }
 
-/// Where, what is wrong, and what to do.
+/// Place, problem and remedy.
 type Problem = (Span, String, String);
 
 fn check(draft: &Draft, report: &mut Report) {
@@ -79,7 +80,8 @@ fn vcpus(partition: &PartitionDraft) -> impl Iterator<Item = Problem> {
     })
 }
 
-/// Components with endpoints on another core than the first, whose component alone opens a device.
+/// Components with endpoints on another core than the first; only the first core's component opens
+/// a device.
 fn drivers(partition: &PartitionDraft) -> impl Iterator<Item = Problem> {
     let with = partition
         .components

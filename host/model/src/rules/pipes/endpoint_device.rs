@@ -2,11 +2,12 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, EndpointDraft, FunctionDraft, PartitionDraft};
+use crate::kinds::Kind;
 use crate::quantity::time_text;
+use crate::source::Span;
 use crate::suggestion::advice;
-use crate::system::{Kind, Span};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "endpoint-device",
     "an endpoint of a Linux partition names a CAN controller among its devices, and the longest that Linux takes there",
     "Its stages read and write by SocketCAN. What Linux does between the controller's interrupt and a socket is served on a core that \
@@ -20,7 +21,7 @@ const LONGEST_NS: u64 = 1_000_000_000;
 /// The driver by which Linux's programs reach a controller.
 const SOCKETS: &str = "can-raw";
 
-/// Where, what is wrong, and what to do.
+/// Place, problem and remedy.
 type Problem = (Span, String, String);
 
 fn check(draft: &Draft, report: &mut Report) {
@@ -40,7 +41,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Whether all latencies of a partition are times that can be counted with.
+/// Returns whether all latencies of a partition are times that can be counted with.
 pub(super) fn is_sound(partition: &PartitionDraft) -> bool {
     let mut ends = partition.endpoints.iter();
     ends.all(|end| latency(end).is_none())

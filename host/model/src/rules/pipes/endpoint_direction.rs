@@ -5,9 +5,9 @@ use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
 use crate::pipes::described::local_name;
 use crate::pipes::ends::{endpoints, is_read};
-use crate::system::Span;
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "endpoint-direction",
     "an endpoint is read or written, not both, and one with a `distance` is read",
     "At an input messages come from the device, at an output they go to it. A `distance` is what the pipe counts on at an input.",

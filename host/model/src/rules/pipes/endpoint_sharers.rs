@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::pipes::described::Described;
 use crate::pipes::ends::endpoints;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "endpoint-sharers",
     "an endpoint has an I/O VCPU where it says how many share it, and no more stages of described pipes use it",
     "Each message may have to wait for one of every other stage there; bounds are computed with as many as `sharers` says, so that \

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, EndpointDraft, PartitionDraft};
 use crate::pipes::ends::is_read;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "endpoint-twice",
     "the frames of a CAN identifier are read at one endpoint of a controller",
     "The bottom half hands each frame to every endpoint whose identifier it has. Two endpoints of one identifier would \

@@ -4,10 +4,10 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, KindDraft, PartitionDraft};
 use crate::pipes::ends::{endpoints, is_io, is_read};
-use crate::system::Span;
+use crate::source::Span;
 use bulkhead_abi::pipe::MAX_SHARED;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "endpoint-vcpu",
     "an endpoint's interrupts are served on an I/O VCPU without tasks, and a main VCPU of its own scatters",
     "One I/O VCPU per device class (003 §3.1.2): it works for the stages that read and write there, and for nobody \
@@ -23,7 +23,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Where, what is wrong, and what to do.
+/// Place, problem and remedy.
 pub(super) fn problems(partition: &PartitionDraft) -> Vec<(Span, String, &'static str)> {
     let mut found = Vec::new();
     let mut scatterers = Vec::new();

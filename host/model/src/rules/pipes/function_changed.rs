@@ -1,11 +1,11 @@
-//! What was measured is what is run
+//! Measured functions have the sources that run
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
+use crate::kinds::Program;
 use crate::profile;
-use crate::system::Program;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "function-changed",
     "the sources of measured pipe functions are those that were measured",
     "A time that was measured of something else says nothing.",
@@ -34,7 +34,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// The program whose functions the partition runs: that of its scheduler on the first core.
+/// The program with the functions of the partition: that of its scheduler on the first core.
 fn program(draft: &Draft, partition: &PartitionDraft) -> Option<Program> {
     partition.scheduler(Some(0))?.program(draft)
 }

@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PipeFunctionDraft};
-use crate::system::Kind;
+use crate::kinds::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "function-core",
     "the pipe functions of a Linux partition are on one of its cores",
     "SCHED_DEADLINE admits a thread that keeps to a core only where that core is a root domain by itself. The cores that `isolcpus=` takes \

@@ -4,12 +4,12 @@ use crate::bridge::{SINK, read};
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
+use crate::kinds::Kind;
 use crate::pipes::described::{BUILT_IN, local_name};
 use crate::pipes::ends::endpoints;
 use crate::suggestion::advice;
-use crate::system::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "function-endpoint",
     "what a pipe function reads or writes is an endpoint of its partition, `timer`, `trace`, `null` or its `bridge`; `bridge.NAME` is what it imports",
     "A component says which endpoints it has, `[partition.NAME.component.NAME.endpoint.NAME]`; functions name them \
@@ -45,7 +45,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is to be done about a name of what comes from beyond the machine, where that is no other's.
+/// Remedy for the name of an import that no other endpoint has.
 fn beyond(partition: &PartitionDraft, name: &str) -> Option<&'static str> {
     read(local_name(&partition.name.value, name))?;
     match partition.kind.value()? {

@@ -1,11 +1,11 @@
-//! What takes a function's place is there, and has the time
+//! A fallback function exists, and fits into the budget
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, PipeFunctionDraft};
 use crate::quantity::time_text;
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "function-fallback",
     "the `fallback` of a pipe function is another function of its partition that takes no longer",
     "It runs in the stage's place, on the stage's budget, and with the inputs that came last.",
@@ -23,7 +23,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with it, where, and what to do.
+/// Place, problem and remedy.
 fn problem(
     partition: &PartitionDraft,
     function: &PipeFunctionDraft,

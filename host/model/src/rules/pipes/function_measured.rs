@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::profile::{self, MARGIN, with_margin};
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "function-measured",
     "the WCET of a pipe function is no less than what was measured, with the margin",
     "A budget that a job was seen to need more than would cut it.",

@@ -2,18 +2,17 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, PipeFunctionDraft};
+use crate::kinds::{Kind, Program};
 use crate::pipes::described::{flows, parse};
-use crate::program;
 use crate::suggestion::advice;
-use crate::system::{Kind, Program};
-use crate::workspace;
+use crate::{program, workspace};
 use bulkhead_stages::functions;
 use std::collections::BTreeSet;
 
 /// Program that runs the stages of Linux partitions.
 const LINUX: &str = "bulkhead-linux-pipes";
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "function-missing",
     "the program of a partition has the functions that its pipes use",
     "An rtos partition runs the functions of its scheduler's program on the first core; some are there in any case (`sample`, \
@@ -79,7 +78,8 @@ fn help(name: &str, known: &[&str], partition: &PartitionDraft) -> String {
     format!("{}; or {add}", advice(name, "function", known))
 }
 
-/// The functions that there are in a partition, and the name of what has them; nothing where they are not known.
+/// The functions that there are in a partition, and the name of what has them; nothing where they
+/// are not known.
 fn own(draft: &Draft, partition: &PartitionDraft) -> Option<(BTreeSet<String>, String)> {
     let program = match partition.kind.value()? {
         Kind::Linux => {

@@ -2,9 +2,10 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
-use crate::system::{Kind, Span};
+use crate::kinds::Kind;
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "function-partition",
     "pipe functions are those of rtos partitions, whose VCPUs rates or deadlines order, or of Linux",
     "Budgets and periods of stages are computed for cores on which a period alone says how important a VCPU is \
@@ -24,7 +25,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is in the way, and what to do.
+/// Problem and remedy.
 pub(super) fn problem(partition: &PartitionDraft) -> Option<(&'static str, &'static str)> {
     if partition.functions.is_empty() {
         return None;

@@ -3,9 +3,9 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::rules::time::LONGEST_NS;
-use crate::system::Span;
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "function-times",
     "WCET and period of a pipe function are more than 0 and at most a day, and its core is one of its partition",
     "A budget is a multiple of the WCET: one of nothing would let no job end.",
@@ -23,7 +23,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Where, and what is wrong.
+/// Place and problem.
 pub(super) fn problems(partition: &PartitionDraft) -> impl Iterator<Item = (Span, String)> {
     let cores = partition.core_count().max(1) as u64;
     partition.functions.iter().flat_map(move |function| {

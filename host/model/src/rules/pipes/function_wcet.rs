@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::profile;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "function-wcet",
     "a pipe function has a `wcet`, or was measured",
     "Budgets are computed from it.",

@@ -75,7 +75,7 @@ pub(super) const RULES: &[&Rule] = &[
     &typed_through::RULE,
 ];
 
-/// Whether the functions of a partition, its endpoints and its VCPUs are sound one by one.
+/// Returns whether the functions of a partition, its endpoints and its VCPUs are sound one by one.
 pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
     time::is_sound(partition)
         && function_partition::problem(partition).is_none()

@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::pipes::Pipe;
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "pipe-age",
     "the `max_age` of a pipe is longer than its messages are apart",
     "A stage that reads from another partition or core receives the next message within the period of the first stage and the \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-buffering",
     "the buffers of a pipe are those that all its functions allow",
     "A function that needs every message cannot do with four-slot buffers, and one that needs the newest cannot with a ring: it says so in `buffering`.",

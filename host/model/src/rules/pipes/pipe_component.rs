@@ -2,12 +2,12 @@
 
 use crate::diagnostic::{Diagnostic, Report};
 use crate::draft::{Draft, PartitionDraft, items};
-use crate::pipes::together::Together;
+use crate::pipes::shared_state::SharedState;
 use crate::quantity::size_text;
 use bulkhead_abi::component::MAX_SHARED;
 use bulkhead_abi::kernel::MAX_COMPONENTS;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-component",
     "where stages are on several cores of an rtos partition, or can be typed there, there is room for a component on each, and what it needs is there",
     "The tool adds to each further core the program that schedules the first. It needs what that one needs, of components that serve every core; \
@@ -31,7 +31,7 @@ fn check(draft: &Draft, report: &mut Report) {
 }
 
 /// At the function that brings stages to another core.
-fn here(partition: &PartitionDraft, together: &Together, message: String) -> Diagnostic {
+fn here(partition: &PartitionDraft, together: &SharedState, message: String) -> Diagnostic {
     let mut functions = partition.functions.iter();
     let other = functions.find(|one| {
         let core = one.core.or(0).unwrap_or(0) as usize;
@@ -42,8 +42,8 @@ fn here(partition: &PartitionDraft, together: &Together, message: String) -> Dia
         .here("its stages are, or may be typed, on another core than the first")
 }
 
-/// What an added component needs and would not have on its core.
-fn needs(partition: &PartitionDraft, together: &Together, report: &mut Report) {
+/// Resources that an added component needs and that its core lacks.
+fn needs(partition: &PartitionDraft, together: &SharedState, report: &mut Report) {
     let first = partition.scheduler(Some(0));
     let (Some(first), Some(core)) = (first, together.added(partition).next()) else {
         return;
@@ -71,8 +71,8 @@ fn needs(partition: &PartitionDraft, together: &Together, report: &mut Report) {
     }
 }
 
-/// What there is no room for.
-fn room(partition: &PartitionDraft, together: &Together) -> Option<(String, &'static str)> {
+/// Resources without room.
+fn room(partition: &PartitionDraft, together: &SharedState) -> Option<(String, &'static str)> {
     let name = &partition.name.value;
     let components = partition.components.len() + together.added(partition).count();
     if components > MAX_COMPONENTS {

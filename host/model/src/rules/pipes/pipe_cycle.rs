@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::pipes::Said;
 use crate::pipes::described::{flows, parse};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-cycle",
     "no stage of a pipe feeds a stage of the same function",
     "Such a function would feed itself, directly or through others: a cycle, in which delays have no bound. Stages side \

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::rules::pipes::pipe_age::has_fallback;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-fallback",
     "a stage of a pipe with `max_age` has a `fallback`",
     "The age of messages is looked at by stages that read from another partition or core, or begin at the bridge. Where none of them has \

@@ -1,4 +1,4 @@
-//! What a pipe is made of is there
+//! The functions of a pipe exist
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
@@ -6,7 +6,7 @@ use crate::pipes::Said;
 use crate::pipes::described::{flows, parse};
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-function",
     "every function that a pipe names is described",
     "Functions are described in their partitions, with what they take and what they need. A name that several partitions use is written with its partition's before it.",
@@ -17,7 +17,8 @@ fn check(draft: &Draft, report: &mut Report) {
     super::report_misfits(draft, &RULE, report);
 }
 
-/// Reports functions that no partition has, where something else about functions keeps flows from being read whole.
+/// Reports functions that no partition has, where something else about functions keeps flows from
+/// being read whole.
 pub(super) fn report_unknown(draft: &Draft, report: &mut Report) {
     let functions = draft.partitions.iter().flat_map(|partition| {
         let names = partition.functions.iter().map(|one| &one.name.value);

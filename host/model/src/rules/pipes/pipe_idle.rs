@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::pipes::Pipe;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "pipe-idle",
     "stages of a pipe are on cores of their rtos partition that its scheduler runs, or in Linux",
     "Stages are run by the component that schedules the first core, by the same program on other cores, and by Linux's agent. A pipe with others \
@@ -20,7 +20,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Who does not run it, and what to do.
+/// The core without a runtime, and the remedy.
 fn reason(draft: &Draft, pipe: &Pipe) -> (String, String) {
     let Some(idle) = pipe.idle() else {
         return (String::new(), String::new());

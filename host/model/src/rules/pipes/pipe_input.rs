@@ -6,7 +6,7 @@ use crate::pipes::Said;
 use crate::pipes::described::{Described, flows, parse};
 use bulkhead_tpipe::language::SOURCE;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-input",
     "each stage of a pipe has something to read, and no more inputs and outputs than its function handles",
     "A pipeline begins and ends at devices: a function that `reads` something is a first stage, and one that `writes` something a last one. \
@@ -29,7 +29,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Stages in the middle of a flow whose functions read or write what only its ends can.
+/// Stages in the middle of a flow with functions that only its ends can have.
 fn inside(described: &Described<'_>, flow: &str) -> Vec<Said> {
     let Ok(pipeline) = parse(flow) else {
         return Vec::new();

@@ -2,9 +2,10 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
+use crate::kinds::Kind;
 use crate::pipes::described::{Described, parse};
 use crate::pipes::settlement::ROOM;
-use crate::system::{Kind, Span};
+use crate::source::Span;
 use bulkhead_abi::pipe::MAX_VCPUS;
 use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES};
 use bulkhead_stages::message::HEADS;
@@ -12,7 +13,7 @@ use bulkhead_stages::work::ENDS;
 use bulkhead_tpipe::binding::{DEVICES, IOS};
 use bulkhead_tpipe::language::SOURCE;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-room",
     "there are no more pipes, stages and VCPUs than what runs them has room for",
     "The scheduler of an rtos partition has room for 24 stages of the pipes that have a stage there, stages elsewhere included, for 16 such \
@@ -76,7 +77,7 @@ fn exceeded(draft: &Draft, described: &Described<'_>) -> Vec<Exceeded> {
         .collect()
 }
 
-/// Pipes whose functions are all known.
+/// Pipes with known functions only.
 fn counted<'d>(draft: &'d Draft, described: &Described<'_>) -> Vec<Counted<'d>> {
     let pipes = draft.pipes.iter().filter_map(|pipe| {
         let flow = pipe.flow.given()?;

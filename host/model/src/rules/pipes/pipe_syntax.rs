@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::pipes::described::{flows, parse};
 use crate::pipes::syntax_error;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-syntax",
     "the flow of a pipe is a text of the pipeline language",
     "`[*] (A | B), C | D | E, F [ throughput or loss, delay ]`: the comma binds tighter than the bar, so that the \

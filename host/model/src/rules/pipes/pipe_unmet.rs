@@ -6,7 +6,7 @@ use crate::pipes::described::Described;
 use crate::pipes::scheduled::late;
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "pipe-unmet",
     "the requirement of each pipe is kept, beside all other pipes, VCPUs and tasks of the cores involved",
     "Budgets and periods are looked for by the heuristic of 003 §3.1.4 and by a search that starts there; what is \

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::profile::Named;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "profile-file",
     "the file that `profile` names is one that `bulkhead profile` wrote",
     "Without it, functions have the WCET that the description gives them, or none.",

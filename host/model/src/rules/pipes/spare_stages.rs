@@ -2,11 +2,14 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
+use crate::ids::PartitionId;
+use crate::kinds::Kind;
 use crate::pipes::described::Described;
 use crate::pipes::{Offered, Pipe};
 use crate::quantity::size_text;
 use crate::resolve::spare;
-use crate::system::{Kind, PartitionId, Span, Spare};
+use crate::source::Span;
+use crate::system::Spare;
 use bulkhead_abi::repository::{
     MAX_BUFFERS, MAX_CORES, MAX_COUNTED, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_STAGES,
     MAX_VCPUS,
@@ -14,7 +17,7 @@ use bulkhead_abi::repository::{
 use bulkhead_stages::link::{GATHERED_PLACES, Kind as Buffer};
 use bulkhead_tpipe::language::Buffering;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "spare-stages",
     "an rtos partition with pipe functions has room for the stages that may be typed, and for their buffers",
     "What runs the stages of a partition has threads for 24 of them and 64 KiB for the buffers between them, those of described pipes \
@@ -62,7 +65,7 @@ fn problem(
     Some((span, message, "leave less room, or describe less"))
 }
 
-/// What of the system is more than who solves can know.
+/// Limits of the solver that the system exceeds.
 fn crowded(Offered { pipes, .. }: &Offered, run: &[Pipe]) -> Option<String> {
     let stages: usize = run.iter().map(|pipe| pipe.places.len()).sum();
     let counts = pipes.with(|all| {
@@ -95,7 +98,7 @@ fn crowded(Offered { pipes, .. }: &Offered, run: &[Pipe]) -> Option<String> {
     })
 }
 
-/// What of the partition is more than there is room for.
+/// Limits that the partition exceeds.
 fn too_many(name: &str, id: PartitionId, spare: Spare, pipes: &[Pipe]) -> Option<String> {
     let here = pipes.iter().filter(|pipe| pipe.runs_in(id));
     let stages: usize = here.clone().map(|pipe| pipe.places.len()).sum();
@@ -116,7 +119,7 @@ fn too_many(name: &str, id: PartitionId, spare: Spare, pipes: &[Pipe]) -> Option
     })
 }
 
-/// Bytes of the buffers between stages of one partition and before those who gather, at most.
+/// Maximum bytes of the buffers between stages of one partition and before gatherers.
 fn buffers(pipe: &Pipe) -> u64 {
     let stages = &pipe.solved.stages;
     let between = |(index, reader): (usize, &crate::pipes::solved::Stage)| {

@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Kind;
+use crate::kinds::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Note, "stage-core",
     "Linux has another core than those of its pipe functions",
     "Then the tool keeps Linux's interrupts, its load balancing and its housekeeping off their cores (`isolcpus=`, `irqaffinity=`, `rcu_nocbs=` on \

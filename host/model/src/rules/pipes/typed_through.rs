@@ -3,12 +3,13 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
+use crate::ids::PartitionId;
+use crate::kinds::Kind;
 use crate::pipes::Pipe;
 use crate::pipes::described::Described;
 use crate::resolve::spare;
-use crate::system::{Kind, PartitionId};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "typed-through",
     "flows that are typed in an rtos partition go through others that have pipe functions, each of which runs stages for one such partition and types none",
     "Who solves a flow counts what it typed itself elsewhere. Of what another one had there it would know nothing.",
@@ -101,8 +102,8 @@ fn unfit(own: &str, other: &PartitionDraft) -> Option<(String, &'static str)> {
     ))
 }
 
-/// A described pipe with stages in the second of two partitions and none in the first, who would have to judge it. What is wholly in an
-/// rtos partition is judged there.
+/// A static pipe with stages in the second of two partitions and none in the first, which would
+/// have to judge it. An rtos partition judges pipes that are wholly its own.
 fn foreign(draft: &Draft, own: &str, other: &PartitionDraft) -> Option<String> {
     let described = Described::of(draft).filter(|_| !draft.pipes.is_empty())?;
     let pipes = described.solve()?.ok()?;

@@ -1,10 +1,10 @@
-//! Who starts the alternate image has one
+//! A policy with an alternate image has one
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::status::Action;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "alternate-missing",
     "a partition with the action `\"alternate\"` has an alternate image",
     "The alternate image is kept beside the first one, ready to be started in its place.",

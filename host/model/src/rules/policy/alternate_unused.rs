@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::status::Action;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "alternate-unused",
     "an alternate image is started by some action",
     "It takes room in the boot image and is never started.",

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::status::Action;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bad-escalation",
     "when the restarts are used up, the partition halts, starts its alternate image or fails over",
     "A further restart, or the fault given back to a guest that keeps failing, would go on with the \

@@ -1,10 +1,10 @@
-//! Who acts on a hang watches for it
+//! A policy for hangs has a watched heartbeat
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::status::Cause;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "hang-unwatched",
     "a partition with an action for hangs has a heartbeat",
     "Without a heartbeat nobody notices a hang, and the action is never taken.",

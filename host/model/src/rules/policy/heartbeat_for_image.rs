@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::system::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "heartbeat-for-image",
     "a foreign image with a heartbeat says by `progress` what it changes",
     "A foreign image does not know where to write a heartbeat, and would be restarted for ever.",

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "heartbeat-too-short",
     "a heartbeat is at least 1 ms and at most 1 h",
     "It is the longest silence before a partition counts as hung. Shorter than a millisecond, a restart \

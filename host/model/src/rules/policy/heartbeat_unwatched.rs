@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "heartbeat-unwatched",
     "a core without a partition watches heartbeats",
     "The monitor takes no interrupt on a core that runs a guest, so that only a core without a partition \

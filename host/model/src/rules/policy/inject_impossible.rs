@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::status::{Action, Cause};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "inject-impossible",
     "`\"inject\"` goes with violations, undefined instructions and system errors only",
     "Those are faults that the architecture can report to a guest. A guest that hangs, has panicked or \

@@ -5,7 +5,7 @@ use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
 use crate::system::{Kind, Progress};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "progress-place",
     "`progress` is a word of the guest's memory, or `\"console\"` where that is emulated",
     "The monitor of another core compares 32 bits between two looks. It reads only the partition's memory, at \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "restart-budget",
     "a budget admits at least one restart per period, of 1 ms to 1 day, with a pause of at most 1 h",
     "A partition that is not to restart has other actions than `\"restart\"`, for example `on_panic = \

@@ -1,10 +1,10 @@
-//! Who fails over has a standby
+//! A policy with failover has a standby
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::status::Action;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "standby-missing",
     "a partition with the action `\"failover\"` has a standby",
     "Failing over means to stop and to let another partition take over devices, interrupts and \

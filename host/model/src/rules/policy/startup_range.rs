@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "startup-range",
     "a start-up time is at least the heartbeat's and at most 1 h",
     "It ends with the first heartbeat or the announcement, for which a start needs as long as the \

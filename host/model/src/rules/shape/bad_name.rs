@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bad-name",
     "a name starts with a small letter and has small letters, digits and `-` after it",
     "Names become file names, device nodes and fields in shared memory. One spelling fits all."

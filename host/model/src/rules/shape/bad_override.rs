@@ -1,10 +1,10 @@
 //! `--set` changes something that is there
 
 use crate::diagnostic::Diagnostic;
+use crate::source::Span;
 use crate::suggestion::advice;
-use crate::system::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bad-override",
     "`--set KEY=VALUE` names a key of a partition or channel that exists",
     "A value is TOML, or plain text without quotes: `--set partition.linux.cores=2`, `--set run.for=5s`. \
@@ -19,14 +19,14 @@ pub(crate) fn malformed(span: &Span) -> Diagnostic {
         .help("for example `--set partition.linux.cores=2`")
 }
 
-/// It names a partition or channel that is not described.
+/// The override names a partition or channel that does not exist.
 pub(crate) fn unknown(span: &Span, what: &str, name: &str, names: &[&str]) -> Diagnostic {
     RULE.at(span, format!("there is no {what} `{name}` to change"))
         .here("unknown name")
         .help(advice(name, what, names))
 }
 
-/// It goes through something that has no keys below it.
+/// The override goes through a value without keys below it.
 pub(crate) fn not_a_table(span: &Span, key: &str) -> Diagnostic {
     RULE.at(span, format!("`{key}` is a value and has no keys"))
         .here("not a table")

@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Node;
 use crate::registry::Key;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bad-size",
     "a size is a number and a unit",
     "Units are B, KiB, MiB, GiB and TiB, powers of 1024; `1.5 MiB` is allowed where it is a whole \

@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Node;
 use crate::registry::Key;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "bad-time",
     "a time is a number and a unit",
     "Units are ns, us, ms, s, min and h; `1.5 ms` is allowed where it is a whole number of \

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "description-unreadable",
     "a description is a readable UTF-8 text",
     "A system is named by its folder, which holds `system.toml`, or by the path of a description. \

@@ -1,15 +1,15 @@
 //! Each name is given once
 
 use crate::diagnostic::Diagnostic;
-use crate::system::Span;
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "duplicate-name",
     "each partition, channel, table and key is named once",
     "A second `[partition.NAME]` of the same name, or a key set twice, would hide the first."
 }
 
-/// What the TOML parser says about it.
+/// Text of the TOML parser for this error.
 pub(crate) const SAID: &str = "duplicate key";
 
 /// `text` starts at offset `base` and the second of the names is at `span`.
@@ -25,7 +25,7 @@ pub(crate) fn found(text: &str, base: usize, span: &Span) -> Diagnostic {
     }
 }
 
-/// Where the same header, or the same key below the same header, stands before `offset`.
+/// Place of the same header, or the same key below the same header, before `offset`.
 fn first(text: &str, offset: usize, name: &str) -> Option<usize> {
     let start = text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
     let line = text[start..].lines().next()?.trim();

@@ -1,10 +1,10 @@
-//! What is needed is there
+//! Required keys are present
 
 use crate::diagnostic::Diagnostic;
 use crate::registry::Key;
-use crate::system::Span;
+use crate::source::Span;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "missing-key",
     "every required key is given",
     "What has no sensible default must be said. Everything else may be left out; `bulkhead explain \

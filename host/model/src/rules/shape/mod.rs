@@ -15,7 +15,7 @@ pub(crate) mod unknown_key;
 pub(crate) mod unknown_value;
 pub(crate) mod wrong_type;
 
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use bulkhead_abi::NAME_LEN;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "name-too-long",
     "a name has at most 15 characters",
     "Names stand in fields of 16 bytes in shared memory, the last of which is zero."

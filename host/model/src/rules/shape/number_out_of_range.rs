@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Node;
 use crate::registry::Key;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "number-out-of-range",
     "a number is within the range of its key",
     "No count, address or number may be negative, and each has a largest value that makes sense."

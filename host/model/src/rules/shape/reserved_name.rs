@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "reserved-name",
     "`host`, `monitor`, `all` and `none` are no names for partitions, channels or systems",
     "`host` is the tool as the reader of a recorder, `monitor` the code at EL2, `all` and `none` are \

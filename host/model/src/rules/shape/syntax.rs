@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::document::SyntaxError;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "syntax",
     "a description is TOML",
     "The text must follow TOML 1.0. After a mistake the rest is read as well as it can be, and \
@@ -45,7 +45,7 @@ pub(crate) fn broken(error: &SyntaxError) -> Diagnostic {
     }
 }
 
-/// Whether what follows may be misread.
+/// Returns whether what follows may be misread.
 pub(crate) fn is_structural(error: &SyntaxError) -> bool {
     STRUCTURAL.iter().any(|said| error.message.contains(said))
 }

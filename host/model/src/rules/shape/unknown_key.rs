@@ -5,7 +5,7 @@ use crate::document::At;
 use crate::registry::{Key, Registry};
 use crate::suggestion::{listed, nearest};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "unknown-key",
     "every key is one that the tool knows",
     "A key that nobody reads is a mistake in spelling or in place, and its author would wait for an \

@@ -5,7 +5,7 @@ use crate::document::Node;
 use crate::registry::{Key, quoted};
 use crate::suggestion::nearest;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "unknown-value",
     "a choice is one of those the key offers",
     "`bulkhead explain KEY` tells what each of them means."

@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Node;
 use crate::registry::{Key, Shape};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "wrong-type",
     "every value has the type of its key",
     "Sizes and times are texts with a unit, counts are whole numbers, choices are texts; nothing is \

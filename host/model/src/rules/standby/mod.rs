@@ -12,7 +12,7 @@ pub(crate) mod unknown_standby;
 
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "standby-chain",
     "a standby has no standby itself",
     "Devices, interrupts and channel ends are prepared for one take-over. A standby that fails restarts \

@@ -1,9 +1,9 @@
-//! A standby is as critical as whom it replaces
+//! A standby is as critical as the partition that it replaces
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "standby-criticality",
     "a standby has the criticality of the partition it stands in for",
     "It takes over its duty, its devices and its partners, who rely on that level.",

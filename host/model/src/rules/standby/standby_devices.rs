@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "standby-devices",
     "a standby lists no devices",
     "It has just those of the partition it stands in for, which follow it.",

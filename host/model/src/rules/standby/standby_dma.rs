@@ -1,10 +1,10 @@
-//! What holds a device back does not follow to the standby
+//! Confinement of a device does not move to the standby
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::rules::devices::dma_device::accessing;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "standby-dma",
     "a partition with a standby has no device that an SMMU confines",
     "The SMMU lets such a device reach the memory of one partition, decided before boot: after a \

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "standby-itself",
     "a partition is not its own standby",
     "To start the same partition again is a restart.",

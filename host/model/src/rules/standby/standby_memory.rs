@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "standby-memory",
     "a standby of the same image has no less memory",
     "What ran in the partition must run in its standby. One with another image may be smaller.",

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "standby-shared",
     "a standby stands in for one partition",
     "It owns the same devices and channel ends as the partition it stands in for; with two of them it \

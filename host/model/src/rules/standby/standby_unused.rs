@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use bulkhead_abi::status::Action;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Warning, "standby-unused",
     "a standby is started by some action",
     "A standby does not run before its partition fails over. Without the action `\"failover\"` it never \

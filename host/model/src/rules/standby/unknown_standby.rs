@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "unknown-standby",
     "a standby is a partition of the system",
     "It has a core, memory and an image of its own, described like any other partition.",

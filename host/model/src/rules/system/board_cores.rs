@@ -5,11 +5,11 @@ use crate::board::{Board, Core};
 use crate::diagnostic::Report;
 use crate::document::Table;
 use crate::draft::Section;
-use crate::system::Span;
+use crate::source::Span;
 use bulkhead_abi::status::MAX_CORES;
 use bulkhead_formats::gicv3::REDISTRIBUTOR_STRIDE;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "board-cores",
     "each core of a board has an affinity and a redistributor of its own",
     "Firmware and interrupt controller name a core by its affinity, and a core's private interrupts are those of \

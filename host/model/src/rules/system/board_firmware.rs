@@ -6,7 +6,7 @@ use crate::diagnostic::Report;
 use crate::document::Table;
 use crate::draft::Section;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "board-firmware",
     "firmware can be reached from EL2, starts every core, and leaves open what the monitor uses",
     "The monitor runs at EL2: an HVC would arrive at itself, so firmware is called by SMC, or cores wait in a spin \

@@ -4,12 +4,12 @@ use crate::board::{Board, Device, FunctionKind, Pcie};
 use crate::diagnostic::Report;
 use crate::document::Table;
 use crate::draft::Section;
-use crate::system::Span;
+use crate::source::Span;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::device::Class;
 use bulkhead_formats::address::physical_range;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "board-inconsistent",
     "the facts of a board file fit together",
     "Devices are whole pages and share none, interrupts exist, the image lies in RAM, what guests see \
@@ -146,7 +146,7 @@ fn is_uart(board: &Board) -> bool {
     }
 }
 
-/// What is wrong with the host bridge: the first of these.
+/// First error in the host bridge.
 fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
     const BUS: u64 = 1 << 20;
     let (first, last) = board.interrupts.doorbells;

@@ -6,10 +6,10 @@ use crate::diagnostic::Report;
 use crate::document::Table;
 use crate::draft::Section;
 use crate::quantity::size_text;
-use crate::system::Span;
+use crate::source::Span;
 use bulkhead_abi::PAGE_SIZE;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "board-memory",
     "the RAM of a board is whole pages that physical addresses reach, and no device lies in it",
     "Monitor and partitions get their memory from these ranges, and tables are built for the addresses that the \

@@ -8,7 +8,7 @@ pub(crate) mod no_partition;
 pub(crate) mod run_length;
 pub(crate) mod unknown_board;
 
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 
 /// In the order of the reference.
 pub(super) const RULES: &[&Rule] = &[

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "no-partition",
     "a system has at least one partition",
     "Without a partition nothing would run. `bulkhead new NAME` makes a description to start from.",

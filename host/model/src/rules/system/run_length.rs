@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "run-length",
     "a run is longer than nothing and at most a day",
     "`run.for` bounds `bulkhead run`. Leave it out to run until interrupted.",

@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::At;
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "unknown-board",
     "`system.board` names a board file",
     "A board is a file in `boards/`, or one of your own named by its path. `boards/qemu-virt.toml` shows \

@@ -1,9 +1,9 @@
-//! Reservations stand in bands, and nobody else does
+//! Only reservations are in bands
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft, VcpuDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "band-of-reservation",
     "a reservation has the priority of an EDF band of time partition 0, and a main VCPU of that partition has not",
     "Within a band deadlines decide, and every budget is hard: who is less important knows the most that \
@@ -30,7 +30,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with where a VCPU stands.
+/// Error in the place of a VCPU.
 pub(super) fn problem(partition: &PartitionDraft, vcpu: &VcpuDraft) -> Option<String> {
     if !partition.schedule.by_priority()? {
         return None;

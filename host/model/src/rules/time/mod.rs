@@ -20,7 +20,7 @@ pub(crate) mod vcpu_kind;
 pub(crate) mod vcpu_overload;
 
 use crate::draft::{Draft, PartitionDraft};
-use crate::rules::Rule;
+use crate::rules::declaration::Rule;
 use crate::timing::Timing;
 use bulkhead_analysis::utilisation::WHOLE;
 
@@ -48,14 +48,14 @@ pub(super) const RULES: &[&Rule] = &[
 /// Longest time that may be written: a day, far from where sums overflow.
 pub(crate) const LONGEST_NS: u64 = 86_400_000_000_000;
 
-/// Partitions whose VCPUs and tasks are sound one by one, so that they can be looked at together.
+/// Partitions with VCPUs and tasks that are valid one by one, so that they can be checked together.
 fn sound(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, Timing)> {
     let parts = draft.partitions.iter();
     let readable = parts.filter_map(|partition| Some((partition, draft.timing(partition)?)));
     readable.filter(|(partition, _)| is_sound(partition))
 }
 
-/// Whether the VCPUs and tasks of a partition are sound one by one.
+/// Returns whether the VCPUs and tasks of a partition are sound one by one.
 pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
     partition
         .vcpus
@@ -69,7 +69,8 @@ pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
         })
 }
 
-/// Whether the main VCPUs of the core ask for no more than there is, so that responses exist at all.
+/// Returns whether the main VCPUs of the core ask for no more than there is, so that responses
+/// exist at all.
 fn within_core(core: &crate::timing::CoreAnalysis) -> bool {
     core.demand <= WHOLE && core.misfit.is_none()
 }

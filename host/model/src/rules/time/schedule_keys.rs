@@ -1,11 +1,11 @@
-//! What goes with an order of VCPUs
+//! Keys that belong to an order of VCPUs
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft, VcpuDraft};
-use crate::system::Span;
+use crate::source::Span;
 use crate::timing::Order;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "schedule-keys",
     "under `order = \"fixed-priority\"` main VCPUs and reservations have a priority; bands, reservations, slots, turns, \
      priorities and time partitions are of that order alone",
@@ -65,7 +65,7 @@ fn complete(vcpu: &VcpuDraft, report: &mut Report) {
     }
 }
 
-/// What only priorities give a meaning.
+/// Keys that have a meaning only with priorities.
 fn of_priorities(partition: &PartitionDraft) -> Vec<(&Span, String)> {
     let schedule = &partition.schedule;
     let mut found = Vec::new();

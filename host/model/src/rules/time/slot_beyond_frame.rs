@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, SlotDraft};
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "slot-beyond-frame",
     "a slot ends with the frame at the latest",
     "The frame repeats: what lies beyond its end would lie in the next one, over the slots there.",

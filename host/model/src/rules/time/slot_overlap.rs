@@ -5,7 +5,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, SlotDraft};
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "slot-overlap",
     "slots of the same core do not overlap",
     "At any time a core has the slot of one time partition, whatever its VCPUs do; that is what makes \

@@ -5,7 +5,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, SlotDraft};
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "slot-times",
     "a slot is longer than 0 and on a core of its partition; the frame in which slots repeat is given, at most a day",
     "The time table is a frame that repeats for ever. A slot without length gives nobody time.",
@@ -26,7 +26,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with a slot by itself.
+/// Error in a slot on its own.
 pub(super) fn problem(partition: &PartitionDraft, slot: &SlotDraft) -> Option<String> {
     let frame = &partition.schedule.frame;
     let cores = partition.core_count().max(1) as u64;

@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use bulkhead_abi::timing::MAX_SLOTS;
 use std::collections::BTreeMap;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "slots-count",
     "the slots of a core and the gaps between them are at most 16",
     "The scheduler of a core keeps its time table in a list of fixed length.",

@@ -1,10 +1,10 @@
-//! Who releases a task is another one like it
+//! A task is released by another one of the same kind
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, TaskDraft};
 use crate::suggestion::advice;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "task-after",
     "the task that releases another one is of the same core and has the same period, and none releases itself",
     "A job begins where one of the other ends, so that they come as often as that one's, and a response that counts from \
@@ -24,7 +24,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with a task's `after`.
+/// Error in a task's `after`.
 pub(super) fn problem(partition: &PartitionDraft, task: &TaskDraft) -> Option<(String, String)> {
     let after = task.after.given()?.value.as_str();
     let named = |name: &str| partition.tasks.iter().find(|one| one.name.value == name);

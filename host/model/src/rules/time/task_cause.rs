@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, KindDraft, PartitionDraft, TaskDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "task-cause",
     "a task on an I/O VCPU names the main VCPU of the same core that waits for it; others name none",
     "A bottom half runs at the priority of the main VCPU that waits for it (`for`), so that no \
@@ -26,7 +26,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with a task's `for`.
+/// Error in a task's `for`.
 pub(super) fn problem(partition: &PartitionDraft, task: &TaskDraft) -> Option<&'static str> {
     let vcpu = partition.vcpu(&task.vcpu.value()?)?;
     if vcpu.is(KindDraft::Main) || vcpu.is(KindDraft::Reservation) {

@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::quantity::time_text;
 use crate::timing::{Task, Timing};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "task-late",
     "every task on a VCPU meets its deadline",
     "The bound on its response: that of its VCPU where one budget is enough for all that can wait there, \

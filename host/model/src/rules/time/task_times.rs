@@ -5,7 +5,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, TaskDraft};
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "task-times",
     "a task computes for more than 0, at most its deadline, which is at most its period, at most a day",
     "A job that needs longer than its deadline is always late, and one that may last beyond the next \
@@ -30,7 +30,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with its times, if they are there.
+/// Error in its times, if they are present.
 pub(super) fn problem(task: &TaskDraft) -> Option<String> {
     let (wcet, period) = (task.wcet.value()?, task.period.value()?);
     let deadline = task.deadline.or(period)?;

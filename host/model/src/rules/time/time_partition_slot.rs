@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft, VcpuDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "time-partition-slot",
     "a time partition in which a VCPU is has a slot on the VCPU's core",
     "Outside of its slots a time partition does not run: without one it never does.",

@@ -1,4 +1,4 @@
-//! What the rules about time tables ask
+//! Helpers of the rules about time tables
 
 use super::{
     band_of_reservation, slot_beyond_frame, slot_overlap, slot_times, time_partition_slot,
@@ -11,7 +11,7 @@ pub(super) fn extent(slot: &SlotDraft) -> Option<[u64; 2]> {
     Some([start, start.checked_add(length)?])
 }
 
-/// Whether slots and places are sound one by one, so that the analysis has a meaning.
+/// Returns whether slots and places are sound one by one, so that the analysis has a meaning.
 pub(super) fn is_sound(partition: &PartitionDraft) -> bool {
     let vcpus = &partition.vcpus;
     partition.slots.iter().all(|slot| {

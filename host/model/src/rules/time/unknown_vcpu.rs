@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::suggestion::nearest;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "unknown-vcpu",
     "the VCPUs that a task names are described in its partition",
     "A task is paid by a VCPU of its own partition.",

@@ -5,7 +5,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, VcpuDraft};
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "vcpu-budget",
     "the budget of a main VCPU or a reservation is more than 0 and at most its period, and the period at most a day",
     "A VCPU gives its tasks C in every T. It cannot give more time than passes, and one that gives \
@@ -34,7 +34,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// What is wrong with C and T, if both are there.
+/// Error in C and T, if both are present.
 pub(super) fn problem(vcpu: &VcpuDraft) -> Option<String> {
     let (capacity, period) = (vcpu.capacity.value()?, vcpu.period.value()?);
     if period == 0 {

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, VcpuDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "vcpu-core",
     "a VCPU is on a core of its partition",
     "Cores are counted from 0 within the partition, whichever cores of the machine they are.",
@@ -28,7 +28,7 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Whether the partition has that core.
+/// Returns whether the partition has that core.
 pub(super) fn fits(partition: &PartitionDraft, vcpu: &VcpuDraft) -> bool {
     let core = vcpu.core.given().map_or(0, |core| core.value);
     usize::try_from(core).is_ok_and(|core| core < partition.core_count().max(1))

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, Field, KindDraft, VcpuDraft};
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "vcpu-keys",
     "a main VCPU and a reservation have C and T, an I/O VCPU a utilisation",
     "A main VCPU is a budget in a period. An I/O VCPU has no period of its own: it takes that of the \

@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::system::Kind;
+use crate::kinds::Kind;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "vcpu-kind",
     "VCPUs and tasks are of rtos partitions",
     "What another guest does with its cores is its own affair: nobody there would enforce a budget.",

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::quantity::time_text;
 
-crate::rules::rule! {
+crate::rules::declaration::rule! {
     Error, "vcpu-overload",
     "every main VCPU and every reservation of a core gets its C in every T",
     "Exact response times under rate-monotonic priorities, with what I/O VCPUs take at most; by deadline, the \

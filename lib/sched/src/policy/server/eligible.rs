@@ -1,9 +1,10 @@
 //! Which servers may run, and in which order
 
-use super::{LEVELS, Running, Server, ServerId, Servers, as_thread};
 use crate::budget::Budget;
-use crate::policy::Pick;
-use crate::{NEVER, Time};
+use crate::policy::interface::Pick;
+use crate::policy::server::{Running, Server, ServerId, Servers, as_thread};
+use crate::queue::LEVELS;
+use crate::thread::{NEVER, Time};
 
 /// Importance among the servers that may run: the priority, then whether it is of another time partition
 /// than TP0.

@@ -14,11 +14,14 @@
 
 mod eligible;
 
-use super::{Pick, Policy, Priority, TimeTable};
 use crate::budget::Budget;
-use crate::queue::LEVELS;
+use crate::policy::fixed_priority::Priority;
+use crate::policy::interface::{Pick, Policy};
+use crate::policy::time_table::TimeTable;
+use crate::queue::{LEVELS, ReadyQueue};
 use crate::replenishments::Replenishments;
-use crate::{NEVER, ReadyQueue, Refusal, ThreadId, Time, Timeouts};
+use crate::thread::{NEVER, Refusal, ThreadId, Time};
+use crate::timeouts::Timeouts;
 
 /// A server: an index below the policy's capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,8 +2,8 @@
 
 use super::{Order, VcpuBudget, Vcpus};
 use crate::budget::{Capacity, Sporadic};
-use crate::policy::ServerId;
-use crate::{Refusal, Time};
+use crate::policy::server::ServerId;
+use crate::thread::{Refusal, Time};
 
 impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: usize>
     Vcpus<N, M, K, P, S>

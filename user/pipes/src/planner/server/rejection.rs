@@ -5,8 +5,8 @@ use super::super::deployment::{Settings, nanoseconds};
 use crate::table::{self, PIPES};
 use bulkhead_abi::{NAME_LEN, name_text};
 use bulkhead_analysis::admission;
+use bulkhead_flows::diagnostic::{Diagnostic, Shown};
 use bulkhead_flows::propose::Refused;
-use bulkhead_flows::said::{Said, Shown};
 use bulkhead_stages::deploy_request::Unfit;
 use bulkhead_stages::request::TEXT_BYTES;
 use core::fmt::{self, Write};
@@ -126,7 +126,7 @@ impl Planner {
             let number = numbers.get(index).copied().unwrap_or(PIPES);
             [names.get(index).map_or("?", name_text), self.flow(number)]
         };
-        let rejection = Said {
+        let rejection = Diagnostic {
             flow: "",
             before: 0,
             known: &self.catalogue,

@@ -16,14 +16,14 @@ use std::collections::BTreeSet;
 
 /// What stages on several cores of a partition need.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Together {
+pub(crate) struct SharedState {
     /// The first core and all others with stages, or with functions of which stages can be typed.
     pub(crate) cores: Vec<usize>,
     /// Bytes that their components share.
     pub(crate) bytes: u64,
 }
 
-impl Together {
+impl SharedState {
     /// Of a partition that has, or may have, stages on several cores.
     pub(crate) fn of(
         pipes: &[Pipe],
@@ -112,9 +112,9 @@ fn added<'n>(first: &Component, core: usize, needs: impl Iterator<Item = &'n Str
 
 impl Draft {
     /// What stages on several cores of a partition need, where it has such.
-    pub(crate) fn together(&self, partition: usize) -> Option<Together> {
+    pub(crate) fn together(&self, partition: usize) -> Option<SharedState> {
         let draft = self.partitions.get(partition)?;
-        Together::of(self.solved(), PartitionId(partition), draft)
+        SharedState::of(self.solved(), PartitionId(partition), draft)
     }
 }
 

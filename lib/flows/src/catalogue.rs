@@ -18,7 +18,7 @@ use bulkhead_tpipe::repository::{
 
 /// A repository with room for what is typed.
 #[derive(Debug)]
-pub struct Known<'b> {
+pub struct PipeCatalogue<'b> {
     packed: abi::Repository<'b>,
     cores: [Core<'b>; MAX_CORES],
     ios: [Io<'b>; IOS],
@@ -76,7 +76,7 @@ const LOAD: Load = Load {
     runs: Runs::Tasks { jobs: 0 },
 };
 
-impl<'b> Known<'b> {
+impl<'b> PipeCatalogue<'b> {
     /// Reads what was packed.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl<'b> Known<'b> {
         }
     }
 
-    /// Whether the tasks and doorbells of all cores on which decisions are counted are those that there are.
+    /// Returns whether the tasks and doorbells of all cores on which decisions are counted are those that there are.
     fn counts(&self) -> bool {
         let abi::Repository { counted, cores, .. } = self.packed;
         let mut all = counted.iter();
@@ -166,7 +166,7 @@ impl<'b> Known<'b> {
         self.packed.head.core as usize
     }
 
-    /// Whether stages that are typed here run on a core: here on each that somebody runs stages on, and in Linux; elsewhere on the first of its
+    /// Returns whether stages that are typed here run on a core: here on each that somebody runs stages on, and in Linux; elsewhere on the first of its
     /// partition.
     #[must_use]
     pub fn runs_stages(&self, core: usize) -> bool {
@@ -223,12 +223,12 @@ impl<'b> Known<'b> {
     }
 }
 
-/// Whether a flow may begin with a function elsewhere: at its timer, or at nothing.
+/// Returns whether a flow may begin with a function elsewhere: at its timer, or at nothing.
 pub(crate) fn may_begin(function: &abi::Function) -> bool {
     ["", "timer"].contains(&name_text(&function.source)) && function.endpoint == 0
 }
 
-/// Whether a flow may end with a function elsewhere, where what leaves it is recorded: not at a device, nor beyond the machine.
+/// Returns whether a flow may end with a function elsewhere, where what leaves it is recorded: not at a device, nor beyond the machine.
 pub(crate) fn may_end(function: &abi::Function) -> bool {
     let plain = ["", "null", "trace"].contains(&name_text(&function.sink));
     plain && function.endpoint == 0

@@ -1,11 +1,12 @@
 //! Channels through which flows that are typed in one partition have stages in another
 //!
-//! One for each pair, derived: what is asked for and answered, and memory for the buffers between stages of both
-//! (`bulkhead_stages::request`).
+//! One for each pair, derived: what is asked for and answered, and memory for the buffers between
+//! stages of both (`bulkhead_stages::request`).
 
 use crate::draft::{Draft, PartitionDraft};
+use crate::ids::{ChannelId, PartitionId};
 use crate::resolve::spare;
-use crate::system::{Channel, ChannelId, End, PartitionId, Through};
+use crate::system::{Channel, End, Through};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_stages::request::{CROSSINGS, channel_bytes};
 
@@ -15,7 +16,7 @@ fn buffers(stages: u32) -> u32 {
 }
 
 impl Draft {
-    /// Pairs of who types and who runs stages for it, in order.
+    /// Pairs of a client partition and one that runs stages for it, in order.
     fn through(&self) -> impl Iterator<Item = (PartitionId, &PartitionDraft, PartitionId)> {
         let all = self.partitions.iter().enumerate();
         all.flat_map(move |(index, partition)| {
@@ -51,7 +52,7 @@ impl Draft {
         channels.collect()
     }
 
-    /// Those of a partition that types, where they begin with that number.
+    /// Partitions that run stages for a client; their numbers begin with `first`.
     pub(crate) fn typed_through(&self, partition: PartitionId, first: usize) -> Vec<Through> {
         let numbered = (first..).zip(self.through());
         let own = numbered.filter(|(_, (from, ..))| *from == partition);

@@ -1,10 +1,12 @@
-//! Cores that stages in Linux have for themselves
+//! Isolated cores of stages in Linux
 //!
-//! Where a Linux partition has another core than those of its stages, its kernel keeps what is its own off these: load balancing
-//! and managed interrupts (`isolcpus`), other interrupts (`irqaffinity`), the callbacks of RCU (`rcu_nocbs`). It is also what
-//! SCHED_DEADLINE asks for: a thread may keep to a core only where that is a root domain of its own.
+//! If a Linux partition has a core besides those of its stages, its kernel keeps its own work off
+//! these: load balancing and managed interrupts (`isolcpus`), other interrupts (`irqaffinity`), the
+//! callbacks of RCU (`rcu_nocbs`). SCHED_DEADLINE requires this, too: a thread may be bound to a
+//! core only if the core is a root domain of its own.
 
-use crate::system::{PartitionId, System};
+use crate::ids::PartitionId;
+use crate::system::System;
 use std::collections::BTreeSet;
 
 /// Words of a kernel's command line that would say something else.
@@ -13,15 +15,15 @@ const WORDS: [&str; 2] = ["isolcpus=", "irqaffinity="];
 /// Cores of a Linux partition, counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Apart {
-    /// Those of its stages.
+    /// Cores of its stages.
     pub stages: Vec<usize>,
-    /// Those of everything else.
+    /// Cores of all other work.
     pub rest: Vec<usize>,
 }
 
 impl Apart {
-    /// What the tool arranges in a partition: nothing without stages in Linux, without a core for the rest, or where the
-    /// description arranges it.
+    /// The arrangement of a partition; `None` without stages in Linux, without a core for other
+    /// work, or if the description arranges it.
     #[must_use]
     pub fn of(system: &System, partition: PartitionId) -> Option<Self> {
         let pipes = system.pipes.iter().filter(|pipe| pipe.is_run());

@@ -1,18 +1,19 @@
-//! What pipes can be made of that are typed while partitions run
+//! Functions and endpoints for run-time pipes
 
 use super::described::Described;
 use super::ends::Served;
-use super::{Pipes, Place};
-use crate::system::PartitionId;
+use crate::ids::PartitionId;
+use crate::pipes::Pipes;
+use crate::pipes::pipe::Place;
 
 /// All that pipes can be made of.
 #[derive(Clone, Debug)]
 pub struct Offered {
     /// Functions, devices, and the cores they run on.
     pub pipes: Pipes,
-    /// Where a stage of each function runs, in the order of the functions.
+    /// Placement of a stage of each function, in the order of the functions.
     pub places: Vec<Place>,
-    /// Who serves each device, in the order of the devices.
+    /// Server of each device, in the order of the devices.
     pub served: Vec<Served>,
 }
 
@@ -25,14 +26,15 @@ impl Offered {
         own.next().map(|(function, _)| self.first_of(function.core))
     }
 
-    /// Whether somebody runs stages on the core of that number: on one with functions, who would run those.
+    /// Returns whether somebody runs stages on the core of that number: on one with functions, who
+    /// would run those.
     #[must_use]
     pub fn runs_stages(&self, core: usize) -> bool {
         let mut both = self.pipes.functions.iter().zip(&self.places);
         both.any(|(function, place)| function.core == core && place.is_run)
     }
 
-    /// The number of the first core of the partition whose core that is.
+    /// Number of the first core of the partition of that core.
     #[must_use]
     pub fn first_of(&self, core: usize) -> usize {
         self.pipes.firsts.get(core).copied().unwrap_or(core)
@@ -40,7 +42,7 @@ impl Offered {
 }
 
 impl Described<'_> {
-    /// What pipes can be made of.
+    /// The functions and endpoints.
     pub(crate) fn offered(&self) -> Offered {
         Offered {
             pipes: self.pipes.clone(),

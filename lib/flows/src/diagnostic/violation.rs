@@ -2,7 +2,7 @@
 
 use super::{Percent, Shown};
 use crate::ROOM;
-use crate::known::Known;
+use crate::catalogue::PipeCatalogue;
 use bulkhead_analysis::utilisation::WHOLE;
 use bulkhead_tpipe::assessment::{Owner, Violation};
 use bulkhead_tpipe::language::Pipeline;
@@ -10,9 +10,9 @@ use bulkhead_tpipe::repository::Repository;
 use core::fmt;
 
 /// A constraint of a flow.
-pub(super) struct Broken<'a> {
+pub(super) struct ShownViolation<'a> {
     pub(super) flow: &'a str,
-    pub(super) known: &'a Known<'a>,
+    pub(super) known: &'a PipeCatalogue<'a>,
     pub(super) violation: Violation,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn stage_of(flow: &str, at: usize) -> &str {
     stage.unwrap_or("?")
 }
 
-impl fmt::Display for Broken<'_> {
+impl fmt::Display for ShownViolation<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = self.known.with([], |all| match self.violation {
             Violation::Core { .. } | Violation::Response { .. } => self.of_core(out, all),
@@ -38,7 +38,7 @@ impl fmt::Display for Broken<'_> {
     }
 }
 
-impl Broken<'_> {
+impl ShownViolation<'_> {
     fn of_core(&self, out: &mut fmt::Formatter<'_>, all: &Repository<'_>) -> fmt::Result {
         let name = |core: usize| all.cores.get(core).map_or("?", |core| core.name);
         match self.violation {

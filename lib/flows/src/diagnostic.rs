@@ -1,10 +1,9 @@
-//! Why a typed flow is not started, for people
+//! Explanation of a rejected flow
 
-mod broken;
+mod violation;
 
-use crate::known::Known;
+use crate::catalogue::PipeCatalogue;
 use crate::propose::Refused;
-use broken::{Broken, stage_of};
 use bulkhead_abi::repository::long_name_text;
 use bulkhead_analysis::Time;
 use bulkhead_analysis::utilisation::{Fraction, WHOLE};
@@ -16,18 +15,19 @@ use bulkhead_tpipe::binding::Misfit;
 use bulkhead_tpipe::language::{Fault, Span, SyntaxError};
 use bulkhead_tpipe::solver::Least;
 use core::fmt;
+use violation::{ShownViolation, stage_of};
 
-/// A refusal with what it is about.
-pub struct Said<'a> {
+/// A rejection with its context.
+pub struct Diagnostic<'a> {
     /// The flow.
     pub flow: &'a str,
     /// Characters of the line before it.
     pub before: usize,
-    /// What it was made of.
-    pub known: &'a Known<'a>,
-    /// Names and flows of the pipes that stand, by number.
+    /// The repository of the flow.
+    pub known: &'a PipeCatalogue<'a>,
+    /// Names and flows of the admitted pipes, by number.
     pub standing: &'a dyn Fn(usize) -> [&'a str; 2],
-    /// Why.
+    /// The reason.
     pub refused: Refused,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for Percent {
     }
 }
 
-/// Characters of a flow that are shown around a mistake.
+/// Characters of a flow that are printed around an error.
 const EXCERPT: usize = 48;
 
 /// A flow with a place in it marked.
@@ -95,7 +95,7 @@ impl fmt::Display for Marked<'_> {
     }
 }
 
-impl Said<'_> {
+impl Diagnostic<'_> {
     /// A remark about a place.
     fn at(
         &self,
@@ -163,7 +163,7 @@ impl Said<'_> {
         }
     }
 
-    /// Who has the places at an endpoint.
+    /// Pipes that use an endpoint.
     fn sharers(
         &self,
         out: &mut fmt::Formatter<'_>,
@@ -195,8 +195,8 @@ impl Said<'_> {
         }
     }
 
-    const fn broken<'b>(&'b self, flow: &'b str, violation: Violation) -> Broken<'b> {
-        Broken {
+    const fn broken<'b>(&'b self, flow: &'b str, violation: Violation) -> ShownViolation<'b> {
+        ShownViolation {
             flow,
             known: self.known,
             violation,
@@ -207,7 +207,7 @@ impl Said<'_> {
         stage_of(self.flow, at)
     }
 
-    /// What of a place is wrong, where it is one, before the words in question and behind them.
+    /// The place of the error, if it has one, with the text before and behind it.
     const fn place(&self) -> Option<(Span, [&'static str; 2])> {
         let (span, behind) = match self.refused {
             Refused::Cycle(span) => (
@@ -259,7 +259,7 @@ impl Said<'_> {
 
 const _: () = assert!(HEADS == 4 && ENDS == 4, "as is said");
 
-impl fmt::Display for Said<'_> {
+impl fmt::Display for Diagnostic<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((span, [before, behind])) = self.place() {
             let name = span.of(self.flow);

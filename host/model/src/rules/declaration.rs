@@ -1,0 +1,74 @@
+//! What a rule is, and how a file declares its own
+
+use crate::diagnostic::{Diagnostic, Report, Severity};
+use crate::draft::Draft;
+use crate::source::Span;
+
+/// A rule.
+pub(crate) struct Rule {
+    /// Its name, kebab-case.
+    pub(crate) id: &'static str,
+    pub(crate) severity: Severity,
+    /// The required property, in one sentence.
+    pub(crate) summary: &'static str,
+    /// Why, and what to do.
+    pub(crate) reason: &'static str,
+    /// A description that breaks it.
+    pub(crate) example: &'static [u8],
+    /// Looks at a whole draft.
+    pub(crate) check: Option<fn(&Draft, &mut Report)>,
+}
+
+impl Rule {
+    /// A message of this rule.
+    pub(crate) fn at(&self, span: &Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(self.id, self.severity, span, message.into())
+    }
+}
+
+/// Declares a file's rule: severity and folder of the example, id, summary, reason, and the check,
+/// if it applies to a whole draft.
+macro_rules! rule {
+    ($severity:ident, $id:literal, $summary:literal, $reason:literal $(, $check:expr)?) => {
+        pub(crate) const RULE: $crate::rules::declaration::Rule = $crate::rules::declaration::Rule {
+            id: $id,
+            severity: $crate::diagnostic::Severity::$severity,
+            summary: $summary,
+            reason: $reason,
+            example: include_bytes!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../tests/golden/",
+                $crate::rules::declaration::folder!($severity),
+                "/",
+                $id,
+                "/system.toml"
+            )),
+            check: $crate::rules::declaration::optional!($($check)?),
+        };
+    };
+}
+
+/// Folder of the examples of a severity.
+macro_rules! folder {
+    (Error) => {
+        "reject"
+    };
+    (Warning) => {
+        "warn"
+    };
+    (Note) => {
+        "note"
+    };
+}
+
+/// `Some` of what is there, or `None`.
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
+    };
+}
+
+pub(crate) use {folder, optional, rule};
