@@ -242,13 +242,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         scheduler.thread().set(thread.at().address());
         scheduler.component().set(thread.component().get());
         scheduler.place().set(place);
-        scheduler.parent().set(parent.at().address());
-        scheduler
-            .outermost()
-            .set(self.outermost_below(parent, scheduler).at().address());
         scheduler.parent_index().set(thread.index().get());
-        let above = if alone { 0 } else { parent.nesting().get() };
-        scheduler.nesting().set(above + 1);
+        self.place_below(parent, scheduler);
         scheduler.timeout().set(NEVER);
         scheduler.owned().set(0);
         scheduler.overflow().set(0);
@@ -263,13 +258,19 @@ impl<'h, H: Hal> Kernel<'h, H> {
         Ok(scheduler)
     }
 
-    /// Returns the outermost ancestor below the root of a scheduler with that parent.
-    fn outermost_below(self, parent: Scheduler<'h>, scheduler: Scheduler<'h>) -> Scheduler<'h> {
-        if !self.exists(parent) {
-            return parent;
+    /// Notes the parent of a scheduler, its outermost ancestor below the root, and how deep it is nested.
+    fn place_below(self, parent: Scheduler<'h>, scheduler: Scheduler<'h>) {
+        let (mut outermost, mut above) = (parent, 0);
+        if self.exists(parent) {
+            outermost = self.scheduler(parent.outermost().reference());
+            if !self.exists(outermost) {
+                outermost = scheduler;
+            }
+            above = parent.nesting().get();
         }
-        let above = self.scheduler(parent.outermost().reference());
-        if self.exists(above) { above } else { scheduler }
+        scheduler.parent().set(parent.at().address());
+        scheduler.outermost().set(outermost.at().address());
+        scheduler.nesting().set(above + 1);
     }
 
     pub(crate) fn make_time(
