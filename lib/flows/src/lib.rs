@@ -1,8 +1,8 @@
 //! Run-time pipes
 //!
 //! A line becomes a [`command`]. Its flow is bound to the repository that the host tool packed for
-//! the partition ([`known`]), solved beside all running pipes, and judged together with them
-//! ([`propose`]). A rejection is explained in the names of the flow ([`said`]). Parser, solver and
+//! the partition ([`catalogue`]), solved beside all running pipes, and judged together with them
+//! ([`propose`]). A rejection is explained in the names of the flow ([`diagnostic`]). Parser, solver and
 //! judge are those of `lib/tpipe`, so that a run-time pipe gets the same budgets, periods and
 //! bounds as a static one.
 //!
