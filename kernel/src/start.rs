@@ -187,9 +187,7 @@ fn start(info_address: u64) -> Result<(), u64> {
         .store(archive_address + LINEAR, Ordering::Relaxed);
     FRAMES.count.store(pages, Ordering::Relaxed);
     keep_archive(archive_address, archive.pages);
-    if page.component_log[1] >= component_log::SIZE {
-        COMPONENT_LOG.store(page.component_log[0] + LINEAR, Ordering::Relaxed);
-    }
+    keep_component_log(page.component_log);
     interrupts::start(info.interrupt_controller);
     for rank in 0..cores {
         let at = Ref::offered(core_pages + LINEAR + rank * PAGE_SIZE);
@@ -228,6 +226,13 @@ unsafe fn at<T>(address: u64) -> &'static T {
     let object: *const T = core::ptr::with_exposed_provenance((address + LINEAR) as usize);
     // SAFETY: the caller's promise.
     unsafe { &*object }
+}
+
+/// Keeps the address of the log of component faults, if the partition has one of sufficient size.
+fn keep_component_log([address, size]: [u64; 2]) {
+    if size >= component_log::SIZE {
+        COMPONENT_LOG.store(address + LINEAR, Ordering::Relaxed);
+    }
 }
 
 /// The archive is user memory from the start, and stays so.

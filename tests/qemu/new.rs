@@ -1,8 +1,10 @@
 //! `bulkhead new`: the created folders build and run unchanged, in both languages
 
 mod tool;
+mod tutorial;
 
-use tool::{Fresh, blocks, tutorial};
+use tool::Fresh;
+use tutorial::{blocks, shell, tutorial};
 
 /// Creates a folder of this kind, runs it, and checks that it prints `words`.
 fn made_and_run(name: &str, kind: &str, language: &str, words: &str) -> Fresh {
@@ -62,7 +64,7 @@ fn an_application_in_rust() {
 fn followed(name: &str, text: &str) -> Fresh {
     let fresh = Fresh::new(name);
     let commands = blocks(text, "").swap_remove(0);
-    let ran = fresh.shell(&commands);
+    let ran = shell(&fresh, &commands);
     let output = String::from_utf8_lossy(&ran.stdout);
     assert!(
         ran.status.success(),

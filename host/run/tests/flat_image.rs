@@ -79,8 +79,35 @@ fn emulator() -> Emulator {
     }
 }
 
-fn manifest(for_ns: Option<u64>) -> Manifest {
+fn partition() -> PartitionManifest {
     let page = |number: u64| HEARTBEAT + number * 0x1_0000;
+    PartitionManifest {
+        name: "teller".into(),
+        kind: "rtos".into(),
+        criticality: "A".into(),
+        standby: None,
+        cores: vec![0],
+        memory: vec![Region {
+            pa: BASE,
+            size: 64 << 20,
+        }],
+        link: LINK,
+        status: page(2),
+        heartbeat: HEARTBEAT,
+        console: None,
+        trace: None,
+        component_log: None,
+        doorbells: Vec::new(),
+        announces: false,
+        heartbeat_ns: None,
+        foreseen: Vec::new(),
+        deadlines: Default::default(),
+        program: None,
+        components: Vec::new(),
+    }
+}
+
+fn manifest(for_ns: Option<u64>) -> Manifest {
     Manifest {
         name: "flat".into(),
         image: "boot.img".into(),
@@ -102,30 +129,7 @@ fn manifest(for_ns: Option<u64>) -> Manifest {
         },
         for_ns,
         virtual_clock: true,
-        partitions: vec![PartitionManifest {
-            name: "teller".into(),
-            kind: "rtos".into(),
-            criticality: "A".into(),
-            standby: None,
-            cores: vec![0],
-            memory: vec![Region {
-                pa: BASE,
-                size: 64 << 20,
-            }],
-            link: LINK,
-            status: page(2),
-            heartbeat: HEARTBEAT,
-            console: None,
-            trace: None,
-            component_log: None,
-            doorbells: Vec::new(),
-            announces: false,
-            heartbeat_ns: None,
-            foreseen: Vec::new(),
-            deadlines: Default::default(),
-            program: None,
-            components: Vec::new(),
-        }],
+        partitions: vec![partition()],
         channels: Vec::new(),
         waive: Vec::new(),
         injected: Vec::new(),

@@ -146,13 +146,17 @@ impl StatusCells {
 
     /// Adds a record to the log of its cause, which is below [`CAUSES`].
     pub(crate) fn record(&self, cause: u64, frame: &Frame) {
-        let cause = usize::try_from(cause % CAUSES as u64).unwrap_or(0);
-        if let Some(log) = self.log.get(cause) {
+        if let Some(log) = place_in(cause, CAUSES).and_then(|place| self.log.get(place)) {
             let sequence = log.faults.fetch_add(1, Relaxed);
-            let place = usize::try_from(sequence % LOG_RECORDS as u64).unwrap_or(0);
-            if let Some(record) = log.records.get(place) {
+            let record = place_in(sequence, LOG_RECORDS).and_then(|place| log.records.get(place));
+            if let Some(record) = record {
                 record.record(sequence.wrapping_add(1), frame);
             }
         }
     }
+}
+
+/// Index of the entry for `number` in a table of `size` entries.
+fn place_in(number: u64, size: usize) -> Option<usize> {
+    usize::try_from(number.checked_rem(size as u64)?).ok()
 }

@@ -13,18 +13,6 @@ impl Fresh {
         Self(folder)
     }
 
-    /// Commands of a tutorial, in a shell here, up to the first that fails.
-    #[allow(dead_code, reason = "each test program uses a part of this module")]
-    pub(crate) fn shell(&self, commands: &str) -> Output {
-        let tool = tool().display().to_string();
-        let mut command = Command::new("sh");
-        command.args(["-e", "-c", &commands.replace("./bulkhead", &tool)]);
-        command
-            .env("BULKHEAD_ROOT", checkout())
-            .current_dir(&self.0);
-        command.output().expect("a shell")
-    }
-
     /// The tool, called here.
     pub(crate) fn bulkhead(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(tool());
@@ -34,36 +22,13 @@ impl Fresh {
     }
 }
 
-/// Text of a tutorial.
-#[allow(dead_code, reason = "each test program uses a part of this module")]
-pub(crate) fn tutorial(name: &str) -> String {
-    let path = checkout().join("doc/tutorial").join(name);
-    std::fs::read_to_string(path).expect("a tutorial")
-}
-
-/// Blocks of code of a language in a tutorial; of none: commands of a shell.
-#[allow(dead_code, reason = "as above")]
-pub(crate) fn blocks(text: &str, language: &str) -> Vec<String> {
-    let fence = format!("```{language}\n");
-    let mut blocks = Vec::new();
-    let mut rest = text;
-    while let Some((_, opened)) = rest.split_once("```") {
-        let (block, behind) = opened.split_once("```").expect("each block is closed");
-        if let Some(body) = format!("```{block}").strip_prefix(&fence) {
-            blocks.push(body.to_owned());
-        }
-        rest = behind;
-    }
-    blocks
-}
-
-fn checkout() -> PathBuf {
+pub(crate) fn checkout() -> PathBuf {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     checkout.canonicalize().expect("the checkout")
 }
 
 /// The tool, built as this program was: it lies in the folder above this program's.
-fn tool() -> PathBuf {
+pub(crate) fn tool() -> PathBuf {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--profile", "test", "--bin", "bulkhead"])
         .current_dir(checkout())
