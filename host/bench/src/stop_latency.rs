@@ -173,9 +173,9 @@ fn latency(setting: &Setting, report: &RunReport, stopped: &str) -> Result<Laten
     let mut served: BTreeMap<u64, f64> = orders.map(|at| (at, f64::NAN)).collect();
     let faults = report.faults.iter();
     let controls = faults.filter(|fault| fault.partition == stopped && fault.cause == "control");
-    for fault in controls {
-        let at_ns = fault.at_s * 1e9;
-        let ticks = (fault.at_s * hz).round() as u64;
+    for at_s in controls.flat_map(|fault| &fault.times_s) {
+        let at_ns = at_s * 1e9;
+        let ticks = (at_s * hz).round() as u64;
         if let Some((order, latency)) = served.range_mut(..=ticks).next_back() {
             *latency = at_ns - *order as f64 * 1e9 / hz;
         }

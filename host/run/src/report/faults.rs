@@ -21,6 +21,8 @@ use crate::watch::{Clock, RecordedFault};
 
 /// Entries kept of each cause of a partition.
 const MOST_ENTRIES: usize = 16;
+/// Times of faults of one kind that a report lists.
+const MOST_TIMES: usize = 1024;
 /// Cause of the faults of components.
 pub const COMPONENT: &str = "component";
 /// Actions after which an image starts anew in the same partition.
@@ -37,6 +39,9 @@ pub struct FaultReport {
     pub at_s: f64,
     /// When the last came.
     pub last_s: f64,
+    /// Times of the first 1,024 of them, seconds.
+    #[serde(default)]
+    pub times_s: Vec<f64>,
     /// Why.
     pub cause: String,
     /// Action of the monitor.
@@ -93,6 +98,7 @@ struct Entry {
     partition: usize,
     first: RecordedFault,
     last_ticks: u64,
+    ticks: Vec<u64>,
     count: u64,
     scattered: bool,
 }
@@ -119,6 +125,7 @@ impl FaultLog {
                 partition,
                 first: *fault,
                 last_ticks: fault.ticks(),
+                ticks: vec![fault.ticks()],
                 count: 1,
                 scattered: false,
             });
@@ -126,6 +133,9 @@ impl FaultLog {
         };
         entry.count += 1;
         entry.last_ticks = fault.ticks();
+        if entry.ticks.len() < MOST_TIMES {
+            entry.ticks.push(fault.ticks());
+        }
         entry.scattered |= alike.is_none();
         false
     }
@@ -156,6 +166,7 @@ impl FaultLog {
             FaultReport {
                 count: entry.count,
                 last_s: seconds(clock, entry.last_ticks),
+                times_s: entry.ticks.iter().map(|at| seconds(clock, *at)).collect(),
                 scattered: entry.scattered,
                 ..report(partition, &entry.first, clock)
             }
