@@ -229,7 +229,7 @@ fn a_pipeline_is_solved_beside_those_of_a_system() {
     assert_eq!(found["stages"].as_array().unwrap().len(), 3, "{said}");
 }
 
-/// Its stages would each take a job in 10 ms, for which the pipes that are there leave no room.
+/// Each of its stages would take a job in 10 ms, for which the pipes and the loop leave no room.
 #[test]
 fn a_pipeline_that_requires_nothing_takes_from_nobody() {
     let line = [
@@ -239,6 +239,8 @@ fn a_pipeline_that_requires_nothing_takes_from_nobody() {
         "--system",
         "pipes",
         "--json",
+        "--set",
+        "partition.control.vcpu.loop.C=3 ms",
     ];
     let (status, said, wrong) = bulkhead(&root(), &line);
     assert_eq!(status, 0, "{wrong}");

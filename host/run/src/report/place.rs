@@ -5,7 +5,7 @@
 
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
-use object::{Object, ObjectSection, ObjectSegment};
+use object::{Object, ObjectSection, ObjectSegment, SectionKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
@@ -47,6 +47,13 @@ impl Program {
     /// Returns the place of the instruction at `pc`.
     pub(super) fn place(&self, pc: u64) -> Option<Place> {
         let file = object::File::parse(&*self.0).ok()?;
+        // The line tables of functions that the linker removed begin at address 0.
+        let mut code = file
+            .sections()
+            .filter(|one| one.kind() == SectionKind::Text);
+        if !code.any(|one| (one.address()..one.address() + one.size()).contains(&pc)) {
+            return None;
+        }
         lines(&file, pc).or_else(|| {
             let symbols = file.symbol_map();
             Some(Place {

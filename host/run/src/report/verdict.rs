@@ -374,7 +374,11 @@ mod tests {
                 overruns: 1,
                 ..well.clone()
             },
-            TaskReport { jobs: 0, ..well },
+            TaskReport {
+                jobs: 0,
+                deadline_ns: Some(1),
+                ..well
+            },
         ] {
             assert!(task_finding(&bad).is_some(), "{bad:?}");
         }
