@@ -11,18 +11,12 @@ use crate::draft::{
     BridgeDraft, ChannelDraft, Draft, Field, ImportDraft, PartitionDraft, TopicDraft, items,
 };
 use crate::ids::{ChannelId, PartitionId};
-use crate::pipes::described::local_name;
+use crate::pipes::flow::{AGENT, IMPORT, SINK, local_name};
 use crate::pipes::{Pipe, Place};
 use crate::ros::{Topic, Type};
 use crate::system::{Channel, End, Image, Partition};
 use std::fmt;
 
-/// Endpoint of last stages with values that leave the machine.
-pub(crate) const SINK: &str = "bridge";
-/// Prefix of the name of an import that a function reads.
-const READ: &str = "bridge.";
-/// The address space of stages in Linux.
-pub(crate) const AGENT: &str = "agent";
 /// Address space of a partition with only one.
 const MAIN: &str = "main";
 
@@ -297,11 +291,6 @@ pub(crate) fn is_part(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(plain)
 }
 
-/// The import that a name of what a function reads stands for, if it does.
-pub(crate) fn read(name: &str) -> Option<&str> {
-    name.strip_prefix(READ)
-}
-
 impl TopicDraft {
     /// Its type, if it is one.
     pub(crate) fn type_of(&self) -> Option<Type> {
@@ -322,7 +311,7 @@ impl PartitionDraft {
     pub(crate) fn imports(&self) -> impl Iterator<Item = (String, &ImportDraft)> {
         let bridge = self.bridge.given().into_iter();
         let imports = bridge.flat_map(|bridge| &bridge.value.imports);
-        imports.map(|import| (format!("{READ}{}", import.name.value), import))
+        imports.map(|import| (format!("{IMPORT}{}", import.name.value), import))
     }
 
     /// Imports that functions read.

@@ -27,12 +27,9 @@ pub(crate) use time::{KindDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft}
 use crate::board::{Board, Device, FunctionKind};
 use crate::document::{At, Table, Value};
 use crate::kinds::Clock;
-use crate::pipes::Pipe;
 use crate::profile::Named;
 use crate::registry::choices;
 use crate::source::Sources;
-use crate::system::Channel;
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,10 +59,6 @@ pub(crate) struct Draft {
     pub(crate) run_for: Field<u64>,
     pub(crate) clock: Field<Clock>,
     pub(crate) waive: Field<Vec<At<String>>>,
-    /// Channels that pipes need between partitions, computed at first use.
-    pub(crate) crossings: OnceCell<Vec<Channel>>,
-    /// The pipes, solved, likewise.
-    pub(crate) solved: OnceCell<Vec<Pipe>>,
 }
 
 /// Environment of a description: its place, and the names to which it may refer.
@@ -109,8 +102,6 @@ impl Draft {
             run_for: run.number("for"),
             clock: run.choice("clock", choices::CLOCKS.values),
             waive: run.texts("waive"),
-            crossings: OnceCell::new(),
-            solved: OnceCell::new(),
         }
     }
 

@@ -18,6 +18,7 @@ pub mod ids;
 mod image_file;
 pub mod kinds;
 mod load;
+mod measured_wcet;
 mod overrides;
 pub mod pipes;
 pub mod profile;

@@ -6,11 +6,12 @@
 use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{self, SyntaxError};
 use crate::draft::{Draft, Section, Surroundings, display};
+use crate::pipes::solution::Solution;
 use crate::registry::DESCRIPTION;
 use crate::rules::shape::{bad_name, description_unreadable, duplicate_name, syntax};
 use crate::source::Sources;
 use crate::system::System;
-use crate::{board_file, overrides, profile, resolve, rules, shape, text_file};
+use crate::{board_file, measured_wcet, overrides, resolve, rules, shape, text_file};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -91,15 +92,17 @@ pub fn check(
         board,
     };
     let mut draft = Draft::read(&table, around);
-    profile::apply(&mut draft, overrides.unmeasured);
+    measured_wcet::apply(&mut draft, overrides.unmeasured);
+    let is_sound = draft.partitions.iter().all(rules::pipes::is_sound);
+    let solution = Solution::new(&draft, is_sound);
     if !errors.iter().any(syntax::is_structural) {
-        rules::check(&draft, &mut report);
+        rules::check(&solution, &mut report);
     }
-    finish(draft, report, &sources)
+    finish(&solution, report, &sources)
 }
 
 fn finish(
-    draft: Draft,
+    solution: &Solution<'_>,
     report: Report,
     sources: &Arc<Sources>,
 ) -> Result<(System, Vec<Diagnostic>), Vec<Diagnostic>> {
@@ -108,7 +111,7 @@ fn finish(
     if refused {
         return Err(found);
     }
-    match resolve::system(draft) {
+    match resolve::system(solution) {
         Some(system) => Ok((system, found)),
         None => Err(vec![description_unreadable::unresolved().within(sources)]),
     }

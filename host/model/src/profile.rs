@@ -4,8 +4,8 @@
 //! of a job, and a digest of the measured sources. With the margin of the description, it replaces
 //! a missing WCET, and is compared with a given one.
 
-use crate::document::{self, At};
-use crate::draft::{Draft, Field, PartitionDraft, PipeFunctionDraft, Section};
+use crate::document;
+use crate::draft::Section;
 use crate::kinds::Program;
 use crate::{text_file, workspace};
 use sha2::{Digest, Sha256};
@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Added to a measured time where the description says nothing, percent.
+/// Default margin that is added to a measured time, percent.
 pub(crate) const MARGIN: u64 = 20;
 
 /// Measured time of a function.
@@ -145,10 +145,7 @@ pub fn with_margin(wcmt_ns: u64, percent: u64) -> u64 {
     u64::try_from(more.div_ceil(100)).unwrap_or(u64::MAX)
 }
 
-/// Assumed time of a function that was not measured yet, nanoseconds.
-const UNMEASURED_NS: u64 = 100_000;
-
-/// The profile of a description, and what it says of each function.
+/// The profile of a description.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Named {
     /// The description names none.
@@ -161,13 +158,6 @@ pub(crate) enum Named {
 }
 
 impl Named {
-    pub(crate) fn of(draft: &Draft) -> Self {
-        match draft.profile.given() {
-            None => Self::None,
-            Some(name) => read(&draft.path(name)).map_or_else(Self::Unread, Self::Read),
-        }
-    }
-
     /// Measured time of a function.
     pub(crate) fn measured(&self, partition: &str, function: &str) -> Option<&Measured> {
         match self {
@@ -175,41 +165,6 @@ impl Named {
             _ => None,
         }
     }
-}
-
-/// Gives functions without a WCET the one that was measured; with `provisional`, those that were
-/// not measured one to go on with.
-pub(crate) fn apply(draft: &mut Draft, provisional: bool) {
-    let named = Named::of(draft);
-    let margin = draft.margin.or(MARGIN).unwrap_or(MARGIN);
-    for partition in &mut draft.partitions {
-        for function in &mut partition.functions {
-            let measured = named.measured(&partition.name.value, &function.name.value);
-            let wcet = match measured {
-                Some(measured) => Some(with_margin(measured.wcmt_ns, margin)),
-                None => provisional.then_some(UNMEASURED_NS),
-            };
-            if let (true, Some(value)) = (function.wcet.is_absent(), wcet) {
-                let span = function.name.span.clone();
-                function.wcet = Field::Given(At { value, span });
-            }
-        }
-    }
-    draft.measured = named;
-}
-
-/// All functions, with what was measured of them.
-pub(crate) fn functions(
-    draft: &Draft,
-) -> impl Iterator<Item = (&PartitionDraft, &PipeFunctionDraft, Option<&Measured>)> {
-    draft.partitions.iter().flat_map(move |partition| {
-        partition.functions.iter().map(move |function| {
-            let measured = draft
-                .measured
-                .measured(&partition.name.value, &function.name.value);
-            (partition, function, measured)
-        })
-    })
 }
 
 #[cfg(test)]

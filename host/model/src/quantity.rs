@@ -3,6 +3,9 @@
 //! A number and a unit, `256 KiB` or `1.5 ms`. Units are binary for bytes and decimal for seconds;
 //! a result that is no whole byte or nanosecond is refused, never rounded.
 
+/// Longest time of a description, nanoseconds: a day, far from where sums overflow.
+pub(crate) const LONGEST_NS: u64 = 86_400_000_000_000;
+
 /// Units of size, bytes each.
 pub(crate) const SIZE_UNITS: &[(&str, u64)] = &[
     ("B", 1),

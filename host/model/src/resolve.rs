@@ -9,9 +9,9 @@ use crate::draft::{
 };
 use crate::pipes::Pipe;
 use crate::pipes::crossing;
-use crate::pipes::described::Described;
 use crate::pipes::scheduled;
 use crate::pipes::shared_state::SharedState;
+use crate::pipes::solution::Solution;
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
     Image, Initrd, Kernel, Kind, Partition, PartitionId, Progress, Rate, Restart, Run,
@@ -46,28 +46,29 @@ pub(crate) const ALL_CAUSES: [Cause; CAUSES] = [
 ];
 
 /// The system of a draft in which no rule found an error; nothing where a rule should have.
-pub(crate) fn system(draft: Draft) -> Option<System> {
+pub(crate) fn system(solution: &Solution<'_>) -> Option<System> {
+    let draft = solution.draft;
     let board = draft.board.clone()?;
-    let pipes = match draft.pipes.as_slice() {
-        [] => Vec::new(),
-        _ => Described::of(&draft)?.solve()?.ok()?,
-    };
+    let pipes = solution.pipes().to_vec();
+    if pipes.len() < draft.pipes.len() {
+        return None;
+    }
     let typed = draft.partitions.iter().any(|one| spare(one).is_some());
     let offered = match typed {
-        true => Some(Described::of(&draft)?.offered()),
+        true => Some(solution.described()?.offered()),
         false => None,
     };
     let mut partitions = all(&draft.partitions, |partition| {
-        resolve_partition(&draft, &board, partition)
+        resolve_partition(draft, &board, partition)
     })?;
-    let channels = arrange(&draft, &mut partitions, &pipes)?;
+    let channels = arrange(draft, &mut partitions, &pipes)?;
     let around = bridge::Around {
         partitions: &partitions,
         channels: &channels,
         pipes: &pipes,
     };
     let ids = (0..partitions.len()).map(PartitionId);
-    let bridges = ids.map(|id| bridge::resolve(&draft, id, &around));
+    let bridges = ids.map(|id| bridge::resolve(draft, id, &around));
     let bridges: Vec<_> = bridges.collect::<Option<_>>()?;
     for (partition, bridge) in partitions.iter_mut().zip(bridges) {
         partition.bridge = bridge;
@@ -90,7 +91,7 @@ pub(crate) fn system(draft: Draft) -> Option<System> {
             clock: draft.clock.or(Clock::Virtual)?,
             waive: plain(&draft.waive.or(Vec::new())?, String::clone),
         },
-        sources: draft.sources,
+        sources: draft.sources.clone(),
         board,
     })
 }

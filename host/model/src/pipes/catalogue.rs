@@ -1,10 +1,9 @@
 //! Functions and endpoints for run-time pipes
 
-use super::described::Described;
 use super::ends::Served;
+use super::functions::Pipes;
+use super::pipe::Place;
 use crate::ids::PartitionId;
-use crate::pipes::Pipes;
-use crate::pipes::pipe::Place;
 
 /// All that pipes can be made of.
 #[derive(Clone, Debug)]
@@ -38,16 +37,5 @@ impl Offered {
     #[must_use]
     pub fn first_of(&self, core: usize) -> usize {
         self.pipes.firsts.get(core).copied().unwrap_or(core)
-    }
-}
-
-impl Described<'_> {
-    /// The functions and endpoints.
-    pub(crate) fn offered(&self) -> Offered {
-        Offered {
-            pipes: self.pipes.clone(),
-            places: self.places.clone(),
-            served: self.served.clone(),
-        }
     }
 }

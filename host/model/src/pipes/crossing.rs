@@ -5,26 +5,13 @@
 //! polls (`doc/design/pipes-deployment.md`). Between cores of an rtos partition the buffer lies in
 //! memory that their components share (`super::shared_state`).
 
-use super::described::Described;
-use crate::draft::{Draft, PartitionDraft};
 use crate::ids::ChannelId;
-use crate::pipes::pipe::Pipe;
+use crate::pipes::pipe::{Crossing, Pipe};
 use crate::system::{Channel, End};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_stages::message::BYTES;
 use bulkhead_tpipe::language::{Buffering, SOURCE};
-
-/// An edge between partitions, or between cores of an rtos partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Crossing {
-    /// The stage that writes, by its place in the pipe.
-    pub from: usize,
-    /// The stage that reads.
-    pub to: usize,
-    /// The buffer between them; nothing between cores.
-    pub channel: Option<ChannelId>,
-}
 
 /// Finds those of pipes that are run; their channels stand behind the `described` ones.
 pub(super) fn find(pipes: &mut [Pipe], described: usize) {
@@ -66,42 +53,6 @@ pub(crate) fn channels(pipes: &[Pipe]) -> impl Iterator<Item = Channel> {
         let all = all.filter(|crossing| crossing.channel.is_some());
         all.map(move |crossing| channel(pipe, number, crossing))
     })
-}
-
-impl Draft {
-    /// Channels that pipes need between partitions, those that are typed among them; none where
-    /// pipes cannot be had, which other rules say.
-    pub(crate) fn crossings(&self) -> &[Channel] {
-        self.crossings.get_or_init(|| {
-            channels(self.solved())
-                .chain(self.typed_channels())
-                .collect()
-        })
-    }
-
-    /// All pipes, solved; none where they cannot be had, which other rules say.
-    pub(crate) fn solved(&self) -> &[Pipe] {
-        self.solved.get_or_init(|| {
-            let described = Described::of(self).filter(|_| !self.pipes.is_empty());
-            let solved = described.and_then(|described| described.solve());
-            solved.and_then(Result::ok).unwrap_or_default()
-        })
-    }
-
-    /// Crossings with an end in a partition, or in the one that it is a standby of.
-    pub(crate) fn crossings_of<'d>(
-        &'d self,
-        partition: &'d PartitionDraft,
-    ) -> impl Iterator<Item = &'d Channel> {
-        let concerned = [Some(partition), self.primary_of(partition)];
-        let names = concerned.map(|one| one.map(|one| &one.name.value));
-        let is_here = move |end: &End| match end {
-            End::Partition(id) => names.contains(&Some(&self.partitions[id.0].name.value)),
-            End::Host => false,
-        };
-        let all = self.crossings().iter();
-        all.filter(move |channel| is_here(&channel.from) || channel.to.iter().any(&is_here))
-    }
 }
 
 fn channel(pipe: &Pipe, number: usize, crossing: &Crossing) -> Channel {

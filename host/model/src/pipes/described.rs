@@ -1,13 +1,13 @@
 //! The pipes and functions of a description, in the solver's terms
 
+use super::card;
+use super::catalogue::Offered;
 use super::ends::{End, Served, endpoints, half_of, linux_end};
+use super::flow::{local_name, parse};
+use super::functions::{Decisions, Function, Pipes, USUAL_PERIOD_NS, What};
 use super::pipe::Place;
-use super::settlement::ROOM;
-use super::{Decisions, Function, Pipes, USUAL_PERIOD_NS, card};
-use crate::bridge::SINK;
 use crate::document::At;
 use crate::draft::{Draft, EndpointDraft, Field, PartitionDraft, PipeFunctionDraft};
-use crate::rules;
 use crate::system::{Kind, PartitionId};
 use crate::timing::{Order, Timing};
 use bulkhead_abi::pipe::OnOverrun;
@@ -15,11 +15,7 @@ use bulkhead_abi::repository::{PAUSE_NS, RECORDER_NS};
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::overhead::Jobs;
 use bulkhead_tpipe::binding::{BindError, Bound};
-use bulkhead_tpipe::language::{Pipeline, SyntaxError};
 use bulkhead_tpipe::repository::{Load, Policy, Runs};
-
-/// Sources and sinks that are no devices.
-pub(crate) const BUILT_IN: [&[&str]; 2] = [&["timer"], &["trace", "null", SINK]];
 
 /// Pipes and functions in the solver's terms.
 pub(crate) struct Described<'d> {
@@ -68,13 +64,8 @@ impl<'p> Owner<'p> {
     }
 }
 
-/// The flow in the language's terms.
-pub(crate) fn parse(flow: &str) -> Result<Pipeline<'_, ROOM>, SyntaxError> {
-    Pipeline::parse(flow)
-}
-
 impl<'d> Described<'d> {
-    /// Nothing where a VCPU, an endpoint or a function is not sound.
+    /// Of a draft of which each VCPU, endpoint and function is sound, else nothing.
     pub(crate) fn of(draft: &'d Draft) -> Option<Self> {
         let mut described = Self {
             draft,
@@ -93,9 +84,6 @@ impl<'d> Described<'d> {
     fn partition(&mut self, id: PartitionId, partition: &PartitionDraft) -> Option<()> {
         if partition.functions.is_empty() {
             return Some(());
-        }
-        if !rules::pipes::is_sound(partition) {
-            return None;
         }
         let timing = self.draft.timing(partition)?;
         let linux = partition.kind.value()? == Kind::Linux;
@@ -157,7 +145,7 @@ impl<'d> Described<'d> {
                 _ => format!("{}:{core}", name.value),
             };
             let span = name.span.clone();
-            self.pipes.names[super::What::Core as usize].push(At { value, span });
+            self.pipes.names[What::Core as usize].push(At { value, span });
             self.pipes.cores.push(policy);
             self.pipes.firsts.push(first);
             // Linux's stages are threads of one program; others are run by a component on each core.
@@ -215,7 +203,7 @@ impl<'d> Described<'d> {
         let import = owner.import(&function.reads);
         let by_timer = source.is_none() && import.is_none() && !function.reads.is_absent();
         let core = function.core.or(owner.usual_core)? as usize;
-        self.pipes.names[super::What::Function as usize].push(At {
+        self.pipes.names[What::Function as usize].push(At {
             value: format!("{}.{}", owner.name, function.name.value),
             span: function.name.span.clone(),
         });
@@ -273,7 +261,7 @@ impl<'d> Described<'d> {
             if alike.filter(|place| place.function == name).count() > 1 {
                 continue;
             }
-            let names = &mut self.pipes.names[super::What::Function as usize];
+            let names = &mut self.pipes.names[What::Function as usize];
             let span = names[index].span.clone();
             names.push(At { value: name, span });
             let function = self.pipes.functions[index].clone();
@@ -289,9 +277,18 @@ impl<'d> Described<'d> {
 
     /// The place of the function of that name.
     pub(crate) fn place(&self, name: &str) -> Option<&Place> {
-        let mut names = self.pipes.names[super::What::Function as usize].iter();
+        let mut names = self.pipes.names[What::Function as usize].iter();
         self.places
             .get(names.position(|known| known.value == name)?)
+    }
+
+    /// The functions and endpoints for run-time pipes.
+    pub(crate) fn offered(&self) -> Offered {
+        Offered {
+            pipes: self.pipes.clone(),
+            places: self.places.clone(),
+            served: self.served.clone(),
+        }
     }
 
     /// The error in a flow, if it does not fit.
@@ -305,17 +302,4 @@ impl<'d> Described<'d> {
 fn identifier(endpoint: &EndpointDraft) -> Option<u16> {
     let port = card::address(endpoint).map(|address| address.port());
     port.or_else(|| Some(endpoint.identifier.given()?.value as u16))
-}
-
-/// The flows of the pipes, if they can be read.
-pub(crate) fn flows(draft: &Draft) -> impl Iterator<Item = &At<String>> {
-    draft.pipes.iter().filter_map(|pipe| pipe.flow.given())
-}
-
-/// A name without the partition's before it.
-pub(crate) fn local_name<'n>(partition: &str, written: &'n str) -> &'n str {
-    let rest = written
-        .strip_prefix(partition)
-        .and_then(|rest| rest.strip_prefix('.'));
-    rest.filter(|rest| rest.contains('.')).unwrap_or(written)
 }

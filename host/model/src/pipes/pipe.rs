@@ -1,10 +1,9 @@
 //! Pipes that are solved, and where their stages run
 
 use super::card::AtCard;
-use super::crossing::Crossing;
 use super::ends::{Half, LinuxEnd};
-use super::solved;
-use crate::bridge;
+use super::{flow, solved};
+use crate::ids::ChannelId;
 use crate::quantity::time_text;
 use crate::system::{PartitionId, Span};
 use bulkhead_abi::pipe::OnOverrun;
@@ -26,6 +25,17 @@ pub struct Pipe {
     pub crossings: Vec<Crossing>,
     /// From what age on of what crosses a stage falls back, nanoseconds.
     pub max_age_ns: Option<u64>,
+}
+
+/// An edge between partitions, or between cores of an rtos partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The stage that writes, by its place in the pipe.
+    pub from: usize,
+    /// The stage that reads.
+    pub to: usize,
+    /// The buffer between them; nothing between cores.
+    pub channel: Option<ChannelId>,
 }
 
 /// Placement of a stage, with the endpoints that it reads and writes.
@@ -161,6 +171,6 @@ impl Place {
     /// The import that it reads as a first stage.
     #[must_use]
     pub fn import(&self) -> Option<&str> {
-        bridge::read(self.source.as_deref()?).filter(|_| self.linux)
+        flow::import(self.source.as_deref()?).filter(|_| self.linux)
     }
 }

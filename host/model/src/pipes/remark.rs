@@ -3,11 +3,10 @@
 //! The words are the same for a flow on a command line and for one in a description; only the place
 //! differs.
 
-use super::{Pipes, What};
+use super::functions::{Pipes, What};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::document::At;
 use crate::quantity::time_text;
-use crate::rules::Rule;
 use crate::source::Sources;
 use crate::suggestion::advice;
 use bulkhead_tpipe::assessment::{Owner, Violation};
@@ -71,7 +70,12 @@ impl Said {
 
     /// About a pipeline that is a value in a description. A text with escapes does not stand there
     /// as it reads: then all of it is the place.
-    pub(crate) fn within(self, rule: &Rule, flow: &At<String>, sources: &Sources) -> Diagnostic {
+    pub(crate) fn within(
+        self,
+        rule: &'static str,
+        flow: &At<String>,
+        sources: &Sources,
+    ) -> Diagnostic {
         let written = sources.text(&flow.span).unwrap_or_default();
         let start = written
             .find(&flow.value)
@@ -80,7 +84,9 @@ impl Said {
             Some(start) => start + self.span.start..start + self.span.end,
             None => flow.span.clone(),
         };
-        rule.at(&span, self.message).here(self.here).help(self.help)
+        Diagnostic::new(rule, Severity::Error, &span, self.message)
+            .here(self.here)
+            .help(self.help)
     }
 }
 

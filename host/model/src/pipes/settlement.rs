@@ -5,23 +5,22 @@
 //! requirements hold. Pipes without requirements come last, as slow as needed so that no other pipe
 //! is solved again.
 
-use super::described::{Described, parse};
+use super::described::Described;
+use super::flow::{ROOM, flows, parse};
+use super::functions::What;
 use super::pipe::Pipe;
 use super::remark::{Said, reason, takes, unmet};
 use super::scheduled::late;
 use super::{crossing, solved};
 use crate::document::At;
-use crate::rules::pipes::pipe_room;
 use bulkhead_analysis::Reservation;
 use bulkhead_tpipe::assessment::{Judge, budget};
-use bulkhead_tpipe::binding::Bound;
+use bulkhead_tpipe::binding::{Bound, DEVICES, IOS};
 use bulkhead_tpipe::language::Pipeline;
 use bulkhead_tpipe::repository::{Load, Repository, Runs};
 use bulkhead_tpipe::solver::{self, Answer, Solution};
 use std::collections::BTreeSet;
 
-/// Most stages of a pipe, with the VCPUs of all cores.
-pub(crate) const ROOM: usize = 64;
 /// Solving each anew beside the others so often settles what can be settled.
 const ROUNDS: usize = 8;
 
@@ -62,10 +61,45 @@ struct Settling<'s, 'd> {
     sound: Vec<Sound<'d>>,
 }
 
+/// A limit of the solver that the system exceeds.
+pub(crate) struct Crowded {
+    pub(crate) what: &'static str,
+    pub(crate) count: usize,
+    pub(crate) most: usize,
+}
+
 impl<'d> Described<'d> {
+    /// The flow of each pipe of which all functions are described, and the partitions of its stages.
+    pub(crate) fn partitions_of_stages(&self) -> Vec<(&'d At<String>, Vec<usize>)> {
+        let pipes = flows(self.draft).filter_map(|flow| {
+            let pipeline = parse(&flow.value).ok()?;
+            let stages = pipeline.stages().iter();
+            let partitions = stages.map(|stage| self.partition_of(stage.name));
+            Some((flow, partitions.collect::<Option<_>>()?))
+        });
+        pipes.collect()
+    }
+
+    /// The first limit of the solver that the system exceeds.
+    pub(crate) fn crowded(&self) -> Option<Crowded> {
+        let stages: usize = self
+            .partitions_of_stages()
+            .iter()
+            .map(|(_, partitions)| partitions.len())
+            .sum();
+        let [vcpus, ios, devices] = self.pipes.sizes();
+        let counts = [
+            ("VCPUs", stages + vcpus, ROOM),
+            ("I/O VCPUs", ios, IOS),
+            ("endpoints that I/O VCPUs serve", devices, DEVICES),
+        ];
+        let (what, count, most) = counts.into_iter().find(|(_, count, most)| count > most)?;
+        Some(Crowded { what, count, most })
+    }
+
     /// Solves all pipes; nothing where one cannot be read or does not fit.
     pub(crate) fn solve(&self) -> Option<Result<Vec<Pipe>, Failed<'d>>> {
-        if !pipe_room::is_solvable(self.draft, self) {
+        if self.crowded().is_some() {
             return None;
         }
         let sound = self.draft.pipes.iter().map(|pipe| {
@@ -272,7 +306,7 @@ impl<'d> Settling<'_, 'd> {
 
     fn finish(&self, answers: &[Option<Answer<ROOM>>]) -> Vec<Pipe> {
         let described = self.described;
-        let names = &described.pipes.names[super::What::Function as usize];
+        let names = &described.pipes.names[What::Function as usize];
         let place = |name: &str| {
             let index = names.iter().position(|known| known.value == name)?;
             Some(described.places[index].clone())

@@ -6,7 +6,7 @@
 //! one.
 
 use super::pipe::Pipe;
-use crate::draft::{Draft, PartitionDraft};
+use crate::draft::PartitionDraft;
 use crate::resolve::spare;
 use crate::system::{Component, Image, Kind, Partition, PartitionId, SharedMemory};
 use bulkhead_abi::component::{ANY_CORE, COMPONENT_CORES, Part, Role};
@@ -108,14 +108,6 @@ fn added<'n>(first: &Component, core: usize, needs: impl Iterator<Item = &'n Str
         owns: vec![Part::Monitor],
         function: None,
         ..first.clone()
-    }
-}
-
-impl Draft {
-    /// Components and memory for stages on several cores of a partition, if it has such stages.
-    pub(crate) fn together(&self, partition: usize) -> Option<SharedState> {
-        let draft = self.partitions.get(partition)?;
-        SharedState::of(self.solved(), PartitionId(partition), draft)
     }
 }
 

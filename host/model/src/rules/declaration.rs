@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::draft::Draft;
+use crate::pipes::solution::Solution;
 use crate::source::Span;
 
 /// A rule.
@@ -15,8 +16,18 @@ pub(crate) struct Rule {
     pub(crate) reason: &'static str,
     /// A description that breaks it.
     pub(crate) example: &'static [u8],
-    /// Looks at a whole draft.
-    pub(crate) check: Option<fn(&Draft, &mut Report)>,
+    pub(crate) check: Check,
+}
+
+/// What a rule looks at.
+#[derive(Clone, Copy)]
+pub(crate) enum Check {
+    /// Single values: the reader of the value applies the rule.
+    Value,
+    /// A whole draft.
+    Draft(fn(&Draft, &mut Report)),
+    /// A draft with the solution of its pipes.
+    Solution(fn(&Solution<'_>, &mut Report)),
 }
 
 impl Rule {
@@ -27,9 +38,9 @@ impl Rule {
 }
 
 /// Declares a file's rule: severity and folder of the example, id, summary, reason, and the check,
-/// if it applies to a whole draft.
+/// if it applies to a whole draft, or to `solved:` pipes.
 macro_rules! rule {
-    ($severity:ident, $id:literal, $summary:literal, $reason:literal $(, $check:expr)?) => {
+    ($severity:ident, $id:literal, $summary:literal, $reason:literal $(, $($check:tt)+)?) => {
         pub(crate) const RULE: $crate::rules::declaration::Rule = $crate::rules::declaration::Rule {
             id: $id,
             severity: $crate::diagnostic::Severity::$severity,
@@ -43,7 +54,7 @@ macro_rules! rule {
                 $id,
                 "/system.toml"
             )),
-            check: $crate::rules::declaration::optional!($($check)?),
+            check: $crate::rules::declaration::check!($($($check)+)?),
         };
     };
 }
@@ -61,14 +72,17 @@ macro_rules! folder {
     };
 }
 
-/// `Some` of what is there, or `None`.
-macro_rules! optional {
+/// What a rule looks at, by how its check is written.
+macro_rules! check {
     () => {
-        None
+        $crate::rules::declaration::Check::Value
     };
-    ($value:expr) => {
-        Some($value)
+    (solved: $check:expr) => {
+        $crate::rules::declaration::Check::Solution($check)
+    };
+    ($check:expr) => {
+        $crate::rules::declaration::Check::Draft($check)
     };
 }
 
-pub(crate) use {folder, optional, rule};
+pub(crate) use {check, folder, rule};

@@ -5,7 +5,8 @@
 //! which the rule refuses, or warns about; it is compiled in for `bulkhead explain`.
 
 use crate::diagnostic::Report;
-use crate::draft::Draft;
+use crate::pipes::solution::Solution;
+use declaration::Check;
 pub(crate) use declaration::Rule;
 
 mod bridge;
@@ -49,9 +50,13 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Rule> {
     GROUPS.iter().flat_map(|(_, rules)| rules.iter().copied())
 }
 
-/// Applies every rule to a draft.
-pub(crate) fn check(draft: &Draft, report: &mut Report) {
-    all()
-        .filter_map(|rule| rule.check)
-        .for_each(|check| check(draft, report));
+/// Applies every rule to a draft and the solution of its pipes.
+pub(crate) fn check(solution: &Solution<'_>, report: &mut Report) {
+    for rule in all() {
+        match rule.check {
+            Check::Value => {}
+            Check::Draft(check) => check(solution.draft, report),
+            Check::Solution(check) => check(solution, report),
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Topics of ROS 2 match the channels and pipes of this machine
 
-use crate::bridge::SINK;
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{BridgeDraft, Draft, PartitionDraft, TopicDraft};
+use crate::pipes::flow::SINK;
+use crate::pipes::solution::Solution;
 use crate::ros::{Layout, Type, is_topic, is_type, known};
 use crate::source::Span;
 use crate::suggestion::nearest;
@@ -13,13 +14,14 @@ crate::rules::declaration::rule! {
     "a topic of ROS 2 has a full name and a type of fixed length, which what is here can carry",
     "Nodes hear each other by the topic, the type and the type's description, all of which stand in the key expression: who has another one hears \
      nothing, and is not told. Messages have to fit what carries them here, a channel or the two words of a pipe's message.",
-    check
+    solved: check
 }
 
 /// Place, problem and remedy.
 type Problem = (Span, String, String);
 
-fn check(draft: &Draft, report: &mut Report) {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    let draft = solution.draft;
     for (partition, bridge) in draft.bridges() {
         let published = bridge.publish.iter().map(|one| (&one.name, &one.topic));
         let taken = bridge.imports.iter().map(|one| (&one.name, &one.topic));
@@ -31,7 +33,7 @@ fn check(draft: &Draft, report: &mut Report) {
                 report.add(RULE.at(&span, message).help(help));
             }
         }
-        for (span, message, help) in sources(draft, partition, bridge) {
+        for (span, message, help) in sources(solution, partition, bridge) {
             report.add(RULE.at(&span, message).help(help));
         }
     }
@@ -136,13 +138,13 @@ fn unfit(
 
 /// Published names that do not exist.
 fn sources<'d>(
-    draft: &'d Draft,
+    solution: &'d Solution<'_>,
     partition: &'d PartitionDraft,
     bridge: &'d BridgeDraft,
 ) -> impl Iterator<Item = Problem> {
     let unknown = bridge.publish.iter().filter(|publish| {
         let name = &publish.name.value;
-        draft.channel(name).is_none() && !brings(draft, partition, name)
+        solution.draft.channel(name).is_none() && !brings(solution, partition, name)
     });
     unknown.map(|publish| {
         let name = &publish.name;
@@ -158,10 +160,11 @@ fn sources<'d>(
 }
 
 /// Returns whether a pipe of that name brings something to the bridge; one that cannot be had may.
-fn brings(draft: &Draft, partition: &PartitionDraft, name: &str) -> bool {
+fn brings(solution: &Solution<'_>, partition: &PartitionDraft, name: &str) -> bool {
+    let draft = solution.draft;
     let is_it = |other: &PartitionDraft| other.name.value == partition.name.value;
     let here = draft.partitions.iter().position(is_it);
-    let solved = draft.solved().iter().find(|pipe| pipe.name == name);
+    let solved = solution.pipes().iter().find(|pipe| pipe.name == name);
     match solved {
         Some(pipe) => {
             let mut places = pipe.places.iter();

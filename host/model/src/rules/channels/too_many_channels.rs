@@ -1,7 +1,7 @@
 //! A partition has at most 32 channel ends
 
 use crate::diagnostic::Report;
-use crate::draft::Draft;
+use crate::pipes::solution::Solution;
 use bulkhead_abi::guest::MAX_CHANNELS;
 
 crate::rules::declaration::rule! {
@@ -9,13 +9,14 @@ crate::rules::declaration::rule! {
     "a partition has at most 32 channel ends",
     "The page by which a guest learns its channels has room for so many. A standby has the ends of the \
      partition it stands in for as well, and each edge of a pipe between partitions is a channel.",
-    check
+    solved: check
 }
 
-fn check(draft: &Draft, report: &mut Report) {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    let draft = solution.draft;
     for partition in &draft.partitions {
         let name = &partition.name.value;
-        let derived = draft.crossings_of(partition).count();
+        let derived = solution.crossings_of(partition).count();
         let ends = draft.channels_of(partition).count() + derived;
         if ends > MAX_CHANNELS {
             report.add(

@@ -1,7 +1,8 @@
 //! The shared memory of a partition fits into its window
 
 use crate::diagnostic::Report;
-use crate::draft::{Draft, PartitionDraft};
+use crate::draft::PartitionDraft;
+use crate::pipes::solution::Solution;
 use crate::quantity::{approximate_size, size_text};
 use crate::system::Channel;
 
@@ -10,7 +11,7 @@ crate::rules::declaration::rule! {
     "the channels and the trace of a partition fit into its window",
     "Guests see what they share with others in one window of addresses, whose size is the board's \
      `guest.window_size`. Every channel end takes its whole buffer of it, those between stages of pipes, too.",
-    check
+    solved: check
 }
 
 /// Pages and console of a partition, as its window holds them, bytes.
@@ -18,28 +19,30 @@ const OWN: u64 = 128 << 10;
 /// From this size on things are aligned to it.
 const BLOCK: u64 = 2 << 20;
 
-fn check(draft: &Draft, report: &mut Report) {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    let draft = solution.draft;
     let Some(board) = &draft.board else { return };
     for partition in &draft.partitions {
-        let needed = needed(draft, partition);
+        let needed = needed(solution, partition);
         if needed > board.guest.window_size {
             let message = format!("what `{}` shares is too large", partition.name.value);
             let sizes = approximate_size(needed);
             let found = RULE
                 .at(&partition.name.span, message)
                 .here(format!("{sizes} in all"));
-            let found = largest(draft, partition, found);
+            let found = largest(solution, partition, found);
             let there = size_text(board.guest.window_size);
             report.add(found.help(format!("its window has {there}: fewer or smaller messages")));
         }
     }
 }
 
-fn needed(draft: &Draft, partition: &PartitionDraft) -> u64 {
+fn needed(solution: &Solution<'_>, partition: &PartitionDraft) -> u64 {
+    let draft = solution.draft;
     let channels = draft
         .channels_of(partition)
         .filter_map(|channel| channel.size())
-        .chain(draft.crossings_of(partition).map(Channel::size));
+        .chain(solution.crossings_of(partition).map(Channel::size));
     let pages = match partition.privileged.value() {
         Some(true) => OWN * draft.partitions.len() as u64,
         _ => OWN,
@@ -60,13 +63,13 @@ fn aligned(size: u64) -> u64 {
 
 /// Points at the largest channel.
 fn largest(
-    draft: &Draft,
+    solution: &Solution<'_>,
     partition: &PartitionDraft,
     found: crate::diagnostic::Diagnostic,
 ) -> crate::diagnostic::Diagnostic {
-    let described = draft.channels_of(partition);
+    let described = solution.draft.channels_of(partition);
     let described = described.map(|channel| (channel.size().unwrap_or(0), &channel.name.span));
-    let derived = draft.crossings_of(partition);
+    let derived = solution.crossings_of(partition);
     let derived = derived.map(|channel| (channel.size(), &channel.span));
     match described.chain(derived).max_by_key(|(size, _)| *size) {
         Some((size, span)) => {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{ComponentDraft, Draft, Field};
-use crate::quantity::time_text;
+use crate::quantity::{LONGEST_NS, time_text};
 
 crate::rules::declaration::rule! {
     Error, "component-budget",
@@ -11,8 +11,6 @@ crate::rules::declaration::rule! {
     check
 }
 
-/// Longest period: a day, far from where sums overflow.
-const LONGEST_NS: u64 = 86_400_000_000_000;
 /// Shortest budget: below, the switches would cost more.
 const SHORTEST_NS: u64 = 10_000;
 

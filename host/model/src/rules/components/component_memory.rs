@@ -1,7 +1,8 @@
 //! The partition has the memory that its components need
 
 use crate::diagnostic::Report;
-use crate::draft::{ComponentDraft, Draft, STACK_DEFAULT};
+use crate::draft::{ComponentDraft, STACK_DEFAULT};
+use crate::pipes::solution::Solution;
 use crate::quantity::size_text;
 use bulkhead_abi::PAGE_SIZE;
 
@@ -9,13 +10,14 @@ crate::rules::declaration::rule! {
     Error, "component-memory",
     "stacks and memory of components are whole pages that fit into the partition's memory",
     "They are taken from it when the partition starts, after the kernel and the components' images.",
-    check
+    solved: check
 }
 
 /// Most that one stack may have: it shares 2 MiB of addresses with the image.
 const LARGEST_STACK: u64 = 256 << 10;
 
-fn check(draft: &Draft, report: &mut Report) {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    let draft = solution.draft;
     for (_, component) in super::all(draft) {
         for (field, most) in [
             (&component.stack, LARGEST_STACK),
@@ -41,10 +43,10 @@ fn check(draft: &Draft, report: &mut Report) {
         };
         let wanted = partition.components.iter().map(size);
         let shared = partition.shared.iter().filter_map(|one| one.size.value());
-        let added = draft.together(number).map(|together| {
+        let added = solution.shared_state(number).map(|state| {
             let each = partition.scheduler(Some(0)).map_or(0, size);
-            let count = together.added(partition).count() as u64;
-            each.saturating_mul(count).saturating_add(together.bytes)
+            let count = state.added(partition).count() as u64;
+            each.saturating_mul(count).saturating_add(state.bytes)
         });
         let wanted = wanted.chain(shared).chain(added);
         let wanted = wanted.fold(0, u64::saturating_add);

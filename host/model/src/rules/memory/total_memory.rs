@@ -2,7 +2,7 @@
 
 use crate::board::Board;
 use crate::diagnostic::Report;
-use crate::draft::Draft;
+use crate::pipes::solution::Solution;
 use crate::quantity::{approximate_size, size_text};
 use crate::system::Channel;
 
@@ -11,13 +11,14 @@ crate::rules::declaration::rule! {
     "all partitions and channels together fit into the RAM that the board can have",
     "Memory is not shared and not overcommitted. The monitor, the images kept for restarts and the \
      tables take a little of it, too.",
-    check
+    solved: check
 }
 
 /// For the monitor, its tables and the pages of partitions, bytes.
 const OWN: u64 = 16 << 20;
 
-fn check(draft: &Draft, report: &mut Report) {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    let draft = solution.draft;
     let Some(board) = &draft.board else { return };
     let memory = draft
         .partitions
@@ -31,7 +32,7 @@ fn check(draft: &Draft, report: &mut Report) {
     let total = memory
         .chain(traces)
         .chain(channels)
-        .chain(draft.crossings().iter().map(Channel::size))
+        .chain(solution.crossings().iter().map(Channel::size))
         .fold(own(board), u64::saturating_add);
     let largest = draft
         .partitions

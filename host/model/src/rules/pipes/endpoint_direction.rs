@@ -3,8 +3,8 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
-use crate::pipes::described::local_name;
 use crate::pipes::ends::{endpoints, is_read};
+use crate::pipes::flow::local_name;
 use crate::source::Span;
 
 crate::rules::declaration::rule! {

@@ -1,21 +1,20 @@
 //! As many use an endpoint as it says
 
 use crate::diagnostic::Report;
-use crate::draft::Draft;
-use crate::pipes::described::Described;
 use crate::pipes::ends::endpoints;
+use crate::pipes::solution::Solution;
 
 crate::rules::declaration::rule! {
     Error, "endpoint-sharers",
     "an endpoint has an I/O VCPU where it says how many share it, and no more stages of described pipes use it",
     "Each message may have to wait for one of every other stage there; bounds are computed with as many as `sharers` says, so that \
      pipes that are typed later change nothing about them.",
-    check
+    solved: check
 }
 
-fn check(draft: &Draft, report: &mut Report) {
-    let used = Described::of(draft).map(|described| described.uses());
-    for partition in &draft.partitions {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    let used = solution.described().map(|described| described.uses());
+    for partition in &solution.draft.partitions {
         for (path, endpoint) in endpoints(partition) {
             let Some(most) = endpoint.sharers.given() else {
                 continue;

@@ -23,7 +23,7 @@ fn check(draft: &Draft, report: &mut Report) {
             |one: &EndpointDraft, other: &EndpointDraft| one.device.value() == other.device.value();
         compare(
             partition,
-            crate::bridge::AGENT,
+            crate::pipes::flow::AGENT,
             &partition.endpoints,
             at_one,
             report,

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::kinds::Program;
-use crate::profile;
+use crate::{measured_wcet, profile};
 
 crate::rules::declaration::rule! {
     Warning, "function-changed",
@@ -13,7 +13,7 @@ crate::rules::declaration::rule! {
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    for (partition, function, measured) in profile::functions(draft) {
+    for (partition, function, measured) in measured_wcet::functions(draft) {
         let (Some(measured), Some(program)) = (measured, program(draft, partition)) else {
             continue;
         };

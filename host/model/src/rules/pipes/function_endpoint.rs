@@ -1,12 +1,12 @@
 //! The endpoints that functions name are there
 
-use crate::bridge::{SINK, read};
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
 use crate::kinds::Kind;
-use crate::pipes::described::{BUILT_IN, local_name};
 use crate::pipes::ends::endpoints;
+use crate::pipes::flow::{BUILT_IN, local_name};
+use crate::pipes::flow::{SINK, import};
 use crate::suggestion::advice;
 
 crate::rules::declaration::rule! {
@@ -47,7 +47,7 @@ fn check(draft: &Draft, report: &mut Report) {
 
 /// Remedy for the name of an import that no other endpoint has.
 fn beyond(partition: &PartitionDraft, name: &str) -> Option<&'static str> {
-    read(local_name(&partition.name.value, name))?;
+    import(local_name(&partition.name.value, name))?;
     match partition.kind.value()? {
         Kind::Linux if partition.imports().next().is_some() => None,
         Kind::Linux => Some(

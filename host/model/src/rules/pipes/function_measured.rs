@@ -2,7 +2,8 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::profile::{self, MARGIN, with_margin};
+use crate::measured_wcet;
+use crate::profile::{MARGIN, with_margin};
 use crate::quantity::time_text;
 
 crate::rules::declaration::rule! {
@@ -14,7 +15,7 @@ crate::rules::declaration::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     let margin = draft.margin.or(MARGIN).unwrap_or(MARGIN);
-    for (partition, function, measured) in profile::functions(draft) {
+    for (partition, function, measured) in measured_wcet::functions(draft) {
         let (Some(wcet), Some(measured)) = (function.wcet.given(), measured) else {
             continue;
         };

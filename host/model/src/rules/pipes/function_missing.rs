@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, PipeFunctionDraft};
 use crate::kinds::{Kind, Program};
-use crate::pipes::described::{flows, parse};
+use crate::pipes::flow::{flows, parse};
 use crate::suggestion::advice;
 use crate::{program, workspace};
 use bulkhead_stages::functions;

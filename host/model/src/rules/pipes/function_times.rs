@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
-use crate::rules::time::LONGEST_NS;
+use crate::quantity::LONGEST_NS;
 use crate::source::Span;
 
 crate::rules::declaration::rule! {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::profile;
+use crate::measured_wcet;
 
 crate::rules::declaration::rule! {
     Error, "function-wcet",
@@ -12,7 +12,7 @@ crate::rules::declaration::rule! {
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    for (partition, function, _) in profile::functions(draft) {
+    for (partition, function, _) in measured_wcet::functions(draft) {
         if function.wcet.is_absent() {
             let name = format!("{}.{}", partition.name.value, function.name.value);
             let help = match draft.profile.is_absent() {

@@ -33,9 +33,10 @@ pub(crate) mod stage_core;
 pub(crate) mod typed_through;
 
 use crate::diagnostic::Report;
-use crate::draft::{Draft, PartitionDraft};
-use crate::pipes::described::{Described, flows};
+use crate::draft::PartitionDraft;
+use crate::pipes::flow::flows;
 use crate::pipes::rule_of;
+use crate::pipes::solution::Solution;
 use crate::rules::bridge::bridge_stage;
 use crate::rules::{Rule, time};
 use bulkhead_tpipe::binding::Misfit;
@@ -77,8 +78,11 @@ pub(super) const RULES: &[&Rule] = &[
 
 /// Returns whether the functions of a partition, its endpoints and its VCPUs are sound one by one.
 pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
-    time::is_sound(partition)
-        && function_partition::problem(partition).is_none()
+    partition.functions.is_empty() || time::is_sound(partition) && functions_are_sound(partition)
+}
+
+fn functions_are_sound(partition: &PartitionDraft) -> bool {
+    function_partition::problem(partition).is_none()
         && function_times::problems(partition).next().is_none()
         && partition
             .functions
@@ -93,14 +97,9 @@ pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
 }
 
 /// Reports the misfits that are one rule's.
-fn report_misfits(draft: &Draft, rule: &Rule, report: &mut Report) {
-    if draft.pipes.is_empty() {
-        return;
-    }
-    let Some(described) = Described::of(draft) else {
-        if rule.id == pipe_function::RULE.id {
-            pipe_function::report_unknown(draft, report);
-        }
+fn report_misfits(solution: &Solution<'_>, rule: &Rule, report: &mut Report) {
+    let draft = solution.draft;
+    let Some(described) = solution.described() else {
         return;
     };
     for flow in flows(draft) {
@@ -109,7 +108,7 @@ fn report_misfits(draft: &Draft, rule: &Rule, report: &mut Report) {
         let misfit = misfit.filter(|error| error.fault != Misfit::Room);
         if let Some(error) = misfit.filter(|error| rule_of(error.fault) == rule.id) {
             let said = described.pipes.misfit(&flow.value, &error);
-            report.add(said.within(rule, flow, &draft.sources));
+            report.add(said.within(rule.id, flow, &draft.sources));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Ages that raise a fallback
 
 use crate::diagnostic::Report;
-use crate::draft::Draft;
 use crate::pipes::Pipe;
+use crate::pipes::solution::Solution;
 use crate::quantity::time_text;
 
 crate::rules::declaration::rule! {
@@ -10,14 +10,15 @@ crate::rules::declaration::rule! {
     "the `max_age` of a pipe is longer than its messages are apart",
     "A stage that reads from another partition or core receives the next message within the period of the first stage and the \
      bound. A shorter `max_age` raises the fallback although every stage is in time.",
-    check
+    solved: check
 }
 
-fn check(draft: &Draft, report: &mut Report) {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    let draft = solution.draft;
     if draft.pipes.iter().all(|pipe| pipe.max_age.is_absent()) {
         return;
     }
-    for (pipe, written) in draft.solved().iter().zip(&draft.pipes) {
+    for (pipe, written) in solution.pipes().iter().zip(&draft.pipes) {
         let apart = apart(pipe);
         let age = written.max_age.given();
         if let Some(age) = age.filter(|age| age.value <= apart && has_fallback(pipe)) {

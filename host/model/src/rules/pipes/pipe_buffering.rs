@@ -1,15 +1,15 @@
 //! A function gets the buffers that it allows
 
 use crate::diagnostic::Report;
-use crate::draft::Draft;
+use crate::pipes::solution::Solution;
 
 crate::rules::declaration::rule! {
     Error, "pipe-buffering",
     "the buffers of a pipe are those that all its functions allow",
     "A function that needs every message cannot do with four-slot buffers, and one that needs the newest cannot with a ring: it says so in `buffering`.",
-    check
+    solved: check
 }
 
-fn check(draft: &Draft, report: &mut Report) {
-    super::report_misfits(draft, &RULE, report);
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    super::report_misfits(solution, &RULE, report);
 }

@@ -1,8 +1,9 @@
 //! Each core with stages has a component that runs them, and that one what it needs
 
 use crate::diagnostic::{Diagnostic, Report};
-use crate::draft::{Draft, PartitionDraft, items};
+use crate::draft::{PartitionDraft, items};
 use crate::pipes::shared_state::SharedState;
+use crate::pipes::solution::Solution;
 use crate::quantity::size_text;
 use bulkhead_abi::component::MAX_SHARED;
 use bulkhead_abi::kernel::MAX_COMPONENTS;
@@ -12,30 +13,30 @@ crate::rules::declaration::rule! {
     "where stages are on several cores of an rtos partition, or can be typed there, there is room for a component on each, and what it needs is there",
     "The tool adds to each further core the program that schedules the first. It needs what that one needs, of components that serve every core; \
      all of them share a piece of memory, with the buffers between cores.",
-    check
+    solved: check
 }
 
 /// Bytes that components share under one name, at most.
 const MOST: u64 = 1 << 20;
 
-fn check(draft: &Draft, report: &mut Report) {
-    for (number, partition) in draft.partitions.iter().enumerate() {
-        let Some(together) = draft.together(number) else {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    for (number, partition) in solution.draft.partitions.iter().enumerate() {
+        let Some(state) = solution.shared_state(number) else {
             continue;
         };
-        needs(partition, &together, report);
-        if let Some((message, help)) = room(partition, &together) {
-            report.add(here(partition, &together, message).help(help));
+        needs(partition, &state, report);
+        if let Some((message, help)) = room(partition, &state) {
+            report.add(here(partition, &state, message).help(help));
         }
     }
 }
 
 /// At the function that brings stages to another core.
-fn here(partition: &PartitionDraft, together: &SharedState, message: String) -> Diagnostic {
+fn here(partition: &PartitionDraft, state: &SharedState, message: String) -> Diagnostic {
     let mut functions = partition.functions.iter();
     let other = functions.find(|one| {
         let core = one.core.or(0).unwrap_or(0) as usize;
-        core != 0 && together.cores.contains(&core)
+        core != 0 && state.cores.contains(&core)
     });
     let span = other.map_or(&partition.name.span, |one| &one.name.span);
     RULE.at(span, message)
@@ -43,9 +44,9 @@ fn here(partition: &PartitionDraft, together: &SharedState, message: String) -> 
 }
 
 /// Resources that an added component needs and that its core lacks.
-fn needs(partition: &PartitionDraft, together: &SharedState, report: &mut Report) {
+fn needs(partition: &PartitionDraft, state: &SharedState, report: &mut Report) {
     let first = partition.scheduler(Some(0));
-    let (Some(first), Some(core)) = (first, together.added(partition).next()) else {
+    let (Some(first), Some(core)) = (first, state.added(partition).next()) else {
         return;
     };
     for need in items(&first.needs) {
@@ -61,7 +62,7 @@ fn needs(partition: &PartitionDraft, together: &SharedState, report: &mut Report
             provider.path(partition)
         );
         report.add(
-            here(partition, together, message)
+            here(partition, state, message)
                 .label(&provider.name.span, "provided here")
                 .help(format!(
                     "write `every_core = true` at `{}`, if it can be in several places at once, as `bulkhead-console` can",
@@ -72,16 +73,16 @@ fn needs(partition: &PartitionDraft, together: &SharedState, report: &mut Report
 }
 
 /// Resources without room.
-fn room(partition: &PartitionDraft, together: &SharedState) -> Option<(String, &'static str)> {
+fn room(partition: &PartitionDraft, state: &SharedState) -> Option<(String, &'static str)> {
     let name = &partition.name.value;
-    let components = partition.components.len() + together.added(partition).count();
+    let components = partition.components.len() + state.added(partition).count();
     if components > MAX_COMPONENTS {
         let message = format!(
             "with those that run stages on its cores `{name}` would have {components} components, of at most {MAX_COMPONENTS}"
         );
         return Some((
             message,
-            "put some of them together, or functions on fewer cores",
+            "put some of them state, or functions on fewer cores",
         ));
     }
     if partition.shared.len() >= MAX_SHARED {
@@ -90,7 +91,7 @@ fn room(partition: &PartitionDraft, together: &SharedState) -> Option<(String, &
         );
         return Some((message, "put what its components share into fewer pieces"));
     }
-    (together.bytes > MOST).then(|| {
+    (state.bytes > MOST).then(|| {
         let message = format!(
             "the buffers between cores of `{name}` would make what its components share more than {}",
             size_text(MOST)

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::pipes::Said;
-use crate::pipes::described::{flows, parse};
+use crate::pipes::flow::{flows, parse};
 
 crate::rules::declaration::rule! {
     Error, "pipe-cycle",
@@ -23,7 +23,7 @@ fn check(draft: &Draft, report: &mut Report) {
             let help =
                 "a pipe goes one way; what comes back goes through a device, as another pipe";
             let said = Said::stage(stage.span, message, "the same function again", help);
-            report.add(said.within(&RULE, flow, &draft.sources));
+            report.add(said.within(RULE.id, flow, &draft.sources));
         }
     }
 }

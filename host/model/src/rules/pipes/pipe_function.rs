@@ -3,23 +3,27 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::pipes::Said;
-use crate::pipes::described::{flows, parse};
+use crate::pipes::flow::{flows, parse};
+use crate::pipes::solution::Solution;
 use crate::suggestion::advice;
 
 crate::rules::declaration::rule! {
     Error, "pipe-function",
     "every function that a pipe names is described",
     "Functions are described in their partitions, with what they take and what they need. A name that several partitions use is written with its partition's before it.",
-    check
+    solved: check
 }
 
-fn check(draft: &Draft, report: &mut Report) {
-    super::report_misfits(draft, &RULE, report);
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    match solution.described() {
+        Some(_) => super::report_misfits(solution, &RULE, report),
+        None => report_unknown(solution.draft, report),
+    }
 }
 
 /// Reports functions that no partition has, where something else about functions keeps flows from
 /// being read whole.
-pub(super) fn report_unknown(draft: &Draft, report: &mut Report) {
+fn report_unknown(draft: &Draft, report: &mut Report) {
     let functions = draft.partitions.iter().flat_map(|partition| {
         let names = partition.functions.iter().map(|one| &one.name.value);
         names.map(|name| (&partition.name.value, name))
@@ -41,7 +45,7 @@ pub(super) fn report_unknown(draft: &Draft, report: &mut Report) {
                 "not described",
                 &advice(stage.name, "function", &short),
             );
-            report.add(said.within(&RULE, flow, &draft.sources));
+            report.add(said.within(RULE.id, flow, &draft.sources));
         }
     }
 }

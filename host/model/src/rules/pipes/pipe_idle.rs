@@ -3,17 +3,19 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::pipes::Pipe;
+use crate::pipes::solution::Solution;
 
 crate::rules::declaration::rule! {
     Warning, "pipe-idle",
     "stages of a pipe are on cores of their rtos partition that its scheduler runs, or in Linux",
     "Stages are run by the component that schedules the first core, by the same program on other cores, and by Linux's agent. A pipe with others \
      is solved and admitted, and shown, and nobody starts it: a pipe starts as a whole or not at all.",
-    check
+    solved: check
 }
 
-fn check(draft: &Draft, report: &mut Report) {
-    for pipe in draft.solved().iter().filter(|pipe| !pipe.is_run()) {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    let draft = solution.draft;
+    for pipe in solution.pipes().iter().filter(|pipe| !pipe.is_run()) {
         let message = format!("pipe `{}` is solved, and not run", pipe.name);
         let (here, help) = reason(draft, pipe);
         report.add(RULE.at(&pipe.span, message).here(here).help(help));

@@ -1,9 +1,10 @@
 //! Inputs and outputs are connected
 
 use crate::diagnostic::Report;
-use crate::draft::Draft;
 use crate::pipes::Said;
-use crate::pipes::described::{Described, flows, parse};
+use crate::pipes::described::Described;
+use crate::pipes::flow::{flows, parse};
+use crate::pipes::solution::Solution;
 use bulkhead_tpipe::language::SOURCE;
 
 crate::rules::declaration::rule! {
@@ -11,19 +12,20 @@ crate::rules::declaration::rule! {
     "each stage of a pipe has something to read, and no more inputs and outputs than its function handles",
     "A pipeline begins and ends at devices: a function that `reads` something is a first stage, and one that `writes` something a last one. \
      A function's WCET covers the inputs and outputs that it declares, and no more.",
-    check
+    solved: check
 }
 
-fn check(draft: &Draft, report: &mut Report) {
-    super::report_misfits(draft, &RULE, report);
-    let Some(described) = Described::of(draft) else {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    super::report_misfits(solution, &RULE, report);
+    let draft = solution.draft;
+    let Some(described) = solution.described() else {
         return;
     };
     for flow in flows(draft) {
         // Functions that do not fit otherwise are reported already.
         if described.misfit(&flow.value).is_none() {
-            for said in inside(&described, &flow.value) {
-                report.add(said.within(&RULE, flow, &draft.sources));
+            for said in inside(described, &flow.value) {
+                report.add(said.within(RULE.id, flow, &draft.sources));
             }
         }
     }

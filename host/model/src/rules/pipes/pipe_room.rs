@@ -3,14 +3,15 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::kinds::Kind;
-use crate::pipes::described::{Described, parse};
-use crate::pipes::settlement::ROOM;
+use crate::pipes::described::Described;
+use crate::pipes::flow::parse;
+use crate::pipes::settlement::Crowded;
+use crate::pipes::solution::Solution;
 use crate::source::Span;
 use bulkhead_abi::pipe::MAX_VCPUS;
 use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES};
 use bulkhead_stages::message::HEADS;
 use bulkhead_stages::work::ENDS;
-use bulkhead_tpipe::binding::{DEVICES, IOS};
 use bulkhead_tpipe::language::SOURCE;
 
 crate::rules::declaration::rule! {
@@ -19,7 +20,7 @@ crate::rules::declaration::rule! {
     "The scheduler of an rtos partition has room for 24 stages of the pipes that have a stage there, stages elsewhere included, for 16 such \
      pipes, and for 48 VCPUs; a pipe has at most 4 first stages and a stage 4 inputs and 4 outputs. The solver has room for 64 VCPUs of \
      the system, those of stages among them, 16 I/O VCPUs and 32 endpoints that they serve.",
-    check
+    solved: check
 }
 
 /// A limit that the system exceeds: what, of which the count is beyond the most; and the remedy.
@@ -38,11 +39,12 @@ struct Counted<'d> {
 
 const FEWER: &str = "do the work of several functions in one, or move pipes to another partition";
 
-fn check(draft: &Draft, report: &mut Report) {
-    let Some(described) = Described::of(draft).filter(|_| !draft.pipes.is_empty()) else {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    let draft = solution.draft;
+    let Some(described) = solution.described().filter(|_| !draft.pipes.is_empty()) else {
         return;
     };
-    for found in exceeded(draft, &described) {
+    for found in exceeded(draft, described) {
         report.add(
             RULE.at(&found.span, found.message)
                 .here(found.here)
@@ -51,13 +53,15 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// Returns whether the solver has room for the system.
-pub(crate) fn is_solvable(draft: &Draft, described: &Described<'_>) -> bool {
-    of_solver(described, &counted(draft, described)).is_none()
-}
-
 fn exceeded(draft: &Draft, described: &Described<'_>) -> Vec<Exceeded> {
-    let pipes = counted(draft, described);
+    let pipes = described.partitions_of_stages();
+    let pipes: Vec<_> = pipes
+        .into_iter()
+        .map(|(flow, partitions)| Counted {
+            span: &flow.span,
+            partitions,
+        })
+        .collect();
     let partitions = draft.partitions.iter().enumerate();
     let rtos = partitions.filter(|(_, one)| one.kind.value() == Some(Kind::Rtos));
     let of_partitions = rtos.flat_map(|(index, partition)| of_partition(index, partition, &pipes));
@@ -77,31 +81,10 @@ fn exceeded(draft: &Draft, described: &Described<'_>) -> Vec<Exceeded> {
         .collect()
 }
 
-/// Pipes with known functions only.
-fn counted<'d>(draft: &'d Draft, described: &Described<'_>) -> Vec<Counted<'d>> {
-    let pipes = draft.pipes.iter().filter_map(|pipe| {
-        let flow = pipe.flow.given()?;
-        let pipeline = parse(&flow.value).ok()?;
-        let stages = pipeline.stages().iter();
-        Some(Counted {
-            span: &flow.span,
-            partitions: stages
-                .map(|stage| described.partition_of(stage.name))
-                .collect::<Option<_>>()?,
-        })
-    });
-    pipes.collect()
-}
-
 fn of_solver(described: &Described<'_>, pipes: &[Counted<'_>]) -> Option<Exceeded> {
+    let Crowded { what, count, most } = described.crowded()?;
     let stages: usize = pipes.iter().map(|pipe| pipe.partitions.len()).sum();
-    let [vcpus, ios, devices] = described.pipes.sizes();
-    let counts = [
-        ("VCPUs", stages + vcpus, ROOM),
-        ("I/O VCPUs", ios, IOS),
-        ("endpoints that I/O VCPUs serve", devices, DEVICES),
-    ];
-    let (what, count, most) = counts.into_iter().find(|(_, count, most)| count > most)?;
+    let vcpus = described.pipes.vcpus();
     Some(Exceeded {
         span: pipes.last()?.span.clone(),
         message: format!("the system has {count} {what}, and the solver has room for {most}"),

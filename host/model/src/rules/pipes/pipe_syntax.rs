@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::pipes::described::{flows, parse};
+use crate::pipes::flow::{flows, parse};
 use crate::pipes::syntax_error;
 
 crate::rules::declaration::rule! {
@@ -17,7 +17,7 @@ fn check(draft: &Draft, report: &mut Report) {
     for flow in flows(draft) {
         if let Err(error) = parse(&flow.value) {
             let said = syntax_error(&flow.value, &error);
-            report.add(said.within(&RULE, flow, &draft.sources));
+            report.add(said.within(RULE.id, flow, &draft.sources));
         }
     }
 }

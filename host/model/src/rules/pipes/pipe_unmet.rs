@@ -1,9 +1,8 @@
 //! What a pipe requires can be kept, and everything else still is
 
 use crate::diagnostic::Report;
-use crate::draft::Draft;
-use crate::pipes::described::Described;
 use crate::pipes::scheduled::late;
+use crate::pipes::solution::Solution;
 use crate::quantity::time_text;
 
 crate::rules::declaration::rule! {
@@ -12,21 +11,18 @@ crate::rules::declaration::rule! {
     "Budgets and periods are looked for by the heuristic of 003 §3.1.4 and by a search that starts there; what is \
      found is judged by the paper's conditions and by exact response times. What cannot be kept is said with the constraint that fails, \
      and the least delay, loss or throughput that can be.",
-    check
+    solved: check
 }
 
-fn check(draft: &Draft, report: &mut Report) {
-    if draft.pipes.is_empty() {
-        return;
-    }
-    let solved = Described::of(draft).and_then(|described| described.solve());
-    match solved {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    match solution.outcome() {
         None => {}
         Some(Err(failed)) => {
-            report.add(failed.said.within(&RULE, failed.flow, &draft.sources));
+            let said = failed.said.clone();
+            report.add(said.within(RULE.id, failed.flow, &solution.draft.sources));
         }
         Some(Ok(pipes)) => {
-            for (task, bound) in late(draft, &pipes) {
+            for (task, bound) in late(solution.draft, pipes) {
                 let message = format!("beside the pipes task `{}` would be late", task.name);
                 let deadline = time_text(task.deadline_ns);
                 let here = match bound {

@@ -1,10 +1,10 @@
 //! Room for pipes that are typed
 
 use crate::diagnostic::Report;
-use crate::draft::{Draft, PartitionDraft};
+use crate::draft::PartitionDraft;
 use crate::ids::PartitionId;
 use crate::kinds::Kind;
-use crate::pipes::described::Described;
+use crate::pipes::solution::Solution;
 use crate::pipes::{Offered, Pipe};
 use crate::quantity::size_text;
 use crate::resolve::spare;
@@ -23,12 +23,12 @@ crate::rules::declaration::rule! {
     "What runs the stages of a partition has threads for 24 of them and 64 KiB for the buffers between them, those of described pipes \
      included; who solves what is typed knows at most 16 cores, 64 functions (twice those whose names are unique), 64 VCPUs of the system, and \
      of each core on which flows can be typed, those with functions, at most 4 in the system, 22 tasks and 8 doorbells.",
-    check
+    solved: check
 }
 
-fn check(draft: &Draft, report: &mut Report) {
-    for (index, partition) in draft.partitions.iter().enumerate() {
-        let Some((span, message, help)) = problem(draft, PartitionId(index), partition) else {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    for (index, partition) in solution.draft.partitions.iter().enumerate() {
+        let Some((span, message, help)) = problem(solution, PartitionId(index), partition) else {
             continue;
         };
         report.add(RULE.at(&span, message).help(help));
@@ -36,7 +36,7 @@ fn check(draft: &Draft, report: &mut Report) {
 }
 
 fn problem(
-    draft: &Draft,
+    solution: &Solution<'_>,
     id: PartitionId,
     partition: &PartitionDraft,
 ) -> Option<(Span, String, &'static str)> {
@@ -55,13 +55,13 @@ fn problem(
             "only an rtos partition with pipe functions runs what is typed",
         ));
     }
-    let described = Described::of(draft)?;
-    let pipes = match draft.pipes.as_slice() {
-        [] => Vec::new(),
-        _ => described.solve()?.ok()?,
-    };
+    let described = solution.described()?;
+    let pipes = solution.pipes();
+    if pipes.len() < solution.draft.pipes.len() {
+        return None;
+    }
     let message =
-        crowded(&described.offered(), &pipes).or_else(|| too_many(name, id, spare, &pipes))?;
+        crowded(&described.offered(), pipes).or_else(|| too_many(name, id, spare, pipes))?;
     Some((span, message, "leave less room, or describe less"))
 }
 

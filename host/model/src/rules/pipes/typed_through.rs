@@ -2,24 +2,24 @@
 
 use crate::diagnostic::Report;
 use crate::document::At;
-use crate::draft::{Draft, PartitionDraft};
+use crate::draft::PartitionDraft;
 use crate::ids::PartitionId;
 use crate::kinds::Kind;
 use crate::pipes::Pipe;
-use crate::pipes::described::Described;
+use crate::pipes::solution::Solution;
 use crate::resolve::spare;
 
 crate::rules::declaration::rule! {
     Error, "typed-through",
     "flows that are typed in an rtos partition go through others that have pipe functions, each of which runs stages for one such partition and types none",
     "Who solves a flow counts what it typed itself elsewhere. Of what another one had there it would know nothing.",
-    check
+    solved: check
 }
 
-fn check(draft: &Draft, report: &mut Report) {
-    for partition in &draft.partitions {
+fn check(solution: &Solution<'_>, report: &mut Report) {
+    for partition in &solution.draft.partitions {
         for name in names(partition) {
-            if let Some((message, help)) = problem(draft, partition, name) {
+            if let Some((message, help)) = problem(solution, partition, name) {
                 report.add(RULE.at(&name.span, message).help(help));
             }
         }
@@ -27,10 +27,11 @@ fn check(draft: &Draft, report: &mut Report) {
 }
 
 fn problem(
-    draft: &Draft,
+    solution: &Solution<'_>,
     partition: &PartitionDraft,
     name: &At<String>,
 ) -> Option<(String, &'static str)> {
+    let draft = solution.draft;
     let (own, other) = (&partition.name.value, &name.value);
     if spare(partition).is_none_or(|spare| spare.stages == 0) {
         let message = format!("no stages can be typed in `{own}`");
@@ -57,7 +58,7 @@ fn problem(
             "let flows be typed through it in one partition",
         ));
     }
-    let foreign = foreign(draft, own, known)?;
+    let foreign = foreign(solution, own, known)?;
     Some((
         format!("`{foreign}` has stages in `{other}`, and none in `{own}`"),
         "what is typed could take from it, and who judges there knows nothing of it: take it elsewhere",
@@ -104,9 +105,8 @@ fn unfit(own: &str, other: &PartitionDraft) -> Option<(String, &'static str)> {
 
 /// A static pipe with stages in the second of two partitions and none in the first, which would
 /// have to judge it. An rtos partition judges pipes that are wholly its own.
-fn foreign(draft: &Draft, own: &str, other: &PartitionDraft) -> Option<String> {
-    let described = Described::of(draft).filter(|_| !draft.pipes.is_empty())?;
-    let pipes = described.solve()?.ok()?;
+fn foreign(solution: &Solution<'_>, own: &str, other: &PartitionDraft) -> Option<String> {
+    let (draft, pipes) = (solution.draft, solution.pipes());
     let id = |name: &str| {
         let mut all = draft.partitions.iter();
         all.position(|one| one.name.value == name).map(PartitionId)
@@ -117,7 +117,7 @@ fn foreign(draft: &Draft, own: &str, other: &PartitionDraft) -> Option<String> {
         let mut places = pipe.places.iter();
         pipe.runs_in(own) || !linux && places.all(|place| place.partition == other)
     };
-    let mut pipes = pipes.into_iter();
+    let mut pipes = pipes.iter();
     let found = pipes.find(|pipe| pipe.runs_in(other) && !is_judged(pipe));
-    found.map(|pipe| pipe.name)
+    found.map(|pipe| pipe.name.clone())
 }

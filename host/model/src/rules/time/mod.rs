@@ -45,9 +45,6 @@ pub(super) const RULES: &[&Rule] = &[
     &task_late::RULE,
 ];
 
-/// Longest time that may be written: a day, far from where sums overflow.
-pub(crate) const LONGEST_NS: u64 = 86_400_000_000_000;
-
 /// Partitions with VCPUs and tasks that are valid one by one, so that they can be checked together.
 fn sound(draft: &Draft) -> impl Iterator<Item = (&PartitionDraft, Timing)> {
     let parts = draft.partitions.iter();

@@ -1,8 +1,8 @@
 //! A slot has a length, and a frame to repeat in
 
-use super::LONGEST_NS;
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, SlotDraft};
+use crate::quantity::LONGEST_NS;
 use crate::quantity::time_text;
 
 crate::rules::declaration::rule! {

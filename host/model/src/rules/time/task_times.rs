@@ -1,8 +1,8 @@
 //! 0 < WCET ≤ deadline ≤ period
 
-use super::LONGEST_NS;
 use crate::diagnostic::Report;
 use crate::draft::{Draft, TaskDraft};
+use crate::quantity::LONGEST_NS;
 use crate::quantity::time_text;
 
 crate::rules::declaration::rule! {

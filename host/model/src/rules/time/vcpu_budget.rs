@@ -1,8 +1,8 @@
 //! 0 < C ≤ T
 
-use super::LONGEST_NS;
 use crate::diagnostic::Report;
 use crate::draft::{Draft, VcpuDraft};
+use crate::quantity::LONGEST_NS;
 use crate::quantity::time_text;
 
 crate::rules::declaration::rule! {
