@@ -21,6 +21,8 @@ pub struct Context {
     pub long: bool,
     /// The board of experiments that take one, instead of that of their descriptions.
     pub board: Option<String>,
+    /// Say nothing of progress.
+    pub quiet: bool,
 }
 
 /// The system that shows a board which names none.
@@ -38,6 +40,13 @@ pub(crate) struct Setting {
 }
 
 impl Context {
+    /// A line about an experiment that goes on for long.
+    pub(crate) fn progress(&self, line: &str) {
+        if !self.quiet {
+            eprintln!("{line}");
+        }
+    }
+
     /// Builds the system of the folder `system` (below the checkout), as `name`, with `changes` of
     /// its description (`key=value`) and `arguments` of its partitions (name, words).
     pub(crate) fn build(

@@ -109,6 +109,7 @@ fn broken_guarantees(
         out: out.into(),
         long,
         board: board_of(expected, root, out)?,
+        quiet: true,
     };
     let report = bench.run(&context).map_err(text)?;
     Ok(report

@@ -15,13 +15,35 @@ const MOST_STAGES: f64 = 4.0;
 /// Observations of one class.
 #[derive(Default)]
 pub(super) struct Seen {
-    systems: u64,
+    pub(super) systems: u64,
     /// Bound / longest observed, of each task or path.
     ratios: Vec<f64>,
     broken: Vec<Row>,
 }
 
 impl Seen {
+    /// Of a board that could not be run.
+    pub(super) fn not_run(name: &str, error: &BenchError) -> Self {
+        Self {
+            broken: vec![broken(format!("{name}: could not be run: {error}"))],
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn add(&mut self, mut other: Self) {
+        self.systems += other.systems;
+        self.ratios.append(&mut other.ratios);
+        self.broken.append(&mut other.broken);
+    }
+
+    /// A line of progress.
+    pub(super) fn summary(&self) -> String {
+        let broken = self.broken.iter().map(|row| format!("; {}", row.name));
+        let (systems, ratios) = (self.systems, self.ratios.len());
+        let text = format!("{systems} systems, {ratios} tasks or paths");
+        broken.fold(text, |text, one| text + &one)
+    }
+
     /// One row of the class, and one of each broken promise.
     pub(super) fn rows(mut self, class: &str) -> Vec<Row> {
         self.ratios.sort_by(f64::total_cmp);

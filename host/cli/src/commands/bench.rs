@@ -100,6 +100,7 @@ fn context(arguments: &arguments::Bench) -> Result<Context, Failure> {
         out: checkout.out("bench"),
         long: arguments.long,
         board: arguments.board.clone(),
+        quiet: arguments.json,
     })
 }
 

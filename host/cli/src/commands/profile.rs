@@ -28,6 +28,7 @@ pub(super) fn execute(arguments: &arguments::Profile) -> Result<ExitCode, Failur
         out: checkout.out(&system.name),
         long: false,
         board: None,
+        quiet: true,
     };
     let found = profile::measure(&context, &system, arguments.jobs)?;
     let file = system
