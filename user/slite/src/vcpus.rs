@@ -136,6 +136,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             job: clock::ticks_up(costs.job_ns),
             // Budgets of stages have it.
             stage: 0,
+            blocking: clock::ticks_up(costs.blocking_ns),
         };
         let schedule = timing.schedule;
         let quantum = schedule.map(|schedule| clock::ticks(schedule.quantum_ns));
@@ -146,7 +147,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         let slots = timing.slots.iter().filter(|slot| slot.core == core);
         let slots = slots.count() as u64;
         let frame = schedule.map_or(0, |schedule| clock::ticks(schedule.frame_ns));
-        deciding.count(overhead, keeping);
+        deciding.count(overhead, keeping)?;
         let mut doorbells = timing.doorbells.iter();
         doorbells.try_for_each(|doorbell| {
             deciding.doorbell(doorbell.limit, clock::ticks(doorbell.per_ns))

@@ -243,7 +243,7 @@ impl Draft {
     pub(crate) fn timing(&self, partition: &PartitionDraft) -> Option<Timing> {
         Some(Timing {
             overhead: self.overhead(),
-            switch_ns: self.cost_ns(|costs| costs.switch),
+            switch_ns: self.cost_ns(|costs| costs.switch) + self.turns_ns(),
             doorbells: self.doorbells(&partition.name.value).collect(),
             ..partition.timing()?
         })
@@ -251,21 +251,36 @@ impl Draft {
 
     fn overhead(&self) -> Overhead {
         Overhead {
-            decision: self.cost_ns(|costs| costs.decision),
+            decision: self.cost_ns(|costs| costs.decision) + self.turns_ns(),
             interrupt: self.cost_ns(|costs| costs.interrupt),
             job: self.cost_ns(|costs| costs.job),
             stage: self.cost_ns(|costs| costs.stage),
+            blocking: self.cost_ns(|costs| costs.blocking),
         }
     }
 
     /// One of the board's costs. Where the board is emulated, cores take turns: an instruction
     /// takes as many times as long.
     fn cost_ns(&self, instructions: impl Fn(&Costs) -> u64) -> u64 {
-        let turns: usize = self.partitions.iter().map(PartitionDraft::core_count).sum();
-        let costs = self.board.as_ref().and_then(|board| board.costs.as_ref());
+        let costs = self.costs();
         costs.map_or(0, |costs| {
-            instructions(costs) * costs.instruction_ns * turns.max(1) as u64
+            instructions(costs) * costs.instruction_ns * self.turns()
         })
+    }
+
+    /// What begins or goes on within a turn of an emulated core waits for one of each other core.
+    fn turns_ns(&self) -> u64 {
+        let costs = self.costs();
+        costs.map_or(0, |costs| costs.turn_ns * (self.turns() - 1))
+    }
+
+    /// Cores that take turns.
+    fn turns(&self) -> u64 {
+        (self.cores_counted() as u64).max(1)
+    }
+
+    fn costs(&self) -> Option<&Costs> {
+        self.board.as_ref()?.costs.as_ref()
     }
 
     /// Limits of the doorbells that ring in the partition: so many in such a time.
