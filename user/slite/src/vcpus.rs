@@ -45,6 +45,16 @@ pub enum Refused {
     Kernel(Status),
 }
 
+/// C and T in nanoseconds as a budget: no less time than asked for, where the period has it, and no less often.
+#[must_use]
+pub fn capacity([capacity_ns, period_ns]: [u64; 2]) -> Capacity {
+    let period = clock::ticks(period_ns);
+    Capacity {
+        capacity: clock::ticks_up(capacity_ns).min(period),
+        period,
+    }
+}
+
 /// The tasks that the description has on the VCPU of that number, as admission counts them.
 pub fn jobs_on(timing: &Timing, number: u32) -> impl Iterator<Item = Jobs> {
     let tasks = timing.tasks.iter().filter(move |task| task.vcpu == number);

@@ -6,6 +6,7 @@ use crate::board::Costs;
 use crate::document::At;
 use crate::timing::{Order, Place, Schedule, Slot, Task, Timing, Vcpu, VcpuKind};
 use bulkhead_analysis::overhead::Overhead;
+use std::num::NonZero;
 
 /// Kinds of VCPUs, in the order of the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,10 +230,7 @@ impl PartitionDraft {
             schedule: self.schedule.resolve(&self.slots)?,
             vcpus: vcpus?,
             tasks: tasks.collect::<Option<_>>()?,
-            overhead: Overhead::default(),
-            switch_ns: 0,
-            doorbells: Vec::new(),
-            polls: Vec::new(),
+            ..Timing::default()
         })
     }
 }
@@ -241,11 +239,15 @@ impl Draft {
     /// The VCPUs and tasks of a partition, where all of them could be read, on this board beside
     /// the others.
     pub(crate) fn timing(&self, partition: &PartitionDraft) -> Option<Timing> {
+        let timing = partition.timing()?;
+        let board = self.board.as_ref();
+        let counter_hz = board.and_then(|board| NonZero::new(board.timer.frequency));
         Some(Timing {
+            counter_hz: counter_hz.unwrap_or(timing.counter_hz),
             overhead: self.overhead(),
             switch_ns: self.cost_ns(|costs| costs.switch) + self.turns_ns(),
             doorbells: self.doorbells(&partition.name.value).collect(),
-            ..partition.timing()?
+            ..timing
         })
     }
 
