@@ -270,7 +270,7 @@ impl Draft {
         })
     }
 
-    /// What begins or goes on within a turn of an emulated core waits for one of each other core.
+    /// Longest time for which a thread that starts or resumes waits for the turns of the other emulated cores.
     fn turns_ns(&self) -> u64 {
         let costs = self.costs();
         costs.map_or(0, |costs| costs.turn_ns * (self.turns() - 1))
