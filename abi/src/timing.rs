@@ -85,6 +85,10 @@ pub const SCHEDULE_MAGIC: u64 = u64::from_le_bytes(*b"SCHEDULE");
 pub const MAX_TIME_PARTITIONS: usize = 8;
 /// Chunks of a main VCPU's budget that a scheduler keeps.
 pub const MAX_CHUNKS: usize = 8;
+/// VCPUs of a core that a scheduler without pipes keeps, with one of its own.
+pub const MAX_VCPUS: usize = 16;
+/// Tasks of a core that it keeps, with one of its own.
+pub const MAX_TASKS: usize = 16;
 /// Slots of a core, gaps between them among them.
 pub const MAX_SLOTS: usize = 16;
 

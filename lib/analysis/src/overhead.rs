@@ -6,10 +6,15 @@
 //! as tasks more important than all.
 //!
 //! In a period of it a VCPU starts when a job comes, which is a time-out or an interrupt, and when a chunk of its
-//! budget comes back; it ends when a job is done and when a chunk is used up. That others preempt it is part of
+//! budget comes back for which a job waits; it ends when a job is done and when a chunk is used up. That others preempt it is part of
 //! what they take: they start and end. Preemption does not split a chunk in time: the used part of a chunk comes back
 //! at one instant. A chunk with an instant of its own begins where a job finds the VCPU idle, so that there are at most one
-//! more than jobs, and never more than the list has room for.
+//! more than jobs, and never more than the list has room for: so often chunks that come back start the VCPU. Each use of a chunk ends
+//! once, by the end of a job or by that of the chunk. Where k of J jobs find the VCPU idle there are k + 1 uses at most, and the jobs
+//! that find it busy end beside other jobs, without an end of a use: J + 1 ends.
+//!
+//! An I/O VCPU has its whole budget each time it starts after it was idle, so that its jobs need no more budgets together than one by
+//! one. A budget is U·T of the shortest period for which it works.
 
 use crate::{Reservation, Time};
 
@@ -36,7 +41,7 @@ pub struct Jobs {
     pub period: Time,
     /// By how much one may come later than that, since another task releases it; 0: by itself.
     pub late: Time,
-    /// Of a bottom half: pieces of a job, as many as it needs budgets; 0 where a Main VCPU runs it.
+    /// Of a bottom half: budgets that a job needs at most; 0 where a Main VCPU runs it.
     pub pieces: u64,
     /// Jobs that come together; not 0.
     pub burst: u64,
@@ -91,17 +96,17 @@ impl Jobs {
         Self { late, ..self }
     }
 
-    /// Those of a bottom half whose jobs take so long, on an I/O VCPU of so many percent that works for a Main VCPU
-    /// with the period `cause`.
+    /// Those of a bottom half whose jobs take so long, on an I/O VCPU of so many percent that works for Main VCPUs
+    /// with periods from `shortest` on.
     #[must_use]
-    pub const fn of_bottom_half(period: Time, wcet: Time, percent: u32, cause: Time) -> Self {
-        let budget = (cause / 100).saturating_mul(percent as Time);
+    pub const fn of_bottom_half(period: Time, wcet: Time, percent: u32, shortest: Time) -> Self {
+        let budget = (shortest / 100).saturating_mul(percent as Time);
         let budget = if budget > 0 { budget } else { 1 };
-        let pieces = wcet.div_ceil(budget).saturating_add(1);
+        let pieces = wcet.div_ceil(budget);
         Self {
             period,
             late: 0,
-            pieces,
+            pieces: if pieces > 0 { pieces } else { 1 },
             burst: 1,
         }
     }
@@ -122,19 +127,18 @@ impl Keeping {
             Some(quantum) if quantum > 0 => vcpu.limits.capacity / quantum + 1,
             _ => 0,
         };
-        let chunks = vcpu.jobs.saturating_add(1);
-        let chunks = if chunks < self.chunks {
-            chunks
+        let ends = vcpu.jobs.saturating_add(1);
+        let chunks = if ends < self.chunks {
+            ends
         } else {
             self.chunks
         };
-        let chunks = chunks.saturating_mul(START_AND_END);
-        vcpu.jobs.saturating_add(turns).saturating_add(chunks)
+        ends.saturating_add(turns).saturating_add(chunks)
     }
 }
 
 impl Overhead {
-    /// C and T of a VCPU with its decisions: its jobs' ends cost one each, and its chunks two, as does each turn among equals. C may
+    /// C and T of a VCPU with its decisions: each chunk that comes back costs one, each end, and each turn among equals. C may
     /// exceed T then, and has no response.
     #[must_use]
     pub const fn prolong(&self, vcpu: &Asked, keeping: &Keeping) -> Reservation {
@@ -167,11 +171,16 @@ impl Overhead {
         [each, once, Self::ahead(self.decision, jobs.burst, ONCE)]
     }
 
-    /// The kernel's work for a less important thread that a release finds: nothing less important runs before all that was
-    /// released is done, so that it comes once.
+    /// Work for a less important thread that a release finds, the kernel's or a decision: nothing less important runs before
+    /// all that was released is done, so that it comes once.
     #[must_use]
     pub const fn of_blocking(&self) -> Option<Reservation> {
-        Self::ahead(self.blocking, 1, ONCE)
+        let longest = if self.blocking > self.decision {
+            self.blocking
+        } else {
+            self.decision
+        };
+        Self::ahead(longest, 1, ONCE)
     }
 
     /// Decisions of the changes of so many slots in a frame.
@@ -202,8 +211,9 @@ impl Overhead {
 }
 
 /// Longest time from the instant at which a job comes to the one at which its VCPU is ready, while all that is more important than
-/// the VCPUs is dealt with. A budget that a job finds whole may come back so much later than the job, because the job a
-/// period before was ready so much later than it came. `None` where no end was found.
+/// the VCPUs is dealt with. Where an interrupt or another task releases jobs, a budget that a job finds whole may come back so much later
+/// than the job, because the job a period before was ready so much later than it came. A thread that waits for a time-out, or that a
+/// thread of its core wakes, is ready when its job comes. `None` where no end was found.
 #[must_use]
 pub fn latency(ahead: &[Reservation]) -> Option<Time> {
     let within = |window: Time| {
@@ -246,16 +256,16 @@ mod tests {
     }
 
     #[test]
-    fn each_chunk_costs_two_decisions_and_each_job_one() {
+    fn each_chunk_that_comes_back_costs_a_decision_and_each_end() {
         let keeping = Keeping {
             chunks: 8,
             quantum: None,
         };
         let prolonged = |jobs| OVERHEAD.prolong(&asked(jobs), &keeping).capacity;
-        assert_eq!(prolonged(1), 150);
+        assert_eq!(prolonged(1), 140, "release aside: 2 chunks, 2 ends");
         assert_eq!(
             prolonged(100),
-            1260,
+            1190,
             "no more chunks than there is room for"
         );
         let free = Overhead::default().prolong(&asked(1), &keeping);
@@ -264,7 +274,7 @@ mod tests {
             quantum: Some(30),
             ..keeping
         };
-        assert_eq!(OVERHEAD.prolong(&asked(1), &turns).capacity, 190);
+        assert_eq!(OVERHEAD.prolong(&asked(1), &turns).capacity, 180);
     }
 
     #[test]
@@ -280,13 +290,16 @@ mod tests {
 
     #[test]
     fn the_kernel_blocks_a_release_once() {
-        let overhead = Overhead {
-            blocking: 7,
-            ..OVERHEAD
+        let once = |blocking| {
+            let overhead = Overhead {
+                blocking,
+                ..OVERHEAD
+            };
+            latency(overhead.of_blocking().as_slice())
         };
-        let blocking = overhead.of_blocking().expect("it takes something");
-        assert_eq!(latency(&[blocking]), Some(7));
-        assert_eq!(OVERHEAD.of_blocking(), None);
+        assert_eq!(once(17), Some(17));
+        assert_eq!(once(7), Some(10), "a decision takes longer");
+        assert_eq!(Overhead::default().of_blocking(), None);
     }
 
     #[test]
@@ -295,8 +308,10 @@ mod tests {
         assert_eq!((jobs.within(100), jobs.within(101)), (3, 6));
         let releases = OVERHEAD.of_jobs(jobs).expect("they cost something");
         assert_eq!((releases.capacity, releases.period), (30, 100));
-        let half = Jobs::of_bottom_half(100, 10, 10, 100).in_bursts(2);
-        assert_eq!(OVERHEAD.of_jobs(half).map(|one| one.capacity), Some(100));
+        let half = |wcet| Jobs::of_bottom_half(100, wcet, 10, 100).in_bursts(2);
+        let costs = |wcet| OVERHEAD.of_jobs(half(wcet)).map(|one| one.capacity);
+        assert_eq!(costs(10), Some(60), "one budget");
+        assert_eq!(costs(11), Some(100), "two");
     }
 
     #[test]

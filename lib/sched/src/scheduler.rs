@@ -191,7 +191,7 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         record.state = State::Blocked;
         self.policy.block(thread, now);
         if until != NEVER {
-            self.timeouts.arm(thread, until);
+            self.timeouts.arm(thread, until.max(now));
         }
         None
     }
@@ -221,11 +221,12 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         }
     }
 
-    /// Charges the running thread up to `now`, wakes threads that have timed out, and has the policy pick.
+    /// Charges the running thread up to `now`, wakes threads that have timed out, and has the policy pick. A thread is ready from its
+    /// time-out on, however late this is called: what its budget loses by that is not lost again a period later.
     pub fn decide(&mut self, now: Time) -> Decision {
         self.charge(now);
-        while let Some(thread) = self.timeouts.expire(now) {
-            self.make_ready(thread, Wakeup::TimedOut, now);
+        while let Some((thread, due)) = self.timeouts.expire(now) {
+            self.make_ready(thread, Wakeup::TimedOut, due);
         }
         let pick = self.policy.pick(now);
         let timeout = self.timeouts.earliest().unwrap_or(NEVER);

@@ -85,14 +85,15 @@ impl<const N: usize, K: Copy + Ord> Timeouts<N, K> {
         }
     }
 
-    /// Takes one thread that is due.
-    pub fn expire(&mut self, now: K) -> Option<ThreadId> {
-        if self.earliest()? > now {
+    /// Takes one thread that is due, with its time.
+    pub fn expire(&mut self, now: K) -> Option<(ThreadId, K)> {
+        let when = self.earliest()?;
+        if when > now {
             return None;
         }
         let thread = ThreadId(self.heap[0]);
         self.disarm(thread);
-        Some(thread)
+        Some((thread, when))
     }
 
     fn time_at(&self, place: usize) -> K {
@@ -150,8 +151,8 @@ mod tests {
                 match step {
                     0 => { timeouts.arm(ThreadId(thread), when); model.insert(thread, when); }
                     1 => { timeouts.disarm(ThreadId(thread)); model.remove(&thread); }
-                    _ => while let Some(expired) = timeouts.expire(when) {
-                        let time = model.remove(&expired.0).expect("was armed");
+                    _ => while let Some((expired, time)) = timeouts.expire(when) {
+                        prop_assert_eq!(model.remove(&expired.0), Some(time));
                         prop_assert!(time <= when);
                         prop_assert!(model.values().all(|&other| other >= time));
                     }

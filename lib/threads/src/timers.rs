@@ -28,7 +28,6 @@ pub struct Expiry {
 struct Content<const K: usize> {
     /// The heap of time-outs serves timers as it serves threads.
     due: Timeouts<K>,
-    when: [Time; K],
     expiries: [Option<Expiry>; K],
 }
 
@@ -55,7 +54,6 @@ impl<const K: usize> Timers<K> {
         Self {
             content: UnsafeCell::new(Content {
                 due: Timeouts::new(),
-                when: [NEVER; K],
                 expiries: [None; K],
             }),
             server: Waiters::new(),
@@ -131,14 +129,14 @@ impl<const K: usize> Timers<K> {
 
 impl<const K: usize> Content<K> {
     fn arm(&mut self, timer: usize, due: Time) {
-        self.when[timer] = due;
         self.due.arm(ThreadId(timer as u16), due);
     }
 
     /// Returns a timer that is due; sets a periodic one to its next expiry.
     fn expire(&mut self, now: Time) -> Option<(Expiry, Time)> {
-        let timer = self.due.expire(now)?.index();
-        let (expiry, due) = (self.expiries[timer]?, self.when[timer]);
+        let (timer, due) = self.due.expire(now)?;
+        let timer = timer.index();
+        let expiry = self.expiries[timer]?;
         if expiry.period == 0 {
             self.expiries[timer] = None;
         } else {

@@ -222,25 +222,19 @@ pub(crate) fn is_for(identifier: &AtomicU16, received: &ReceivedFrame) -> bool {
     selected == ANY || received.identifier == Some(selected)
 }
 
-/// Puts a message into the queue of a stage that reads it, unless the message came too close.
+/// Puts a message into the queue of a stage that reads it, unless it came closer than the declared distance to the
+/// admitted one before.
 ///
-/// The schedule of all earlier messages decides, not the last one alone: the driver hands messages over with jitter.
-/// A sender on a CAN bus that keeps the distance is ahead of that schedule by this jitter at most; half a distance is
-/// admitted. A datagram may be from anyone, and an early one would delay the next: none is admitted early.
+/// No jitter is admitted: an early message would delay the next one beyond the bound of the pipe. A description declares a
+/// distance that is shorter than the period of its sender by the jitter of the sender and of the bottom half.
 pub(crate) fn give(number: usize, words: [u64; 2], at: u64) {
     let [distance, due, early] = [&DISTANCES, &DUE, &EARLY].map(|all| &all[number % STAGES]);
-    let (distance, expected) = (distance.load(Relaxed), due.load(Relaxed));
-    let tolerance = if IS_CARD.load(Relaxed) {
-        0
-    } else {
-        distance / 2
-    };
-    let is_early = at.saturating_add(tolerance) < expected;
+    let is_early = at < due.load(Relaxed);
     if is_early {
         early.fetch_add(1, Relaxed);
     }
     if !is_early && QUEUES[number % STAGES].put(words, at) {
-        due.store(at.max(expected).saturating_add(distance), Relaxed);
+        due.store(at.saturating_add(distance.load(Relaxed)), Relaxed);
         stage::shared(number).feed(at);
     } else {
         stage::shared(number).dropped.fetch_add(1, Relaxed);

@@ -314,7 +314,7 @@ fn admit_static(
             let periods = || halves().map(|(period, _)| period);
             return match (periods().min(), periods().max()) {
                 (Some(shortest), Some(longest)) => {
-                    let jobs = halves().map(|(_, jobs)| jobs);
+                    let jobs = halves().map(|(_, jobs)| jobs(shortest));
                     all.io(share, [shortest, longest], jobs)
                 }
                 _ => Ok(()),
@@ -337,13 +337,13 @@ pub(crate) fn server_of(timing: &Timing, vcpu: u32) -> ServerId {
     ServerId(here.count() as u16)
 }
 
-/// Bottom halves on an I/O VCPU that work for stages with these budgets, each with the period of
-/// the VCPU that it works for, ticks.
+/// Bottom halves on an I/O VCPU that work for stages with these budgets: the period of the VCPU that each works for, ticks, and
+/// its jobs, given the shortest of these periods.
 fn halves<'b>(
     timing: &'b Timing,
     vcpu: u32,
     budgets: &'b Budgets,
-) -> impl Iterator<Item = (u64, Jobs)> + 'b {
+) -> impl Iterator<Item = (u64, impl Fn(u64) -> Jobs)> + 'b {
     let repository = timing.repository.iter();
     repository.flat_map(move |all| {
         budgets.iter().flatten().flat_map(move |stage| {
@@ -356,9 +356,12 @@ fn halves<'b>(
                     0 => own,
                     period => ticks(period),
                 };
-                let wcet = ticks_up(io.wcet_ns);
-                let half = Jobs::of_bottom_half(own, wcet, io.percent, cause);
-                Some((cause, half.in_bursts(stage.messages.into())))
+                let (wcet, percent) = (ticks_up(io.wcet_ns), io.percent);
+                let messages = stage.messages.into();
+                let jobs = move |shortest| {
+                    Jobs::of_bottom_half(own, wcet, percent, shortest).in_bursts(messages)
+                };
+                Some((cause, jobs))
             })
         })
     })

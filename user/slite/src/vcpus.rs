@@ -67,8 +67,11 @@ pub fn jobs_on(timing: &Timing, number: u32) -> impl Iterator<Item = Jobs> {
             Some((half, main)) => {
                 let taken = timing.costs.map_or(0, |costs| costs.job_ns);
                 let wcet = clock::ticks_up(task.wcet_ns.saturating_add(taken));
-                let cause = clock::ticks(main.period_ns);
-                Jobs::of_bottom_half(period, wcet, half.percent, cause)
+                let same = timing.tasks.iter().filter(|other| other.vcpu == task.vcpu);
+                let causes = same.filter_map(|other| known(other.cause));
+                let shortest = causes.map(|main| main.period_ns).min();
+                let shortest = clock::ticks(shortest.unwrap_or(main.period_ns));
+                Jobs::of_bottom_half(period, wcet, half.percent, shortest)
             }
             None => Jobs::each(period),
         };

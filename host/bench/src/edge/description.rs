@@ -259,7 +259,7 @@ fn can(example: &str, seed: u64, scale: u64) -> String {
         let line = match line.split_once(" = ") {
             Some(("distance", _)) => {
                 let gap = ends.next().copied().unwrap_or(5_000);
-                format!("distance = \"{} us\"", gap - 50)
+                format!("distance = \"{} us\"", gap * 19 / 20)
             }
             Some(("wcet", time)) => {
                 let us: u64 = time

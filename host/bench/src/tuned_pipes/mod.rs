@@ -157,10 +157,10 @@ impl TunedPipes {
     fn build(&self, context: &Context, number: u64) -> Result<Setting, BenchError> {
         let [example, beside] = texts(context)?;
         let text = description::with_control(&example, &beside, self.flows);
-        // Frames can come a little closer together than they were sent.
+        // The jitter of the bottom half is in the distances at which frames come.
         let distance = |(end, gap): (&str, u64)| {
             let key = format!("partition.control.component.pipes.endpoint.{end}");
-            format!("{key}.distance={} us", gap - 50)
+            format!("{key}.distance={} us", gap * 19 / 20)
         };
         let ends = ["can4-in", "can5-in"].into_iter().zip(self.gaps_us);
         let distances: Vec<String> = ends.map(distance).collect();

@@ -197,7 +197,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.endpoint.*.distance",
         shape: Shape::Time,
         presence: Default("the first stage's period: as often as the pipeline takes them"),
-        meaning: "Where it is read: shortest distance of two messages. What comes closer is dropped, and the report names its sender.",
+        meaning: "Where it is read: shortest distance of two messages, the jitter of sender and driver deducted. A message that comes closer is dropped, and the report names its sender.",
         example: "distance = \"10 ms\"",
     },
     Key {
@@ -248,7 +248,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.endpoint.*.distance",
         shape: Shape::Time,
         presence: Default("the first stage's period: as often as the pipeline takes them"),
-        meaning: "Where it is read: shortest distance of two messages. What comes closer is dropped, and the report names its sender.",
+        meaning: "Where it is read: shortest distance of two messages, the jitter of sender and driver deducted. A message that comes closer is dropped, and the report names its sender.",
         example: "distance = \"10 ms\"",
     },
     Key {

@@ -315,7 +315,12 @@ impl Parts<'_> {
         let (work, distance) = self.work_on(task.vcpu)?;
         let (_, main) = self.ranked[rank];
         let response = vcpu::work_response(main, self.responses[rank]?, work, distance)?;
-        response.checked_add(overhead::latency(&self.prolonged.ahead)?)
+        // The scheduler knows exactly when a stage is released.
+        let late = match task.is_stage {
+            true => 0,
+            false => overhead::latency(&self.prolonged.ahead)?,
+        };
+        response.checked_add(late)
     }
 
     /// All that can wait on a VCPU at once, one job of each task, and the shortest distance of two

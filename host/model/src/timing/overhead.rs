@@ -63,17 +63,19 @@ impl Timing {
     fn jobs(&self, task: &Task) -> Jobs {
         let jobs = match self.vcpus[task.vcpu].kind {
             VcpuKind::Io { percent } => {
-                let cause = self.vcpus[task.cause].budget();
-                let period = cause.map_or(0, |main| main.period);
+                let same = self.tasks.iter().filter(|other| other.vcpu == task.vcpu);
+                let causes = same.filter_map(|other| self.vcpus[other.cause].budget());
+                let shortest = causes.map(|main| main.period).min().unwrap_or(0);
                 let work = task.wcet_ns.saturating_add(self.overhead.job);
-                Jobs::of_bottom_half(task.period_ns, work, percent, period)
+                Jobs::of_bottom_half(task.period_ns, work, percent, shortest)
             }
             _ => Jobs::each(task.period_ns),
         };
         jobs.in_bursts(task.burst).after(self.jitter(task))
     }
 
-    fn ahead(&self, core: usize) -> Vec<Reservation> {
+    /// What is more important than all VCPUs of a core.
+    pub(crate) fn ahead(&self, core: usize) -> Vec<Reservation> {
         let slots = self.schedule.slots.iter();
         let slots = slots.filter(|slot| slot.core == core).count() as u64;
         let changes = self.overhead.of_slots(slots, self.schedule.frame_ns);

@@ -178,7 +178,7 @@ mod tests {
             core: 0,
         };
         let timing = |hz| Timing {
-            vcpus: vec![main(15_992 / 16 * 16)],
+            vcpus: vec![main(998 * 16)],
             overhead: Overhead {
                 decision: 8,
                 ..Overhead::default()
@@ -187,7 +187,7 @@ mod tests {
             ..Timing::default()
         };
         let misfit = |hz| timing(hz).analyse().remove(0).misfit;
-        assert_eq!(misfit(1_000_000_000), None, "two decisions of 8 ns");
+        assert_eq!(misfit(1_000_000_000), None, "three decisions of 8 ns");
         assert_eq!(misfit(62_500_000), Some((0, 16)), "of 16 ns each");
     }
 

@@ -5,7 +5,7 @@
 //! a bottom half that works for it.
 
 use super::{Judge, Owner, Setting, Violation};
-use crate::repository::{Repository, Runs};
+use crate::repository::Runs;
 use bulkhead_analysis::deciding::Deciding;
 use bulkhead_analysis::overhead::{Asked, Jobs};
 use bulkhead_analysis::{Reservation, Time, admission};
@@ -81,11 +81,21 @@ impl<const N: usize> Judge<'_, N> {
                 continue;
             };
             let on = |device: &usize| repository.ios[repository.devices[*device].io].core == core;
-            let here = devices.into_iter().flatten().filter(on);
-            let halves = here.map(|device| half(repository, device, period).in_bursts(messages));
-            self.deciding.tasks(halves, period)?;
+            for device in devices.into_iter().flatten().filter(on) {
+                let half = self.half(device, period, setting).in_bursts(messages);
+                self.deciding.tasks([half], period)?;
+            }
         }
         Ok(())
+    }
+
+    /// The bottom half that works at a device for a stage of that period.
+    fn half(&self, device: usize, period: Time, setting: &Setting<N>) -> Jobs {
+        let repository = self.bound.repository;
+        let number = repository.devices[device].io;
+        let io = &repository.ios[number];
+        let shortest = self.causes(number, setting).min().unwrap_or(period);
+        Jobs::of_bottom_half(period, io.wcet, io.percent(), shortest)
     }
 
     /// Jobs on a VCPU: one message at a time on one that scatters, as on that of a stage.
@@ -100,12 +110,4 @@ impl<const N: usize> Judge<'_, N> {
         };
         Runs::Stage { devices, messages }
     }
-}
-
-/// The bottom half that works at a device for a stage of that period.
-fn half(repository: &Repository<'_>, device: usize, period: Time) -> Jobs {
-    let own = &repository.devices[device];
-    let io = &repository.ios[own.io];
-    let cause = own.main.map_or(period, |main| main.period);
-    Jobs::of_bottom_half(period, io.wcet, io.percent(), cause)
 }

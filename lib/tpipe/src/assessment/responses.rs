@@ -54,10 +54,12 @@ impl<const N: usize> Judge<'_, N> {
         let latency = overhead::latency(ahead).ok_or(Violation::Overflow)?;
         for (found, &(_, _, owner)) in found.iter().zip(&self.servers) {
             let response = found.ok_or(Violation::Response { core, owner })?;
-            let response = response.saturating_add(latency);
             match owner {
                 Owner::Load(_) => {}
-                Owner::Device(device) => devices.main[device] = response,
+                Owner::Device(device) => {
+                    devices.main[device] = response.saturating_add(latency);
+                }
+                // Time-outs and producers release it, at instants that its scheduler knows exactly.
                 Owner::Stage(stage) => result.response[stage] = response,
             }
         }
@@ -161,13 +163,8 @@ impl<const N: usize> Judge<'_, N> {
             .filter(|(_, io)| io.core == core);
         let mut ios = 0;
         for (slot, (index, io)) in found.iter_mut().zip(here) {
-            let devices = repository.devices.iter().enumerate();
-            let own = devices.filter(|(_, device)| device.io == index);
-            let periods = own.flat_map(|(device, _)| {
-                let others = self.others_at(device);
-                self.periods_of(device, setting).chain(others)
-            });
-            let (shortest, longest) = periods
+            let (shortest, longest) = self
+                .causes(index, setting)
                 .fold((Time::MAX, io.period()), |(low, high), period| {
                     (low.min(period), high.max(period))
                 });
@@ -186,6 +183,16 @@ impl<const N: usize> Judge<'_, N> {
             ios += 1;
         }
         ios
+    }
+
+    /// Periods of the Main VCPUs for which an I/O VCPU works, those of other pipes included.
+    pub(super) fn causes(&self, io: usize, setting: &Setting<N>) -> impl Iterator<Item = Time> {
+        let devices = self.bound.repository.devices.iter().enumerate();
+        let own = devices.filter(move |(_, device)| device.io == io);
+        own.flat_map(|(device, _)| {
+            let others = self.others_at(device);
+            self.periods_of(device, setting).chain(others)
+        })
     }
 
     /// Periods of the Main VCPUs that an I/O VCPU works for through a device.

@@ -63,20 +63,18 @@ fn admit(
         let users =
             (0..bound.len()).flat_map(|stage| bound.devices(stage).map(move |end| (stage, end)));
         let users = users.filter(|(_, end)| repository.devices[*end].io == number);
-        let halves: Vec<_> = users
-            .map(|(stage, end)| {
-                let own = setting.period[stage];
-                let cause = repository.devices[end].main.map_or(own, |main| main.period);
-                (
-                    cause,
-                    Jobs::of_bottom_half(own, io.wcet, io.percent(), cause)
-                        .in_bursts(setting.messages[stage]),
-                )
-            })
-            .collect();
-        let causes = || halves.iter().map(|(cause, _)| *cause);
+        let cause = |&(stage, end): &(usize, usize)| {
+            let own = setting.period[stage];
+            repository.devices[end].main.map_or(own, |main| main.period)
+        };
+        let users: Vec<_> = users.collect();
+        let causes = || users.iter().map(cause);
         if let (Some(shortest), Some(longest)) = (causes().min(), causes().max()) {
-            let jobs = halves.iter().map(|(_, jobs)| *jobs);
+            let jobs = users.iter().map(|&(stage, _)| {
+                let own = setting.period[stage];
+                Jobs::of_bottom_half(own, io.wcet, io.percent(), shortest)
+                    .in_bursts(setting.messages[stage])
+            });
             all.io(io.utilisation, [shortest, longest], jobs)?;
         }
     }

@@ -42,8 +42,8 @@ bulkhead_component::component!(run);
 bulkhead_component::serve!(answer, threads: 17, stack: 2048);
 
 /// Maximum numbers of threads and VCPUs.
-const TASKS: usize = 16;
-const VCPUS: usize = 16;
+const TASKS: usize = bulkhead_abi::timing::MAX_TASKS;
+const VCPUS: usize = bulkhead_abi::timing::MAX_VCPUS;
 /// The reporter's budget, nanoseconds.
 const REPORTER: [u64; 2] = [2_000_000, 1_000_000_000];
 

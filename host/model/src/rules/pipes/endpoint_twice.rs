@@ -44,20 +44,22 @@ fn compare(
     let read = ends.iter().filter(|end| is_read(partition, &path(end)));
     for end in read.filter(|end| end.address.is_absent()) {
         let same = |other: &&&EndpointDraft| {
-            let [one, other_one] = [end, *other].map(|end| end.identifier.value());
-            is_one_device(end, other) && one == other_one
+            // One without identifier receives all frames.
+            let both = end.identifier.value().zip(other.identifier.value());
+            is_one_device(end, other) && both.is_none_or(|(one, other)| one == other)
         };
         if let Some(first) = before.iter().find(same) {
             let message = match (end.identifier.value(), first.identifier.value()) {
-                (Some(identifier), Some(_)) => format!(
-                    "`{}` and `{}` receive the same frames, those of identifier {identifier:#x}",
-                    path(first),
-                    path(end)
-                ),
-                _ => format!(
+                (None, None) => format!(
                     "`{}` and `{}` receive the same frames",
                     path(first),
                     path(end)
+                ),
+                (one, other) => format!(
+                    "`{}` and `{}` receive the same frames, those of identifier {:#x}",
+                    path(first),
+                    path(end),
+                    one.or(other).unwrap_or_default()
                 ),
             };
             let span = end.identifier.span().unwrap_or(&end.name.span);

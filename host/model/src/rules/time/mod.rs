@@ -18,6 +18,7 @@ pub(crate) mod vcpu_core;
 pub(crate) mod vcpu_keys;
 pub(crate) mod vcpu_kind;
 pub(crate) mod vcpu_overload;
+pub(crate) mod vcpu_room;
 
 use crate::draft::{Draft, PartitionDraft};
 use crate::rules::declaration::Rule;
@@ -30,6 +31,7 @@ pub(super) const RULES: &[&Rule] = &[
     &vcpu_keys::RULE,
     &vcpu_budget::RULE,
     &vcpu_core::RULE,
+    &vcpu_room::RULE,
     &schedule_keys::RULE,
     &slot_times::RULE,
     &slot_beyond_frame::RULE,

@@ -268,3 +268,24 @@ fn by_deadline_more_fits() {
         assert_eq!(ran, expected, "{order:?}");
     }
 }
+
+/// A decision that is made late for a release takes nothing from the budget of the next one.
+#[test]
+fn a_budget_is_whole_a_period_after_the_time_out_whenever_that_is_seen() {
+    let mut policy = Vcpus::<8, 4, 8>::new(false);
+    let vcpu = main(&mut policy, 10, 100);
+    let mut scheduler = Scheduler::<_, 8>::new(policy);
+    let thread = scheduler.add(Binding::main(vcpu), 0).expect("room");
+    scheduler.wakeup(thread, 0);
+    let budget = |scheduler: &mut Scheduler<Vcpus<8, 4, 8>, 8>, now| {
+        let decision = scheduler.decide(now);
+        scheduler.dispatched_on_account(decision.thread, now);
+        decision.account.map(|account| account.budget)
+    };
+    assert_eq!(budget(&mut scheduler, 0), Some(10));
+    for (release, late) in [(100, 7), (200, 0), (300, 3), (400, 0)] {
+        scheduler.block(thread, release, release - 50);
+        assert_eq!(budget(&mut scheduler, release + late), Some(10));
+        scheduler.account(9, release + late + 9);
+    }
+}
