@@ -31,9 +31,11 @@ extern void bulkhead_omp_doacross_wait(const unsigned long *index);
 extern void bulkhead_omp_start(void);
 extern void bulkhead_omp_stop(void);
 
-/* Without a nest (in a team of one thread) there is nothing to wait for: a function of its own, which needs no frame. */
+/* Without a nest (in a team of one thread) there is nothing to wait for. No variable argument is a floating-point number, so
+   that the frame need not have room for their registers. */
+#define INTEGERS __attribute__((target("general-regs-only")))
 #define DEFINE_DOACROSS_WAIT(NAME, TYPE)                                      \
-  static void __attribute__((noinline))                                       \
+  static void INTEGERS __attribute__((noinline))                               \
   NAME##_in_nest(unsigned depth, TYPE first, va_list rest) {                  \
     unsigned long index[depth];                                               \
     index[0] = (unsigned long)first;                                          \
@@ -41,7 +43,7 @@ extern void bulkhead_omp_stop(void);
       index[i] = (unsigned long)va_arg(rest, TYPE);                           \
     bulkhead_omp_doacross_wait(index);                                        \
   }                                                                           \
-  void NAME(TYPE first, ...) {                                                \
+  INTEGERS void NAME(TYPE first, ...) {                                       \
     unsigned depth = bulkhead_omp_doacross_depth();                           \
     if (!depth)                                                               \
       return;                                                                 \

@@ -62,29 +62,30 @@ impl Progress {
 
 /// Progress of the loop that the thread is in; nothing in a team of one thread, which runs the iterations in their order.
 #[inline(always)]
-fn progress(worker: &'static Worker) -> Option<Progress> {
-    if worker.team().size() == 1 {
-        return None;
-    }
-    worker.share.get().and_then(|share| share.doacross.get())
+fn progress() -> Option<(&'static Worker, Progress)> {
+    let worker = Worker::attached()?;
+    Some((worker, worker.share.get()?.doacross.get()?))
 }
 
 /// Marks the iteration as past its `depend(source)`; `index` gives its number in each loop of the nest.
 #[inline(always)]
 pub fn post(index: impl Fn(usize) -> u64) {
-    let worker = Worker::current_here();
-    if let Some(progress) = progress(worker) {
-        let (number, rank) = progress.locate(index);
-        tsan::release(number);
-        number.store(rank + 1, Ordering::Release);
-        worker.team().wake_all();
+    if let Some((worker, progress)) = progress() {
+        post_in_team(worker, progress, index);
     }
+}
+
+#[inline(never)]
+fn post_in_team(worker: &'static Worker, progress: Progress, index: impl Fn(usize) -> u64) {
+    let (number, rank) = progress.locate(index);
+    tsan::release(number);
+    number.store(rank + 1, Ordering::Release);
+    worker.team().wake_all();
 }
 
 /// Waits until the iteration has posted.
 pub fn wait(index: impl Fn(usize) -> u64) {
-    let worker = Worker::current_here();
-    let Some(progress) = progress(worker) else {
+    let Some((worker, progress)) = progress() else {
         return;
     };
     let (number, rank) = progress.locate(index);
@@ -98,7 +99,7 @@ pub fn wait(index: impl Fn(usize) -> u64) {
 /// Number of loops in the nest that the thread is in; 0 in a team of one thread.
 #[inline(always)]
 pub fn depth() -> usize {
-    progress(Worker::current_here()).map_or(0, |progress| progress.counts.len())
+    progress().map_or(0, |(_, progress)| progress.counts.len())
 }
 
 /// The last thread has left the loop.

@@ -1,9 +1,16 @@
 //! Ordered regions: chunks take turns in the order of their iterations.
 
+use crate::arch;
+use crate::backend::{Backend, System};
 use crate::tsan;
 use crate::worker::Worker;
 use crate::workshare::WorkShare;
 use core::sync::atomic::Ordering;
+
+/// Distance of the first two looks at the turn of a thread that stands back, and the largest distance, in pauses. The first is
+/// about the time in which a core hands the turn over to another.
+const FIRST_DISTANCE: u32 = 8;
+const LAST_DISTANCE: u32 = 128;
 
 /// Waits until all chunks before the thread's own have ended.
 pub fn start() {
@@ -17,8 +24,11 @@ pub fn start() {
 
 fn wait_for_turn(worker: &'static Worker, share: &'static WorkShare, start: u64) {
     let is_due = || share.turn.0.load(Ordering::Acquire) == start;
-    if !is_due() && !worker.watch_for(&is_due) {
-        worker.wait_until(&is_due);
+    if !is_due() {
+        worker.loop_state.has_waited.set(true);
+        if !worker.watch_for(&is_due) {
+            worker.wait_until(&is_due);
+        }
     }
     tsan::acquire(&share.turn);
 }
@@ -33,4 +43,31 @@ pub fn end_chunk(worker: &'static Worker, share: &'static WorkShare) {
     tsan::release(&share.turn);
     share.turn.0.store(end, Ordering::Release);
     worker.team().wake_all();
+}
+
+/// Delays a thread's next chunk of a dynamic loop while the chunks of other threads follow each other faster than cores can hand the
+/// turn over. The ordered regions are the bottleneck then, and each further thread adds a hand-over per chunk. The thread takes
+/// its chunk as soon as the turn has not moved between two looks, so that it delays no loop whose chunks have parallel parts.
+pub fn stand_back(worker: &'static Worker, share: &'static WorkShare) {
+    if !worker.loop_state.has_waited.replace(false) || share.is_static() {
+        return;
+    }
+    let is_crowded = worker.team().is_crowded();
+    let mut distance = FIRST_DISTANCE;
+    let mut turn = share.turn.0.load(Ordering::Relaxed);
+    while share.has_iterations() && !worker.sees_work() {
+        if is_crowded {
+            System::yield_now();
+        } else {
+            for _ in 0..distance {
+                arch::pause();
+            }
+        }
+        let now = share.turn.0.load(Ordering::Relaxed);
+        if now == turn {
+            return;
+        }
+        turn = now;
+        distance = LAST_DISTANCE.min(distance * 2);
+    }
 }

@@ -108,6 +108,8 @@ pub struct LoopState {
     trips: Cell<u64>,
     /// The chunk it works on: `start..end` in iterations.
     chunk: Cell<(u64, u64)>,
+    /// The thread has waited for its turn since it last stood back; see `ordered`.
+    pub(crate) has_waited: Cell<bool>,
 }
 
 impl LoopState {
@@ -116,6 +118,7 @@ impl LoopState {
         Self {
             trips: Cell::new(0),
             chunk: Cell::new((0, 0)),
+            has_waited: Cell::new(false),
         }
     }
 
@@ -202,6 +205,7 @@ pub(crate) fn enter(
     worker.share.set(Some(share));
     worker.loop_state.trips.set(0);
     worker.loop_state.chunk.set((0, 0));
+    worker.loop_state.has_waited.set(false);
     if let Some(left) = left {
         let_go(worker, left);
     }
@@ -279,6 +283,16 @@ impl WorkShare {
     pub fn value(&self, iteration: u64) -> u64 {
         let distance = iteration.wrapping_mul(self.step.get());
         self.first.get().wrapping_add(distance)
+    }
+
+    /// Whether each thread's chunks are determined in advance.
+    pub(crate) fn is_static(&self) -> bool {
+        self.division.get() == Division::Static
+    }
+
+    /// Whether a thread may still find iterations that are not taken.
+    pub(crate) fn has_iterations(&self) -> bool {
+        self.taken.0.load(Ordering::Relaxed) < self.count.get()
     }
 
     /// The thread's next iterations, as `start..end` in iterations; nothing when none are left.

@@ -1,5 +1,5 @@
 /* Cost of constructs in the manner of EPCC's benchmarks: `constructs NAME ITERATIONS` runs the construct that often, with a short
-   delay inside, and prints the line of a kernel. */
+   delay inside, and prints the line of a kernel. Its checksum counts the iterations, and those in a wrong thread twice. */
 #include "turns.h"
 
 enum { DELAY = 20, CHUNKS = 64 };
@@ -277,9 +277,32 @@ static void nested(int n) {
     delay();
 }
 
+/* Number of iterations that run in another thread than schedule(static, 1) determines: a runtime that gives all of them to one thread
+   does not hand over between threads, so that its time is that of another program. */
+static int misplaced_ordered(int n) {
+  int misplaced = 0;
+#pragma omp parallel for ordered schedule(static, 1)
+  for (int i = 0; i < n; i++)
+#pragma omp ordered
+    misplaced += i % omp_get_num_threads() != omp_get_thread_num();
+  return misplaced;
+}
+
+static int misplaced_doacross(int n) {
+  int misplaced = 0;
+#pragma omp parallel for ordered(1) schedule(static, 1)
+  for (int i = 0; i < n; i++) {
+#pragma omp ordered depend(sink : i - 1)
+    misplaced += i % omp_get_num_threads() != omp_get_thread_num();
+#pragma omp ordered depend(source)
+  }
+  return misplaced;
+}
+
 static const struct {
   const char *name;
   void (*run)(int);
+  int (*misplaced)(int);
 } constructs[] = {
     {"parallel", parallel},
     {"parallel_for", parallel_for},
@@ -295,9 +318,9 @@ static const struct {
     {"critical_name", critical_name},
     {"lock", lock},
     {"nest_lock", nest_lock},
-    {"ordered", ordered},
+    {"ordered", ordered, misplaced_ordered},
     {"ordered_dynamic", ordered_dynamic},
-    {"doacross", doacross},
+    {"doacross", doacross, misplaced_doacross},
     {"reduction", reduction},
     {"tasks", tasks},
     {"tasks_of_one", tasks_of_one},
@@ -317,9 +340,10 @@ int main(int count, char **values) {
     if (count < 2 || strcmp(constructs[i].name, values[1]))
       continue;
     constructs[i].run(n < 20 ? n : 20);
+    int misplaced = constructs[i].misplaced ? constructs[i].misplaced(64) : 0;
     start_clock();
     constructs[i].run(n);
-    stop_clock(n);
+    stop_clock(n + misplaced);
     return 0;
   }
   return 2;

@@ -59,22 +59,41 @@ const ROUNDS: usize = 3;
 /// Least seconds of a construct's turn on the slowest runtime.
 const TURN: f64 = 0.003;
 
-/// This runtime and its peers under their default settings, as far as they run the program.
-fn runtimes<'b>(bench: &'b Bench, work: &Work<'_>) -> Result<Vec<&'b Runtime>, Trouble> {
-    let arguments: Vec<&str> = work.arguments.iter().map(String::as_str).collect();
-    let runs = |runtime: &&Runtime| {
-        bench
-            .run(runtime, work.threads, work.kernel, &arguments, &[])
-            .is_ok()
-    };
-    bench.run(&bench.ours, work.threads, work.kernel, &arguments, &[])?;
-    let peers = bench.peers.iter().filter(|peer| !peer.name.contains('_'));
-    let peers = peers.filter(runs);
-    Ok(core::iter::once(&bench.ours).chain(peers).collect())
+/// The runtimes of a row: this one and its peers under their default settings.
+struct Field<'b> {
+    runtimes: Vec<&'b Runtime>,
+    /// Peers that fail, or that compute something else than this runtime and another peer.
+    left_out: Vec<&'static str>,
+}
+
+impl<'b> Field<'b> {
+    fn new(bench: &'b Bench, work: &Work<'_>) -> Result<Self, Trouble> {
+        let arguments: Vec<&str> = work.arguments.iter().map(String::as_str).collect();
+        let checksum = |runtime| {
+            let lines = bench.run(runtime, work.threads, work.kernel, &arguments, &[])?;
+            let line = lines.first().and_then(|line| line.get(2));
+            line.copied()
+                .ok_or(Trouble(format!("{} printed nothing", work.kernel)))
+        };
+        let ours = checksum(&bench.ours)?;
+        let peers = bench.peers.iter().filter(|peer| !peer.name.contains('_'));
+        let (agreeing, left_out): (Vec<_>, Vec<_>) =
+            peers.partition(|peer| checksum(peer).is_ok_and(|theirs| theirs == ours));
+        if agreeing.is_empty() {
+            return Err(Trouble(format!(
+                "{}: no peer has the result of this runtime",
+                work.kernel
+            )));
+        }
+        Ok(Self {
+            runtimes: core::iter::once(&bench.ours).chain(agreeing).collect(),
+            left_out: left_out.iter().map(|peer| peer.name).collect(),
+        })
+    }
 }
 
 fn compare(bench: &Bench, name: String, work: &Work<'_>) -> Result<Row, Trouble> {
-    let runtimes = runtimes(bench, work)?;
+    let Field { runtimes, left_out } = Field::new(bench, work)?;
     let mut all: Vec<Runs> = runtimes.iter().map(|_| Runs::default()).collect();
     let ratio = settle(bench, ROUNDS, BOUND, &mut all, |all| {
         take_turns(bench, &runtimes, work, all)
@@ -84,7 +103,8 @@ fn compare(bench: &Bench, name: String, work: &Work<'_>) -> Result<Row, Trouble>
         .with("ratio", ratio.median)
         .with("at_least", ratio.least)
         .with("at_most", ratio.most)
-        .at_most(ratio.median, BOUND);
+        .at_most(ratio.median, BOUND)
+        .without(left_out);
     for (runtime, runs) in runtimes.iter().zip(&all) {
         row = row.with(runtime.name, runs.best());
     }
@@ -96,17 +116,17 @@ pub(crate) fn applications(bench: &Bench) -> Result<Report, Trouble> {
     let mut rows = Vec::new();
     for (kernel, argument) in APPLICATIONS {
         for threads in [1, 2, 4] {
+            let name = format!("{kernel}, {threads} threads");
+            if !name.contains(&bench.only) {
+                continue;
+            }
             let work = Work {
                 kernel,
                 arguments: vec![argument.into()],
                 threads,
                 turns: TURNS,
             };
-            rows.push(compare(
-                bench,
-                format!("{kernel}, {threads} threads"),
-                &work,
-            )?);
+            rows.push(compare(bench, name, &work)?);
         }
     }
     Ok(Report::new("omp-apps", "004 fig. 10", rows))
@@ -140,6 +160,10 @@ pub(crate) fn constructs(bench: &Bench) -> Result<Report, Trouble> {
     let mut rows = Vec::new();
     for construct in CONSTRUCTS {
         for threads in [1, 2, 4, 8] {
+            let name = format!("{construct}, {threads} threads");
+            if !name.contains(&bench.only) {
+                continue;
+            }
             let repetitions = repetitions(bench, construct, threads)?;
             let work = Work {
                 kernel: "constructs",
@@ -147,11 +171,7 @@ pub(crate) fn constructs(bench: &Bench) -> Result<Report, Trouble> {
                 threads,
                 turns: TURNS,
             };
-            rows.push(compare(
-                bench,
-                format!("{construct}, {threads} threads"),
-                &work,
-            )?);
+            rows.push(compare(bench, name, &work)?);
         }
     }
     Ok(Report::new("omp-constructs", "004 fig. 9", rows))

@@ -50,6 +50,9 @@ struct Options {
     /// Fewer repetitions: for a look, not for a verdict.
     #[arg(long)]
     quick: bool,
+    /// Only rows whose name contains this, for applications and constructs.
+    #[arg(long, default_value = "")]
+    only: String,
     /// Folder with this runtime as libgomp.so.1.
     #[arg(long, default_value = "omp/build")]
     runtime: PathBuf,
@@ -81,6 +84,7 @@ fn run_all(options: &Options) -> Result<bool, Trouble> {
         &options.kernels,
         &options.out,
         options.quick,
+        &options.only,
     )?;
     let all = [
         Table::Micro,

@@ -16,6 +16,8 @@ pub(crate) struct Row {
     pub(crate) bound: Option<f64>,
     /// Whether the promise holds.
     pub(crate) ok: bool,
+    /// Peers that do not do the row's work: they fail, or their result is another.
+    pub(crate) left_out: Vec<&'static str>,
 }
 
 fn in_order<S: Serializer>(figures: &[(&str, f64)], to: S) -> Result<S::Ok, S::Error> {
@@ -31,12 +33,19 @@ impl Row {
             unit,
             bound: None,
             ok: true,
+            left_out: Vec::new(),
         }
     }
 
     /// Adds a figure.
     pub(crate) fn with(mut self, name: &'static str, value: f64) -> Self {
         self.figures.push((name, value));
+        self
+    }
+
+    /// Names peers that are not compared.
+    pub(crate) fn without(mut self, peers: Vec<&'static str>) -> Self {
+        self.left_out = peers;
         self
     }
 
@@ -89,9 +98,13 @@ impl Report {
             let bound = row
                 .bound
                 .map_or(String::new(), |bound| format!(" [≤ {}]", short(bound)));
+            let left_out = match row.left_out.as_slice() {
+                [] => String::new(),
+                peers => format!(" (without {}: other result)", peers.join(", ")),
+            };
             let verdict = if row.ok { "ok  " } else { "MISS" };
             println!(
-                "  {verdict} {:28} {} {}{bound}",
+                "  {verdict} {:28} {} {}{bound}{left_out}",
                 row.name,
                 figures.join(", "),
                 row.unit

@@ -44,6 +44,8 @@ pub(crate) struct Bench {
     pub(crate) peers: Vec<Runtime>,
     /// Fewer repetitions.
     pub(crate) quick: bool,
+    /// Part of the names of the rows that are measured.
+    pub(crate) only: String,
     kernels: PathBuf,
     out: PathBuf,
 }
@@ -87,6 +89,7 @@ impl Bench {
         kernels: &Path,
         out: &Path,
         quick: bool,
+        only: &str,
     ) -> Result<Self, Trouble> {
         fs::create_dir_all(out).map_err(|why| trouble(out.display(), why))?;
         let folder = |name, folder| Runtime {
@@ -109,6 +112,7 @@ impl Bench {
                 folder("libomp", Some(llvm_folder(out)?)),
             ],
             quick,
+            only: only.to_owned(),
             kernels: absolute(kernels)?,
             out: absolute(out)?,
         };

@@ -166,6 +166,7 @@ fn next(bounds: Bounds) -> bool {
     let share = current(worker);
     if share.ordered.get() {
         ordered::end_chunk(worker, share);
+        ordered::stand_back(worker, share);
     }
     bounds.take(share, worker)
 }
@@ -215,7 +216,9 @@ fn enter_doacross(
         shape.chunk = share_out;
     }
     workshare::enter(worker, shape, |share| {
-        share.doacross.set(Some(Progress::new(counts, shape.chunk)));
+        if worker.team().size() > 1 {
+            share.doacross.set(Some(Progress::new(counts, shape.chunk)));
+        }
         prepare(share);
     })
 }

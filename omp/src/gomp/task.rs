@@ -122,6 +122,7 @@ fn run_plain(body: Body, data: *mut c_void, worker: &'static Worker, flags: c_ui
 
 /// [`run_plain`] where a descriptor has to be made.
 #[cold]
+#[inline(never)]
 fn run_fresh(body: Body, data: *mut c_void, worker: &'static Worker, flags: c_uint) {
     let plan = Blueprint {
         body,

@@ -46,7 +46,7 @@ impl Worker {
     pub fn has_plenty(&self) -> bool {
         self.deque.is_longer_than(QUEUE_PLENTY) && {
             let fiber = self.fiber.get();
-            (fiber.may_move() || self.deque.is_private())
+            (self.deque.is_private() || fiber.may_move())
                 && fiber.holds_no_lock()
                 && fiber.has_room()
         }

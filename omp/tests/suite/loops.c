@@ -220,6 +220,28 @@ static void scans(void) {
   }
 }
 
+/* Threads stand back while ordered regions follow each other quickly, and take part again when a chunk has a parallel part: every
+   sixty-fourth iteration ends its own only when another thread has started the next iteration. */
+static void ordered_with_parallel_parts(void) {
+  enum { ITERATIONS = N, DISTANCE = 64 };
+  static int started[ITERATIONS + 1], next;
+  memset(started, 0, sizeof started);
+  next = 0;
+#pragma omp parallel for ordered schedule(dynamic, 1)
+  for (int i = 0; i < ITERATIONS; i++) {
+    __atomic_store_n(&started[i], 1, __ATOMIC_RELEASE);
+    int waits = i % DISTANCE == DISTANCE - 1 && i + 1 < ITERATIONS && omp_get_num_threads() > 1;
+    while (waits && !__atomic_load_n(&started[i + 1], __ATOMIC_ACQUIRE))
+      nap_us(10);
+#pragma omp ordered
+    {
+      CHECK(next == i, "%d in iteration %d", next, i);
+      next = i + 1;
+    }
+  }
+  CHECK(next == ITERATIONS, "%d", next);
+}
+
 int main(void) {
   schedules();
   separate();
@@ -228,6 +250,7 @@ int main(void) {
   clauses();
   ordered(1);
   ordered(7);
+  ordered_with_parallel_parts();
   doacross();
   run_ahead();
   scans();
