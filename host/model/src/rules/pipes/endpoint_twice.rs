@@ -8,8 +8,8 @@ crate::rules::declaration::rule! {
     Error, "endpoint-twice",
     "the frames of a CAN identifier are read at one endpoint of a controller",
     "The bottom half hands each frame to every endpoint whose identifier it has. Two endpoints of one identifier would \
-     police two distances of one sender, and promise two rates of the same frames. An endpoint without identifier receives \
-     all frames.",
+     police two distances of one sender, and promise two rates of the same frames. An endpoint without `identifier` receives \
+     all frames, so no second endpoint of its controller can be read.",
     check
 }
 
@@ -45,7 +45,8 @@ fn compare(
     for end in read.filter(|end| end.address.is_absent()) {
         let same = |other: &&&EndpointDraft| {
             let [one, other_one] = [end, *other].map(|end| end.identifier.value());
-            is_one_device(end, other) && one == other_one
+            let share_frames = one.is_none() || other_one.is_none() || one == other_one;
+            is_one_device(end, other) && share_frames
         };
         if let Some(first) = before.iter().find(same) {
             let message = match (end.identifier.value(), first.identifier.value()) {
@@ -54,11 +55,15 @@ fn compare(
                     path(first),
                     path(end)
                 ),
-                _ => format!(
-                    "`{}` and `{}` receive the same frames",
-                    path(first),
-                    path(end)
-                ),
+                (identifier, _) => {
+                    let all = identifier.map_or(end, |_| *first);
+                    format!(
+                        "`{}` and `{}` receive the same frames: `{}` has no `identifier` and receives all",
+                        path(first),
+                        path(end),
+                        path(all)
+                    )
+                }
             };
             let span = end.identifier.span().unwrap_or(&end.name.span);
             report.add(
