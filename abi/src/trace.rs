@@ -50,6 +50,8 @@ pub enum EventKind {
     /// Messages came closer to a stage of a pipe than the distance that its endpoint declares and were dropped, `sequence` so far:
     /// `a` their CAN identifier, or [`PORT`] and their port; `b` the stage's place in its pipe.
     CameEarly = 15,
+    /// A command stopped the pipe of that name, or is about to remove it.
+    Stopped = 16,
 }
 
 /// Bit of a number that is a port of a network card and no CAN identifier.

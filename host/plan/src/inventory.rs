@@ -79,8 +79,14 @@ fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
             .map(|end| end.latency_ns),
     };
     let stages: Vec<_> = (0..pipe.places.len()).map(stage).collect();
-    // A command may stop or replace a pipe while it runs; its rate over the whole run then says nothing.
+    // A command may stop a pipe while it runs; its rate over the whole run then says nothing. A partition on the kernel
+    // records that of its own pipes. Pipes through several partitions also pause while one of them restarts.
     let is_commanded = system.partitions.iter().any(|one| one.spare.is_some());
+    let is_recorded = |path: &solved::Path| {
+        let home = pipe.places[path.tail].partition;
+        let is_one = pipe.places.iter().all(|place| place.partition == home);
+        !is_commanded || is_one && system.partition(home).kind != Kind::Linux
+    };
     let path = |path: &solved::Path| PathManifest {
         stages: stages.clone(),
         partition: runs(path.tail),
@@ -93,7 +99,7 @@ fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
             Buffering::FourSlot => solved.stages[path.tail].loss.percent() / 100.0,
         },
         throughput: match required {
-            Some(Flow::Throughput(rate)) if !is_commanded => Some(rate.0 as f64 / 1e6),
+            Some(Flow::Throughput(rate)) if is_recorded(path) => Some(rate.0 as f64 / 1e6),
             _ => None,
         },
     };

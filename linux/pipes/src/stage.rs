@@ -84,6 +84,8 @@ pub(crate) struct Ready {
     pub(crate) newest: bool,
     pub(crate) rounds: u64,
     pub(crate) budget: Budget,
+    /// Tick of the last begin.
+    pub(crate) begun: u64,
     /// State of its pipe.
     pub(crate) halt: Halt,
     /// Of a lossless first stage: partitions that have to be up before it begins.
@@ -101,8 +103,8 @@ impl Ready {
         }
         let mut clock = self.begin();
         loop {
-            if self.is_first() && self.halt.is_stopped() {
-                if !self.rest() {
+            if self.is_first() && (self.halt.is_stopped() || self.halt.starts() > self.begun) {
+                if self.halt.is_stopped() && !self.rest() {
                     return;
                 }
                 clock = self.begin();
@@ -151,8 +153,12 @@ impl Ready {
 
     /// Waits until the pipe is to begin. Messages that a device or the bridge brought before are
     /// dropped; most are taken out while there is time, so that they do not delay new ones.
+    ///
+    /// A partition that starts a pipe which runs here already, because this one restarted while the pipe was stopped there,
+    /// did not take its messages. They fill the buffers, and a reader with the writer's rate would stay late for ever.
     fn begin(&mut self) -> u64 {
         let start = ticks().max(self.halt.starts());
+        self.begun = start;
         if self.is_first() {
             self.drain();
             self.await_tick(start);

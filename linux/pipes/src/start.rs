@@ -372,6 +372,7 @@ impl<'b> Builder<'b> {
             newest: !self.pipe.each,
             rounds: stage.runtime_ns / u64::from(stage.messages.max(1)) / 1000 * self.around.rounds,
             budget: Budget::new(stage, self.around.overrun == Some(&stage.function)),
+            begun: 0,
             halt: self.halt.clone(),
             awaits: waits.then(|| Arc::clone(awaits)),
             left: stage.traced.then(|| (left.clone(), places)),
@@ -459,6 +460,55 @@ mod tests {
         let numbers = left.try_iter().map(|left| left.message.entries[0].number);
         let [jobs, overruns] = [&shared.jobs, &shared.overruns].map(|count| count.load(Relaxed));
         (numbers.collect(), [jobs, overruns], itself)
+    }
+
+    #[test]
+    fn a_running_pipe_that_is_started_at_a_tick_sends_nothing_before_it() {
+        let text = "each/sample,60000000,2000000,0,1,1,1/emit,60000000,2000000,1,2,1,200";
+        let mut plan: Plan = text.parse().expect("a plan");
+        let pipe = &mut plan.pipes[0];
+        pipe.stages[0].source = Source::Timer(pipe.stages[0].period_ns);
+        pipe.stages[1].traced = true;
+        let (sender, left) = sync_channel(256);
+        let around = Around::default();
+        let builder = Builder::new(pipe, &around, Kept::default());
+        let (ready, _) = builder.build(&sender).expect("built");
+        let halt = ready[0].halt.clone();
+        let woken: Vec<_> = ready.iter().map(|one| Arc::clone(&one.shared)).collect();
+        let threads: Vec<_> = ready
+            .into_iter()
+            .map(|one| thread::spawn(|| one.run()))
+            .collect();
+        for (shared, thread) in woken.iter().zip(&threads) {
+            // Set only here.
+            let _ = shared.thread.set(thread.thread().clone());
+            thread.thread().unpark();
+        }
+        let wait_for = |jobs| {
+            while woken[1].jobs.load(Relaxed) < jobs {
+                thread::yield_now();
+            }
+        };
+        wait_for(3);
+        let told = ticks();
+        let at = told + ticks_of(100_000_000);
+        halt.start(at);
+        // The job in progress may still send one message.
+        wait_for(woken[1].jobs.load(Relaxed) + 5);
+        halt.halt();
+        for thread in threads {
+            thread.join().expect("a stage that ends");
+        }
+        let entries = left.try_iter().map(|left| left.message.entries[0].at);
+        let [before, after]: [Vec<u64>; 2] = {
+            let (before, after) = entries.partition(|&entry| entry < at);
+            [before, after]
+        };
+        let late = before
+            .iter()
+            .filter(|&&entry| entry > told + ticks_of(4_000_000));
+        assert_eq!(late.count(), 0, "{before:?}, told {told}, start {at}");
+        assert!(after.len() >= 3, "{after:?}");
     }
 
     #[test]

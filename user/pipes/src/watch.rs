@@ -107,6 +107,8 @@ struct Recorder {
     paths: [Path; PATHS],
     /// Generation of the pipe of each number.
     generations: [u32; PIPES],
+    /// Pipes that commands have stopped, by bit.
+    stopped: u64,
     /// By stage: jobs that ran the fallback, overruns, and early messages, of which events are recorded.
     noted: [[u64; 3]; STAGES],
 }
@@ -117,6 +119,7 @@ extern "C" fn record(_: u64) -> ! {
     let mut recorder = Recorder {
         paths: [Path::default(); PATHS],
         generations: [0; PIPES],
+        stopped: 0,
         noted: [[0; 3]; STAGES],
     };
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
@@ -148,8 +151,21 @@ impl Recorder {
                 self.enter(&left);
             }
         }
+        let before = core::mem::take(&mut self.stopped);
         for (index, pipe) in table::all() {
             note_stages(index, &pipe, &mut self.noted);
+            let stopped = u64::from(stage::is_stopped(index)) << index;
+            if stopped & !before != 0 {
+                Environment::record(&Event {
+                    ticks: clock::now(),
+                    kind: EventKind::Stopped as u32,
+                    sequence: 0,
+                    a: 0,
+                    b: 0,
+                    name: pipe.pipe.name,
+                });
+            }
+            self.stopped |= stopped;
         }
     }
 

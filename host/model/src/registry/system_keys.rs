@@ -85,8 +85,9 @@ pub(super) const KEYS: &[Key] = &[
         path: "run.waive",
         shape: Shape::Texts,
         presence: Default("every promise counts"),
-        meaning: "What the verdict of a run does not judge, by name: a partition (`linux`), one of its pipes or tasks \
-                  (`control/steering`), or a channel (`telemetry`). The verdict lists what was waived and broken.",
+        meaning: "Names that the verdict of a run does not judge: a partition (`linux`) with all its components, pipes and \
+                  tasks; one of these alone (`control/steering`); the system, for lost records and a run that ended early. \
+                  The verdict lists broken promises that are waived as *does not count*.",
         example: "waive = [\"linux\", \"control/steering\"]",
     },
 ];

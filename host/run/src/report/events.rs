@@ -92,6 +92,7 @@ impl Events {
         const PATH_END: u32 = EventKind::PathEnd as u32;
         const TASK_BEGUN: u32 = EventKind::TaskBegun as u32;
         const TASK_ENDED: u32 = EventKind::TaskEnded as u32;
+        const STOPPED: u32 = EventKind::Stopped as u32;
         let name = event_name(&event.name);
         match event.kind {
             JOB => self.job(by, name, event, clock),
@@ -123,6 +124,7 @@ impl Events {
                     task.ended = true;
                 }
             }
+            STOPPED => self.paths.stopped(by, name),
             _ => {}
         }
     }
@@ -243,11 +245,10 @@ impl Events {
     }
 }
 
-/// Tasks with deadlines, no job of them seen: those of partitions that trace.
+/// Tasks with deadlines, no job of them seen.
 fn tasks(manifest: &Manifest) -> ByName<Task> {
     let partitions = manifest.partitions.iter().enumerate();
-    let traced = partitions.filter(|(_, partition)| partition.trace.is_some());
-    let tasks = traced.flat_map(|(index, partition)| {
+    let tasks = partitions.flat_map(|(index, partition)| {
         let deadlines = partition.deadlines.iter();
         deadlines.map(move |(name, &deadline_ns)| {
             let task = Task {

@@ -6,7 +6,7 @@
 use bulkhead_abi::trace::Event;
 use bulkhead_plan::manifest::{Manifest, PathManifest};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::stages::{DeviceReport, EarlyReport, OverrunReport, Stages};
 use crate::figures::{Durations, Spread};
@@ -80,6 +80,8 @@ pub(super) struct Paths {
     stages: Stages,
     /// Bounds that partitions have reported at run time, which replace those of the description: by partition, pipe and number.
     promised: BTreeMap<(usize, String, u64), PathManifest>,
+    /// Pipes that a command stopped: their rates over the whole run say nothing.
+    stopped: BTreeSet<(usize, String)>,
     /// The path that each partition promised last.
     newest: BTreeMap<usize, (usize, String, u64)>,
 }
@@ -144,6 +146,13 @@ impl Paths {
         };
         self.promised.insert(key.clone(), path);
         self.newest.insert(by, key);
+    }
+
+    /// A command stopped a pipe of partition `by`.
+    pub(super) fn stopped(&mut self, by: usize, name: String) {
+        if self.stopped.len() < MOST_PATHS {
+            self.stopped.insert((by, name));
+        }
     }
 
     /// Events of partition `by` are missing from here to the next.
@@ -261,6 +270,9 @@ impl Paths {
                 },
                 delay: path.delay.spread(),
                 span_s: end_ns.saturating_sub(path.first_ns) as f64 / 1e9,
+                required_rate: known
+                    .filter(|_| !self.stopped.contains(&(*partition, name.clone())))
+                    .and_then(|path| path.throughput),
                 ..report(who, name, known)
             };
             self.with_stages(report, *partition, *number)
@@ -389,6 +401,19 @@ mod tests {
         );
         paths.stop(0);
         assert_eq!(paths.reports(&[], 0)[0].bound_ns, Some(1000));
+    }
+
+    #[test]
+    fn the_rate_of_a_pipe_counts_unless_a_command_stopped_it() {
+        let required = |stopped: &str| {
+            let mut paths = paths();
+            paths.described[0].1.throughput = Some(100.0);
+            leave(&mut paths, 0x200, 1, [0, 1000]);
+            paths.stopped(0, stopped.into());
+            paths.reports(&["control".into()], 0)[0].required_rate
+        };
+        assert_eq!(required("braking"), Some(100.0));
+        assert_eq!(required("steering"), None);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 //!
 //! A run passes if each promise was kept: every bound, deadline, rate and loss that the description states, every partition
 //! and thread alive, and nothing unseen that a promise depends on. A promise that cannot be judged is broken. The description
-//! waives by name (`run.waive`); what it waives is listed, but decides nothing. Faults of a partition that was asked for a
-//! fault (`--fault`), and what that partition misses because of it, are listed as requested. A fault is
+//! waives by name (`run.waive`), and findings that are waived are listed, but decide nothing. The name of a partition covers
+//! its components, pipes and tasks. Findings about a partition with a requested fault (`--fault`) are treated the same. A fault is
 //! foreseen if the description names the action of its cause and its partition runs at the end.
 
-use bulkhead_plan::manifest::{Manifest, PartitionManifest};
+use bulkhead_plan::manifest::{Manifest, PartitionManifest, PathManifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,6 +20,9 @@ use crate::run::Ended;
 
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.
 const SILENCE_S: f64 = 0.5;
+
+/// Name of the finding about a partition without promises, as a part of the partition.
+const UNJUDGED: &str = "promises";
 
 /// Pass or fail, and the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +91,43 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         let tasks = report.tasks.iter().filter_map(task_finding);
         findings.extend(tasks);
     }
+    let unjudged: Vec<_> = manifest
+        .partitions
+        .iter()
+        .filter(|one| {
+            !findings
+                .iter()
+                .any(|found| covers(&one.name, &found.subject))
+        })
+        .filter_map(|one| unjudged(report, one, &manifest.paths))
+        .collect();
+    findings.extend(unjudged);
     sort(findings, manifest)
+}
+
+/// Returns a finding if no promise shows whether the programs of a partition on the kernel worked after its start: a thread
+/// that never gives way starves other threads, and only tasks, pipes and heartbeats show that.
+fn unjudged(
+    report: &Report,
+    described: &PartitionManifest,
+    paths: &[PathManifest],
+) -> Option<Finding> {
+    let name = &described.name;
+    let mut partitions = report.partitions.iter();
+    let partition = partitions.find(|one| one.name == *name)?;
+    let mut stages = paths.iter().flat_map(|path| &path.stages);
+    let is_judged = partition.last_sign_s.is_some()
+        || report
+            .tasks
+            .iter()
+            .any(|task| task.partition == *name && task.jobs > 0)
+        || stages.any(|stage| stage.partition == *name);
+    (described.announces && partition.state == "up" && !is_judged).then(|| {
+        finding(
+            &format!("{name}/{UNJUDGED}"),
+            "it has no periodic task, pipe or heartbeat, so nothing after its start could be judged",
+        )
+    })
 }
 
 fn finding(subject: &str, what: impl Into<String>) -> Finding {
@@ -280,14 +319,10 @@ impl PathReport {
 fn sort(mut findings: Vec<Finding>, manifest: &Manifest) -> Verdict {
     let mut seen = BTreeSet::new();
     findings.retain(|one| seen.insert((one.subject.clone(), one.what.clone())));
-    let waive: BTreeSet<_> = manifest.waive.iter().map(String::as_str).collect();
-    let requested = |subject: &str| {
-        let partition = subject.split('/').next().unwrap_or(subject);
-        manifest.injected.iter().any(|one| one == partition)
-    };
+    let names = || manifest.waive.iter().chain(&manifest.injected);
     let (waived, broken): (Vec<_>, Vec<_>) = findings
         .into_iter()
-        .partition(|one| waive.contains(one.subject.as_str()) || requested(&one.subject));
+        .partition(|one| names().any(|name| covers(name, &one.subject)));
     Verdict {
         pass: broken.is_empty(),
         broken,
@@ -295,10 +330,29 @@ fn sort(mut findings: Vec<Finding>, manifest: &Manifest) -> Verdict {
     }
 }
 
+/// Returns `true` if `name` is the subject of a finding, or the partition or component that the subject is a part of.
+fn covers(name: &str, subject: &str) -> bool {
+    let rest = subject.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::OverrunReport;
+
+    #[test]
+    fn a_partition_covers_its_components_and_promises_and_no_other_partition() {
+        for subject in ["control", "control/filter", "control/steering"] {
+            assert!(covers("control", subject), "{subject}");
+        }
+        assert!(covers("control/filter", "control/filter"));
+        for subject in ["control-2", "control-2/filter", "plant"] {
+            assert!(!covers("control", subject), "{subject}");
+        }
+        assert!(!covers("control/filter", "control"));
+        assert!(!covers("control/filter", "control/filter-2"));
+    }
 
     fn path() -> PathReport {
         PathReport {
@@ -406,6 +460,49 @@ mod tests {
             missed: Default::default(),
             verdict: Verdict::default(),
         }
+    }
+
+    #[test]
+    fn a_partition_on_the_kernel_without_any_promise_is_not_judged_well() {
+        let described = PartitionManifest {
+            announces: true,
+            ..component(false)
+        };
+        let partition = PartitionReport {
+            name: "control".into(),
+            state: "up".into(),
+            ..PartitionReport::default()
+        };
+        let silent = Report {
+            partitions: vec![partition.clone()],
+            ..report()
+        };
+        let found = unjudged(&silent, &described, &[]).expect("nothing shows that it works");
+        assert_eq!(found.subject, "control/promises");
+        let beating = Report {
+            partitions: vec![PartitionReport {
+                last_sign_s: Some(1.0),
+                ..partition.clone()
+            }],
+            ..report()
+        };
+        let working = Report {
+            partitions: vec![partition],
+            tasks: vec![TaskReport {
+                partition: "control".into(),
+                jobs: 1,
+                ..TaskReport::default()
+            }],
+            ..report()
+        };
+        for judged in [beating, working] {
+            assert_eq!(unjudged(&judged, &described, &[]), None);
+        }
+        let bare = PartitionManifest {
+            announces: false,
+            ..described
+        };
+        assert_eq!(unjudged(&silent, &bare, &[]), None);
     }
 
     #[test]

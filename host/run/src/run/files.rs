@@ -13,7 +13,7 @@ use crate::error::RunError;
 use crate::watch::Clock;
 
 /// Names of [`EventKind`], in order.
-const EVENT_NAMES: [&str; 16] = [
+const EVENT_NAMES: [&str; 17] = [
     "job",
     "sent",
     "received",
@@ -30,6 +30,7 @@ const EVENT_NAMES: [&str; 16] = [
     "task-begun",
     "task-ended",
     "came-early",
+    "stopped",
 ];
 const TRACE_HEAD: &str = "time_s,ticks,event,name,sequence,a,b\n";
 

@@ -8,8 +8,8 @@ crate::rules::declaration::rule! {
     Error, "endpoint-twice",
     "the frames of a CAN identifier are read at one endpoint of a controller",
     "The bottom half hands each frame to every endpoint whose identifier it has. Two endpoints of one identifier would \
-     police two distances of one sender, and promise two rates of the same frames. An endpoint without identifier receives \
-     all frames.",
+     police two distances of one sender, and promise two rates of the same frames. An endpoint without `identifier` receives \
+     all frames, so no second endpoint of its controller can be read.",
     check
 }
 
@@ -44,23 +44,26 @@ fn compare(
     let read = ends.iter().filter(|end| is_read(partition, &path(end)));
     for end in read.filter(|end| end.address.is_absent()) {
         let same = |other: &&&EndpointDraft| {
-            // One without identifier receives all frames.
-            let both = end.identifier.value().zip(other.identifier.value());
-            is_one_device(end, other) && both.is_none_or(|(one, other)| one == other)
+            let [one, other_one] = [end, *other].map(|end| end.identifier.value());
+            let share_frames = one.is_none() || other_one.is_none() || one == other_one;
+            is_one_device(end, other) && share_frames
         };
         if let Some(first) = before.iter().find(same) {
             let message = match (end.identifier.value(), first.identifier.value()) {
-                (None, None) => format!(
-                    "`{}` and `{}` receive the same frames",
+                (Some(identifier), Some(_)) => format!(
+                    "`{}` and `{}` receive the same frames, those of identifier {identifier:#x}",
                     path(first),
                     path(end)
                 ),
-                (one, other) => format!(
-                    "`{}` and `{}` receive the same frames, those of identifier {:#x}",
-                    path(first),
-                    path(end),
-                    one.or(other).unwrap_or_default()
-                ),
+                (identifier, _) => {
+                    let all = identifier.map_or(end, |_| *first);
+                    format!(
+                        "`{}` and `{}` receive the same frames: `{}` has no `identifier` and receives all",
+                        path(first),
+                        path(end),
+                        path(all)
+                    )
+                }
             };
             let span = end.identifier.span().unwrap_or(&end.name.span);
             report.add(

@@ -7,6 +7,7 @@ pub(crate) mod board_memory;
 pub(crate) mod no_partition;
 pub(crate) mod run_length;
 pub(crate) mod unknown_board;
+pub(crate) mod waive_unknown;
 
 use crate::rules::declaration::Rule;
 
@@ -19,4 +20,5 @@ pub(super) const RULES: &[&Rule] = &[
     &board_firmware::RULE,
     &no_partition::RULE,
     &run_length::RULE,
+    &waive_unknown::RULE,
 ];
