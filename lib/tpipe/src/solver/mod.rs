@@ -65,9 +65,9 @@ pub struct Answer<const N: usize> {
 /// Requirements next to one that cannot be met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Least {
-    /// The same loss or throughput, with the shortest delay found.
+    /// The shortest delay found with the required loss or throughput.
     pub delay: Option<Requirement>,
-    /// The same delay, with the smallest loss or the highest throughput found.
+    /// The smallest loss or the highest throughput found with the required delay.
     pub flow: Option<Requirement>,
 }
 
