@@ -1,6 +1,6 @@
 //! Budgets, periods and buffers that keep a requirement
 //!
-//! [`heuristic`] is the paper's (003 §3.1.4), the baseline. [`search`] starts from its answer,
+//! [`heuristic`] is the paper's (003 §3.1.4), the baseline. The module `search` starts from its answer,
 //! tries better shapes of periods, and keeps what the [`Judge`] accepts and takes less of the
 //! processor, so it is never worse. Where nothing is accepted, the smallest requirement that can be
 //! met is looked for by bisection.
