@@ -300,20 +300,20 @@ pub mod stages {
         message + 1
     }
 
-    /// How many stages had the message.
+    /// Returns the number of stages that processed the message.
     #[must_use]
     pub const fn hops(message: u64) -> u64 {
         message & ((1 << HOPS_BITS) - 1)
     }
 
     /// Word offset of [`Words`] in the page that a nested pipeline shares with its parent: at the end, because the
-    /// page lies at the address of [`ComponentInfo`].
+    /// page is at the address of [`ComponentInfo`](super::ComponentInfo).
     pub const SHARED_FROM: usize = crate::PAGE_SIZE as usize / 8 - WORDS;
     /// Results and settings.
     pub type Words = [AtomicU64; WORDS];
     /// Their number.
     pub const WORDS: usize = 8;
-    /// Messages that are through.
+    /// Messages that left the last stage.
     pub const EVENTS: usize = 0;
     /// Sum of their responses, ticks.
     pub const SUM: usize = 1;

@@ -1,6 +1,6 @@
 //! Faults of components, as the kernel of their partition records them
 //!
-//! One region per partition that runs components ([`crate::guest::GuestInfo::component_log`]), outside of what the kernel gives
+//! One region per partition that runs components ([`crate::guest::GuestPage::component_log`]), outside of what the kernel gives
 //! out: no component can change it. It outlives restarts of the partition. Each component has places of its own, so that
 //! none displaces the records of another. The host tool reads it in the emulator's memory.
 

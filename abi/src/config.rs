@@ -134,7 +134,7 @@ pub struct ImageCheck {
     pub pa: u64,
     /// Bytes, a multiple of 8 (zero-padded).
     pub size: u64,
-    /// [`image_checksum`] over it.
+    /// Checksum of its words, computed by [`image_checksum_step`].
     pub checksum: u64,
 }
 

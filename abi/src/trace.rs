@@ -1,7 +1,7 @@
 //! Trace events
 //!
-//! Each partition may have a trace: a recorder ([`crate::guest::ChannelKind::Recorder`]) of events
-//! that only the host tool, or a privileged partition, reads. The runtime emits job and message
+//! Each partition may have a trace: a recorder ([`crate::guest::ChannelKind::Recorder`]) of events.
+//! Only the host tool, or a privileged partition, reads it. The runtime emits job and message
 //! events by itself. All figures in reports come from these events.
 
 use crate::NAME_LEN;

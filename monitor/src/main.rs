@@ -1,8 +1,8 @@
 //! The separation monitor, resident part (EL2)
 //!
-//! What stays after boot: the vectors, the instructions behind [`bulkhead_monitor_core::Machine`], and
-//! the panic handler that nothing reaches. It has no writable data; its state lies in the pages
-//! that the configuration names and the boot part has filled.
+//! After boot these remain: the vectors, the instructions behind [`bulkhead_monitor_core::Machine`], and an unreachable
+//! panic handler. The monitor has no writable data. Its state is in the pages that the configuration names and the boot
+//! part has filled.
 
 #![no_std]
 #![no_main]

@@ -1,7 +1,7 @@
-//! The processor at EL2, behind what the core logic asks of it
+//! The processor at EL2: implementation of the core logic's [`Machine`]
 //!
-//! Addresses come from the configuration, whose digest boot has checked, or are the guest's own, which
-//! went through its stage 2. Physical memory is mapped one to one, text read-only.
+//! Addresses come from the configuration, after boot has checked its digest, or from the guest, translated by its stage
+//! 2. Physical memory is mapped one to one, text read-only.
 #![expect(unsafe_code, reason = "instructions and physical addresses")]
 
 use bulkhead_arch::registers::{

@@ -1,7 +1,7 @@
 //! Ways into the monitor, and back to the guest
 //!
-//! While a guest runs, SP_EL2 is the address of the core's state, whose first member is the frame of
-//! guest registers; the stack lies below it. All exceptions are masked at EL2.
+//! While a guest runs, SP_EL2 is the address of the core's state. Its first member is the frame of guest registers; the
+//! stack is below it. All exceptions are masked at EL2.
 #![expect(unsafe_code, reason = "called by the vectors with the core's state")]
 
 use crate::processor::Processor;

@@ -56,7 +56,7 @@ pub(crate) fn link(address: u64, standby: u64) -> Link {
     }
 }
 
-/// What an end has to do with the partition at the other one.
+/// An end of a channel, with the link of the partition at the other end.
 pub trait Neighbour: Ended {
     /// The link of the partition at the other end; after a failover, of its standby.
     #[must_use]

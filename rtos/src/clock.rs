@@ -38,9 +38,9 @@ pub fn ticks(micros: u64) -> u64 {
         .saturating_add(rest.saturating_mul(hz) / 1_000_000)
 }
 
-/// Sleeps until `deadline_ticks` or the next interrupt, whichever is first; interrupts are taken
-/// before it returns. Nothing is missed in between: they are masked from the look at the clock to
-/// the wait, which a pending one ends all the same.
+/// Sleeps until `deadline_ticks` or an earlier interrupt, which is taken before the function
+/// returns. Interrupts are masked from reading the clock until the wait, and a pending one ends the
+/// wait, so that none is missed.
 pub(crate) fn sleep_until(deadline_ticks: u64) {
     let mask = registers::mask_interrupts();
     if registers::counter() < deadline_ticks {

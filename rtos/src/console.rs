@@ -26,7 +26,8 @@ pub fn print(text: Arguments<'_>) {
     OUTPUT.with(|output| show(output, micros, text));
 }
 
-/// The same for code that may have struck the console's own holder: gives up after a while.
+/// Prints from code that may have interrupted the holder of the console's lock: gives up after a
+/// limited number of attempts.
 pub(crate) fn print_in_distress(text: Arguments<'_>) {
     let micros = clock::micros(clock::now());
     let mut attempts = 0..PATIENCE;

@@ -8,7 +8,7 @@ use crate::{interrupt, mmu};
 use bulkhead_abi::psci;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// What a core is started with; read by its first instructions.
+/// Start parameters of a core, which its first instructions read.
 #[repr(C)]
 pub struct Start {
     program_top: AtomicUsize,

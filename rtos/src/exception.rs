@@ -183,12 +183,12 @@ impl Frame {
     }
 }
 
-/// What becomes of a program that faulted.
+/// Reaction to a fault of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on with the registers in the frame.
+    /// The program continues with the registers in the frame.
     Resume,
-    /// It is reported and ends.
+    /// The fault is reported and the program ends.
     Fatal,
 }
 

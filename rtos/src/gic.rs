@@ -27,7 +27,7 @@ const PRIORITY: u8 = 0xa0;
 /// INTIDs below are private to a core.
 const FIRST_SHARED: u32 = 32;
 
-/// Where the partition finds its interrupt controller.
+/// Addresses of the partition's interrupt controller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gic {
     distributor: u64,
@@ -95,8 +95,8 @@ impl Gic {
     }
 }
 
-// The instruction is spelled out: a compiler may choose one with write-back or of a pair, whose
-// syndrome does not say what it does (ISV = 0), and which the monitor therefore refuses.
+// The instruction is written in assembly, because a compiler may choose one with write-back or of a
+// pair. The syndrome of these does not describe the access (ISV = 0), so the monitor refuses them.
 macro_rules! access {
     ($function:ident, $instruction:literal, read $type:ty) => {
         fn $function(address: u64) -> $type {

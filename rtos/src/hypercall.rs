@@ -67,7 +67,7 @@ pub fn fail(code: u64) -> ! {
     stop()
 }
 
-/// Where a call that does not return returned.
+/// Waits for ever after a call that must not return has returned.
 fn stop() -> ! {
     loop {
         wait_for_interrupt();

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub const MAX_INTERRUPTS: usize = 40;
 /// INTIDs from here on mean that none was pending (IHI 0069, 2.2.1).
 const SPECIAL: u32 = 1020;
-/// A place nobody took.
+/// Marks a free entry of the handler table.
 const VACANT: u32 = SPECIAL;
 
 /// Called in interrupt context with the INTID.
@@ -32,7 +32,7 @@ static PLACES: [Place; MAX_INTERRUPTS] = [const {
     }
 }; MAX_INTERRUPTS];
 
-/// Interrupts that nobody had enabled.
+/// Number of interrupts that arrived without being enabled.
 static UNEXPECTED: AtomicU64 = AtomicU64::new(0);
 
 static CONTROLLER: Lock<Option<Gic>> = Lock::new(None);

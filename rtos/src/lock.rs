@@ -1,7 +1,7 @@
 //! Mutual exclusion between the cores of a partition and their interrupt handlers
 //!
-//! Interrupts are masked while a lock is held, so that a handler never waits for the program below
-//! it; sections are short and bounded.
+//! Interrupts are masked while a lock is held, so that an interrupt handler never waits for the
+//! interrupted program. Critical sections are short and bounded.
 #![expect(
     unsafe_code,
     reason = "the cell is reached only while the lock is held"

@@ -14,7 +14,7 @@ use bulkhead_rtos_core::translation::{
 use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// What the linker script places the image at.
+/// Address at which the linker script places the image.
 const IMAGE: u64 = 0x4000_0000;
 
 /// Level 1 of a 32-bit address space.
@@ -136,8 +136,8 @@ pub(crate) fn unmap_page(address: usize) {
 /// Makes a page of the image executable instead of writable, or the other way round.
 ///
 /// # Safety
-/// `address` lies in a page of the image that holds nothing but what the caller put there, and
-/// nobody uses the page in the way that ends.
+/// `address` lies in a page of the image with data of the caller alone, and no code uses the page
+/// with the permission that is taken away.
 pub unsafe fn set_executable(address: usize, executable: bool) {
     let address = address as u64;
     let [_, _, index] = indices(address);
@@ -178,7 +178,8 @@ pub unsafe fn show(physical: u64) {
 fn replace(place: &AtomicU64, entry: u64, address: u64) {
     place.store(entry, Ordering::Relaxed);
     let operand = ASID | (address >> 12);
-    // SAFETY: the entry is in place before the translation goes; callers say why nobody misses it.
+    // SAFETY: the entry is in place before the translation goes; callers state why no code uses the
+    // old one.
     unsafe {
         asm!("dsb ishst", "tlbi vae1is, {}", "dsb ish", "isb", in(reg) operand, options(nostack));
     }

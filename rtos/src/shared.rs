@@ -30,7 +30,7 @@ pub(crate) fn word(address: u64) -> &'static AtomicU64 {
 pub(crate) fn guest_page(address: u64) -> GuestPage {
     mmu::map_data(address, size_of::<GuestPage>() as u64);
     let pointer: *const GuestPage = core::ptr::with_exposed_provenance(address as usize);
-    // SAFETY: mapped above and page-aligned; every bit pattern is a value of the type; nobody else
-    // writes the page while the partition runs.
+    // SAFETY: mapped above and page-aligned; every bit pattern is a value of the type; only the
+    // monitor writes the page, and not while the partition runs.
     unsafe { pointer.read() }
 }

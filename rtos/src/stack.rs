@@ -48,12 +48,12 @@ impl<const N: usize> Stack<N> {
         }))
     }
 
-    /// Where the program's stack starts, going down.
+    /// Returns the top of the program's stack, which grows down.
     pub(crate) fn program_top(&self) -> usize {
         self.0.get().addr() + size_of::<Parts<N>>()
     }
 
-    /// Where the stack for exceptions starts.
+    /// Returns the top of the stack for exceptions.
     pub(crate) fn exception_top(&self) -> usize {
         self.0.get().addr() + GUARD_BYTES + EXCEPTION_BYTES
     }

@@ -11,7 +11,7 @@ use core::arch::global_asm;
 
 /// SCTLR_EL1: RES1 bits of Armv8.0, M, C, SA, SA0, I.
 const CONTROL: u64 = 0x30d0_181d;
-/// The same with WXN, once the tables respect it.
+/// `CONTROL` with WXN, set once no page is both writable and executable.
 const FINAL_CONTROL: u64 = CONTROL | 1 << 19;
 
 /// Stack of the first core.
@@ -101,7 +101,7 @@ unsafe extern "C" {
     safe static _start_core: u8;
 }
 
-/// Where further cores begin.
+/// Returns the address of the first instruction of further cores.
 pub(crate) fn further_core_entry() -> u64 {
     (&raw const _start_core).addr() as u64
 }

@@ -1,4 +1,4 @@
-//! What the partition knows about itself
+//! The partition's view of its own hardware and interrupts
 
 use crate::gic::Gic;
 use crate::hypercall::{self, Refused};
@@ -143,12 +143,12 @@ impl System {
         hypercall::announce_up()
     }
 
-    /// Shows life to whoever watches the partition's heartbeat.
+    /// Renews the heartbeat of the partition.
     pub fn beat(&self) {
         self.heartbeat.store(clock::now(), Ordering::Release);
     }
 
-    /// Runs `work` once per `period` until it says [`ControlFlow::Break`], whose value is given back.
+    /// Runs `work` once per `period` until it returns [`ControlFlow::Break`], and returns the value of that.
     pub fn run_periodic<R>(
         &self,
         name: &str,

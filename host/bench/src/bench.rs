@@ -1,4 +1,4 @@
-//! What an experiment is
+//! Experiments: their name, settings and report
 
 use crate::error::BenchError;
 use crate::report::{Report, Row};

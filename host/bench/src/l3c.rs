@@ -3,10 +3,9 @@
 //! A task answers messages over an emulated network; another partition, which has a core and a card of its own,
 //! sends them and tells how long the answers took. *Slots*: the task is in a time partition. The longer the slots,
 //! the longer it waits for its turn; the shorter, the more often the scheduler interrupts the computing tasks.
-//! *Burst*: it is in TP0, more important than most, within a reservation or without. The longest responses of the others show
-//! what it takes from them, beside the bounds of the analysis, the reservation's part among them.
-//! Cores share the emulator's rate of instructions: what a core does takes longer while the other one sends,
-//! in every run with bursts alike.
+//! *Burst*: it is in TP0, more important than most, within a reservation or without. The longest responses of the others show the time that it takes from them,
+//! beside the bounds of the analysis with the reservation's part. The cores share the emulator's rate of instructions. Therefore a core is slower while the
+//! other one sends, equally in every run with bursts.
 
 use bulkhead_model::timing::{Timing as Tasks, VcpuKind};
 use bulkhead_run::RunOptions;

@@ -2,8 +2,8 @@
 //!
 //! A privileged partition announces a counter value and orders a restart then; the fault log has the counter
 //! value at which the stopped core serves the order at EL2. The bound is computed: a partition that stops itself
-//! executes the instructions of both cores, which are counted on one; on an emulator whose cores take
-//! turns the stopped core waits for one turn of each other core besides, and for the end of the present one.
+//! executes the instructions of both cores, which are counted on one; on an emulator that runs its cores by turns, the
+//! stopped core also waits for one turn of each other core, and for the end of the present one.
 
 use bulkhead_run::RunOptions;
 use bulkhead_run::figures::Kind;
@@ -27,7 +27,7 @@ const SHIFT: u8 = 2;
 const TURN_US: u32 = 5;
 /// Instructions of an order and of the way to EL2 at most.
 const INSTRUCTIONS_BOUND: f64 = 1000.0;
-/// What the guests do when they are stopped: label, attack, what WFI does.
+/// Activities of the guests when they are stopped: label, attack, handling of WFI.
 const GUESTS: [(&str, &str, &str); 7] = [
     ("spins", "silent", "direct"),
     ("spins, everything masked", "hang", "direct"),

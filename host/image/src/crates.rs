@@ -42,8 +42,8 @@ impl Target {
     }
 }
 
-/// Where the linker scripts put the monitor unless told otherwise. One that is linked for another board has a folder
-/// of its own, so that builds for two boards at the same time replace nothing of each other's.
+/// Default address of the monitor in the linker scripts. A monitor that is linked for another board is built in a
+/// separate folder, so that builds for two boards at the same time do not replace each other's files.
 const FIRST_BOARD_LOAD: u64 = 0x4020_0000;
 
 /// Executables by crate.

@@ -71,7 +71,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Draft {
-    /// Reads a table whose shape has been checked.
+    /// Reads a table. The caller has checked its shape.
     pub(crate) fn read(table: &Table, around: Surroundings) -> Self {
         let system = Section::of(table, "system");
         let run = Section::of(table, "run");

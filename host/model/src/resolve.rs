@@ -120,9 +120,9 @@ fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Optio
     Some(channels)
 }
 
-/// Who schedules a core runs its stages, and holds their ends of channels. Who has the first stages
-/// of a pipe that loses nothing holds them, too: it begins once those are up who have the other
-/// ends.
+/// Gives the scheduler of each core, which runs the core's stages, their ends of channels. The
+/// scheduler with the first stages of a lossless pipe also gets those ends of the pipe, because it
+/// begins only when the partitions at the other ends are up.
 fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
     let Image::Components(components) = &mut partition.image else {
         return;
@@ -147,9 +147,9 @@ fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
     }
 }
 
-/// Who schedules the first core also holds the channels to those of which it asks for stages, or
-/// who asks for stages of it; `through`: by who asks. The buffers of the former are for stages on
-/// every one of these cores.
+/// Gives the scheduler of the first core the channels to partitions in which it requests stages,
+/// and to the partition that requests stages here. `through` is indexed by the requesting
+/// partition. The buffers of a requesting partition are for stages on each of `cores`.
 fn hold_typed(
     partition: &mut Partition,
     id: PartitionId,

@@ -40,7 +40,7 @@ const PARTS: &[Part] = &[
          \n[device.can1]\nkind = \"kvaser-can\"\nbus = \"powertrain\"\n",
     ),
     Part::Text(
-        "\n# A partition: cores, memory and devices that belong to one guest and to nobody else.\n\
+        "\n# A partition: cores, memory and devices that belong to one guest alone.\n\
          [partition.control]\nkind = \"rtos\"\ncriticality = \"A\"\nmemory = \"1 MiB\"\n\
          heartbeat = \"20 ms\"\ntrace = \"1 MiB\"\ndevices = [\"can0\"]\n",
     ),

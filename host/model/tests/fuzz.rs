@@ -1,4 +1,4 @@
-//! Descriptions nobody would write
+//! Random descriptions: `check` must reject or accept them without a panic
 //!
 //! Mutations of all golden descriptions, by bytes, by lines and by words that mean something. Whatever
 //! comes out is checked, shown and turned into JSON; nothing may panic or hang, and what is refused

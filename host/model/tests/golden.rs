@@ -167,7 +167,7 @@ fn sound_descriptions_pass_without_a_warning() {
     }
 }
 
-/// What Linux is assumed to take at its devices is in the bound, is said, and keeps pipes from promising what it does not allow.
+/// The assumed latency of Linux at its devices is part of the bound, is reported, and limits the guarantees of pipes.
 #[test]
 fn latencies_of_linux_are_added_to_the_bound() {
     let root = root();
@@ -210,7 +210,7 @@ fn latencies_of_linux_are_added_to_the_bound() {
     }
 }
 
-/// What `check --explain` says of who is schedulable, by system and changes of it.
+/// Output of `check --explain` about schedulability, for several systems and changes of them.
 #[test]
 fn schedulability_is_told_with_its_numbers() {
     let root = root();

@@ -1,4 +1,4 @@
-//! Buses whose functions access memory, and where the SMMU that confines them is
+//! Buses with functions that access memory, and the SMMU that confines them
 
 use crate::pcie::Bus;
 use crate::view::GuestView;

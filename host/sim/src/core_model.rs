@@ -21,8 +21,8 @@ pub struct Options {
     /// True if every job needs its WCET and all tasks are released at 0: the critical instant. Else
     /// phases are random, and half of the jobs need less.
     pub critical: bool,
-    /// True if VCPUs without budget run when nobody else would, also where the description does not
-    /// say so.
+    /// True if VCPUs without budget run while the core would be idle, even if the description does
+    /// not enable this.
     pub background: bool,
 }
 

@@ -19,7 +19,7 @@ pub struct Beginning {
 
 /// Most stretches kept: what a viewer can bear.
 const MOST: usize = 200_000;
-/// Most frames whose slots are shaded.
+/// Most frames that are drawn with shaded slots.
 const MOST_FRAMES: usize = 1000;
 /// Cores that a partition may have: processes of a trace are numbered.
 const CORES: usize = 128;

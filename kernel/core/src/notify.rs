@@ -132,9 +132,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
     }
 
     /// Returns the counters of the source that a notification of another core is limited by, or `None` if the root
-    /// scheduler's component, which has the core, sends. A scheduler under the root is one source with all that is below
-    /// it. The root's other threads are one source for each component in which they were made: neither nested schedulers
-    /// nor further threads raise the limit of a component.
+    /// scheduler's component, which has the core, sends. A scheduler under the root and all schedulers below it are one source. The root's other threads are
+    /// one source for each component in which they were made: neither nested schedulers nor further threads raise the limit of a component.
     #[inline(always)]
     fn source(self, sender: Thread<'h>) -> Option<[&'h Word; 2]> {
         let scheduler = self.scheduler(sender.scheduler().reference());

@@ -1,10 +1,9 @@
 //! Objects become untyped pages again
 //!
-//! A page keeps its type while anything refers to it. Most references are counted in the frame table;
-//! those that a thread takes and leaves in the middle of an invocation are counted in the component, by
-//! the core that does it. *Retire*, on its core, ends a thread or a scheduler and gives
-//! its references back; then the page is laid at rest and may be used once all cores were quiet
-//! ([`crate::quiet`]).
+//! A page keeps its type while anything refers to it. Most references are counted in the frame table. References that a
+//! thread takes and releases during an invocation are counted in the component, by the core that executes it. *Retire*,
+//! on the core of a thread or scheduler, ends it and releases its references. Then the page rests, and may be used once
+//! all cores were quiet ([`crate::quiet`]).
 //!
 //! A component is given up in two steps (`models/reclaim.pml`). When no capability is left, another core
 //! may still be about to invoke it through one that it has read before: after a period of quiet no thread

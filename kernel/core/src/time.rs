@@ -1,9 +1,9 @@
 //! Temporal capabilities: a slice of time and one priority per scheduler that had a hand in it
 //!
 //! Priorities are 64 bits, smaller is more important, [`LEAST`] where a scheduler has set none.
-//! Where time from two origins meets, the vector becomes the weaker of both, so that no scheduler's
-//! time runs more importantly than it granted (spec 20-kernel, details). Time that is used up meets nothing:
-//! time that replaces it brings its own vector, but the priority of the scheduler that replaces it remains.
+//! If time of two origins is combined, each priority becomes the weaker of both, so that no scheduler's time runs at a
+//! higher importance than it granted (spec 20-kernel, details). A transfer into a temporal capability without time
+//! replaces its vector. Only the priority of the transferring scheduler remains, unless the transfer sets a new one.
 
 use crate::call::{Answer, Arguments};
 use crate::object::{Thread, Time};

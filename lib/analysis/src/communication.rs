@@ -17,9 +17,9 @@ pub struct End {
 /// A channel between two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Who asks.
+    /// End that sends the request.
     pub sender: End,
-    /// Who answers.
+    /// End that sends the reply.
     pub receiver: End,
     /// B, bytes of the slot, not 0.
     pub slot: u64,

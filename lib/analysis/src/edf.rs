@@ -82,8 +82,7 @@ where
         false
     }
 
-    /// Longest time from the moment the whole budget of the server of that index is there and requested to its end; `None`
-    /// where a server does not get its budget.
+    /// Returns the longest time in which server `index` consumes a whole available and requested budget; `None` if a server does not get its budget.
     #[must_use]
     pub fn response(&self, index: usize) -> Option<Time> {
         let busy = self.busy_period().filter(|&busy| self.meets_all(busy))?;

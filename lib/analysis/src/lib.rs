@@ -1,9 +1,9 @@
 //! Schedulability and communication bounds
 //!
 //! Each formula names its source and answers with numbers, not with a yes or no: what does not fit,
-//! and by how much. Integer arithmetic throughout, in any unit of time the caller keeps to; where a
-//! result would overflow or does not exist there is `None`, never a wrapped number. Portable, so
-//! that the host tool, the simulator and an admission test on target use the same code.
+//! and by how much. All arithmetic is in integers, in any unit of time that the caller uses
+//! consistently. A result that would overflow or does not exist is `None`, never a wrapped number.
+//! The host tool, the simulator and the admission test on target use the same portable code.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What happens to messages on their way through a pipeline of servers
+//! Delay, loss and buffering of messages in a pipeline of servers
 //!
 //! Stages run on servers (C, T) and are released by data, at most m jobs in a period: job j, which reads its inputs once, has its
 //! release at v(j) = max(arrival, v(j − m) + T), finds its budget there and ends within the server's response R. Where messages
@@ -10,7 +10,7 @@
 //! them, since a job that needs less than its WCET leaves budget for another.
 //!
 //! A stage that runs by the clock, every T, reads up to T after an arrival: its delay is T + R, as if it had several
-//! producers. So run those alone that read across an address space, where nobody could release them but by an interrupt.
+//! producers. Only stages with input from another address space run so, because only an interrupt could release them by data.
 
 use crate::utilisation::Fraction;
 use crate::{Reservation, Time};
@@ -40,11 +40,11 @@ pub struct Stage {
     pub messages: u64,
     /// R of a whole budget.
     pub response: Time,
-    /// It reads by the clock, every T, and is not released by data.
+    /// True if the stage polls every T instead of being released by data.
     pub clocked: bool,
 }
 
-/// What a stage does to a stream.
+/// Effect of a stage on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// Longest time from an arrival, if its message is not overwritten, to the output.
@@ -55,7 +55,7 @@ pub struct Passage {
     pub keeps_up: bool,
     /// FIFO: messages that wait at most, those being written included.
     pub waiting: u64,
-    /// What it sends.
+    /// Stream of the sent messages.
     pub output: Stream,
 }
 
@@ -92,7 +92,7 @@ impl Stage {
         self.response.saturating_sub(unit)
     }
 
-    /// Whether a job may have been released just before a message arrived.
+    /// Returns whether a job may have been released just before a message arrived.
     const fn may_just_miss(&self, input: Stream) -> bool {
         self.clocked || input.producers > 1
     }

@@ -77,7 +77,7 @@ impl<const M: usize, const S: usize> Placement<M, S> {
         Ok(())
     }
 
-    /// What deciding costs, and what decides beside the VCPUs; before there are slots and any of them.
+    /// Returns the scheduling overhead and its sources beside the VCPUs. To be set before slots and VCPUs are added.
     pub const fn deciding(&mut self) -> &mut Deciding {
         &mut self.deciding
     }

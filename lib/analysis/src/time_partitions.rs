@@ -1,13 +1,14 @@
-//! Time partitions and EDF bands: who responds when, and by how much a band inflates the others
+//! Response times under time partitions and EDF bands, and the inflation of less important VCPUs by
+//! bands
 //!
 //! Papers 002 and 003 §2.1, spec 30-scheduling §5, ARINC 653. VCPUs of TPx run in the slots of x, those
 //! of TP0 always; at equal priority TP0 comes first; on a priority of TP0 that is a band deadlines decide.
-//! Every VCPU is a corrected sporadic server, hence to who is less important a sporadic task of its (C, T).
+//! Every VCPU is a corrected sporadic server. For less important VCPUs it therefore counts as a sporadic task of its
+//! (C, T).
 //!
 //! *TP0*: R = C + Σ ⌈(R + J)/T⌉·C over all that are at least as important, TPx included; a VCPU of TPx,
 //! which waits for its slot, comes with a jitter J = T − C. *TPx*: the smallest R in which every window has
-//! that much supply: supply(R) ≥ C + Σ ⌈R/T⌉·C. *A band*: [`crate::edf`], with the demand of what is more important than
-//! the band as interference.
+//! that much supply: supply(R) ≥ C + Σ ⌈R/T⌉·C. *A band*: [`crate::edf`], with the demand of more important VCPUs as interference.
 
 use crate::admission::lacking;
 use crate::edf::Band;
@@ -23,7 +24,7 @@ pub struct Placed {
     pub partition: u8,
     /// 0 the most important.
     pub priority: u8,
-    /// Whether it is a reservation of the band of that priority.
+    /// True for a reservation of the EDF band with that priority.
     pub reservation: bool,
 }
 
@@ -34,7 +35,7 @@ pub struct Slot {
     pub start: Time,
     /// More than 0; it does not reach beyond the frame or into another slot.
     pub length: Time,
-    /// Whose threads may run beside those of TP0, from 1.
+    /// Number, from 1, of the time partition with VCPUs that may run beside those of TP0.
     pub partition: u8,
 }
 
@@ -47,14 +48,14 @@ pub struct Table<'a> {
     pub slots: &'a [Slot],
 }
 
-/// What there is on a core.
+/// VCPUs and time table of a core.
 #[derive(Clone, Copy, Debug)]
 pub struct Core<'a> {
     /// VCPUs with a budget of their own, in any order.
     pub vcpus: &'a [Placed],
     /// I/O VCPUs; [`Io::rank`] is the priority of the most important one that waits for it.
     pub io: &'a [Io],
-    /// What is more important than all ([`crate::overhead`]).
+    /// Overheads that are more important than all VCPUs ([`crate::overhead`]).
     pub ahead: &'a [Reservation],
     /// The time table.
     pub table: Table<'a>,
@@ -69,8 +70,8 @@ impl Table<'_> {
         slots.filter(move |slot| slot.partition == partition)
     }
 
-    /// The shortest time that surely has `work` of supply for the partition, whenever it begins; `None`
-    /// where there is none ever. It is longest from the end of a slot on.
+    /// Returns the shortest time that has `work` of supply for the partition at every start; `None` if the partition
+    /// never has supply. The end of a slot is the worst start.
     #[must_use]
     pub fn span(&self, partition: u8, work: Time) -> Option<Time> {
         if partition == 0 || work == 0 {
@@ -123,7 +124,7 @@ impl Placed {
         self.reservation && other.reservation && self.priority == other.priority
     }
 
-    /// Whether `other` can hold it up, and from what jitter.
+    /// Returns the jitter with which `other` can preempt this VCPU; `None` if it cannot.
     fn held_up_by(&self, other: &Self) -> Option<Time> {
         let strictly = other.priority < self.priority;
         match (self.partition, other.partition) {
@@ -136,11 +137,17 @@ impl Placed {
 }
 
 impl Core<'_> {
-    /// What of `who` executes in a window of `window` before `vcpus[index]`, itself aside.
-    fn demand(&self, index: usize, window: Time, who: impl Fn(&Placed) -> bool) -> Option<Time> {
+    /// Returns the time that the other VCPUs selected by `is_counted` execute in a window of
+    /// `window` before `vcpus[index]`.
+    fn demand(
+        &self,
+        index: usize,
+        window: Time,
+        is_counted: impl Fn(&Placed) -> bool,
+    ) -> Option<Time> {
         let own = self.vcpus.get(index)?;
         let others = self.vcpus.iter().enumerate();
-        let others = others.filter(|&(other, vcpu)| other != index && who(vcpu));
+        let others = others.filter(|&(other, vcpu)| other != index && is_counted(vcpu));
         let vcpus = others.filter_map(|(_, vcpu)| Some((vcpu, own.held_up_by(vcpu)?)));
         let sum = vcpus
             .map(|(vcpu, jitter)| vcpu.demand(window, jitter))
@@ -156,14 +163,14 @@ impl Core<'_> {
             .try_fold(sum, |sum, demand| sum.checked_add(demand?))
     }
 
-    /// Longest time from the moment the whole budget of `vcpus[index]` is there and asked for to its end,
-    /// among those of the others that `who` picks; `None` where it exceeds T.
-    fn response_among(&self, index: usize, who: impl Fn(&Placed) -> bool) -> Option<Time> {
+    /// Returns the longest time in which `vcpus[index]` consumes a whole available and requested budget, among the
+    /// other VCPUs selected by `is_counted`; `None` if it exceeds T.
+    fn response_among(&self, index: usize, is_counted: impl Fn(&Placed) -> bool) -> Option<Time> {
         let own = self.vcpus.get(index)?;
         let Reservation { capacity, period } = own.limits;
         let mut window = capacity;
         for _ in 0..STEPS {
-            let work = capacity.checked_add(self.demand(index, window, &who)?)?;
+            let work = capacity.checked_add(self.demand(index, window, &is_counted)?)?;
             let span = self.table.span(own.partition, work)?;
             if span > period {
                 return None;
@@ -176,7 +183,7 @@ impl Core<'_> {
         None
     }
 
-    /// The same among all.
+    /// Returns the response of `vcpus[index]` among all VCPUs.
     #[must_use]
     pub fn response(&self, index: usize) -> Option<Time> {
         let own = self.vcpus.get(index)?;

@@ -2,8 +2,8 @@
 //!
 //! Rate monotonic with I/O VCPUs: Σ C_i/T_i + Σ (2 − U_j)·U_j ≤ n(2^{1/n} − 1) (spec
 //! 30-scheduling §3; Liu and Layland 1973 for the right side, n the number of Main VCPUs); EDF:
-//! the left side ≤ 1. Sums are exact to one part in 2^40, rounded up, so that no rounding admits
-//! what does not fit.
+//! the left side ≤ 1. Sums are exact to one part in 2^40 and rounded up, so that no rounding admits
+//! an overload.
 
 use crate::Reservation;
 
@@ -36,7 +36,7 @@ impl Fraction {
     }
 }
 
-/// What an I/O VCPU of utilisation U takes at most from the others: (2 − U)·U.
+/// Returns the largest share that an I/O VCPU of utilisation U takes from the others: (2 − U)·U.
 #[must_use]
 pub fn io_share(utilisation: Fraction) -> Option<Fraction> {
     let rest = (2 * WHOLE.0).checked_sub(utilisation.0)?;
@@ -82,7 +82,7 @@ fn largest(holds: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-/// Whether root^n ≤ 2, every product rounded up.
+/// Returns whether root^n ≤ 2, with every product rounded up.
 fn power_at_most_two(root: u64, n: u64) -> bool {
     let (mut base, mut power, mut n) = (u128::from(root), u128::from(WHOLE.0), n);
     let limit = u128::from(2 * WHOLE.0);

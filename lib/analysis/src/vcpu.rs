@@ -1,4 +1,4 @@
-//! Main and I/O VCPUs on one core: who responds when
+//! Response times of Main and I/O VCPUs on one core
 //!
 //! Main VCPUs count as sporadic tasks of their (C, T) (a corrected sporadic server never demands
 //! more; Stanovich et al., RTAS 2010). An I/O VCPU of utilisation U that works for periods up to T
@@ -46,7 +46,7 @@ pub fn response<'a>(
     response_behind(&[], own, higher, io, limit)
 }
 
-/// The same behind what is more important than all of them ([`crate::overhead`]).
+/// Response of `own` as [`response`], also behind overheads that are more important than all VCPUs ([`crate::overhead`]).
 #[must_use]
 pub fn response_behind<'a>(
     ahead: &'a [Reservation],
@@ -58,7 +58,7 @@ pub fn response_behind<'a>(
     response_from(own, own, ahead.iter().chain(higher), io, limit)
 }
 
-/// The same for a caller who knows that it is at least `least`.
+/// Returns the response for a caller that knows a lower bound `least` of it.
 fn response_from<'a>(
     least: Time,
     own: Time,
@@ -92,7 +92,7 @@ pub fn main_response(mains: &[Reservation], io: &[Io], rank: usize) -> Option<Ti
     main_response_behind(&[], mains, io, rank)
 }
 
-/// The same behind what is more important than all of them ([`crate::overhead`]).
+/// Response of a Main VCPU as [`main_response`], also behind overheads that are more important than all VCPUs.
 #[must_use]
 pub fn main_response_behind(
     ahead: &[Reservation],
@@ -104,7 +104,8 @@ pub fn main_response_behind(
     part_response_behind(ahead, mains, io, rank, own.capacity)
 }
 
-/// The same for so much of its budget.
+/// Returns the response of a part of a VCPU's budget, behind reservations that are more important
+/// than all VCPUs.
 pub(crate) fn part_response_behind(
     ahead: &[Reservation],
     mains: &[Reservation],
@@ -124,7 +125,8 @@ pub fn main_responses(mains: &[Reservation], io: &[Io], found: &mut [Option<Time
     main_responses_behind(&[], mains, io, found);
 }
 
-/// The same behind what is more important than all of them.
+/// Computes the responses of all Main VCPUs behind reservations that are more important than all of
+/// them.
 pub fn main_responses_behind(
     ahead: &[Reservation],
     mains: &[Reservation],
@@ -136,7 +138,8 @@ pub fn main_responses_behind(
         let io = io.iter().filter(|io| io.rank <= rank);
         let least = own.capacity.saturating_add(before);
         let higher = mains[..rank].iter();
-        // Long pipelines spend their time here: who has nothing ahead pays nothing for that.
+        // The solver spends most of its time here for long pipelines, so a core without overheads
+        // skips their sum.
         *found = match ahead {
             [] => response_from(least, own.capacity, higher, io, own.period),
             _ => response_from(
@@ -151,10 +154,10 @@ pub fn main_responses_behind(
     }
 }
 
-/// Response of work that comes to a Main VCPU whose own response is `vcpu_response`, with
-/// `work` the most that can be waiting, itself included. Work that never exceeds what a whole budget
-/// gives, at least a period apart, finds a whole budget; other work finds it used up at the worst:
-/// ⌈w/C⌉·T until as many budgets have come back, and the response of the last.
+/// Returns the response of work on a Main VCPU with the response `vcpu_response`. `work` is the most that can wait,
+/// this work included. Work that never exceeds a whole budget and comes at least a period apart finds a whole budget.
+/// In the worst case other work finds the budget used up: ⌈w/C⌉·T until enough budgets are replenished, then the
+/// response of the last.
 #[must_use]
 pub fn work_response(
     vcpu: Reservation,

@@ -14,7 +14,7 @@
 //! look came first, the control word the reader saw names the other slot of `p`, or `s` after its
 //! completion, the next reuse of which is preceded by a look that sees `reading = p`.
 //! Announce-then-look on both sides needs the total order of sequentially consistent accesses
-//! ([`announce`], [`look`]). The payload is ordered by the same words: filled before the control
+//! (`announce`, `look`). The payload is ordered by the same words: filled before the control
 //! store (release), read after the control load (acquire); read before the next `reading` store
 //! (release), refilled after the writer's look at it (acquire).
 //!

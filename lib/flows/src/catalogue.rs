@@ -1,4 +1,4 @@
-//! What the host tool packed for a partition, as the solver sees it
+//! The repository that the host tool packed for a partition, in the types of the solver
 
 use crate::ROOM;
 use bulkhead_abi::name_text;
@@ -123,7 +123,7 @@ impl<'b> PipeCatalogue<'b> {
         known && counted.len() <= MAX_COUNTED && self.decisions(counted.len()).is_some()
     }
 
-    /// What decides on the core that is counted there as the first, the second …; that of none is nothing.
+    /// Returns the scheduling decisions of one of the cores with counted overhead, by its index among these cores.
     fn decisions(&self, index: usize) -> Option<Decisions<'_>> {
         let abi::Repository { counted, .. } = self.packed;
         let before = counted.get(..index)?;
@@ -167,8 +167,8 @@ impl<'b> PipeCatalogue<'b> {
         self.packed.head.core as usize
     }
 
-    /// Returns whether stages that are typed here run on a core: here on each that somebody runs stages on, and in Linux; elsewhere on the first of its
-    /// partition.
+    /// Returns whether run-time stages can be on a core: in this partition and in Linux on each core with a program for stages; in other partitions on the
+    /// first core.
     #[must_use]
     pub fn runs_stages(&self, core: usize) -> bool {
         let known = self.packed.cores.get(core);
@@ -253,7 +253,7 @@ fn number(number: u32, count: usize) -> Option<usize> {
     (number < count).then_some(number)
 }
 
-/// The same, or none.
+/// Decodes a number that may be absent.
 fn perhaps(given: u32, count: usize) -> Option<Option<usize>> {
     match given {
         NONE => Some(None),

@@ -1,9 +1,8 @@
-//! What a flow would be given, and whether all that runs beside it is still kept
+//! Solution of a flow beside the running pipes, and the admission test of these
 //!
-//! A flow is solved beside the VCPUs and stages that are there. Those that are there keep their budgets and periods: they are
-//! judged anew beside the newcomer, and what can be promised of them may grow, up to what each requires; a newcomer that requires nothing is solved slower
-//! until all of them are kept. A pipe of which flows that are typed in
-//! another partition take, too, keeps the bound that it has: who judges there knows nothing of this newcomer.
+//! A flow is solved beside the existing VCPUs and stages, which keep their budgets and periods. Their bounds are computed again beside the new flow. They may
+//! grow, up to the requirement of each pipe. A new flow without a requirement is solved with longer periods until all requirements are kept. A pipe that also
+//! shares time with run-time flows of another partition keeps its bound, because that partition does not know the new flow.
 
 use crate::ROOM;
 use crate::catalogue::{PipeCatalogue, may_begin, may_end};
@@ -63,11 +62,11 @@ pub struct Path {
     pub tail: usize,
     /// Sum of periods.
     pub periods: Time,
-    /// What is proven.
+    /// The proven bound.
     pub bound: Time,
 }
 
-/// What is promised of a pipe.
+/// Guarantee of a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guarantee {
     paths: [Path; PATHS],
@@ -76,7 +75,7 @@ pub struct Guarantee {
     pub bound: Time,
     /// Largest part of its messages that is lost.
     pub loss: Fraction,
-    /// What it requires.
+    /// Requirement of the pipe.
     pub required: Option<Requirement>,
 }
 
@@ -98,7 +97,7 @@ pub struct Solved {
 /// Why a flow is not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It cannot be read.
+    /// The text of the flow has a syntax error.
     Syntax(SyntaxError),
     /// Its functions do not fit, or are not there.
     Misfit(BindError),
@@ -114,17 +113,17 @@ pub enum Refused {
     Between(Span),
     /// A function is on another core than the first of another partition.
     Core(Span),
-    /// A function is on a core of this partition on which nobody runs stages.
+    /// A function is on a core of this partition without a program for stages.
     Idle(Span),
-    /// A function reads an endpoint without an I/O VCPU: nobody serves its interrupts.
+    /// A function reads an endpoint without an I/O VCPU, so that its interrupts are not served.
     Endpoint(Span),
-    /// As many stages use an endpoint as may.
+    /// The number of stages at an endpoint has reached its `sharers`.
     Sharers {
-        /// Where one more would.
+        /// Place of the use that is one too many.
         span: Span,
         /// The device.
         device: usize,
-        /// Who stands and uses it, by bit of the number.
+        /// Pipes that use the endpoint, as bits by their numbers.
         pipes: u32,
     },
     /// More first stages than a message has room for.
@@ -133,9 +132,9 @@ pub enum Refused {
     Ends(Span),
     /// More stages than are free.
     Stages {
-        /// Those of the flow.
+        /// Stages of the flow.
         wanted: usize,
-        /// Those that are free.
+        /// Free stages.
         free: usize,
     },
     /// More memory for buffers than is free in one piece each.
@@ -147,11 +146,11 @@ pub enum Refused {
     },
     /// Its requirement cannot be kept.
     Unmet {
-        /// Where that stands.
+        /// Place of the requirement in the text.
         span: Span,
-        /// What does not hold.
+        /// The part of the requirement that is not met.
         violation: Violation,
-        /// What could be kept.
+        /// The tightest requirement that could be met.
         least: Least,
     },
     /// A job would need more messages in a period than it can be given.
@@ -163,7 +162,7 @@ pub enum Refused {
     Takes {
         /// Which.
         pipe: usize,
-        /// What would not hold of it.
+        /// The part of its requirement that would not be met.
         violation: Violation,
     },
     /// More VCPUs than there is room for.
@@ -228,7 +227,7 @@ impl Solved {
         self.stages.get(..self.count).unwrap_or_default()
     }
 
-    /// Edges between stages: who writes, who reads.
+    /// Returns the edges between stages, as (writer, reader).
     pub fn edges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let both = move |to: usize| (0..to).map(move |from| (from, to));
         let stages = self.stages();
@@ -327,10 +326,10 @@ impl Loads {
     }
 }
 
-/// What a flow would be given beside pipes that stand, with so many stages free.
+/// Solves a flow beside the admitted pipes, with this number of free stages.
 ///
 /// # Errors
-/// Why it cannot be had.
+/// The reason for which the flow is rejected.
 pub fn solve(
     known: &PipeCatalogue<'_>,
     flow: &str,
@@ -340,7 +339,7 @@ pub fn solve(
     solve_above(known, flow, standing, free, 0)
 }
 
-/// The same of one that was solved and beside which pipes that stand are not kept: slower, if it requires nothing and can be.
+/// Solves a flow without a requirement again with longer periods, because admitted pipes would not be kept beside its last solution.
 #[must_use]
 pub fn slower(
     known: &PipeCatalogue<'_>,
@@ -397,7 +396,7 @@ fn solve_above(
     }
 }
 
-/// What of a flow the solver would accept, and nobody here can run.
+/// Rejects flows that the solver accepts, but that no core can run.
 fn check(
     known: &PipeCatalogue<'_>,
     pipeline: &Pipeline<'_, ROOM>,
@@ -480,7 +479,7 @@ fn beginning(
     }
 }
 
-/// Returns whether each endpoint of a flow has a place left for it: what is promised of those who are there counts no more than the description says.
+/// Returns whether each endpoint of a flow has room for another stage. The guarantees of the stages there count only the `sharers` of the description.
 fn places(
     pipeline: &Pipeline<'_, ROOM>,
     standing: &[AdmittedPipe<'_>],

@@ -2,7 +2,7 @@
 //!
 //! Translation tables are built and walked here and nowhere else: the host tool builds with the
 //! code its self-check walks with, and a monitor may walk with it, too. Pure computation over
-//! memory that the caller lends; nothing here allocates but [`region`] (feature `alloc`).
+//! memory that the caller lends; nothing here allocates but `region` (feature `alloc`).
 
 #![no_std]
 #![forbid(unsafe_code)]

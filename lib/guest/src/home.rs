@@ -1,4 +1,4 @@
-//! What the machine below offers to both ends of a channel
+//! Services of the platform for both ends of a channel
 
 use crate::end::Unmapped;
 use bulkhead_abi::guest::ChannelEnd;

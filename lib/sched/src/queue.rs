@@ -25,7 +25,7 @@ const UNQUEUED: Links = Links {
     queued: false,
 };
 
-/// FIFO queues of up to `N` threads on [`LEVELS`] levels; a thread is in at most one.
+/// FIFO queues of up to `N` threads on `LEVELS` levels; a thread is in at most one.
 #[derive(Clone, Debug)]
 pub struct ReadyQueue<const N: usize> {
     occupied: u128,

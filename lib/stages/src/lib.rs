@@ -1,8 +1,8 @@
 //! The stages of tuned pipes, independent of the system that runs them ("Tuned Pipes")
 //!
-//! The same code runs in a component of an rtos partition and in a Linux program: messages,
-//! functions by name, buffers, and the pace at which jobs are released
-//! (`doc/design/pipes-language.md`). The runtime provides threads, a clock and memory.
+//! A component of an rtos partition and a Linux program share this code: messages, functions by
+//! name, buffers, and the pace at which jobs are released (`doc/design/pipes-language.md`). The
+//! runtime provides threads, a clock and memory.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

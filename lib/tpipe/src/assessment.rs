@@ -143,7 +143,7 @@ pub fn budget<const N: usize>(bound: &Bound<'_, N>, stage: usize, messages: u64)
 pub struct Judge<'a, const N: usize> {
     bound: &'a Bound<'a, N>,
     servers: [(Time, Time, Owner); N],
-    /// What more important than all of them decides, and VCPUs with their decisions.
+    /// VCPUs with their decisions, and decisions that are more important than all VCPUs.
     deciding: Deciding,
     mains: [Reservation; N],
     found: [Option<Time>; N],

@@ -185,8 +185,8 @@ impl<'a, const N: usize> Bound<'a, N> {
         self.pipeline.stages()[stage].to == self.pipeline.sink()
     }
 
-    /// Returns whether what feeds a stage is in another address space: a stage, or who serves the
-    /// device that a first one reads.
+    /// Returns whether a stage's input comes from another address space: from a stage, or for a
+    /// first stage from the component that serves the device.
     #[must_use]
     pub fn crosses(&self, stage: usize) -> bool {
         self.crosses[stage]

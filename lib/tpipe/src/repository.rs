@@ -15,7 +15,7 @@ use bulkhead_analysis::{Reservation, Time};
 pub enum Policy {
     /// Sporadic servers, the shorter period first.
     RateMonotonic,
-    /// The same servers, scheduled by earliest deadline first.
+    /// Sporadic servers, the earliest deadline first.
     Edf,
     /// SCHED_DEADLINE of Linux: constant-bandwidth servers, earliest deadline first.
     Deadline,

@@ -1,8 +1,9 @@
-//! Pipes with stages that run here for a client partition, on whose console such flows are entered
+//! Pipes of a client partition with stages that run here; they are entered on the client's console
 //!
-//! The client has solved them, counts what they take here, and provides the buffers
-//! (`bulkhead_stages::request`). Linux decides at last: if the kernel rejects a reservation, the
-//! request is rejected. A client that restarts has lost its requests, so all of their stages end.
+//! The client has solved them, counts their use of time here, and provides the buffers
+//! (`bulkhead_stages::request`). Linux makes the last decision: if the kernel rejects a
+//! reservation, the request is rejected. A client that restarts has lost its requests, so all of
+//! their stages end.
 
 use crate::part::{End, Part};
 use crate::plan::{Pipe, Placement, Plan, Source, Stage};

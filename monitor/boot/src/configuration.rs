@@ -31,7 +31,7 @@ impl Configuration {
         if !header.config_pa.is_multiple_of(8) {
             return Err(missing);
         }
-        // SAFETY: the header, whose magic is right, points into the image; nobody writes there.
+        // SAFETY: the header has the right magic and points into the image, which is never written.
         let head = unsafe { &*with_exposed_provenance::<Config>(header.config_pa as usize) };
         let size = head.size as usize;
         let fits = size >= size_of::<Config>() && size as u64 <= header.image_size;

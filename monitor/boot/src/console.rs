@@ -25,9 +25,9 @@ pub(crate) fn say(line: core::fmt::Arguments<'_>) {
     if base == 0 {
         return;
     }
-    // SAFETY: the header names the board's PL011; before the guests start it is nobody else's.
+    // SAFETY: the header names the board's PL011; before the guests start only this core uses it.
     let mut uart = unsafe { Pl011::new(base) };
-    // Writing to a UART cannot fail, and there is nobody to tell.
+    // Writing to a UART cannot fail.
     let _ = writeln!(uart, "bulkhead: {line}");
     uart.flush();
 }

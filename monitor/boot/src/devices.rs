@@ -1,6 +1,6 @@
-//! Devices that stand between partitions: set up once, before any guest runs, and owned by nobody
+//! Devices between partitions: set up once before any guest runs, and owned by no partition
 //!
-//! What is written where is decided by the plan, as all addresses are.
+//! The plan has the registers and their values.
 #![expect(unsafe_code, reason = "registers of devices")]
 
 use crate::refusal::Refusal;

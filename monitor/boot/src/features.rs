@@ -1,4 +1,4 @@
-//! What a core must have
+//! Required features of a core
 
 use crate::refusal::Refusal;
 use bulkhead_abi::config::Hardware;
@@ -46,7 +46,7 @@ impl Features {
     }
 }
 
-/// Whether the core has what monitors rely on, as read at its start.
+/// Checks the features that the monitor requires, in the core's identification registers.
 pub(crate) fn check() -> Result<Features, Refusal> {
     let level = current_el::read() >> 2 & 3;
     if level != 2 {

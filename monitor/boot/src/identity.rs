@@ -1,8 +1,8 @@
 //! Identification registers as guests see them
 //!
-//! What is not listed is hidden: reads zero, "not implemented". Hidden are EL2, EL3, RAS, SVE, SME, MTE, AMU,
-//! MPAM, SPE, trace, limited ordering regions, and whatever would need enable bits that EL2 keeps. Field layouts:
-//! Arm ARM D19.2. Read once at boot; at run time a trapped read is a look-up.
+//! Fields that are not listed read as zero, "not implemented". Hidden are EL2, EL3, RAS, SVE, SME, MTE, AMU, MPAM, SPE,
+//! trace, limited ordering regions, and every feature that needs enable bits of EL2. Field layouts: Arm ARM D19.2. Read
+//! once at boot; at run time a trapped read is a look-up.
 
 use bulkhead_formats::address::PHYSICAL_SIZES;
 use bulkhead_monitor_core::IDENTITY_REGISTERS;

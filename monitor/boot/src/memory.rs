@@ -12,7 +12,7 @@ const LINE: u64 = 64;
 
 /// Bytes of the boot image.
 pub(crate) fn bytes(pa: u64, size: usize) -> &'static [u8] {
-    // SAFETY: part of the boot image, which nobody writes.
+    // SAFETY: part of the boot image, which is never written.
     unsafe { from_raw_parts(with_exposed_provenance(pa as usize), size) }
 }
 
@@ -49,20 +49,20 @@ pub(crate) fn clear(pa: u64, size: u64) {
 pub(crate) fn place<T>(pa: u64, value: T) -> &'static T {
     clean(pa, size_of::<T>() as u64);
     let place = with_exposed_provenance_mut::<T>(pa as usize);
-    // SAFETY: the configuration gives aligned memory for it that is nobody else's.
+    // SAFETY: the configuration gives aligned memory for this value alone.
     unsafe { place.write(value) };
     clean(pa, size_of::<T>() as u64);
     // SAFETY: just written, and it stays.
     unsafe { &*place }
 }
 
-/// What will be at a place once [`place`] has put it there: for states that refer to each other.
+/// Returns a reference to a value before [`place`] writes it, for states that refer to each other.
 pub(crate) fn promise<T>(pa: u64) -> &'static T {
     // SAFETY: not read before the state is placed, which happens before any core uses it.
     unsafe { &*with_exposed_provenance::<T>(pa as usize) }
 }
 
-/// The same for a list of them.
+/// Returns a reference to a list of values before they are written.
 pub(crate) fn promise_list<T>(pa: u64, count: usize) -> &'static [T] {
     // SAFETY: as above; the elements have been placed one after the other.
     unsafe { from_raw_parts(with_exposed_provenance(pa as usize), count) }

@@ -1,7 +1,7 @@
 //! Constant registers of EL2
 //!
-//! What is trapped, routed and hidden on a core (Arm ARM D19.2, facts 3). Set once; at run time only a virtual
-//! SError is added to `HCR_EL2` and withdrawn.
+//! They select the trapped, routed and hidden operations of a core (Arm ARM D19.2, facts 3). They are set once; at run
+//! time only a virtual SError is added to `HCR_EL2` and withdrawn.
 
 use crate::features::{Features, field};
 use bulkhead_abi::boot::MAIR_EL2;

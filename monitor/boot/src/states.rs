@@ -18,7 +18,7 @@ use core::mem::offset_of;
 use core::sync::atomic::AtomicU64;
 use zerocopy::FromZeros;
 
-/// Where a core's state lies: at the upper end of its stack.
+/// Returns the address of a core's state: the upper end of its stack.
 pub(crate) fn core_place(core: &CoreConfig) -> u64 {
     core.stack_top - size_of::<Core>() as u64
 }
@@ -151,7 +151,7 @@ fn partition_state(
     })
 }
 
-/// What the configuration's byte says; the safest action where it says nothing known.
+/// Decodes an action of the configuration; an unknown value gives the safest action.
 fn action(byte: u8) -> Action {
     let known = [
         Action::Inject,
@@ -258,7 +258,7 @@ fn empty_partition(core: &CoreConfig, gicd: u64) -> &'static Partition {
         Partition {
             config,
             cores: &[],
-            // Nobody counts or records for a spare core.
+            // A spare core neither counts nor records.
             link: memory::promise(config_pa),
             status: memory::promise(config_pa),
             images: [Image::default(); 2],

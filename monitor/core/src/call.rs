@@ -165,7 +165,7 @@ impl<M: Machine> Monitor<M> {
     }
 }
 
-/// Whether one more event passes.
+/// Returns whether the limit admits one more event.
 #[inline(never)]
 pub(crate) fn admits(limit: &Option<Limiter>, now: u64) -> bool {
     limit.as_ref().is_some_and(|limit| limit.admit(now))

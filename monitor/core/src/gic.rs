@@ -29,7 +29,7 @@ const HIGHEST_GUEST_PRIORITY: u8 = 0x10;
 /// `GICD_TYPER` without LPIs, message-based and extended SPIs and security (facts 4.6).
 const TYPER_SHOWN: u32 = 0x03F8_00FF;
 
-/// What may be done with the bits of owned interrupts.
+/// Permitted accesses to the bits of owned interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     ReadOnly,
@@ -223,8 +223,8 @@ impl<M: Machine> Monitor<M> {
 
     /// Silences the partition's SPIs and sends them to this core.
     ///
-    /// What was on its way when its enable bit went is taken as spurious at worst: both a stopped and a
-    /// starting guest have interrupts masked, so nothing waits for the write to have reached all.
+    /// An interrupt that was in flight when its enable bit was cleared is at worst taken as spurious. A stopped and a
+    /// starting guest have interrupts masked, so the monitor need not wait until the write takes effect everywhere.
     #[inline(never)]
     pub(crate) fn reset_interrupts(self) {
         for (word, &owned) in (0_u64..).zip(&self.core.partition.config.spis) {

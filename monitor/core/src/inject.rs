@@ -32,7 +32,7 @@ const fn vector(spsr: u64) -> u64 {
     }
 }
 
-/// `ESR_EL1` for a fault whose `ESR_EL2` is this.
+/// Returns `ESR_EL1` for a fault with the given `ESR_EL2`.
 const fn syndrome_at_el1(cause: Cause, esr: u64, same_level: bool) -> u64 {
     let il = esr & syndrome::IL;
     match cause {
@@ -51,8 +51,8 @@ const fn syndrome_at_el1(cause: Cause, esr: u64, same_level: bool) -> u64 {
 }
 
 impl<M: Machine> Monitor<M> {
-    /// Whether the guest can be told: not where it is in the very vector it would go to, because there it
-    /// would fault again, for ever.
+    /// Returns whether the fault can be injected: not while the guest executes the vector that would handle it, because
+    /// it would then fault again for ever.
     pub(crate) fn can_tell(self, cause: Cause) -> bool {
         let inside = self.core.frame.elr().wrapping_sub(self.vector());
         match cause {

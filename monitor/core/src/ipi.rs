@@ -1,7 +1,7 @@
 //! Inter-processor interrupts within a partition
 //!
-//! `ICC_SGI1R_EL1` (IHI 0069, section 12.2.22) names virtual affinities; the monitor sends to the cores
-//! that have them. No value names a core of another partition.
+//! `ICC_SGI1R_EL1` (IHI 0069, section 12.2.22) names virtual affinities; the monitor sends to the cores with these
+//! affinities. No value names a core of another partition.
 
 use crate::idle::Monitor;
 use crate::machine::Machine;

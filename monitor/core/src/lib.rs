@@ -1,10 +1,9 @@
 //! Safe decision logic of the monitor
 //!
-//! What a monitor does when a core enters EL2, written against [`Machine`], so that the host tests
-//! run the code that the cores run. One monitor per core: it owns its [`Core`], reads the
-//! [`Partition`] it shares with the partition's other cores, and asks another core only by setting a
-//! bit of its request word. No lock, no allocation, no panic; every loop is bounded or waits for
-//! an interrupt.
+//! The actions of the monitor when a core enters EL2, written against [`Machine`], so that the host tests run the code
+//! that the cores run. Each core has one monitor. It owns its [`Core`], reads the [`Partition`] that it shares with the
+//! partition's other cores, and requests an action of another core only by setting a bit of its request word. No lock,
+//! no allocation, no panic; every loop is bounded or waits for an interrupt.
 //!
 //! Neighbours: `monitor` (vectors and instructions), `monitor/boot` (builds [`Core`] and [`Partition`]),
 //! `abi` (configuration, status, calls).

@@ -7,15 +7,15 @@
 //! silenced its own CPU interface and executes WFI does not wake (see `wfi` in the reference).
 //!
 //! *Order.* A core that stops another partition announces itself ([`Partition::stoppers`]), cuts, asks the
-//! leader, and signs off. A leader that restores the root first forgets requests that concern the old image. Then
-//! it opens the root, waits until no stopper is announced, and enters the guest only if no request is
-//! pending. A stopper that comes later cuts a root that stays cut. One that was
-//! announced before either had cut by the time the root was opened, and its request is seen or was of the
-//! old image; or it asks afterwards, and its request is seen.
+//! leader, and signs off. A leader that restores the root first forgets requests that concern the old image. Then the
+//! leader opens the root, waits until no stopper is announced, and enters the guest only if no request is pending. A
+//! later stopper cuts the root, and no leader opens it again for this start. An earlier stopper has either cut before
+//! the root was opened, so that its request is seen or concerned the old image; or it requests afterwards, and the
+//! leader sees the request.
 //!
-//! One core of a partition, the leader, starts it, with all others parked. All of them are parked twice: a core
-//! that another one was starting before it parked itself is back after the second time, and no core
-//! runs that could start another.
+//! One core of a partition, the leader, starts it, with all others parked. All of them are parked twice. A core may
+//! have been starting another one before it parked itself; the second round parks that one, too. Then no running core
+//! can start another.
 
 use crate::idle::Monitor;
 use crate::machine::Machine;
@@ -50,7 +50,7 @@ impl<M: Machine> Monitor<M> {
         self.machine.forget_translations(partition.config.vttbr);
     }
 
-    /// Whether this partition's stage-2 root is cut.
+    /// Returns whether this partition's stage-2 root is cut.
     pub(crate) fn is_cut(self) -> bool {
         self.core
             .partition

@@ -1,12 +1,13 @@
-//! What the monitor asks of the processor
+//! Operations of the processor that the monitor uses
 //!
-//! Implemented by instructions at EL2 and by a model in the tests. Addresses are physical; the
-//! implementation may rely on their coming from the configuration, whose digest boot has checked.
+//! Implemented by instructions at EL2 and by a model in the tests. Addresses are physical. The
+//! implementation may rely on them, because they come from the configuration and boot has checked
+//! its digest.
 
 use crate::frame::Frame;
 use crate::state::Core;
 
-/// What [`Machine::transfer`] does with lines of 64 bytes, each of which leaves no copy in any cache.
+/// Operation of [`Machine::transfer`] on lines of 64 bytes, each of which leaves no copy in any cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
     /// Copies them.
@@ -61,8 +62,8 @@ pub trait Machine: Copy {
     fn write64(self, pa: u64, value: u64);
     /// Orders memory accesses before and after, for all cores.
     fn order(self);
-    /// Where stage 2 maps a guest-physical address to be written; `None` where it does not. Only between
-    /// [`Machine::reset`] and [`Machine::resume`], while stage 1 is off.
+    /// Returns the physical address of a writable guest-physical address; `None` if stage 2 does not map it. Only
+    /// between [`Machine::reset`] and [`Machine::resume`], while stage 1 is off.
     fn translate(self, ipa: u64) -> Option<u64>;
     /// Treats `size` bytes at `to`, a multiple of 64, copying from `from`.
     fn transfer(self, what: Transfer, to: u64, from: u64, size: u64);
@@ -88,7 +89,7 @@ pub trait Machine: Copy {
     /// and EL0, general registers in the frame, floating point, timers, performance monitor, debug, CPU
     /// interface.
     fn reset(self, core: &'static Core);
-    /// Lets no interrupt of the guest's wake this core any more, until it is reset: nobody would take it.
+    /// Prevents interrupts of the guest from waking this core until it is reset, because no guest would take them.
     fn disown(self);
     /// Returns to the guest with the frame's registers.
     fn resume(self, core: &'static Core) -> !;

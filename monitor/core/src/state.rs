@@ -1,8 +1,8 @@
-//! What monitors know and remember
+//! Constants and state of the monitors
 //!
-//! Built once by the boot part in the pages the configuration names, then never moved. Constants are
-//! plain; what changes is an atomic word. [`Core`] words are written by their own core, but for the
-//! ones marked as mail; [`Partition`] words by the core of rank 0, its *leader*.
+//! The boot part builds them once, in the pages that the configuration names, and they never move. Constants are plain;
+//! variables are atomic words. [`Core`] words are written by their own core, but for the ones marked as mail;
+//! [`Partition`] words by the core of rank 0, its *leader*.
 
 use crate::frame::Frame;
 use crate::pages::{CoreCells, LinkCells, StatusCells};
@@ -17,7 +17,7 @@ pub const IDENTITY_REGISTERS: usize = 56;
 /// Partitions a machine has at most: each has a core of its own.
 pub const MAX_PARTITIONS: usize = MAX_CORES;
 
-/// Whether a core runs its guest, [`Core::power`]; the values are those of PSCI `AFFINITY_INFO`.
+/// Power state of a core, [`Core::power`], with the values of PSCI `AFFINITY_INFO`.
 #[repr(u64)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Power {
@@ -31,7 +31,7 @@ pub enum Power {
     Claimed = 3,
 }
 
-/// What a monitor can be asked for by another, bits of [`Core::requests`].
+/// Requests of one monitor to another, bits of [`Core::requests`].
 pub(crate) mod request {
     /// Leave the guest and go off (leader to its partition's other cores).
     pub(crate) const PARK: u64 = 1 << 0;
@@ -125,7 +125,8 @@ pub struct Partition {
     pub status: &'static StatusCells,
     /// Segments of the image and of the alternate image.
     pub images: [Image; 2],
-    /// What is closed to stop it and opened to start it; an entry of the stage-2 root first.
+    /// Gates that are closed to stop the partition and opened to start it; the first is an entry of
+    /// the stage-2 root.
     pub gates: &'static [Gate],
     /// Doorbells it may ring.
     pub doorbells: &'static [Doorbell],
@@ -151,9 +152,9 @@ pub struct Partition {
     pub fault_ticks: AtomicU64,
     /// Of a guest that is watched by changes: the bits seen last, and since when. The watching core's.
     pub progress: [AtomicU64; 2],
-    /// What is done for each cause of fault.
+    /// Action for each cause of fault.
     pub actions: [Action; CAUSES],
-    /// What is done when no restart is left.
+    /// Action when no restart is left.
     pub escalation: Action,
 }
 

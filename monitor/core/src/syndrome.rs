@@ -59,7 +59,7 @@ impl Access {
         self.0 & WNR != 0
     }
 
-    /// What a load of this size leaves in its register.
+    /// Returns the register value after a load of this size.
     pub(crate) fn loaded(self, value: u64) -> u64 {
         let (top, unused) = self.top(value);
         if self.0 & SSE == 0 {

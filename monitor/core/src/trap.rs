@@ -20,7 +20,7 @@ pub enum Entry {
     Failure = 2,
 }
 
-/// What is to be done before the guest goes on.
+/// Action before the guest resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Nothing.

@@ -1,7 +1,7 @@
 //! Logic of the EL1 runtime, free of the machine
 //!
-//! What can be decided without touching a register is decided here and tested on the host: the
-//! translation descriptors.
+//! Code that needs no register access is here, so that it is tested on the host: the translation
+//! descriptors.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -19,7 +19,7 @@ pub const MAIR: u64 = 0x04ff;
 /// TCR_EL1: T0SZ = 32, inner and outer write-back, inner shareable, no TTBR1, 40-bit output.
 pub const TCR: u64 = 32 | 1 << 8 | 1 << 10 | 3 << 12 | 1 << 23 | 2 << 32;
 
-/// What a piece of memory is for.
+/// Purpose of a memory region, which gives its permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// Instructions: executable, read-only.

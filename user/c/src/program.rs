@@ -26,7 +26,7 @@ unsafe extern "C" {
 static MEANS: Mutex<Option<First>> = Mutex::new(None);
 /// Environment of the component, with its channels.
 static INFO: Mutex<Option<GuestInfo>> = Mutex::new(None);
-/// What each thread runs: its function and the argument. Written before the thread exists.
+/// Function and argument of each thread. Written before the thread exists.
 static BODIES: [[AtomicPtr<c_void>; 2]; THREAD_COUNT] =
     [const { [const { AtomicPtr::new(core::ptr::null_mut()) }; 2] }; THREAD_COUNT];
 /// Threads made so far.

@@ -1,8 +1,8 @@
 //! Pipes with stages that run here for a client partition
 //!
-//! The client is the partition on whose console such flows are entered. The planner keeps here, for
-//! the other threads, which pipes of the table belong to the client, and whether the client still
-//! runs the start that requested them. The client begins and ends these pipes. It may also stop and
+//! Such flows are entered on the console of the client partition. The planner keeps here, for the
+//! other threads, which pipes of the table belong to the client, and whether the client still runs
+//! the start that requested them. The client begins and ends these pipes. It may also stop and
 //! remove a static pipe that crosses to it, until it restarts.
 
 use crate::remote_partition::{self, PeerChannel};
@@ -82,7 +82,7 @@ pub(crate) fn is_client_controlled(pipe: usize) -> bool {
     is_requested(pipe) || is_forgotten(pipe)
 }
 
-/// Sets the epoch of the client whose requests are executed.
+/// Sets the client's epoch, with which requests must agree to be executed.
 pub(crate) fn set_epoch(epoch: u32) {
     EPOCH.store(epoch.into(), Relaxed);
 }

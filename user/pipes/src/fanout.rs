@@ -2,8 +2,8 @@
 //!
 //! A *scatterer* takes the frames from the bottom half, and hands them to every stage that reads
 //! the endpoint. A *gatherer* takes the messages of several stages, and sends them one after the
-//! other. Each is a thread on a Main VCPU of its own, whose budget is for one message: messages
-//! above the guaranteed rate delay no other stage.
+//! other. Each is a thread on its own Main VCPU with a budget for one message. Messages above the
+//! guaranteed rate therefore delay no other stage.
 
 use crate::device::{self, ReceivedFrame, To};
 use crate::notes::{self, StagePosition};

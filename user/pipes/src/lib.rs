@@ -1,12 +1,12 @@
 //! The program that runs the tuned pipes of a partition ("Tuned Pipes";
 //! `doc/design/pipes-deployment.md`)
 //!
-//! It is the scheduler of the partition. Each stage of a pipe is a thread on a VCPU with the
-//! solved budget and period, released by data and paced as `doc/design/pipes-language.md`
+//! This program is the scheduler of the partition. Each stage of a pipe is a thread on a VCPU with
+//! the solved budget and period, released by data and paced as `doc/design/pipes-language.md`
 //! explains. A stage copies its inputs when a job begins. An I/O VCPU serves the interrupts of the
-//! device that the component owns. The archive contains only pipes that were solved and admitted
-//! as a whole: they start together once all of them are built, or the partition fails. The kernel
-//! ends a job that uses up its budget; the runtime counts the overrun and reacts as the function's
+//! device that the component owns. The archive contains only pipes that were solved and admitted as
+//! a whole: they start together once all of them are built, or the partition fails. The kernel ends
+//! a job that uses up its budget; the runtime counts the overrun and reacts as the function's
 //! `on_overrun` demands. The least important VCPU with a budget runs the recorder, which records
 //! messages that leave the pipes, prints a report once a second, and renews the heartbeat.
 //!

@@ -1,9 +1,10 @@
 //! Memory of the buffers between stages
 //!
-//! It is allocated in whole cache lines, each of which belongs to at most one pipe. The memory of a
-//! released pipe is cleared before another pipe gets it. Buffers between stages of a component are
-//! in its own memory. Buffers between cores, and all buffers of run-time stages on other cores than
-//! the first, are in memory that all cores share; the first core's component allocates it.
+//! Buffers are allocated in whole cache lines, each of which belongs to at most one pipe. The
+//! memory of a released pipe is cleared before another pipe gets it. Buffers between stages of a
+//! component are in its own memory. Buffers between cores, and all buffers of run-time stages on
+//! other cores than the first, are in memory that all cores share; the first core's component
+//! allocates it.
 
 use crate::{CORE, shared_state};
 use bulkhead_abi::repository::MAX_BUFFERS;

@@ -67,7 +67,7 @@ static PEER_RESTARTED: AtomicBool = AtomicBool::new(false);
 static CHANGED: AtomicU64 = AtomicU64::new(0);
 /// Pipes with first stages in other partitions that are started and stopped here, by bit.
 static REMOTE_SOURCES: AtomicU64 = AtomicU64::new(0);
-/// Pipes of this kind that were stopped and for whose end the recorder does not wait yet, and the
+/// Pipes of this kind that were stopped while the recorder does not wait for their end yet, and the
 /// tick of the stop.
 static STOPPING: AtomicU64 = AtomicU64::new(0);
 static STOPPED_SINCE: AtomicU64 = AtomicU64::new(0);

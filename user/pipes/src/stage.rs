@@ -511,7 +511,7 @@ impl Fed {
 }
 
 impl Plan {
-    /// Waits until all partitions are up on whose readers the pipe depends.
+    /// Waits until all partitions with readers of the pipe's buffers are up.
     fn await_others(&self) {
         while !self.awaits.iter().flatten().all(Link::is_up) {
             CORE.threads.sleep_until(clock::now() + self.period);

@@ -56,7 +56,8 @@ pub fn cycles() -> u64 {
     value
 }
 
-/// Hints that others may run: on an emulator whose cores take turns, another core does.
+/// Hints that another hardware thread may run. An emulator that runs its cores by turns switches to
+/// another core.
 #[inline(always)]
 pub fn let_others_run() {
     // SAFETY: a hint.

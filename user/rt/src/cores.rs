@@ -52,7 +52,7 @@ pub struct Root {
     pub scheduler: u64,
     /// Slot of all the core's time.
     pub time: u64,
-    /// What it shares with the kernel.
+    /// The scheduler control block that it shares with the kernel.
     pub scb: &'static Scb,
 }
 

@@ -11,7 +11,7 @@ const COMMAND: usize = 0x04;
 const FIRST_BAR: usize = 0x10;
 /// The function answers at its ports and its memory.
 const DECODE: u32 = 1 << 0 | 1 << 1;
-/// It may access memory.
+/// The function may access memory as a bus master.
 const MASTER: u32 = 1 << 2;
 /// The upper half of the command register is the status, of which a bit is cleared by writing one.
 const STATUS: u32 = 0xffff_0000;

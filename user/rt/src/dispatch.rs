@@ -112,7 +112,7 @@ pub enum Switched {
     Refused,
 }
 
-/// What the kernel shares with the first component's scheduler.
+/// Returns the scheduler control block that the kernel shares with the first component's scheduler.
 #[must_use]
 pub fn scb() -> &'static Scb {
     let scb: *const Scb = core::ptr::with_exposed_provenance(SCB_ADDRESS as usize);
@@ -127,7 +127,8 @@ pub fn dcb(index: usize) -> &'static Dcb {
     block(scb(), index)
 }
 
-/// The same beside the SCB of any core, which is one that the kernel knows.
+/// Returns a dispatch control block behind the given core's SCB, which must be one that the kernel
+/// mapped.
 #[inline(always)]
 #[must_use]
 pub fn block(scb: &'static Scb, index: usize) -> &'static Dcb {
@@ -154,8 +155,8 @@ pub struct Target {
     pub thread: u64,
 }
 
-/// Switches from the running thread, whose block is `own`, to another one of the same scheduler: in
-/// user mode, or through the kernel where the other one was preempted or never ran.
+/// Switches from the running thread with the block `own` to another one of the same scheduler: in
+/// user mode, or through the kernel if that one was preempted or never ran.
 ///
 /// # Safety
 /// `own` is the running thread's block, `next` another thread's, both under the scheduler that

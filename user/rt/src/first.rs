@@ -1,7 +1,7 @@
 //! Resources of the first component of a partition
 //!
-//! It holds every capability there is. Pages are handed out one after the other, and so are free
-//! addresses of its own space.
+//! The first component has all capabilities of the partition. Pages, and free addresses of its own
+//! space, are allocated in ascending order.
 #![expect(unsafe_code, reason = "mapped addresses become memory")]
 
 mod boot_data;
@@ -70,9 +70,9 @@ pub struct First {
     address: u64,
     page: u64,
     slot: u64,
-    /// Slots from here on were never handed out.
+    /// First slot that was never allocated.
     fresh: u64,
-    /// Where addresses, pages and slots end.
+    /// Ends of the addresses, pages and slots that can be allocated.
     address_end: u64,
     end: Position,
     /// Pages of the stacks of threads.
@@ -162,7 +162,8 @@ impl First {
         Ok(part)
     }
 
-    /// Returns the resources with slots from `slot` on, for a component whose table holds more.
+    /// Returns the resources with slots from `slot` on, for a component with further capabilities
+    /// in its table.
     #[must_use]
     pub const fn with_slots_from(mut self, slot: u64) -> Self {
         self.slot = slot;
@@ -402,7 +403,7 @@ impl First {
     /// The number of the page at a guest-physical address of the window.
     ///
     /// # Errors
-    /// It lies before the window.
+    /// `BadArgument`: the address lies before the window.
     pub fn window_page(&self, at: u64) -> Answer {
         let offset = at.checked_sub(self.window).ok_or(Status::BadArgument)?;
         Ok(offset / PAGE_SIZE)

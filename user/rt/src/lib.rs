@@ -3,7 +3,7 @@
 //! System calls, invocations and their entries, the user-level switch, and the resources with which
 //! the first component of a partition starts the others.
 //!
-//! ```ignore
+//! ```text
 //! #![no_std]
 //! #![no_main]
 //! bulkhead_component::component!(main);

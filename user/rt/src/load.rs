@@ -65,7 +65,7 @@ impl Load {
 const PIECE: u64 = 10_000;
 
 impl Load {
-    /// Computes without end; counts pieces of [`PIECE`].
+    /// Computes without end; counts pieces of 10 us.
     pub fn endless(&self, pieces: &AtomicU64) -> ! {
         loop {
             self.compute(PIECE);

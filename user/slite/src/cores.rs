@@ -1,10 +1,10 @@
 //! Threads of one component on several cores
 //!
 //! A component that the kernel starts, or one with capabilities to cores, has a scheduler on each of them:
-//! the same [`Threads`](crate::Threads), one per core. Its machine looks up the calling core at each use.
-//! Threads stay on their cores. They share the component's memory, and wait for each other by a
-//! [`Parker`]: everything else of this crate is between threads of one core.
-#![expect(unsafe_code, reason = "what one core hands to another")]
+//! each scheduler is a [`Threads`](crate::Threads) of its core. Its machine looks up the calling core at each use.
+//! Threads stay on their cores. They share the component's memory, and wait for each other by a [`Parker`]: everything
+//! else of this crate is between threads of one core.
+#![expect(unsafe_code, reason = "data that one core passes to another")]
 
 use crate::machine::{Kernel, Place};
 use bulkhead_abi::dispatch::Scb;

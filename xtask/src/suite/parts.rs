@@ -17,6 +17,8 @@ const BARE: [(&str, &[&str]); 2] = [
 ];
 /// Whole systems under the emulator: no default member, so that `cargo test` does not run them.
 const EMULATOR_TESTS: &str = "bulkhead-qemu-tests";
+/// The interfaces that programs of others use: their documentation builds without warnings.
+const DOCUMENTED: [&str; 4] = ["abi", "lib", "user/rt", "user/c"];
 const LINUX_TARGET: &str = "aarch64-unknown-linux-musl";
 const WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
@@ -44,6 +46,7 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
         suite.lint_bare("clippy-monitor", BARE[0]),
         suite.lint_bare("clippy-rtos", BARE[1]),
         suite.lint_linux(),
+        suite.documentation(),
         suite
             .cargo("unit", &["test", "--quiet", "--no-fail-fast"])
             .counting(),
@@ -126,6 +129,17 @@ impl Suite<'_> {
             part.command.args(["--package", &package]);
         }
         part.command.args(WARNINGS);
+        part
+    }
+
+    /// Missing documentation is a lint of the workspace; this finds broken links.
+    fn documentation(&self) -> Part {
+        let arguments = ["doc", "--quiet", "--no-deps", "--target", BARE[1].0];
+        let mut part = self.cargo("documentation", &arguments);
+        for package in self.packages(&DOCUMENTED) {
+            part.command.args(["--package", &package]);
+        }
+        part.command.env("RUSTDOCFLAGS", "-D warnings");
         part
     }
 

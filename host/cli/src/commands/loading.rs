@@ -83,7 +83,7 @@ pub(super) fn makers<'s>(
         .map(|partition| partition.name.as_str()))
 }
 
-/// What the user should know but need not act on now.
+/// Prints findings that need no action now.
 pub(super) fn show_remarks(findings: &[Diagnostic], notes: bool) {
     let wanted = |finding: &&Diagnostic| notes || finding.severity < Severity::Note;
     let shown: Vec<_> = findings.iter().filter(wanted).cloned().collect();

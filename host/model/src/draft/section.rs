@@ -1,4 +1,4 @@
-//! Typed access to a table whose shape has been checked
+//! Typed access to a table after the check of its shape
 
 use crate::document::{At, Entry, Node, Table, Value};
 use crate::draft::field::Field;

@@ -67,7 +67,7 @@ pub struct Place {
     pub(super) halves: Vec<Half>,
     /// In Linux: under SCHED_DEADLINE.
     pub linux: bool,
-    /// True if somebody on its core runs stages.
+    /// True if its core has a program that runs stages.
     pub(super) is_run: bool,
     /// The Main VCPUs that scatter what it reads and gather what it writes, by their names.
     pub scatter: [Option<String>; 2],

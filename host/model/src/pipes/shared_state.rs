@@ -93,7 +93,8 @@ impl SharedState {
     }
 }
 
-/// The same program on another core. Its name has a dot, which no written name has.
+/// Returns the component with the scheduler's program on another core. No name of the description
+/// has a dot, but this one does.
 fn added<'n>(first: &Component, core: usize, needs: impl Iterator<Item = &'n String>) -> Component {
     let number = format!(".{core}");
     let room = NAME_LEN - 1 - number.len();
@@ -143,8 +144,8 @@ impl PartitionDraft {
         spare(self).is_some() || core != 0 && self.heartbeat.given().is_some()
     }
 
-    /// Returns whether somebody runs stages on a core: on the first, who schedules it; on another
-    /// one the same program, unless something else does.
+    /// Returns whether a core has a program that runs stages. The first core's scheduler does; on
+    /// another core the same program does, unless the core has another scheduler.
     pub(crate) fn runs_stages(&self, core: u64) -> bool {
         let Some(first) = self.scheduler(Some(0)).filter(|_| core != 0) else {
             return core == 0;

@@ -468,7 +468,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "costs",
         shape: Shape::Section,
         presence: Default("deciding costs nothing"),
-        meaning: "What deciding who runs costs on this board, which the analysis of VCPUs counts.",
+        meaning: "Scheduling overhead on this board, which the analysis of VCPUs counts.",
         example: "[costs]",
     },
     option(

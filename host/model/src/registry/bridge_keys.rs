@@ -30,15 +30,16 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         path: "partition.*.bridge.listen",
         shape: Shape::Texts,
-        presence: Default("nobody comes in"),
+        presence: Default("accepts no connections"),
         meaning: "Where others reach it, `tcp/ADDRESS:PORT` each.",
         example: "listen = [\"tcp/0.0.0.0:7447\"]",
     },
     Key {
         path: "partition.*.bridge.connect",
         shape: Shape::Texts,
-        presence: Default("it goes to nobody"),
-        meaning: "Where it reaches others, bridges or any Zenoh program or router; tried until somebody answers.",
+        presence: Default("opens no connections"),
+        meaning: "Addresses to which it connects: other bridges, Zenoh programs or routers. It retries until the peer \
+                  answers.",
         example: "connect = [\"tcp/10.0.0.2:7447\"]",
     },
     Key {
@@ -108,7 +109,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.bridge.import.*.topic",
         shape: Shape::Text,
         presence: Default("it is the endpoint `from`"),
-        meaning: "The topic of ROS 2 that it comes from, its full name; whoever publishes it with `rmw_zenoh`. Each message counts, and is of no age when it comes.",
+        meaning: "Full name of the ROS 2 topic that is imported. Every node that publishes it with `rmw_zenoh` is a \
+                  source. The age of a message is 0 when it arrives.",
         example: "topic = \"/goal\"",
     },
     Key {

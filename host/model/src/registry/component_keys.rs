@@ -19,10 +19,11 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.role",
         shape: Shape::Choice(ROLES.words),
         presence: Default("`\"application\"`"),
-        meaning: "What it is for. `\"boot\"` (just one): the kernel starts it with every capability. `bulkhead-boot` builds the \
-                  others as described here and looks after their schedulers; one of your own does as it sees fit. `\"scheduler\"` (at most one on each core): decides who runs. \
-                  `\"driver\"`: serves the others. `\"application\"`: does the work; once all of them \
-                  say that they do, the partition is up.",
+        meaning: "What it is for. `\"boot\"` (exactly one): the kernel starts it with every capability. \
+                  `bulkhead-boot` builds the other components as described here and watches their schedulers; another \
+                  boot component is free to do otherwise. `\"scheduler\"` (at most one on each core): schedules the \
+                  threads. `\"driver\"`: serves the others. `\"application\"`: does the work; the partition is up once \
+                  all applications have announced that they are.",
         example: "role = \"driver\"",
     },
     Key {
@@ -80,14 +81,15 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.channels",
         shape: Shape::Texts,
         presence: Default("none"),
-        meaning: "Channels of the partition whose end is mapped into it, and into no other component.",
+        meaning: "Channels of the partition that are mapped into this component, and into no other one.",
         example: "channels = [\"sensors\", \"actuators\"]",
     },
     Key {
         path: "partition.*.component.*.doorbells",
         shape: Shape::Texts,
         presence: Default("none"),
-        meaning: "Among `channels`: those whose doorbell is an interrupt of its thread, which waits for it.",
+        meaning: "Those of its `channels` that ring a doorbell, for which the component's thread waits as for an \
+                  interrupt.",
         example: "doorbells = [\"commands\"]",
     },
     Key {
@@ -133,9 +135,9 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.shared",
         shape: Shape::Named,
         presence: Default("components reach no common memory"),
-        meaning: "Memory that components of an rtos partition have in common, `[partition.NAME.shared.NAME]` each: zeros at \
-                  the start, kept when one of them is made again, reached by nobody else. Who has it can wake the others \
-                  that do (`threads`).",
+        meaning: "Memory that components of an rtos partition have in common, `[partition.NAME.shared.NAME]` each: \
+                  zeros at the start, kept when one of them is rebuilt, and mapped into no other component. Each of \
+                  them can wake the others (`threads`).",
         example: "[partition.control.shared.frames]",
     },
     Key {
@@ -149,7 +151,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.shared.*.components",
         shape: Shape::Texts,
         presence: Required,
-        meaning: "Who has it: two or more components of one core, none of them the boot component.",
+        meaning: "The components that share it: two or more of one core, without the boot \
+                  component.",
         example: "components = [\"card\", \"protocols\"]",
     },
     Key {
@@ -163,8 +166,9 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.task",
         shape: Shape::Text,
         presence: Default("no task: its `priority` gives it a thread, or nothing does"),
-        meaning: "Gives it a thread in place of a `priority`: that task of the partition, on its VCPU, by whose budget it is \
-                  paid. The scheduler is one that knows VCPUs, `bulkhead-vcpus`.",
+        meaning: "Instead of `priority`: gives it a thread that executes this task of the partition. The thread runs \
+                  on the task's VCPU and is charged to that budget. The scheduler must be one with VCPUs, \
+                  `bulkhead-vcpus`.",
         example: "task = \"reply\"",
     },
     Key {
@@ -194,10 +198,9 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.on_fault",
         shape: Shape::Choice(ON_FAULT.words),
         presence: Default("`\"fail\"`"),
-        meaning: "What a fault of its thread comes to. `\"fail\"`: the partition fails, and `on_panic` \
-                  decides. `\"stop\"`: the thread stays stopped, the others go on. `\"restart\"`: the \
-                  component is built anew from its image, the others go on. Who invoked it is told in \
-                  any case.",
+        meaning: "Reaction to a fault of its thread. `\"fail\"`: the partition fails, and `on_panic` decides. \
+                  `\"stop\"`: the thread stays stopped, the others continue. `\"restart\"`: the component is rebuilt \
+                  from its image, the others continue. A pending invocation of it returns an error in any case.",
         example: "on_fault = \"stop\"",
     },
     Key {

@@ -33,18 +33,17 @@ pub(super) const KEYS: &[Key] = &[
         path: "device.*.forward",
         shape: Shape::Numbers(u16::MAX as u64),
         presence: Default("not from the host"),
-        meaning: "A UDP port of the host, on its loopback address alone, and one of the device to which \
-                  what arrives there is passed on: at address 10.0.2.15 on the device's wire, from 10.0.2.2, where \
-                  whoever asked is answered and nobody else of the host is reached. In runs by the host's \
-                  clock (`--real`) only.",
+        meaning: "A UDP port of the host, on its loopback address, and one of the device to which datagrams are \
+                  forwarded. On the device's wire they go to 10.0.2.15 and come from 10.0.2.2. The device can answer \
+                  the sender, but reaches no other address of the host. In runs by the host's clock (`--real`) only.",
         example: "forward = [15007, 7]",
     },
     Key {
         path: "device.*.forward_tcp",
         shape: Shape::Numbers(u16::MAX as u64),
         presence: Default("not from the host"),
-        meaning: "The same of TCP: who connects to that port of the host is connected to that of the device, 16 at once. In runs by the \
-                  host's clock (`--real`) only.",
+        meaning: "A TCP port of the host, on its loopback address, and one of the device to which connections are \
+                  forwarded, at most 16 at once. In runs by the host's clock (`--real`) only.",
         example: "forward_tcp = [17447, 7447]",
     },
 ];

@@ -1,4 +1,4 @@
-//! What a key of the description is
+//! Keys of the description: type, presence, meaning
 
 /// Form of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

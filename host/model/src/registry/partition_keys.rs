@@ -26,9 +26,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition",
         shape: Shape::Named,
         presence: RequiredByRule,
-        meaning: "The partitions, `[partition.NAME]` each: cores, memory and devices that belong to \
-                  one guest and to nobody else. A name is a small letter, then up to 14 small \
-                  letters, digits and `-`.",
+        meaning: "The partitions, `[partition.NAME]` each: cores, memory and devices that belong to one guest alone. A \
+                  name is a small letter, then up to 14 small letters, digits and `-`.",
         example: "[partition.control]",
     },
     Key {
@@ -101,19 +100,18 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.dma",
         shape: Shape::Choice(&["confined", "unconfined"]),
         presence: Default("`\"confined\"`"),
-        meaning: "How devices that access memory by themselves are held back. `\"confined\"`: to what \
-                  the partition reaches, at its own addresses, by an SMMU; without one such devices \
-                  are refused. `\"unconfined\"`: not at all. They reach everybody's memory, so the \
-                  partition is trusted with everything.",
+        meaning: "How devices that access memory by themselves are held back. `\"confined\"`: to what the partition \
+                  reaches, at its own addresses, by an SMMU; without one such devices are refused. `\"unconfined\"`: \
+                  not at all. They reach the memory of all partitions, so the partition is trusted with everything.",
         example: "dma = \"confined\"",
     },
     Key {
         path: "partition.*.console",
         shape: Shape::Text,
         presence: Default("a UART it owns; else `\"memory\"` for rtos, `\"emulated\"` for others"),
-        meaning: "`\"memory\"`: a recorder in memory that survives a hang, for images that know \
-                  Bulkhead. `\"emulated\"`: the guest finds a PL011 whose accesses enter the monitor, \
-                  counted, and go to such a recorder. Or the name of a UART among its `devices`.",
+        meaning: "`\"memory\"`: a recorder in memory that survives a hang, for images that know Bulkhead. \
+                  `\"emulated\"`: the guest finds a PL011; its accesses trap to the monitor, which counts them and \
+                  writes to such a recorder. Or the name of a UART among its `devices`.",
         example: "console = \"memory\"",
     },
     Key {
@@ -255,7 +253,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.restart",
         shape: Shape::Section,
         presence: Default("10 per 10 s, then halt"),
-        meaning: "Budget of restarts, so that a restart loop ends and harms nobody.",
+        meaning: "Budget of restarts, so that a restart loop ends.",
         example: "restart = { limit = 10, per = \"10 s\", then = \"halt\" }",
     },
     Key {

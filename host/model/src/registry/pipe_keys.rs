@@ -98,59 +98,65 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.function.*.core",
         shape: Shape::Number(0, 63),
         presence: Default("0"),
-        meaning: "On which of the partition's cores it runs, counted from 0. On another core of an rtos partition than the first it is run by the program \
-                  that schedules the first, in a component that the tool adds there: with its memory and stack, and what it needs of components with \
-                  `every_core`. A stage that another core's feeds looks by the clock, once in each of its periods, which the bound counts. Functions at \
-                  endpoints of a device are on the core of the component that drives it. In Linux all are on one core, the last where nothing is said.",
+        meaning: "The core of the partition on which it runs, counted from 0. On any core but the first of an rtos \
+                  partition, the tool adds a component with the first core's scheduler program, its memory and stack, \
+                  and what it needs of components with `every_core`. A stage with input from another core polls it \
+                  once in each of its periods, which the bound counts. Functions at endpoints of a device are on the \
+                  core of the component that drives it. In Linux all functions are on one core, by default the last.",
         example: "core = 0",
     },
     Key {
         path: "partition.*.function.*.on_overrun",
         shape: Shape::Choice(ON_OVERRUN.words),
         presence: Default("`\"skip\"`"),
-        meaning: "What is done about a job that uses up its budget: it is cut and counted in any case, and goes on with \
-                  the next budget. `\"skip\"`: what it then sends is dropped. `\"stop\"`: the pipe is stopped. `\"report\"`: nothing more. \
-                  A lossless message that finds no room behind it for a period, since who reads is not there, is dropped and \
-                  counted; `\"stop\"` stops the pipe then, too.",
+        meaning: "Reaction to a job that uses up its budget. In any case the job is suspended and counted, and resumes \
+                  with the next budget. `\"skip\"`: its message is dropped. `\"stop\"`: the pipe is stopped. \
+                  `\"report\"`: nothing more. A lossless message that finds its buffer full for a whole period, \
+                  because the reader is down, is dropped and counted; with `\"stop\"` this stops the pipe, too.",
         example: "on_overrun = \"skip\"",
     },
     Key {
         path: "partition.*.function.*.fallback",
         shape: Shape::Text,
         presence: Default("it waits"),
-        meaning: "The function of the partition that takes its place in a stage that reads what another partition or core writes, or what the bridge brings, \
-                  and hears nothing for longer than the pipe's `max_age`: it finds there what came last, and how old that \
-                  is. Each such job is counted, and an event. `neutral` is there in any case, and sends zeros.",
+        meaning: "A function of the partition that replaces this one while a stage with input from another partition, \
+                  another core or the bridge has received nothing for longer than the pipe's `max_age`. It is called \
+                  with the newest message and its age. Each such job is counted and is an event. The built-in \
+                  `neutral` sends zeros.",
         example: "fallback = \"neutral\"",
     },
     Key {
         path: "partition.*.spare_stages",
         shape: Shape::Number(0, bulkhead_abi::repository::MAX_STAGES as u64),
-        presence: Default("no flow can be typed there"),
-        meaning: "Of an rtos partition: how many stages there may be of pipes that are typed while it runs (`pipe add`, `pipe \
-                  replace`), on whichever of its cores, beside those of pipes that were removed. Each has a thread with 16 KiB of stack from the start \
-                  on every core with functions, whose component the tool adds then, and whoever solves has 240 KiB, all of the scheduler's \
-                  `memory`. With 0, described pipes can be replaced and removed. The described pipes of such a partition are solved with the scheduler's decisions counted, so that room is left.",
+        presence: Default("it accepts no run-time flows"),
+        meaning: "Of an rtos partition: the most stages of run-time pipes (`pipe add`, `pipe replace`), on all of its \
+                  cores together. Stages of removed static pipes are available besides. Each has a thread with 16 KiB \
+                  of stack from the start on every core with functions, in a component that the tool adds there. The \
+                  planner has 240 KiB. All of this is taken from the scheduler's `memory`. With 0, static pipes can be \
+                  replaced and removed, but none added. The static pipes of such a partition are solved with the \
+                  scheduling overhead included, so that time for further pipes remains.",
         example: "spare_stages = 6",
     },
     Key {
         path: "partition.*.spare_buffers",
         shape: Shape::Size,
         presence: Default("2 KiB for each of its `spare_stages`"),
-        meaning: "Memory of the buffers between stages that are typed, beside that of pipes that were removed. Where the partition has functions on \
-                  other cores than the first, as much again for edges to, from and on those. \
-                  A buffer of four slots takes 512 bytes, one of n messages some 130 and 96 n.",
+        meaning: "Memory for buffers between stages of run-time pipes; that of removed static pipes is available \
+                  besides. If the partition has functions on further cores, the same amount is reserved once more for \
+                  edges to, from and on those cores. A buffer of four slots takes 512 bytes, one of n messages some \
+                  130 and 96 n.",
         example: "spare_buffers = \"12 KiB\"",
     },
     Key {
         path: "partition.*.typed_through",
         shape: Shape::Texts,
         presence: Default("none"),
-        meaning: "Of an rtos partition with `spare_stages`: the other partitions in which flows that are typed here may have stages, \
-                  Linux ones and, on their first cores, rtos ones that have `spare_stages`, too, where they may also begin, at a timer, and end. Each is named by one partition at \
-                  most, with which it has a channel for requests and for twice as many buffers as there are spare stages, of 32 messages each. In \
-                  an rtos partition that is named no flow is typed. Described pipes that have stages in these alone can be stopped, removed and \
-                  replaced here, wherever they begin.",
+        meaning: "Of an rtos partition with `spare_stages`: the other partitions in which run-time flows of this one \
+                  may have stages. They are Linux partitions, and rtos partitions with `spare_stages` (stages on the \
+                  first core, where a flow may also begin at a timer, and end). Each is named by at most one \
+                  partition. The tool adds a channel for requests and, for each spare stage, two buffers of 32 \
+                  messages between the two. An rtos partition that is named accepts no flows itself. Static pipes with \
+                  stages only in these partitions can be stopped, removed and replaced here, wherever they begin.",
         example: "typed_through = [\"linux\"]",
     },
     Key {
@@ -165,7 +171,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         path: "partition.*.component.*.endpoint.*.vcpu",
         shape: Shape::Text,
-        presence: Default("none: who uses it does its work"),
+        presence: Default("none: the stages that use it do its work"),
         meaning: "The I/O VCPU on which its interrupts are served.",
         example: "vcpu = \"can\"",
     },
@@ -180,17 +186,19 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.endpoint.*.scatter",
         shape: Shape::Text,
         presence: Default("it is not shared"),
-        meaning: "The main VCPU, of its own, that scatters or gathers for those who share it: what the bottom half \
-                  took it hands to each stage that reads there, and what stages write there it sends. Its C is enough \
-                  for one message; what comes more often than its T waits, and costs nobody else.",
+        meaning: "A main VCPU without other tasks that scatters or gathers for the stages that share the endpoint. It \
+                  hands each message from the bottom half to every stage that reads there, and sends the messages that \
+                  stages write there. Its C suffices for one message. Messages that come more often than once per T \
+                  wait, so that they take no time of other VCPUs.",
         example: "scatter = \"can-rx\"",
     },
     Key {
         path: "partition.*.component.*.endpoint.*.sharers",
         shape: Shape::Number(1, bulkhead_abi::repository::MAX_STAGES as u64),
         presence: Default("as many as use it in the description"),
-        meaning: "How many stages may read or write there at once, those of pipes that are typed (`spare_stages`) among them. Everybody's \
-                  bound counts that many from the start, so that who comes later costs nobody what was promised. Goes with `vcpu`.",
+        meaning: "The most stages that may read or write there at once, those of run-time pipes (`spare_stages`) \
+                  included. All bounds count this number from the start, so that a later stage cannot break a \
+                  guarantee. Goes with `vcpu`.",
         example: "sharers = 3",
     },
     Key {
@@ -239,9 +247,9 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Time,
         presence: RequiredByRule,
         meaning: "Longest time that Linux takes between the controller and the stage: where it is read, from the \
-                  interrupt until the frame is in the stage's socket; where it is written, from the socket until the frame is \
-                  the controller's. Nobody proves it: bounds stand on it, `check` says so, and the report has the \
-                  longest that was seen beside it. Messages are at least so far apart.",
+                  interrupt until the frame is in the stage's socket; where it is written, from the socket until the \
+                  frame is the controller's. It is an assumption: bounds include it, `check` says so, and the report \
+                  shows the longest measured latency beside it. It is also the minimum distance of messages.",
         example: "latency = \"1 ms\"",
     },
     Key {

@@ -41,7 +41,7 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Number(1, 64),
         presence: Default("as many as the board starts with, or as the partitions need"),
         meaning: "Cores of the machine, used and spare. A core without a partition is spare: its \
-                  monitor watches the heartbeats, which then cost nobody a trap.",
+                  monitor watches the heartbeats, so that no partition is interrupted for it.",
         example: "cores = 4",
     },
     Key {

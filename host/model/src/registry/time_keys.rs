@@ -70,7 +70,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.vcpu.*.time_partition",
         shape: Shape::Number(0, 7),
         presence: Default("0: always eligible, and first among equals"),
-        meaning: "Under `order = \"fixed-priority\"`: the time partition in whose slots alone a main VCPU runs.",
+        meaning: "Under `order = \"fixed-priority\"`: the time partition of a main VCPU, which runs only in the slots \
+                  of this time partition.",
         example: "time_partition = 1",
     },
     Key {
@@ -92,7 +93,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.schedule.background",
         shape: Shape::Flag,
         presence: Default("`false`"),
-        meaning: "Whether VCPUs without budget run when nobody else would. Bounds do not count on it.",
+        meaning: "Whether VCPUs without budget run while the core would be idle. Bounds do not count on it.",
         example: "background = true",
     },
     Key {
@@ -130,7 +131,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.slot.*.time_partition",
         shape: Shape::Number(1, 7),
         presence: Required,
-        meaning: "Whose VCPUs run in it, beside those of time partition 0.",
+        meaning: "The time partition with VCPUs that run in this slot, besides those of time \
+                  partition 0.",
         example: "time_partition = 1",
     },
     Key {

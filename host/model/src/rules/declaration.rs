@@ -1,4 +1,4 @@
-//! What a rule is, and how a file declares its own
+//! Rules and their declaration, one per file
 
 use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::draft::Draft;
@@ -19,7 +19,7 @@ pub(crate) struct Rule {
     pub(crate) check: Check,
 }
 
-/// What a rule looks at.
+/// Input of a rule.
 #[derive(Clone, Copy)]
 pub(crate) enum Check {
     /// Single values: the reader of the value applies the rule.
@@ -72,7 +72,7 @@ macro_rules! folder {
     };
 }
 
-/// What a rule looks at, by how its check is written.
+/// Returns the [`Check`] for the form in which a rule gives its function.
 macro_rules! check {
     () => {
         $crate::rules::declaration::Check::Value

@@ -294,7 +294,7 @@ impl Parts<'_> {
     fn bound(&self, task: &Task) -> Option<Time> {
         let mut bound = self.own_bound(task)?;
         let mut before = task.after;
-        // Nobody comes twice: none releases itself.
+        // The loop visits each task at most once, because no task releases itself.
         for _ in &self.timing.tasks {
             let Some(one) = before.and_then(|index| self.timing.tasks.get(index)) else {
                 break;
@@ -346,7 +346,7 @@ impl Parts<'_> {
         let response = self.share_response(task, share.of(own.longest), own.longest)?;
         let server = Reservation::new(share.of(shortest), own.longest)?;
         let (work, distance) = self.work_on(task.vcpu)?;
-        // With one replenishment and no list, who comes second waits until the first has been paid for.
+        // With one replenishment and no list, the second job waits until the first one's time has been replenished.
         let alone = same().count() == 1;
         let distance = if alone { distance } else { 0 };
         let response = vcpu::work_response(server, response, work, distance)?;
@@ -371,7 +371,8 @@ impl Parts<'_> {
         Some(found.unwrap_or(longest))
     }
 
-    /// Response of `share` at the importance of whom the bottom half works for.
+    /// Returns the response of `share` at the importance of the main VCPU for which the bottom half
+    /// works.
     fn share_response(&self, task: &Task, share: Time, longest: Time) -> Option<Time> {
         let others = self.io.iter().filter(|(index, _)| *index != task.vcpu);
         let cause = &self.timing.vcpus[task.cause];

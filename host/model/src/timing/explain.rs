@@ -195,7 +195,8 @@ impl Timing {
                 if let Some(before) = task.after.and_then(|index| self.tasks.get(index)) {
                     writeln!(
                         text,
-                        "      and the bound of `{}`, which releases it, by whose deadline its period is shorter here",
+                        "      and the bound of `{}`, which releases it; its period is shorter here by the deadline of \
+                         that task",
                         before.name
                     )?;
                 }

@@ -1,4 +1,4 @@
-//! VCPUs and tasks of a partition, and what the analysis answers for them
+//! VCPUs and tasks of a partition, and their analysis
 //!
 //! The rules, `check` and the simulator read the same [`Timing`]; [`Timing::analyse`] applies
 //! `bulkhead-analysis` core by core. Times are nanoseconds.
@@ -15,16 +15,16 @@ use bulkhead_analysis::Reservation;
 use bulkhead_analysis::overhead::Overhead;
 use std::num::NonZero;
 
-/// What a partition schedules.
+/// VCPUs and tasks of a partition with their schedule and costs.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    /// How.
+    /// Order of the VCPUs, and the slots.
     pub schedule: Schedule,
     /// In the order of the description.
     pub vcpus: Vec<Vcpu>,
     /// In the order of the description.
     pub tasks: Vec<Task>,
-    /// What deciding costs.
+    /// Scheduling overhead.
     pub overhead: Overhead,
     /// Time that the kernel meters of a budget besides the thread's own each time the thread runs,
     /// nanoseconds; part of a decision.
@@ -39,7 +39,7 @@ pub struct Timing {
 }
 
 impl Default for Timing {
-    /// Of nothing, by a counter of nanoseconds.
+    /// No VCPUs and no tasks, with a counter of nanoseconds.
     fn default() -> Self {
         Self {
             schedule: Schedule::default(),
@@ -54,7 +54,7 @@ impl Default for Timing {
     }
 }
 
-/// What makes a main VCPU more important than another.
+/// Order of importance of main VCPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// A shorter period.
@@ -71,7 +71,7 @@ pub enum Order {
 pub struct Schedule {
     /// Among main VCPUs.
     pub order: Order,
-    /// True if VCPUs without budget run when nobody else would.
+    /// True if VCPUs without budget run while the core would be idle.
     pub background: bool,
     /// Longest turn among equals; none: no end.
     pub quantum_ns: Option<u64>,
@@ -90,7 +90,7 @@ pub struct Slot {
     pub name: String,
     /// Core of the partition, from 0.
     pub core: usize,
-    /// Whose it is, from 1.
+    /// Number of its time partition, from 1.
     pub partition: u8,
     /// From the start of the frame.
     pub start_ns: u64,
@@ -107,13 +107,13 @@ pub struct Vcpu {
     pub span: Span,
     /// Its budget.
     pub kind: VcpuKind,
-    /// Where it stands under [`Order::FixedPriority`].
+    /// Its rank under [`Order::FixedPriority`].
     pub place: Place,
     /// Core of the partition, from 0.
     pub core: usize,
 }
 
-/// Where a main VCPU or a reservation stands.
+/// Time partition and priority of a main VCPU or a reservation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Its time partition.
@@ -132,7 +132,7 @@ pub enum VcpuKind {
         /// T.
         period_ns: u64,
     },
-    /// The same in an EDF band.
+    /// Sporadic server in an EDF band.
     Reservation {
         /// C.
         capacity_ns: u64,

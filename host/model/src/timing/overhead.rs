@@ -1,4 +1,4 @@
-//! What deciding costs on a core, as the analysis counts it
+//! Scheduling overhead of a core in the analysis
 //!
 //! `bulkhead_analysis::overhead` over what is described. Bottom halves start and end like VCPUs, as
 //! often as a job of them needs budgets, and count as more important than all.
@@ -187,8 +187,8 @@ mod tests {
     /// A Main VCPU: C in percent of T, T in 10 us, distances of its jobs in percent of T, priority,
     /// time partition, whether it is a reservation.
     type Main = (u64, u64, Vec<u64>, u8, u8, bool);
-    /// An I/O VCPU: percent, C of its jobs in percent of the T of whom it works for, and a number
-    /// for that one.
+    /// An I/O VCPU: percent, C of its jobs in percent of the T of the main VCPU for which it works,
+    /// and a number that selects this VCPU.
     type Half = (u32, u64, usize);
 
     /// Without VCPUs.
@@ -220,8 +220,8 @@ mod tests {
         }
     }
 
-    /// No two periods are the same: the description knows who of equals stands first, a scheduler
-    /// only who came first.
+    /// All periods differ, because the two sides order equal periods differently: the description
+    /// by position, a scheduler by arrival.
     fn timing(mains: &[Main], halves: &[Half], order: Order, decision: u64) -> Timing {
         let by_priority = order == Order::FixedPriority;
         let mut timing = empty(order, decision);
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// What is described up to the VCPU of that number.
+    /// Returns the part of the description up to the VCPU of that number.
     fn up_to(timing: &Timing, number: usize) -> Timing {
         let tasks = timing.tasks.iter();
         Timing {
@@ -316,8 +316,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
-        /// Who is asked for at run time is admitted where the description of all up to it is, and
-        /// refused for the same VCPU with the same number.
+        /// A VCPU requested at run time is admitted if the description of all VCPUs up to it is
+        /// accepted. Otherwise it is rejected because of the same VCPU, with the same shortage.
         #[test]
         fn a_scheduler_answers_as_the_description_is_answered(
             (mains, halves) in shapes(),

@@ -1,7 +1,7 @@
 //! Times in the ticks of the partition's counter, as its scheduler counts them
 //!
-//! Run-time admission rounds costs and budgets up, and periods and slots down, to whole ticks. The analysis does the same, so
-//! that what is accepted here is admitted there.
+//! Run-time admission rounds costs and budgets up, and periods and slots down, to whole ticks. The analysis does the same, so that run-time admission admits
+//! all that the analysis accepts.
 
 use super::{CoreAnalysis, NO_DEADLINE, Slot, Task, Timing, Vcpu, VcpuKind};
 use bulkhead_analysis::overhead::Overhead;
@@ -92,7 +92,7 @@ impl Ticks {
         }
     }
 
-    /// What was found in ticks, in nanoseconds.
+    /// Converts the result for a core from ticks to nanoseconds.
     pub(super) fn core(self, core: CoreAnalysis) -> CoreAnalysis {
         let all = |times: Vec<(usize, Option<u64>)>| {
             let times = times.into_iter();
@@ -129,7 +129,7 @@ impl Timing {
         }
     }
 
-    /// The same with every time in ticks.
+    /// Returns this timing with every time in ticks.
     pub(super) fn in_ticks(&self) -> Self {
         let ticks = self.ticks();
         let down = |&(core, ns): &(usize, u64)| (core, ticks.down(ns));

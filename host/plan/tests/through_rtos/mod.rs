@@ -198,12 +198,12 @@ fn who_cannot_be_asked_is_said() {
         (
             "spare_stages = 6",
             "spare_stages = 0",
-            "no stages can be typed in `plant`",
+            "`plant` accepts no run-time stages",
         ),
         (
             "spare_stages = 6",
             "spare_stages = 6\ntyped_through = [\"linux\"]",
-            "`plant` types flows itself, through `linux`",
+            "`plant` accepts run-time flows itself, through `linux`",
         ),
         (
             "typed_through = [\"plant\"]",

@@ -1,4 +1,4 @@
-//! What a run's report holds
+//! Contents of a run's report
 
 use super::faults::FaultReport;
 use super::paths::PathReport;

@@ -1,7 +1,7 @@
 //! Messages on paths, as the partition of their last stage reports them
 //!
-//! Each message that enters a path is numbered there; messages with numbers that never leave it are lost. A path
-//! that the description does not know is shown without a bound.
+//! Each message that enters a path is numbered there; messages with numbers that never leave it are lost. A path that
+//! is not in the description is shown without a bound.
 
 use bulkhead_abi::trace::Event;
 use bulkhead_plan::manifest::{Manifest, PathManifest};

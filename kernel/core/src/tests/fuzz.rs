@@ -318,8 +318,8 @@ impl Arena<'_> {
     }
 }
 
-/// The component that executes uses FP registers and its thread pointer. It leaves its own address there, and finds
-/// that of the component that used them last.
+/// The component that executes uses FP registers and its thread pointer. It leaves its own address in these registers,
+/// and finds the address of the component that used them last.
 fn use_registers(machine: &Machine, dice: &mut Dice) {
     let own = machine.running().component().get() | dice.below(PAGE);
     machine.kernel().lend_floating_point();

@@ -1,4 +1,4 @@
-//! What a budget of processor time is
+//! Interface of budgets of processor time
 
 use crate::thread::{NEVER, Refusal, Time};
 

@@ -1,4 +1,4 @@
-//! What a scheduling policy is
+//! Interface of scheduling policies
 
 use super::server::ServerId;
 use crate::thread::{NEVER, Refusal, ThreadId, Time};
@@ -8,9 +8,9 @@ use crate::thread::{NEVER, Refusal, ThreadId, Time};
 pub struct Pick {
     /// The thread to run.
     pub thread: ThreadId,
-    /// Until when at most, if nothing else happens ([`NEVER`]: no limit).
+    /// Latest end, if no other event comes before ([`NEVER`]: no limit).
     pub until: Time,
-    /// The server whose budget ends then; `None` if no budget does.
+    /// The server with the budget that ends then; `None` if no budget ends.
     pub server: Option<ServerId>,
 }
 

@@ -52,8 +52,8 @@ unsafe impl Machine for Scripted {
         0
     }
 
-    /// The time-out fires as scripted: the scheduler's own thread runs, finds the lock taken, asks for
-    /// it, and helps the owner, which continues here.
+    /// Fires the time-out at its scripted time. The scheduler's own thread then runs, requests the lock, which is
+    /// taken, and helps the owner, which continues here.
     fn now() -> Time {
         if FIRES.take() {
             TIMEOUT.set(NEVER);

@@ -69,7 +69,7 @@ pub struct Stage<'t> {
 pub const SOURCE: u16 = 0;
 
 impl PartialEq for Stage<'_> {
-    /// Whether it is the same stage of the same pipeline, wherever it stands.
+    /// Compares name and position in the pipeline, but not the place in the text.
     fn eq(&self, other: &Self) -> bool {
         let of = |stage: &Self| (stage.joint, stage.opens, stage.closes, stage.from, stage.to);
         self.name == other.name && of(self) == of(other)

@@ -6,8 +6,8 @@
 //! path, its T is halved and its consumers' C doubled while this is possible and needed. Then the C
 //! and T of each consumer that handles several messages are halved.
 //!
-//! *Four-slot*: the paper gives conditions and no steps. All periods are Δ; where a loss is allowed the stages behind the first are slower by
-//! it, which is how Table 3 comes out of Table 1. Stretched by α like the other.
+//! *Four-slot*: the paper gives conditions and no steps. All periods are Δ. If a loss is allowed, the stages behind the first are slower by this fraction, as
+//! in Table 3 compared with Table 1. All periods are stretched by α as for FIFO.
 //!
 //! *Best effort*: default periods, or multiples of them; [`yields`](super::yields) stretches them
 //! until they fit.

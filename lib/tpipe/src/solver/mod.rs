@@ -1,6 +1,6 @@
 //! Budgets, periods and buffers that keep a requirement
 //!
-//! [`heuristic`] is the paper's (003 §3.1.4), the baseline. [`search`] starts from its answer,
+//! [`heuristic`] is the paper's (003 §3.1.4), the baseline. The module `search` starts from its answer,
 //! tries better shapes of periods, and keeps what the [`Judge`] accepts and takes less of the
 //! processor, so it is never worse. Where nothing is accepted, the smallest requirement that can be
 //! met is looked for by bisection.
@@ -65,9 +65,9 @@ pub struct Answer<const N: usize> {
 /// Requirements next to one that cannot be met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Least {
-    /// The same loss or throughput, with the shortest delay found.
+    /// The shortest delay found with the required loss or throughput.
     pub delay: Option<Requirement>,
-    /// The same delay, with the smallest loss or the highest throughput found.
+    /// The smallest loss or the highest throughput found with the required delay.
     pub flow: Option<Requirement>,
 }
 

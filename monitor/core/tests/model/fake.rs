@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What a monitor did to the outside.
+/// Externally visible action of a monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Write {
@@ -51,11 +51,11 @@ pub(crate) struct State {
     pub(crate) effects: RefCell<Vec<Effect>>,
     pub(crate) vbar: Cell<u64>,
     pub(crate) sctlr: Cell<u64>,
-    /// What a byte is that was never written.
+    /// Value of bytes that were never written.
     pub(crate) background: Cell<u8>,
     /// Waits that return before one ends the call.
     pub(crate) patience: Cell<u32>,
-    /// What other cores do while this one spins.
+    /// Actions of other cores while this one spins.
     pub(crate) meanwhile: RefCell<Option<Box<dyn Fn()>>>,
 }
 

@@ -42,7 +42,8 @@ fn owned(intid: u64) -> bool {
     intid < 1024 && spis(0)[intid as usize / 32] >> (intid % 32) & 1 != 0
 }
 
-/// Whether a write to a register with one or eight bits per interrupt concerns owned ones only.
+/// Returns whether a write to a register with one or eight bits per interrupt concerns only owned
+/// ones.
 fn bank_write_is_allowed(offset: u64, bytes: u64, value: u64, owned: impl Fn(u64) -> bool) -> bool {
     match (offset, bytes) {
         (0x100..0x400, 4) => {

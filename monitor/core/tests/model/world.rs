@@ -62,7 +62,7 @@ pub(crate) struct World {
     pub(crate) partitions: [&'static Partition; 3],
 }
 
-/// What a test wants otherwise.
+/// Deviations of a test from the default configuration.
 #[derive(Clone, Copy)]
 pub(crate) struct Wishes {
     pub(crate) action: Action,
@@ -98,7 +98,7 @@ fn room<T>() -> *mut T {
 }
 
 fn place<T>(room: *mut T, value: T) {
-    // SAFETY: room for it, and nobody has looked yet.
+    // SAFETY: room for the value, and no reference to it exists yet.
     unsafe { room.write(value) };
 }
 
@@ -254,7 +254,7 @@ fn partition(
 fn counters(partition: &'static Partition, rank: u32) -> &'static CoreCells {
     let offset = offset_of!(Status, cores) + rank as usize * size_of::<CoreCounters>();
     let page = std::ptr::from_ref(partition.status).cast::<u8>();
-    // SAFETY: inside the region, whose layout is that of `Status`.
+    // SAFETY: inside the region, which has the layout of `Status`.
     let place = unsafe { page.add(offset) };
     // SAFETY: cells, aligned as their region is.
     unsafe { &*place.cast() }

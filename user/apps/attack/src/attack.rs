@@ -3,14 +3,15 @@
 use bulkhead_rtos::{System, println};
 use core::fmt::{self, Arguments};
 
-/// How an attack ends for the one who tries it.
+/// Expected effect of an attack on the attacking partition.
 pub(super) enum Fate {
-    /// It is refused, says so and goes on in the same life.
+    /// The attack is refused; the partition reports this and continues without a restart.
     Lives,
-    /// Its life ends; policy gives it another.
+    /// The partition fails, and its policy restarts it.
     Dies,
-    /// As `Dies`, but its core meanwhile takes exceptions without executing anything: an emulator
-    /// that derives time from instructions stands still. By the wall clock only.
+    /// As `Dies`, but the core first takes exceptions without executing an instruction. The
+    /// emulator's instruction clock does not advance meanwhile, so such a run uses the host's
+    /// clock.
     Stalls,
 }
 
@@ -28,14 +29,14 @@ impl fmt::Display for Fate {
 pub(super) struct Attack {
     /// Its name in `attack=NAME`.
     pub(crate) name: &'static str,
-    /// What should become of the attacker where violations are injected.
+    /// Expected effect where violations are injected.
     pub(crate) fate: Fate,
-    /// What it tries.
+    /// Description of the attempt, for the report.
     pub(crate) what: &'static str,
     pub(crate) run: fn(&mut Context<'_>),
 }
 
-/// What an attack works with.
+/// Environment of an attack.
 pub(super) struct Context<'s> {
     pub(crate) system: &'s System,
     pub(crate) name: &'static str,

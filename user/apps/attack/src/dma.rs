@@ -9,9 +9,9 @@ use bulkhead_rtos::{clock, hypercall};
 static SENT: Buffer = Buffer::new();
 static RECEIVED: Buffer = Buffer::new();
 
-/// What no memory of a victim looks like.
+/// A value that the victim's memory does not contain.
 const MARK: u64 = 0xa5a5_a5a5_a5a5_a5a5;
-/// Where this guest sees its own memory.
+/// Guest-physical address of this guest's memory.
 const OWN: u64 = 0x4000_0000;
 const PAGE: u64 = 0x1000;
 
@@ -81,7 +81,7 @@ fn looped(context: &Context<'_>) -> Option<Nic> {
     moved.then_some(nic)
 }
 
-/// Whether the device moves a packet within this guest's own memory.
+/// Returns whether the device copies a packet within this guest's memory.
 fn moves(nic: &mut Nic) -> bool {
     transfer(nic, nic.seen(&SENT), nic.seen(&RECEIVED))
 }
@@ -95,7 +95,7 @@ fn transfer(nic: &mut Nic, from: u64, to: u64) -> bool {
     RECEIVED.content() == Some(MARK)
 }
 
-/// Whether the device brought something that this guest did not have before.
+/// Returns whether the device delivered data that this guest did not have before.
 fn reads(nic: &mut Nic, address: u64) -> bool {
     // What the card holds of the packet before is what it sends if it cannot read the next.
     let _marked = moves(nic);

@@ -14,7 +14,7 @@ const FNV_PRIME: u64 = 0x100_0000_01b3;
 
 static GUARDED: [AtomicU64; WORDS as usize] = [const { AtomicU64::new(0) }; WORDS as usize];
 
-/// Where the memory that is looked after begins.
+/// Returns the address of the guarded memory.
 pub(crate) fn address() -> u64 {
     GUARDED.as_ptr().addr() as u64
 }
@@ -63,7 +63,7 @@ impl Guard {
         }
     }
 
-    /// What the comparisons so far say: memory, image.
+    /// Returns the result of all comparisons so far, of memory and of the image.
     pub(crate) fn verdicts(&self) -> [&'static str; 2] {
         [self.memory_is_damaged, self.image_is_damaged]
             .map(|damaged| if damaged { "DAMAGED" } else { "intact" })

@@ -1,8 +1,8 @@
 //! A network card as a way to read and write memory without the processor
 //!
 //! Intel 82540EM (8254x Family Software Developer's Manual, 3, 13). Looped back in its PHY, it reads a
-//! packet from one address and writes it to another; connected, it writes what others send. Nothing
-//! here is a network: what the bytes mean is nobody's business.
+//! packet from one address and writes it to another; connected, it writes what others send. The
+//! content of the packets has no meaning.
 
 use crate::probe;
 use bulkhead_abi::guest::Function;
@@ -128,12 +128,12 @@ impl Nic {
         Some(nic)
     }
 
-    /// What the configuration page says of a function: whether it answers on the bus by itself.
+    /// Returns whether a function may access memory as a bus master, by its configuration page.
     pub(crate) fn is_master(function: &Function) -> bool {
         probe::load(function.configuration + COMMAND).is_ok_and(|command| command & 4 != 0)
     }
 
-    /// Where it sees a buffer.
+    /// Returns the address at which the card accesses a buffer.
     pub(crate) fn seen(&self, buffer: &Buffer) -> u64 {
         buffer.address() + self.offset
     }
@@ -151,7 +151,7 @@ impl Nic {
         self.write(registers + TAIL, tail);
     }
 
-    /// What it sends comes back to it.
+    /// Loops sent packets back to the receiver, in the PHY.
     pub(crate) fn loop_back(&self) {
         self.write(PHY, LOOP_BACK);
     }
@@ -176,7 +176,7 @@ impl Nic {
     }
 }
 
-/// Whether nothing was ever received into the ring.
+/// Returns whether no packet was ever received into the ring.
 pub(crate) fn ring_is_untouched() -> bool {
     (0..DESCRIPTORS).all(|index| RECEIVE.rest(index) == 0)
 }

@@ -1,7 +1,7 @@
-//! Single accesses and instructions whose faults are caught
+//! Single accesses and instructions, with their faults caught
 //!
-//! Everything hostile that is done to memory or to the processor goes through here, spelled out in
-//! assembly, so that what the monitor sees is what was meant.
+//! All hostile accesses and instructions are issued here. They are written in assembly, so that
+//! exactly the intended instruction reaches the monitor.
 #![expect(unsafe_code, reason = "hostile by purpose")]
 
 use bulkhead_rtos::exception::{self, Frame, Verdict};
@@ -10,7 +10,7 @@ use core::arch::asm;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What the architecture reported to this guest.
+/// A fault that the processor reported to this guest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     pub(crate) esr: u64,
@@ -23,7 +23,7 @@ impl Fault {
     }
 }
 
-/// What came of an access or a call, for a report: `ok`, a number, or `fault-CLASS`.
+/// Result of an access or a call as reports print it: `ok`, a number, or `fault-CLASS`.
 pub(crate) struct Shown<T>(pub(crate) Result<T, Fault>);
 
 impl<T: fmt::Display> fmt::Display for Shown<T> {
@@ -127,7 +127,7 @@ pub(crate) const STORES: [Form; 4] = [
     form!("str-x", "str x10, [x11]"),
 ];
 
-/// Accesses whose syndrome does not say what they do (ISV = 0), and other odd ones.
+/// Accesses without a valid instruction syndrome (ISV = 0), and other unusual ones.
 pub(crate) const ODD: [Form; 12] = [
     form!("ldp", "ldp x10, x9, [x11]"),
     form!("stp", "stp x10, x10, [x11]"),
@@ -154,7 +154,8 @@ pub(crate) fn access(form: Form, address: u64, value: u64) -> Result<u64, Fault>
 
 static SHOWN: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Where the guest-physical `address` can be reached as a device; moves the window.
+/// Maps the window of device memory over the guest-physical `address`, and returns the address
+/// there.
 pub(crate) fn physical(address: u64) -> u64 {
     let gigabyte = address >> 30;
     if SHOWN.swap(gigabyte, Ordering::Relaxed) != gigabyte {

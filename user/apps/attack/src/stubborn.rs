@@ -149,8 +149,8 @@ fn fault_storm(context: &mut Context<'_>) {
     context.say(format_args!("place={place:#x} reached={}", result.is_ok()));
 }
 
-/// Where stage 1 lets instructions be fetched and stage 2 has nothing: behind the memory, within the
-/// 2 MiB that the runtime maps by pages.
+/// An address that is executable at stage 1 and unmapped at stage 2: behind the memory, within the 2 MiB that the
+/// runtime maps by pages.
 const HOLE: u64 = 0x401f_f000;
 
 fn nested_fault(context: &mut Context<'_>) {

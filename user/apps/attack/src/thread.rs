@@ -1,4 +1,4 @@
-//! What this core can do to itself: masks, waits, interface registers
+//! Attacks by masks, waits and registers of the CPU interface on the own core
 #![expect(unsafe_code, reason = "hostile by purpose")]
 
 use core::arch::{asm, global_asm};
@@ -78,7 +78,7 @@ instruction!(
     call_supervisor, "svc #0"
 );
 instruction!(
-    /// Wakes everybody who waits for an event.
+    /// Wakes all cores that wait for an event.
     send_event, "sev"
 );
 instruction!(

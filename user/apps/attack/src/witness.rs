@@ -1,7 +1,7 @@
 //! The good guest: says whether it is left alone
 //!
-//! A 1 kHz job that compares its own memory and image with what they were, counts interrupts that
-//! nobody could rightly send, sends and checks messages, and measures how late it is.
+//! A 1 kHz job that compares its memory and image with their state at the start, counts interrupts
+//! without a legitimate sender, sends and checks messages, and measures its release jitter.
 
 use crate::guard::Guard;
 use crate::traffic::Traffic;
@@ -12,13 +12,13 @@ use core::ops::ControlFlow;
 
 /// Jobs from one report to the next, and for comparing everything once.
 const REPORT_EVERY: u64 = 100;
-/// Software-generated interrupts: nobody in a partition of one core sends any.
+/// Software-generated interrupts, which a partition of one core never sends to itself.
 const SGIS: usize = 16;
 
-/// Why it would stop, which it never does.
+/// Reason for an end, which never happens.
 pub(crate) type Ended = &'static str;
 
-/// What it knows from its start.
+/// State of the witness.
 pub(crate) struct Witness {
     life: u32,
     guard: Guard,

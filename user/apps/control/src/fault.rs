@@ -11,7 +11,7 @@ use core::arch::asm;
 /// Jobs before the fault where the argument does not say: 5 s of the partition's own life.
 const AFTER_JOBS: u64 = 5000;
 
-/// What to do wrong, and when.
+/// A fault to inject, and its time.
 pub(crate) struct Fault {
     target: Option<u64>,
     after_jobs: u64,
@@ -40,7 +40,7 @@ impl Fault {
 }
 
 fn store(address: u64) {
-    // SAFETY: nothing of this component lies there; if anything of anybody's did, the boot component
-    // would have failed, which is what the fault is to show.
+    // SAFETY: no memory of this component lies there. If the boot component could be damaged by this store, it would
+    // have failed; the fault shows that it does not.
     unsafe { asm!("str xzr, [{}]", in(reg) address, options(nostack, preserves_flags)) }
 }

@@ -50,12 +50,12 @@ fn run(env: &Environment) -> Result<Infallible, ChannelError> {
 struct Control {
     pilot: Pilot,
     line: Line,
-    /// What came last.
+    /// The newest sensor values.
     seen: Sensors,
-    /// Slot of the capability to ask who estimates, and the newest answer.
+    /// Slot of the capability to invoke the estimator, and its newest answer.
     estimator: Option<u64>,
     estimate: Option<Estimate>,
-    /// Headway as the vehicle knows it, m, for the report alone; 0 with nobody ahead.
+    /// True headway of the vehicle in metres, only for the report; 0 without a vehicle ahead.
     true_headway_m: f64,
     commands: MailReceiver<Trajectory, Environment>,
     telemetry: Sender<Telemetry, Environment>,
@@ -147,7 +147,7 @@ impl Control {
         (reply.status == 0).then(|| Estimate::of(reply.value))?
     }
 
-    /// What was estimated beside what was so.
+    /// Records the error of the estimate.
     fn compare(&self, ticks: u64) {
         let Some(Estimate { grade, headway_m }) = self.estimate else {
             return;

@@ -1,9 +1,8 @@
 //! Estimates slope and headway from what is on the bus: the `MLProcess` of the showcase, a component
 //!
-//! A stage between CAN controller and speed controller, in a component of its own, less critical than who asks it, on a
-//! budget that the description declares: its thread takes the frames that came and evaluates the network once in ten
-//! milliseconds; the controller reads the newest estimate by an invocation, which touches one word. Where it is late, out of budget or
-//! gone, there is no estimate, and the controller does without.
+//! A stage between CAN controller and speed controller, in a separate component that is less critical than the speed controller. Its thread has a budget from
+//! the description. Once in ten milliseconds it takes the received frames and evaluates the network. The speed controller reads the newest estimate by an
+//! invocation that accesses one word. If the estimator is late, out of budget or stopped, the controller works without an estimate.
 #![no_std]
 #![no_main]
 

@@ -6,8 +6,8 @@
 //! last, for a vehicle does not stop because its simulation did; where that is not plausible (the
 //! reader can write there too) it starts at rest.
 //!
-//! Argument words: `road=hills` (default) or `road=level`; `lead=clear` (default), `lead=slow` or `lead=none`: who drives ahead; `fault=plant-hang`
-//! (see `fault.rs` for when).
+//! Argument words: `road=hills` (default) or `road=level`; `lead=clear` (default), `lead=slow` or `lead=none`: the vehicle ahead; `fault=plant-hang`
+//! (`fault.rs` has its time).
 #![no_std]
 #![no_main]
 
@@ -31,9 +31,10 @@ bulkhead_component::application!(run);
 
 /// Skipped milliseconds that are made up for; after more the vehicle has stood still for a while.
 const MOST_SKIPPED: u64 = 100;
-/// Speeds whose sending is remembered: demands that answer older ones are no round trip any more.
+/// Number of sent speeds with a stored time of sending. A demand that answers an older speed is not
+/// measured.
 const REMEMBERED: usize = 64;
-/// Of the traffic ahead, and of the instruments' noise.
+/// Seeds of the traffic ahead and of the instruments' noise.
 const SEEDS: [u64; 2] = [5, 9];
 
 fn run(env: &Environment) -> Result<Infallible, ChannelError> {
@@ -59,7 +60,7 @@ struct Plant {
     actuator: Actuator,
     lead: Lead,
     instruments: Instruments,
-    /// Where it notes its state.
+    /// Publishes its state.
     notes: Publisher<Sensors, Environment>,
     line: Line,
     /// Number of the next speed, and when the last ones were sent.

@@ -1,7 +1,7 @@
 //! Drives a network card for the component with the protocols
 //!
-//! It alone has the card: registers, interrupt, and the memory that the card accesses, which is its
-//! own. Its thread passes received frames on through the memory `frames`, on the VCPU to which
+//! This component alone has the card's registers, its interrupt, and the memory that the card
+//! accesses. Its thread forwards received frames through the memory `frames`, on the VCPU to which
 //! interrupts are charged. Outgoing frames are sent on the thread of the sender (interface
 //! `frames`).
 //!

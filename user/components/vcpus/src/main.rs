@@ -1,16 +1,16 @@
 //! The VCPUs of the description, with tasks that compute for their WCET
 //!
-//! It is the boot component of a partition, alone, or the scheduler of components, of which those
-//! with a task run on the task's VCPU. Each job of the other tasks computes for its WCET; the
-//! longest response is reported with the computed bound. If there is a doorbell, it is the device
-//! of the tasks on I/O VCPUs: each interrupt requests a job, at arbitrary times. So do the
-//! interrupts of a UART that always has something to send ([`storm`]). VCPUs of the argument word
-//! `compute=NAME,NAME` compute without end and count pieces of 10 us; those of
+//! This program is the only component of a partition, or the scheduler of several components. A
+//! component with a task runs on the task's VCPU. Each job of the other tasks computes for its
+//! WCET; the longest response is reported with the computed bound. If there is a doorbell, it is
+//! the device of the tasks on I/O VCPUs: each interrupt requests a job, at arbitrary times. So do
+//! the interrupts of a UART that always has something to send ([`storm`]). VCPUs of the argument
+//! word `compute=NAME,NAME` compute without end and count pieces of 10 us; those of
 //! `unlimited=NAME,NAME` have no limit and are not admitted. With `turns=CORES`, so many emulated
 //! cores take turns, and computations are calibrated for the worst case of all of them, else for
 //! the load at the start. A VCPU of its own, created at run time with the lowest priority, reports
-//! once a second, so that reporting delays no task; where it is not admitted, reports use the time
-//! that all others leave.
+//! once a second, so that reporting delays no task; if it is not admitted, reports use the
+//! remaining time of the core.
 #![no_std]
 #![no_main]
 

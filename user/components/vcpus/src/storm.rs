@@ -1,9 +1,9 @@
 //! A device that interrupts as often as possible: a PL011 with a transmit interrupt that is never
 //! cleared
 //!
-//! It raises its level-triggered line when it has sent, and the device is never cleared (Arm DDI
-//! 0183, 2.8): after each interrupt the next one is pending immediately. The argument words
-//! `uart=ADDRESS` and `line=INTID` select it.
+//! The UART raises its level-triggered line when it has sent, and this program never clears the
+//! interrupt (Arm DDI 0183, 2.8): after each interrupt the next one is pending immediately. The
+//! argument words `uart=ADDRESS` and `line=INTID` select it.
 #![expect(unsafe_code, reason = "registers of a device")]
 
 use bulkhead_abi::PAGE_SIZE;

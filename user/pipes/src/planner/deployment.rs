@@ -391,8 +391,8 @@ impl Planner {
         true
     }
 
-    /// Ends a pipe whose end of task was lost in another partition: one that restarted drops the
-    /// messages in its buffers. Returns whether the pipe ended.
+    /// Ends a pipe after its end of task was lost in another partition: a partition that restarts
+    /// drops the messages in its buffers. Returns whether the pipe ended.
     fn end_anyhow(&self, number: usize, pipe: &Pipe, limit_ns: u64) -> bool {
         let vacant = || pipe.within().all(|(stage, _)| is_vacant(stage));
         if !pipe.crosses() {

@@ -31,8 +31,7 @@ impl Removal {
 
 /// Reason for which a static pipe is not removed here.
 pub(super) enum RemovalRefusal<'p> {
-    /// It has to be removed in the client partition, on whose console flows with stages here are
-    /// entered.
+    /// The pipe has to be removed on the console of the client partition, where it was entered.
     AtClient(&'p str),
     /// The first partition runs stages of it, and is not in `typed_through` of the second.
     Unnamed(&'p str, &'p str),

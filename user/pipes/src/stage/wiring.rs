@@ -155,8 +155,8 @@ pub(crate) fn connected(
     connected_over(common, (pipe, entry), remote_edges, &[])
 }
 
-/// Does so for a pipe with stages on other cores, whose edges have their buffers, too. The pipe
-/// gets a new generation, which the other cores take up next.
+/// Connects a pipe with stages on other cores, including the buffers of its edges there. The pipe
+/// gets a new generation, which the other cores start next.
 pub(crate) fn connected_over(
     common: &Common,
     (pipe, entry): (usize, &Entry),
@@ -338,9 +338,9 @@ fn fallback(pipe: &Pipe, stage: &Stage, functions: Functions) -> Option<(u64, Fu
     (pipe.max_age_ns != 0).then(|| (ticks(pipe.max_age_ns), function))
 }
 
-/// Buffers between stages here and in other partitions or on other cores, of a pipe whose first
-/// stage has that number. A lossless first stage here waits until the readers of its buffers are
-/// up, because nothing else prevents an overflow.
+/// Buffers between stages here and in other partitions or on other cores, of a pipe with that
+/// number for its first stage. A lossless first stage here waits until the readers of its buffers
+/// are up, because nothing else prevents an overflow.
 fn cross(
     env: &Environment,
     (pipe, first): (usize, usize),

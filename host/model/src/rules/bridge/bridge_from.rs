@@ -23,7 +23,7 @@ fn check(draft: &Draft, report: &mut Report) {
                 report.add(found.help("leave one of them out"));
             }
             if import.from.is_absent() && import.topic.name.is_absent() {
-                let message = format!("nobody says where `{}` comes from", name.value);
+                let message = format!("the source of `{}` is missing", name.value);
                 let found = RULE
                     .at(&name.span, message)
                     .here("neither `from` nor `topic`");

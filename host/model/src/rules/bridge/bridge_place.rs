@@ -6,7 +6,7 @@ use crate::draft::{Draft, items};
 crate::rules::declaration::rule! {
     Error, "bridge-place",
     "a bridge listens or connects somewhere, at `tcp/ADDRESS:PORT`",
-    "Nobody is searched for: who talks to whom is described, as everything is. The bridge speaks Zenoh over TCP.",
+    "The bridge discovers no peers: the description names each connection. The bridge speaks Zenoh over TCP.",
     check
 }
 

@@ -9,8 +9,8 @@ use bulkhead_tpipe::repository::LONGEST;
 crate::rules::declaration::rule! {
     Error, "bridge-stage",
     "an import that functions read says how close its messages may come, and is nothing that is a channel's",
-    "A pipe's buffers and its bound count on a distance of what comes in, which nobody on the network promises: the bridge keeps it. Where \
-     nothing comes, the function's `fallback` takes its place, and no bytes.",
+    "A pipe's buffers and its bound rely on a minimum distance of incoming messages. The network guarantees none, so \
+     the bridge enforces it. Where nothing comes, the function's `fallback` takes its place, and no bytes.",
     check
 }
 
@@ -58,7 +58,7 @@ fn distance(import: &ImportDraft) -> Option<Problem> {
         None if !import.distance.is_absent() => return None,
         None => (
             &import.name.span,
-            format!("nobody says how close together messages of `{name}` come"),
+            format!("the minimum distance of messages of `{name}` is missing"),
         ),
         Some(given) if (1000..=LONGEST).contains(&given.value) => return None,
         Some(given) => (

@@ -12,8 +12,9 @@ use crate::suggestion::nearest;
 crate::rules::declaration::rule! {
     Error, "bridge-topic",
     "a topic of ROS 2 has a full name and a type of fixed length, which what is here can carry",
-    "Nodes hear each other by the topic, the type and the type's description, all of which stand in the key expression: who has another one hears \
-     nothing, and is not told. Messages have to fit what carries them here, a channel or the two words of a pipe's message.",
+    "The key expression has the topic, the type and the hash of the type's description. A node with another one of \
+     these receives nothing and gets no error. Messages have to fit what carries them here, a channel or the two words \
+     of a pipe's message.",
     solved: check
 }
 

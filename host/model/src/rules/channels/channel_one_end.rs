@@ -6,7 +6,7 @@ use crate::draft::{ChannelDraft, Draft};
 crate::rules::declaration::rule! {
     Error, "channel-one-end",
     "a channel has a writer (`from`) and at least one reader (`to`)",
-    "Memory that nobody writes or nobody reads connects nothing.",
+    "A channel without a writer or without a reader transfers no data.",
     check
 }
 

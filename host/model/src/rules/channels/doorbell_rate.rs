@@ -25,7 +25,7 @@ fn check(draft: &Draft, report: &mut Report) {
             report.add(
                 RULE.at(&limit.span, "this doorbell would never ring")
                     .here("at least 1")
-                    .help("leave the doorbell out if nobody is to ring"),
+                    .help("leave the doorbell out if the sender does not ring"),
             );
         }
         let outside = |per: u64| !(SHORTEST..=LONGEST).contains(&per);

@@ -19,9 +19,12 @@ fn check(draft: &Draft, report: &mut Report) {
         let bells = [&channel.doorbell, &channel.reply_doorbell];
         for doorbell in bells.into_iter().filter_map(|bell| bell.given()) {
             report.add(
-                RULE.at(&doorbell.span, "nobody can ring the host, or be rung by it")
-                    .here("only the host reads")
-                    .help("leave the doorbell out"),
+                RULE.at(
+                    &doorbell.span,
+                    "the host neither rings doorbells nor receives them",
+                )
+                .here("only the host reads")
+                .help("leave the doorbell out"),
             );
         }
     }

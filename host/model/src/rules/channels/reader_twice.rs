@@ -6,7 +6,7 @@ use crate::draft::Draft;
 crate::rules::declaration::rule! {
     Error, "reader-twice",
     "a channel names each reader once",
-    "A second mapping of the same memory into the same partition serves nobody.",
+    "A second mapping of the same memory into the same partition has no use.",
     check
 }
 

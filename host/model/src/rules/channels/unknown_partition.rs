@@ -7,7 +7,7 @@ use crate::suggestion::advice;
 crate::rules::declaration::rule! {
     Error, "unknown-partition",
     "the ends of a channel are partitions of the system, or `host`",
-    "A name that nobody has would leave the other end waiting for ever.",
+    "With an unknown name, the other end would wait for ever.",
     check
 }
 

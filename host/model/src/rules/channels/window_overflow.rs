@@ -9,8 +9,8 @@ use crate::system::Channel;
 crate::rules::declaration::rule! {
     Error, "window-overflow",
     "the channels and the trace of a partition fit into its window",
-    "Guests see what they share with others in one window of addresses, whose size is the board's \
-     `guest.window_size`. Every channel end takes its whole buffer of it, those between stages of pipes, too.",
+    "A guest finds all memory that it shares with others in one window of addresses. The board's `guest.window_size` \
+     is the size of this window. Every channel end takes its whole buffer of it, those between stages of pipes, too.",
     solved: check
 }
 

@@ -28,7 +28,7 @@ fn check(draft: &Draft, report: &mut Report) {
                 &first.place(&first.colours),
                 format!("`{}` is", first.name.value),
             )
-            .help("give it the colours that are left, or colour nobody"),
+            .help("give it the colours that are left, or no partition colours at all"),
         );
     }
 }

@@ -7,7 +7,8 @@ use crate::quantity::{LONGEST_NS, time_text};
 crate::rules::declaration::rule! {
     Error, "component-budget",
     "a budget goes with a period that is no shorter, and with a priority",
-    "So much in every period, and nothing of it is anybody's who has no thread.",
+    "The component's thread may use the budget once in every period. A component without a \
+     priority has no thread that could use it.",
     check
 }
 

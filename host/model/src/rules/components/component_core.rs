@@ -8,8 +8,8 @@ use bulkhead_abi::component::{COMPONENT_CORES, Role};
 crate::rules::declaration::rule! {
     Error, "component-core",
     "a component's core is one of its partition's, and what it needs is there or serves every core",
-    "A thread stays on its core, in whatever component it is. Who is invoked by threads of several cores is in \
-     two places at once, and must have been written for that: `every_core` says so.",
+    "A thread stays on its core, even while it executes in another component. A component that threads of several \
+     cores invoke runs on these cores at the same time. It must be written for that, which `every_core` states.",
     check
 }
 

@@ -6,8 +6,8 @@ use crate::draft::{ChannelDraft, Draft, items};
 crate::rules::declaration::rule! {
     Error, "component-doorbell",
     "a component with a thread waits for doorbells of channels that it holds, towards its partition",
-    "The channel's doorbell becomes an interrupt of who holds the end; its description has to say that there \
-     is one in this direction.",
+    "The channel's doorbell becomes an interrupt of the component that holds the end. The channel must have a doorbell \
+     in this direction.",
     check
 }
 

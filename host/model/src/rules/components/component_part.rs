@@ -8,8 +8,9 @@ use bulkhead_abi::component::{Part, Role};
 crate::rules::declaration::rule! {
     Error, "component-part",
     "a component owns parts that its partition has, and that its role may have",
-    "The heartbeat and the capability to the monitor speak for the partition as a whole: they are the \
-     scheduler's, who says that the partition is up. The boot component is given everything and owns nothing.",
+    "The heartbeat and the capability to the monitor speak for the partition as a whole: they belong to the scheduler, \
+     which announces that the partition is up. The boot component has every capability, so it needs no part of its \
+     own.",
     check
 }
 
@@ -44,7 +45,7 @@ fn check(draft: &Draft, report: &mut Report) {
                     &component.name.span,
                     format!("scheduler `{path}` does not own the monitor"),
                 )
-                .here("nobody would say that the partition is up")
+                .here("no component would announce that the partition is up")
                 .help("write `owns = [\"monitor\"]`"),
             );
         }

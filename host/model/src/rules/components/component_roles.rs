@@ -24,7 +24,7 @@ fn check(draft: &Draft, report: &mut Report) {
             let message = format!("no component of `{}` boots it", partition.name.value);
             report.add(
                 RULE.at(&partition.name.span, message)
-                    .here("nobody starts its components")
+                    .here("no component starts the others")
                     .help("add one with `role = \"boot\"` and `image = { crate = \"bulkhead-boot\" }`"),
             );
         }

@@ -7,7 +7,8 @@ use crate::suggestion::advice;
 crate::rules::declaration::rule! {
     Error, "component-task",
     "a component's task is one of its partition, on its core, no other component's, and in place of a priority",
-    "The task says on which VCPU the component's thread runs, whose budget pays for it, and what the analysis promises.",
+    "The task gives the VCPU on which the component's thread runs. The thread's time is charged to this VCPU, and the \
+     analysis computes the task's bound.",
     check
 }
 

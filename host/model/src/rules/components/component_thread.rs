@@ -35,7 +35,7 @@ fn check(draft: &Draft, report: &mut Report) {
                     .help("leave it out"),
             ),
             (Some(thread), Some(_)) if !scheduled => report.add(
-                RULE.at(thread, format!("nobody schedules the thread of `{path}`"))
+                RULE.at(thread, format!("no scheduler runs on the core of `{path}`"))
                     .here("compared with nothing")
                     .help("add a component with `role = \"scheduler\"` on its `core`"),
             ),

@@ -6,7 +6,8 @@ use crate::draft::{Draft, items};
 crate::rules::declaration::rule! {
     Error, "interface-twice",
     "an interface is provided by one component, or by one on each core",
-    "Who needs it invokes it by name, that of its own core; two answers to one question are one too many.",
+    "A component invokes an interface by name and reaches the provider of its own core. With two providers the name \
+     would be ambiguous.",
     check
 }
 

@@ -7,7 +7,7 @@ use crate::suggestion::advice;
 crate::rules::declaration::rule! {
     Error, "interface-unprovided",
     "an interface that a component needs is provided by another one of the partition",
-    "A capability to invoke nobody cannot be made.",
+    "The boot component cannot create the capability for an interface without a provider.",
     check
 }
 
@@ -17,7 +17,7 @@ fn check(draft: &Draft, report: &mut Report) {
         let names: Vec<_> = provided.map(|name| name.value.as_str()).collect();
         for need in items(&component.needs).filter(|need| !names.contains(&need.value.as_str())) {
             let message = format!(
-                "`{}` needs `{}`, which nobody provides",
+                "`{}` needs `{}`, which no component provides",
                 component.path(partition),
                 need.value
             );

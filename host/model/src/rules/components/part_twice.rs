@@ -7,8 +7,8 @@ use bulkhead_abi::component::Part;
 crate::rules::declaration::rule! {
     Error, "part-twice",
     "a channel's end and a part of the partition belong to one component",
-    "Each buffer has one writer and one reader; two components at one end would corrupt it and each \
-     other. Who else needs it invokes the one that has it.",
+    "Each buffer has one writer and one reader; two components at one end would corrupt it and each other. Another \
+     component that needs the part invokes its owner.",
     check
 }
 

@@ -10,7 +10,7 @@ use bulkhead_abi::component::{MAX_SHARED, Role};
 crate::rules::declaration::rule! {
     Error, "shared-memory",
     "memory is shared by two or more components of one core, in whole pages, under at most three names",
-    "Who shares memory wakes the others through the scheduler that they have in common. The boot component reaches \
+    "Components that share memory wake each other through their common scheduler. The boot component reaches \
      everything and shares nothing.",
     check
 }
@@ -74,6 +74,6 @@ fn problem<'d>(
     let list = shared.components.given()?;
     (known.len() < 2).then(|| {
         let help = "name two or more; what one component has to itself is its `memory`".to_owned();
-        (&list.span, "is shared with nobody".into(), help)
+        (&list.span, "has only one component".into(), help)
     })
 }

@@ -7,7 +7,7 @@ use crate::draft::{Draft, PartitionDraft};
 
 crate::rules::declaration::rule! {
     Error, "console-not-owned",
-    "a partition whose console is a device owns that device",
+    "a device that is a partition's console belongs to that partition",
     "A UART is a device like any other: it must stand among the `devices` of the partition, and of no \
      other.",
     check

@@ -23,7 +23,10 @@ fn check(draft: &Draft, report: &mut Report) {
             .given()
             .filter(|one| one.value == "memory")
         {
-            let message = format!("nobody would see what `{}` says", partition.name.value);
+            let message = format!(
+                "the console output of `{}` would be lost",
+                partition.name.value
+            );
             report.add(
                 RULE.at(&console.span, message)
                     .here("not known to a kernel")

@@ -7,7 +7,8 @@ use crate::draft::{Draft, Field, FunctionDraft};
 crate::rules::declaration::rule! {
     Error, "device-forward",
     "`forward` is a UDP port of the host and one of a network card, `forward_tcp` a TCP one, and no port of the host is taken twice",
-    "The tool listens at the host's port, on its loopback address, and passes on what arrives there, or who connects.",
+    "The tool listens at the host's port, on the loopback address, and forwards datagrams or connections to the \
+     device.",
     check
 }
 

@@ -6,7 +6,8 @@ use crate::draft::{Draft, items};
 crate::rules::declaration::rule! {
     Warning, "device-unowned",
     "a described device belongs to a partition",
-    "Functions stand behind the bridge of their owner's: one that nobody owns is not plugged in.",
+    "Each PCIe function is behind the bridge of its owner. A function without an owner is not \
+     plugged in.",
     check
 }
 
@@ -18,7 +19,7 @@ fn check(draft: &Draft, report: &mut Report) {
             continue;
         }
         report.add(
-            RULE.at(&name.span, format!("nobody owns `{}`", name.value))
+            RULE.at(&name.span, format!("`{}` has no owner", name.value))
                 .here("not plugged in")
                 .help(format!(
                     "add `devices = [\"{}\"]` to a partition",

@@ -7,10 +7,10 @@ use crate::draft::{Draft, PartitionDraft};
 crate::rules::declaration::rule! {
     Error, "dma-device",
     "a device that accesses memory by itself is confined, or its partition is trusted with everything",
-    "Such a device does not go through its partition's tables: it could read and write everybody's \
-     memory. The board's SMMU, if it has one, confines PCIe functions to their partition's memory; \
-     other devices are not behind it. A partition that is trusted with all memory says \
-     `dma = \"unconfined\"`.",
+    "Such a device does not go through its partition's tables: it could read and write the memory \
+     of all partitions. The board's SMMU, if it has one, confines PCIe functions to their \
+     partition's memory; other devices are not behind it. A partition that is trusted with all \
+     memory says `dma = \"unconfined\"`.",
     check
 }
 

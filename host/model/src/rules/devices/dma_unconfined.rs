@@ -7,8 +7,9 @@ use crate::draft::Draft;
 crate::rules::declaration::rule! {
     Warning, "dma-unconfined",
     "a partition with `dma = \"unconfined\"` and a device with DMA is trusted with everything",
-    "Whoever programs such a device can read and write all memory, the monitors' too, whatever the \
-     tables say. Addresses that a device is given are physical then, which a guest is not told.",
+    "A partition that programs such a device can read and write all memory, the monitors' too, \
+     whatever the tables say. Addresses that a device is given are physical then, which a guest is \
+     not told.",
     check
 }
 

@@ -7,7 +7,7 @@ use crate::suggestion::nearest;
 crate::rules::declaration::rule! {
     Error, "unknown-console",
     "a console is `\"memory\"`, `\"emulated\"` or a device of the board",
-    "`bulkhead explain console` tells which is for whom.",
+    "`bulkhead explain console` describes each of them.",
     check
 }
 

@@ -7,8 +7,7 @@ use crate::kinds::{Criticality, Trapping};
 crate::rules::declaration::rule! {
     Error, "ipi-direct-criticality",
     "`ipi = \"direct\"` is for criticality A only",
-    "Whoever sends interrupts without a filter can send them to every core of the machine, as often as \
-     it likes.",
+    "A partition that sends interrupts without a filter can send any number of them to every core of the machine.",
     check
 }
 

@@ -9,9 +9,10 @@ use crate::source::Span;
 crate::rules::declaration::rule! {
     Error, "endpoint-address",
     "an endpoint of a network card has an `address`, and the card has one",
-    "What pipes send and receive over a network is a UDP datagram of 16 bytes, a message's two words. Where a stage writes, the address is the \
-     receiver's; all other endpoints of the component say the card's own. Anybody on the wire may send to it: what comes closer together than the \
-     endpoint's `distance` to a lossless pipe is dropped, and the I/O VCPU's share is all that a flood takes.",
+    "What pipes send and receive over a network is a UDP datagram of 16 bytes, a message's two words. Where a stage \
+     writes, the address is the receiver's; all other endpoints of the component say the card's own. Every machine on \
+     the wire may send to it. For a lossless pipe, messages that arrive closer together than the endpoint's `distance` \
+     are dropped. A flood takes at most the share of the I/O VCPU.",
     check
 }
 
@@ -99,7 +100,7 @@ fn divided(partition: &PartitionDraft, component: &ComponentDraft) -> Option<Pro
         let owner = &component.name.value;
         return Some((
             written.span.clone(),
-            format!("nobody says what address the card of `{owner}` has"),
+            format!("the card of `{owner}` has no address"),
             "add an endpoint that no stage writes, with the card's own address".into(),
         ));
     };

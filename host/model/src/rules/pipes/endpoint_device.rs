@@ -10,9 +10,10 @@ use crate::suggestion::advice;
 crate::rules::declaration::rule! {
     Error, "endpoint-device",
     "an endpoint of a Linux partition names a CAN controller among its devices, and the longest that Linux takes there",
-    "Its stages read and write by SocketCAN. What Linux does between the controller's interrupt and a socket is served on a core that \
-     nobody analyses: its `latency` is an assumption of whoever describes it, which bounds stand on and reports show beside what was \
-     seen. In an rtos partition an endpoint stands at the component that drives the device.",
+    "Its stages read and write by SocketCAN. What Linux does between the controller's interrupt and a socket is served \
+     on a core without a timing analysis. Its `latency` is therefore an assumption of the description. Bounds include \
+     it, and reports show the longest measured latency beside it. In an rtos partition an endpoint stands at the \
+     component that drives the device.",
     check
 }
 
@@ -102,7 +103,7 @@ fn latency(end: &EndpointDraft) -> Option<Problem> {
         None if !end.latency.is_absent() => return None,
         None => (
             &end.name.span,
-            format!("nobody says how long Linux takes at `{name}`"),
+            format!("the latency of Linux at `{name}` is missing"),
         ),
         Some(given) if (1..=LONGEST_NS).contains(&given.value) => return None,
         Some(given) => (

@@ -10,8 +10,8 @@ use bulkhead_abi::pipe::MAX_SHARED;
 crate::rules::declaration::rule! {
     Error, "endpoint-vcpu",
     "an endpoint's interrupts are served on an I/O VCPU without tasks, and a main VCPU of its own scatters",
-    "One I/O VCPU per device class (003 §3.1.2): it works for the stages that read and write there, and for nobody \
-     else, so that its share is enough for them.",
+    "Each device class has one I/O VCPU (003 §3.1.2). It works only for the stages that read and write at this \
+     endpoint, so that its share suffices for them.",
     check
 }
 

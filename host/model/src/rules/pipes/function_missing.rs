@@ -15,9 +15,9 @@ const LINUX: &str = "bulkhead-linux-pipes";
 crate::rules::declaration::rule! {
     Error, "function-missing",
     "the program of a partition has the functions that its pipes use",
-    "An rtos partition runs the functions of its scheduler's program on the first core; some are there in any case (`sample`, \
-     `filter`, `emit` …), and only these exist in Linux. A pipe whose function is missing would not be started, nor would its \
-     partition. Names are read in the sources: `pipe_functions` in C, `functions!` in Rust.",
+    "An rtos partition runs the functions of its scheduler's program on the first core; some are built in (`sample`, \
+     `filter`, `emit` …), and Linux has only these. With a missing function neither the pipe nor its partition would \
+     start. The tool reads the names in the sources: `pipe_functions` in C, `functions!` in Rust.",
     check
 }
 

@@ -7,8 +7,9 @@ use crate::source::Span;
 
 crate::rules::declaration::rule! {
     Error, "function-partition",
-    "pipe functions are those of rtos partitions, whose VCPUs rates or deadlines order, or of Linux",
-    "Budgets and periods of stages are computed for cores on which a period alone says how important a VCPU is \
+    "pipe functions are those of Linux, or of rtos partitions that order their VCPUs by rates or \
+     deadlines",
+    "Budgets and periods of stages are computed for cores on which the period alone gives the importance of a VCPU \
      (003 §3.1.4), and for SCHED_DEADLINE.",
     check
 }

@@ -24,7 +24,7 @@ fn check(draft: &Draft, report: &mut Report) {
             report.add(
                 RULE.at(
                     &function.name.span,
-                    format!("nobody knows how long `{name}` takes"),
+                    format!("the worst-case execution time of `{name}` is unknown"),
                 )
                 .here("has no `wcet`")
                 .help(help),

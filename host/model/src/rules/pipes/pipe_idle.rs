@@ -8,8 +8,9 @@ use crate::pipes::solution::Solution;
 crate::rules::declaration::rule! {
     Warning, "pipe-idle",
     "stages of a pipe are on cores of their rtos partition that its scheduler runs, or in Linux",
-    "Stages are run by the component that schedules the first core, by the same program on other cores, and by Linux's agent. A pipe with others \
-     is solved and admitted, and shown, and nobody starts it: a pipe starts as a whole or not at all.",
+    "Stages are run by the component that schedules the first core, by the same program on other cores, and by Linux's \
+     agent. A pipe with stages elsewhere is solved, admitted and shown, but never started: a pipe starts only as a \
+     whole.",
     solved: check
 }
 

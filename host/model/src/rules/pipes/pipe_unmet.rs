@@ -1,4 +1,4 @@
-//! What a pipe requires can be kept, and everything else still is
+//! The requirement of each pipe can be met without breaking other guarantees
 
 use crate::diagnostic::Report;
 use crate::pipes::scheduled::late;

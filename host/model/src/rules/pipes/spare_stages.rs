@@ -1,4 +1,4 @@
-//! Room for pipes that are typed
+//! Room for run-time pipes
 
 use crate::diagnostic::Report;
 use crate::draft::PartitionDraft;
@@ -19,10 +19,11 @@ use bulkhead_tpipe::language::Buffering;
 
 crate::rules::declaration::rule! {
     Error, "spare-stages",
-    "an rtos partition with pipe functions has room for the stages that may be typed, and for their buffers",
-    "What runs the stages of a partition has threads for 24 of them and 64 KiB for the buffers between them, those of described pipes \
-     included; who solves what is typed knows at most 16 cores, 64 functions (twice those whose names are unique), 64 VCPUs of the system, and \
-     of each core on which flows can be typed, those with functions, at most 4 in the system, 22 tasks and 8 doorbells.",
+    "an rtos partition with pipe functions has room for its run-time stages and their buffers",
+    "The program that runs a partition's stages has threads for 24 of them and 64 KiB for the buffers between them, \
+     those of static pipes included. The planner of run-time pipes has room for 16 cores, 64 functions (a function \
+     with a unique name counts twice) and 64 VCPUs of the system. At most 4 cores of the system may have functions for \
+     run-time flows, each with at most 22 tasks and 8 doorbells.",
     solved: check
 }
 
@@ -94,7 +95,10 @@ fn crowded(Offered { pipes, .. }: &Offered, run: &[Pipe]) -> Option<String> {
     });
     let found = counts.into_iter().find(|(_, count, most)| count > most);
     found.map(|(what, count, most)| {
-        format!("the system has {count} {what}, at most {most} are known where flows are typed")
+        format!(
+            "the system has {count} {what}; a partition with run-time flows has room for \
+                 {most}"
+        )
     })
 }
 

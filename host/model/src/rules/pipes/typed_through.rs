@@ -11,8 +11,10 @@ use crate::resolve::spare;
 
 crate::rules::declaration::rule! {
     Error, "typed-through",
-    "flows that are typed in an rtos partition go through others that have pipe functions, each of which runs stages for one such partition and types none",
-    "Who solves a flow counts what it typed itself elsewhere. Of what another one had there it would know nothing.",
+    "run-time flows of an rtos partition have stages in other partitions only if these have pipe functions, run stages \
+     for no third partition and accept no flows themselves",
+    "The partition that solves a run-time flow counts the stages that it started in other partitions. It does not know \
+     the stages that a third partition started there.",
     solved: check
 }
 
@@ -34,7 +36,7 @@ fn problem(
     let draft = solution.draft;
     let (own, other) = (&partition.name.value, &name.value);
     if spare(partition).is_none_or(|spare| spare.stages == 0) {
-        let message = format!("no stages can be typed in `{own}`");
+        let message = format!("`{own}` accepts no run-time stages");
         return Some((
             message,
             "give it `spare_stages`, and pipe functions of its own",
@@ -55,13 +57,14 @@ fn problem(
     if others.any(|one| one.span != name.span) {
         return Some((
             format!("`{other}` is named twice"),
-            "let flows be typed through it in one partition",
+            "name it in `typed_through` of one partition only",
         ));
     }
     let foreign = foreign(solution, own, known)?;
     Some((
         format!("`{foreign}` has stages in `{other}`, and none in `{own}`"),
-        "what is typed could take from it, and who judges there knows nothing of it: take it elsewhere",
+        "run-time flows could take its time, and the partition that admits them does not know this pipe: move its \
+         stages",
     ))
 }
 
@@ -77,7 +80,7 @@ fn unfit(own: &str, other: &PartitionDraft) -> Option<(String, &'static str)> {
     if name == own {
         return Some((
             format!("`{own}` names itself"),
-            "its own functions can be typed there in any case",
+            "run-time flows of a partition can use its own functions in any case",
         ));
     }
     if other.functions.is_empty() {
@@ -92,14 +95,18 @@ fn unfit(own: &str, other: &PartitionDraft) -> Option<(String, &'static str)> {
     }
     if spare(other).is_none_or(|spare| spare.stages == 0) {
         return Some((
-            format!("no stages can be typed in `{name}`"),
+            format!("`{name}` accepts no run-time stages"),
             "an rtos partition has threads, budgets and buffers for them with `spare_stages`",
         ));
     }
     let through = names(other).next()?;
     Some((
-        format!("`{name}` types flows itself, through `{}`", through.value),
-        "who runs stages for another partition types none: who judges has to know of all of them",
+        format!(
+            "`{name}` accepts run-time flows itself, through `{}`",
+            through.value
+        ),
+        "a partition that runs stages for another one admits no flows itself, because the \
+         admitting partition must know all stages",
     ))
 }
 

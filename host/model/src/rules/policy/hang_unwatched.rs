@@ -7,7 +7,7 @@ use bulkhead_abi::status::Cause;
 crate::rules::declaration::rule! {
     Warning, "hang-unwatched",
     "a partition with an action for hangs has a heartbeat",
-    "Without a heartbeat nobody notices a hang, and the action is never taken.",
+    "Without a heartbeat no monitor detects a hang, so the action is never taken.",
     check
 }
 
@@ -18,7 +18,10 @@ fn check(draft: &Draft, report: &mut Report) {
         .filter(|one| one.heartbeat.is_absent())
     {
         if let Some(action) = partition.actions[Cause::Hang as usize].given() {
-            let message = format!("nobody watches `{}`", partition.name.value);
+            let message = format!(
+                "`{}` has no heartbeat that could be watched",
+                partition.name.value
+            );
             report.add(
                 RULE.at(&action.span, message)
                     .here("never happens")

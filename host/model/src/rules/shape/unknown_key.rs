@@ -8,8 +8,8 @@ use crate::suggestion::{listed, nearest};
 crate::rules::declaration::rule! {
     Error, "unknown-key",
     "every key is one that the tool knows",
-    "A key that nobody reads is a mistake in spelling or in place, and its author would wait for an \
-     effect. `bulkhead explain all` lists all keys."
+    "An unknown key is misspelt or stands in the wrong table, and would have no effect. `bulkhead explain all` lists \
+     all keys."
 }
 
 /// The key is none of those below `path`.

@@ -6,7 +6,8 @@ use crate::draft::Draft;
 crate::rules::declaration::rule! {
     Error, "standby-criticality",
     "a standby has the criticality of the partition it stands in for",
-    "It takes over its duty, its devices and its partners, who rely on that level.",
+    "The standby takes over the function and the devices of that partition. The other partitions \
+     rely on the level of this function.",
     check
 }
 

@@ -6,8 +6,8 @@ use crate::draft::{Draft, KindDraft, PartitionDraft, VcpuDraft};
 crate::rules::declaration::rule! {
     Error, "band-of-reservation",
     "a reservation has the priority of an EDF band of time partition 0, and a main VCPU of that partition has not",
-    "Within a band deadlines decide, and every budget is hard: who is less important knows the most that \
-     the band takes. A VCPU without a deadline would have no place in it.",
+    "Deadlines order the reservations of a band, and every budget is hard. Therefore the analysis of less important \
+     VCPUs knows the longest time that the band takes. A VCPU without a deadline would have no place in it.",
     check
 }
 

@@ -56,7 +56,7 @@ fn complete(vcpu: &VcpuDraft, report: &mut Report) {
             report.add(
                 RULE.at(
                     &given.span,
-                    format!("VCPU `{name}` runs where who waits for it does"),
+                    format!("VCPU `{name}` runs at the importance of the VCPU that waits for it"),
                 )
                 .here("of main VCPUs")
                 .help("an I/O VCPU has neither a priority nor a time partition of its own"),

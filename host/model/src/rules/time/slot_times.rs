@@ -8,7 +8,7 @@ use crate::quantity::time_text;
 crate::rules::declaration::rule! {
     Error, "slot-times",
     "a slot is longer than 0 and on a core of its partition; the frame in which slots repeat is given, at most a day",
-    "The time table is a frame that repeats for ever. A slot without length gives nobody time.",
+    "The time table is a frame that repeats for ever. A slot of length 0 gives no VCPU time.",
     check
 }
 

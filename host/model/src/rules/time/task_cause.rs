@@ -31,13 +31,13 @@ pub(super) fn problem(partition: &PartitionDraft, task: &TaskDraft) -> Option<&'
     let vcpu = partition.vcpu(&task.vcpu.value()?)?;
     if vcpu.is(KindDraft::Main) || vcpu.is(KindDraft::Reservation) {
         let needless = task.cause.given().is_some();
-        return needless.then_some("is on a VCPU of its own, and works for nobody else");
+        return needless.then_some("runs on its own main VCPU and works only for this one");
     }
     if !vcpu.is(KindDraft::Io) {
         return None;
     }
     if task.cause.is_absent() {
-        return Some("is on an I/O VCPU, and nobody waits for it");
+        return Some("is on an I/O VCPU, and no main VCPU waits for it");
     }
     let cause = partition.vcpu(&task.cause.value()?)?;
     if cause.is(KindDraft::Io) {

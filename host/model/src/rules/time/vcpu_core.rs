@@ -6,7 +6,7 @@ use crate::draft::{Draft, PartitionDraft, VcpuDraft};
 crate::rules::declaration::rule! {
     Error, "vcpu-core",
     "a VCPU is on a core of its partition",
-    "Cores are counted from 0 within the partition, whichever cores of the machine they are.",
+    "Cores are counted from 0 within the partition, independently of the machine's core numbers.",
     check
 }
 

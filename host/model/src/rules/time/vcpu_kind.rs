@@ -7,7 +7,8 @@ use crate::kinds::Kind;
 crate::rules::declaration::rule! {
     Error, "vcpu-kind",
     "VCPUs and tasks are of rtos partitions",
-    "What another guest does with its cores is its own affair: nobody there would enforce a budget.",
+    "Other guests schedule their cores themselves, and no component of Bulkhead would enforce a \
+     budget there.",
     check
 }
 
@@ -25,7 +26,7 @@ fn check(draft: &Draft, report: &mut Report) {
             let message = format!("`{}` has no scheduler of ours", partition.name.value);
             report.add(
                 RULE.at(&first.span, message)
-                    .here("would be enforced by nobody")
+                    .here("would not be enforced")
                     .label(&kind.span, "not `\"rtos\"`")
                     .help("leave VCPUs and tasks out, or make it an rtos partition"),
             );

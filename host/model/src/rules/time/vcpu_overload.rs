@@ -7,10 +7,10 @@ use crate::quantity::time_text;
 crate::rules::declaration::rule! {
     Error, "vcpu-overload",
     "every main VCPU and every reservation of a core gets its C in every T",
-    "Exact response times under rate-monotonic priorities, with what I/O VCPUs take at most; by deadline, the \
-     sum of what all demand; under priorities that are given, response times in the slots of the VCPU's time \
-     partition. The VCPU named is the first, the most important first, whose budget does not fit into its period, \
-     and lacks what would have to be taken off its C.",
+    "The test computes exact response times under rate-monotonic priorities, including the most time that I/O VCPUs \
+     take. By deadline it computes the demand of all VCPUs; under given priorities, response times in the slots of the \
+     VCPU's time partition. The message names the most important VCPU with a budget that does not fit into its period, \
+     and the time by which its C is too long.",
     check
 }
 

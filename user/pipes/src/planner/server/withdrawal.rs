@@ -109,8 +109,9 @@ impl Planner {
         due.is_some_and(|due| due.pipes >> number & 1 != 0)
     }
 
-    /// Returns whether other cores have released a pipe whose stages have ended on all of them.
-    /// They get one command after the other; this does not wait, and the next call looks again.
+    /// Returns whether the other cores have released a pipe after its stages ended on all of them.
+    /// The cores get one command after the other. The function does not wait; the next call
+    /// continues.
     pub(super) fn is_forgotten_there(&mut self, number: usize, pipe: &Entry) -> bool {
         let Some(server) = self.server.as_mut().filter(|_| pipe.is_spread()) else {
             return true;
