@@ -156,6 +156,8 @@ pub struct Counted {
     pub interrupt_ns: u64,
     /// Time that the runtime takes there of a stage's budget for each job at most, nanoseconds.
     pub stage_ns: u64,
+    /// Time for which the kernel masks interrupts there at most, nanoseconds.
+    pub blocking_ns: u64,
     /// Longest turn among equals there, nanoseconds; 0 = no end.
     pub quantum_ns: u64,
 }
@@ -395,4 +397,4 @@ const _: () =
 const _: () =
     assert!(size_of::<Io>() == 56 && size_of::<Device>() == 80 && size_of::<Jobs>() == 24);
 const _: () = assert!(size_of::<Function>() == 152 && size_of::<Flow>() == 16);
-const _: () = assert!(size_of::<Through>() == 24 && size_of::<Counted>() == 48);
+const _: () = assert!(size_of::<Through>() == 24 && size_of::<Counted>() == 56);

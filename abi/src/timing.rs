@@ -154,6 +154,8 @@ pub struct Costs {
     pub job_ns: u64,
     /// Time that the kernel meters of a budget besides the thread's own each time the thread runs, nanoseconds.
     pub switch_ns: u64,
+    /// Time for which the kernel masks interrupts at most, nanoseconds.
+    pub blocking_ns: u64,
     /// Doorbells that follow.
     pub doorbells: u64,
 }
@@ -168,7 +170,7 @@ pub struct Doorbell {
     pub per_ns: u64,
 }
 
-const _: () = assert!(size_of::<Costs>() == 48 && size_of::<Doorbell>() == 16);
+const _: () = assert!(size_of::<Costs>() == 56 && size_of::<Doorbell>() == 16);
 const _: () = assert!(size_of::<Schedule>() == 48 && size_of::<Slot>() == 24);
 const _: () =
     assert!(size_of::<Head>() == 16 && size_of::<Vcpu>() == 48 && size_of::<Task>() == 72);

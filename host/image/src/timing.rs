@@ -67,6 +67,7 @@ fn append_costs(timing: &Timing, bytes: &mut Vec<u8>) {
         interrupt_ns: timing.overhead.interrupt,
         job_ns: timing.overhead.job,
         switch_ns: timing.switch_ns,
+        blocking_ns: timing.overhead.blocking,
         doorbells: timing.doorbells.len() as u64,
     };
     bytes.extend(head.as_bytes());

@@ -130,8 +130,12 @@ pub struct Costs {
     /// Instructions that the runtime takes of a stage's budget for each job, copying of messages
     /// included.
     pub stage: u64,
+    /// Instructions for which the kernel masks interrupts.
+    pub blocking: u64,
     /// Nanoseconds of an instruction.
     pub instruction_ns: u64,
+    /// Longest turn of an emulated core beside others, nanoseconds; 0: cores run in parallel.
+    pub turn_ns: u64,
 }
 
 /// A PCIe host bridge. Functions are plugged in by descriptions, those of a partition behind a

@@ -288,7 +288,9 @@ fn costs(facts: &Facts<'_>) -> Option<Costs> {
         switch: number("switch")?,
         job: number("job")?,
         stage: number("stage")?,
+        blocking: number("blocking")?,
         instruction_ns: number("instruction_ns")?,
+        turn_ns: number("turn").unwrap_or(0),
     })
 }
 

@@ -97,6 +97,7 @@ impl Counted {
                 decision_ns: one.overhead.decision,
                 interrupt_ns: one.overhead.interrupt,
                 stage_ns: one.overhead.stage,
+                blocking_ns: one.overhead.blocking,
                 quantum_ns: one.keeping.quantum.unwrap_or(0),
             });
             counted.jobs.extend(one.jobs.iter().map(jobs));

@@ -322,7 +322,7 @@ mod tests {
             chunks: 8,
             quantum: None,
         };
-        core.deciding().count(overhead, keeping);
+        assert_eq!(core.deciding().count(overhead, keeping), Ok(()));
         let each = || [Jobs::each(40)];
         assert_eq!(core.main(7, limits(10, 40), each()), Ok(()));
         let refused = Refused::Misfit(Misfit { vcpu: 8, lacks: 2 });

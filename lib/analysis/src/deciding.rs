@@ -44,6 +44,7 @@ impl Deciding {
                 interrupt: 0,
                 job: 0,
                 stage: 0,
+                blocking: 0,
             },
             keeping: Keeping {
                 chunks: 0,
@@ -53,10 +54,17 @@ impl Deciding {
         }
     }
 
-    /// Says what it costs, before anything is counted.
-    pub const fn count(&mut self, overhead: Overhead, keeping: Keeping) {
+    /// Says what it costs, before anything is counted, and counts for how long the kernel blocks.
+    ///
+    /// # Errors
+    /// [`Refused::Full`].
+    pub fn count(&mut self, overhead: Overhead, keeping: Keeping) -> Result<(), Refused> {
         self.overhead = overhead;
         self.keeping = keeping;
+        match overhead.of_blocking() {
+            Some(blocking) => self.ahead.push(blocking),
+            None => Ok(()),
+        }
     }
 
     /// Counts a doorbell that rings at most `limit` times in `period`.

@@ -25,6 +25,8 @@ pub struct Overhead {
     pub job: Time,
     /// Most that it takes for each job of a stage of a pipe, with copying its inputs and outputs.
     pub stage: Time,
+    /// Longest time for which the kernel masks interrupts, for whatever thread: a release waits for it.
+    pub blocking: Time,
 }
 
 /// Jobs of a task.
@@ -165,6 +167,13 @@ impl Overhead {
         [each, once, Self::ahead(self.decision, jobs.burst, ONCE)]
     }
 
+    /// The kernel's work for a less important thread that a release finds: nothing less important runs before all that was
+    /// released is done, so that it comes once.
+    #[must_use]
+    pub const fn of_blocking(&self) -> Option<Reservation> {
+        Self::ahead(self.blocking, 1, ONCE)
+    }
+
     /// Decisions of the changes of so many slots in a frame.
     #[must_use]
     pub const fn of_slots(&self, slots: u64, frame: Time) -> Option<Reservation> {
@@ -223,6 +232,7 @@ mod tests {
         interrupt: 3,
         job: 0,
         stage: 0,
+        blocking: 0,
     };
 
     const fn asked(jobs: u64) -> Asked {
@@ -266,6 +276,17 @@ mod tests {
             .of_waking(jobs.after(30))
             .map(|one| one.map(|one| one.capacity));
         assert_eq!(costs, [Some(3), Some(3), Some(10)]);
+    }
+
+    #[test]
+    fn the_kernel_blocks_a_release_once() {
+        let overhead = Overhead {
+            blocking: 7,
+            ..OVERHEAD
+        };
+        let blocking = overhead.of_blocking().expect("it takes something");
+        assert_eq!(latency(&[blocking]), Some(7));
+        assert_eq!(OVERHEAD.of_blocking(), None);
     }
 
     #[test]

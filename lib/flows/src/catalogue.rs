@@ -144,6 +144,7 @@ impl<'b> PipeCatalogue<'b> {
                 // Tasks are judged by the host alone.
                 job: 0,
                 stage: one.stage_ns,
+                blocking: one.blocking_ns,
             },
             keeping: Keeping {
                 chunks: MAX_CHUNKS as u64,

@@ -57,9 +57,8 @@ use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::Load;
 use bulkhead_component::{Environment, clock, console, cores, environment, println};
-use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
-use bulkhead_slite::{Mutex, Refused, VcpuThreads, jobs_on};
+use bulkhead_slite::{Mutex, Refused, VcpuThreads, capacity, jobs_on};
 use core::fmt;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
@@ -261,12 +260,8 @@ fn create(
         }
         return CORE.create_io(first, vcpu.percent, periods, None, halves);
     }
-    let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
-    CORE.create_main(
-        first,
-        Capacity { capacity, period },
-        jobs_on(timing, number),
-    )
+    let limits = capacity([vcpu.capacity_ns, vcpu.period_ns]);
+    CORE.create_main(first, limits, jobs_on(timing, number))
 }
 
 /// The shortest and the longest period of the VCPUs for which an I/O VCPU works, ticks.

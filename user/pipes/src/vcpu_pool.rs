@@ -23,7 +23,7 @@ use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
-use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
+use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, capacity, jobs_on};
 use core::ops::Range;
 
 /// Stack pages of a stage: 10.2 KiB were used at most, without the functions' own, which `pipe
@@ -200,10 +200,7 @@ pub(crate) fn stacks() -> [u64; 2] {
 
 /// Budget and period of a stage, ticks.
 fn limits(stage: &Stage) -> Capacity {
-    Capacity {
-        capacity: ticks(stage.capacity_ns),
-        period: ticks(stage.period_ns),
-    }
+    capacity([stage.capacity_ns, stage.period_ns])
 }
 
 /// Budgets of all stages in this partition, except those of a pipe.
@@ -325,11 +322,10 @@ fn admit_static(
         }
         return all.io(share, io_periods(timing, number), jobs_on(timing, number));
     }
-    let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
-    let limits = Capacity { capacity, period };
+    let limits = capacity([vcpu.capacity_ns, vcpu.period_ns]);
     let identity = number as usize;
     match endpoints::scatters(timing, number) {
-        true => admit_main(all, identity, limits, [Jobs::each(period)]),
+        true => admit_main(all, identity, limits, [Jobs::each(limits.period)]),
         false => admit_main(all, identity, limits, jobs_on(timing, number)),
     }
 }

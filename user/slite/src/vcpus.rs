@@ -45,6 +45,16 @@ pub enum Refused {
     Kernel(Status),
 }
 
+/// C and T in nanoseconds as a budget: no less time than asked for, where the period has it, and no less often.
+#[must_use]
+pub fn capacity([capacity_ns, period_ns]: [u64; 2]) -> Capacity {
+    let period = clock::ticks(period_ns);
+    Capacity {
+        capacity: clock::ticks_up(capacity_ns).min(period),
+        period,
+    }
+}
+
 /// The tasks that the description has on the VCPU of that number, as admission counts them.
 pub fn jobs_on(timing: &Timing, number: u32) -> impl Iterator<Item = Jobs> {
     let tasks = timing.tasks.iter().filter(move |task| task.vcpu == number);
@@ -136,6 +146,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             job: clock::ticks_up(costs.job_ns),
             // Budgets of stages have it.
             stage: 0,
+            blocking: clock::ticks_up(costs.blocking_ns),
         };
         let schedule = timing.schedule;
         let quantum = schedule.map(|schedule| clock::ticks(schedule.quantum_ns));
@@ -146,7 +157,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         let slots = timing.slots.iter().filter(|slot| slot.core == core);
         let slots = slots.count() as u64;
         let frame = schedule.map_or(0, |schedule| clock::ticks(schedule.frame_ns));
-        deciding.count(overhead, keeping);
+        deciding.count(overhead, keeping)?;
         let mut doorbells = timing.doorbells.iter();
         doorbells.try_for_each(|doorbell| {
             deciding.doorbell(doorbell.limit, clock::ticks(doorbell.per_ns))

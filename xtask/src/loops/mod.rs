@@ -75,7 +75,32 @@ fn check_one(workspace: &Workspace, path: &str) -> Result<Vec<String>> {
     if let Some(at) = code.graph.nodes.keys().find(allocating) {
         wrong.push(format!("{} is the allocator's", code.name(*at)));
     }
+    if let Some(longest) = table.longest {
+        wrong.extend(boards_below(workspace, longest)?);
+    }
     println!("{}: {}", table.package, code.summary());
+    Ok(wrong)
+}
+
+/// Boards of which `costs.blocking` is less than the longest way.
+fn boards_below(workspace: &Workspace, longest: u64) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(workspace.root.join("boards")).into_diagnostic()? {
+        let path = entry.into_diagnostic()?.path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).into_diagnostic()?;
+        let board: toml::Table = toml::from_str(&text).into_diagnostic()?;
+        let Some(costs) = board.get("costs") else {
+            continue;
+        };
+        let blocking = costs.get("blocking").and_then(toml::Value::as_integer);
+        if blocking.is_none_or(|blocking| blocking.unsigned_abs() < longest) {
+            let name = path.display();
+            wrong.push(format!("`costs.blocking` of {name} is less than {longest}"));
+        }
+    }
     Ok(wrong)
 }
 

@@ -6,6 +6,7 @@ use crate::board::Costs;
 use crate::document::At;
 use crate::timing::{Order, Place, Schedule, Slot, Task, Timing, Vcpu, VcpuKind};
 use bulkhead_analysis::overhead::Overhead;
+use std::num::NonZero;
 
 /// Kinds of VCPUs, in the order of the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,10 +230,7 @@ impl PartitionDraft {
             schedule: self.schedule.resolve(&self.slots)?,
             vcpus: vcpus?,
             tasks: tasks.collect::<Option<_>>()?,
-            overhead: Overhead::default(),
-            switch_ns: 0,
-            doorbells: Vec::new(),
-            polls: Vec::new(),
+            ..Timing::default()
         })
     }
 }
@@ -241,31 +239,50 @@ impl Draft {
     /// The VCPUs and tasks of a partition, where all of them could be read, on this board beside
     /// the others.
     pub(crate) fn timing(&self, partition: &PartitionDraft) -> Option<Timing> {
+        let timing = partition.timing()?;
+        let board = self.board.as_ref();
+        let counter_hz = board.and_then(|board| NonZero::new(board.timer.frequency));
         Some(Timing {
+            counter_hz: counter_hz.unwrap_or(timing.counter_hz),
             overhead: self.overhead(),
-            switch_ns: self.cost_ns(|costs| costs.switch),
+            switch_ns: self.cost_ns(|costs| costs.switch) + self.turns_ns(),
             doorbells: self.doorbells(&partition.name.value).collect(),
-            ..partition.timing()?
+            ..timing
         })
     }
 
     fn overhead(&self) -> Overhead {
         Overhead {
-            decision: self.cost_ns(|costs| costs.decision),
+            decision: self.cost_ns(|costs| costs.decision) + self.turns_ns(),
             interrupt: self.cost_ns(|costs| costs.interrupt),
             job: self.cost_ns(|costs| costs.job),
             stage: self.cost_ns(|costs| costs.stage),
+            blocking: self.cost_ns(|costs| costs.blocking),
         }
     }
 
     /// One of the board's costs. Where the board is emulated, cores take turns: an instruction
     /// takes as many times as long.
     fn cost_ns(&self, instructions: impl Fn(&Costs) -> u64) -> u64 {
-        let turns: usize = self.partitions.iter().map(PartitionDraft::core_count).sum();
-        let costs = self.board.as_ref().and_then(|board| board.costs.as_ref());
+        let costs = self.costs();
         costs.map_or(0, |costs| {
-            instructions(costs) * costs.instruction_ns * turns.max(1) as u64
+            instructions(costs) * costs.instruction_ns * self.turns()
         })
+    }
+
+    /// Longest time for which a thread that starts or resumes waits for the turns of the other emulated cores.
+    fn turns_ns(&self) -> u64 {
+        let costs = self.costs();
+        costs.map_or(0, |costs| costs.turn_ns * (self.turns() - 1))
+    }
+
+    /// Cores that take turns.
+    fn turns(&self) -> u64 {
+        (self.cores_counted() as u64).max(1)
+    }
+
+    fn costs(&self) -> Option<&Costs> {
+        self.board.as_ref()?.costs.as_ref()
     }
 
     /// Limits of the doorbells that ring in the partition: so many in such a time.

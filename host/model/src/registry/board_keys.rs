@@ -492,7 +492,7 @@ pub(super) const KEYS: &[Key] = &[
         "the kernel meters a thread's own instructions alone",
         "Instructions that the kernel meters of a budget besides the thread's own each time the thread runs; they are part of a \
          decision, and not charged to the budget.",
-        "costs.switch = 64",
+        "costs.switch = 160",
     ),
     option(
         "costs.job",
@@ -508,6 +508,21 @@ pub(super) const KEYS: &[Key] = &[
         "the runtime takes nothing of a stage's budget",
         "The same for each job of a stage of a pipe, with copying its inputs and outputs.",
         "costs.stage = 6000",
+    ),
+    option(
+        "costs.blocking",
+        Shape::Number(0, 1_000_000),
+        "the kernel never masks interrupts",
+        "Instructions for which the kernel masks interrupts at most, as `cargo xtask loops` bounds them: a release may find it at \
+         work for a less important thread.",
+        "costs.blocking = 2200",
+    ),
+    option(
+        "costs.turn",
+        Shape::Time,
+        "cores run in parallel",
+        "Longest turn of an emulated core while others wait for theirs. A thread that begins, or goes on, waits for one of each other core.",
+        "costs.turn = \"5 us\"",
     ),
     option(
         "costs.instruction_ns",

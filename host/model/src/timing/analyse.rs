@@ -43,9 +43,10 @@ impl Timing {
         let mut cores: Vec<_> = self.vcpus.iter().map(|vcpu| vcpu.core).collect();
         cores.sort_unstable();
         cores.dedup();
+        let (ticks, counted) = (self.ticks(), self.in_ticks());
         cores
             .into_iter()
-            .map(|core| self.analyse_core(core))
+            .map(|core| ticks.core(counted.analyse_core(core)))
             .collect()
     }
 

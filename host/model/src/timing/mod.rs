@@ -6,15 +6,17 @@
 mod analyse;
 mod explain;
 mod overhead;
+mod ticks;
 
 pub use analyse::CoreAnalysis;
 
 use crate::system::Span;
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::overhead::Overhead;
+use std::num::NonZero;
 
 /// What a partition schedules.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Timing {
     /// How.
     pub schedule: Schedule,
@@ -32,6 +34,24 @@ pub struct Timing {
     /// Threads of the runtime that have what all others leave, and cost decisions alone: core, and
     /// how often each looks.
     pub polls: Vec<(usize, u64)>,
+    /// Frequency of the counter by which it is scheduled.
+    pub counter_hz: NonZero<u64>,
+}
+
+impl Default for Timing {
+    /// Of nothing, by a counter of nanoseconds.
+    fn default() -> Self {
+        Self {
+            schedule: Schedule::default(),
+            vcpus: Vec::new(),
+            tasks: Vec::new(),
+            overhead: Overhead::default(),
+            switch_ns: 0,
+            doorbells: Vec::new(),
+            polls: Vec::new(),
+            counter_hz: const { NonZero::new(1_000_000_000).expect("not 0") },
+        }
+    }
 }
 
 /// What makes a main VCPU more important than another.

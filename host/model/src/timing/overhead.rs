@@ -84,7 +84,8 @@ impl Timing {
         let doorbells = self.doorbells.iter();
         let doorbells =
             doorbells.flat_map(|&(limit, per_ns)| self.overhead.of_doorbell(limit, per_ns));
-        let all = jobs.chain(waking).chain(doorbells).chain([changes]);
+        let once = [changes, self.overhead.of_blocking()];
+        let all = jobs.chain(waking).chain(doorbells).chain(once);
         all.flatten().collect()
     }
 }
@@ -115,7 +116,7 @@ mod tests {
         fn new(timing: &Timing) -> Result<Self, Refused> {
             let slots = &timing.schedule.slots;
             let count = |deciding: &mut Deciding| {
-                deciding.count(timing.overhead, timing.keeping());
+                deciding.count(timing.overhead, timing.keeping())?;
                 for &(limit, per_ns) in &timing.doorbells {
                     deciding.doorbell(limit, per_ns)?;
                 }
@@ -210,6 +211,7 @@ mod tests {
                 interrupt: decision / 9,
                 job: decision / 2,
                 stage: decision,
+                blocking: decision / 2,
             },
             doorbells: vec![(2, 3_000_000)],
             ..Timing::default()

@@ -20,7 +20,7 @@ pub(crate) const UART_LOG: &str = "uart.log";
 pub const DEFAULT_SHIFT: u8 = 2;
 
 /// A core that became ready waits for one turn of each other core at most.
-pub const DEFAULT_SLICE_US: u32 = 20;
+pub const DEFAULT_SLICE_US: u32 = 5;
 
 /// How time passes in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -338,7 +338,7 @@ mod tests {
         assert!(!arguments(EndOfTurn::Library).contains("interval"));
         let text = arguments(EndOfTurn::Filter);
         assert!(text.contains("-icount shift=2,sleep=off"), "{text}");
-        assert!(text.contains("netdev=turns,interval=20"), "{text}");
+        assert!(text.contains("netdev=turns,interval=5"), "{text}");
         assert!(text.contains("clock=vm"), "{text}");
         assert!(text.contains("-m 2048M"), "{text}");
         assert!(text.contains("mem-path=/proc/self/fd/7"), "{text}");

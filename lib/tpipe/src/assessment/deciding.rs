@@ -41,7 +41,7 @@ impl<const N: usize> Judge<'_, N> {
         let Some(counted) = repository.decisions_on(core) else {
             return Ok(());
         };
-        self.deciding.count(counted.overhead, counted.keeping);
+        self.deciding.count(counted.overhead, counted.keeping)?;
         for &(limit, per) in counted.doorbells {
             self.deciding.doorbell(limit, per)?;
         }

@@ -29,7 +29,7 @@ fn admit(
     if repository.cores[counted.core].policy == Policy::Edf {
         all.by_deadline();
     }
-    all.deciding().count(counted.overhead, counted.keeping);
+    all.deciding().count(counted.overhead, counted.keeping)?;
     let stage = |all: &mut Admission<ROOM>, server: Reservation, messages| {
         let jobs = Jobs::each(server.period).in_bursts(messages);
         all.main(0, server, [jobs])
@@ -109,6 +109,7 @@ fn what_is_judged_is_admitted() {
                         interrupt: decision / 9,
                         job: 0,
                         stage: random.below(decision),
+                        blocking: random.below(decision),
                     },
                     keeping: KEEPING,
                     jobs,

@@ -96,6 +96,10 @@ fn a_start_that_hangs_is_noticed_also_after_a_restart() {
 #[test]
 fn a_heartbeat_of_the_future_is_none() {
     let world = World::running(Wishes::default());
+    let start = world.link(1).since_ticks;
+    world.fake.poke(HEARTBEAT, 8, u64::MAX);
+    assert_eq!(look(&world), start + STARTUP + 1, "its start-up time runs");
+    assert_eq!(world.kicked(), []);
     advance(&world, STARTUP + 10);
     for future in [u64::MAX, world.fake.0.now.get() + 10 * PERIOD] {
         world.fake.poke(HEARTBEAT, 8, future);
@@ -113,7 +117,8 @@ fn a_stopped_partition_is_not_watched() {
     beat(&world);
     world.call(2, &[hypercall::FAIL, 0]);
     advance(&world, 10 * PERIOD);
-    look(&world);
+    let next = world.fake.0.now.get() + PERIOD;
+    assert_eq!(look(&world), next, "it may be started meanwhile");
     assert_eq!(world.kicked(), []);
 }
 

@@ -17,9 +17,8 @@ use bulkhead_component::call::call;
 use bulkhead_component::first::argument;
 use bulkhead_component::{First, clock, console, println};
 use bulkhead_sched::NEVER;
-use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::Binding;
-use bulkhead_slite::{Mutex, VcpuThreads, jobs_on};
+use bulkhead_slite::{Mutex, VcpuThreads, capacity, jobs_on};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use end::End;
@@ -74,16 +73,16 @@ fn start(first: &mut First) -> Result<(), Status> {
     let counted = CORE.configure(&timing, 0);
     counted.map_err(|_| Status::BadArgument)?;
     let vcpu = timing.vcpus.first().ok_or(Status::Nothing)?;
-    let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(clock::ticks);
+    let limits = capacity([vcpu.capacity_ns, vcpu.period_ns]);
     let settings = Settings {
         one_way: word("one_way", 0) != 0,
         exchanges: word("exchanges", 100),
         slots: word("slots", 1024),
         delta_ns: word("delta_ns", 0),
-        pause_ticks: period,
+        pause_ticks: limits.period,
     };
     let _kept = SETTINGS.with(&CORE.threads, |kept| *kept = settings);
-    let vcpu = CORE.create_main(first, Capacity { capacity, period }, jobs_on(&timing, 0));
+    let vcpu = CORE.create_main(first, limits, jobs_on(&timing, 0));
     let binding = Binding::main(vcpu.map_err(|_| Status::BadArgument)?);
     let channel = info.channels.first().ok_or(Status::Nothing)?;
     let entry = match channel.role {

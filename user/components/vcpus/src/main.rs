@@ -33,7 +33,7 @@ use bulkhead_formats::archive::Component;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::{Binding, Place, Priority, ServerId, Vcpus};
-use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, jobs_on};
+use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, capacity, jobs_on};
 use bulkhead_supervisor::Supervisor;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -268,9 +268,8 @@ fn named(info: &GuestInfo, key: &str, name: &str) -> bool {
 
 /// Creates the VCPU of the report.
 fn reporter(first: &mut First, timing: Timing) -> Result<ServerId, Refused> {
-    let [capacity, period] = REPORTER.map(ticks);
     // The admission test decides whether a VCPU fits that is not in the description.
-    let limits = Capacity { capacity, period };
+    let limits = capacity(REPORTER);
     let jobs = [Jobs::each(clock::frequency())];
     let created = match placed(timing) {
         true => CORE.create_placed(first, limits, Place::Partition(0, LEAST), jobs),
@@ -279,7 +278,7 @@ fn reporter(first: &mut First, timing: Timing) -> Result<ServerId, Refused> {
     match created {
         // It reports with what all others leave.
         Err(Refused::Admission(admission::Refused::Misfit(_))) => match placed(timing) {
-            true => CORE.create_unlimited(first, period, Place::Partition(0, LEAST)),
+            true => CORE.create_unlimited(first, limits.period, Place::Partition(0, LEAST)),
             false => CORE.create_least(first),
         },
         answer => answer,
@@ -362,8 +361,7 @@ fn create(
     } else if unlimited {
         CORE.create_unlimited(first, ticks(vcpu.period_ns), place(vcpu))
     } else {
-        let [capacity, period] = [vcpu.capacity_ns, vcpu.period_ns].map(ticks);
-        let limits = Capacity { capacity, period };
+        let limits = capacity([vcpu.capacity_ns, vcpu.period_ns]);
         match placed(timing) {
             true => CORE.create_placed(first, limits, place(vcpu), jobs_on(&timing, number)),
             false => CORE.create_main(first, limits, jobs_on(&timing, number)),
