@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering;
 
 /// Distance of the first two looks at the turn of a thread that stands back, and the largest distance, in pauses. The first is
 /// about the time in which a core hands the turn over to another. Each look takes the cache line from the thread that has the turn.
-/// Where there are more threads than cores the thread yields once in place of [`FIRST_DISTANCE`] pauses.
+/// If threads outnumber cores, the thread yields once in place of [`FIRST_DISTANCE`] pauses.
 const FIRST_DISTANCE: u32 = 8;
 const LAST_DISTANCE: u32 = 128;
 
